@@ -2,7 +2,7 @@ import { Hono, type MiddlewareHandler } from 'hono';
 import { methodNotAllowed } from 'hono/method-not-allowed';
 import { RegExpRouter } from 'hono/router/reg-exp-router';
 import type { Config } from './config.ts';
-import { limitsInWords } from './domain/limits.ts';
+import { limitsInWords } from './domain/day-limit.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from './domain/record-kinds.ts';
 import { notes } from './http/api/notes.ts';
 import { ping } from './http/api/ping.ts';

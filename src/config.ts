@@ -1,72 +1,24 @@
-import type { JWTVerifyGetKey } from 'jose';
-import { type BlockedKeys, parseBlockedKeys } from './domain/blocked-keys.ts';
+import { parseBlockedKeys } from './domain/blocked-keys.ts';
 import { DEFAULT_DATABASE_LIMIT, parseDatabaseLimit } from './domain/database-limit.ts';
-import { type DayLimits, parseDayChanges, parseDayLimit } from './domain/day-limit.ts';
+import { parseDayChanges, parseDayLimit } from './domain/day-limit.ts';
 import {
   isKeyPrefix,
-  type Jurisdiction,
   KEY_PREFIX_RULE,
   parseJurisdiction,
   parseKnownPrefixes,
   parseSettingsLinks,
-  type SettingsLink,
 } from './domain/deployments.ts';
-import { type IpLimitOverride, parseIpLimitOverrides } from './domain/ip-limit-overrides.ts';
-import { parseRequestLimit, type RequestLimit } from './domain/request-limit.ts';
+import { parseIpLimitOverrides } from './domain/ip-limit.ts';
+import { parseRequestLimit } from './domain/request-limit.ts';
 import { parseContactAddresses, parseExpires, type SecurityContact } from './domain/security-contact.ts';
 import { parseTicketUrl } from './domain/ticket-url.ts';
 import { parseWebhookSecrets, parseWebhookUrl, type WebhookSecret } from './domain/webhook.ts';
 import { isSecureUrl } from './lib/loopback.ts';
 import { remoteKeySet } from './lib/remote-key-set.ts';
 
-/** The configuration of a deployment, parsed once from wrangler.toml and the operator's secrets. */
-export interface Config {
-  keyPrefix: string;
-  /** The key prefixes of all deployments of the service, this one first. */
-  keyPrefixes: readonly string[];
-  /** Where the Durable Objects are. Undefined: near their first caller. */
-  jurisdiction?: Jurisdiction | undefined;
-  /** The settings areas of the other deployments. */
-  settingsLinks: readonly SettingsLink[];
-  ipLimit: RequestLimit;
-  /** Limits for addresses in certain networks, the most specific network first. */
-  ipLimitOverrides: readonly IpLimitOverride[];
-  keyLimit: RequestLimit;
-  dayLimits: DayLimits;
-  /** How many changes an organization's administrators may make in a day; null for no limit. */
-  dayChanges: number | null;
-  /** Keys that always get a 401, regardless of the database. */
-  blockedKeys: BlockedKeys;
-  /** `paused`: the API responds with 503. Settings area, documentation and service bindings keep working. */
-  mode: 'open' | 'paused';
-  /** The size in bytes at which the database is full. */
-  databaseLimit: number;
-  /** The PSA's receiver of messages: changes and alerts. Undefined: nothing is sent to it. */
-  receiver?: Receiver | undefined;
-  /** The origin of this service, for links. Undefined: there are none. */
-  serviceUrl?: string | undefined;
-  /** The address of a ticket in the PSA, for links in the settings area. Undefined: there are none. */
-  ticketUrl?: string | undefined;
-  /** Whom to tell of a vulnerability. Undefined: there is no security.txt. */
-  securityContact?: SecurityContact | undefined;
-  /** For local runs only: the API also accepts plain HTTP from other machines. */
-  allowPlainHttp?: boolean;
-  signIn?: SignIn | undefined;
-}
-
 export interface Receiver {
   url: string;
   secrets: readonly WebhookSecret[];
-}
-
-/** The signed tokens (JWT, RFC 7519) that identify an administrator. */
-export interface SignIn {
-  issuer: string;
-  audience: string;
-  /** The request header with the token, alone or after `Bearer`. */
-  header: string;
-  keys: JWTVerifyGetKey;
-  signOutPath: string | undefined;
 }
 
 /** The core's variables in wrangler.toml, and its secrets. BLOCKED_KEYS and MODE are switched without a deployment. */
@@ -101,14 +53,17 @@ type Variables = Partial<Record<(typeof VARIABLES)[number], string>>;
 /** What a module reads when it starts: a deployment may lack any binding. */
 export type Bindings = { readonly [Name in keyof Env]?: Env[Name] | undefined } & Readonly<Record<string, unknown>>;
 
-export function parseConfig(vars: Variables): Config {
+export function parseConfig(vars: Variables) {
   const { KEY_PREFIX: keyPrefix = '' } = vars;
   if (!isKeyPrefix(keyPrefix)) throw new Error(`KEY_PREFIX is "${keyPrefix}"; it must ${KEY_PREFIX_RULE}`);
   const read = reader(vars);
   return {
     keyPrefix,
+    /** The key prefixes of all deployments of the service, this one first. */
     keyPrefixes: [...new Set([keyPrefix, ...read('KEY_PREFIXES_KNOWN', parseKnownPrefixes)])],
+    /** Where the Durable Objects are. Undefined: near their first caller. */
     jurisdiction: read('JURISDICTION', parseJurisdiction),
+    /** The settings areas of the other deployments. */
     settingsLinks: read('SETTINGS_LINKS', parseSettingsLinks),
     ipLimit: read('IP_LIMIT', parseRequestLimit),
     ipLimitOverrides: read('IP_LIMIT_OVERRIDES', parseIpLimitOverrides),
@@ -117,19 +72,32 @@ export function parseConfig(vars: Variables): Config {
       key: read('KEY_DAY_LIMIT', parseDayLimit, '20000/64MB'),
       organization: read('ORGANIZATION_DAY_LIMIT', parseDayLimit, '100000/256MB'),
     },
+    /** How many changes an organization's administrators may make in a day; null for no limit. */
     dayChanges: read('ORGANIZATION_DAY_CHANGES', parseDayChanges, '1000'),
+    /** Keys that always get a 401, regardless of the database. */
     blockedKeys: read('BLOCKED_KEYS', (text) => parseBlockedKeys(text, keyPrefix)),
+    /** `paused`: the API responds with 503. Settings area, documentation and service bindings keep working. */
     mode: read('MODE', parseMode),
     databaseLimit: read('DATABASE_LIMIT', parseDatabaseLimit, DEFAULT_DATABASE_LIMIT),
     signIn: parseSignIn(vars),
+    /** The PSA's receiver of messages: changes and alerts. Undefined: nothing is sent to it. */
     receiver: parseReceiver(vars),
+    /** The origin of this service, for links. Undefined: there are none. */
     serviceUrl: read('SERVICE_URL', parseServiceUrl),
+    /** The address of a ticket in the PSA, for links in the settings area. Undefined: there are none. */
     ticketUrl: read('TICKET_URL', parseTicketUrl),
+    /** Whom to tell of a vulnerability. Undefined: there is no security.txt. */
     securityContact: parseSecurityContact(vars),
   };
 }
 
-/** A function that parses one variable. A missing one has the default, which is empty for most. */
+/** The configuration of a deployment. `allowPlainHttp`: for local runs, which accept plain HTTP from other machines. */
+export type Config = ReturnType<typeof parseConfig> & { allowPlainHttp?: boolean };
+
+/**
+ * A function that parses one variable. A missing one has the default, which is empty for most. A parser throws a
+ * RangeError that names the text and the rule.
+ */
 export function reader<Name extends string>(vars: { readonly [N in Name]?: unknown }) {
   return <T>(name: Name, parse: (text: string) => T, defaultText = ''): T => {
     const value = vars[name];
@@ -161,7 +129,6 @@ function parseSecurityContact(vars: Variables): SecurityContact | undefined {
   return { addresses, expires };
 }
 
-/** @throws RangeError naming the text and the rule */
 function parseServiceUrl(text: string): string | undefined {
   if (text.trim() === '') return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -170,12 +137,15 @@ function parseServiceUrl(text: string): string | undefined {
 }
 
 /** The error does not repeat the value of MODE: as a secret, it may be a key pasted by mistake. */
-export function parseMode(text: string): Config['mode'] {
+export function parseMode(text: string): 'open' | 'paused' {
   const mode = text.trim();
   if (mode === 'paused') return mode;
   if (mode === 'open' || mode === '') return 'open';
   throw new RangeError('its value is not a mode; write open or paused');
 }
+
+/** The signed tokens (JWT, RFC 7519) that identify an administrator. */
+export type SignIn = NonNullable<ReturnType<typeof parseSignIn>>;
 
 const ACCESS_HEADER = 'Cf-Access-Jwt-Assertion';
 
@@ -184,7 +154,7 @@ function parseSignIn({
   ADMIN_AUDIENCE: audience,
   ADMIN_JWKS_URL,
   ADMIN_TOKEN_HEADER,
-}: Variables): SignIn | undefined {
+}: Variables) {
   if (!issuer && !audience) return undefined;
   if (!issuer || !audience)
     throw new Error(`ADMIN_${issuer ? 'AUDIENCE' : 'ISSUER'} is empty; set both issuer and audience, or neither`);
@@ -202,6 +172,7 @@ function parseSignIn({
     throw new Error(
       `ADMIN_JWKS_URL: "${address}" is not an https:// URL; plain http:// is accepted for this machine only`,
     );
+  // The request header with the token, alone or after `Bearer`.
   const header = ADMIN_TOKEN_HEADER || ACCESS_HEADER;
   // A token as in RFC 9110 §5.6.2.
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header)) throw new Error(`ADMIN_TOKEN_HEADER: "${header}" is not a header name`);

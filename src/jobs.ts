@@ -3,11 +3,9 @@ import { timeOrderedId } from './domain/record-id.ts';
 import { log } from './lib/log.ts';
 import type { Job, Part } from './module.ts';
 import { databaseSize } from './services/database-size.ts';
-import { logUnfinished } from './services/in-chunks.ts';
-import { forgetOldAddresses } from './services/keys/refused-uses.ts';
+import { forgetOldAddresses, forgetOldDays } from './services/forget.ts';
 import type { ServiceContext } from './services/service-context.ts';
 import { logSize } from './services/size-warning.ts';
-import { forgetOldDays } from './services/work/forget-old-days.ts';
 
 /** The cron triggers of wrangler.toml, by name. */
 export const CRON_TRIGGERS: Readonly<Record<Job['cron'], string>> = {
@@ -21,9 +19,13 @@ const DEADLINE_MS = 30_000;
 
 const coreJobs = ({ databaseLimit }: Config): Job[] => [
   daily('size', async (ctx) => logSize(await databaseSize(ctx, databaseLimit))),
-  daily('addresses', (ctx) => logUnfinished('addresses', forgetOldAddresses(ctx))),
-  daily('days', (ctx) => logUnfinished('days', forgetOldDays(ctx))),
+  daily('addresses', async (ctx) => logUnfinished('addresses', await forgetOldAddresses(ctx))),
+  daily('days', async (ctx) => logUnfinished('days', await forgetOldDays(ctx))),
 ];
+
+function logUnfinished(part: string, isDone: boolean): void {
+  if (!isDone) log('warn', 'daily_job_unfinished', { part });
+}
 
 function daily(name: string, run: (ctx: ServiceContext) => Promise<void>): Job {
   return {

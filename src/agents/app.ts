@@ -5,7 +5,7 @@ import type { AppEnv } from '../http/hono-env.ts';
 import { limitByIp } from '../http/middleware/limit-by-ip.ts';
 import { requestContext } from '../http/middleware/request-context.ts';
 import { requestLog } from '../http/middleware/request-log.ts';
-import { isOAuthPath, noOAuth } from '../http/no-oauth.ts';
+import { isOAuthPath, noOAuth } from '../http/not-found.ts';
 import { endpointNotFound, problem } from '../http/problems.ts';
 import type { Part } from '../module.ts';
 

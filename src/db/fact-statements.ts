@@ -77,7 +77,6 @@ const UNUSED_SINCE = `(:now - ${UNUSED_DAYS} * ${DAY_MS})`;
 const [SOON, VERY_SOON] = EXPIRY_LEVELS;
 const used = (amount: string, limit: string) => `${amount} * 100 / ${limit}`;
 const SHARE = `max(${used('u.records', 'u.maxRecords')}, ${used('u.minutes', 'u.maxMinutes')}, ${used('u.bytes', 'u.maxBytes')})`;
-/** More than anyone can write. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 export const FACT_STATEMENTS: Readonly<Record<string, FactStatement>> = {

@@ -1,7 +1,5 @@
 import { withDeadline } from '../lib/deadline.ts';
-import { LoggableError } from '../lib/loggable-error.ts';
-import { OLDER_MESSAGE } from './directory/clock.ts';
-import { BEING_ERASED_MESSAGE } from './directory/directory-conditions.ts';
+import { LoggableError } from '../lib/log.ts';
 
 /**
  * Why a call to D1 has no result. `rejected`: a statement failed and all were rolled back, because
@@ -26,6 +24,10 @@ export class D1Failure extends LoggableError {
   }
 }
 
+/** The message of the trigger `directory_clock_forward`. */
+export const OLDER_MESSAGE = 'directory_clock: an older message';
+/** The message of the triggers that refuse audit rows and changes of the directory until the end of an erasure. */
+export const BEING_ERASED_MESSAGE = 'erasures: the organization is being erased';
 /** The reason of a failure if an audit row would exceed the day's limit of changes. */
 export const TOO_MANY_CHANGES = 'NOT NULL constraint failed: audit_log.day_changes';
 
@@ -43,19 +45,13 @@ const PHRASES: readonly { phrase: RegExp; kind: D1FailureKind; retry?: 'always' 
   { phrase: /SQLITE_[A-Z]+/, kind: 'rejected' },
 ];
 
-interface Classified {
-  kind: D1FailureKind;
-  reason: string;
-  /** Whether another attempt may succeed: always, or for callers that wait for a lock. */
-  retry?: 'always' | 'locked' | undefined;
-}
-
-function classify(err: unknown): Classified {
+/** Classifies an error of D1. `retry`: whether another attempt may succeed, always or for callers that wait for a lock. */
+function classify(err: unknown): Pick<(typeof PHRASES)[number], 'kind' | 'retry'> & { reason: string } {
   if (err instanceof LoggableError) return { kind: 'unknown', reason: err.message };
   const message = messages(err);
   for (const { phrase, kind, retry } of PHRASES) {
     const found = phrase.exec(message);
-    if (found) return { kind, reason: found[0], retry };
+    if (found) return { kind, reason: found[0], ...(retry && { retry }) };
   }
   const name = err instanceof Error ? err.name : typeof err;
   return { kind: 'unknown', reason: `${name} with an unknown message` };

@@ -256,7 +256,6 @@ export const auditLog = sqliteTable(
     at: integer('at').notNull(),
     actorType: text('actor_type', { enum: ACTOR_TYPES }).notNull(),
     actorId: text('actor_id').notNull(),
-    /** The actor's name at that time. */
     actorName: text('actor_name').notNull(),
     /** `kind.what_happened`, such as `note.created`. */
     action: text('action').notNull(),
@@ -479,7 +478,6 @@ export const psaRefusals = sqliteTable(
     /** The id of a note or time entry, archived or not: there is no foreign key. */
     recordId: text('record_id').notNull(),
     kind: text('kind').notNull(),
-    /** The PSA's reason. */
     reason: text('reason').notNull(),
     refusedAt: integer('refused_at').notNull(),
   },
@@ -526,12 +524,10 @@ export const alerts = sqliteTable(
     channel: text('channel').notNull(),
     /** How urgent it is. A fact that becomes more urgent is sent again, under a new id. */
     level: integer('level').notNull(),
-    /** The `webhook-id`. */
     id: id(),
     foundAt: integer('found_at').notNull(),
     /** The data of the message as JSON, as it was when the fact was found. */
     data: text('data').notNull(),
-    /** Attempts that failed. */
     attempts: integer('attempts').notNull(),
     nextAttemptAt: integer('next_attempt_at').notNull(),
     /** The last failure in words, such as `HTTP 500`. */

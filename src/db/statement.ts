@@ -25,7 +25,7 @@ const LITERAL_OR_PARAMETER = /'[^']*'|:([A-Za-z]\w*)/g;
 export function statement<Values extends Record<keyof Values, Bindable>, Row = never>(
   text: string,
 ): Statement<Values, Row> {
-  let numbered: NumberedSql | undefined;
+  let numbered: ReturnType<typeof numberParameters> | undefined;
   return {
     text,
     bind: (values) => {
@@ -35,14 +35,8 @@ export function statement<Values extends Record<keyof Values, Bindable>, Row = n
   };
 }
 
-/** SQL with numbered parameters, and their names in that order. */
-interface NumberedSql {
-  sql: string;
-  names: string[];
-}
-
-/** Numbers the parameters by their first use. */
-export function numberParameters(text: string): NumberedSql {
+/** SQL with parameters that are numbered by their first use, and their names in that order. */
+export function numberParameters(text: string) {
   const names: string[] = [];
   const sql = text.replaceAll(LITERAL_OR_PARAMETER, (match, name?: string) => {
     if (name === undefined) return match;
@@ -82,13 +76,32 @@ export async function batch(db: D1Database, statements: readonly BoundStatement<
   return results.map((result) => withSizeNoted(db, result));
 }
 
+/** The SQL expression of a column, and as a type what it returns. */
+interface Column<Value> {
+  readonly sql: string;
+  readonly returns?: Value;
+}
+
+export const text = <Value extends string = string>(sql: string): Column<Value> => ({ sql });
+export const textOrNull = (sql: string): Column<string | null> => ({ sql });
+export const number = (sql: string): Column<number> => ({ sql });
+export const numberOrNull = (sql: string): Column<number | null> => ({ sql });
+
+/** The row of a select list. `test/db/returned-columns.test.ts` compares its types with what D1 returns. */
+export type RowOf<Columns extends Readonly<Record<string, Column<unknown>>>> = {
+  [Field in keyof Columns]: Columns[Field] extends Column<infer Value> ? Value : never;
+};
+
 /** The SQL expression for each field of a row. A missing field does not compile. */
 export type Fields<Row> = Readonly<Record<keyof Row & string, string>>;
 
 /** The select list for a row. `alias` is the table of its columns, unless they name one. */
-export function columns<Row>(fields: Fields<Row>, alias?: string): string {
-  return Object.entries(fields)
-    .map(([field, expression]) => `${alias === undefined ? expression : `${alias}.${expression}`} as ${field}`)
+export function columns<Row>(fields: Fields<Row> | Readonly<Record<string, Column<unknown>>>, alias?: string): string {
+  return Object.entries<string | Column<unknown>>(fields)
+    .map(([field, column]) => {
+      const expression = typeof column === 'string' ? column : column.sql;
+      return `${alias === undefined ? expression : `${alias}.${expression}`} as ${field}`;
+    })
     .join(', ');
 }
 
@@ -106,7 +119,6 @@ export function insertInto(table: string, expressions: Readonly<Record<string, s
 /** The size of each database in bytes, as its latest result reported it. */
 const sizes = new WeakMap<D1Database, number>();
 
-/** Remembers the size that a result of the database reports, and returns the result. */
 function withSizeNoted<Result extends D1Result<unknown>>(db: D1Database, result: Result): Result {
   sizes.set(db, result.meta.size_after);
   return result;

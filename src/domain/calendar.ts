@@ -15,44 +15,38 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-const MINUTE_MS = 60_000;
-
-/** The date in each time zone in the minute of the latest call: offsets are whole minutes. One entry for a zone. */
-const latestDates = new Map<string, { minute: number; date: string }>();
-
-/** The date, `YYYY-MM-DD`, in a time zone at `now` (UTC milliseconds). @throws RangeError for an unknown zone */
-export function dateIn(timeZone: string, now: number): string {
-  const minute = Math.floor(now / MINUTE_MS);
-  const latest = latestDates.get(timeZone);
-  if (latest?.minute === minute) return latest.date;
-  const date = computeDateIn(timeZone, now);
-  latestDates.set(timeZone, { minute, date });
-  return date;
+/** Remembers the latest result of `compute` for each time zone, and the key that it is for. */
+function rememberLatest<Key, Result>(compute: (timeZone: string, key: Key) => Result) {
+  const latest = new Map<string, { key: Key; result: Result }>();
+  return (timeZone: string, key: Key): Result => {
+    const known = latest.get(timeZone);
+    if (known?.key === key) return known.result;
+    const result = compute(timeZone, key);
+    latest.set(timeZone, { key, result });
+    return result;
+  };
 }
 
-function computeDateIn(timeZone: string, now: number): string {
-  const local = new TZDate(now, timeZone);
+const MINUTE_MS = 60_000;
+
+/** Offsets are whole minutes, so a date holds for the minute. */
+const dateInMinute = rememberLatest((timeZone, minute: number) => {
+  const local = new TZDate(minute * MINUTE_MS, timeZone);
   if (Number.isNaN(local.getFullYear())) throw new RangeError(`unknown time zone ${timeZone}`);
   const pad = (part: number, digits: number) => String(part).padStart(digits, '0');
   return `${pad(local.getFullYear(), 4)}-${pad(local.getMonth() + 1, 2)}-${pad(local.getDate(), 2)}`;
-}
+});
 
-/** The instant (UTC milliseconds) at which a calendar date ends in a time zone: the start of the next day. */
-export function endOfDate(date: string, timeZone: string): number {
-  const latest = latestEnds.get(timeZone);
-  if (latest?.date === date) return latest.end;
-  const end = computeEndOfDate(date, timeZone);
-  latestEnds.set(timeZone, { date, end });
-  return end;
-}
+/** The date, `YYYY-MM-DD`, in a time zone at `now` (UTC milliseconds). @throws RangeError for an unknown zone */
+export const dateIn = (timeZone: string, now: number): string => dateInMinute(timeZone, Math.floor(now / MINUTE_MS));
 
-/** The end of the latest date in each time zone. One entry for a zone. */
-const latestEnds = new Map<string, { date: string; end: number }>();
-
-function computeEndOfDate(date: string, timeZone: string): number {
+const endInZone = rememberLatest((timeZone, date: string) => {
   const [year = Number.NaN, month = Number.NaN, day = Number.NaN] = date.split('-').map(Number);
   return new TZDate(year, month - 1, day + 1, timeZone).getTime();
-}
+});
+
+/** The instant (UTC milliseconds) at which a calendar date ends in a time zone: the start of the next day. */
+export const endOfDate = (date: string, timeZone: string): number => endInZone(timeZone, date);
 
 /** The instant (UTC milliseconds) at which a calendar date begins in a time zone. */
 export function startOfDate(date: string, timeZone: string): number {

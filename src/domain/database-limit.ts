@@ -8,7 +8,6 @@ export const DEFAULT_DATABASE_LIMIT = '10GB';
 /**
  * Parses the size limit of the database, such as `10GB` or `500MB` (1 MB = 1,000,000 bytes), into bytes. Without a
  * text: the default.
- * @throws RangeError naming the text and the rule
  */
 export function parseDatabaseLimit(text = DEFAULT_DATABASE_LIMIT): number {
   const match = /^(\d{1,5})([MG]B)$/.exec(text.trim());

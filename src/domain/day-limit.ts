@@ -1,5 +1,6 @@
 import { inThousands } from '../lib/in-thousands.ts';
 import { endOfDate } from './calendar.ts';
+import { type RequestLimit, requestLimitInWords } from './request-limit.ts';
 
 /** The largest number of new records, and of bytes of their texts in UTF-8, in one calendar day. */
 export interface DayLimit {
@@ -30,7 +31,6 @@ const MAX_MEGABYTES = 10_000;
 /**
  * Parses a daily limit written as `records/megabytes`, such as `20000/64MB` (1 MB = 1,000,000 bytes). Null for an empty
  * text: no limit.
- * @throws RangeError naming the text and the rule
  */
 export function parseDayLimit(text: string): DayLimit | null {
   if (text.trim() === '') return null;
@@ -50,7 +50,6 @@ const MAX_DAY_CHANGES = 1_000_000;
 /**
  * Parses the daily limit of changes by the administrators of an organization, such as `1000`. Null for an empty text:
  * no limit.
- * @throws RangeError naming the text and the rule
  */
 export function parseDayChanges(text: string): number | null {
   if (text.trim() === '') return null;
@@ -63,7 +62,6 @@ function dayLimitInWords({ records, bytes }: DayLimit): string {
   return `${inThousands(records)} new records and ${bytes / MEGABYTE} MB of text a day`;
 }
 
-/** Both daily limits as a sentence; empty if there is none. */
 export function dayLimitsSentence({ key, organization }: DayLimits): string {
   const limits = [
     ...(key ? [`${dayLimitInWords(key)} per key`] : []),
@@ -116,4 +114,16 @@ export function lower(one: number | null | undefined, other: number | null | und
 /** Milliseconds from `now` (UTC milliseconds) to the midnight that ends the day, at least 0. */
 export function untilMidnight(day: string, timeZone: string, now: number): number {
   return Math.max(0, endOfDate(day, timeZone) - now);
+}
+
+export interface Limits {
+  keyLimit: RequestLimit;
+  ipLimit: RequestLimit;
+  dayLimits: DayLimits;
+}
+
+/** The limits of a deployment as a text, the same in the documentation and at /healthz. */
+export function limitsInWords({ keyLimit, ipLimit, dayLimits }: Limits): string {
+  const requests = `${requestLimitInWords(keyLimit)} per key, unless the key has its own limit, and ${requestLimitInWords(ipLimit)} per source address.`;
+  return `${requests} ${dayLimitsSentence(dayLimits)}`.trim();
 }

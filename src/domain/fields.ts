@@ -100,6 +100,12 @@ export function emailAddress(rule: string) {
     .toLowerCase();
 }
 
+/** A whole number from 1 to `max`. */
+export function wholeUpTo(max: number) {
+  const error = ruleError(`a whole number from 1 to ${max}`);
+  return z.int({ error }).min(1, { error }).max(max, { error });
+}
+
 /** An object that refuses unknown fields by name. */
 export function strictObject<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const known = Object.keys(shape).join(', ');

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { addDays, dateIn, daysBetween } from './calendar.ts';
-import { type FieldError, ruleError, strictObject } from './fields.ts';
+import { type FieldError, ruleError, strictObject, wholeUpTo } from './fields.ts';
 
 export const MAX_RULE_DAYS = 3_650;
 export const MAX_REVIEW_MONTHS = 12;
@@ -21,20 +21,12 @@ export const DEFAULT_KEY_RULES: KeyRules = {
   accessReviewMonths: null,
 };
 
-const daysRule = `a whole number from 1 to ${MAX_RULE_DAYS}`;
-const monthsRule = `a whole number from 1 to ${MAX_REVIEW_MONTHS}`;
-const whole = (rule: string, max: number) =>
-  z
-    .int({ error: ruleError(rule) })
-    .min(1, { error: ruleError(rule) })
-    .max(max, { error: ruleError(rule) });
-
 /** The input for key rules. A longest lifetime includes that an expiry is required. */
 export const keyRules = strictObject({
-  maxLifetimeDays: whole(daysRule, MAX_RULE_DAYS).nullable(),
+  maxLifetimeDays: wholeUpTo(MAX_RULE_DAYS).nullable(),
   expiryRequired: z.boolean({ error: ruleError('true or false') }),
-  unusedDays: whole(daysRule, MAX_RULE_DAYS),
-  accessReviewMonths: whole(monthsRule, MAX_REVIEW_MONTHS).nullable(),
+  unusedDays: wholeUpTo(MAX_RULE_DAYS),
+  accessReviewMonths: wholeUpTo(MAX_REVIEW_MONTHS).nullable(),
 }).transform((rules) => ({ ...rules, expiryRequired: rules.expiryRequired || rules.maxLifetimeDays !== null }));
 
 /** How many days after today (in the time zone) a key's last day is; 0 if it expires at the end of today. */

@@ -32,7 +32,6 @@ export function withoutKeys(text: string, prefixes: readonly string[]): string {
   return cleaned === decoded ? plain : cleaned;
 }
 
-/** JSON in which no string contains something that looks like a key value. */
 export function jsonWithoutKeys(value: unknown, prefixes: readonly string[]): string {
   return JSON.stringify(value, (_, one: unknown) => (typeof one === 'string' ? withoutKeys(one, prefixes) : one));
 }

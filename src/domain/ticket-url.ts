@@ -7,7 +7,6 @@ const ORGANIZATION = '{organization}';
 /**
  * Parses the address of a ticket in the PSA, such as `https://psa.example/{organization}/t/{ticket}`; undefined if the
  * text is empty.
- * @throws RangeError naming the text and the rule
  */
 export function parseTicketUrl(text: string): string | undefined {
   if (text.trim() === '') return undefined;

@@ -1,6 +1,6 @@
 import type { Context, HonoRequest } from 'hono';
 import type { Config } from '../config.ts';
-import type { FoundKey, Principal } from '../domain/principal.ts';
+import type { FoundKey, Principal } from '../domain/api-key.ts';
 import type { RateLimitDecision, RequestLimit } from '../domain/request-limit.ts';
 import type { WebhookFault } from '../domain/webhook.ts';
 import { ExpiringMap } from '../lib/expiring-map.ts';

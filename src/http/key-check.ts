@@ -1,7 +1,6 @@
-import { hashKey, isWellFormedKey, keyHint, whyUnauthorized } from '../domain/api-key.ts';
+import { type FoundKey, hashKey, isWellFormedKey, keyHint, whyUnauthorized } from '../domain/api-key.ts';
 import type { BlockedKeys } from '../domain/blocked-keys.ts';
 import { Unauthorized } from '../domain/errors.ts';
-import type { FoundKey } from '../domain/principal.ts';
 import type { Scope } from '../domain/scopes.ts';
 import type { ExpiringMap } from '../lib/expiring-map.ts';
 import type { NearbyKey } from '../services/keys/find-key.ts';
@@ -96,7 +95,6 @@ export class KeyCheck {
     return { check, key: check.accept(await check.find()) };
   }
 
-  /** How the key was found. */
   get lookup(): LookupStats['lookup'] {
     return this.source.stats.lookup;
   }

@@ -12,11 +12,6 @@ export function retryAfter503(random: () => number = Math.random): { 'Retry-Afte
   return { 'Retry-After': String(min + Math.floor(random() * (max - min + 1))) };
 }
 
-interface ProblemKind {
-  status: number;
-  title: string;
-}
-
 /** Every problem that has a code, by status; src/docs/pages/errors.md explains them. The 401 has none: see `unauthorized`. */
 export const PROBLEMS = {
   malformed_json: { status: 400, title: 'Malformed JSON' },
@@ -36,7 +31,7 @@ export const PROBLEMS = {
   internal_error: { status: 500, title: 'Internal error' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },
   outcome_unknown: { status: 503, title: 'Outcome unknown' },
-} as const satisfies Record<string, ProblemKind>;
+} as const satisfies Record<string, { status: number; title: string }>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
@@ -102,12 +97,10 @@ export function unauthorized(challenge = 'Bearer'): Response {
   });
 }
 
-/** The 404 for a path without an endpoint. */
 export function endpointNotFound(): ProblemArguments {
   return ['not_found', 'There is no API endpoint at this path; check the path.'];
 }
 
-/** The 405 for a path whose endpoint supports only other methods. */
 export function methodNotAllowedProblem(method: string, supported: readonly string[]): ProblemArguments {
   const allow = supported.join(', ');
   return [

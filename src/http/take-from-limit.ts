@@ -95,27 +95,7 @@ async function callLimiter(
 
 const seconds = (ms: number) => Math.ceil(ms / 1000);
 
-interface RateLimitItem {
-  policy: string;
-  state: string;
-}
-
-/** The item of a limit of requests. `t` is when the oldest counted request leaves the window. */
-function requestItem({ name, requestLimit, decision }: AppliedLimit): RateLimitItem {
-  return {
-    policy: `"${name}";q=${requestLimit.quota};w=${seconds(requestLimit.windowMs)}`,
-    state: `"${name}";r=${decision.remaining};t=${seconds(decision.resetMs)}`,
-  };
-}
-
 const DAY_SECONDS = DAY_MS / 1000;
-
-function dayItem({ quota, used, resetMs }: KeyDayUse): RateLimitItem {
-  return {
-    policy: `"key-day";q=${quota};w=${DAY_SECONDS}`,
-    state: `"key-day";r=${Math.max(0, quota - used)};t=${seconds(resetMs)}`,
-  };
-}
 
 /**
  * The RateLimit headers (draft-ietf-httpapi-ratelimit-headers-11), with one item for each limit that is known: quota
@@ -125,12 +105,19 @@ export function rateLimitFields(
   applied: AppliedLimit | undefined,
   keyDay: KeyDayUse | undefined,
 ): Record<string, string> {
-  const items = [...(applied ? [requestItem(applied)] : []), ...(keyDay ? [dayItem(keyDay)] : [])];
-  if (items.length === 0) return {};
-  return {
-    'RateLimit-Policy': items.map(({ policy }) => policy).join(', '),
-    RateLimit: items.map(({ state }) => state).join(', '),
-  };
+  const policies: string[] = [];
+  const states: string[] = [];
+  if (applied) {
+    const { name, requestLimit, decision } = applied;
+    policies.push(`"${name}";q=${requestLimit.quota};w=${seconds(requestLimit.windowMs)}`);
+    states.push(`"${name}";r=${decision.remaining};t=${seconds(decision.resetMs)}`);
+  }
+  if (keyDay) {
+    const { quota, used, resetMs } = keyDay;
+    policies.push(`"key-day";q=${quota};w=${DAY_SECONDS}`);
+    states.push(`"key-day";r=${Math.max(0, quota - used)};t=${seconds(resetMs)}`);
+  }
+  return policies.length === 0 ? {} : { 'RateLimit-Policy': policies.join(', '), RateLimit: states.join(', ') };
 }
 
 /** Retry-After in whole seconds, at least 1 (RFC 9110 §10.2.3). */

@@ -1,4 +1,4 @@
-import { LoggableError } from './loggable-error.ts';
+import { LoggableError } from './log.ts';
 
 /** The rejection of `withDeadline`. The work itself may still be running. */
 export class DeadlineExceeded extends LoggableError {

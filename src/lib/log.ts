@@ -1,4 +1,7 @@
-import { LoggableError } from './loggable-error.ts';
+/** An error whose message has only our own words, nothing sent or stored, so it is safe to log. */
+export class LoggableError extends Error {
+  override name = 'LoggableError';
+}
 
 /** How many stack frames of an error are logged: enough to find where it was thrown. */
 const FRAMES = 3;

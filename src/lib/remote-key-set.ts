@@ -1,6 +1,6 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import { withDeadline } from './deadline.ts';
-import { LoggableError } from './loggable-error.ts';
+import { LoggableError } from './log.ts';
 
 /** How long one read of the keys may take. */
 const READ_TIMEOUT_MS = 3_000;

@@ -1,7 +1,7 @@
 import { Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import * as z from 'zod';
 import { D1Failure } from '../db/run-d1.ts';
-import { parseCursor } from '../domain/change-cursor.ts';
+import { parseCursor } from '../domain/change.ts';
 import { hasCode, ServiceError, type ServiceErrorCode } from '../domain/errors.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import type { ObjectStore } from '../lib/object-store.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { LoggableError } from '../lib/loggable-error.ts';
+import { LoggableError } from '../lib/log.ts';
 import type { CloudflareApi } from './cloudflare-api.ts';
 import { jsonOf } from './probe.ts';
 

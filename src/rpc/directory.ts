@@ -1,7 +1,5 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { DirectoryRecordInput, DirectoryType } from '../domain/directory.ts';
-import type { DeactivatedRecord, ListedRecords, Upserted } from '../domain/psa-shapes.ts';
-import type { CallResult } from '../services/call-result.ts';
 import {
   deactivateRecords,
   MAX_RECORDS,
@@ -17,29 +15,15 @@ import { call } from './call.ts';
  * entrypoint.
  */
 export class Directory extends WorkerEntrypoint<Env> {
-  /**
-   * Creates or changes up to 1,000 records of one organization: those that break no rule, or with
-   * `allOrNothing` none if one breaks a rule.
-   */
-  upsert(organization: string, records: DirectoryRecordInput[], allOrNothing?: boolean): Promise<CallResult<Upserted>> {
+  upsert(organization: string, records: DirectoryRecordInput[], allOrNothing?: boolean) {
     return call(this.env, (ctx) => upsertRecords(ctx, { organization, records, allOrNothing }));
   }
 
-  /**
-   * The records of one type that an organization has, in the order of their ids, at most 1,000 after the
-   * id `cursor` (null: from the start).
-   */
-  list(
-    organization: string,
-    type: DirectoryType,
-    cursor: string | null,
-    limit: number = MAX_RECORDS,
-  ): Promise<CallResult<ListedRecords>> {
+  list(organization: string, type: DirectoryType, cursor: string | null, limit = MAX_RECORDS) {
     return call(this.env, (ctx) => listRecords(ctx, { organization, type, cursor, limit }));
   }
 
-  /** Deactivates up to 1,000 records of one organization. */
-  deactivate(organization: string, records: RecordReference[]): Promise<CallResult<{ records: DeactivatedRecord[] }>> {
+  deactivate(organization: string, records: RecordReference[]) {
     return call(this.env, (ctx) => deactivateRecords(ctx, { organization, records }));
   }
 }

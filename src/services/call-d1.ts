@@ -1,5 +1,4 @@
-import { BEING_ERASED_MESSAGE } from '../db/directory/directory-conditions.ts';
-import { type D1Caller, D1Failure, type D1FailureKind, runD1 } from '../db/run-d1.ts';
+import { BEING_ERASED_MESSAGE, type D1Caller, D1Failure, type D1FailureKind, runD1 } from '../db/run-d1.ts';
 import { type BoundStatement, batch } from '../db/statement.ts';
 import { beingErased, ServiceError } from '../domain/errors.ts';
 import type { ServiceContext } from './service-context.ts';

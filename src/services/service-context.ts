@@ -1,7 +1,7 @@
 import type { D1Counter } from '../db/run-d1.ts';
-import type { ChangeCursor } from '../domain/change-cursor.ts';
+import type { Principal } from '../domain/api-key.ts';
+import type { ChangeCursor } from '../domain/change.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
-import type { Principal } from '../domain/principal.ts';
 import type { ArchivedChanges } from '../domain/psa-shapes.ts';
 import type { RecordKind } from '../domain/record-kinds.ts';
 import type { SignedMessage } from '../domain/webhook.ts';

@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { hashKey } from '../../src/domain/api-key.ts';
+import { hashKey, type Principal } from '../../src/domain/api-key.ts';
 import { DAY_MS } from '../../src/domain/calendar.ts';
-import type { Principal } from '../../src/domain/principal.ts';
 import { SCOPE_IDS } from '../../src/domain/scopes.ts';
+import { forgetOldDays } from '../../src/services/forget.ts';
 import { createApiKey } from '../../src/services/keys/create-key.ts';
 import { findKey } from '../../src/services/keys/find-key.ts';
 import type {
@@ -14,9 +14,8 @@ import type {
 } from '../../src/services/service-context.ts';
 import { createNote } from '../../src/services/work/create-note.ts';
 import { createTimeEntry } from '../../src/services/work/create-time-entry.ts';
-import { forgetOldDays } from '../../src/services/work/forget-old-days.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
-import { setApproval } from '../../src/services/work/set-approval.ts';
+import { setApproval } from '../../src/services/work/record-verbs.ts';
 import { countD1, type D1Call } from '../support/d1.ts';
 import { randomNumbers, randomTexts } from './random-texts.ts';
 

@@ -13,9 +13,7 @@ import {
 } from '../../src/services/keys/access-review.ts';
 import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
 import { recordRefusedUses } from '../../src/services/keys/refused-uses.ts';
-import { redactRecord } from '../../src/services/work/redact-record.ts';
-import { reportRecord } from '../../src/services/work/report-record.ts';
-import { setApproval } from '../../src/services/work/set-approval.ts';
+import { redactRecord, reportRecord, setApproval } from '../../src/services/work/record-verbs.ts';
 import { archive, releaseAll } from '../support/archive.ts';
 import { importOrganizations, insertKeys } from '../support/many-keys.ts';
 import { lastCursor } from '../support/rpc.ts';

@@ -114,13 +114,6 @@ export const RETURNED_COLUMNS = {
     findOpenReview: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'null', finishedBy: 'null' },
     findReview: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'number', finishedBy: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/access-review-statements.ts')>,
-  'db/keys/change-key-statements.ts': {
-    explainChange: { administrator: 'number', live: 'string', named: 'string' },
-    findSettingsChanges: { at: 'number', by: 'string', action: 'string', detail: 'string' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/keys/change-key-statements.ts')>,
-  'db/keys/create-key-statements.ts': {
-    explainNewKey: { administrator: 'number', own: 'null', createdByForm: 'null', maxLifetimeDays: 'number', expiryRequired: 'number', named: 'string' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/keys/create-key-statements.ts')>,
   'db/keys/find-key-statements.ts': {
     findKeyByHash: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'number | null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', found: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/find-key-statements.ts')>,
@@ -129,6 +122,16 @@ export const RETURNED_COLUMNS = {
     findKeyRules: { maxLifetimeDays: 'number', expiryRequired: 'number', unusedDays: 'number', accessReviewMonths: 'number', accessReviewsSince: 'number', revision: 'number' },
     findRulesAndTimeZone: { maxLifetimeDays: 'number', expiryRequired: 'number', unusedDays: 'number', accessReviewMonths: 'number', accessReviewsSince: 'number', revision: 'number', timeZone: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/key-rules-statements.ts')>,
+  'db/keys/key-statements.ts': {
+    explainChange: { administrator: 'number', live: 'string', named: 'string' },
+    explainNewKey: { administrator: 'number', own: 'null', createdByForm: 'null', maxLifetimeDays: 'number', expiryRequired: 'number', named: 'string' },
+    explainRotation: { administrator: 'number', found: 'string', successorId: 'null', createdByForm: 'null', keysInGrace: 'number', maxLifetimeDays: 'number', expiryRequired: 'number', live: 'number' },
+    findRevocation: { revokedAt: 'null' },
+    findSettingsChanges: { at: 'number', by: 'string', action: 'string', detail: 'string' },
+    findSomeLiveKeys: { id: 'string' },
+    markRevokedByAdministrator: { revokedAt: 'number' },
+    markRevokedByOperator: { revokedAt: 'number' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/keys/key-statements.ts')>,
   'db/keys/read-keys-statements.ts': {
     countUnrevoked: { live: 'number' },
     findAnyKeyByHash: { organizationId: 'string', organization: 'string', id: 'string', name: 'string', hint: 'string', expiresAt: 'null', revokedAt: 'null', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null' },
@@ -147,28 +150,6 @@ export const RETURNED_COLUMNS = {
     findRefusedUsesOfKey: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string', lostWrites: 'string' },
     findRefusedUsesPage: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string | null', lostWrites: 'string | null' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/refused-use-statements.ts')>,
-  'db/keys/revoke-key-statements.ts': {
-    findRevocation: { revokedAt: 'null' },
-    findSomeLiveKeys: { id: 'string' },
-    markRevokedByAdministrator: { revokedAt: 'number' },
-    markRevokedByOperator: { revokedAt: 'number' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/keys/revoke-key-statements.ts')>,
-  'db/keys/rotate-key-statements.ts': {
-    explainRotation: { administrator: 'number', exists: 'string', successorId: 'null', createdByForm: 'null', keysInGrace: 'number', maxLifetimeDays: 'number', expiryRequired: 'number', live: 'number' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/keys/rotate-key-statements.ts')>,
-  'db/work/approval-statements.ts': {
-    findApproval: { status: 'string', decidedAt: 'number | null', decidedBy: 'string | null' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/work/approval-statements.ts')>,
-  'db/work/archived-records.ts': {
-    findArchivedRecord: {
-      note: { isRedacted: 'number', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
-      time_entry: { isRedacted: 'number', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
-    },
-    findRedacted: {
-      note: { id: 'string' },
-      time_entry: { id: 'string' },
-    },
-  } satisfies ReturnedColumns<typeof import('../../src/db/work/archived-records.ts')>,
   'db/work/archives.ts': {
     findArchivesAfter: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/archives.ts')>,
@@ -186,22 +167,29 @@ export const RETURNED_COLUMNS = {
     explainNote: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', ticketFound: 'number', userFound: 'number' },
     insertNote: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', chainRecords: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/note-statements.ts')>,
-  'db/work/refusal-statements.ts': {
+  'db/work/record-statements.ts': {
     countRefusals: { refused: 'number', since: 'number' },
-    findReported: {
-      note: { id: 'string' },
-      time_entry: { id: 'string' },
+    findApproval: { status: 'string', decidedAt: 'number | null', decidedBy: 'string | null' },
+    findArchivedRecord: {
+      note: { isRedacted: 'number', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
+      time_entry: { isRedacted: 'number', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
     },
-  } satisfies ReturnedColumns<typeof import('../../src/db/work/refusal-statements.ts')>,
-  'db/work/releases.ts': {
-    findReleases: { organizationId: 'string', newestSeq: 'number', releasedSeq: 'number', archivedSeq: 'number', releasedAt: 'number | null', releasedTo: 'number | null', unreleasedSince: 'number', archivedTo: 'number | null' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/work/releases.ts')>,
-  'db/work/text-statements.ts': {
     findRecord: {
       note: { id: 'string' },
       time_entry: { id: 'string' },
     },
-  } satisfies ReturnedColumns<typeof import('../../src/db/work/text-statements.ts')>,
+    findRedacted: {
+      note: { id: 'string' },
+      time_entry: { id: 'string' },
+    },
+    findReported: {
+      note: { id: 'string' },
+      time_entry: { id: 'string' },
+    },
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/record-statements.ts')>,
+  'db/work/releases.ts': {
+    findReleases: { organizationId: 'string', newestSeq: 'number', releasedSeq: 'number', archivedSeq: 'number', releasedAt: 'number | null', releasedTo: 'number | null', unreleasedSince: 'number', archivedTo: 'number | null' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/releases.ts')>,
   'db/work/time-entry-statements.ts': {
     explainServiceTimeEntry: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', userId: 'string | null', minutes: 'number | null', billable: 'number | null', workDate: 'string | null', hourlyRateMinor: 'number | null', agreementSource: 'string', status: 'string', ticketFound: 'number', userFound: 'number' },
     explainTechnicianTimeEntry: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', limitQuota: 'null', limitWindowMs: 'null', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', userId: 'string | null', minutes: 'number | null', billable: 'number | null', workDate: 'string | null', hourlyRateMinor: 'number | null', agreementSource: 'string', status: 'string', ticketFound: 'number', userFound: 'number' },

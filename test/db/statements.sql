@@ -1255,68 +1255,6 @@ from users u where u.organization_id = :organizationId and u.id = :userId and u.
   and not exists (select 1 from key_reviews r where r.organization_id = :organizationId and r.finished_at is null)
   and not exists (select 1 from key_reviews r where r.organization_id = :organizationId and r.id = :reviewId);
 
--- src/db/keys/change-key-statements.ts: changeKey
-update api_keys set name = :name,
-    limit_quota = :limitQuota,
-    limit_window_ms = :limitWindowMs,
-    day_limit_records = :dayLimitRecords,
-    day_limit_minutes = :dayLimitMinutes,
-    allowed_networks = :allowedNetworks,
-    description = :description,
-    owner = :owner,
-    revision = revision + 1
-where api_keys.organization_id = :organizationId and api_keys.id = :keyId and revoked_at is null and (api_keys.expires_at is null or api_keys.expires_at > :now) and revision = :revision and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
-  and not exists (select 1 from api_keys other where other.organization_id = :organizationId and other.name = :name
-    and other.revoked_at is null and other.successor_id is null and other.id <> :keyId and api_keys.successor_id is null);
-
--- src/db/keys/change-key-statements.ts: explainChange
-select exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1) as administrator,
-    api_keys.id as live,
-  (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.name = :name and api_keys.revoked_at is null and api_keys.successor_id is null) as named
-from organizations o left join api_keys on api_keys.organization_id = :organizationId and api_keys.id = :keyId and api_keys.revoked_at is null and (api_keys.expires_at is null or api_keys.expires_at > :now)
-where o.id = :organizationId;
-
--- src/db/keys/change-key-statements.ts: findSettingsChanges
-select a.at as at, a.actor_name as by, a.action as action, a.detail as detail
-from audit_log a indexed by audit_log_user_target
-where a.organization_id = :organizationId and a.actor_type <> 'api_key' and a.target_id = :targetId
-  and a.action in (select value from json_each(:actions))
-order by a.seq desc limit :limit;
-
--- src/db/keys/create-key-statements.ts: explainNewKey
-select exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1) as administrator,
-  (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.id = :id) as own,
-  (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.form_token = :formToken) as createdByForm,
-  (select p.max_lifetime_days from key_policies p where p.organization_id = :organizationId) as maxLifetimeDays,
-  exists (select 1 from key_policies p where p.organization_id = :organizationId and p.expiry_required = 1) as expiryRequired,
-  (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.name = :name and api_keys.revoked_at is null and api_keys.successor_id is null) as named;
-
--- src/db/keys/create-key-statements.ts: insertKey
-insert into api_keys (organization_id, id, chain_id, hash, hint, scopes, name, limit_quota, limit_window_ms, day_limit_records, day_limit_minutes, allowed_networks, description, owner, created_at, created_by, expires_at, revoked_at, revoked_by, successor_id, form_token) select :organizationId,
-    :id,
-    :id,
-    :hash,
-    :hint,
-    :scopes,
-    :name,
-    :limitQuota,
-    :limitWindowMs,
-    :dayLimitRecords,
-    :dayLimitMinutes,
-    :allowedNetworks,
-    :description,
-    :owner,
-    :now,
-    :userId,
-    :expiresAt,
-    null,
-    null,
-    null,
-    :formToken
-from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1 and not exists (select 1 from api_keys where organization_id = :organizationId and (id = :id or form_token = :formToken)) and (select count(*) from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and api_keys.revoked_at is null and api_keys.successor_id is null and expires_at is null) + (select count(*) from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and api_keys.revoked_at is null and api_keys.successor_id is null and expires_at > :now) < 100 and not exists (select 1 from key_policies p where p.organization_id = :organizationId
-  and (p.max_lifetime_days < :lifetimeDays or (p.expiry_required = 1 and :lifetimeDays is null)))
-on conflict do nothing;
-
 -- src/db/keys/find-key-statements.ts: findKeyByHash
 select k.organization_id as organizationId,
     k.id as keyId,
@@ -1393,6 +1331,128 @@ select p.max_lifetime_days as maxLifetimeDays,
     coalesce(p.revision, 0) as revision,
     o.time_zone as timeZone from users u join organizations o on o.id = u.organization_id
 left join key_policies p on p.organization_id = o.id where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1;
+
+-- src/db/keys/key-statements.ts: changeKey
+update api_keys set name = :name,
+    limit_quota = :limitQuota,
+    limit_window_ms = :limitWindowMs,
+    day_limit_records = :dayLimitRecords,
+    day_limit_minutes = :dayLimitMinutes,
+    allowed_networks = :allowedNetworks,
+    description = :description,
+    owner = :owner,
+    revision = revision + 1
+where api_keys.organization_id = :organizationId and api_keys.id = :keyId and revoked_at is null and (api_keys.expires_at is null or api_keys.expires_at > :now) and revision = :revision and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
+  and not exists (select 1 from api_keys other where other.organization_id = :organizationId and other.name = :name
+    and other.revoked_at is null and other.successor_id is null and other.id <> :keyId and api_keys.successor_id is null);
+
+-- src/db/keys/key-statements.ts: explainChange
+select exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1) as administrator,
+    api_keys.id as live,
+    (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.name = :name and api_keys.revoked_at is null and api_keys.successor_id is null) as named
+from organizations o left join api_keys on api_keys.organization_id = :organizationId and api_keys.id = :keyId and api_keys.revoked_at is null and (api_keys.expires_at is null or api_keys.expires_at > :now)
+where o.id = :organizationId;
+
+-- src/db/keys/key-statements.ts: explainNewKey
+select exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1) as administrator,
+    (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.id = :id) as own,
+    (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.form_token = :formToken) as createdByForm,
+    (select p.max_lifetime_days from key_policies p where p.organization_id = :organizationId) as maxLifetimeDays,
+    exists (select 1 from key_policies p where p.organization_id = :organizationId and p.expiry_required = 1) as expiryRequired,
+    (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.name = :name and api_keys.revoked_at is null and api_keys.successor_id is null) as named;
+
+-- src/db/keys/key-statements.ts: explainRotation
+select exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1) as administrator,
+    api_keys.id as found,
+    api_keys.successor_id as successorId,
+    (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.form_token = :formToken) as createdByForm,
+    (select count(*) from api_keys replaced where replaced.organization_id = :organizationId
+  and replaced.revoked_at is null and replaced.expires_at > :now and replaced.successor_id is not null) as keysInGrace, (select p.max_lifetime_days from key_policies p where p.organization_id = :organizationId) as maxLifetimeDays, exists (select 1 from key_policies p where p.organization_id = :organizationId and p.expiry_required = 1) as expiryRequired, api_keys.revoked_at is null and (api_keys.expires_at is null or api_keys.expires_at > :now) as live
+from organizations o left join api_keys on api_keys.organization_id = :organizationId and api_keys.id = :keyId where o.id = :organizationId;
+
+-- src/db/keys/key-statements.ts: findRevocation
+select revoked_at as revokedAt from api_keys where api_keys.organization_id = :organizationId and api_keys.id = :keyId;
+
+-- src/db/keys/key-statements.ts: findSettingsChanges
+select a.at as at, a.actor_name as by, a.action as action, a.detail as detail
+from audit_log a indexed by audit_log_user_target
+where a.organization_id = :organizationId and a.actor_type <> 'api_key' and a.target_id = :targetId
+  and a.action in (select value from json_each(:actions))
+order by a.seq desc limit :limit;
+
+-- src/db/keys/key-statements.ts: findSomeLiveKeys
+select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at > :now limit 100;
+
+-- src/db/keys/key-statements.ts: insertKey
+insert into api_keys (organization_id, id, chain_id, hash, hint, scopes, name, limit_quota, limit_window_ms, day_limit_records, day_limit_minutes, allowed_networks, description, owner, created_at, created_by, expires_at, revoked_at, revoked_by, successor_id, form_token) select :organizationId,
+    :id,
+    :id,
+    :hash,
+    :hint,
+    :scopes,
+    :name,
+    :limitQuota,
+    :limitWindowMs,
+    :dayLimitRecords,
+    :dayLimitMinutes,
+    :allowedNetworks,
+    :description,
+    :owner,
+    :now,
+    :userId,
+    :expiresAt,
+    null,
+    null,
+    null,
+    :formToken
+from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1 and not exists (select 1 from api_keys where organization_id = :organizationId and (id = :id or form_token = :formToken)) and (select count(*) from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and api_keys.revoked_at is null and api_keys.successor_id is null and expires_at is null) + (select count(*) from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and api_keys.revoked_at is null and api_keys.successor_id is null and expires_at > :now) < 100 and not exists (select 1 from key_policies p where p.organization_id = :organizationId
+  and (p.max_lifetime_days < :lifetimeDays or (p.expiry_required = 1 and :lifetimeDays is null)))
+on conflict do nothing;
+
+-- src/db/keys/key-statements.ts: insertSuccessor
+insert into api_keys (organization_id, id, chain_id, hash, hint, scopes, name, limit_quota, limit_window_ms, day_limit_records, day_limit_minutes, allowed_networks, description, owner, created_at, created_by, expires_at, revoked_at, revoked_by, successor_id, form_token) select :organizationId,
+    :id,
+    k.chain_id,
+    :hash,
+    :hint,
+    k.scopes,
+    k.name,
+    k.limit_quota,
+    k.limit_window_ms,
+    k.day_limit_records,
+    k.day_limit_minutes,
+    k.allowed_networks,
+    k.description,
+    k.owner,
+    :now,
+    :userId,
+    :expiresAt,
+    null,
+    null,
+    null,
+    :formToken
+from api_keys k where k.organization_id = :organizationId and k.successor_id = :id and changes() = 1;
+
+-- src/db/keys/key-statements.ts: markRevokedByAdministrator
+update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
+where api_keys.organization_id = :organizationId and api_keys.id = :keyId and revoked_at is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1) returning revoked_at as revokedAt;
+
+-- src/db/keys/key-statements.ts: markRevokedByOperator
+update api_keys set revoked_at = :now, revoked_by = :by, revision = revision + 1
+where api_keys.organization_id = :organizationId and api_keys.id = :keyId and revoked_at is null returning revoked_at as revokedAt;
+
+-- src/db/keys/key-statements.ts: markSucceeded
+update api_keys set successor_id = :id,
+    expires_at = min(coalesce(expires_at, :endsAt), :endsAt),
+    revision = revision + 1
+where api_keys.organization_id = :organizationId and api_keys.id = :keyId and api_keys.revoked_at is null and api_keys.successor_id is null and (api_keys.expires_at is null or api_keys.expires_at > :now) and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1) and (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.form_token = :formToken) is null
+  and (:endsAt <= :now or (select count(*) from api_keys replaced where replaced.organization_id = :organizationId
+  and replaced.revoked_at is null and replaced.expires_at > :now and replaced.successor_id is not null) < 50) and not exists (select 1 from key_policies p where p.organization_id = :organizationId
+  and (p.max_lifetime_days < :lifetimeDays or (p.expiry_required = 1 and :lifetimeDays is null)));
+
+-- src/db/keys/key-statements.ts: revokeSucceeded
+update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
+where organization_id = :organizationId and successor_id = :id and changes() = 1;
 
 -- src/db/keys/read-keys-statements.ts: countUnrevoked
 select count(*) as live from (select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at > :now);
@@ -1790,140 +1850,6 @@ update refused_uses set source_address = null where (organization_id, key_id, re
   select organization_id, key_id, reason from refused_uses
   where last_at < :before and source_address is not null order by last_at limit :limit);
 
--- src/db/keys/revoke-key-statements.ts: findRevocation
-select revoked_at as revokedAt from api_keys where api_keys.organization_id = :organizationId and api_keys.id = :keyId;
-
--- src/db/keys/revoke-key-statements.ts: findSomeLiveKeys
-select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at > :now limit 100;
-
--- src/db/keys/revoke-key-statements.ts: markRevokedByAdministrator
-update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
-where api_keys.organization_id = :organizationId and api_keys.id = :keyId and revoked_at is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1) returning revoked_at as revokedAt;
-
--- src/db/keys/revoke-key-statements.ts: markRevokedByOperator
-update api_keys set revoked_at = :now, revoked_by = :by, revision = revision + 1
-where api_keys.organization_id = :organizationId and api_keys.id = :keyId and revoked_at is null returning revoked_at as revokedAt;
-
--- src/db/keys/rotate-key-statements.ts: explainRotation
-select exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1) as administrator,
-    api_keys.id as "exists",
-    api_keys.successor_id as successorId,
-  (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.form_token = :formToken) as createdByForm,
-      (select count(*) from api_keys replaced where replaced.organization_id = :organizationId
-  and replaced.revoked_at is null and replaced.expires_at > :now and replaced.successor_id is not null) as keysInGrace,
-  (select p.max_lifetime_days from key_policies p where p.organization_id = :organizationId) as maxLifetimeDays,
-  exists (select 1 from key_policies p where p.organization_id = :organizationId and p.expiry_required = 1) as expiryRequired,
-  api_keys.revoked_at is null and (api_keys.expires_at is null or api_keys.expires_at > :now) as live
-from organizations o left join api_keys on api_keys.organization_id = :organizationId and api_keys.id = :keyId where o.id = :organizationId;
-
--- src/db/keys/rotate-key-statements.ts: insertSuccessor
-insert into api_keys (organization_id, id, chain_id, hash, hint, scopes, name, limit_quota, limit_window_ms, day_limit_records, day_limit_minutes, allowed_networks, description, owner, created_at, created_by, expires_at, revoked_at, revoked_by, successor_id, form_token) select :organizationId,
-    :id,
-    k.chain_id,
-    :hash,
-    :hint,
-    k.scopes,
-    k.name,
-    k.limit_quota,
-    k.limit_window_ms,
-    k.day_limit_records,
-    k.day_limit_minutes,
-    k.allowed_networks,
-    k.description,
-    k.owner,
-    :now,
-    :userId,
-    :expiresAt,
-    null,
-    null,
-    null,
-    :formToken
-from api_keys k where k.organization_id = :organizationId and k.successor_id = :id and changes() = 1;
-
--- src/db/keys/rotate-key-statements.ts: markSucceeded
-update api_keys set successor_id = :id,
-    expires_at = min(coalesce(expires_at, :endsAt), :endsAt),
-    revision = revision + 1
-where api_keys.organization_id = :organizationId and api_keys.id = :keyId and api_keys.revoked_at is null and api_keys.successor_id is null and (api_keys.expires_at is null or api_keys.expires_at > :now) and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1) and (select api_keys.id from api_keys where api_keys.organization_id = :organizationId and api_keys.form_token = :formToken) is null
-  and (:endsAt <= :now or (select count(*) from api_keys replaced where replaced.organization_id = :organizationId
-  and replaced.revoked_at is null and replaced.expires_at > :now and replaced.successor_id is not null) < 50) and not exists (select 1 from key_policies p where p.organization_id = :organizationId
-  and (p.max_lifetime_days < :lifetimeDays or (p.expiry_required = 1 and :lifetimeDays is null)));
-
--- src/db/keys/rotate-key-statements.ts: revokeSucceeded
-update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
-where organization_id = :organizationId and successor_id = :id and changes() = 1;
-
--- src/db/work/approval-statements.ts: findApproval
-select e.status, a.at as decidedAt, a.actor_id as decidedBy
-from time_entries e left join audit_log a on a.organization_id = e.organization_id and a.seq = e.review_seq
-where e.organization_id = :organizationId and e.id = :id
-union all
-select iif(s.review_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED')), a.at, a.actor_id
-from archived_time_entries s left join audit_log a on a.organization_id = s.organization_id and a.seq = s.review_seq
-where s.organization_id = :organizationId and s.id = unhex(replace(:id, '-', ''));
-
--- src/db/work/approval-statements.ts: recordApproval
-update time_entries set status = :status,
-    review_seq = (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)
-where organization_id = :organizationId and id = :id and status = 'SUBMITTED' and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1);
-
--- src/db/work/approval-statements.ts: recordArchivedApproval
-update archived_time_entries set approved = :status = 'APPROVED',
-    review_seq = (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)
-where organization_id = :organizationId and id = unhex(replace(:id, '-', '')) and review_seq is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1);
-
--- src/db/work/archived-records.ts: findArchivedRecord.note
-select s.redacted as isRedacted,
-    a.from_seq as fromSeq,
-    a.to_seq as toSeq,
-    a.first_at as firstAt,
-    a.last_at as lastAt,
-    a.last_request_id as lastRequestId,
-    a.object as object,
-    a.digest as digest,
-    a.bytes as bytes,
-    a.revision as revision,
-    a.damaged_at as damagedAt
-from archived_notes s join archives a on a.organization_id = s.organization_id
-  and a.to_seq = (select min(to_seq) from archives where organization_id = s.organization_id and to_seq >= s.archived_seq)
-where s.organization_id = :organizationId and s.id = unhex(replace(:id, '-', ''));
-
--- src/db/work/archived-records.ts: findArchivedRecord.time_entry
-select s.redacted as isRedacted,
-    a.from_seq as fromSeq,
-    a.to_seq as toSeq,
-    a.first_at as firstAt,
-    a.last_at as lastAt,
-    a.last_request_id as lastRequestId,
-    a.object as object,
-    a.digest as digest,
-    a.bytes as bytes,
-    a.revision as revision,
-    a.damaged_at as damagedAt
-from archived_time_entries s join archives a on a.organization_id = s.organization_id
-  and a.to_seq = (select min(to_seq) from archives where organization_id = s.organization_id and to_seq >= s.archived_seq)
-where s.organization_id = :organizationId and s.id = unhex(replace(:id, '-', ''));
-
--- src/db/work/archived-records.ts: findRedacted.note
-select i.value as id from json_each(:ids) i cross join archived_notes s
-  on s.organization_id = :organizationId and s.id = unhex(replace(i.value, '-', ''))
-where s.redacted = 1;
-
--- src/db/work/archived-records.ts: findRedacted.time_entry
-select i.value as id from json_each(:ids) i cross join archived_time_entries s
-  on s.organization_id = :organizationId and s.id = unhex(replace(i.value, '-', ''))
-where s.redacted = 1;
-
--- src/db/work/archived-records.ts: markArchivedRedacted.note
-update archived_notes set redacted = 1, request_digest = null
-where organization_id = :organizationId and id = unhex(replace(:id, '-', '')) and redacted = 0
-  and exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and revision = :revision);
-
--- src/db/work/archived-records.ts: markArchivedRedacted.time_entry
-update archived_time_entries set redacted = 1, request_digest = null
-where organization_id = :organizationId and id = unhex(replace(:id, '-', '')) and redacted = 0
-  and exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and revision = :revision);
-
 -- src/db/work/archives.ts: findArchivesAfter
 select from_seq as fromSeq,
     to_seq as toSeq,
@@ -1967,9 +1893,12 @@ where a.organization_id = :organizationId and a.seq > :seq
 order by a.seq limit :limit;
 
 -- src/db/work/changes.ts: findCursorPosition
-select d.epoch, o.id as organizationId, a.request_id as requestId, s.to_seq as archivedTo,
-  s.last_request_id as archivedRequestId,
-      exists (select 1 from erasures where erasures.organization_id = :organizationId and erasures.open = 1) as isBeingErased
+select d.epoch as epoch,
+    o.id as organizationId,
+    a.request_id as requestId,
+    s.to_seq as archivedTo,
+    s.last_request_id as archivedRequestId,
+    exists (select 1 from erasures where erasures.organization_id = :organizationId and erasures.open = 1) as isBeingErased
 from database_epoch d
 left join organizations o on o.id = :organizationId
 left join audit_log a on a.organization_id = o.id and a.seq = :seq
@@ -2063,16 +1992,14 @@ select
       o.active as organizationActive,
       o.has_psa as hasPsa,
       o.time_zone as timeZone,
-  used.records as chainRecords, used.minutes as chainMinutes, used.bytes as chainBytes,
-  case
+  used.records as chainRecords, used.minutes as chainMinutes, used.bytes as chainBytes, case
     when :day = p.day then p.day_records
     when :day < p.day then (
       select coalesce(sum(notes + time_entries), 0) from api_keys h
       cross join key_days on key_days.organization_id = h.organization_id
         and key_days.chain_id = h.chain_id and key_days.day = :day
       where h.organization_id = :organizationId and h.id = h.chain_id)
-    else 0 end as organizationRecords,
-  case
+    else 0 end as organizationRecords, case
     when :day = p.day then p.day_bytes
     when :day < p.day then (
       select coalesce(sum(bytes), 0) from api_keys h
@@ -2147,16 +2074,101 @@ returning
   (select coalesce(sum(notes + time_entries), 0) from key_days
     where organization_id = :organizationId and chain_id = :chainId and day = :day) as chainRecords;
 
--- src/db/work/refusal-statements.ts: countRefusals
+-- src/db/work/record-statements.ts: countRefusals
 select count(*) as refused, min(refused_at) as since from psa_refusals where organization_id between :from and :to;
 
--- src/db/work/refusal-statements.ts: findReported.note
+-- src/db/work/record-statements.ts: findApproval
+select e.status, a.at as decidedAt, a.actor_id as decidedBy
+from time_entries e left join audit_log a on a.organization_id = e.organization_id and a.seq = e.review_seq
+where e.organization_id = :organizationId and e.id = :id
+union all
+select iif(s.review_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED')), a.at, a.actor_id
+from archived_time_entries s left join audit_log a on a.organization_id = s.organization_id and a.seq = s.review_seq
+where s.organization_id = :organizationId and s.id = unhex(replace(:id, '-', ''));
+
+-- src/db/work/record-statements.ts: findArchivedRecord.note
+select s.redacted as isRedacted,
+    a.from_seq as fromSeq,
+    a.to_seq as toSeq,
+    a.first_at as firstAt,
+    a.last_at as lastAt,
+    a.last_request_id as lastRequestId,
+    a.object as object,
+    a.digest as digest,
+    a.bytes as bytes,
+    a.revision as revision,
+    a.damaged_at as damagedAt
+from archived_notes s join archives a on a.organization_id = s.organization_id
+  and a.to_seq = (select min(to_seq) from archives where organization_id = s.organization_id and to_seq >= s.archived_seq)
+where s.organization_id = :organizationId and s.id = unhex(replace(:id, '-', ''));
+
+-- src/db/work/record-statements.ts: findArchivedRecord.time_entry
+select s.redacted as isRedacted,
+    a.from_seq as fromSeq,
+    a.to_seq as toSeq,
+    a.first_at as firstAt,
+    a.last_at as lastAt,
+    a.last_request_id as lastRequestId,
+    a.object as object,
+    a.digest as digest,
+    a.bytes as bytes,
+    a.revision as revision,
+    a.damaged_at as damagedAt
+from archived_time_entries s join archives a on a.organization_id = s.organization_id
+  and a.to_seq = (select min(to_seq) from archives where organization_id = s.organization_id and to_seq >= s.archived_seq)
+where s.organization_id = :organizationId and s.id = unhex(replace(:id, '-', ''));
+
+-- src/db/work/record-statements.ts: findRecord.note
+select id from notes where organization_id = :organizationId and id = :id;
+
+-- src/db/work/record-statements.ts: findRecord.time_entry
+select id from time_entries where organization_id = :organizationId and id = :id;
+
+-- src/db/work/record-statements.ts: findRedacted.note
+select i.value as id from json_each(:ids) i cross join archived_notes s
+  on s.organization_id = :organizationId and s.id = unhex(replace(i.value, '-', ''))
+where s.redacted = 1;
+
+-- src/db/work/record-statements.ts: findRedacted.time_entry
+select i.value as id from json_each(:ids) i cross join archived_time_entries s
+  on s.organization_id = :organizationId and s.id = unhex(replace(i.value, '-', ''))
+where s.redacted = 1;
+
+-- src/db/work/record-statements.ts: findReported.note
 select :id as id where (exists (select 1 from notes r where r.organization_id = :organizationId and r.id = :id) or exists (select 1 from archived_notes r where r.organization_id = :organizationId and r.id = unhex(replace(:id, '-', ''))));
 
--- src/db/work/refusal-statements.ts: findReported.time_entry
+-- src/db/work/record-statements.ts: findReported.time_entry
 select :id as id where (exists (select 1 from time_entries r where r.organization_id = :organizationId and r.id = :id) or exists (select 1 from archived_time_entries r where r.organization_id = :organizationId and r.id = unhex(replace(:id, '-', ''))));
 
--- src/db/work/refusal-statements.ts: recordRefusal.note
+-- src/db/work/record-statements.ts: markArchivedRedacted.note
+update archived_notes set redacted = 1, request_digest = null
+where organization_id = :organizationId and id = unhex(replace(:id, '-', '')) and redacted = 0
+  and exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and revision = :revision);
+
+-- src/db/work/record-statements.ts: markArchivedRedacted.time_entry
+update archived_time_entries set redacted = 1, request_digest = null
+where organization_id = :organizationId and id = unhex(replace(:id, '-', '')) and redacted = 0
+  and exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and revision = :revision);
+
+-- src/db/work/record-statements.ts: markRedacted.note
+update notes set message = '[redacted]', request_digest = ''
+where organization_id = :organizationId and id = :id and message <> '[redacted]';
+
+-- src/db/work/record-statements.ts: markRedacted.time_entry
+update time_entries set description = '[redacted]', request_digest = ''
+where organization_id = :organizationId and id = :id and description <> '[redacted]';
+
+-- src/db/work/record-statements.ts: recordApproval
+update time_entries set status = :status,
+    review_seq = (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)
+where organization_id = :organizationId and id = :id and status = 'SUBMITTED' and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1);
+
+-- src/db/work/record-statements.ts: recordArchivedApproval
+update archived_time_entries set approved = :status = 'APPROVED',
+    review_seq = (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)
+where organization_id = :organizationId and id = unhex(replace(:id, '-', '')) and review_seq is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1);
+
+-- src/db/work/record-statements.ts: recordRefusal.note
 insert into psa_refusals (organization_id, record_id, kind, reason, refused_at)
 select :organizationId,
     :id,
@@ -2166,7 +2178,7 @@ select :organizationId,
 on conflict (organization_id, record_id) do update set reason = excluded.reason, refused_at = excluded.refused_at
 where psa_refusals.reason <> excluded.reason;
 
--- src/db/work/refusal-statements.ts: recordRefusal.time_entry
+-- src/db/work/record-statements.ts: recordRefusal.time_entry
 insert into psa_refusals (organization_id, record_id, kind, reason, refused_at)
 select :organizationId,
     :id,
@@ -2176,7 +2188,7 @@ select :organizationId,
 on conflict (organization_id, record_id) do update set reason = excluded.reason, refused_at = excluded.refused_at
 where psa_refusals.reason <> excluded.reason;
 
--- src/db/work/refusal-statements.ts: withdrawRefusal
+-- src/db/work/record-statements.ts: withdrawRefusal
 delete from psa_refusals where organization_id = :organizationId and record_id = :id and kind = :kind;
 
 -- src/db/work/releases.ts: findReleases
@@ -2202,20 +2214,6 @@ where a.organization_id = :organizationId and a.seq = :seq and a.request_id = :r
   and not exists (select 1 from erasures where erasures.organization_id = :organizationId and erasures.open = 1)
 on conflict (organization_id) do update set seq = excluded.seq, released_at = excluded.released_at;
 
--- src/db/work/text-statements.ts: findRecord.note
-select id from notes where organization_id = :organizationId and id = :id;
-
--- src/db/work/text-statements.ts: findRecord.time_entry
-select id from time_entries where organization_id = :organizationId and id = :id;
-
--- src/db/work/text-statements.ts: markRedacted.note
-update notes set message = '[redacted]', request_digest = ''
-where organization_id = :organizationId and id = :id and message <> '[redacted]';
-
--- src/db/work/text-statements.ts: markRedacted.time_entry
-update time_entries set description = '[redacted]', request_digest = ''
-where organization_id = :organizationId and id = :id and description <> '[redacted]';
-
 -- src/db/work/time-entry-statements.ts: explainServiceTimeEntry
 select
   k.organization_id as organizationId,
@@ -2234,16 +2232,14 @@ select
       o.active as organizationActive,
       o.has_psa as hasPsa,
       o.time_zone as timeZone,
-  used.records as chainRecords, used.minutes as chainMinutes, used.bytes as chainBytes,
-  case
+  used.records as chainRecords, used.minutes as chainMinutes, used.bytes as chainBytes, case
     when :day = p.day then p.day_records
     when :day < p.day then (
       select coalesce(sum(notes + time_entries), 0) from api_keys h
       cross join key_days on key_days.organization_id = h.organization_id
         and key_days.chain_id = h.chain_id and key_days.day = :day
       where h.organization_id = :organizationId and h.id = h.chain_id)
-    else 0 end as organizationRecords,
-  case
+    else 0 end as organizationRecords, case
     when :day = p.day then p.day_bytes
     when :day < p.day then (
       select coalesce(sum(bytes), 0) from api_keys h
@@ -2299,16 +2295,14 @@ select
       o.active as organizationActive,
       o.has_psa as hasPsa,
       o.time_zone as timeZone,
-  used.records as chainRecords, used.minutes as chainMinutes, used.bytes as chainBytes,
-  case
+  used.records as chainRecords, used.minutes as chainMinutes, used.bytes as chainBytes, case
     when :day = p.day then p.day_records
     when :day < p.day then (
       select coalesce(sum(notes + time_entries), 0) from api_keys h
       cross join key_days on key_days.organization_id = h.organization_id
         and key_days.chain_id = h.chain_id and key_days.day = :day
       where h.organization_id = :organizationId and h.id = h.chain_id)
-    else 0 end as organizationRecords,
-  case
+    else 0 end as organizationRecords, case
     when :day = p.day then p.day_bytes
     when :day < p.day then (
       select coalesce(sum(bytes), 0) from api_keys h

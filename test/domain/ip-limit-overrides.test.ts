@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findOverride, parseIpLimitOverrides } from '../../src/domain/ip-limit-overrides.ts';
+import { findOverride, parseIpLimitOverrides } from '../../src/domain/ip-limit.ts';
 
 describe('the limits of networks', () => {
   test('a request gets the limit of its most specific network', () => {

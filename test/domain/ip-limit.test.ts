@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { clientAddress } from '../../src/domain/client-address.ts';
-import { ipLimitOf } from '../../src/domain/ip-limit.ts';
-import { parseIpLimitOverrides } from '../../src/domain/ip-limit-overrides.ts';
+import { ipLimitOf, parseIpLimitOverrides } from '../../src/domain/ip-limit.ts';
 import { MAX_NETWORK_QUOTA } from '../../src/domain/network-log.ts';
 import { parseRequestLimit } from '../../src/domain/request-limit.ts';
 

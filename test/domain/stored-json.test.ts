@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { DamagedData, parseStored } from '../../src/domain/stored-json.ts';
-import { STORED_RECORDS } from '../../src/domain/stored-record.ts';
+import { DamagedData, parseStored, STORED_RECORDS } from '../../src/domain/stored-json.ts';
 
 const note = { id: 'n', ticketId: '1001', createdAt: 1, message: 'Restarted the print spooler' };
 const parseNote = (json: string) => parseStored(STORED_RECORDS.note, json, 'the note of change 12');

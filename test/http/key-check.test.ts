@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import { generateKey, hashKey, keyHint } from '../../src/domain/api-key.ts';
+import { type FoundKey, generateKey, hashKey, keyHint } from '../../src/domain/api-key.ts';
 import { Unauthorized } from '../../src/domain/errors.ts';
-import type { FoundKey } from '../../src/domain/principal.ts';
 import { KeyCheck, type KeySource } from '../../src/http/key-check.ts';
 import { ExpiringMap } from '../../src/lib/expiring-map.ts';
 

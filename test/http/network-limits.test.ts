@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Config } from '../../src/config.ts';
-import { parseIpLimitOverrides } from '../../src/domain/ip-limit-overrides.ts';
+import { parseIpLimitOverrides } from '../../src/domain/ip-limit.ts';
 import { ExpiringMap } from '../../src/lib/expiring-map.ts';
 import { countLimiters } from '../support/limiter.ts';
 import { runs } from '../support/property.ts';

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { parseIpLimitOverrides } from '../../src/domain/ip-limit-overrides.ts';
+import { parseIpLimitOverrides } from '../../src/domain/ip-limit.ts';
 import { withoutWrites } from '../support/d1.ts';
 import { countLimiters } from '../support/limiter.ts';
 import { loggedLines } from '../support/searched-logs.ts';

@@ -8,9 +8,8 @@ import { elsewhereIn } from '../../src/modules/archive/elsewhere.ts';
 import { eraseOrganization } from '../../src/services/directory/erase-organization.ts';
 import type { ActorContext, SystemActor } from '../../src/services/service-context.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
-import { redactRecord } from '../../src/services/work/redact-record.ts';
+import { redactRecord, setApproval } from '../../src/services/work/record-verbs.ts';
 import { releaseChanges } from '../../src/services/work/release-changes.ts';
-import { setApproval } from '../../src/services/work/set-approval.ts';
 
 // A Worker beside the production bundle, in the same workerd and with the same database and bucket. It
 // does what a PSA and the jobs do, and archives what was written just now.

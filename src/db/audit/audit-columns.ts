@@ -1,35 +1,23 @@
 import type { ActorType } from '../../domain/audit-actions.ts';
-import type { Fields } from '../statement.ts';
+import { number, type RowOf, text, textOrNull } from '../statement.ts';
 
 /** The number of the organization's next audit row, as an SQL expression. */
 export const NEXT_SEQ = '(select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)';
 
-export interface AuditColumns {
-  seq: number;
+export const AUDIT_COLUMNS = {
+  seq: number('a.seq'),
   /** UTC milliseconds. */
-  at: number;
-  actorType: ActorType;
-  actorId: string;
+  at: number('a.at'),
+  actorType: text<ActorType>('a.actor_type'),
+  actorId: text('a.actor_id'),
   /** The actor's name at that time. */
-  actorName: string;
-  action: string;
-  targetId: string;
-  ticketId: string | null;
-  requestId: string;
-  idempotencyKey: string | null;
-  detail: string | null;
-}
-
-export const AUDIT_COLUMNS: Fields<AuditColumns> = {
-  seq: 'a.seq',
-  at: 'a.at',
-  actorType: 'a.actor_type',
-  actorId: 'a.actor_id',
-  actorName: 'a.actor_name',
-  action: 'a.action',
-  targetId: 'a.target_id',
-  ticketId: 'a.ticket_id',
-  requestId: 'a.request_id',
-  idempotencyKey: 'a.idempotency_key',
-  detail: 'a.detail',
+  actorName: text('a.actor_name'),
+  action: text('a.action'),
+  targetId: text('a.target_id'),
+  ticketId: textOrNull('a.ticket_id'),
+  requestId: text('a.request_id'),
+  idempotencyKey: textOrNull('a.idempotency_key'),
+  detail: textOrNull('a.detail'),
 };
+
+export type AuditColumns = RowOf<typeof AUDIT_COLUMNS>;

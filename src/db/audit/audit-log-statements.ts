@@ -1,55 +1,48 @@
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
-import { columns, statement } from '../statement.ts';
+import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
-import { AUDIT_COLUMNS, type AuditColumns, NEXT_SEQ } from './audit-columns.ts';
+import { AUDIT_COLUMNS, NEXT_SEQ } from './audit-columns.ts';
 
 // Reads of the audit log, each of a bounded number of rows.
 
 /** A row of the audit log with its key: the actor, or the key that an administrator changed. */
-export interface AuditLogRow extends AuditColumns {
-  sourceAddress: string | null;
-  userAgent: string | null;
-  keyId: string | null;
-  keyName: string | null;
-  keyHint: string | null;
-  keyRevokedAt: number | null;
-  minutes: number | null;
-  technician: string | null;
+const AUDIT_LOG_ROW = {
+  ...AUDIT_COLUMNS,
+  sourceAddress: textOrNull('a.source_address'),
+  userAgent: textOrNull('a.user_agent'),
+  keyId: textOrNull('k.id'),
+  keyName: textOrNull('k.name'),
+  keyHint: textOrNull('k.hint'),
+  keyRevokedAt: numberOrNull('k.revoked_at'),
+  minutes: numberOrNull('e.minutes'),
+  technician: textOrNull('u.name'),
   /** Why the PSA could not take the record that the row created, if that is so. */
-  refusal: string | null;
+  refusal: textOrNull('f.reason'),
   /** The beginning of the record's text as it is now; null if it has none, or has left the database. */
-  text: string | null;
-}
+  text: textOrNull('substr(coalesce(n.message, e.description), 1, :textLength)'),
+};
 
-export interface OrganizationDay {
+export type AuditLogRow = RowOf<typeof AUDIT_LOG_ROW>;
+
+const ORGANIZATION_DAY = {
   /** Calendar date in the organization's time zone, `YYYY-MM-DD`; empty if nothing was counted. */
-  day: string;
+  day: text('a.day'),
   /** New records and bytes of text, by all keys. */
-  records: number;
-  bytes: number;
+  records: number('a.day_records'),
+  bytes: number('a.day_bytes'),
   /** Changes by administrators that the daily limit counts. */
-  changes: number;
-}
+  changes: number('a.day_changes'),
+};
+
+export type OrganizationDay = RowOf<typeof ORGANIZATION_DAY>;
 
 /** The totals on the organization's latest audit row; no row if there is none. */
 export const findLatestDay = statement<{ organizationId: string }, OrganizationDay>(`
-  select ${columns<OrganizationDay>({ day: 'a.day', records: 'a.day_records', bytes: 'a.day_bytes', changes: 'a.day_changes' })}
+  select ${columns(ORGANIZATION_DAY)}
   from audit_log a where a.organization_id = :organizationId order by a.seq desc limit 1`);
 
 const rowsOf = (seqs: string) => `
-  select ${columns<AuditLogRow>({
-    ...AUDIT_COLUMNS,
-    sourceAddress: 'a.source_address',
-    userAgent: 'a.user_agent',
-    keyId: 'k.id',
-    keyName: 'k.name',
-    keyHint: 'k.hint',
-    keyRevokedAt: 'k.revoked_at',
-    minutes: 'e.minutes',
-    technician: 'u.name',
-    refusal: 'f.reason',
-    text: 'substr(coalesce(n.message, e.description), 1, :textLength)',
-  })}
+  select ${columns(AUDIT_LOG_ROW)}
   from audit_log a
   left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
   left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
@@ -75,7 +68,6 @@ interface FilterValues {
   since: number | null;
   until: number | null;
   limit: number;
-  /** How many characters of each text. */
   textLength: number;
 }
 
@@ -204,11 +196,7 @@ export const findAuditPageOfAdministrator = {
   examined: statement<PartValues & { administratorId: string }, ExaminedPart>(examined(PART_OF_ADMINISTRATOR)),
 };
 
-export interface AuditAdministratorRow {
-  id: string;
-  name: string;
-  isPresent: number;
-}
+const AUDIT_ADMINISTRATOR = { id: text('u.id'), name: text('u.name'), isPresent: number('u.active and u.is_admin') };
 
 const firstActor = (condition = '') => `select min(actor_id) from audit_log indexed by audit_log_actor
       where organization_id = :organizationId and actor_type <> 'api_key' ${condition}`;
@@ -217,14 +205,17 @@ const firstActor = (condition = '') => `select min(actor_id) from audit_log inde
  * The users among the first `limit` actors that are not keys. Each step seeks the next actor in the
  * index, so the number of rows read does not depend on an actor's activity.
  */
-export const findAuditAdministrators = statement<{ organizationId: string; limit: number }, AuditAdministratorRow>(`
+export const findAuditAdministrators = statement<
+  { organizationId: string; limit: number },
+  RowOf<typeof AUDIT_ADMINISTRATOR>
+>(`
   with recursive actors(id) as (
     select (${firstActor()})
     union all
     select (${firstActor('and actor_id > actors.id')}) from actors where actors.id is not null
     limit :limit
   )
-  select ${columns<AuditAdministratorRow>({ id: 'u.id', name: 'u.name', isPresent: 'u.active and u.is_admin' })}
+  select ${columns(AUDIT_ADMINISTRATOR)}
   from actors cross join users u on u.organization_id = :organizationId and u.id = actors.id`);
 
 /** The first `seq` not earlier than `at` (UTC milliseconds), or the next free one: a binary search in the database. */

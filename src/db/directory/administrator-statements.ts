@@ -1,4 +1,4 @@
-import { columns, statement } from '../statement.ts';
+import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
 
 export interface AdministratorValues {
   organizationId: string;
@@ -11,20 +11,24 @@ export const IS_ACTIVE_ADMINISTRATOR =
 
 export const BY_ACTIVE_ADMINISTRATOR = `exists (select 1 from users u where ${IS_ACTIVE_ADMINISTRATOR})`;
 
-export interface AdministratorRow {
-  userId: string;
-  userName: string;
-  organizationId: string;
-  organizationName: string;
-  timeZone: string;
-  hasPsa: number;
+const MAX_REFUSED = 100;
+
+const ADMINISTRATOR = {
+  userId: text('u.id'),
+  userName: text('u.name'),
+  organizationId: text('o.id'),
+  organizationName: text('o.name'),
+  timeZone: text('o.time_zone'),
+  hasPsa: number('o.has_psa'),
   /** Refused uses that need attention, only of the organization that was asked for. */
-  refused: number;
-  /** The push of the organization's changes, as in `PushRow`; null if it was never pushed. */
-  failingSince: number | null;
-  failure: string | null;
-  stoppedAt: number | null;
-}
+  refused:
+    number(`iif(o.id = :organizationId, (select count(*) from (select reason from refused_uses r where r.organization_id = o.id
+      and r.last_at >= :since order by r.last_at desc limit ${MAX_REFUSED}) where reason in (select value from json_each(:reasons))), 0)`),
+  // The push of the organization's changes; null if it was never pushed.
+  failingSince: numberOrNull('p.failing_since'),
+  failure: textOrNull('p.failure'),
+  stoppedAt: numberOrNull('p.stopped_at'),
+};
 
 interface AdministratorSearch {
   email: string;
@@ -36,23 +40,9 @@ interface AdministratorSearch {
   since: number;
 }
 
-const MAX_REFUSED = 100;
-
 /** The first `limit` active organizations, by name, that the person is an active administrator of. */
-export const findAdministrator = statement<AdministratorSearch, AdministratorRow>(`
-  select ${columns<AdministratorRow>({
-    userId: 'u.id',
-    userName: 'u.name',
-    organizationId: 'o.id',
-    organizationName: 'o.name',
-    timeZone: 'o.time_zone',
-    hasPsa: 'o.has_psa',
-    refused: `iif(o.id = :organizationId, (select count(*) from (select reason from refused_uses r where r.organization_id = o.id
-      and r.last_at >= :since order by r.last_at desc limit ${MAX_REFUSED}) where reason in (select value from json_each(:reasons))), 0)`,
-    failingSince: 'p.failing_since',
-    failure: 'p.failure',
-    stoppedAt: 'p.stopped_at',
-  })}
+export const findAdministrator = statement<AdministratorSearch, RowOf<typeof ADMINISTRATOR>>(`
+  select ${columns(ADMINISTRATOR)}
   from users u join organizations o on o.id = u.organization_id and o.active = 1
     left join pushes p on p.organization_id = o.id
   where u.email = :email and u.is_admin = 1 and u.active = 1

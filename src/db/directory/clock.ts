@@ -4,10 +4,6 @@ import { statement } from '../statement.ts';
 // can be captured and sent again within minutes, so one that is older than what was applied since
 // must not undo it. The trigger `directory_clock_forward` aborts the transaction of such a message.
 
-/** The trigger's message. */
-export const OLDER_MESSAGE = 'directory_clock: an older message';
-
-/** The last element of `messages`. */
 const LAST = "messages ->> '$[#-1]'";
 /** Adds the id to those of the same time, unless it is the last of them. */
 const WITH_MESSAGE = `iif(${LAST} is :message, messages, json_insert(messages, '$[#]', :message))`;

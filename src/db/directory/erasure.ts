@@ -1,8 +1,11 @@
 import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
-import { columns, statement } from '../statement.ts';
+import { columns, number, type RowOf, statement, text } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
 import { applyErasure } from './clock.ts';
-import { IS_BEING_ERASED } from './directory-conditions.ts';
+
+/** Condition: an erasure of the organization is open, so part of its rows may be gone. */
+export const IS_BEING_ERASED =
+  'exists (select 1 from erasures where erasures.organization_id = :organizationId and erasures.open = 1)';
 
 // The statements of an erasure: one transaction opens it, many remove rows, and one closes it. The
 // triggers of the audit log allow deletes only while the erasure is open and nothing else of the
@@ -30,28 +33,24 @@ export const openErasure = statement<
     and (select request_id from audit_log where organization_id = :organizationId and seq = :seq) is :cursorRequestId
     and not ${IS_BEING_ERASED}`);
 
-/** Makes an organization that is being erased inactive: none of its keys works from now on. */
 export const deactivateErased = statement<{ organizationId: string }>(
   `update organizations set active = 0 where id = :organizationId and ${IS_BEING_ERASED}`,
 );
 
-export interface OpenErasure {
-  organizationId: string;
-  requestId: string;
+const OPEN_ERASURE = {
+  organizationId: text('organization_id'),
+  requestId: text('request_id'),
   /** When it was opened, in UTC milliseconds, and who asked for it. */
-  erasedAt: number;
-  erasedBy: string;
-  lastSeq: number;
-}
+  erasedAt: number('erased_at'),
+  erasedBy: text('erased_by'),
+  lastSeq: number('last_seq'),
+};
 
-export const findOpenErasure = statement<{ organizationId: string }, OpenErasure>(`
-  select ${columns<OpenErasure>({
-    organizationId: 'organization_id',
-    requestId: 'request_id',
-    erasedAt: 'erased_at',
-    erasedBy: 'erased_by',
-    lastSeq: 'last_seq',
-  })} from erasures where organization_id = :organizationId and open = 1`);
+export type OpenErasure = RowOf<typeof OPEN_ERASURE>;
+
+export const findOpenErasure = statement<{ organizationId: string }, OpenErasure>(
+  `select ${columns(OPEN_ERASURE)} from erasures where organization_id = :organizationId and open = 1`,
+);
 
 const IS_OPEN =
   'exists (select 1 from erasures where organization_id = :organizationId and request_id = :requestId and open = 1)';

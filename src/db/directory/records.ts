@@ -1,7 +1,7 @@
 import { DIRECTORY_TYPES, type DirectoryType } from '../../domain/directory.ts';
 import { fromKeys } from '../../lib/objects.ts';
 import { statement } from '../statement.ts';
-import { IS_BEING_ERASED } from './directory-conditions.ts';
+import { IS_BEING_ERASED } from './erasure.ts';
 
 // Statements of the directory. One statement carries thousands of records as one JSON array,
 // because D1 allows only 100 parameters.

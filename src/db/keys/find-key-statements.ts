@@ -1,44 +1,29 @@
 import { SCOPE_IDS } from '../../domain/scopes.ts';
-import { columns, statement } from '../statement.ts';
+import { columns, number, numberOrNull, type RowOf, statement, text } from '../statement.ts';
 
 /** A key with everything that decides whether it may be used. Flags are 0 or 1. */
-export interface KeyRow {
-  organizationId: string;
-  keyId: string;
-  keyHash: string;
-  chainId: string;
-  keyName: string;
-  scopes: string;
-  limitQuota: number | null;
-  limitWindowMs: number | null;
-  dayLimitRecords: number | null;
-  dayLimitMinutes: number | null;
-  allowedNetworks: string;
-  expiresAt: number | null;
-  revokedAt: number | null;
-  organizationActive: number;
-  hasPsa: number;
-  timeZone: string;
-}
+const KEY = {
+  organizationId: text('k.organization_id'),
+  keyId: text('k.id'),
+  keyHash: text('k.hash'),
+  chainId: text('k.chain_id'),
+  keyName: text('k.name'),
+  scopes: text('k.scopes'),
+  limitQuota: numberOrNull('k.limit_quota'),
+  limitWindowMs: numberOrNull('k.limit_window_ms'),
+  dayLimitRecords: numberOrNull('k.day_limit_records'),
+  dayLimitMinutes: numberOrNull('k.day_limit_minutes'),
+  allowedNetworks: text('k.allowed_networks'),
+  expiresAt: numberOrNull('k.expires_at'),
+  revokedAt: numberOrNull('k.revoked_at'),
+  organizationActive: number('o.active'),
+  hasPsa: number('o.has_psa'),
+  timeZone: text('o.time_zone'),
+};
 
-export const KEY_COLUMNS = columns<KeyRow>({
-  organizationId: 'k.organization_id',
-  keyId: 'k.id',
-  keyHash: 'k.hash',
-  chainId: 'k.chain_id',
-  keyName: 'k.name',
-  scopes: 'k.scopes',
-  limitQuota: 'k.limit_quota',
-  limitWindowMs: 'k.limit_window_ms',
-  dayLimitRecords: 'k.day_limit_records',
-  dayLimitMinutes: 'k.day_limit_minutes',
-  allowedNetworks: 'k.allowed_networks',
-  expiresAt: 'k.expires_at',
-  revokedAt: 'k.revoked_at',
-  organizationActive: 'o.active',
-  hasPsa: 'o.has_psa',
-  timeZone: 'o.time_zone',
-});
+export type KeyRow = RowOf<typeof KEY>;
+
+export const KEY_COLUMNS = columns(KEY);
 
 /** Dummy row for an unknown key, about as long as a real one: timing does not reveal a key. */
 const UNKNOWN_KEY = columns<KeyRow>({

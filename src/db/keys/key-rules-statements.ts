@@ -1,33 +1,26 @@
 import { DEFAULT_KEY_RULES } from '../../domain/key-rules.ts';
 import { type AdministratorValues, IS_ACTIVE_ADMINISTRATOR } from '../directory/administrator-statements.ts';
-import { columns, insertInto, statement } from '../statement.ts';
+import { columns, insertInto, number, numberOrNull, type RowOf, statement } from '../statement.ts';
 
 /** The key rules of an organization, with the default values if it has not set any. */
-export interface KeyRulesRow {
-  maxLifetimeDays: number | null;
-  expiryRequired: number;
-  unusedDays: number;
-  accessReviewMonths: number | null;
-  accessReviewsSince: number | null;
+const KEY_RULES = {
+  maxLifetimeDays: numberOrNull('p.max_lifetime_days'),
+  expiryRequired: number('coalesce(p.expiry_required, 0)'),
+  unusedDays: number(`coalesce(p.unused_days, ${DEFAULT_KEY_RULES.unusedDays})`),
+  accessReviewMonths: numberOrNull('p.review_months'),
+  accessReviewsSince: numberOrNull('p.reviews_since'),
   /** 0 if the organization has not set key rules. */
-  revision: number;
-}
+  revision: number('coalesce(p.revision, 0)'),
+};
 
-const KEY_RULES = columns<KeyRulesRow>({
-  maxLifetimeDays: 'p.max_lifetime_days',
-  expiryRequired: 'coalesce(p.expiry_required, 0)',
-  unusedDays: `coalesce(p.unused_days, ${DEFAULT_KEY_RULES.unusedDays})`,
-  accessReviewMonths: 'p.review_months',
-  accessReviewsSince: 'p.reviews_since',
-  revision: 'coalesce(p.revision, 0)',
-});
+export type KeyRulesRow = RowOf<typeof KEY_RULES>;
 
 export const findKeyRules = statement<{ organizationId: string }, KeyRulesRow>(`
-  select ${KEY_RULES} from organizations o left join key_policies p on p.organization_id = o.id where o.id = :organizationId`);
+  select ${columns(KEY_RULES)} from organizations o left join key_policies p on p.organization_id = o.id where o.id = :organizationId`);
 
 /** The key rules and the time zone, if the user is an active administrator of the organization. */
 export const findRulesAndTimeZone = statement<AdministratorValues, KeyRulesRow & { timeZone: string }>(`
-  select ${KEY_RULES}, o.time_zone as timeZone from users u join organizations o on o.id = u.organization_id
+  select ${columns(KEY_RULES)}, o.time_zone as timeZone from users u join organizations o on o.id = u.organization_id
   left join key_policies p on p.organization_id = o.id where ${IS_ACTIVE_ADMINISTRATOR}`);
 
 /** Condition: the key rules admit a new key with a lifetime of `:lifetimeDays` (null for one that never expires). */
@@ -35,11 +28,16 @@ export const ADMITTED_BY_RULES = `not exists (select 1 from key_policies p where
     and (p.max_lifetime_days < :lifetimeDays or (p.expiry_required = 1 and :lifetimeDays is null)))`;
 
 /** The expiry under the key rules at this moment, in a statement without its table. */
-export const EXPIRY_RULES = `
-    (select p.max_lifetime_days from key_policies p where p.organization_id = :organizationId) as maxLifetimeDays,
-    exists (select 1 from key_policies p where p.organization_id = :organizationId and p.expiry_required = 1) as expiryRequired`;
+export const EXPIRY_RULES = {
+  maxLifetimeDays: numberOrNull(
+    '(select p.max_lifetime_days from key_policies p where p.organization_id = :organizationId)',
+  ),
+  expiryRequired: number(
+    'exists (select 1 from key_policies p where p.organization_id = :organizationId and p.expiry_required = 1)',
+  ),
+};
 
-export type ExpiryRulesRow = Pick<KeyRulesRow, 'maxLifetimeDays' | 'expiryRequired'>;
+export type ExpiryRulesRow = RowOf<typeof EXPIRY_RULES>;
 
 type ChangeValues = AdministratorValues &
   Omit<KeyRulesRow, 'accessReviewsSince' | 'revision'> & { now: number; oldRevision: number };

@@ -1,45 +1,18 @@
 import { KEY_SETTING_NAMES, type KeySettings, keySetting } from '../../domain/key-settings.ts';
 import type { RefusedUseReason } from '../../domain/refused-use.ts';
 import { fromKeys } from '../../lib/objects.ts';
-import { columns, statement } from '../statement.ts';
+import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
 import { RECENT_USES } from './refused-use-statements.ts';
 
 // What administrators and operators see of keys. The last write of a key comes from the daily ledger: after a change of
 // the time zone, the latest of its days need not be the one of its last write, so three days are compared.
 
-/** The other key of a rotation; all null if there is none. */
-interface LinkedKeys {
-  successorId: string | null;
-  successorHint: string | null;
-  predecessorId: string | null;
-  predecessorHint: string | null;
-}
-
-/** A key as the settings area shows it. Flags are 0 or 1. */
-export interface KeyDetailsRow extends LinkedKeys, KeySettings {
-  id: string;
-  hint: string;
-  scopes: string;
-  revision: number;
-  createdAt: number;
-  expiresAt: number | null;
-  revokedAt: number | null;
-  /** The id of the user who revoked the key, or a description of the operator. */
-  revokedById: string | null;
-  revokedBy: string | null;
-  createdById: string;
-  createdBy: string;
-  creatorActive: number;
-  creatorAdmin: number;
-  lastWriteAt: number | null;
-  lastWriteFrom: string | null;
-}
-
+/** The other keys of a rotation; all null if there are none. */
 const LINKS = {
-  successorId: 's.id',
-  successorHint: 's.hint',
-  predecessorId: 'p.id',
-  predecessorHint: 'p.hint',
+  successorId: textOrNull('s.id'),
+  successorHint: textOrNull('s.hint'),
+  predecessorId: textOrNull('p.id'),
+  predecessorHint: textOrNull('p.hint'),
 };
 const joinLinks = (condition: (alias: 's' | 'p') => string = () => '') =>
   `left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id${condition('s')}
@@ -47,26 +20,32 @@ const joinLinks = (condition: (alias: 's' | 'p') => string = () => '') =>
 const isLiveLink = (alias: string) =>
   ` and ${alias}.revoked_at is null and (${alias}.expires_at is null or ${alias}.expires_at > :now)`;
 
+const SETTINGS = fromKeys(KEY_SETTING_NAMES, (name) => `k.${keySetting(name).column}`);
+
+/** A key as the settings area shows it, after its id and settings. Flags are 0 or 1. */
+const DETAILS = {
+  hint: text('k.hint'),
+  scopes: text('k.scopes'),
+  revision: number('k.revision'),
+  createdAt: number('k.created_at'),
+  expiresAt: numberOrNull('k.expires_at'),
+  revokedAt: numberOrNull('k.revoked_at'),
+  /** The id of the user who revoked the key, or a description of the operator. */
+  revokedById: textOrNull('k.revoked_by'),
+  revokedBy: textOrNull('revoker.name'),
+  createdById: text('k.created_by'),
+  createdBy: text('creator.name'),
+  creatorActive: number('creator.active'),
+  creatorAdmin: number('creator.is_admin'),
+  ...LINKS,
+  lastWriteAt: numberOrNull('d.last_at'),
+  lastWriteFrom: textOrNull('d.last_address'),
+};
+
+export type KeyDetailsRow = { id: string } & KeySettings & RowOf<typeof DETAILS>;
+
 export const KEY_DETAILS = `
-  select ${columns<KeyDetailsRow>({
-    id: 'k.id',
-    ...fromKeys(KEY_SETTING_NAMES, (name) => `k.${keySetting(name).column}`),
-    hint: 'k.hint',
-    scopes: 'k.scopes',
-    revision: 'k.revision',
-    createdAt: 'k.created_at',
-    expiresAt: 'k.expires_at',
-    revokedAt: 'k.revoked_at',
-    revokedById: 'k.revoked_by',
-    revokedBy: 'revoker.name',
-    createdById: 'k.created_by',
-    createdBy: 'creator.name',
-    creatorActive: 'creator.active',
-    creatorAdmin: 'creator.is_admin',
-    ...LINKS,
-    lastWriteAt: 'd.last_at',
-    lastWriteFrom: 'd.last_address',
-  })}
+  select k.id as id, ${columns(SETTINGS)}, ${columns(DETAILS)}
   from api_keys k
   join users creator on creator.organization_id = k.organization_id and creator.id = k.created_by
   left join users revoker on revoker.organization_id = k.organization_id and revoker.id = k.revoked_by
@@ -126,27 +105,21 @@ export const findOwnKeysByHint = statement<{ organizationId: string; hint: strin
 );
 
 /** A key of any organization as an operator sees it, with the other keys of its rotation that are live. */
-export interface OperatorKeyRow extends LinkedKeys {
-  organizationId: string;
-  organization: string;
-  id: string;
-  name: string;
-  hint: string;
-  expiresAt: number | null;
-  revokedAt: number | null;
-}
+const OPERATOR_KEY_ROW = {
+  organizationId: text('k.organization_id'),
+  organization: text('o.name'),
+  id: text('k.id'),
+  name: text('k.name'),
+  hint: text('k.hint'),
+  expiresAt: numberOrNull('k.expires_at'),
+  revokedAt: numberOrNull('k.revoked_at'),
+  ...LINKS,
+};
+
+export type OperatorKeyRow = RowOf<typeof OPERATOR_KEY_ROW>;
 
 const OPERATOR_KEY = `
-  select ${columns<OperatorKeyRow>({
-    organizationId: 'k.organization_id',
-    organization: 'o.name',
-    id: 'k.id',
-    name: 'k.name',
-    hint: 'k.hint',
-    expiresAt: 'k.expires_at',
-    revokedAt: 'k.revoked_at',
-    ...LINKS,
-  })}
+  select ${columns(OPERATOR_KEY_ROW)}
   from organizations o join api_keys k on k.organization_id = o.id
   ${joinLinks(isLiveLink)}`;
 

@@ -1,6 +1,6 @@
 import { KEPT_LOST_WRITES, type RefusedUseReason } from '../../domain/refused-use.ts';
-import { IS_BEING_ERASED } from '../directory/directory-conditions.ts';
-import { columns, type Fields, insertInto, statement } from '../statement.ts';
+import { IS_BEING_ERASED } from '../directory/erasure.ts';
+import { columns, insertInto, number, type RowOf, statement, text, textOrNull } from '../statement.ts';
 
 interface RefusedUseValues {
   organizationId: string;
@@ -37,30 +37,20 @@ export const addRefusedUses = statement<RefusedUseValues>(`
         order by age, key limit ${KEPT_LOST_WRITES})))`);
 
 /** Refused uses of one key for one reason, with the key. Times are UTC milliseconds. */
-export interface RefusedUseRow {
-  keyId: string;
-  keyName: string;
-  keyHint: string;
-  reason: RefusedUseReason;
-  count: number;
-  firstAt: number;
-  lastAt: number;
-  sourceAddress: string | null;
+const REFUSED_USE = {
+  keyId: text('r.key_id'),
+  keyName: text('k.name'),
+  keyHint: text('k.hint'),
+  reason: text<RefusedUseReason>('r.reason'),
+  count: number('r.count'),
+  firstAt: number('r.first_at'),
+  lastAt: number('r.last_at'),
+  sourceAddress: textOrNull('r.source_address'),
   /** A JSON array, latest first. */
-  lostWrites: string | null;
-}
-
-const REFUSED_USE: Fields<RefusedUseRow> = {
-  keyId: 'r.key_id',
-  keyName: 'k.name',
-  keyHint: 'k.hint',
-  reason: 'r.reason',
-  count: 'r.count',
-  firstAt: 'r.first_at',
-  lastAt: 'r.last_at',
-  sourceAddress: 'r.source_address',
-  lostWrites: 'r.lost_writes',
+  lostWrites: textOrNull('r.lost_writes'),
 };
+
+export type RefusedUseRow = RowOf<typeof REFUSED_USE>;
 
 const REFUSED_USES = `
   select ${columns(REFUSED_USE)}

@@ -1,46 +1,47 @@
 import { REDACTED } from '../../domain/change.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
-import { AUDIT_COLUMNS, type AuditColumns } from '../audit/audit-columns.ts';
-import { IS_BEING_ERASED } from '../directory/directory-conditions.ts';
-import { columns, jsonObject, statement } from '../statement.ts';
+import { AUDIT_COLUMNS } from '../audit/audit-columns.ts';
+import { IS_BEING_ERASED } from '../directory/erasure.ts';
+import { columns, jsonObject, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
 import { idBytes } from './record-table.ts';
 import { RECORD_TABLES } from './record-tables.ts';
 
 // The change feed: the audit log, with each record in its current state. A page reads at most three rows per change.
 
 /** The target of a cursor. Null fields: there is no such organization or row. */
-export interface CursorPosition {
-  epoch: string;
-  organizationId: string | null;
-  requestId: string | null;
-  /** Whether the organization is being erased: 1 or 0. */
-  isBeingErased: number;
+const CURSOR_POSITION = {
+  epoch: text('d.epoch'),
+  organizationId: textOrNull('o.id'),
+  requestId: textOrNull('a.request_id'),
   /** The end of the archive that has the row, and the request of its last row; null if none has. */
-  archivedTo: number | null;
-  archivedRequestId: string | null;
-}
+  archivedTo: numberOrNull('s.to_seq'),
+  archivedRequestId: textOrNull('s.last_request_id'),
+  isBeingErased: number(IS_BEING_ERASED),
+};
+
+export type CursorPosition = RowOf<typeof CURSOR_POSITION>;
 
 /** The database's epoch, the organization, and the audit row with this `seq`. Always one row. */
 export const findCursorPosition = statement<{ organizationId: string; seq: number }, CursorPosition>(`
-  select d.epoch, o.id as organizationId, a.request_id as requestId, s.to_seq as archivedTo,
-    s.last_request_id as archivedRequestId, ${IS_BEING_ERASED} as isBeingErased
+  select ${columns(CURSOR_POSITION)}
   from database_epoch d
   left join organizations o on o.id = :organizationId
   left join audit_log a on a.organization_id = o.id and a.seq = :seq
   left join archives s on s.organization_id = o.id
     and s.to_seq = (select min(to_seq) from archives where organization_id = o.id and to_seq >= max(:seq, 1))`);
 
-interface AuditedKeyRow extends AuditColumns {
-  keyId: string | null;
-  keyName: string | null;
-  keyHint: string | null;
-  keyExpiresAt: number | null;
-  keyRevokedAt: number | null;
-  keySuccessorId: string | null;
-}
+const AUDITED_KEY = {
+  ...AUDIT_COLUMNS,
+  keyId: textOrNull('k.id'),
+  keyName: textOrNull('k.name'),
+  keyHint: textOrNull('k.hint'),
+  keyExpiresAt: numberOrNull('k.expires_at'),
+  keyRevokedAt: numberOrNull('k.revoked_at'),
+  keySuccessorId: textOrNull('k.successor_id'),
+};
 
 /** A change, with the record it is about under its kind: a `StoredRecords[Kind]` as JSON, or null. */
-export type ChangeRow = AuditedKeyRow & Record<RecordKind, string | null>;
+export type ChangeRow = RowOf<typeof AUDITED_KEY> & Record<RecordKind, string | null>;
 
 const isAbout = (subject: RecordKind | 'api_key') => `a.action glob '${subject}.*'`;
 /** A kind's name is also the alias of its table. */
@@ -61,15 +62,7 @@ const recordJson = (kind: RecordKind) => {
 
 /** The organization's audit rows after `seq`, in order, each with its record and key. */
 export const findChanges = statement<{ organizationId: string; seq: number; limit: number }, ChangeRow>(`
-  select ${columns<AuditedKeyRow>({
-    ...AUDIT_COLUMNS,
-    keyId: 'k.id',
-    keyName: 'k.name',
-    keyHint: 'k.hint',
-    keyExpiresAt: 'k.expires_at',
-    keyRevokedAt: 'k.revoked_at',
-    keySuccessorId: 'k.successor_id',
-  })},
+  select ${columns(AUDITED_KEY)},
     ${RECORD_KIND_NAMES.map((kind) => `${recordJson(kind)} as ${kind}`).join(', ')}
   from audit_log a
   ${joins.join('\n  ')}

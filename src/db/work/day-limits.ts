@@ -1,3 +1,4 @@
+import { columns, number, type RowOf } from '../statement.ts';
 import { ALL_RECORDS } from './key-days.ts';
 
 // The daily limits in the statements of a write. They need the key `k`, the latest audit row `p` and
@@ -29,16 +30,15 @@ export const WITHIN_DAY_LIMITS = `(
     and (:organizationDayRecords is null or ${ORGANIZATION_RECORDS} + 1 <= :organizationDayRecords)
     and (:organizationDayBytes is null or ${ORGANIZATION_BYTES} + :bytes <= :organizationDayBytes)`;
 
-/** The writes of a key's chain and of its organization on a day. */
-export interface WrittenOfDay {
-  chainRecords: number;
-  chainMinutes: number;
-  chainBytes: number;
-  organizationRecords: number;
-  organizationBytes: number;
-}
+/** The writes of a key's chain (its sums are `used`) and of its organization on a day. */
+const WRITTEN = {
+  chainRecords: number('used.records'),
+  chainMinutes: number('used.minutes'),
+  chainBytes: number('used.bytes'),
+  organizationRecords: number(ORGANIZATION_RECORDS),
+  organizationBytes: number(ORGANIZATION_BYTES),
+};
 
-/** The select list of a `WrittenOfDay`, from the chain's sums `used`. */
-export const WRITTEN_OF_DAY = `used.records as chainRecords, used.minutes as chainMinutes, used.bytes as chainBytes,
-    ${ORGANIZATION_RECORDS} as organizationRecords,
-    ${ORGANIZATION_BYTES} as organizationBytes`;
+export type WrittenOfDay = RowOf<typeof WRITTEN>;
+
+export const WRITTEN_OF_DAY = columns(WRITTEN);

@@ -5,7 +5,6 @@ import { columns, statement } from '../statement.ts';
 
 const COUNTS: Record<RecordKind, string> = { note: 'notes', time_entry: 'time_entries' };
 
-/** How many records a row of the ledger counts, of all kinds. */
 export const ALL_RECORDS = RECORD_KIND_NAMES.map((kind) => COUNTS[kind]).join(' + ');
 
 export const sum = (expression: string) => `coalesce(sum(${expression}), 0)`;
@@ -28,7 +27,6 @@ export const findChainDay = statement<{ organizationId: string; keyId: string; d
   where organization_id = :organizationId and day = :day
     and chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)`);
 
-/** What one key wrote on one day: records by kind, and minutes. */
 export type KeyDayRow = Record<RecordKind, number> & { keyId: string; day: string; minutes: number };
 
 /** The writes of each of these keys (a JSON array) on each day since `since`: one range of the ledger for each key. */

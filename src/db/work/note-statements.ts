@@ -1,5 +1,5 @@
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
-import type { StoredRecords } from '../../domain/stored-record.ts';
+import type { StoredRecords } from '../../domain/stored-json.ts';
 import { KEY_COLUMNS } from '../keys/find-key-statements.ts';
 import { statement } from '../statement.ts';
 import { WITHIN_DAY_LIMITS, WRITTEN_OF_DAY } from './day-limits.ts';

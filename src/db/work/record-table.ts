@@ -65,15 +65,10 @@ export interface Inserted {
   chainRecords: number;
 }
 
-export interface ExplainValues {
-  organizationId: string;
-  keyId: string;
-  keyHash: string;
-  id: string;
-  ticketId: string;
-  chainId: string;
-  day: string;
-}
+export type ExplainValues = Pick<
+  InsertValues,
+  'organizationId' | 'keyId' | 'keyHash' | 'id' | 'ticketId' | 'chainId' | 'day'
+>;
 
 /**
  * Why nothing was inserted: the key, what it and its organization have written on that day, whether ticket and credited

@@ -1,5 +1,5 @@
 import type { RecordKind } from '../../domain/record-kinds.ts';
-import type { StoredRecords } from '../../domain/stored-record.ts';
+import type { StoredRecords } from '../../domain/stored-json.ts';
 import { NOTES } from './note-statements.ts';
 import type { RecordTable } from './record-table.ts';
 import { TIME_ENTRIES } from './time-entry-statements.ts';

@@ -1,5 +1,5 @@
-import { IS_BEING_ERASED } from '../directory/directory-conditions.ts';
-import { columns, statement } from '../statement.ts';
+import { IS_BEING_ERASED } from '../directory/erasure.ts';
+import { columns, number, numberOrNull, type RowOf, statement, text } from '../statement.ts';
 
 // How far the PSA has stored the changes of an organization, and how far they are archived.
 
@@ -22,37 +22,30 @@ export const markReleased = statement<{
     and not ${IS_BEING_ERASED}
   on conflict (organization_id) do update set seq = excluded.seq, released_at = excluded.released_at`);
 
-/** How much of an organization's changes the PSA has stored, and how much is archived. */
-export interface ReleaseRow {
-  organizationId: string;
-  /** The `seq` of the last change, and of the last one that is released and archived; 0 for none. */
-  newestSeq: number;
-  releasedSeq: number;
-  archivedSeq: number;
-  /** When the PSA last released something, UTC milliseconds. */
-  releasedAt: number | null;
-  /** When the last released, the first unreleased and the last archived change were made. */
-  releasedTo: number | null;
-  unreleasedSince: number | null;
-  archivedTo: number | null;
-}
-
 const RELEASED = 'coalesce(r.seq, 0)';
 const ARCHIVED = 'coalesce(s.to_seq, 0)';
 const timeOf = (seq: string) => `(select at from audit_log where organization_id = o.id and seq = ${seq})`;
 
+/** How much of an organization's changes the PSA has stored, and how much is archived. */
+const RELEASE = {
+  organizationId: text('o.id'),
+  /** The `seq` of the last change, and of the last one that is released and archived; 0 for none. */
+  newestSeq: number('coalesce((select max(seq) from audit_log where organization_id = o.id), 0)'),
+  releasedSeq: number(RELEASED),
+  archivedSeq: number(ARCHIVED),
+  /** When the PSA last released something, UTC milliseconds. */
+  releasedAt: numberOrNull('r.released_at'),
+  /** When the last released, the first unreleased and the last archived change were made. */
+  releasedTo: numberOrNull(`iif(${RELEASED} = ${ARCHIVED}, s.last_at, ${timeOf('r.seq')})`),
+  unreleasedSince: numberOrNull(timeOf(`${RELEASED} + 1`)),
+  archivedTo: numberOrNull('s.last_at'),
+};
+
+export type ReleaseRow = RowOf<typeof RELEASE>;
+
 /** The organizations after `after`, in the order of their ids; only one if `only` is not null. */
 export const findReleases = statement<{ only: string | null; after: string; limit: number }, ReleaseRow>(`
-  select ${columns<ReleaseRow>({
-    organizationId: 'o.id',
-    newestSeq: 'coalesce((select max(seq) from audit_log where organization_id = o.id), 0)',
-    releasedSeq: RELEASED,
-    archivedSeq: ARCHIVED,
-    releasedAt: 'r.released_at',
-    releasedTo: `iif(${RELEASED} = ${ARCHIVED}, s.last_at, ${timeOf('r.seq')})`,
-    unreleasedSince: timeOf(`${RELEASED} + 1`),
-    archivedTo: 's.last_at',
-  })}
+  select ${columns(RELEASE)}
   from organizations o
   left join releases r on r.organization_id = o.id
   left join archives s on s.organization_id = o.id

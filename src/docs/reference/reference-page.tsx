@@ -1,5 +1,5 @@
 import type { PropsWithChildren } from 'hono/jsx';
-import { type Limits, limitsInWords } from '../../domain/limits.ts';
+import { type Limits, limitsInWords } from '../../domain/day-limit.ts';
 import { Page } from '../layout.tsx';
 import { Text } from '../text.tsx';
 import { firstContent, type Header, type Operation, type Response, variantsOf } from './contract.ts';

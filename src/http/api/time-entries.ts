@@ -7,8 +7,7 @@ import { createTimeEntry } from '../../services/work/create-time-entry.ts';
 import { type AppEnv, writeContext } from '../hono-env.ts';
 import { guard } from '../middleware/guard.ts';
 import { jsonBody } from '../middleware/json-body.ts';
-import { respondToWrite } from './write-response.ts';
-import { writeTarget } from './write-target.ts';
+import { respondToWrite, writeTarget } from './write.ts';
 
 const { path, scope } = RECORD_KINDS.time_entry;
 

@@ -1,14 +1,13 @@
 import type { MiddlewareHandler } from 'hono';
 import { psaNotIncluded } from '../../domain/errors.ts';
 import type { Scope } from '../../domain/scopes.ts';
-import type { ApiEnv } from '../hono-env.ts';
+import { isLoopback } from '../../lib/loopback.ts';
+import type { ApiEnv, AppEnv } from '../hono-env.ts';
+import { Problem, problem } from '../problems.ts';
 import { authenticate } from './authenticate.ts';
-import { keyExpiry } from './key-expiry.ts';
 import { keyLimit } from './key-limit.ts';
 import { limitByIp } from './limit-by-ip.ts';
-import { pause } from './pause.ts';
 import { recordRefusals } from './record-refusals.ts';
-import { requireHttps } from './require-https.ts';
 
 // The order of the checks. A later check never responds before the earlier ones have passed: a 429 per key or a 403
 // before the scope check would reveal that the key exists.
@@ -27,5 +26,57 @@ function requirePlan(): MiddlewareHandler<ApiEnv> {
   return async function requirePlan(c, next) {
     if (!c.get('principal').hasPsa) throw psaNotIncluded();
     await next();
+  };
+}
+
+/** Refuses plain HTTP. A redirect would hide the mistake, and clients would send the key unencrypted each time. */
+export function requireHttps(): MiddlewareHandler<AppEnv> {
+  return async function requireHttps(c, next) {
+    if (isPlainHttp(c.req.url) && !c.get('config').allowPlainHttp) {
+      const { code, detail } = httpsRequired();
+      return problem(c, code, detail);
+    }
+    return next();
+  };
+}
+
+function isPlainHttp(url: string): boolean {
+  if (!url.startsWith('http://')) return false;
+  // With two Host headers, the URL cannot be parsed, and the host is not known to be loopback.
+  const parsed = URL.parse(url);
+  return parsed === null || !isLoopback(parsed.hostname);
+}
+
+export function httpsRequired(): Problem {
+  return new Problem(
+    'https_required',
+    'This API is served over HTTPS only. Change http:// to https://, and replace the key if the request had one.',
+  );
+}
+
+const RETRY_AFTER_SECONDS = 60;
+
+/** While paused, refuses everything, before any limit or lookup. */
+export function pause(): MiddlewareHandler<AppEnv> {
+  return async function pause(c, next) {
+    if (c.get('config').mode === 'paused') {
+      throw new Problem(
+        'unavailable',
+        'The service is paused by its operator. Nothing was written; send the same request again later.',
+        {
+          headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+        },
+      );
+    }
+    await next();
+  };
+}
+
+/** Sends the key's expiry in `Api-Key-Expires-At`, except on a 401, so that clients can warn in time. */
+export function keyExpiry(): MiddlewareHandler<AppEnv> {
+  return async function keyExpiry(c, next) {
+    await next();
+    const expiresAt = c.get('principal')?.expiresAt ?? null;
+    if (expiresAt !== null && c.res.status !== 401) c.header('Api-Key-Expires-At', new Date(expiresAt).toISOString());
   };
 }

@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono';
-import type { Principal } from '../../domain/principal.ts';
+import type { Principal } from '../../domain/api-key.ts';
 import { stricter } from '../../domain/request-limit.ts';
 import type { ApiEnv, AppEnv, AppliedLimit, ContextOf } from '../hono-env.ts';
 import { Problem } from '../problems.ts';

@@ -1,17 +1,23 @@
 import { secureHeaders } from 'hono/secure-headers';
 
-type Options = NonNullable<Parameters<typeof secureHeaders>[0]>;
-
-/** Sends the security headers of a page, with its Content-Security-Policy. */
-export function securePages(
-  contentSecurityPolicy: Options['contentSecurityPolicy'],
-  referrerPolicy: 'no-referrer' | 'same-origin',
-) {
-  return secureHeaders({
-    contentSecurityPolicy: contentSecurityPolicy ?? {},
-    referrerPolicy,
+/**
+ * Sends the security headers of the settings area: resources of this origin only, and no inline script or style. Static
+ * pages have the same in src/assets/_headers, without forms.
+ */
+export const securePages = () =>
+  secureHeaders({
+    contentSecurityPolicy: {
+      defaultSrc: ["'none'"],
+      scriptSrc: ["'self'"],
+      styleSrc: ["'self'"],
+      imgSrc: ["'self'"],
+      connectSrc: ["'self'"],
+      formAction: ["'self'"],
+      baseUri: ["'none'"],
+      frameAncestors: ["'none'"],
+    },
+    referrerPolicy: 'same-origin',
     // `requestContext` sets it for all responses.
     strictTransportSecurity: false,
     xFrameOptions: 'DENY',
   });
-}

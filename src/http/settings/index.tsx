@@ -5,7 +5,6 @@ import type { Part } from '../../module.ts';
 import type { AdminEnv, AppEnv, AppliedLimit } from '../hono-env.ts';
 import { limitByIp } from '../middleware/limit-by-ip.ts';
 import { securePages } from '../middleware/secure-pages.ts';
-import { FORM_CSP } from '../page/csp.ts';
 import { limitInWords, retryAfter } from '../take-from-limit.ts';
 import { accessReview } from './access-review-routes.tsx';
 import { audit } from './audit.tsx';
@@ -35,7 +34,7 @@ export function createSettings(parts: readonly Part[]) {
   for (const { settings } of parts) if (settings) pages.route('/', settings);
 
   return new Hono<AppEnv>()
-    .use(securePages(FORM_CSP, 'same-origin'), limitByIp('settings', refuseWithPage), ...guardForms())
+    .use(securePages(), limitByIp('settings', refuseWithPage), ...guardForms())
     .get('/', chooseOrganization)
     .route('/:organization', pages)
     .all('*', () => {

@@ -1,5 +1,5 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { LoggableError } from '../../lib/loggable-error.ts';
+import { LoggableError } from '../../lib/log.ts';
 
 /** Thrown in the settings area to respond with an error page. `detail` is the remedy. */
 export class PageProblem extends LoggableError {

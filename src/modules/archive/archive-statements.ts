@@ -1,5 +1,5 @@
 import { columns, jsonObject, statement } from '../../db/statement.ts';
-import { ARCHIVE_FIELDS, type ArchiveRow, archivesWhere } from '../../db/work/archives.ts';
+import { ARCHIVE, type ArchiveRow, archivesWhere } from '../../db/work/archives.ts';
 import { idBytes } from '../../db/work/record-table.ts';
 import { RECORD_TABLES } from '../../db/work/record-tables.ts';
 import { TIME_ENTRIES } from '../../db/work/time-entry-statements.ts';
@@ -50,7 +50,7 @@ export const findNewestArchive = statement<{ organizationId: string; without: st
 
 /** The archives of all organizations whose objects were not read for the longest time. */
 export const findLeastChecked = statement<{ limit: number }, ArchiveRow & { organizationId: string }>(`
-  select organization_id as organizationId, ${columns(ARCHIVE_FIELDS)} from archives order by checked_at limit :limit`);
+  select organization_id as organizationId, ${columns(ARCHIVE)} from archives order by checked_at limit :limit`);
 
 /** A row, if the organization has released something. An erasure removes it before the objects. */
 export const findReleased = statement<{ organizationId: string }, { seq: number }>(

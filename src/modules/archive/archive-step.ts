@@ -4,7 +4,7 @@ import { DAY_MS } from '../../domain/calendar.ts';
 import type { Change, ChangedRecords } from '../../domain/change.ts';
 import { utf8Length } from '../../lib/bytes.ts';
 import { callD1, readAll, readOne } from '../../services/call-d1.ts';
-import { toChange } from '../../services/work/to-change.ts';
+import { toChange } from '../../services/work/list-changes.ts';
 import type { ArchiveContext } from './bucket.ts';
 import { partFrom, storePart } from './part.ts';
 import { ARCHIVE, type ArchivableRow, type ArchivedPart, findArchivable } from './step-statements.ts';

@@ -1,5 +1,5 @@
 import type { BoundStatement } from '../../db/statement.ts';
-import { findArchivedRecord, markArchivedRedacted } from '../../db/work/archived-records.ts';
+import { findArchivedRecord, markArchivedRedacted } from '../../db/work/record-statements.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../../services/audit/write-with-audit.ts';
 import { readOne } from '../../services/call-d1.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { DIRECTORY_ID } from '../../domain/directory-id.ts';
 import { fieldErrors, ruleError } from '../../domain/fields.ts';
-import { checkIdempotencyKey } from '../../http/check-idempotency-key.ts';
+import { checkIdempotencyKey } from '../../domain/idempotency-key.ts';
 import { validationFailed } from '../../http/middleware/json-body.ts';
 import { Problem } from '../../http/problems.ts';
 import type { WriteContext } from '../../services/service-context.ts';

@@ -10,10 +10,17 @@ import { requireInput } from '../../services/parse-input.ts';
 import type { ActorContext, DirectoryContext, SystemActor } from '../../services/service-context.ts';
 import { resumePush, resumeRequest, skipPush, skipRequest } from '../../services/work/control-push.ts';
 import { changesRequest, listChanges, MAX_PAGE_BYTES } from '../../services/work/list-changes.ts';
-import { redactRecord, redactRequest } from '../../services/work/redact-record.ts';
+import {
+  approvalRequest,
+  readPsaStatus,
+  redactRecord,
+  redactRequest,
+  reportRecord,
+  reportRequest,
+  setApproval,
+  statusRequest,
+} from '../../services/work/record-verbs.ts';
 import { releaseChanges, releaseRequest } from '../../services/work/release-changes.ts';
-import { readPsaStatus, reportRecord, reportRequest, statusRequest } from '../../services/work/report-record.ts';
-import { approvalRequest, setApproval } from '../../services/work/set-approval.ts';
 
 export type PsaContext = ActorContext<SystemActor> & DirectoryContext;
 

@@ -1,4 +1,4 @@
-import { formatCursor } from '../../domain/change-cursor.ts';
+import { formatCursor } from '../../domain/change.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { withDeadline } from '../../lib/deadline.ts';
 import { hasChanged, writeWithAudit } from '../../services/audit/write-with-audit.ts';

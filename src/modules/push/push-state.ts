@@ -1,5 +1,4 @@
-import type { Change } from '../../domain/change.ts';
-import { parseCursor } from '../../domain/change-cursor.ts';
+import { type Change, parseCursor } from '../../domain/change.ts';
 import { write } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
 import { type ChangesPage, listChanges } from '../../services/work/list-changes.ts';

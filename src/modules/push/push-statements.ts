@@ -1,4 +1,4 @@
-import { IS_BEING_ERASED } from '../../db/directory/directory-conditions.ts';
+import { IS_BEING_ERASED } from '../../db/directory/erasure.ts';
 import { columns, type Fields, statement } from '../../db/statement.ts';
 
 // A copy of the state of each object, for the sweep, the commands and the settings area.

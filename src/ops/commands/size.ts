@@ -1,7 +1,7 @@
 import { dateIn } from '../../domain/calendar.ts';
 import { parseDatabaseLimit } from '../../domain/database-limit.ts';
 import { databaseSize, listStoredText } from '../../services/database-size.ts';
-import { LEDGER_RETENTION_DAYS } from '../../services/work/forget-old-days.ts';
+import { LEDGER_RETENTION_DAYS } from '../../services/forget.ts';
 import { listReleases, type ReleaseRow } from '../../services/work/release-changes.ts';
 import { databaseCommand, parseOption } from '../command.ts';
 import { coveredDays, type FullDate, fullDate, GROWTH_DAYS, growthSince, MIN_GROWTH_DAYS } from '../database-growth.ts';

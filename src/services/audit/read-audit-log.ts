@@ -1,4 +1,3 @@
-import type { AuditColumns } from '../../db/audit/audit-columns.ts';
 import {
   type AuditLogRow,
   countWritesOfKey,
@@ -19,17 +18,7 @@ import { readAll, readBatch, readOne } from '../call-d1.ts';
 import { type ActorContext, type AdminActor, type ExportPage, forNextPage } from '../service-context.ts';
 
 /** An entry of the audit log. Times are UTC milliseconds. */
-export interface AuditEntry extends AuditColumns {
-  sourceAddress: string | null;
-  userAgent: string | null;
-  /** The key that acted, or that an administrator did something to, as it is now. */
-  key: { id: string; name: string; hint: string; revoked: boolean } | null;
-  time: { minutes: number; technician: string } | null;
-  /** Why the PSA could not take the record that the entry is about. */
-  refusal: string | null;
-  /** The beginning of the record's text, or "[redacted]"; null if it has none, or has left the database. */
-  text: string | null;
-}
+export type AuditEntry = ReturnType<typeof toEntry>;
 
 /** Which entries to show. `since` and `until` (excluded) are UTC milliseconds. */
 export interface AuditFilter {
@@ -75,16 +64,13 @@ export async function readAuditLog(
   cursor?: number,
 ): Promise<AuditPage> {
   const range = await seqRange(ctx, filter);
-  const { administratorId, keyId, action, ticketId, since, until } = filter;
-  const filtered = [administratorId, keyId, action, ticketId, since, until].some(
-    (condition) => condition !== undefined,
-  );
+  const isFiltered = Object.values(filter).some((condition) => condition !== undefined);
   return readPage(ctx, filter, {
     ...range,
     before: Math.min(range.before, cursor ?? range.before),
     limit: PAGE_SIZE,
     textLength: TEXT_LENGTH.page + 1,
-    examine: keyId !== undefined ? EXAMINED_OF_KEY : filtered ? EXAMINED_PER_PAGE : PAGE_SIZE + 1,
+    examine: filter.keyId !== undefined ? EXAMINED_OF_KEY : isFiltered ? EXAMINED_PER_PAGE : PAGE_SIZE + 1,
   });
 }
 
@@ -94,16 +80,9 @@ export async function readLatestOfKey(
   keyId: string,
   limit: number,
 ): Promise<AuditEntry[]> {
-  const any = { action: null, ticketId: null, requestId: null, since: null, until: null };
-  const range = {
-    before: Number.MAX_SAFE_INTEGER,
-    from: 0,
-    examine: EXAMINED_FOR_LATEST,
-    limit,
-    textLength: TEXT_LENGTH.page + 1,
-  };
-  const statement = findAuditPageOfKey.rows.bind({ organizationId: ctx.actor.organizationId, keyId, ...any, ...range });
-  const results = await readAll(ctx, statement);
+  const range = { before: Number.MAX_SAFE_INTEGER, from: 0, examine: EXAMINED_FOR_LATEST, limit };
+  const values = pageValues(ctx, {}, { ...range, textLength: TEXT_LENGTH.page + 1 });
+  const results = await readAll(ctx, findAuditPageOfKey.rows.bind({ ...values, keyId }));
   return results.map(toEntry);
 }
 
@@ -120,20 +99,16 @@ export async function countWritesSince(
   return { writes, addresses, isMinimum: examined >= EXAMINED_PER_PAGE };
 }
 
-export interface AuditAdministrator {
-  id: string;
-  name: string;
-  isFormer: boolean;
-}
-
 /** The administrators who are actors in the audit log, by name, the present ones first. */
-export async function listAuditAdministrators(ctx: ActorContext<AdminActor>): Promise<AuditAdministrator[]> {
+export async function listAuditAdministrators(ctx: ActorContext<AdminActor>) {
   const { organizationId } = ctx.actor;
   const results = await readAll(ctx, findAuditAdministrators.bind({ organizationId, limit: MAX_LISTED_ACTORS }));
   return results
     .map(({ id, name, isPresent }) => ({ id, name, isFormer: isPresent === 0 }))
     .sort((a, b) => Number(a.isFormer) - Number(b.isFormer) || compareNaturally(a.name, b.name));
 }
+
+export type AuditAdministrator = Awaited<ReturnType<typeof listAuditAdministrators>>[number];
 
 /** The whole filtered log before the cursor, newest first, a page with two queries at a time. */
 export async function* exportAuditLog(
@@ -202,25 +177,17 @@ interface Part {
   limit: number;
   examine: number;
   textLength: number;
-  requestId?: string;
+  requestId?: string | null;
+}
+
+function pageValues(ctx: ActorContext<AdminActor>, filter: AuditFilter, { requestId = null, ...part }: Part) {
+  const { action = null, ticketId = null, since = null, until = null } = filter;
+  return { organizationId: ctx.actor.organizationId, action, ticketId, since, until, requestId, ...part };
 }
 
 async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part: Part): Promise<AuditPage> {
-  const { administratorId, keyId, action = null, ticketId = null, since = null, until = null } = filter;
-  const { before, from, limit, examine, textLength, requestId = null } = part;
-  const values = {
-    organizationId: ctx.actor.organizationId,
-    before,
-    from,
-    examine,
-    limit,
-    textLength,
-    action,
-    ticketId,
-    requestId,
-    since,
-    until,
-  };
+  const { administratorId, keyId } = filter;
+  const values = pageValues(ctx, filter, part);
   const statements =
     administratorId !== undefined
       ? ([
@@ -234,7 +201,7 @@ async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part
             findAuditPageOfKey.examined.bind({ ...values, keyId }),
           ] as const);
   const [rows, [examined]] = await readBatch(ctx, statements);
-  const isFull = rows.length === limit;
+  const isFull = rows.length === part.limit;
   const next = nextCursor(rows.at(-1)?.seq, isFull, examined, part);
   const searchedTo = next === undefined || isFull ? undefined : (examined?.lowestAt ?? undefined);
   return { entries: rows.map(toEntry), next, searchedTo };
@@ -271,9 +238,10 @@ async function seqRange(
   return { from, before };
 }
 
-function toEntry({ keyId, keyName, keyHint, keyRevokedAt, minutes, technician, ...entry }: AuditLogRow): AuditEntry {
+function toEntry({ keyId, keyName, keyHint, keyRevokedAt, minutes, technician, ...entry }: AuditLogRow) {
   return {
     ...entry,
+    /** The key that acted, or that an administrator did something to, as it is now. */
     key:
       keyId === null ? null : { id: keyId, name: keyName ?? '', hint: keyHint ?? '', revoked: keyRevokedAt !== null },
     time: minutes === null ? null : { minutes, technician: technician ?? '' },

@@ -5,30 +5,15 @@ import {
 } from '../../db/directory/administrator-statements.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { REASONS_FOR_ATTENTION, REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
-import { type PushTrouble, troubleOf } from '../../domain/push-trouble.ts';
+import { troubleOf } from '../../domain/push-trouble.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
 import { readAll, readOne } from '../call-d1.ts';
 import type { ActorContext, AdminActor, ServiceContext } from '../service-context.ts';
 
-export interface Administration {
-  userId: string;
-  userName: string;
-  email: string;
-  organization: { id: string; name: string; timeZone: string; hasPsa: boolean };
-  /** How many keys and reasons of refused uses need attention; 0 except in the organization of the request. */
-  refused: number;
-  /** Undefined if the changes of the organization reach the PSA, or are not pushed. */
-  pushTrouble?: PushTrouble | undefined;
-}
-
 export const MAX_LISTED_ORGANIZATIONS = 100;
 
 /** The organizations that a person administers, by name. Beyond the first 100, only `organizationId`. */
-export async function administrationsOf(
-  ctx: ServiceContext,
-  email: string,
-  organizationId = '',
-): Promise<Administration[]> {
+export async function administrationsOf(ctx: ServiceContext, email: string, organizationId = '') {
   const results = await readAll(
     ctx,
     findAdministrator.bind({
@@ -50,19 +35,21 @@ export async function administrationsOf(
         timeZone: row.timeZone,
         hasPsa: row.hasPsa === 1,
       },
+      /** How many keys and reasons of refused uses need attention; 0 except in the organization of the request. */
       refused: row.refused,
+      /** Undefined if the changes of the organization reach the PSA, or are not pushed. */
       pushTrouble: troubleOf(row, ctx.now()),
     }))
     .sort((a, b) => compareNaturally(a.organization.name, b.organization.name));
 }
 
-/** The names of the organization's active administrators. */
+export type Administration = Awaited<ReturnType<typeof administrationsOf>>[number];
+
 export async function listAdministratorNames(ctx: ActorContext<AdminActor>): Promise<string[]> {
   const { organizationId } = ctx.actor;
   return (await readAll(ctx, findAdministratorNames.bind({ organizationId }))).map(({ name }) => name);
 }
 
-/** The actor is not, or no longer, an active administrator of the organization. */
 export function notAdministrator(): ServiceError {
   return new ServiceError('not_administrator', 'You are not an active administrator of this organization.');
 }

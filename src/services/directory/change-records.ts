@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { findClock, OLDER_MESSAGE } from '../../db/directory/clock.ts';
+import { findClock } from '../../db/directory/clock.ts';
 import { DEACTIVATE_RECORDS, FIND_RECORDS } from '../../db/directory/records.ts';
-import { D1Failure } from '../../db/run-d1.ts';
+import { D1Failure, OLDER_MESSAGE } from '../../db/run-d1.ts';
 import { batch } from '../../db/statement.ts';
 import { instant } from '../../domain/change.ts';
 import { conflicts, DIRECTORY_TYPES, type DirectoryError, directoryId, readRecord } from '../../domain/directory.ts';

@@ -173,7 +173,6 @@ function conflictsWith(
   });
 }
 
-/** The entries that have none of these errors. */
 export function withoutRefused(
   entries: readonly DirectoryEntry[],
   errors: readonly DirectoryError[],

@@ -17,7 +17,7 @@ import { freeText, lazyObject } from '../../domain/fields.ts';
 import { callD1, readOne, write } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import { forNextChunk, type ServiceContext } from '../service-context.ts';
-import { cursorText, requireValidCursor } from '../work/list-changes.ts';
+import { cursorText, organizationNotFound, requireValidCursor } from '../work/list-changes.ts';
 
 export type { OpenErasure } from '../../db/directory/erasure.ts';
 
@@ -43,8 +43,7 @@ export async function findErasure(
   request: { organization: string },
 ): Promise<OpenErasure | undefined> {
   const { organization: organizationId } = parseInput(organizationRequest, request);
-  const open = await readOne(ctx, findOpenErasure.bind({ organizationId }));
-  return open ?? undefined;
+  return (await readOne(ctx, findOpenErasure.bind({ organizationId }))) ?? undefined;
 }
 
 /**
@@ -99,9 +98,8 @@ interface ErasureStep {
 /** Everything of an organization except for itself, in the order in which it is removed. */
 const ROWS: readonly ErasureStep[] = REMOVE_ROWS.map(({ table, statement }) => ({
   table,
-  remove: async (ctx, { organizationId, requestId }, limit) => {
-    return write(ctx, 'safe_to_repeat', statement.bind({ organizationId, requestId, limit }));
-  },
+  remove: (ctx, { organizationId, requestId }, limit) =>
+    write(ctx, 'safe_to_repeat', statement.bind({ organizationId, requestId, limit })),
 }));
 
 const OBJECTS: ErasureStep = {
@@ -176,7 +174,6 @@ export async function countErasable(
 ): Promise<Record<string, number>> {
   const { organization: organizationId } = parseInput(organizationRequest, request);
   const rows = await readOne(ctx, countErasableRows.bind({ organizationId }));
-  if (!rows || rows['organizations'] === 0)
-    throw new ServiceError('organization_not_found', `There is no organization ${organizationId}.`);
+  if (!rows || rows['organizations'] === 0) throw organizationNotFound(organizationId);
   return rows;
 }

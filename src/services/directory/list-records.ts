@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { FIND_BEING_ERASED, FIND_ORGANIZATIONS, LIST_RECORDS } from '../../db/directory/records.ts';
 import { DIRECTORY_TYPES, directoryId } from '../../domain/directory.ts';
 import { beingErased } from '../../domain/errors.ts';
-import { lazyObject, ruleError } from '../../domain/fields.ts';
+import { lazyObject, ruleError, wholeUpTo } from '../../domain/fields.ts';
 import type { ListedRecords } from '../../domain/psa-shapes.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import { readBatch } from '../call-d1.ts';
@@ -11,19 +11,13 @@ import type { ServiceContext } from '../service-context.ts';
 import { organizationNotFound } from '../work/list-changes.ts';
 import { MAX_RECORDS } from './change-records.ts';
 
-const limitRule = `a whole number from 1 to ${MAX_RECORDS}`;
-/** The input of `listRecords`. */
 export const listRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   type: z.enum(DIRECTORY_TYPES, { error: ruleError(`one of ${DIRECTORY_TYPES.join(', ')}`) }),
   cursor: directoryId('the last record of the previous page, or null to start from the beginning')
     .nullable()
     .default(null),
-  limit: z
-    .int({ error: ruleError(limitRule) })
-    .min(1, { error: ruleError(limitRule) })
-    .max(MAX_RECORDS, { error: ruleError(limitRule) })
-    .default(MAX_RECORDS),
+  limit: wholeUpTo(MAX_RECORDS).default(MAX_RECORDS),
 }));
 
 const recordShape = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));

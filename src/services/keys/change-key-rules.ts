@@ -1,5 +1,4 @@
 import type * as z from 'zod';
-import { findSettingsChanges } from '../../db/keys/change-key-statements.ts';
 import {
   changeRules,
   countEndlessKeys,
@@ -8,6 +7,7 @@ import {
   findRulesAndTimeZone,
   type KeyRulesRow,
 } from '../../db/keys/key-rules-statements.ts';
+import { findSettingsChanges } from '../../db/keys/key-statements.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import { brokenRule, type KeyRules, keyRules, type NewKeyLifetime } from '../../domain/key-rules.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
@@ -15,48 +15,30 @@ import { readBatch, readOne } from '../call-d1.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
-import type { SettingsChange } from './change-key.ts';
 
-/** Key rules as they are stored. */
-export interface StoredKeyRules extends KeyRules {
-  /** Since when reviews are required (UTC milliseconds), or null. */
-  accessReviewsSince: number | null;
-  /** Counts the changes of the key rules. */
-  revision: number;
-}
+export type StoredKeyRules = ReturnType<typeof toKeyRules>;
 
 const CHANGED = 'key_policy.changed';
 /** How many changes the page of the key rules shows. */
 const LISTED_CHANGES = 10;
 
-/** Converts the row of key rules. */
-export function toKeyRules({ expiryRequired, ...row }: KeyRulesRow): StoredKeyRules {
+function toKeyRules({ expiryRequired, ...row }: KeyRulesRow) {
   return { ...row, expiryRequired: expiryRequired === 1 };
 }
 
-/** The key rules of the organization. */
 export async function getKeyRules(ctx: ActorContext<AdminActor>): Promise<StoredKeyRules> {
   const { organizationId } = ctx.actor;
   return requireKeyRules(await readOne(ctx, findKeyRules.bind({ organizationId })));
 }
 
 /** The key rules in the result of `findKeyRules`, which always has one row. */
-export function requireKeyRules(row: KeyRulesRow | null | undefined): StoredKeyRules {
+function requireKeyRules(row: KeyRulesRow | null | undefined): StoredKeyRules {
   if (!row) throw new Error('the organization does not exist');
   return toKeyRules(row);
 }
 
-/** The key rules with what their page shows beside them. */
-export interface KeyRulesOverview {
-  rules: StoredKeyRules;
-  /** The latest changes, newest first. */
-  changes: readonly SettingsChange[];
-  /** How many live keys never expire. */
-  endlessKeys: number;
-}
-
-/** The key rules, their latest changes, and how many keys never expire. */
-export async function readKeyRulesOverview(ctx: ActorContext<AdminActor>): Promise<KeyRulesOverview> {
+/** The key rules, their latest changes (newest first), and how many live keys never expire. */
+export async function readKeyRulesOverview(ctx: ActorContext<AdminActor>) {
   const { organizationId } = ctx.actor;
   const [[rules], changes, [endless]] = await readBatch(ctx, [
     findKeyRules.bind({ organizationId }),
@@ -68,12 +50,10 @@ export async function readKeyRulesOverview(ctx: ActorContext<AdminActor>): Promi
     }),
     countEndlessKeys.bind({ organizationId }),
   ]);
-  return {
-    rules: requireKeyRules(rules),
-    changes,
-    endlessKeys: endless?.keys ?? 0,
-  };
+  return { rules: requireKeyRules(rules), changes, endlessKeys: endless?.keys ?? 0 };
 }
+
+export type KeyRulesOverview = Awaited<ReturnType<typeof readKeyRulesOverview>>;
 
 /** @throws ServiceError `not_administrator` */
 export async function readRulesAndTimeZone(
@@ -100,7 +80,6 @@ const describeMonths = (months: number | null) =>
   months === null ? 'none' : `every ${months} ${months === 1 ? 'month' : 'months'}`;
 const yesOrNo = (flag: boolean) => (flag ? 'yes' : 'no');
 
-/** What a change of the key rules changes, in words. */
 function describeChange(from: KeyRules, to: KeyRules): string[] {
   return (
     [

@@ -1,9 +1,4 @@
-import {
-  changeKey,
-  explainChange,
-  findSettingsChanges,
-  type SettingsChangeRow,
-} from '../../db/keys/change-key-statements.ts';
+import { changeKey, explainChange, findSettingsChanges, type SettingsChangeRow } from '../../db/keys/key-statements.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import { type FieldError, fieldErrors } from '../../domain/fields.ts';
 import { keyChanges } from '../../domain/key-input.ts';

@@ -1,4 +1,4 @@
-import { explainNewKey, insertKey } from '../../db/keys/create-key-statements.ts';
+import { explainNewKey, insertKey } from '../../db/keys/key-statements.ts';
 import { generateKey, hashKey, keyHint } from '../../domain/api-key.ts';
 import { dateIn } from '../../domain/calendar.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
@@ -30,7 +30,6 @@ export interface NewKeyInput extends SettingsInput {
   expires?: unknown;
 }
 
-/** The error for a name that another current key has. */
 export const NAME_TAKEN: FieldError = {
   pointer: '/name',
   code: 'taken',
@@ -140,7 +139,6 @@ export async function readLifetime(
   return { ...lifetime, error: brokenRule(rules, lifetime) };
 }
 
-/** A new key value with its stored values. */
 export async function makeKey(ctx: ActorContext<AdminActor>, keyPrefix: string, { expiresAt }: Lifetime) {
   const value = generateKey(keyPrefix);
   return { id: timeOrderedId(ctx.now()), value, hint: keyHint(value), hash: await hashKey(value), expiresAt };

@@ -1,6 +1,6 @@
 import { findKeyByHash, type KeyRow } from '../../db/keys/find-key-statements.ts';
+import type { FoundKey } from '../../domain/api-key.ts';
 import { ownDayLimit, ownRequestLimit } from '../../domain/key-settings.ts';
-import type { FoundKey } from '../../domain/principal.ts';
 import { parseScopes } from '../../domain/scopes.ts';
 import { callD1, readOne } from '../call-d1.ts';
 import type { ServiceContext } from '../service-context.ts';

@@ -2,7 +2,7 @@ import { findChainUse, findKeyDays, type KeyDayRow } from '../../db/work/key-day
 import { isAllowedFrom } from '../../domain/allowed-networks.ts';
 import { addDays } from '../../domain/calendar.ts';
 import type { KeySettings } from '../../domain/key-settings.ts';
-import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
+import { forEachKind, RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { readAll } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
 import { listRefusedUses } from './refused-uses.ts';
@@ -11,11 +11,7 @@ import { listRefusedUses } from './refused-uses.ts';
 export const USAGE_DAYS = 30;
 
 /** What a key wrote on one day, a calendar date in the organization's time zone. */
-export interface DayUsage {
-  day: string;
-  records: Record<RecordKind, number>;
-  minutes: number;
-}
+export type DayUsage = ReturnType<typeof toDayUsage>;
 
 /** The latest `USAGE_DAYS` days of a key, oldest first, days without a write included. */
 export type Usage = readonly DayUsage[];
@@ -32,7 +28,7 @@ export async function readUsage(
   return new Map(keyIds.map((id) => [id, days.map((day) => toDayUsage(day, rows.get(`${id} ${day}`)))]));
 }
 
-function toDayUsage(day: string, row: KeyDayRow | undefined): DayUsage {
+function toDayUsage(day: string, row: KeyDayRow | undefined) {
   return { day, records: forEachKind((kind) => row?.[kind] ?? 0), minutes: row?.minutes ?? 0 };
 }
 

@@ -5,7 +5,7 @@ import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
 import { bindPageFacts, type FactOptions, toFact } from '../bind-facts.ts';
 import { readAll, readBatch } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
-import { readUsage, type Usage } from './key-usage.ts';
+import { readUsage } from './key-usage.ts';
 import { type KeyDetails, toKeyDetails } from './read-keys.ts';
 import { type KeyQuery, matchingKeys, sortedKeys, stateInList } from './select-keys.ts';
 
@@ -13,22 +13,6 @@ export type { OrganizationDay } from '../../db/audit/audit-log-statements.ts';
 
 /** How many keys a list of ended keys examines, newest first. */
 export const EXAMINED_KEYS = 200;
-
-export interface ListedKey extends KeyDetails {
-  usage: Usage;
-}
-
-export interface KeyList {
-  keys: readonly ListedKey[];
-  /** The last key that was examined, if there are older ones. */
-  older: string | undefined;
-  /** How many live keys there are, and how many of them expire soon. */
-  counts: { live: number; expiring: number };
-  /** What needs attention; empty if the list was not asked for it. */
-  facts: readonly Fact[];
-  /** What all keys have written on the latest day on which one wrote; null for an empty audit log. */
-  latestDay: OrganizationDay | null;
-}
 
 /**
  * The organization's keys. The live ones are all listed: their number is limited. Of the others, a list examines the
@@ -40,7 +24,7 @@ export async function listKeys(
   query: KeyQuery,
   today: string,
   factOptions?: FactOptions,
-): Promise<KeyList> {
+) {
   const now = ctx.now();
   const [{ live, latestDay, facts }, others] = await Promise.all([
     readOverview(ctx, now, factOptions),
@@ -54,12 +38,18 @@ export async function listKeys(
   );
   return {
     keys: shown.map((key) => ({ ...key, usage: usageOf.get(key.id) ?? [] })),
+    /** The last key that was examined, if there are older ones. */
     older: others?.older,
     counts: { live: live.length, expiring: live.filter((key) => stateInList(key) === 'expiring').length },
+    /** Empty if the list was not asked for it. */
     facts,
+    /** What all keys have written on the latest day on which one wrote; null for an empty audit log. */
     latestDay,
   };
 }
+
+export type KeyList = Awaited<ReturnType<typeof listKeys>>;
+export type ListedKey = KeyList['keys'][number];
 
 /** The keys from which a query chooses. The first list of all keys has every live one, however old. */
 function examinedKeys(live: KeyDetails[], others: KeyDetails[] | undefined, query: KeyQuery): KeyDetails[] {

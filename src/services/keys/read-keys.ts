@@ -14,13 +14,13 @@ import {
 } from '../../db/keys/read-keys-statements.ts';
 import type { BoundStatement } from '../../db/statement.ts';
 import { type ChainDay, findChainDay } from '../../db/work/key-days.ts';
-import { hashKey, isLive, type KeyState, keyState, parseKeyReference } from '../../domain/api-key.ts';
+import { hashKey, isLive, keyState, parseKeyReference } from '../../domain/api-key.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { lazyObject } from '../../domain/fields.ts';
-import { KEY_SETTING_NAMES, type KeySettings } from '../../domain/key-settings.ts';
+import { KEY_SETTING_NAMES } from '../../domain/key-settings.ts';
 import { AFTER_ALL_IDS, recordId } from '../../domain/record-id.ts';
-import { parseScopes, type Scope } from '../../domain/scopes.ts';
+import { parseScopes } from '../../domain/scopes.ts';
 import { pick } from '../../lib/objects.ts';
 import { readAll, readBatch, readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
@@ -36,25 +36,7 @@ import {
 export type { ChainDay } from '../../db/work/key-days.ts';
 
 /** A key as its administrators see it. Times are UTC milliseconds. */
-export interface KeyDetails extends KeySettings {
-  id: string;
-  hint: string;
-  scopes: Scope[];
-  state: KeyState;
-  /** Counts the changes of its settings, its rotation and its revocation. */
-  revision: number;
-  createdAt: number;
-  createdById: string;
-  createdBy: string;
-  /** Whether the creator is still an active administrator. */
-  creatorActive: boolean;
-  expiresAt: number | null;
-  revokedAt: number | null;
-  revokedBy: string | null;
-  successor: KeyLink | null;
-  predecessor: KeyLink | null;
-  lastWrite: { at: number; from: string | null } | null;
-}
+export type KeyDetails = ReturnType<typeof toKeyDetails>;
 
 export interface KeyLink {
   id: string;
@@ -139,7 +121,6 @@ export function keyNotFound(organizationId: string, keyId: string): ServiceError
   return new ServiceError('key_not_found', `Organization ${organizationId} has no key ${keyId}.`);
 }
 
-/** The text is not a key, for example because it is truncated. */
 function notAKey(): ServiceError {
   return new ServiceError(
     'not_a_key',
@@ -164,17 +145,19 @@ export async function identifyKey(
   return results.map((row) => toKeyDetails(row, ctx.now()));
 }
 
-export function toKeyDetails(row: KeyDetailsRow, now: number): KeyDetails {
+export function toKeyDetails(row: KeyDetailsRow, now: number) {
   return {
     id: row.id,
     ...pick(row, KEY_SETTING_NAMES),
     hint: row.hint,
     scopes: parseScopes(row.scopes),
     state: keyState(row, now),
+    /** Counts the changes of its settings, its rotation and its revocation. */
     revision: row.revision,
     createdAt: row.createdAt,
     createdById: row.createdById,
     createdBy: row.createdBy,
+    /** Whether the creator is still an active administrator. */
     creatorActive: row.creatorActive === 1 && row.creatorAdmin === 1,
     expiresAt: row.expiresAt,
     revokedAt: row.revokedAt,
@@ -191,16 +174,7 @@ function toLink(id: string | null, hint: string | null): KeyLink | null {
 }
 
 /** A key as an operator sees it, of any organization. */
-export interface OperatorKey {
-  organizationId: string;
-  organization: string;
-  id: string;
-  name: string;
-  hint: string;
-  state: KeyState;
-  /** The live keys of its rotation: its successor, and the key that it replaced. */
-  liveRelatives: (KeyLink & { how: 'replaces it' | 'it replaces' })[];
-}
+export type OperatorKey = ReturnType<typeof toOperatorKey>;
 
 /** The keys of all organizations that a pasted value or hint names. @throws ServiceError `not_a_key` */
 export async function findKeysAnywhere(ctx: ServiceContext, pasted: string): Promise<OperatorKey[]> {
@@ -231,15 +205,18 @@ async function readOperatorKeys(
   statement: BoundStatement<OperatorKeyRow>,
 ): Promise<OperatorKey[]> {
   const rows = await readAll(ctx, statement, 'safe_to_repeat');
-  return rows.map(({ organizationId, organization, id, name, hint, ...row }) => {
-    const successor = toLink(row.successorId, row.successorHint);
-    const predecessor = toLink(row.predecessorId, row.predecessorHint);
-    return {
-      ...{ organizationId, organization, id, name, hint, state: keyState(row, ctx.now()) },
-      liveRelatives: [
-        ...(successor ? [{ ...successor, how: 'replaces it' as const }] : []),
-        ...(predecessor ? [{ ...predecessor, how: 'it replaces' as const }] : []),
-      ],
-    };
-  });
+  return rows.map((row) => toOperatorKey(row, ctx.now()));
+}
+
+function toOperatorKey({ organizationId, organization, id, name, hint, ...row }: OperatorKeyRow, now: number) {
+  const successor = toLink(row.successorId, row.successorHint);
+  const predecessor = toLink(row.predecessorId, row.predecessorHint);
+  return {
+    ...{ organizationId, organization, id, name, hint, state: keyState(row, now) },
+    /** The live keys of its rotation: its successor, and the key that it replaced. */
+    liveRelatives: [
+      ...(successor ? [{ ...successor, how: 'replaces it' as const }] : []),
+      ...(predecessor ? [{ ...predecessor, how: 'it replaces' as const }] : []),
+    ],
+  };
 }

@@ -3,15 +3,13 @@ import {
   findRefusedUses,
   findRefusedUsesOfKey,
   findRefusedUsesPage,
-  forgetAddresses,
   type RefusedUseRow,
 } from '../../db/keys/refused-use-statements.ts';
 import type { KeyReference } from '../../domain/errors.ts';
 import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
-import { ADDRESS_RETENTION_MS, type LostWrite, lostWrite, type RefusedUseReason } from '../../domain/refused-use.ts';
+import { type LostWrite, lostWrite, type RefusedUseReason } from '../../domain/refused-use.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import { readAll, write } from '../call-d1.ts';
-import { DAILY_LIMITS, runInChunks } from '../in-chunks.ts';
 import {
   type ActorContext,
   type AdminActor,
@@ -24,16 +22,7 @@ const PAGE_SIZE = 100;
 const EXPORT_PAGE_SIZE = 500;
 
 /** Times are UTC milliseconds; the count is a lower bound. */
-export interface RefusedUse {
-  key: { id: string; name: string; hint: string };
-  reason: RefusedUseReason;
-  count: number;
-  firstAt: number;
-  lastAt: number;
-  sourceAddress: string | null;
-  /** The latest writes that were lost because of a reused Idempotency-Key, latest first. */
-  lost: readonly LostWrite[];
-}
+export type RefusedUse = ReturnType<typeof toRefusedUse>;
 
 export interface NewRefusedUses extends KeyReference {
   reason: RefusedUseReason;
@@ -78,13 +67,8 @@ export async function* everyRefusedUse(
   }
 }
 
-function toRefusedUse({ keyId, keyName, keyHint, lostWrites, ...use }: RefusedUseRow): RefusedUse {
+function toRefusedUse({ keyId, keyName, keyHint, lostWrites, ...use }: RefusedUseRow) {
+  // The latest writes that were lost because of a reused Idempotency-Key, latest first.
   const lost = lostWrites === null ? [] : parseStored(lostWrite.array(), lostWrites, `a refused use of key ${keyId}`);
   return { key: { id: keyId, name: keyName, hint: keyHint }, lost, ...use };
-}
-
-/** Removes addresses after their retention time, once a day. Returns whether none is left to remove. */
-export function forgetOldAddresses(ctx: ServiceContext, limits = DAILY_LIMITS): Promise<boolean> {
-  const before = ctx.now() - ADDRESS_RETENTION_MS;
-  return runInChunks(ctx, limits, (limit) => forgetAddresses.bind({ before, limit }));
 }

@@ -3,7 +3,7 @@ import {
   findSomeLiveKeys,
   markRevokedByAdministrator,
   markRevokedByOperator,
-} from '../../db/keys/revoke-key-statements.ts';
+} from '../../db/keys/key-statements.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { freeText, lazyObject } from '../../domain/fields.ts';
 import { recordId } from '../../domain/record-id.ts';

@@ -1,9 +1,4 @@
-import {
-  explainRotation,
-  insertSuccessor,
-  markSucceeded,
-  revokeSucceeded,
-} from '../../db/keys/rotate-key-statements.ts';
+import { explainRotation, insertSuccessor, markSucceeded, revokeSucceeded } from '../../db/keys/key-statements.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import { GRACE_MS, MAX_KEYS_IN_GRACE, type Rotation, rotation } from '../../domain/key-input.ts';
 import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
@@ -79,7 +74,7 @@ export async function rotateApiKey(
   if (found.successorId === key.id) return successor;
   if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);
   if (found.successorId !== null) throw keyAlreadyRotated();
-  if (found.exists === null) throw keyNotFound(actor.organizationId, old.id);
+  if (found.found === null) throw keyNotFound(actor.organizationId, old.id);
   if (found.live === 1 && found.keysInGrace >= MAX_KEYS_IN_GRACE) {
     const detail = `the organization has ${MAX_KEYS_IN_GRACE} replaced keys that still work, which is the limit; end this key immediately, or revoke a replaced key first`;
     throw invalidInput([{ pointer: '/grace', code: 'too_many', detail }]);
@@ -88,7 +83,6 @@ export async function rotateApiKey(
   throw keyNotLive();
 }
 
-/** The key has expired or was revoked. */
 export function keyNotLive(): ServiceError {
   return new ServiceError(
     'key_not_live',
@@ -96,7 +90,6 @@ export function keyNotLive(): ServiceError {
   );
 }
 
-/** The key already has a successor. */
 export function keyAlreadyRotated(): ServiceError {
   return new ServiceError('key_already_rotated', 'A key has at most one successor; rotate the successor instead.');
 }

@@ -12,7 +12,6 @@ import { cursorText, requireValidCursor } from './list-changes.ts';
 /** The input of `resumePush`. `by` names who asked for it, for the audit log. */
 export const resumeRequest = lazyObject(() => ({ organization: directoryId('an organization'), by: freeText(100) }));
 
-/** The input of `skipPush`. */
 export const skipRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   to: cursorText.unwrap().meta({ description: 'The cursor of the last change to leave out.' }),

@@ -1,17 +1,26 @@
 import * as z from 'zod';
 import { type ArchiveRow, findArchivesAfter } from '../../db/work/archives.ts';
-import { type CursorPosition, findChanges, findCursorPosition } from '../../db/work/changes.ts';
-import type { Change } from '../../domain/change.ts';
-import { type ChangeCursor, formatCursor, parseCursor } from '../../domain/change-cursor.ts';
+import { type ChangeRow, type CursorPosition, findChanges, findCursorPosition } from '../../db/work/changes.ts';
+import {
+  type Change,
+  type ChangeCursor,
+  type ChangedRecords,
+  formatCursor,
+  instant,
+  optionalInstant,
+  parseCursor,
+  plain,
+} from '../../domain/change.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { beingErased, ServiceError } from '../../domain/errors.ts';
-import { lazyObject, ruleError } from '../../domain/fields.ts';
+import { lazyObject, ruleError, wholeUpTo } from '../../domain/fields.ts';
+import { fromMinorUnits } from '../../domain/money.ts';
 import type { ArchivedChanges, ChangesPage } from '../../domain/psa-shapes.ts';
+import { parseStored, STORED_RECORDS, type StoredRecords } from '../../domain/stored-json.ts';
 import { utf8Length } from '../../lib/bytes.ts';
 import { readBatch } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ServiceContext } from '../service-context.ts';
-import { toChange } from './to-change.ts';
 
 /** The most changes on one page: well under 32 MiB, the limit of one RPC, even with long texts. */
 export const MAX_CHANGES = 100;
@@ -21,7 +30,6 @@ export const MAX_PAGE_BYTES = 512 * 1024;
 
 export type { ChangesPage } from '../../domain/psa-shapes.ts';
 
-const limitRule = `a whole number from 1 to ${MAX_CHANGES}`;
 const cursorRule = 'the cursor of an earlier response, or null to start from the beginning';
 /** A cursor from an earlier response, or null. */
 export const cursorText = z
@@ -40,11 +48,7 @@ export const cursorText = z
 export const changesRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   cursor: cursorText,
-  limit: z
-    .int({ error: ruleError(limitRule) })
-    .min(1, { error: ruleError(limitRule) })
-    .max(MAX_CHANGES, { error: ruleError(limitRule) })
-    .default(MAX_CHANGES),
+  limit: wholeUpTo(MAX_CHANGES).default(MAX_CHANGES),
 }));
 
 /**
@@ -136,4 +140,58 @@ export function organizationNotFound(organization: string): ServiceError {
 function isAt({ requestId, archivedTo, archivedRequestId }: CursorPosition, cursor: ChangeCursor): boolean {
   if (archivedTo === null) return cursor.requestId === requestId;
   return cursor.seq < archivedTo || cursor.requestId === archivedRequestId;
+}
+
+/** A row of the feed as the PSA reads it. @throws DamagedData if its record is not one */
+export function toChange(row: ChangeRow, epoch: string): Change {
+  const { seq, action, targetId, ticketId, requestId, idempotencyKey, detail, note, time_entry } = row;
+  const what = (noun: string) => `the ${noun} of change ${seq}`;
+  return {
+    cursor: formatCursor({ epoch, seq, requestId }),
+    seq,
+    at: instant(row.at),
+    action,
+    actor: { type: row.actorType, id: row.actorId, name: plain(row.actorName) },
+    targetId,
+    ticketId,
+    requestId,
+    idempotencyKey,
+    detail: detail === null ? null : plain(detail),
+    note: note === null ? null : toNote(parseStored(STORED_RECORDS.note, note, what('note'))),
+    timeEntry:
+      time_entry === null ? null : toTimeEntry(parseStored(STORED_RECORDS.time_entry, time_entry, what('time entry'))),
+    key: toKey(row),
+  };
+}
+
+function toNote({ id, ticketId, createdAt, message }: StoredRecords['note']): ChangedRecords['note'] {
+  return { id, ticketId, createdAt: instant(createdAt), message: plain(message) };
+}
+
+export function toTimeEntry(row: StoredRecords['time_entry']): ChangedRecords['timeEntry'] {
+  return {
+    id: row.id,
+    ticketId: row.ticketId,
+    createdAt: instant(row.createdAt),
+    userId: row.userId,
+    minutes: row.minutes,
+    description: plain(row.description),
+    billable: row.billable === 1,
+    workDate: `${row.workDate}T00:00:00.000Z`,
+    hourlyRate: fromMinorUnits(row.hourlyRateMinor),
+    agreementSource: row.agreementSource,
+    status: row.status,
+  };
+}
+
+function toKey({ keyId, keyName, keyHint, ...row }: ChangeRow): Change['key'] {
+  if (keyId === null || keyName === null || keyHint === null) return null;
+  return {
+    id: keyId,
+    name: plain(keyName),
+    hint: keyHint,
+    expiresAt: optionalInstant(row.keyExpiresAt),
+    revokedAt: optionalInstant(row.keyRevokedAt),
+    successorId: row.keySuccessorId,
+  };
 }

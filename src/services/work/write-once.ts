@@ -1,6 +1,6 @@
 import type { BoundStatement } from '../../db/statement.ts';
 import type { ExplainValues, Explanation, Inserted, InsertValues, StoredRecord } from '../../db/work/record-table.ts';
-import { whyUnauthorized } from '../../domain/api-key.ts';
+import { type FoundKey, whyUnauthorized } from '../../domain/api-key.ts';
 import { dateIn } from '../../domain/calendar.ts';
 import {
   type DayUse,
@@ -12,7 +12,6 @@ import {
 } from '../../domain/day-limit.ts';
 import { hasCode, psaNotIncluded, ServiceError, Unauthorized } from '../../domain/errors.ts';
 import { echo } from '../../domain/fields.ts';
-import type { FoundKey } from '../../domain/principal.ts';
 import { derivedId, timeOrderedId } from '../../domain/record-id.ts';
 import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import { sha256, toHex, utf8Length } from '../../lib/bytes.ts';
@@ -96,7 +95,6 @@ export async function writeOnce<Row extends StoredRecord>(
 
   let { timeZone, allowedNetworks } = ctx.actor;
   let day = dateIn(timeZone, ctx.now());
-  /** Reports what the key has used of its daily limit of records. */
   const report = (used: number, own: OwnDayLimit, resetMs = untilMidnight(day, timeZone, ctx.now())) => {
     const quota = lower(dayLimits.key?.records, own.records);
     if (quota !== null) ctx.onKeyDay({ quota, used, resetMs });
@@ -184,7 +182,6 @@ const MEASURES: Record<ExceededDayLimit['what'], (amount: number) => string> = {
   bytes: (amount) => `${amount / 1_000_000} MB of text`,
 };
 
-/** The key or its organization has used up a limit of the day. */
 export function dailyLimitReached(
   { name, what, limit, used, added }: ExceededDayLimit,
   timeZone: string,
@@ -212,7 +209,6 @@ export function ticketNotFound(ticketId: string): ServiceError {
   return new ServiceError('ticket_not_found', `Your organization has no ticket ${sent}; check the ticket id.`);
 }
 
-/** The userEmail of a time entry is not that of an active technician. */
 export function technicianNotEligible(): ServiceError {
   return new ServiceError(
     'technician_not_eligible',

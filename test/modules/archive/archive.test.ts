@@ -3,8 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { gunzip } from '../../../src/lib/gzip.ts';
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { readNamedArchive } from '../../../src/modules/archive/read-archives.ts';
-import { redactRecord } from '../../../src/services/work/redact-record.ts';
-import { setApproval } from '../../../src/services/work/set-approval.ts';
+import { redactRecord, setApproval } from '../../../src/services/work/record-verbs.ts';
 import {
   archive,
   archiveContext,

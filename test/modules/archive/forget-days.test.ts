@@ -2,8 +2,7 @@ import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
 import { addDays, dateIn } from '../../../src/domain/calendar.ts';
 import { CRON_TRIGGERS, runJobs } from '../../../src/jobs.ts';
-import { forgetOldAddresses } from '../../../src/services/keys/refused-uses.ts';
-import { forgetOldDays } from '../../../src/services/work/forget-old-days.ts';
+import { forgetOldAddresses, forgetOldDays } from '../../../src/services/forget.ts';
 import { archive, releaseAll } from '../../support/archive.ts';
 import { config, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { gunzip } from '../../../src/lib/gzip.ts';
 import { checkArchives } from '../../../src/modules/archive/check-archive.ts';
-import { redactRecord } from '../../../src/services/work/redact-record.ts';
+import { redactRecord } from '../../../src/services/work/record-verbs.ts';
 import {
   archive,
   archiveContext,

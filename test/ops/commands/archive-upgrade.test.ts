@@ -13,9 +13,8 @@ import { exportChanges } from '../../../src/ops/export-changes.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import { portsOf } from '../../../src/ops/modules.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
-import { redactRecord } from '../../../src/services/work/redact-record.ts';
+import { redactRecord, setApproval } from '../../../src/services/work/record-verbs.ts';
 import { releaseChanges } from '../../../src/services/work/release-changes.ts';
-import { setApproval } from '../../../src/services/work/set-approval.ts';
 
 // A database with an archive of the release before 0015_complete_archive.sql: an entry left with its
 // review, its record was in every line about it, and a missing digest said that a record was redacted.

@@ -12,7 +12,7 @@ import { withLocalD1 } from '../../../src/ops/local.ts';
 import { portsOf } from '../../../src/ops/modules.ts';
 import { remoteArchive } from '../../../src/ops/remote-store.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
-import { redactRecord } from '../../../src/services/work/redact-record.ts';
+import { redactRecord } from '../../../src/services/work/record-verbs.ts';
 import { releaseChanges } from '../../../src/services/work/release-changes.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { demoDatabase, remoteDatabase, withRemote, writeNotes } from './database.ts';

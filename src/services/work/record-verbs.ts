@@ -1,0 +1,194 @@
+import * as z from 'zod';
+import { ALL_ORGANIZATIONS } from '../../db/fact-statements.ts';
+import {
+  countRefusals,
+  findApproval,
+  findArchivedRecord,
+  findRecord,
+  findReported,
+  markRedacted,
+  recordApproval,
+  recordArchivedApproval,
+  recordRefusal,
+  withdrawRefusal,
+} from '../../db/work/record-statements.ts';
+import { optionalInstant } from '../../domain/change.ts';
+import { directoryId } from '../../domain/directory.ts';
+import { noArchive, ServiceError } from '../../domain/errors.ts';
+import { freeText, lazyObject, ruleError } from '../../domain/fields.ts';
+import type { PsaStatus } from '../../domain/psa-shapes.ts';
+import { recordId } from '../../domain/record-id.ts';
+import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
+import { DECISIONS, type Decision } from '../../domain/time-entry.ts';
+import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
+import { readOne } from '../call-d1.ts';
+import { parseInput } from '../parse-input.ts';
+import type { ActorContext, Redaction, ServiceContext, SystemActor } from '../service-context.ts';
+
+export const redactRequest = lazyObject(() => ({
+  organization: directoryId('an organization'),
+  kind: z.enum(RECORD_KIND_NAMES, { error: ruleError(`one of ${RECORD_KIND_NAMES.join(', ')}`) }),
+  id: recordId('the record'),
+  by: freeText(100),
+}));
+
+/**
+ * Removes the text of a record, for example because it contains a password. The text is then
+ * "[redacted]", including in changes that were read before. The audit log records who asked for it
+ * (`by`). Redacting again changes nothing. The text of an archived record is removed from its object; if
+ * that is missing or damaged (`archive`), from whatever is read of it later.
+ * @throws ServiceError `invalid`, `record_not_found`
+ */
+export async function redactRecord(
+  ctx: ActorContext<SystemActor>,
+  request: { organization: string; kind: RecordKind; id: string; by: string },
+): Promise<Redaction> {
+  const { organization: organizationId, kind, id, by } = parseInput(redactRequest, request);
+  const [redacted] = await writeWithAudit(ctx, bySystem(ctx, organizationId, by), 'safe_to_repeat', () => [
+    {
+      statement: markRedacted[kind].bind({ organizationId, id }),
+      action: `${kind}.redacted`,
+      targetId: id,
+      ticket: { of: kind },
+    },
+  ]);
+  if (hasChanged(redacted)) return { status: 'redacted' };
+  const found = await readOne(ctx, findRecord[kind].bind({ organizationId, id }), 'safe_to_repeat');
+  if (found) return { status: 'unchanged' };
+  const redaction = await redactElsewhere(ctx, { organization: organizationId, kind, id, by });
+  if (!redaction) throw recordNotFound(organizationId, kind, id);
+  return redaction;
+}
+
+/** Undefined if there is no such archived record. @throws ServiceError `unavailable`, also without an archive */
+async function redactElsewhere(
+  ctx: ActorContext<SystemActor>,
+  record: { organization: string; kind: RecordKind; id: string; by: string },
+): Promise<Redaction | undefined> {
+  if (ctx.elsewhere) return ctx.elsewhere.redact(ctx, record);
+  const { organization: organizationId, kind, id } = record;
+  if (await readOne(ctx, findArchivedRecord[kind].bind({ organizationId, id }))) throw noArchive();
+  return undefined;
+}
+
+export function recordNotFound(organizationId: string, kind: RecordKind, id: string): ServiceError {
+  return new ServiceError(
+    'record_not_found',
+    `Organization ${organizationId} has no ${RECORD_KINDS[kind].noun} ${id}.`,
+  );
+}
+
+const MAX_REASON_LENGTH = 500;
+
+/** The input of `reportRecord`. */
+export const reportRequest = lazyObject(() => ({
+  organization: directoryId('an organization'),
+  kind: z.enum(RECORD_KIND_NAMES, { error: ruleError(`one of ${RECORD_KIND_NAMES.join(', ')}`) }),
+  id: recordId('the record'),
+  result: z.enum(['refused', 'taken'], { error: ruleError('refused or taken') }),
+  reason: freeText(MAX_REASON_LENGTH)
+    .optional()
+    .meta({ description: 'Why, for administrators; required for `refused`. Do not repeat its text.' }),
+})).refine(({ result, reason }) => result === 'taken' || reason !== undefined, {
+  path: ['reason'],
+  error: 'is missing; send why your system refuses the record',
+});
+
+/**
+ * Records that the PSA could not take a record, or that it has taken one that it could not take before.
+ * The audit log has both. The same report again changes nothing.
+ * @throws ServiceError `invalid`, `record_not_found`, `being_erased`
+ */
+export async function reportRecord(
+  ctx: ActorContext<SystemActor>,
+  request: z.input<typeof reportRequest>,
+): Promise<{ status: 'recorded' | 'unchanged' }> {
+  const { organization: organizationId, kind, id, result, reason = '' } = parseInput(reportRequest, request);
+  const [reported] = await writeWithAudit(ctx, bySystem(ctx, organizationId, 'PSA'), 'safe_to_repeat', (now) => [
+    {
+      statement:
+        result === 'refused'
+          ? recordRefusal[kind].bind({ organizationId, id, reason, now })
+          : withdrawRefusal.bind({ organizationId, id, kind }),
+      action: `${kind}.${result}`,
+      targetId: id,
+      ticket: { of: kind },
+      detail: reason === '' ? undefined : reason,
+    },
+  ]);
+  if (hasChanged(reported)) return { status: 'recorded' };
+  if (!(await readOne(ctx, findReported[kind].bind({ organizationId, id }), 'safe_to_repeat')))
+    throw recordNotFound(organizationId, kind, id);
+  return { status: 'unchanged' };
+}
+
+/** The input of `readPsaStatus`. */
+export const statusRequest = lazyObject(() => ({
+  organization: directoryId('an organization').optional().meta({ description: 'Without it: all organizations.' }),
+}));
+
+/**
+ * How many records the PSA has refused and not taken since.
+ * @throws ServiceError `invalid`
+ */
+export async function readPsaStatus(ctx: ServiceContext, request: z.input<typeof statusRequest>): Promise<PsaStatus> {
+  const { organization } = parseInput(statusRequest, request);
+  const range = organization === undefined ? ALL_ORGANIZATIONS : { from: organization, to: organization };
+  const row = await readOne(ctx, countRefusals.bind(range), 'safe_to_repeat');
+  return { refused: row?.refused ?? 0, refusedSince: optionalInstant(row?.since ?? null) };
+}
+
+/** The audit action of each decision. */
+const ACTIONS = { APPROVED: 'time_entry.approved', REJECTED: 'time_entry.rejected' } as const;
+
+export const approvalRequest = lazyObject(() => ({
+  organization: directoryId('an organization'),
+  entry: recordId('a time entry'),
+  decision: z.enum(DECISIONS, { error: ruleError('APPROVED or REJECTED') }),
+  reviewer: directoryId('the administrator who decided'),
+}));
+
+/**
+ * Approves or rejects a time entry, once, with an audit row in the reviewer's name. The same decision of the same
+ * reviewer again changes nothing.
+ * @throws ServiceError `invalid`, `record_not_found`, `reviewer_not_eligible` (not an active administrator of the
+ *   organization), `already_reviewed` (with the stored decision, its reviewer and time)
+ */
+export async function setApproval(
+  ctx: ActorContext<SystemActor>,
+  request: { organization: string; entry: string; decision: Decision; reviewer: string },
+): Promise<{ status: Decision }> {
+  const {
+    organization: organizationId,
+    entry: id,
+    decision: status,
+    reviewer: userId,
+  } = parseInput(approvalRequest, request);
+  const target = { organizationId, actor: { type: 'user' as const, id: userId }, source: ctx.source };
+  const results = await writeWithAudit(ctx, target, 'safe_to_repeat', () =>
+    [recordApproval, recordArchivedApproval].map((statement) => ({
+      statement: statement.bind({ organizationId, id, userId, status }),
+      action: ACTIONS[status],
+      targetId: id,
+      ticket: { of: 'time_entry' },
+    })),
+  );
+  if (results.some(hasChanged)) return { status };
+
+  const found = await readOne(ctx, findApproval.bind({ organizationId, id }), 'safe_to_repeat');
+  if (!found) throw recordNotFound(organizationId, 'time_entry', id);
+  // Also if the batch of this request was committed and only its acknowledgement was lost.
+  if (found.status === status && found.decidedBy === userId) return { status };
+  if (found.status !== 'SUBMITTED') {
+    const { status: decision, decidedBy: reviewer } = found;
+    const reviewedAt = optionalInstant(found.decidedAt);
+    const when = reviewedAt === null ? '' : ` by ${reviewer} at ${reviewedAt}`;
+    throw new ServiceError('already_reviewed', `Time entry ${id} was already ${decision}${when}.`, {
+      fields: { decision, reviewer, reviewedAt },
+    });
+  }
+  throw new ServiceError(
+    'reviewer_not_eligible',
+    `${userId} is not an active administrator of organization ${organizationId}.`,
+  );
+}
