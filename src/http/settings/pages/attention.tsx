@@ -11,20 +11,22 @@ interface Props {
   facts: readonly Fact[];
 }
 
-/** What needs attention: a tile for each type of fact, with a link. Nothing if all is in order. */
+/** What needs attention: a tile for each type of lost work, then a line of links. Nothing if all is in order. */
 export function NeedsAttention({ facts }: Props) {
   const ofType = Map.groupBy(facts, ({ type }) => type);
   if (ofType.size === 0) return null;
   return (
     <section class="attention" aria-labelledby="attention">
       <h2 id="attention">Needs attention</h2>
-      <ul>
-        {FACT_TYPES.map((type) => (
-          <Tile kind={FACTS[type]} facts={ofType.get(type) ?? []}>
-            <Summary type={type} facts={ofType.get(type) ?? []} />
-          </Tile>
-        ))}
-      </ul>
+      {[true, false].map((isLost) => (
+        <ul>
+          {FACT_TYPES.filter((type) => (FACTS[type].tile?.tone === 'danger') === isLost).map((type) => (
+            <Tile kind={FACTS[type]} facts={ofType.get(type) ?? []}>
+              <Summary type={type} facts={ofType.get(type) ?? []} />
+            </Tile>
+          ))}
+        </ul>
+      ))}
     </section>
   );
 }

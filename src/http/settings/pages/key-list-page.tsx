@@ -163,7 +163,7 @@ function Keys({ list, query, isPlain }: KeysProps) {
         <KeyTable keys={list.keys} query={query} canSelect={canSelect} />
         <Older list={list} query={query} />
         {canSelect && (
-          <p class="pages">
+          <div class="pages">
             {keyListParameters(query).map(([name, value]) => (
               <input type="hidden" name={name} value={value} />
             ))}
@@ -173,7 +173,7 @@ function Keys({ list, query, isPlain }: KeysProps) {
             <button type="submit" class="danger">
               Revoke selected…
             </button>
-          </p>
+          </div>
         )}
       </form>
     );
