@@ -13,9 +13,6 @@ const DOCUMENT = 'build/static/api/v1/openapi.json';
 /** In test/clients, with the TypeScript that it needs. */
 const OPENAPI_TYPESCRIPT = join(import.meta.dirname, '../../test/clients/node_modules/openapi-typescript/bin/cli.js');
 
-/** The document's server, without the address of the deployment. */
-const BASE_PATH = '/api/v1';
-
 /** The parts of a JSON Schema that connectors use. */
 export interface Schema {
   type?: string | undefined;
@@ -61,6 +58,10 @@ const operation = z.looseObject({
   ),
 });
 const contract = z.looseObject({
+  /** Without the deployment's address. */
+  servers: z.tuple([
+    z.object({ url: z.string() }).transform(({ url }) => new URL(url, 'https://tickets.example').pathname),
+  ]),
   paths: z.record(z.string(), z.record(z.string(), operation)),
   components: z.looseObject({ schemas: z.record(z.string(), schema) }),
 });
@@ -75,10 +76,7 @@ export async function connectorFiles(document: Contract): Promise<Map<string, st
   return new Map([
     ['src/connectors/client-typescript/src/contract.ts', await clientTypes(document)],
     ['src/connectors/n8n-nodes-ticket-write-back/nodes/TicketWriteBack/contract.ts', n8nFields(document)],
-    [
-      'src/connectors/power-automate/apiDefinition.swagger.json',
-      `${JSON.stringify(swaggerOf(document, BASE_PATH), null, 2)}\n`,
-    ],
+    ['src/connectors/power-automate/apiDefinition.swagger.json', `${JSON.stringify(swaggerOf(document), null, 2)}\n`],
   ]);
 }
 
@@ -97,7 +95,7 @@ async function clientTypes(document: Contract): Promise<string> {
     },
   };
   const paths = Object.entries(document.paths).flatMap(([path, operations]) =>
-    Object.values(operations).map(({ operationId }) => `  ${operationId}: '${BASE_PATH}${path}',`),
+    Object.values(operations).map(({ operationId }) => `  ${operationId}: '${document.servers[0]}${path}',`),
   );
   const length = schemas['NoteRequest']?.properties?.['message']?.maxLength;
   return `// Generated from the OpenAPI document by npm run connectors.
@@ -144,7 +142,7 @@ async function typesOf(document: object): Promise<string> {
 const N8N_RESOURCES: Readonly<Record<string, string>> = { createNote: 'note', createTimeEntry: 'timeEntry' };
 
 /** The path and the fields of each resource of the n8n node, and their form. */
-function n8nFields({ paths, components }: Contract): string {
+function n8nFields({ servers: [basePath], paths, components }: Contract): string {
   const writes = Object.entries(paths).flatMap(([path, operations]) =>
     Object.values(operations).flatMap(({ operationId, requestBody }) => {
       const name = requestBody?.content['application/json'].schema.$ref.split('/').at(-1) ?? '';
@@ -152,7 +150,7 @@ function n8nFields({ paths, components }: Contract): string {
       if (!properties) return [];
       const resource = N8N_RESOURCES[operationId];
       if (resource === undefined) throw new Error(`The n8n node has no resource for ${operationId}`);
-      return [{ resource, path: BASE_PATH + path, properties, required }];
+      return [{ resource, path: basePath + path, properties, required }];
     }),
   );
   const resources = Object.fromEntries(

@@ -5,7 +5,7 @@ import type { Contract, Schema } from './connector-files.ts';
  * operations, parameters and fields. A converter for any document would add neither.
  * @throws Error if an operation or a field has no description, which the vendor's validator requires
  */
-export function swaggerOf({ paths, components }: Contract, basePath: string): object {
+export function swaggerOf({ servers: [basePath], paths, components }: Contract): object {
   const writable = Object.fromEntries(Object.entries(components.schemas).filter(([name]) => !name.endsWith('Problem')));
   return {
     swagger: '2.0',

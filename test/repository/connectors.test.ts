@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { access, glob, readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { type Contract, connectorFiles, readContract } from '../../src/dev/connector-files.ts';
 
@@ -35,6 +35,39 @@ test.each<[what: string, change: (document: Contract) => void]>([
   ],
 ])('every generated file changes with %s', async (_, change) => {
   expect(await changedBy(change)).toEqual([...generated.keys()]);
+});
+
+test('the parts of the n8n node that are not generated agree with the contract', async () => {
+  const { servers, paths, components } = await readContract();
+  const [pingPath] = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.values(operations).some(({ operationId }) => operationId === 'ping') ? [servers[0] + path] : [],
+  );
+  const credential = await readFile(`${NODE}/credentials/TicketWriteBackApi.credentials.ts`, 'utf8');
+  expect(credential).toContain(`url: '${pingPath}'`);
+  const node = await readFile(`${NODE}/nodes/TicketWriteBack/TicketWriteBack.node.ts`, 'utf8');
+  const headers = Object.values(paths).flatMap(({ post }) => post?.parameters?.map(({ name }) => name) ?? []);
+  for (const name of headers) expect(node).toContain(name);
+  expect(node).toContain('body.idempotencyMismatch');
+  for (const name of ['NoteResult', 'TimeEntryResult'])
+    expect(components.schemas[name]?.properties).toHaveProperty('idempotencyMismatch');
+});
+
+test('every file that recipes and README files offer under /docs/connectors exists', async () => {
+  const offered: string[] = [];
+  for await (const path of glob('src/{docs/recipes,connectors}/**/*.md', {
+    exclude: (name) => name.includes('node_modules'),
+  }))
+    offered.push(...((await readFile(path, 'utf8')).match(/\/docs\/connectors\/[\w.-]+\w/g) ?? []));
+  expect(new Set(offered).size).toBe(3);
+  for (const path of offered) await access(`build/static${path}`);
+});
+
+test.each([CLIENT, NODE, 'test/connectors'])('the lock file of %s shows no registry, and each digest', async (path) => {
+  const { packages }: { packages: Record<string, { resolved?: string; integrity?: string }> } = JSON.parse(
+    await readFile(`${path}/package-lock.json`, 'utf8'),
+  );
+  for (const [name, { resolved, integrity }] of Object.entries(packages))
+    expect([name, resolved, name === '' || integrity !== undefined]).toEqual([name, undefined, true]);
 });
 
 test.each([
