@@ -163,7 +163,7 @@ describe('the form for a changed decision', () => {
 });
 
 describe('finishing a review', () => {
-  test('the button appears when every key is done, and the page asks and lists the keys to revoke', async () => {
+  test('the button appears when every key is done, beside a list of the keys to revoke', async () => {
     const { organization, base, path, ids, decide, fields, get, post } = await makeReview();
     const finish = `form[action="${base}${path}/finish"]`;
     expect(await countElements((await get('/access-review')).text, finish)).toBe(0);

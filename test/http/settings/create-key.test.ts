@@ -46,7 +46,7 @@ describe('creating a key', () => {
     expect(recipes.every((path) => RECIPES.some(({ slug }) => path === `/docs/recipes/${slug}`))).toBe(true);
   });
 
-  test("the page opens the tool's tab if the key's name contains the tool, and every link in another tab", async () => {
+  test("the page preselects the tool in the key's name, and opens every link in another tab", async () => {
     const { base, createKey } = await makeSettings();
     for (const [name, tool] of [
       ['n8n prod: alert triage', 'n8n'],

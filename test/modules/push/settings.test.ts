@@ -66,7 +66,7 @@ describe('the banner about the push', () => {
     for (const path of PATHS) expect([path, await warningsOn((await get(path)).text)]).toEqual([path, '']);
   });
 
-  test('a tile among the attention list leads to the writes since then', async () => {
+  test('a tile under "Needs attention" leads to the writes since then', async () => {
     const tile = async ({ get }: Awaited<ReturnType<typeof makeWithPush>>) => {
       const tiles = await elementsOf((await get('/keys')).text, '.attention a');
       return tiles.map(({ attributes, text }) => [attributes['href'], text.replaceAll(/\s+/g, ' ').trim()]);

@@ -99,7 +99,7 @@ describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] }))
       expect(await rows(organization)).toEqual([]);
     });
 
-    test('the documentation describes the record', async () => {
+    test('the OpenAPI document describes the request with its scope', async () => {
       const document = await (await readStatic('/api/v1/openapi.json')).json<{
         paths: Record<string, { post?: { description: string } }>;
       }>();
