@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { countD1, withReplica } from '../support/d1.ts';
 import { ledgerInconsistencies } from '../support/ledger.ts';
-import { runs } from '../support/property.ts';
+import { inLongRuns, runs } from '../support/property.ts';
 import { importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf, TIME } from '../support/world.ts';
 
 const minute = 60_000;
@@ -215,7 +215,7 @@ test('after any sequence of events over several isolates an ended key gets 401 a
       expect(audited).toHaveLength(model.written);
       expect(await ledgerInconsistencies(env.DB, organization)).toEqual([]);
     }),
-    { numRuns: runs('cached keys against a model', 40), endOnFailure: true },
+    { numRuns: runs('cached keys against a model', inLongRuns(40, 24)), endOnFailure: true },
   );
 }, 300_000);
 

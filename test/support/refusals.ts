@@ -209,7 +209,7 @@ export function describeRefusals(routes: Readonly<Record<string, Route>>, option
       },
     );
 
-    test('gives the same constant 401 to a key that was good a moment ago and has room in its limit', async () => {
+    test('a key that was good a moment ago and has room in its limit gets the same constant 401', async () => {
       const organization = await makeOrganization();
       const key = await makeKey(organization);
       const api = newApi();

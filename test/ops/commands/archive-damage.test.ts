@@ -2,10 +2,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sha256, toHex } from '../../../src/lib/bytes.ts';
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
+import { withLocalD1 } from '../../../src/ops/local.ts';
+import { copyOf, type LocalDatabase } from '../../support/command.ts';
 import { inLongRuns } from '../../support/property.ts';
+import { copyDatabase } from '../../support/shared.ts';
 import { remoteDatabase } from './database.ts';
 import { archiveAll, commandsOf, oldRecords, organization } from './old-records.ts';
 
@@ -13,23 +16,31 @@ import { archiveAll, commandsOf, oldRecords, organization } from './old-records.
 
 const linesOf = (text: string) => text.split('\n').filter((line) => line !== '');
 
+/** A database and its archive with one object. Each test has a copy. */
+let original: LocalDatabase;
+let made: Awaited<ReturnType<typeof oldRecords>>;
+let object: string;
+let bytes: Uint8Array<ArrayBuffer>;
+beforeAll(async () => {
+  original = await copyDatabase('demo');
+  await withLocalD1(original.persistTo, async (db, archive) => {
+    made = await oldRecords(db);
+    object = await archiveAll(db, archive);
+    bytes = (await archive?.get(object)) ?? new Uint8Array();
+  });
+});
+afterAll(() => original.remove());
+
 let remote: Awaited<ReturnType<typeof remoteDatabase>>;
 let ops: ReturnType<typeof commandsOf>;
 let files: string;
-/** An archive with one object. */
-let made: Awaited<ReturnType<typeof oldRecords>>;
-let object: string;
 let bucket: ObjectStore;
-let bytes: Uint8Array<ArrayBuffer>;
 beforeEach(async () => {
-  remote = await remoteDatabase();
+  remote = await remoteDatabase(copyOf(original.persistTo));
   ops = commandsOf(remote);
   files = await mkdtemp(join(tmpdir(), 'twb-damage-'));
-  made = await oldRecords(remote.db);
   if (!remote.archive) throw new Error('wrangler.toml has no bucket');
   bucket = remote.archive;
-  object = await archiveAll(remote.db, bucket);
-  bytes = (await bucket.get(object)) ?? new Uint8Array();
 });
 afterEach(async () => {
   await remote.close();

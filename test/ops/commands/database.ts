@@ -5,6 +5,7 @@ import { type CreatedKey, createApiKey } from '../../../src/services/keys/create
 import { findKey } from '../../../src/services/keys/find-key.ts';
 import type { ServiceContext } from '../../../src/services/service-context.ts';
 import { createNote } from '../../../src/services/work/create-note.ts';
+import type { LocalDatabase } from '../../support/command.ts';
 import { serveRemoteD1 } from '../../support/remote-d1-stub.ts';
 import { copyDatabase } from '../../support/shared.ts';
 
@@ -42,9 +43,11 @@ export function withRemote<T>(persistTo: string, use: (remote: RemoteDatabase) =
   });
 }
 
-/** A migrated database with the demo directory, served as Cloudflare does. */
-export async function remoteDatabase(): Promise<RemoteDatabase & { close: () => Promise<void> }> {
-  const { persistTo, remove } = await demoDatabase();
+/** A database, by default one with the demo directory, served as Cloudflare does. Closing it removes the database. */
+export async function remoteDatabase(
+  database: Promise<LocalDatabase> = copyDatabase('demo'),
+): Promise<RemoteDatabase & { close: () => Promise<void> }> {
+  const { persistTo, remove } = await database;
   const opened = Promise.withResolvers<RemoteDatabase>();
   const closing = Promise.withResolvers<void>();
   const ended = withRemote(persistTo, (remote) => {
