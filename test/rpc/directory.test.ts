@@ -90,7 +90,7 @@ describe('upsert', () => {
     expect(records).toMatchObject([{ status: 'refused' }, { errors: [{ code: 'unknown_reference' }] }]);
   });
 
-  test('with allOrNothing writes all records or none, and reports the errors of each record', async () => {
+  test('writes all records or none with allOrNothing, and reports the errors of each record', async () => {
     const organization = await makeOrganization();
     const { written, records } = resultOf(await directory.upsert(organization, partlyWrong(organization), true));
     expect(written).toBe(false);
