@@ -18,15 +18,20 @@ export function NeedsAttention({ facts }: Props) {
   return (
     <section class="attention" aria-labelledby="attention">
       <h2 id="attention">Needs attention</h2>
-      {[true, false].map((isLost) => (
-        <ul>
-          {FACT_TYPES.filter((type) => (FACTS[type].tile?.tone === 'danger') === isLost).map((type) => (
-            <Tile kind={FACTS[type]} facts={ofType.get(type) ?? []}>
-              <Summary type={type} facts={ofType.get(type) ?? []} />
-            </Tile>
-          ))}
-        </ul>
-      ))}
+      {[true, false].map((isLost) => {
+        const types = FACT_TYPES.filter((type) => ofType.has(type) && (FACTS[type].tile?.tone === 'danger') === isLost);
+        return (
+          types.length > 0 && (
+            <ul>
+              {types.map((type) => (
+                <Tile kind={FACTS[type]} facts={ofType.get(type) ?? []}>
+                  <Summary type={type} facts={ofType.get(type) ?? []} />
+                </Tile>
+              ))}
+            </ul>
+          )
+        );
+      })}
     </section>
   );
 }
