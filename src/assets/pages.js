@@ -197,7 +197,8 @@ function restore(form, draft, forget) {
     const values = draft.filter(([name]) => name === field.name).map(([, value]) => value);
     if (['checkbox', 'radio'].includes(field.type)) field.checked = values.includes(field.value);
     else if (values.length > 0) field.value = values[0];
-    if (field.value !== field.defaultValue) field.closest('details')?.setAttribute('open', '');
+    if (field.value !== field.defaultValue || field.checked !== field.defaultChecked)
+      field.closest('details')?.setAttribute('open', '');
   }
   const [note, button] = [document.createElement('p'), document.createElement('button')];
   note.className = 'restored';
@@ -341,10 +342,31 @@ addEventListener('keydown', ({ key, target }) => {
 });
 
 // Filter the menu of organizations while typing. Submitting the form searches all of them.
+const organizations = Array.from(document.querySelectorAll('.switcher [data-organization]'));
 const switchFilter = document.getElementById('switch');
 switchFilter?.addEventListener('input', () => {
   const text = switchFilter.value.trim().toLowerCase();
-  for (const link of document.querySelectorAll('.switcher nav a')) {
-    link.hidden = !link.textContent.toLowerCase().includes(text);
-  }
+  for (const link of organizations) link.hidden = !link.querySelector('bdi').textContent.toLowerCase().includes(text);
 });
+
+// Before the menu of organizations opens, read from their overview what needs attention, and sort them by it.
+async function readOverview() {
+  const page = new DOMParser().parseFromString(await (await fetch('/settings')).text(), 'text/html');
+  for (const row of page.querySelectorAll('tr[data-organization]')) {
+    const link = organizations.find((one) => one.dataset.organization === row.dataset.organization);
+    const count = row.querySelector('.count');
+    if (!link) continue;
+    if (count) link.append(count);
+    // Links in an open menu stay where they are.
+    if (!link.closest('[open]') && !link.ariaCurrent) link.parentElement.append(link);
+  }
+}
+if (organizations.length > 0) {
+  const menu = document.querySelector('.switcher');
+  const events = new AbortController();
+  const read = () => {
+    events.abort();
+    readOverview().catch(() => undefined);
+  };
+  for (const event of ['pointerenter', 'focusin']) menu.addEventListener(event, read, { signal: events.signal });
+}

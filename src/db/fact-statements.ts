@@ -4,6 +4,7 @@ import {
   DAY_LIMIT_PERCENT,
   EXPIRING_DAYS,
   EXPIRY_LEVELS,
+  FACTS,
   type Fact,
   type FactType,
   PSA_REFUSAL_DAYS,
@@ -18,11 +19,9 @@ import { columns, type Fields, type Statement, statement } from './statement.ts'
 import { ALL_RECORDS, LAST_WRITE, sum } from './work/key-days.ts';
 
 // The statements of the facts in domain/facts.ts. Each returns the facts of all organizations whose
-// ids are between `from` and `to`: of one if both are its id.
+// ids are between `from` and `to`.
 
-export interface FactValues {
-  from: string;
-  to: string;
+interface CommonValues {
   now: number;
   /** The largest number of facts, the latest first where there may be many. */
   limit: number;
@@ -36,6 +35,11 @@ export interface FactValues {
   organizationBytes: number;
   databaseBytes: number;
   databaseLimit: number;
+}
+
+export interface FactValues extends CommonValues {
+  from: string;
+  to: string;
 }
 
 /** The ids between which all organizations are: `~` sorts after every other character of an id. */
@@ -67,7 +71,8 @@ const KEY = { subject: 'k.id', keyId: 'k.id', keyName: 'k.name', keyHint: 'k.hin
 
 /** Joins keep their order: SQLite would read all keys of the database instead. */
 const ORGANIZATIONS = 'organizations o left join key_policies p on p.organization_id = o.id';
-const IN_RANGE = 'o.id between :from and :to and o.active = 1';
+const RANGE = 'between :from and :to';
+const IN_RANGE = `o.id ${RANGE} and o.active = 1`;
 /** The live keys `k` of the organization `o` that no other key has replaced. */
 const CURRENT_KEYS = `api_keys k on k.organization_id = o.id and k.id in (${liveKeyIds('o.id')}) and k.successor_id is null`;
 
@@ -91,7 +96,7 @@ export const FACT_STATEMENTS: Readonly<Record<string, FactStatement>> = {
         detail: 's.failure',
       })}
       from pushes s indexed by pushes_in_trouble cross join organizations o on o.id = s.organization_id
-      where :isPushed = 1 and s.organization_id between :from and :to and o.active = 1
+      where :isPushed = 1 and s.organization_id ${RANGE} and o.active = 1
         and (s.failing_since is not null or s.stopped_at is not null)
         and (s.stopped_at is not null or s.failing_since <= :now - ${FAILING_MS})
       limit :limit`),
@@ -109,7 +114,7 @@ export const FACT_STATEMENTS: Readonly<Record<string, FactStatement>> = {
         lastAt: 'max(f.refused_at)',
       })}
       from psa_refusals f cross join organizations o on o.id = f.organization_id
-      where f.organization_id between :from and :to and f.refused_at >= :now - ${PSA_REFUSAL_DAYS * DAY_MS} and o.active = 1
+      where f.organization_id ${RANGE} and f.refused_at >= :now - ${PSA_REFUSAL_DAYS * DAY_MS} and o.active = 1
       group by o.id, f.kind order by lastAt desc limit :limit`),
   },
   refusedUses: {
@@ -244,7 +249,7 @@ export const FACT_STATEMENTS: Readonly<Record<string, FactStatement>> = {
         detail: 'min(s.object)',
       })}
       from archives s indexed by archives_damaged cross join organizations o on o.id = s.organization_id
-      where s.damaged_at is not null and s.organization_id between :from and :to and o.active = 1
+      where s.damaged_at is not null and s.organization_id ${RANGE} and o.active = 1
       group by o.id limit :limit`),
   },
   databaseSize: {
@@ -258,6 +263,17 @@ export const FACT_STATEMENTS: Readonly<Record<string, FactStatement>> = {
         count: ':databaseBytes',
         detail: "printf('%,d MB', :databaseLimit / 1000000)",
       })}
-      where '' between :from and :to and :databaseBytes >= :databaseLimit * ${WARNED_FROM.nearly_full}`),
+      where '' ${RANGE} and :databaseBytes >= :databaseLimit * ${WARNED_FROM.nearly_full}`),
   },
 };
+
+/** The statements of the facts that pages show, for the organizations in a JSON array of ids. */
+export const PAGE_FACT_STATEMENTS: Readonly<
+  Record<string, Statement<CommonValues & { organizationIds: string }, Fact>>
+> = Object.fromEntries(
+  Object.entries(FACT_STATEMENTS).flatMap(([name, { types, statement: all }]) =>
+    FACTS[types[0]].tile
+      ? [[name, statement(all.text.replaceAll(RANGE, 'in (select value from json_each(:organizationIds))'))]]
+      : [],
+  ),
+);

@@ -1,4 +1,4 @@
-import { ALL_ORGANIZATIONS, FACT_STATEMENTS, type FactStatement } from '../db/fact-statements.ts';
+import { ALL_ORGANIZATIONS, type FactStatement, PAGE_FACT_STATEMENTS } from '../db/fact-statements.ts';
 import type { BoundStatement } from '../db/statement.ts';
 import { addDays, dateIn } from '../domain/calendar.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
@@ -12,23 +12,27 @@ export interface FactOptions {
   dayLimits: DayLimits;
 }
 
-/** How many facts a page examines of each statement. */
+/** How many facts of an organization a page examines of each statement. */
 const MAX_PAGE_FACTS = 500;
 
-/** The statements of the facts that a page of the settings area shows. */
-const PAGE_STATEMENTS = Object.values(FACT_STATEMENTS).filter(({ types: [type] }) => FACTS[type].tile);
-
-/** Binds a statement to all organizations, or to the one with this id. */
-export function bindFacts(
+/** Binds a statement to all organizations. */
+export const bindFacts = (
   ctx: ServiceContext,
   { statement }: FactStatement,
-  { isPushed, dayLimits: { key, organization } }: FactOptions,
+  options: FactOptions,
   limit: number,
-  only?: string,
-): BoundStatement<Fact> {
+): BoundStatement<Fact> => statement.bind({ ...ALL_ORGANIZATIONS, ...factValues(ctx, options, limit) });
+
+/** The statements of the facts that pages show, bound to these organizations. */
+export function bindPageFacts(ctx: ServiceContext, options: FactOptions, organizationIds: readonly string[]) {
+  const limit = MAX_PAGE_FACTS * organizationIds.length;
+  const values = { ...factValues(ctx, options, limit), organizationIds: JSON.stringify(organizationIds) };
+  return Object.values(PAGE_FACT_STATEMENTS).map((statement) => statement.bind(values));
+}
+
+function factValues(ctx: ServiceContext, { isPushed, dayLimits: { key, organization } }: FactOptions, limit: number) {
   const now = ctx.now();
-  return statement.bind({
-    ...(only === undefined ? ALL_ORGANIZATIONS : { from: only, to: only }),
+  return {
     now,
     limit,
     isPushed: isPushed ? 1 : 0,
@@ -40,12 +44,8 @@ export function bindFacts(
     organizationBytes: organization?.bytes ?? Number.MAX_SAFE_INTEGER,
     databaseBytes: latestDatabaseSize(ctx)?.bytes ?? 0,
     databaseLimit: ctx.databaseLimit ?? Number.MAX_SAFE_INTEGER,
-  });
+  };
 }
-
-/** The statements of the facts that a page shows of one organization. */
-export const bindPageFacts = (ctx: ServiceContext, options: FactOptions, organizationId: string) =>
-  PAGE_STATEMENTS.map((each) => bindFacts(ctx, each, options, MAX_PAGE_FACTS, organizationId));
 
 /** The fact of a row, or undefined if what SQL cannot decide excludes it. */
 export function toFact(row: Fact, now: number): Fact | undefined {

@@ -197,7 +197,24 @@ test('an organization is found among 25, without script', async () => {
     'Customer 25',
   ]);
   await follow(page.getByRole('link', { name: 'Customer 21' }));
-  await page.getByText('No keys in use').waitFor();
+  expect(page.url()).toBe(`${url}/settings/msp-21/audit`);
+});
+
+test('with script, the menu shows which organizations need attention, and Enter opens the only match on the same tab', async () => {
+  const { page, complaints } = await open('/keys');
+  const tiles = await page.locator('.attention li').count();
+  await page.goto(`${url}/settings/msp-1/audit`);
+  const summary = page.locator('.switcher > summary');
+  await summary.hover();
+  await page.locator('.switcher .count').waitFor({ state: 'attached' });
+  await summary.click();
+  const listed = await page.locator('.switcher nav a').allTextContents();
+  expect(listed.slice(0, 3)).toEqual(['Customer 1', `${ORGANIZATIONS[3]?.name}${tiles} to look at`, 'Customer 2']);
+  expect(await accessibilityViolations(page)).toEqual([]);
+  await page.getByRole('searchbox', { name: 'Filter organizations' }).fill('contoso');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`${url}/settings/msp-4/audit`);
+  expect(complaints).toEqual([]);
 });
 
 test('with script, the menu of organizations is filtered while typing, and Escape closes it', async () => {

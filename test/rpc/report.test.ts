@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { FACT_STATEMENTS } from '../../src/db/fact-statements.ts';
 import { DAY_MS } from '../../src/domain/calendar.ts';
 import { FACTS } from '../../src/domain/facts.ts';
-import { bindFacts } from '../../src/services/bind-facts.ts';
+import { bindPageFacts } from '../../src/services/bind-facts.ts';
+import { readBatch } from '../../src/services/call-d1.ts';
 import { allChanges, failureOf, lastCursor, resultOf, untyped, work } from '../support/rpc.ts';
 import { makeSettings } from '../support/settings.ts';
 import { asOperator, makeKey, makeOrganization, makeWorld, rowsOf } from '../support/world.ts';
@@ -24,11 +24,10 @@ const actionsOf = async (organization: string) =>
 
 /** What needs attention in an organization because its PSA refused it. */
 async function factsOf(organization: string, now = Date.now()) {
-  const statement = FACT_STATEMENTS['refusedByPsa'];
-  if (!statement) throw new Error('there is no such statement');
   const ctx = { ...asOperator(), now: () => now };
   const options = { isPushed: true, dayLimits: { key: null, organization: null } };
-  return (await bindFacts(ctx, statement, options, 100, organization).all(ctx.db)).results;
+  const facts = await readBatch(ctx, bindPageFacts(ctx, options, [organization]));
+  return facts.flat().filter(({ type }) => type === 'refused_by_psa');
 }
 
 test('a refused record is recorded and audited once, until the PSA has taken it', async () => {

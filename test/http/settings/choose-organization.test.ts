@@ -27,7 +27,10 @@ async function makeAdministrator(...names: string[]) {
 }
 
 const linksIn = (html: string) =>
-  [...html.matchAll(/<a href="\/settings\/([^/"]+)\/keys"><bdi>([^<]*)<\/bdi>/g)].map(([, id, name]) => ({ id, name }));
+  [...html.matchAll(/<a href="\/settings\/([^/"]+)\/keys"[^>]*><bdi>([^<]*)<\/bdi>/g)].map(([, id, name]) => ({
+    id,
+    name,
+  }));
 
 describe('/settings', () => {
   test('/settings leads to the only organization of an administrator', async () => {
@@ -94,10 +97,20 @@ describe('the filter of organizations', () => {
     const { ids, open } = await makeAdministrator('Alpha', 'Beta', 'Gamma', 'Delta', 'Alphabet');
     const found = async (q: string) => linksIn(await (await open(`/settings?q=${q}`)).text()).map(({ name }) => name);
     expect(await found('ALPHA')).toEqual(['Alpha', 'Alphabet']);
-    expect(await found(String(ids[2]))).toEqual(['Gamma']);
+    expect(await found(ids[0]?.slice(0, 8) ?? '')).toHaveLength(5);
     expect(await found('%3Cb%3E')).toEqual([]);
     expect(await inputs(await (await open('/settings')).text())).toBe(1);
     expect(await inputs(await (await open(`/settings/${ids[0]}/keys`)).text())).toBe(1);
+  });
+
+  test('a filter that finds one organization opens it, on the tab of the page', async () => {
+    const { ids, open } = await makeAdministrator('Alpha', 'Beta', 'Gamma', 'Delta', 'Alphabet');
+    const target = async (query: string) => (await open(`/settings?${query}`)).headers.get('Location');
+    expect(await target('q=gamm')).toBe(`/settings/${ids[2]}/keys`);
+    expect(await target(`q=${ids[2]}&tab=audit`)).toBe(`/settings/${ids[2]}/audit`);
+    expect(await target('q=alphabet&tab=%2F%2Fevil.example')).toBe(`/settings/${ids[4]}/keys`);
+    expect(await target('q=alpha')).toBeNull();
+    expect(await target('q=')).toBeNull();
   });
 
   test('four organizations are shown without a filter', async () => {
@@ -107,21 +120,39 @@ describe('the filter of organizations', () => {
   });
 });
 
-test('the choice shows the numbers of keys in use, of keys that expire soon and of refused uses', async () => {
-  const { ids, open } = await makeAdministrator('Alpha', 'Beta');
-  const [alpha = '', beta = ''] = ids;
+test('the overview lists organizations by need, with as many reasons as their lists of keys have tiles', async () => {
+  const { ids, open } = await makeAdministrator('Alpha', 'Beta', 'Gamma', 'Delta');
+  const [, beta = '', gamma = '', delta = ''] = ids;
   const soon = new Date(Date.now() + 10 * DAY_MS).toISOString();
-  await makeKey(alpha, { expires: soon });
-  const key = await makeKey(alpha, { scopes: ['tickets:note:write'] });
-  await rotate(alpha, (await makeKey(alpha, { expires: soon })).id, { grace: '1h' });
-  await api.postTime(key.value);
+  await makeKey(beta, { expires: soon });
+  await makeKey(beta, { expires: soon });
+  await makeKey(gamma, { expires: soon });
+  const noteKey = await makeKey(gamma, { scopes: ['tickets:note:write'] });
+  await rotate(gamma, (await makeKey(gamma, { expires: soon })).id, { grace: '1h' });
+  await makeKey(gamma, {}, () => Date.now() - 61 * DAY_MS);
+  const revoked = await makeKey(delta);
+  await revoke(delta, revoked.id);
+  await api.postTime(noteKey.value);
   await api.settled();
-  await revoke(beta, (await makeKey(beta)).id);
-  const cells = await elementsOf(await (await open('/settings')).text(), 'tbody td');
-  expect(cells.map(({ text }) => text)).toEqual(['4', '1', '1 refused use', '0', '–', '–']);
+  const html = await (await open('/settings')).text();
+  expect(linksIn(html).map(({ name }) => name)).toEqual(['Gamma', 'Beta', 'Alpha', 'Delta']);
+  const rows = await elementsOf(html, 'tbody td');
+  expect(rows.map(({ text }) => text)).toEqual([
+    ...['3 to look at', '1 key lacks a scope', '5'],
+    ...['1 to look at', '2 keys expire within 14 days', '2'],
+    ...['–', '–', '0'],
+    ...['–', '–', '0'],
+  ]);
+  for (const [id, tiles] of [
+    [gamma, 3],
+    [beta, 1],
+    [delta, 0],
+  ] as const)
+    expect(await countElements(await (await open(`/settings/${id}/keys`)).text(), '.attention li')).toBe(tiles);
+  expect(await countElements(html, `td a[href="/settings/${gamma}/keys?refused=scope_missing"]`)).toBe(1);
 });
 
-test('the choice reads a limited number of rows for each organization', async () => {
+test('the overview reads a limited number of rows for each organization, in one call', async () => {
   const { ids, email } = await makeAdministrator(...Array.from({ length: 10 }, (_, index) => `Site ${index}`));
   for (const id of ids) {
     const key = await makeKey(id);
@@ -132,15 +163,28 @@ test('the choice reads a limited number of rows for each organization', async ()
   const counted = makeApi({ config: { signIn: signIn.config }, bindings: { DB: db } });
   const headers = { 'Cf-Access-Jwt-Assertion': await signIn.token(email) };
   expect((await counted.send('/settings', { headers })).status).toBe(200);
-  // The sign-in, and the counts.
+  // The sign-in, and the overview.
   expect(calls).toHaveLength(2);
-  expect(calls[1]?.rowsRead).toBeLessThanOrEqual(10 * 160);
+  expect(calls[1]?.rowsRead).toBeLessThanOrEqual(10 * 1_300);
 });
 
-test('the pages of one organization link to the other organizations in natural order', async () => {
+test('the menu of organizations has the current one first, the others in natural order, and keeps the tab', async () => {
   const { ids, open } = await makeAdministrator('Site 10', 'Site 9', 'Site 1');
-  const html = await (await open(`/settings/${ids[2]}/keys`)).text();
-  expect(linksIn(html).map(({ name }) => name)).toEqual(['Site 9', 'Site 10']);
+  const html = await (await open(`/settings/${ids[0]}/keys`)).text();
+  expect(linksIn(html).map(({ name }) => name)).toEqual(['Site 10', 'Site 1', 'Site 9']);
+  for (const [path, tab] of [
+    ['audit?action=api_key.created', 'audit'],
+    ['refused', 'refused'],
+    ['new-key', 'keys'],
+    ['key-rules', 'key-rules'],
+  ]) {
+    const links = await elementsOf(await (await open(`/settings/${ids[0]}/${path}`)).text(), '.switcher nav a');
+    expect(links.map(({ attributes }) => [attributes['href'], attributes['aria-current']])).toEqual([
+      [`/settings/${ids[0]}/${tab}`, 'true'],
+      [`/settings/${ids[2]}/${tab}`, undefined],
+      [`/settings/${ids[1]}/${tab}`, undefined],
+    ]);
+  }
 });
 
 test('an administrator of more than 100 organizations sees the first 100, and every other one opens by its address', async () => {

@@ -1,58 +1,47 @@
+import { dateIn } from '../../../domain/calendar.ts';
 import type { SettingsLink } from '../../../domain/deployments.ts';
-import { EXPIRING_DAYS } from '../../../domain/facts.ts';
-import type { OrganizationCounts } from '../../../services/directory/count-organizations.ts';
-import { Banner, counted, Table } from './components.tsx';
+import { FACT_TYPES, FACTS } from '../../../domain/facts.ts';
+import type { OverviewItem } from '../../../services/directory/organization-overview.ts';
+import { Banner, Table } from './components.tsx';
+import type { AreaTab } from './header.tsx';
 import { FilterOrganizations, isFilterNeeded, OtherDeployments } from './organization-switcher.tsx';
 
 interface Props {
-  /** Those that match the text. */
-  organizations: readonly { id: string; name: string; counts: OrganizationCounts | undefined }[];
+  /** The organizations that match the text. */
+  organizations: readonly OverviewItem[];
   text: string;
+  /** The page of an organization that its link opens. */
+  tab: AreaTab;
   total: number;
   isComplete: boolean;
   signOutPath: string | undefined;
   settingsLinks: readonly SettingsLink[];
 }
 
-const HEADINGS = ['Organization', 'Keys in use', `Expire within ${EXPIRING_DAYS} days`, 'Need attention'];
+const HEADINGS = ['Organization', 'Needs attention', 'Most urgent', 'Keys in use'];
 
 /** In place of a zero. A narrow screen leaves it out. */
 const Dash = () => <span class="dash">–</span>;
 
 /** Also shows the ids, because a tenant may choose the name of another one. */
-export function ChooseOrganizationPage({ organizations, text, total, isComplete, signOutPath, settingsLinks }: Props) {
+export function ChooseOrganizationPage(props: Props) {
+  const { organizations, text, tab, total, isComplete, signOutPath, settingsLinks } = props;
   return (
     <>
-      <p>You administer several organizations. Keys and the audit log belong to one of them.</p>
-      {isFilterNeeded(total) && <FilterOrganizations id="find" total={total} text={text} />}
+      <p>You administer {total} organizations. The ones that need attention come first.</p>
+      {isFilterNeeded(total) && <FilterOrganizations id="find" {...{ total, text, tab }} />}
       {organizations.length === 0 ? (
         <Banner tone="neutral">
           No organization matches. <a href="/settings">Show all</a>
         </Banner>
       ) : (
-        <Table caption="Organizations" headings={HEADINGS}>
-          {organizations.map(({ id, name, counts }) => (
-            <tr>
-              <th scope="row">
-                <a href={`/settings/${id}/keys`}>
-                  <bdi>{name}</bdi>
-                </a>{' '}
-                <span class="minor">{id}</span>
-              </th>
-              <td data-label={HEADINGS[1]}>{counts?.live ?? 0}</td>
-              <td data-label={HEADINGS[2]}>{counts?.expiring || <Dash />}</td>
-              <td data-label={HEADINGS[3]}>
-                {counts && counts.refused > 0 ? (
-                  <a href={`/settings/${id}/refused`} class="mark">
-                    {counted(counts.refused, 'refused use')}
-                  </a>
-                ) : (
-                  <Dash />
-                )}
-              </td>
-            </tr>
-          ))}
-        </Table>
+        <div class="organizations">
+          <Table caption="Organizations" headings={HEADINGS}>
+            {organizations.map((item) => (
+              <Row of={item} tab={tab} />
+            ))}
+          </Table>
+        </div>
       )}
       {!isComplete && (
         <p>
@@ -66,5 +55,45 @@ export function ChooseOrganizationPage({ organizations, text, total, isComplete,
         </p>
       )}
     </>
+  );
+}
+
+function Row({ of: { organization, liveKeys, facts }, tab }: { of: OverviewItem; tab: AreaTab }) {
+  const { id, name, timeZone } = organization;
+  const types = FACT_TYPES.filter((type) => facts.has(type));
+  const tones = types.map((type) => FACTS[type].tile?.tone);
+  const [urgent] = (['danger', 'warning', undefined] as const).flatMap((tone) =>
+    types.filter((type) => FACTS[type].tile?.tone === tone),
+  );
+  const ofUrgent = (urgent && facts.get(urgent)) ?? [];
+  const [first] = ofUrgent;
+  const tile = urgent && FACTS[urgent].tile;
+  return (
+    <tr data-organization={id}>
+      <th scope="row">
+        <a href={`/settings/${id}/${tab}`} class="name">
+          <bdi>{name}</bdi>
+        </a>{' '}
+        <span class="minor">{id}</span>
+      </th>
+      <td>
+        {types.length === 0 ? (
+          <Dash />
+        ) : (
+          <span class={`count ${tones.includes('danger') ? 'danger' : ''}`.trimEnd()}>
+            {types.length}
+            <span class="visually-hidden"> to look at</span>
+          </span>
+        )}
+      </td>
+      <td class="urgent">
+        {tile && first ? (
+          <a href={`/settings/${id}${tile.path(first, (at) => dateIn(timeZone, at))}`}>{tile.title(ofUrgent)}</a>
+        ) : (
+          <Dash />
+        )}
+      </td>
+      <td class="live">{liveKeys}</td>
+    </tr>
   );
 }

@@ -12,17 +12,26 @@ const TABS = [
   ['key-rules', 'Key rules', []],
 ] as const;
 
+/** A tab: the last part of its address. */
+export type AreaTab = (typeof TABS)[number][0];
+
+/** The tab of a page, from the part of its address after the organization; the keys for any other page. */
+export const tabOf = (page = ''): AreaTab =>
+  TABS.find(([tab, , below]) => [tab, ...below].some((one) => one === page))?.[0] ?? 'keys';
+
 interface Props {
   administrator: Administrator | undefined;
+  path: string;
   settingsLinks: readonly SettingsLink[];
   signOutPath: string | undefined;
 }
 
 /** The organization, the documentation and the user. Only the documentation without an administrator. */
-export function Bar({ administrator, settingsLinks, signOutPath }: Props) {
+export function Bar({ administrator, path, settingsLinks, signOutPath }: Props) {
+  const tab = tabOf(path.split('/')[3]);
   return (
     <>
-      {administrator && <OrganizationSwitcher administrator={administrator} settingsLinks={settingsLinks} />}
+      {administrator && <OrganizationSwitcher {...{ administrator, tab, settingsLinks }} />}
       <a class="bar-link" href="/docs">
         <Icon name="book" />
         <span>Documentation</span>

@@ -2,6 +2,7 @@ import type { SettingsLink } from '../../../domain/deployments.ts';
 import type { Administrator } from '../../hono-env.ts';
 import { Icon } from '../../page/icon.tsx';
 import { Menu } from './components.tsx';
+import type { AreaTab } from './header.tsx';
 
 /** From so many organizations on, a filter finds one. */
 const MIN_FILTERED = 5;
@@ -9,11 +10,16 @@ export const isFilterNeeded = (organizations: number) => organizations >= MIN_FI
 
 interface Props {
   administrator: Administrator;
+  /** The page of another organization that its link opens. */
+  tab: AreaTab;
   settingsLinks: readonly SettingsLink[];
 }
 
-/** The name of the organization, and a menu of the others if there are any, in natural order. */
-export function OrganizationSwitcher({ administrator, settingsLinks }: Props) {
+/**
+ * The name of the organization, and a menu if there are others: this one first, the others in natural order. With
+ * script, the others are sorted as in the overview, which also says how much needs attention.
+ */
+export function OrganizationSwitcher({ administrator, tab, settingsLinks }: Props) {
   const { organization, organizations } = administrator;
   const others = organizations.filter(({ id }) => id !== organization.id);
   const name = (
@@ -32,19 +38,24 @@ export function OrganizationSwitcher({ administrator, settingsLinks }: Props) {
   return (
     <Menu summary={summary} group="header" kind="switcher">
       {isFilterNeeded(organizations.length) && (
-        <FilterOrganizations id="switch" total={organizations.length} text={undefined} />
+        <FilterOrganizations id="switch" total={organizations.length} text={undefined} tab={tab} />
       )}
       {others.length > 0 && (
-        <nav aria-label="Other organizations">
-          {others.map(({ id, name }) => (
-            <a href={`/settings/${id}/keys`}>
+        <nav aria-label="Organizations">
+          {[organization, ...others].map(({ id, name }) => (
+            <a
+              href={`/settings/${id}/${tab}`}
+              data-organization={id}
+              aria-current={id === organization.id ? 'true' : undefined}
+            >
               <bdi>{name}</bdi>
+              {id === organization.id && <Icon name="check" />}
             </a>
           ))}
         </nav>
       )}
       <OtherDeployments settingsLinks={settingsLinks} />
-      <a href="/settings" class="overview">
+      <a href={`/settings?tab=${tab}`} class="overview">
         Overview of all organizations
       </a>
     </Menu>
@@ -61,8 +72,14 @@ export function OtherDeployments({ settingsLinks }: Pick<Props, 'settingsLinks'>
   );
 }
 
-/** Finds organizations by a part of their name or id. */
-export function FilterOrganizations({ id, total, text }: { id: string; total: number; text: string | undefined }) {
+interface FilterProps extends Pick<Props, 'tab'> {
+  id: string;
+  total: number;
+  text: string | undefined;
+}
+
+/** Finds organizations by a part of their name or id, and opens the only one that matches. */
+export function FilterOrganizations({ id, total, text, tab }: FilterProps) {
   return (
     <search>
       <form method="get" action="/settings" class="find">
@@ -70,6 +87,7 @@ export function FilterOrganizations({ id, total, text }: { id: string; total: nu
           Filter organizations
         </label>
         <input id={id} name="q" type="search" value={text} placeholder={`Filter ${total} organizations`} />
+        <input type="hidden" name="tab" value={tab} />
         <button type="submit" class="quiet">
           Filter
         </button>

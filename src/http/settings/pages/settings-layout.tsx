@@ -34,7 +34,7 @@ export function Layout(props: PropsWithChildren<Props>) {
       title={administrator ? `${documentTitle} · ${administrator.organization.name}` : documentTitle}
       isOnce={props.isOnce}
       home="/settings"
-      bar={<Bar administrator={administrator} settingsLinks={settingsLinks} signOutPath={signOutPath} />}
+      bar={<Bar {...{ administrator, path, settingsLinks, signOutPath }} />}
       tabs={administrator && <AreaTabs path={path} refused={administrator.refused} />}
       footer={
         administrator &&

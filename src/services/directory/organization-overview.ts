@@ -1,0 +1,39 @@
+import { countLiveKeysOf } from '../../db/directory/organization-counts.ts';
+import type { Fact } from '../../domain/facts.ts';
+import { bindPageFacts, type FactOptions, toFact } from '../bind-facts.ts';
+import { readBatch } from '../call-d1.ts';
+import type { ServiceContext } from '../service-context.ts';
+import type { Administration } from './administrators.ts';
+
+export interface OverviewItem {
+  organization: Administration['organization'];
+  liveKeys: number;
+  /** What its list of keys shows under "Needs attention", by type. */
+  facts: ReadonlyMap<Fact['type'], readonly Fact[]>;
+}
+
+/** The organizations with the most types of facts first, and otherwise in the given order. */
+export async function readOrganizationOverview(
+  ctx: ServiceContext,
+  administrations: readonly Administration[],
+  options: FactOptions,
+): Promise<OverviewItem[]> {
+  const now = ctx.now();
+  const ids = administrations.map(({ organization }) => organization.id);
+  const [counts, ...rows] = await readBatch<[{ organizationId: string; keys: number }, ...Fact[]]>(ctx, [
+    countLiveKeysOf.bind({ organizationIds: JSON.stringify(ids), now }),
+    ...bindPageFacts(ctx, options, ids),
+  ]);
+  const live = new Map(counts.map(({ organizationId, keys }) => [organizationId, keys]));
+  const facts = Map.groupBy(
+    rows.flat().flatMap((row) => toFact(row, now) ?? []),
+    ({ organizationId }) => organizationId,
+  );
+  return administrations
+    .map(({ organization }) => ({
+      organization,
+      liveKeys: live.get(organization.id) ?? 0,
+      facts: Map.groupBy(facts.get(organization.id) ?? [], ({ type }) => type),
+    }))
+    .sort((a, b) => b.facts.size - a.facts.size);
+}
