@@ -415,6 +415,8 @@ export const keyReviewDecisions = sqliteTable(
     /** The name of the key and its last write, as they were at the decision. */
     keyName: text('key_name').notNull(),
     lastWriteAt: integer('last_write_at'),
+    /** JSON object: the settings of the key at the decision. Null for a decision made before they were stored. */
+    keySettings: text('key_settings'),
   },
   (t) => [
     primaryKey({ columns: [t.organizationId, t.reviewId, t.keyId] }),

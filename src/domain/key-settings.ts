@@ -248,6 +248,12 @@ export const KEY_SETTING_NAMES = keysOf(KEY_SETTINGS);
 
 export const keySetting = (name: KeySettingName): KeySetting => KEY_SETTINGS[name];
 
+/** The settings in CSV files, each with its heading. */
+export const CSV_SETTINGS = KEY_SETTING_NAMES.flatMap((name) => {
+  const { csv } = keySetting(name);
+  return csv === undefined ? [] : [{ name, csv }];
+});
+
 /** The settings with a field in the forms: first the lines of text, then the others. */
 export const KEY_FORM_FIELDS = KEY_SETTING_NAMES.flatMap((name) => {
   const { form } = keySetting(name);

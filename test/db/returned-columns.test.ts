@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { ALL_ORGANIZATIONS, FACT_STATEMENTS } from '../../src/db/fact-statements.ts';
+import { ALL_ORGANIZATIONS, FACT_STATEMENTS, PAGE_FACT_STATEMENTS } from '../../src/db/fact-statements.ts';
 import { hashKey } from '../../src/domain/api-key.ts';
 import { DAY_MS } from '../../src/domain/calendar.ts';
 import { savePushState } from '../../src/modules/push/push-state.ts';
@@ -295,12 +295,22 @@ async function makeFacts(now: number): Promise<Record<string, Values[]>> {
   await run("insert into alerts values (?1, 'key_unused', 'k', 'push', 1, 'alert_1', ?2, '{}', 0, 0, null, null)");
   const limits = { keyRecords: 1, keyBytes: 1, organizationRecords: 1, organizationBytes: 1 };
   const values = {
-    ...{ from: id, to: id, isPushed: 1, now: now + 3_600_000, firstDay: '2000-01-01', limit: 1_000 },
+    ...{
+      from: id,
+      to: id,
+      organizationIds: JSON.stringify([id]),
+      isPushed: 1,
+      now: now + 3_600_000,
+      firstDay: '2000-01-01',
+      limit: 1_000,
+    },
     ...{ ...limits, databaseBytes: 9, databaseLimit: 10 },
   };
   return {
     ...Object.fromEntries(Object.keys(FACT_STATEMENTS).map((name) => [`FACT_STATEMENTS.${name}.statement`, [values]])),
+    ...Object.fromEntries(Object.keys(PAGE_FACT_STATEMENTS).map((name) => [`PAGE_FACT_STATEMENTS.${name}`, [values]])),
     'FACT_STATEMENTS.reviewDue.statement': [{ ...values, now: now + 40 * DAY_MS }],
+    'PAGE_FACT_STATEMENTS.reviewDue': [{ ...values, now: now + 40 * DAY_MS }],
     'FACT_STATEMENTS.databaseSize.statement': [{ ...values, ...ALL_ORGANIZATIONS }],
     findStoredAlerts: [{ types: '["key_unused"]' }],
     findWaitingAlerts: [{ only: id }],

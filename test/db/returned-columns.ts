@@ -35,7 +35,7 @@ export const RETURNED_COLUMNS = {
     findOpenErasure: { organizationId: 'string', requestId: 'string', erasedAt: 'number', erasedBy: 'string', lastSeq: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/erasure.ts')>,
   'db/directory/organization-counts.ts': {
-    countOrganizations: { organizationId: 'string', live: 'number', expiring: 'number', refused: 'number' },
+    countLiveKeysOf: { organizationId: 'string', keys: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/organization-counts.ts')>,
   'db/directory/records.ts': {
     DEACTIVATE_RECORDS: {
@@ -105,13 +105,23 @@ export const RETURNED_COLUMNS = {
         statement: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
       },
     },
+    PAGE_FACT_STATEMENTS: {
+      keyExpiring: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'number', level: 'number', count: 'number', lastAt: 'null', detail: 'null', type: 'string', organizationId: 'string', since: 'number' },
+      keyOfFormer: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+      keyUnused: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'number | null', detail: 'null', type: 'string', organizationId: 'string', since: 'number' },
+      pushFailing: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+      refusedByPsa: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'number', detail: 'null', type: 'string', organizationId: 'string', since: 'number' },
+      refusedUses: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'number | null', level: 'number', count: 'number', lastAt: 'number', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+      reviewDue: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+    },
   } satisfies ReturnedColumns<typeof import('../../src/db/fact-statements.ts')>,
   'db/keys/access-review-statements.ts': {
-    findDecisions: { keyId: 'string', decision: 'string', reason: 'string', at: 'number', byId: 'string', by: 'string', keyName: 'string', lastWriteAt: 'number | null' },
+    findDecisions: { keyId: 'string', decision: 'string', reason: 'string', at: 'number', byId: 'string', by: 'string', keyName: 'string', lastWriteAt: 'number | null', keySettings: 'string' },
     findFinishedReviews: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'number', finishedBy: 'string', kept: 'number', revoked: 'number' },
     findKeysOfReview: { id: 'string', name: 'string', limitQuota: 'number | null', limitWindowMs: 'number | null', dayLimitRecords: 'number | null', dayLimitMinutes: 'number | null', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'number | null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'string | null', successorHint: 'string | null', predecessorId: 'string | null', predecessorHint: 'string | null', lastWriteAt: 'number | null', lastWriteFrom: 'string | null' },
     findLaterSuccessors: { id: 'string', name: 'string', limitQuota: 'number', limitWindowMs: 'number', dayLimitRecords: 'number', dayLimitMinutes: 'number', allowedNetworks: 'string', description: 'string', owner: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'number', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'null', successorHint: 'null', predecessorId: 'string', predecessorHint: 'string', lastWriteAt: 'null', lastWriteFrom: 'null' },
     findOpenReview: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'null', finishedBy: 'null' },
+    findOpenReviewProgress: { keys: 'number', undecided: 'number' },
     findReview: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', finishedAt: 'number', finishedBy: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/access-review-statements.ts')>,
   'db/keys/find-key-statements.ts': {

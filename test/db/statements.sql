@@ -633,12 +633,9 @@ from organizations where id = :organizationId
   and (select request_id from audit_log where organization_id = :organizationId and seq = :seq) is :cursorRequestId
   and not exists (select 1 from erasures where erasures.organization_id = :organizationId and erasures.open = 1);
 
--- src/db/directory/organization-counts.ts: countOrganizations
-select i.value as organizationId, (select count(*) from api_keys k indexed by api_keys_unrevoked
-where k.organization_id = i.value and k.revoked_at is null and k.expires_at is null) + (select count(*) from api_keys k indexed by api_keys_unrevoked
-where k.organization_id = i.value and k.revoked_at is null and k.expires_at > :now) as live, (select count(*) from api_keys k indexed by api_keys_unrevoked
-where k.organization_id = i.value and k.revoked_at is null and k.expires_at > :now and k.expires_at <= :soon and k.successor_id is null) as expiring, (select count(*) from (select reason from refused_uses r where r.organization_id = i.value
-    and r.last_at >= :since order by r.last_at desc limit 100) where reason in (select value from json_each(:reasons))) as refused
+-- src/db/directory/organization-counts.ts: countLiveKeysOf
+select i.value as organizationId,
+    (select count(*) from (select id from api_keys indexed by api_keys_unrevoked where organization_id = i.value and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = i.value and revoked_at is null and expires_at > :now)) as keys
 from json_each(:organizationIds) i;
 
 -- src/db/directory/records.ts: DEACTIVATE_AGREEMENTS
@@ -1037,8 +1034,144 @@ from (
 where r.since + (r.review_months * 28 - 16) * 86400000 <= :now
 limit :limit;
 
+-- src/db/fact-statements.ts: PAGE_FACT_STATEMENTS.keyExpiring
+select k.id as subject,
+    k.id as keyId,
+    k.name as keyName,
+    k.hint as keyHint,
+    k.expires_at as keyExpiresAt,
+    1 + (k.expires_at <= :now + 259200000) + (k.expires_at <= :now + 86400000) as level,
+    0 as count,
+    null as lastAt,
+    null as detail,
+    'key_expiring' as type,
+    o.id as organizationId,
+    k.expires_at - 1209600000 as since
+from organizations o
+cross join api_keys k indexed by api_keys_unrevoked on k.organization_id = o.id and k.revoked_at is null
+  and k.expires_at > :now and k.expires_at <= :now + 1209600000
+where o.id in (select value from json_each(:organizationIds)) and o.active = 1 and k.successor_id is null
+order by k.expires_at limit :limit;
+
+-- src/db/fact-statements.ts: PAGE_FACT_STATEMENTS.keyOfFormer
+select k.id as subject,
+    k.id as keyId,
+    k.name as keyName,
+    k.hint as keyHint,
+    k.expires_at as keyExpiresAt,
+    1 as level,
+    0 as count,
+    null as lastAt,
+    u.name as detail,
+    'key_of_former' as type,
+    o.id as organizationId,
+    :now as since
+from organizations o cross join api_keys k on k.organization_id = o.id and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at > :now) and k.successor_id is null
+cross join users u on u.organization_id = k.organization_id and u.id = k.created_by
+where o.id in (select value from json_each(:organizationIds)) and o.active = 1 and (u.active = 0 or u.is_admin = 0)
+order by k.name, k.id limit :limit;
+
+-- src/db/fact-statements.ts: PAGE_FACT_STATEMENTS.keyUnused
+  select k.id as subject,
+      k.id as keyId,
+      k.name as keyName,
+      k.hint as keyHint,
+      k.expires_at as keyExpiresAt,
+      1 as level,
+      k.unusedDays as count,
+      k.lastWrite as lastAt,
+      null as detail,
+      'key_unused' as type,
+      k.organization_id as organizationId,
+      coalesce(k.lastWrite, k.created_at) + k.unusedDays * 86400000 as since
+  from (
+    select k.*, coalesce(p.unused_days, 60) as unusedDays, (select max(w.last_at) from (select d.last_at from key_days d
+where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id order by d.day desc limit 3) w) as lastWrite
+    from organizations o left join key_policies p on p.organization_id = o.id cross join api_keys k on k.organization_id = o.id and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at > :now) and k.successor_id is null
+    where o.id in (select value from json_each(:organizationIds)) and o.active = 1 and k.created_at <= (:now - coalesce(p.unused_days, 60) * 86400000)
+      and not exists (select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
+        and d.day >= date((:now - coalesce(p.unused_days, 60) * 86400000) / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > (:now - coalesce(p.unused_days, 60) * 86400000))
+    limit :limit) k;
+
+-- src/db/fact-statements.ts: PAGE_FACT_STATEMENTS.pushFailing
+select '' as subject,
+    null as keyId,
+    null as keyName,
+    null as keyHint,
+    null as keyExpiresAt,
+    iif(s.stopped_at is null, 1, 2) as level,
+    0 as count,
+    null as lastAt,
+    s.failure as detail,
+    'push_failing' as type,
+    o.id as organizationId,
+    coalesce(s.failing_since, s.stopped_at) as since
+from pushes s indexed by pushes_in_trouble cross join organizations o on o.id = s.organization_id
+where :isPushed = 1 and s.organization_id in (select value from json_each(:organizationIds)) and o.active = 1
+  and (s.failing_since is not null or s.stopped_at is not null)
+  and (s.stopped_at is not null or s.failing_since <= :now - 300000)
+limit :limit;
+
+-- src/db/fact-statements.ts: PAGE_FACT_STATEMENTS.refusedByPsa
+select f.kind as subject,
+    null as keyId,
+    null as keyName,
+    null as keyHint,
+    null as keyExpiresAt,
+    length(count(*)) as level,
+    count(*) as count,
+    max(f.refused_at) as lastAt,
+    null as detail,
+    'refused_by_psa' as type,
+    o.id as organizationId,
+    min(f.refused_at) as since
+from psa_refusals f cross join organizations o on o.id = f.organization_id
+where f.organization_id in (select value from json_each(:organizationIds)) and f.refused_at >= :now - 2592000000 and o.active = 1
+group by o.id, f.kind order by lastAt desc limit :limit;
+
+-- src/db/fact-statements.ts: PAGE_FACT_STATEMENTS.refusedUses
+select k.id as subject,
+    k.id as keyId,
+    k.name as keyName,
+    k.hint as keyHint,
+    k.expires_at as keyExpiresAt,
+    1 as level,
+    r.count as count,
+    r.last_at as lastAt,
+    r.source_address as detail,
+    'refused_' || r.reason as type,
+    o.id as organizationId,
+    r.first_at as since
+from organizations o
+cross join refused_uses r indexed by refused_uses_latest on r.organization_id = o.id and r.last_at >= :now - 604800000
+cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
+where o.id in (select value from json_each(:organizationIds)) and o.active = 1 and r.reason in ('expired', 'idempotency_mismatch', 'revoked', 'scope_missing', 'address_not_allowed', 'daily_limit_reached')
+  and (k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch'))
+order by r.last_at desc limit :limit;
+
+-- src/db/fact-statements.ts: PAGE_FACT_STATEMENTS.reviewDue
+select '' as subject,
+    null as keyId,
+    null as keyName,
+    null as keyHint,
+    null as keyExpiresAt,
+    1 as level,
+    r.review_months as count,
+    null as lastAt,
+    r.time_zone as detail,
+    'review_due' as type,
+    r.id as organizationId,
+    r.since as since
+from (
+  select o.id, o.time_zone, p.review_months, coalesce((select e.finished_at from key_reviews e
+    where e.organization_id = o.id and e.finished_at is not null order by e.id desc limit 1), p.reviews_since) as since
+  from organizations o cross join key_policies p on p.organization_id = o.id
+  where o.id in (select value from json_each(:organizationIds)) and o.active = 1 and p.review_months is not null) r
+where r.since + (r.review_months * 28 - 16) * 86400000 <= :now
+limit :limit;
+
 -- src/db/keys/access-review-statements.ts: decideKey
-insert into key_review_decisions (organization_id, review_id, key_id, decision, reason, decided_at, decided_by, key_name, last_write_at) select r.organization_id,
+insert into key_review_decisions (organization_id, review_id, key_id, decision, reason, decided_at, decided_by, key_name, last_write_at, key_settings) select r.organization_id,
     r.id,
     k.id,
     :decision,
@@ -1047,7 +1180,7 @@ insert into key_review_decisions (organization_id, review_id, key_id, decision, 
     :userId,
     k.name,
     (select max(w.last_at) from (select d.last_at from key_days d
-  where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id order by d.day desc limit 3) w)
+  where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id order by d.day desc limit 3) w), json_object('name', k.name, 'limitQuota', k.limit_quota, 'limitWindowMs', k.limit_window_ms, 'dayLimitRecords', k.day_limit_records, 'dayLimitMinutes', k.day_limit_minutes, 'allowedNetworks', k.allowed_networks, 'description', k.description, 'owner', k.owner)
 from key_reviews r join api_keys k on k.organization_id = r.organization_id and k.id = :keyId
 where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
   and exists (select 1 from json_each(r.key_ids) i where i.value = k.id)
@@ -1062,7 +1195,8 @@ where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at
     where k.revoked_at is null and (k.expires_at is null or k.expires_at > :now))
 on conflict (organization_id, review_id, key_id) do update set
   decision = excluded.decision, reason = excluded.reason, decided_at = excluded.decided_at,
-  decided_by = excluded.decided_by, key_name = excluded.key_name, last_write_at = excluded.last_write_at
+  decided_by = excluded.decided_by, key_name = excluded.key_name, last_write_at = excluded.last_write_at,
+  key_settings = excluded.key_settings
 where key_review_decisions.decided_at is :shownAt;
 
 -- src/db/keys/access-review-statements.ts: findDecisions
@@ -1073,7 +1207,8 @@ select d.key_id as keyId,
     d.decided_by as byId,
     u.name as by,
     d.key_name as keyName,
-    d.last_write_at as lastWriteAt
+    d.last_write_at as lastWriteAt,
+    d.key_settings as keySettings
 from key_review_decisions d join users u on u.organization_id = d.organization_id and u.id = d.decided_by
 where d.organization_id = :organizationId and d.review_id = :reviewId;
 
@@ -1190,6 +1325,21 @@ select r.id as id,
     finisher.name as finishedBy from key_reviews r
 join users starter on starter.organization_id = r.organization_id and starter.id = r.started_by
 left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by where r.organization_id = :organizationId and r.finished_at is null;
+
+-- src/db/keys/access-review-statements.ts: findOpenReviewProgress
+select json_array_length(o.key_ids) as keys, (select count(*) from json_each(o.key_ids) u
+  where not exists (select 1 from key_review_decisions d
+      where d.organization_id = o.organization_id and d.review_id = o.id and d.key_id = u.value)
+    and exists (with recursive reached(id) as (
+  select u.value
+  union
+  select k.successor_id from reached
+  join api_keys k on k.organization_id = :organizationId and k.id = reached.id and k.successor_id is not null
+  join key_reviews r on r.organization_id = :organizationId and r.id = o.id
+  where not exists (select 1 from json_each(r.key_ids) i where i.value = k.successor_id)
+) select 1 from reached cross join api_keys k on k.organization_id = :organizationId and k.id = reached.id
+    where k.revoked_at is null and (k.expires_at is null or k.expires_at > :now))) as undecided
+from key_reviews o where o.organization_id = :organizationId and o.finished_at is null;
 
 -- src/db/keys/access-review-statements.ts: findReview
 select r.id as id,

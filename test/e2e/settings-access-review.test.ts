@@ -99,8 +99,16 @@ test('key rules are set and keys are reviewed until the evidence can be download
   await follow(button('Start review'));
   await page.getByRole('group').first().waitFor();
   const keys = page.locator('.review > li');
-  await keys.first().getByLabel('Revoke', { exact: true }).check();
+  const revoke = keys.first().getByLabel('Revoke', { exact: true });
+  await revoke.check();
+  // Marked decisions are kept on other pages.
+  await follow(page.getByRole('link', { name: 'API keys', exact: true }));
+  faults.push(...(await faultsOf(page)));
+  await follow(page.getByRole('link', { name: 'Access review 0 / 3' }));
+  await page.locator('.restored').waitFor();
+  expect(await revoke.isChecked()).toBe(true);
   await follow(button('Save decisions'));
+  await page.locator('#errors:focus').waitFor();
   await page.getByText('Enter a reason.').waitFor();
   faults.push(...(await faultsOf(page)));
   await keys.first().getByLabel('Reason').fill('The pilot was stopped');
@@ -108,6 +116,8 @@ test('key rules are set and keys are reviewed until the evidence can be download
   await page.getByLabel('Reason for all keys').fill('Asked the owners in the meeting of November');
   await follow(button('Save decisions'));
   await page.getByText('Every key has a decision').waitFor();
+  await page.reload();
+  expect(await page.locator('.restored').count()).toBe(0);
   faults.push(...(await faultsOf(page)));
   await keys.first().locator('summary').click();
   await keys.first().getByLabel('Revoke', { exact: true }).waitFor();

@@ -25,6 +25,7 @@ const RELEASED: Record<string, string> = {
   '0015_complete_archive.sql': '6eafb9b31880121ceab6f6a4091bf941e86c9ed9c23a15e9fceccc6d7a22e42b',
   '0016_push_without_orders.sql': 'f80175d8966dc5aef2345c13c700d736c10f9dd04ffdc99a16055d0c59c05c22',
   '0017_lost_writes.sql': '2b35269fffe4444499331649ce91d799c01cca9bfd2c60780cfdcfa19206185c',
+  '0018_settings_in_decisions.sql': 'dddfe689dad2be4902a5705b81adc9c811f4da3f96ae29831d65cafd90424eee',
 };
 /** The first migration, which has no previous release. */
 const FOUNDATION = '0000_foundation.sql';

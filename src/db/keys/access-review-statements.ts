@@ -1,4 +1,5 @@
 import type { ReviewDecision } from '../../domain/access-review.ts';
+import { KEY_SETTING_NAMES, keySetting } from '../../domain/key-settings.ts';
 import {
   type AdministratorValues,
   BY_ACTIVE_ADMINISTRATOR,
@@ -87,12 +88,12 @@ export const findKeysOfReview = statement<ReviewValues, KeyDetailsRow>(
 );
 
 /** The successors of keys by rotations since the review began; `first` selects the ids of the keys. */
-const withSuccessors = (first: string) => `with recursive reached(id) as (
+const withSuccessors = (first: string, reviewId = ':reviewId') => `with recursive reached(id) as (
     ${first}
     union
     select k.successor_id from reached
     join api_keys k on k.organization_id = :organizationId and k.id = reached.id and k.successor_id is not null
-    join key_reviews r on r.organization_id = :organizationId and r.id = :reviewId
+    join key_reviews r on r.organization_id = :organizationId and r.id = ${reviewId}
     where not exists (select 1 from json_each(r.key_ids) i where i.value = k.successor_id)
   )`;
 const IS_LIVE = 'k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)';
@@ -104,6 +105,23 @@ const UNDECIDED = `${REVIEWED} and not exists (select 1 from key_review_decision
 /** The keys that are to be revoked: those decided on, and their later successors. */
 const TO_REVOKE = withSuccessors(`select d.key_id from key_review_decisions d
     where d.organization_id = :organizationId and d.review_id = :reviewId and d.decision = 'revoke'`);
+
+export interface OpenReviewProgress {
+  keys: number;
+  /** How many keys work, or have a successor that works, without a decision. */
+  undecided: number;
+}
+
+/** How many keys of the open review still need a decision; no row if none is open. */
+export const findOpenReviewProgress = statement<{ organizationId: string; now: number }, OpenReviewProgress>(`
+  select ${columns<OpenReviewProgress>({
+    keys: 'json_array_length(o.key_ids)',
+    undecided: `(select count(*) from json_each(o.key_ids) u
+    where not exists (select 1 from key_review_decisions d
+        where d.organization_id = o.organization_id and d.review_id = o.id and d.key_id = u.value)
+      and exists (${withSuccessors('select u.value', 'o.id')} ${LIVE_REACHED}))`,
+  })}
+  from key_reviews o where o.organization_id = :organizationId and o.finished_at is null`);
 
 /** The successors of the review's keys that are not in the review. */
 export const findLaterSuccessors = statement<ReviewValues, KeyDetailsRow>(`${KEY_DETAILS} and k.id in (
@@ -120,6 +138,8 @@ export interface DecisionRow {
   /** The name of the key and its last write, as they were at the decision. */
   keyName: string;
   lastWriteAt: number | null;
+  /** JSON object: the key's settings at the decision; null for a decision made before they were stored. */
+  keySettings: string | null;
 }
 
 /** The decisions of a review. */
@@ -133,6 +153,7 @@ export const findDecisions = statement<ReviewValues, DecisionRow>(`
     by: 'u.name',
     keyName: 'd.key_name',
     lastWriteAt: 'd.last_write_at',
+    keySettings: 'd.key_settings',
   })}
   from key_review_decisions d join users u on u.organization_id = d.organization_id and u.id = d.decided_by
   where d.organization_id = :organizationId and d.review_id = :reviewId`);
@@ -161,6 +182,7 @@ export const decideKey = statement<
     decided_by: ':userId',
     key_name: 'k.name',
     last_write_at: LAST_WRITE,
+    key_settings: `json_object(${KEY_SETTING_NAMES.map((name) => `'${name}', k.${keySetting(name).column}`).join(', ')})`,
   })}
   from key_reviews r join api_keys k on k.organization_id = r.organization_id and k.id = :keyId
   where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is null and ${BY_ACTIVE_ADMINISTRATOR}
@@ -168,7 +190,8 @@ export const decideKey = statement<
     and exists (${withSuccessors('select :keyId')} ${LIVE_REACHED})
   on conflict (organization_id, review_id, key_id) do update set
     decision = excluded.decision, reason = excluded.reason, decided_at = excluded.decided_at,
-    decided_by = excluded.decided_by, key_name = excluded.key_name, last_write_at = excluded.last_write_at
+    decided_by = excluded.decided_by, key_name = excluded.key_name, last_write_at = excluded.last_write_at,
+    key_settings = excluded.key_settings
   where key_review_decisions.decided_at is :shownAt`);
 
 /**

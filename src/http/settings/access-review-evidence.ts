@@ -1,4 +1,7 @@
+import * as z from 'zod';
 import type { ReviewDecision } from '../../domain/access-review.ts';
+import { CSV_SETTINGS, KEY_SETTING_NAMES, type KeySettings } from '../../domain/key-settings.ts';
+import { parseStored } from '../../domain/stored-json.ts';
 import type { AccessReview, DecisionRow } from '../../services/keys/access-review.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import { type Column, spreadsheetTime } from './download.ts';
@@ -10,6 +13,8 @@ interface Line {
   decision: DecisionRow | null;
   /** The key of the review that this one succeeds. */
   reviewed?: KeyDetails;
+  /** The settings of the key at the decision. */
+  settings: Partial<Record<keyof KeySettings, string | number | null>>;
 }
 
 /** In UTC only, because the file must not change with the time zone of the organization. */
@@ -26,6 +31,7 @@ export const EVIDENCE_COLUMNS: readonly Column<Line>[] = [
   ['Created (UTC)', ({ key }) => utc(key.createdAt)],
   ['Created by', ({ key }) => key.createdBy],
   ['Scopes', ({ key }) => scopeList(key.scopes)],
+  ...CSV_SETTINGS.map(({ name, csv }): Column<Line> => [csv, ({ settings }) => settings[name] ?? null]),
   ['Last write (UTC)', (line) => utc(lastWriteAt(line))],
   ['Decision', (line) => outcome(line)[0]],
   ['Reason', ({ decision }) => decision?.reason ?? null],
@@ -37,13 +43,21 @@ export const EVIDENCE_COLUMNS: readonly Column<Line>[] = [
 /** A line for each key of a finished review, followed by its successors. Later events do not change it. */
 export async function* evidenceLines({ review, keys }: AccessReview) {
   const items = keys.flatMap(({ key, decision, successors }): Line[] => [
-    { review, key, decision },
-    ...successors.map((successor) => ({ review, key: successor, decision, reviewed: key })),
+    { review, key, decision, settings: settingsOf(key, decision) },
+    ...successors.map((successor) => ({ review, key: successor, decision, reviewed: key, settings: {} })),
   ]);
   yield { items, next: undefined };
 }
 
-// A successor's writes can change after the review.
+// A successor's writes and settings can change after the review. A key without a decision had ended: its settings
+// cannot change.
+function settingsOf(key: KeyDetails, decision: DecisionRow | null): Line['settings'] {
+  if (!decision) return key;
+  if (decision.keySettings === null) return {};
+  const shape = z.partialRecord(z.enum(KEY_SETTING_NAMES), z.union([z.string(), z.number(), z.null()]));
+  return parseStored(shape, decision.keySettings, `the settings of key ${key.id} in a review`);
+}
+
 const lastWriteAt = ({ key, decision, reviewed }: Line) =>
   reviewed ? null : decision ? decision.lastWriteAt : (key.lastWrite?.at ?? null);
 

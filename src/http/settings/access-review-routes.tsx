@@ -41,6 +41,7 @@ async function renderReview(c: Context<AdminEnv>, form: AccessReviewForm, status
   const page = { ...overview, ...banners, open, form, usages };
   return render(c, 'Access review', <AccessReviewPage {...page} />, {
     status,
+    hasErrors: status === 400,
     lead: <AccessReviewLead />,
     trail: trail(c),
   });
@@ -62,7 +63,8 @@ accessReview.post('/access-review/:review/decisions', async (c) => {
       ? [{ keyId, decision, reason: reason || (decision === 'keep' ? form.common : ''), shownAt }]
       : [],
   );
-  if (decided.length === 0) throw new PageProblem(400, 'Nothing was decided', 'Choose “Keep” or “Revoke” for a key.');
+  if (decided.length === 0)
+    return renderReview(c, { ...form, messages: new Map(), message: 'Choose “Keep” or “Revoke” for a key.' }, 400);
   try {
     const { saved, notSaved } = await decideKeys(ctx, reviewId, decided);
     return c.redirect(`${reviewPath(c)}?saved=${saved}&not_saved=${notSaved}`, 303);

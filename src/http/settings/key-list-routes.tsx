@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { KEY_SETTING_NAMES, keySetting } from '../../domain/key-settings.ts';
+import { CSV_SETTINGS } from '../../domain/key-settings.ts';
 import { containsKey } from '../../domain/pasted-keys.ts';
 import { listKeys } from '../../services/keys/list-keys.ts';
 import { everyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
@@ -46,10 +46,7 @@ const COLUMNS: readonly Column<KeyDetails>[] = [
   { time: 'Revoked', timeOf: ({ revokedAt }) => revokedAt },
   ['Revoked by', ({ revokedBy }) => revokedBy],
   ['Replaced by', ({ successor }) => successor?.hint ?? null],
-  ...KEY_SETTING_NAMES.flatMap((name): Column<KeyDetails>[] => {
-    const { csv } = keySetting(name);
-    return csv === undefined ? [] : [[csv, (key) => key[name]]];
-  }),
+  ...CSV_SETTINGS.map(({ name, csv }): Column<KeyDetails> => [csv, (key) => key[name]]),
 ];
 
 keyList.get('/keys.csv', (c) => {

@@ -1,4 +1,5 @@
 import { findLatestDay, type OrganizationDay } from '../../db/audit/audit-log-statements.ts';
+import { findOpenReviewProgress, type OpenReviewProgress } from '../../db/keys/access-review-statements.ts';
 import { findKeyPage, findLiveKeys, findRefusedKeys, type KeyDetailsRow } from '../../db/keys/read-keys-statements.ts';
 import { type Fact, REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
 import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
@@ -26,7 +27,7 @@ export async function listKeys(
   factOptions?: FactOptions,
 ) {
   const now = ctx.now();
-  const [{ live, latestDay, facts }, others] = await Promise.all([
+  const [{ live, latestDay, review, facts }, others] = await Promise.all([
     readOverview(ctx, now, factOptions),
     readOtherKeys(ctx, query, now),
   ]);
@@ -45,6 +46,8 @@ export async function listKeys(
     facts,
     /** What all keys have written on the latest day on which one wrote; null for an empty audit log. */
     latestDay,
+    /** How many keys the open access review has, and how many are decided or need no decision. */
+    review,
   };
 }
 
@@ -59,17 +62,21 @@ function examinedKeys(live: KeyDetails[], others: KeyDetails[] | undefined, quer
   return [...others, ...live.filter(({ id }) => !newest.has(id))];
 }
 
-/** The live keys, the totals of the latest day, and what needs attention. */
+/** The live keys, the totals of the latest day, the progress of a review, and what needs attention. */
 async function readOverview(ctx: ActorContext<AdminActor>, now: number, options: FactOptions | undefined) {
   const { organizationId } = ctx.actor;
-  const [live, [latest], ...facts] = await readBatch<[KeyDetailsRow, OrganizationDay, ...Fact[]]>(ctx, [
+  const [live, [latest], [open], ...facts] = await readBatch<
+    [KeyDetailsRow, OrganizationDay, OpenReviewProgress, ...Fact[]]
+  >(ctx, [
     findLiveKeys.bind({ organizationId, now }),
     findLatestDay.bind({ organizationId }),
-    ...(options ? bindPageFacts(ctx, options, organizationId) : []),
+    findOpenReviewProgress.bind({ organizationId, now }),
+    ...(options ? bindPageFacts(ctx, options, [organizationId]) : []),
   ]);
   return {
     live: live.map((row) => toKeyDetails(row, now)),
     latestDay: latest ?? null,
+    review: open ? { keys: open.keys, decided: open.keys - open.undecided } : null,
     facts: facts.flat().flatMap((row) => toFact(row, now) ?? []),
   };
 }

@@ -58,15 +58,48 @@ describe('the page of reviews', () => {
     expect(await countElements(text, '.review > li > .decision')).toBe(1);
   });
 
-  test('the page explains the checks for each key', async () => {
+  test('while a review is open, the list of keys links to it with the same progress', async () => {
+    const { organization, base, get, path, post, decide, fields, ids } = await makeReview();
+    const link = async () =>
+      (await elementsOf((await get('/keys')).text, `.head-actions > a[href="${base}/access-review"]`)).map(
+        ({ text }) => text,
+      );
+    expect(await link()).toEqual(['Access review 0 / 3']);
+    // A key whose successor works needs a decision, a revoked key needs none.
+    await rotate(organization, ids[1] ?? '', { grace: 'now' });
+    await revoke(organization, ids[2] ?? '');
+    await decide(fields(0, 'keep', 'Used'));
+    expect(await link()).toEqual(['Access review 2 / 3']);
+    expect(await progressOf((await get('/access-review')).text)).toEqual([['2', '3']]);
+    await decide(fields(1, 'keep', 'Used'));
+    expect(await link()).toEqual(['Access review 3 / 3']);
+    await post(`${path}/finish`, {});
+    expect(await link()).toEqual([]);
+  });
+
+  test('the page shows the settings of each key, and the keys to check first with the reasons', async () => {
     const { organization, get, post } = await makeSettings();
     await makeKey(organization, { name: 'Old' }, () => Date.parse('2026-01-01'));
-    await makeKey(organization, { name: 'Young', expires: new Date(Date.now() + 9e9).toISOString() });
+    const expires = new Date(Date.now() + 9e9).toISOString();
+    await makeKey(organization, { name: 'Fine', expires });
+    await makeKey(organization, { name: 'Endless' });
+    const settings = { owner: 'Jana', description: 'Triage', allowedNetworks: '192.0.2.0/24', dayLimitRecords: 7 };
+    await makeKey(organization, { name: 'Young', expires, ...settings });
     await post('/access-review', {});
-    expect(await countElements((await get('/access-review')).text, '.checks')).toBe(1);
+    const { text } = await get('/access-review');
+    expect(await namesOf(text)).toEqual(['Old', 'Endless', 'Fine', 'Young']);
+    expect((await elementsOf(text, '.checks span')).map((element) => element.text)).toEqual([
+      'Check: unused for 60 days; it never expires.',
+      'Check: it never expires.',
+    ]);
+    const lines = (await elementsOf(text, '.review li > div:first-child > p:first-of-type')).map((line) => line.text);
+    expect(lines[2]).toBe('No owner · Works from everywhere');
+    expect(lines[3]).toBe('Owner: Jana · “Triage” · Only from 192.0.2.0/24 · At most 7 records per day');
     await post('/key-rules', { shown_revision: '0', max_lifetime: '90', unused: '30', review: '' });
     expect((await elementsOf((await get('/access-review')).text, '.checks span')).map(({ text }) => text)).toEqual([
       'Check: unused for 30 days; it never expires (no longer allowed for new keys).',
+      'Check: it never expires (no longer allowed for new keys).',
+      'Check: it lives longer than the key rules allow a new key.',
       'Check: it lives longer than the key rules allow a new key.',
     ]);
   });
@@ -92,6 +125,13 @@ describe('the form of a review', () => {
     const typed = { [`reason-${ids[2]}`]: 'Typed "reason"', reason: '' };
     const missing = await decide(fields(0, 'keep', 'Good'), typed);
     expect(missing.status).toBe(400);
+    expect([(await elementsOf(missing.text, 'title'))[0]?.text, await elementsOf(missing.text, '#errors a')]).toEqual([
+      expect.stringMatching(/^Error: Access review/),
+      [expect.objectContaining({ text: 'Gamma', attributes: { href: `#reason-${ids[2]}` } })],
+    ]);
+    expect((await elementsOf(missing.text, '#errors')).map(({ text }) => text)).toEqual([
+      'Nothing was saved.  Correct 1 field: Gamma',
+    ]);
     expect((await elementsOf(missing.text, '.error')).map(({ attributes }) => attributes['id'])).toEqual([
       `reason-${ids[2]}-error`,
     ]);
@@ -120,7 +160,12 @@ describe('the form of a review', () => {
 
   test('a form without a decision, with too many keys, or from another origin is refused', async () => {
     const { organization, path, decide, fields, post } = await makeReview();
-    expect((await decide({ reason: 'All' })).status).toBe(400);
+    const nothing = await decide({ reason: 'All' });
+    expect([nothing.status, (await elementsOf(nothing.text, '#errors')).map(({ text }) => text)]).toEqual([
+      400,
+      ['Nothing was saved. Choose “Keep” or “Revoke” for a key.'],
+    ]);
+    expect(await elementsOf(nothing.text, '#reason')).toMatchObject([{ attributes: { value: 'All' } }]);
     const many = Array.from({ length: 151 }, () => ({ [`decision-${crypto.randomUUID()}`]: 'keep' }));
     expect((await decide(...many, { reason: 'All' })).status).toBe(400);
     const evil = { Origin: 'https://evil.example' };
@@ -210,9 +255,9 @@ describe('the evidence of a review', () => {
     const line = (rest: string) => expect.stringMatching(new RegExp(`^${time},${ada},${time},${ada},${rest}$`));
     const key = (id = '') => `"twb_[^"]+","${id}",${time},${ada},"Internal notes, Time entries"`;
     expect(lines).toEqual([
-      line(`"'=Alpha",${key(ids[0])},,"Keep","Asked ""Jana""",${ada},${time},`),
-      line(`"Beta",${key(ids[1])},,"Revoke","Pilot, ended",${ada},${time},${time}`),
-      line(`"Gamma",${key(ids[2])},,"None: revoked before a decision",,${ada},${time},${time}`),
+      line(`"'=Alpha",${key(ids[0])},,,"","","",,"Keep","Asked ""Jana""",${ada},${time},`),
+      line(`"Beta",${key(ids[1])},,,"","","",,"Revoke","Pilot, ended",${ada},${time},${time}`),
+      line(`"Gamma",${key(ids[2])},,,"","","",,"None: revoked before a decision",,${ada},${time},${time}`),
     ]);
   });
 
@@ -246,13 +291,17 @@ describe('the evidence of a review', () => {
     expect((await get(`${path}/evidence.csv?separator=tab`)).status).toBe(400);
   });
 
-  test('the evidence does not change after the review', async () => {
+  test('the evidence contains the settings at the decision, and does not change after the review', async () => {
     const { organization, path, ids, decide, fields, get, post } = await makeReview(['Alpha']);
+    const settings = { owner: 'Jana', description: 'Triage', networks: '192.0.2.0/24', day_records: '7' };
+    const change = async (revision: string, changed: Record<string, string>) =>
+      expect((await post(`/keys/${ids[0]}/change`, { name: 'Alpha', revision, ...changed })).status).toBe(303);
+    await change('0', settings);
     await decide(fields(0, 'keep', 'Used'));
     await post(`${path}/finish`, {});
     const { text } = await get(`${path}/evidence.csv`);
-    const change = { name: 'Renamed', revision: '0' };
-    expect((await post(`/keys/${ids[0]}/change`, change)).status).toBe(303);
+    expect(text).toContain(',7,,"192.0.2.0/24","Triage","Jana",');
+    await change('1', { owner: 'Max', name: 'Renamed' });
     await revoke(organization, ids[0] ?? '');
     expect((await get(`${path}/evidence.csv`)).text).toBe(text);
   });
@@ -329,7 +378,7 @@ describe('a page of reviews reads', () => {
           `insert into key_reviews select organization_id, ?2, 1, 'ada', json_group_array(id), null, null from api_keys where organization_id = ?1`,
         ).bind(organization, id),
         env.DB.prepare(
-          `insert into key_review_decisions select organization_id, ?2, id, 'keep', 'x', 1, 'ada', name, null from api_keys where organization_id = ?1`,
+          `insert into key_review_decisions select organization_id, ?2, id, 'keep', 'x', 1, 'ada', name, null, null from api_keys where organization_id = ?1`,
         ).bind(organization, id),
         env.DB.prepare("update key_reviews set finished_at = 2, finished_by = 'ada' where id = ?").bind(id),
       ]);

@@ -9,8 +9,9 @@ import {
 import type { Usage } from '../../../services/keys/key-usage.ts';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
-import { type AccessReviewForm, AccessReviewRow } from './access-review-row.tsx';
+import { type AccessReviewForm, AccessReviewRow, checksOf } from './access-review-row.tsx';
 import { Banner, counted, Table } from './components.tsx';
+import { ErrorSummary } from './input-field.tsx';
 import { KeyName } from './key-facts.tsx';
 import { Ago, Time } from './time.tsx';
 
@@ -69,8 +70,10 @@ const ENDED = new Map([
 ]);
 
 function Banners({ open, finished, done = '', saved, notSaved, form }: Props) {
-  if (form.messages.size > 0) {
-    return <Banner tone="warning">Nothing was saved. Correct the keys marked below.</Banner>;
+  if (isRefused(form)) {
+    const keys = (open?.keys ?? []).map(({ key: { id, name } }) => ({ id: `reason-${id}`, key: id, label: name }));
+    const fields = keys.filter(({ key }) => form.messages.has(key));
+    return <ErrorSummary nothing="Nothing was saved." form={form.message} fields={fields} />;
   }
   const text = (open && STARTED.get(done)) ?? (finished.length > 0 ? ENDED.get(done) : undefined);
   const [savedCount, notSavedCount] = [count(saved), count(notSaved)];
@@ -87,18 +90,22 @@ function Banners({ open, finished, done = '', saved, notSaved, form }: Props) {
   );
 }
 
+const isRefused = ({ message, messages }: AccessReviewForm) => message !== undefined || messages.size > 0;
+
 /** A small number in the address; 0 for anything else. */
 const count = (text = '') => (/^\d{1,3}$/.test(text) ? Number(text) : 0);
 
-function OpenReview({ open: { review, keys }, rules, due, form, usages }: Props & { open: AccessReview }) {
-  const { base } = usePage();
+function OpenReview({ open: { review, keys }, rules, due, form, usages, saved }: Props & { open: AccessReview }) {
+  const { base, userId, now, timeZone } = usePage();
   const undecided = countOf(keys, 'undecided');
   const text = `${keys.length - undecided} of ${counted(keys.length, 'key')} done`;
-  // Keys without a decision come first.
-  const rows = keys.toSorted((a, b) => Number(a.status !== 'undecided') - Number(b.status !== 'undecided'));
+  const rows = keys
+    .map((of) => ({ of, checks: of.status === 'undecided' ? checksOf(of.key, rules, now, timeZone) : undefined }))
+    .toSorted((a, b) => (b.checks?.length ?? -1) - (a.checks?.length ?? -1));
+  const toCheck = rows.filter(({ checks = [] }) => checks.length > 0).length;
   return (
     <>
-      <section class="card" aria-label="Progress">
+      <section class="card" aria-label="Progress" data-accepted={saved !== undefined || undefined}>
         <div class="row spread">
           <strong>{text}</strong>
           {due && <Due due={due} />}
@@ -111,18 +118,24 @@ function OpenReview({ open: { review, keys }, rules, due, form, usages }: Props 
         <p class="minor">
           Started by <bdi>{review.startedBy}</bdi>, <Time at={review.startedAt} />. Nothing is revoked before an
           administrator finishes the review and confirms the keys.
+          {toCheck > 0 && ` To check first: ${counted(toCheck, 'key')}, with the reasons, at the top.`}
         </p>
       </section>
       {undecided === 0 && <Finish review={review} keys={keys} />}
-      <form method="post" action={`${base}/access-review/${review.id}/decisions`} class="sheet">
+      <form
+        method="post"
+        action={`${base}/access-review/${review.id}/decisions`}
+        class="sheet"
+        data-draft={userId}
+        data-entered={isRefused(form) || undefined}
+      >
         <ol class="review">
-          {rows.map((reviewed) => (
+          {rows.map(({ of, checks = [] }) => (
             <AccessReviewRow
-              of={reviewed}
-              entered={form.entered.get(reviewed.key.id)}
-              message={form.messages.get(reviewed.key.id)}
-              usage={usages.get(reviewed.key.id) ?? []}
-              {...{ rules }}
+              {...{ of, checks }}
+              entered={form.entered.get(of.key.id)}
+              message={form.messages.get(of.key.id)}
+              usage={usages.get(of.key.id) ?? []}
             />
           ))}
         </ol>

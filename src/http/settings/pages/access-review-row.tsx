@@ -1,11 +1,13 @@
 import { MAX_REASON_LENGTH, REVIEW_DECISIONS, type ReviewDecision } from '../../../domain/access-review.ts';
 import { lifetimeDays } from '../../../domain/key-rules.ts';
+import { keySetting, ownRequestLimit } from '../../../domain/key-settings.ts';
+import { requestLimitInWords } from '../../../domain/request-limit.ts';
 import type { AccessReviewKey, DecisionRow } from '../../../services/keys/access-review.ts';
 import type { StoredKeyRules } from '../../../services/keys/change-key-rules.ts';
 import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
+import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { isUnused } from '../../../services/keys/select-keys.ts';
 import { Icon } from '../../page/icon.tsx';
-import { usePage } from '../page-context.ts';
 import { counted, Scopes, stateLabel } from './components.tsx';
 import { describedBy, FieldMessage } from './input-field.tsx';
 import { Creator, KeyName, OtherKey } from './key-facts.tsx';
@@ -21,7 +23,9 @@ export interface AccessReviewForm {
   entered: ReadonlyMap<string, EnteredDecision>;
   /** The reason for the kept keys. */
   common: string;
+  /** An error message for each key, and one for the form. */
   messages: ReadonlyMap<string, string>;
+  message?: string;
 }
 
 interface Props {
@@ -29,12 +33,12 @@ interface Props {
   entered: EnteredDecision | undefined;
   message: string | undefined;
   usage: Usage;
-  rules: StoredKeyRules;
+  checks: readonly string[];
 }
 
 const LABELS: Record<ReviewDecision, string> = { keep: 'Keep', revoke: 'Revoke' };
 
-export function AccessReviewRow({ of, entered, message, usage, rules }: Props) {
+export function AccessReviewRow({ of, entered, message, usage, checks }: Props) {
   const { key, decision, status, successors, works } = of;
   const isUndecided = status === 'undecided';
   return (
@@ -48,6 +52,7 @@ export function AccessReviewRow({ of, entered, message, usage, rules }: Props) {
           </span>
         ))}
         {key.successor && successors.length === 0 && <span class="minor"> Replaced</span>}
+        <Settings of={key} />
         {isUndecided && (
           <>
             <p class="minor">
@@ -68,7 +73,12 @@ export function AccessReviewRow({ of, entered, message, usage, rules }: Props) {
               )}{' '}
               · <Creator of={key} />
             </p>
-            <Checks of={of} rules={rules} />
+            {checks.length > 0 && (
+              <p class="checks">
+                <Icon name="alert" />
+                <span>Check: {checks.join('; ')}.</span>
+              </p>
+            )}
           </>
         )}
       </div>
@@ -95,23 +105,44 @@ export function AccessReviewRow({ of, entered, message, usage, rules }: Props) {
   );
 }
 
-/** The facts that an administrator should check about a live key. No decision is preselected. */
-function Checks({ of: { key }, rules }: Pick<Props, 'of' | 'rules'>) {
-  const { now, timeZone } = usePage();
+/** What an administrator should check about a live key before the others. No decision is preselected. */
+export function checksOf(key: KeyDetails, rules: StoredKeyRules, now: number, timeZone: string): string[] {
   const { createdAt, expiresAt, creatorActive } = key;
   const longest = rules.maxLifetimeDays ?? Number.POSITIVE_INFINITY;
   const isLongLived = expiresAt !== null && lifetimeDays(expiresAt, timeZone, createdAt) > longest;
-  const checks = [
+  return [
     ...(isUnused(key, rules.unusedDays, now) ? [`unused for ${counted(rules.unusedDays, 'day')}`] : []),
     ...(creatorActive ? [] : ['its creator is no longer an administrator']),
-    ...(rules.expiryRequired && expiresAt === null ? ['it never expires (no longer allowed for new keys)'] : []),
+    ...(expiresAt === null
+      ? [`it never expires${rules.expiryRequired ? ' (no longer allowed for new keys)' : ''}`]
+      : []),
     ...(isLongLived ? ['it lives longer than the key rules allow a new key'] : []),
   ];
-  if (checks.length === 0) return null;
+}
+
+/** Whom to ask about a key, and what limits it. */
+function Settings({ of: key }: { of: KeyDetails }) {
+  const limit = ownRequestLimit(key);
+  const { owner, description, allowedNetworks, dayLimitRecords, dayLimitMinutes } = key;
   return (
-    <p class="checks">
-      <Icon name="alert" />
-      <span>Check: {checks.join('; ')}.</span>
+    <p class="minor">
+      {owner === '' ? (
+        'No owner'
+      ) : (
+        <>
+          Owner: <bdi>{owner}</bdi>
+        </>
+      )}
+      {description !== '' && (
+        <>
+          {' '}
+          · “<bdi>{description}</bdi>”
+        </>
+      )}{' '}
+      · {allowedNetworks === '' ? 'Works from everywhere' : `Only from ${allowedNetworks.replaceAll(' ', ', ')}`}
+      {(dayLimitRecords !== null || dayLimitMinutes !== null) &&
+        ` · At most ${keySetting('dayLimitRecords').describe?.(key)} per day`}
+      {limit && ` · At most ${requestLimitInWords(limit)}`}
     </p>
   );
 }

@@ -110,6 +110,7 @@ export function KeyListLead({
 
 export function KeyListActions({ list }: { list: KeyList }) {
   const { base } = usePage();
+  const { review } = list;
   const summary = (
     <>
       <Icon name="more" />
@@ -118,10 +119,18 @@ export function KeyListActions({ list }: { list: KeyList }) {
   );
   return (
     <>
+      {review && (
+        <a href={`${base}/access-review`} class="button quiet">
+          Access review{' '}
+          <span class="count">
+            {review.decided} / {review.keys}
+          </span>
+        </a>
+      )}
       {list.latestDay !== null && (
         <Menu summary={summary} group="page" kind="overflow">
           <a href={`${base}/which-key`}>Which key is this?</a>
-          <a href={`${base}/access-review`}>Access review</a>
+          {!review && <a href={`${base}/access-review`}>Access review</a>}
           <CsvLinks to={`${base}/keys.csv`} />
           {list.counts.live > 0 && (
             <a href={`${base}/revoke-all`} class="danger">

@@ -1,0 +1,1 @@
+ALTER TABLE `key_review_decisions` ADD `key_settings` text;
