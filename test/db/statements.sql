@@ -635,8 +635,7 @@ from organizations where id = :organizationId
 
 -- src/db/directory/organization-counts.ts: countLiveKeysOf
 select i.value as organizationId,
-    (select count(*) from (select id from api_keys indexed by api_keys_unrevoked where organization_id = i.value and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = i.value and revoked_at is null and expires_at > :now)) as keys
-from json_each(:organizationIds) i;
+    (select count(*) from (select id from api_keys indexed by api_keys_unrevoked where organization_id = i.value and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = i.value and revoked_at is null and expires_at > :now)) as keys from json_each(:organizationIds) i;
 
 -- src/db/directory/records.ts: DEACTIVATE_AGREEMENTS
 update agreements set active = 0

@@ -97,7 +97,7 @@ describe('the page of reviews', () => {
     expect(lines[3]).toBe('Owner: Jana · “Triage” · Only from 192.0.2.0/24 · At most 7 records per day');
     await post('/key-rules', { shown_revision: '0', max_lifetime: '90', unused: '30', review: '' });
     expect((await elementsOf((await get('/access-review')).text, '.checks span')).map(({ text }) => text)).toEqual([
-      'Check: unused for 30 days; it never expires (no longer allowed for new keys).',
+      'Check: unused for 60 days; it never expires (no longer allowed for new keys).',
       'Check: it never expires (no longer allowed for new keys).',
       'Check: it lives longer than the key rules allow a new key.',
       'Check: it lives longer than the key rules allow a new key.',
