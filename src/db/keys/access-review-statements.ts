@@ -5,7 +5,7 @@ import {
   BY_ACTIVE_ADMINISTRATOR,
   IS_ACTIVE_ADMINISTRATOR,
 } from '../directory/administrator-statements.ts';
-import { columns, insertInto, statement } from '../statement.ts';
+import { columns, insertInto, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
 import { LAST_WRITE } from '../work/key-days.ts';
 import { THE_KEY } from './key-conditions.ts';
 import { KEY_DETAILS, type KeyDetailsRow, LIVE_KEY_IDS } from './read-keys-statements.ts';
@@ -18,25 +18,20 @@ interface ReviewValues {
   reviewId: string;
 }
 
-/** A review. Times are UTC milliseconds; null while it is open. */
-export interface AccessReviewRow {
-  id: string;
-  startedAt: number;
-  startedBy: string;
+const REVIEW_COLUMNS = {
+  id: text('r.id'),
+  startedAt: number('r.started_at'),
+  startedBy: text('starter.name'),
   /** How many keys it has. */
-  keys: number;
-  finishedAt: number | null;
-  finishedBy: string | null;
-}
+  keys: number('json_array_length(r.key_ids)'),
+  finishedAt: numberOrNull('r.finished_at'),
+  finishedBy: textOrNull('finisher.name'),
+};
+const REVIEW = columns(REVIEW_COLUMNS);
 
-const REVIEW = columns<AccessReviewRow>({
-  id: 'r.id',
-  startedAt: 'r.started_at',
-  startedBy: 'starter.name',
-  keys: 'json_array_length(r.key_ids)',
-  finishedAt: 'r.finished_at',
-  finishedBy: 'finisher.name',
-});
+/** A review. Times are UTC milliseconds; null while it is open. */
+export type AccessReviewRow = RowOf<typeof REVIEW_COLUMNS>;
+
 const FROM_REVIEWS = `from key_reviews r
   join users starter on starter.organization_id = r.organization_id and starter.id = r.started_by
   left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by`;
@@ -106,55 +101,46 @@ const UNDECIDED = `${REVIEWED} and not exists (select 1 from key_review_decision
 const TO_REVOKE = withSuccessors(`select d.key_id from key_review_decisions d
     where d.organization_id = :organizationId and d.review_id = :reviewId and d.decision = 'revoke'`);
 
-export interface OpenReviewProgress {
-  keys: number;
+const PROGRESS = {
+  keys: number('json_array_length(o.key_ids)'),
   /** How many keys work, or have a successor that works, without a decision. */
-  undecided: number;
-}
+  undecided: number(`(select count(*) from json_each(o.key_ids) u
+    where not exists (select 1 from key_review_decisions d
+        where d.organization_id = o.organization_id and d.review_id = o.id and d.key_id = u.value)
+      and exists (${withSuccessors('select u.value', 'o.id')} ${LIVE_REACHED}))`),
+};
+
+export type OpenReviewProgress = RowOf<typeof PROGRESS>;
 
 /** How many keys of the open review still need a decision; no row if none is open. */
 export const findOpenReviewProgress = statement<{ organizationId: string; now: number }, OpenReviewProgress>(`
-  select ${columns<OpenReviewProgress>({
-    keys: 'json_array_length(o.key_ids)',
-    undecided: `(select count(*) from json_each(o.key_ids) u
-    where not exists (select 1 from key_review_decisions d
-        where d.organization_id = o.organization_id and d.review_id = o.id and d.key_id = u.value)
-      and exists (${withSuccessors('select u.value', 'o.id')} ${LIVE_REACHED}))`,
-  })}
+  select ${columns(PROGRESS)}
   from key_reviews o where o.organization_id = :organizationId and o.finished_at is null`);
 
 /** The successors of the review's keys that are not in the review. */
 export const findLaterSuccessors = statement<ReviewValues, KeyDetailsRow>(`${KEY_DETAILS} and k.id in (
     ${withSuccessors(REVIEWED)} select id from reached) and k.id not in (${REVIEWED})`);
 
-/** A decision on a key. Times are UTC milliseconds. */
-export interface DecisionRow {
-  keyId: string;
-  decision: ReviewDecision;
-  reason: string;
-  at: number;
-  byId: string;
-  by: string;
+const DECISION = {
+  keyId: text('d.key_id'),
+  decision: text<ReviewDecision>('d.decision'),
+  reason: text('d.reason'),
+  at: number('d.decided_at'),
+  byId: text('d.decided_by'),
+  by: text('u.name'),
   /** The name of the key and its last write, as they were at the decision. */
-  keyName: string;
-  lastWriteAt: number | null;
+  keyName: text('d.key_name'),
+  lastWriteAt: numberOrNull('d.last_write_at'),
   /** JSON object: the key's settings at the decision; null for a decision made before they were stored. */
-  keySettings: string | null;
-}
+  keySettings: textOrNull('d.key_settings'),
+};
+
+/** A decision on a key. Times are UTC milliseconds. */
+export type DecisionRow = RowOf<typeof DECISION>;
 
 /** The decisions of a review. */
 export const findDecisions = statement<ReviewValues, DecisionRow>(`
-  select ${columns<DecisionRow>({
-    keyId: 'd.key_id',
-    decision: 'd.decision',
-    reason: 'd.reason',
-    at: 'd.decided_at',
-    byId: 'd.decided_by',
-    by: 'u.name',
-    keyName: 'd.key_name',
-    lastWriteAt: 'd.last_write_at',
-    keySettings: 'd.key_settings',
-  })}
+  select ${columns(DECISION)}
   from key_review_decisions d join users u on u.organization_id = d.organization_id and u.id = d.decided_by
   where d.organization_id = :organizationId and d.review_id = :reviewId`);
 

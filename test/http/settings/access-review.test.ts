@@ -95,7 +95,7 @@ describe('the page of reviews', () => {
     const lines = (await elementsOf(text, '.review li > div:first-child > p:first-of-type')).map((line) => line.text);
     expect(lines[2]).toBe('No owner · Works from everywhere');
     expect(lines[3]).toBe('Owner: Jana · “Triage” · Only from 192.0.2.0/24 · At most 7 records per day');
-    await post('/key-rules', { shown_revision: '0', max_lifetime: '90', unused: '30', review: '' });
+    await post('/key-rules', { shown_revision: '0', max_lifetime: '90', review: '' });
     expect((await elementsOf((await get('/access-review')).text, '.checks span')).map(({ text }) => text)).toEqual([
       'Check: unused for 60 days; it never expires (no longer allowed for new keys).',
       'Check: it never expires (no longer allowed for new keys).',
@@ -327,7 +327,7 @@ describe('a review that is due', () => {
     let now = Date.parse('2026-11-21T12:00:00Z');
     const { organization, api, base, get, post } = await makeSettings({ now: () => now });
     await makeKey(organization, {}, () => now);
-    await post('/key-rules', { shown_revision: '0', unused: '365', review: '3' });
+    await post('/key-rules', { shown_revision: '0', review: '3' });
     expect(await countElements((await get('/keys')).text, `.attention a[href="${base}/access-review"]`)).toBe(0);
     now += days * DAY_MS;
     const later = await openSettings(api, organization, `ada@${organization}.example`, () => now);
