@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { ReviewDecision } from '../../domain/access-review.ts';
-import { CSV_SETTINGS, KEY_SETTING_NAMES, type KeySettings } from '../../domain/key-settings.ts';
+import { CSV_SETTINGS, type KeySettings } from '../../domain/key-settings.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import type { AccessReview, DecisionRow } from '../../services/keys/access-review.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
@@ -54,7 +54,7 @@ export async function* evidenceLines({ review, keys }: AccessReview) {
 function settingsOf(key: KeyDetails, decision: DecisionRow | null): Line['settings'] {
   if (!decision) return key;
   if (decision.keySettings === null) return {};
-  const shape = z.partialRecord(z.enum(KEY_SETTING_NAMES), z.union([z.string(), z.number(), z.null()]));
+  const shape = z.record(z.string(), z.union([z.string(), z.number()]).nullable());
   return parseStored(shape, decision.keySettings, `the settings of key ${key.id} in a review`);
 }
 

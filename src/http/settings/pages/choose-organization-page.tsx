@@ -61,10 +61,8 @@ export function ChooseOrganizationPage(props: Props) {
 function Row({ of: { organization, liveKeys, facts }, tab }: { of: OverviewItem; tab: AreaTab }) {
   const { id, name, timeZone } = organization;
   const types = FACT_TYPES.filter((type) => facts.has(type));
-  const tones = types.map((type) => FACTS[type].tile?.tone);
-  const [urgent] = (['danger', 'warning', undefined] as const).flatMap((tone) =>
-    types.filter((type) => FACTS[type].tile?.tone === tone),
-  );
+  const lost = types.find((type) => FACTS[type].tile?.tone === 'danger');
+  const urgent = lost ?? types[0];
   const ofUrgent = (urgent && facts.get(urgent)) ?? [];
   const [first] = ofUrgent;
   const tile = urgent && FACTS[urgent].tile;
@@ -80,20 +78,20 @@ function Row({ of: { organization, liveKeys, facts }, tab }: { of: OverviewItem;
         {types.length === 0 ? (
           <Dash />
         ) : (
-          <span class={`count ${tones.includes('danger') ? 'danger' : ''}`.trimEnd()}>
+          <span class={lost ? 'chip count mark' : 'chip count'}>
             {types.length}
             <span class="visually-hidden"> to look at</span>
           </span>
         )}
       </td>
-      <td class="urgent">
+      <td>
         {tile && first ? (
           <a href={`/settings/${id}${tile.path(first, (at) => dateIn(timeZone, at))}`}>{tile.title(ofUrgent)}</a>
         ) : (
           <Dash />
         )}
       </td>
-      <td class="live">{liveKeys}</td>
+      <td>{liveKeys}</td>
     </tr>
   );
 }

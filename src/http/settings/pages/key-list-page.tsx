@@ -121,8 +121,8 @@ export function KeyListActions({ list }: { list: KeyList }) {
     <>
       {review && (
         <a href={`${base}/access-review`} class="button quiet">
-          Access review{' '}
-          <span class="count">
+          Access review&nbsp;
+          <span class="chip">
             {review.decided} / {review.keys}
           </span>
         </a>
