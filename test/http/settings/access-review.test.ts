@@ -64,15 +64,15 @@ describe('the page of reviews', () => {
       (await elementsOf((await get('/keys')).text, `.head-actions > a[href="${base}/access-review"]`)).map(
         ({ text }) => text,
       );
-    expect(await link()).toEqual(['Access review 0 / 3']);
+    expect(await link()).toEqual(['Access review\u00a00 / 3']);
     // A key whose successor works needs a decision, a revoked key needs none.
     await rotate(organization, ids[1] ?? '', { grace: 'now' });
     await revoke(organization, ids[2] ?? '');
     await decide(fields(0, 'keep', 'Used'));
-    expect(await link()).toEqual(['Access review 2 / 3']);
+    expect(await link()).toEqual(['Access review\u00a02 / 3']);
     expect(await progressOf((await get('/access-review')).text)).toEqual([['2', '3']]);
     await decide(fields(1, 'keep', 'Used'));
-    expect(await link()).toEqual(['Access review 3 / 3']);
+    expect(await link()).toEqual(['Access review\u00a03 / 3']);
     await post(`${path}/finish`, {});
     expect(await link()).toEqual([]);
   });
