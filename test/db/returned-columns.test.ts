@@ -8,7 +8,7 @@ import { beginErasure } from '../../src/services/directory/erase-organization.ts
 import {
   decideKeys,
   finishAccessReview,
-  readAccessReviewOverview,
+  readAccessReviews,
   startAccessReview,
 } from '../../src/services/keys/access-review.ts';
 import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
@@ -157,12 +157,12 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
   await decide(entry);
 
   await startAccessReview(admin);
-  const first = (await readAccessReviewOverview(admin)).open?.id ?? 'no review';
+  const first = (await readAccessReviews(admin, 8)).open?.review.id ?? 'no review';
   const kept = [keyId, full.id, successor.id].map((id) => ({ keyId: id, decision: 'keep' as const, reason: 'In use' }));
   await decideKeys(admin, first, kept);
   await finishAccessReview(admin, first, []);
   await startAccessReview(admin);
-  const open = (await readAccessReviewOverview(admin)).open?.id ?? 'no review';
+  const open = (await readAccessReviews(admin, 8)).open?.review.id ?? 'no review';
   await decideKeys(admin, open, kept.slice(1));
   await rotate(organization, successor.id, { expires: '2031-01-01', grace: '24h' });
 
@@ -245,9 +245,8 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       ],
       findKeyByHash: [{}, { hash: 'unknown' }],
       findKeyPage: [{ before: '~' }],
-      findFinishedReviews: [{ before: '~' }],
-      findDecisions: [{}, { reviewId: open }],
-      findKeysOfReview: [{}, { reviewId: open }],
+      findReviews: [{ reviewId: null }],
+      findReviewedKeys: [{}, { reviewId: open }],
       findCursorPosition: [{}, { seq: LARGE }, { organizationId: 'nobody' }],
       findApproval: [{ id: entry }, { id: waiting }, { id: archivedEntry }],
       findPushStatus: [{}, { only: erased.organization }],

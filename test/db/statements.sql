@@ -1170,7 +1170,7 @@ where r.since + (r.review_months * 28 - 16) * 86400000 <= :now
 limit :limit;
 
 -- src/db/keys/access-review-statements.ts: decideKey
-insert into key_review_decisions (organization_id, review_id, key_id, decision, reason, decided_at, decided_by, key_name, last_write_at, key_settings) select r.organization_id,
+insert into key_review_decisions (organization_id, review_id, key_id, decision, reason, decided_at, decided_by, key_name, key_settings, last_write_at) select r.organization_id,
     r.id,
     k.id,
     :decision,
@@ -1178,219 +1178,156 @@ insert into key_review_decisions (organization_id, review_id, key_id, decision, 
     :now,
     :userId,
     k.name,
+    json_object('name', k.name, 'limitQuota', k.limit_quota, 'limitWindowMs', k.limit_window_ms, 'dayLimitRecords', k.day_limit_records, 'dayLimitMinutes', k.day_limit_minutes, 'allowedNetworks', k.allowed_networks, 'description', k.description, 'owner', k.owner),
     (select max(w.last_at) from (select d.last_at from key_days d
-  where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id order by d.day desc limit 3) w), json_object('name', k.name, 'limitQuota', k.limit_quota, 'limitWindowMs', k.limit_window_ms, 'dayLimitRecords', k.day_limit_records, 'dayLimitMinutes', k.day_limit_minutes, 'allowedNetworks', k.allowed_networks, 'description', k.description, 'owner', k.owner)
+  where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id order by d.day desc limit 3) w)
 from key_reviews r join api_keys k on k.organization_id = r.organization_id and k.id = :keyId
 where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
-  and exists (select 1 from json_each(r.key_ids) i where i.value = k.id)
-  and exists (with recursive reached(id) as (
-  select :keyId
-  union
-  select k.successor_id from reached
-  join api_keys k on k.organization_id = :organizationId and k.id = reached.id and k.successor_id is not null
-  join key_reviews r on r.organization_id = :organizationId and r.id = :reviewId
-  where not exists (select 1 from json_each(r.key_ids) i where i.value = k.successor_id)
-) select 1 from reached cross join api_keys k on k.organization_id = :organizationId and k.id = reached.id
-    where k.revoked_at is null and (k.expires_at is null or k.expires_at > :now))
+  and exists (with recursive members(review, finished, reviewed, id) as (
+  select r.id, r.finished_at, i.value, i.value from key_reviews r, json_each(r.key_ids) i
+  where r.organization_id = :organizationId and r.id = coalesce(:reviewId,
+    (select o.id from key_reviews o where o.organization_id = :organizationId and o.finished_at is null)) and i.value = :keyId
+  union all
+  select m.review, m.finished, m.reviewed, k.successor_id from members m
+  cross join api_keys k on k.organization_id = :organizationId and k.id = m.id and k.successor_id is not null
+  where not exists (select 1 from key_reviews r, json_each(r.key_ids) i
+    where r.organization_id = :organizationId and r.id = m.review and i.value = k.successor_id)
+) select 1 from members m cross join api_keys k on k.organization_id = :organizationId and k.id = m.id
+  left join key_review_decisions decided on decided.organization_id = :organizationId
+    and decided.review_id = m.review and decided.key_id = m.reviewed where k.revoked_at is null and (k.expires_at is null or k.expires_at > :now))
 on conflict (organization_id, review_id, key_id) do update set
-  decision = excluded.decision, reason = excluded.reason, decided_at = excluded.decided_at,
-  decided_by = excluded.decided_by, key_name = excluded.key_name, last_write_at = excluded.last_write_at,
-  key_settings = excluded.key_settings
+  decision = excluded.decision,
+      reason = excluded.reason,
+      decided_at = excluded.decided_at,
+      decided_by = excluded.decided_by,
+  key_name = excluded.key_name, key_settings = excluded.key_settings, last_write_at = excluded.last_write_at
 where key_review_decisions.decided_at is :shownAt;
 
--- src/db/keys/access-review-statements.ts: findDecisions
-select d.key_id as keyId,
-    d.decision as decision,
-    d.reason as reason,
-    d.decided_at as at,
-    d.decided_by as byId,
-    u.name as by,
-    d.key_name as keyName,
-    d.last_write_at as lastWriteAt,
-    d.key_settings as keySettings
-from key_review_decisions d join users u on u.organization_id = d.organization_id and u.id = d.decided_by
-where d.organization_id = :organizationId and d.review_id = :reviewId;
-
--- src/db/keys/access-review-statements.ts: findFinishedReviews
-select r.id as id,
-    r.started_at as startedAt,
-    starter.name as startedBy,
-    json_array_length(r.key_ids) as keys,
-    r.finished_at as finishedAt,
-    finisher.name as finishedBy,
-    count(*) filter (where d.decision = 'keep') as kept,
-    count(*) filter (where d.decision = 'revoke') as revoked
-from key_reviews r
-join users starter on starter.organization_id = r.organization_id and starter.id = r.started_by
-left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by left join key_review_decisions d on d.organization_id = r.organization_id and d.review_id = r.id
-where r.organization_id = :organizationId and r.id < :before and r.finished_at is not null
-group by r.organization_id, r.id order by r.organization_id desc, r.id desc limit :limit;
-
--- src/db/keys/access-review-statements.ts: findKeysOfReview
-select k.id as id,
-    k.name as name,
-    k.limit_quota as limitQuota,
-    k.limit_window_ms as limitWindowMs,
-    k.day_limit_records as dayLimitRecords,
-    k.day_limit_minutes as dayLimitMinutes,
-    k.allowed_networks as allowedNetworks,
-    k.description as description,
-    k.owner as owner,
-    k.hint as hint,
-    k.scopes as scopes,
-    k.revision as revision,
-    k.created_at as createdAt,
-    k.expires_at as expiresAt,
-    k.revoked_at as revokedAt,
-    k.revoked_by as revokedById,
-    revoker.name as revokedBy,
-    k.created_by as createdById,
-    creator.name as createdBy,
-    creator.active as creatorActive,
-    creator.is_admin as creatorAdmin,
-    s.id as successorId,
-    s.hint as successorHint,
-    p.id as predecessorId,
-    p.hint as predecessorHint,
-    d.last_at as lastWriteAt,
-    d.last_address as lastWriteFrom
-from api_keys k
-join users creator on creator.organization_id = k.organization_id and creator.id = k.created_by
-left join users revoker on revoker.organization_id = k.organization_id and revoker.id = k.revoked_by
-left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
-left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id
-left join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id
-  and d.day = (select w.day from (
-    select day, last_seq from key_days where organization_id = k.organization_id and chain_id = k.chain_id
-      and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)
-where k.organization_id = :organizationId and k.id in (select i.value from key_reviews r, json_each(r.key_ids) i
-  where r.organization_id = :organizationId and r.id = :reviewId) order by k.name, k.id desc;
-
--- src/db/keys/access-review-statements.ts: findLaterSuccessors
-select k.id as id,
-    k.name as name,
-    k.limit_quota as limitQuota,
-    k.limit_window_ms as limitWindowMs,
-    k.day_limit_records as dayLimitRecords,
-    k.day_limit_minutes as dayLimitMinutes,
-    k.allowed_networks as allowedNetworks,
-    k.description as description,
-    k.owner as owner,
-    k.hint as hint,
-    k.scopes as scopes,
-    k.revision as revision,
-    k.created_at as createdAt,
-    k.expires_at as expiresAt,
-    k.revoked_at as revokedAt,
-    k.revoked_by as revokedById,
-    revoker.name as revokedBy,
-    k.created_by as createdById,
-    creator.name as createdBy,
-    creator.active as creatorActive,
-    creator.is_admin as creatorAdmin,
-    s.id as successorId,
-    s.hint as successorHint,
-    p.id as predecessorId,
-    p.hint as predecessorHint,
-    d.last_at as lastWriteAt,
-    d.last_address as lastWriteFrom
-from api_keys k
-join users creator on creator.organization_id = k.organization_id and creator.id = k.created_by
-left join users revoker on revoker.organization_id = k.organization_id and revoker.id = k.revoked_by
-left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
-left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id
-left join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id
-  and d.day = (select w.day from (
-    select day, last_seq from key_days where organization_id = k.organization_id and chain_id = k.chain_id
-      and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)
-where k.organization_id = :organizationId and k.id in (
-  with recursive reached(id) as (
-  select i.value from key_reviews r, json_each(r.key_ids) i
-  where r.organization_id = :organizationId and r.id = :reviewId
-  union
-  select k.successor_id from reached
-  join api_keys k on k.organization_id = :organizationId and k.id = reached.id and k.successor_id is not null
-  join key_reviews r on r.organization_id = :organizationId and r.id = :reviewId
-  where not exists (select 1 from json_each(r.key_ids) i where i.value = k.successor_id)
-) select id from reached) and k.id not in (select i.value from key_reviews r, json_each(r.key_ids) i
-  where r.organization_id = :organizationId and r.id = :reviewId);
-
--- src/db/keys/access-review-statements.ts: findOpenReview
-select r.id as id,
-    r.started_at as startedAt,
-    starter.name as startedBy,
-    json_array_length(r.key_ids) as keys,
-    r.finished_at as finishedAt,
-    finisher.name as finishedBy from key_reviews r
-join users starter on starter.organization_id = r.organization_id and starter.id = r.started_by
-left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by where r.organization_id = :organizationId and r.finished_at is null;
-
 -- src/db/keys/access-review-statements.ts: findOpenReviewProgress
-select json_array_length(o.key_ids) as keys, (select count(*) from json_each(o.key_ids) u
-  where not exists (select 1 from key_review_decisions d
-      where d.organization_id = o.organization_id and d.review_id = o.id and d.key_id = u.value)
-    and exists (with recursive reached(id) as (
-  select u.value
-  union
-  select k.successor_id from reached
-  join api_keys k on k.organization_id = :organizationId and k.id = reached.id and k.successor_id is not null
-  join key_reviews r on r.organization_id = :organizationId and r.id = o.id
-  where not exists (select 1 from json_each(r.key_ids) i where i.value = k.successor_id)
-) select 1 from reached cross join api_keys k on k.organization_id = :organizationId and k.id = reached.id
-    where k.revoked_at is null and (k.expires_at is null or k.expires_at > :now))) as undecided
-from key_reviews o where o.organization_id = :organizationId and o.finished_at is null;
+with recursive members(review, finished, reviewed, id) as (
+  select r.id, r.finished_at, i.value, i.value from key_reviews r, json_each(r.key_ids) i
+  where r.organization_id = :organizationId and r.id = coalesce(:reviewId,
+    (select o.id from key_reviews o where o.organization_id = :organizationId and o.finished_at is null))
+  union all
+  select m.review, m.finished, m.reviewed, k.successor_id from members m
+  cross join api_keys k on k.organization_id = :organizationId and k.id = m.id and k.successor_id is not null
+  where not exists (select 1 from key_reviews r, json_each(r.key_ids) i
+    where r.organization_id = :organizationId and r.id = m.review and i.value = k.successor_id)
+)
+select count(distinct m.reviewed) as keys,
+  count(distinct iif(decided.decision is null and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now), m.reviewed, null)) as undecided
+from members m cross join api_keys k on k.organization_id = :organizationId and k.id = m.id
+  left join key_review_decisions decided on decided.organization_id = :organizationId
+    and decided.review_id = m.review and decided.key_id = m.reviewed group by m.review;
 
--- src/db/keys/access-review-statements.ts: findReview
+-- src/db/keys/access-review-statements.ts: findReviewedKeys
+with recursive members(review, finished, reviewed, id) as (
+  select r.id, r.finished_at, i.value, i.value from key_reviews r, json_each(r.key_ids) i
+  where r.organization_id = :organizationId and r.id = coalesce(:reviewId,
+    (select o.id from key_reviews o where o.organization_id = :organizationId and o.finished_at is null))
+  union all
+  select m.review, m.finished, m.reviewed, k.successor_id from members m
+  cross join api_keys k on k.organization_id = :organizationId and k.id = m.id and k.successor_id is not null
+  where not exists (select 1 from key_reviews r, json_each(r.key_ids) i
+    where r.organization_id = :organizationId and r.id = m.review and i.value = k.successor_id)
+)
+select k.id as id,
+    coalesce(iif(m.finished is null, null, decided.key_name), k.name) as name,
+    iif(m.finished is null or decided.key_settings is null, k.limit_quota, decided.key_settings ->> 'limitQuota') as limitQuota,
+    iif(m.finished is null or decided.key_settings is null, k.limit_window_ms, decided.key_settings ->> 'limitWindowMs') as limitWindowMs,
+    iif(m.finished is null or decided.key_settings is null, k.day_limit_records, decided.key_settings ->> 'dayLimitRecords') as dayLimitRecords,
+    iif(m.finished is null or decided.key_settings is null, k.day_limit_minutes, decided.key_settings ->> 'dayLimitMinutes') as dayLimitMinutes,
+    iif(m.finished is null or decided.key_settings is null, k.allowed_networks, decided.key_settings ->> 'allowedNetworks') as allowedNetworks,
+    iif(m.finished is null or decided.key_settings is null, k.description, decided.key_settings ->> 'description') as description,
+    iif(m.finished is null or decided.key_settings is null, k.owner, decided.key_settings ->> 'owner') as owner,
+    k.hint as hint,
+    k.scopes as scopes,
+    k.revision as revision,
+    k.created_at as createdAt,
+    k.expires_at as expiresAt,
+    k.revoked_at as revokedAt,
+    k.revoked_by as revokedById,
+    revoker.name as revokedBy,
+    k.created_by as createdById,
+    creator.name as createdBy,
+    creator.active as creatorActive,
+    creator.is_admin as creatorAdmin,
+    s.id as successorId,
+    s.hint as successorHint,
+    p.id as predecessorId,
+    p.hint as predecessorHint,
+    d.last_at as lastWriteAt,
+    d.last_address as lastWriteFrom,
+    m.reviewed as reviewedId,
+    decided.decision as decision,
+    decided.reason as reason,
+    decided.decided_at as decidedAt,
+    decided.decided_by as decidedById,
+    decider.name as decidedBy,
+    decided.last_write_at as decidedAfterWriteAt
+from members m cross join api_keys k on k.organization_id = :organizationId and k.id = m.id
+  left join key_review_decisions decided on decided.organization_id = :organizationId
+    and decided.review_id = m.review and decided.key_id = m.reviewed
+join users creator on creator.organization_id = k.organization_id and creator.id = k.created_by
+left join users revoker on revoker.organization_id = k.organization_id and revoker.id = k.revoked_by
+left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
+left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id
+left join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id
+  and d.day = (select w.day from (
+    select day, last_seq from key_days where organization_id = k.organization_id and chain_id = k.chain_id
+      and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)
+left join users decider on decider.organization_id = :organizationId and decider.id = decided.decided_by;
+
+-- src/db/keys/access-review-statements.ts: findReviews
 select r.id as id,
     r.started_at as startedAt,
     starter.name as startedBy,
     json_array_length(r.key_ids) as keys,
+    count(*) filter (where d.decision = 'keep') as kept,
+    count(*) filter (where d.decision = 'revoke') as revoked,
     r.finished_at as finishedAt,
-    finisher.name as finishedBy from key_reviews r
-join users starter on starter.organization_id = r.organization_id and starter.id = r.started_by
-left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by where r.organization_id = :organizationId and r.id = :reviewId;
+    finisher.name as finishedBy
+from key_reviews r join users starter on starter.organization_id = r.organization_id and starter.id = r.started_by
+  left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by
+  left join key_review_decisions d on d.organization_id = r.organization_id and d.review_id = r.id
+where r.organization_id = :organizationId and r.id between coalesce(:reviewId, '') and coalesce(:reviewId, '~')
+group by r.organization_id, r.id order by r.organization_id desc, r.id desc limit :limit;
 
 -- src/db/keys/access-review-statements.ts: finishReview
 update key_reviews set finished_at = :now, finished_by = :userId
 where organization_id = :organizationId and id = :reviewId and finished_at is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
-  and not exists (with recursive reached(id) as (
-  select i.value from key_reviews r, json_each(r.key_ids) i
-  where r.organization_id = :organizationId and r.id = :reviewId and not exists (select 1 from key_review_decisions d
-    where d.organization_id = :organizationId and d.review_id = :reviewId and d.key_id = i.value)
-  union
-  select k.successor_id from reached
-  join api_keys k on k.organization_id = :organizationId and k.id = reached.id and k.successor_id is not null
-  join key_reviews r on r.organization_id = :organizationId and r.id = :reviewId
-  where not exists (select 1 from json_each(r.key_ids) i where i.value = k.successor_id)
-) select 1 from reached cross join api_keys k on k.organization_id = :organizationId and k.id = reached.id
-    where k.revoked_at is null and (k.expires_at is null or k.expires_at > :now))
   and not exists (
-    with recursive reached(id) as (
-  select d.key_id from key_review_decisions d
-  where d.organization_id = :organizationId and d.review_id = :reviewId and d.decision = 'revoke'
-  union
-  select k.successor_id from reached
-  join api_keys k on k.organization_id = :organizationId and k.id = reached.id and k.successor_id is not null
-  join key_reviews r on r.organization_id = :organizationId and r.id = :reviewId
-  where not exists (select 1 from json_each(r.key_ids) i where i.value = k.successor_id)
-)
-    select 1 from reached cross join api_keys k on k.organization_id = :organizationId and k.id = reached.id
-    where k.revoked_at is null and k.id not in (select value from json_each(:revoke)));
+    with recursive members(review, finished, reviewed, id) as (
+  select r.id, r.finished_at, i.value, i.value from key_reviews r, json_each(r.key_ids) i
+  where r.organization_id = :organizationId and r.id = coalesce(:reviewId,
+    (select o.id from key_reviews o where o.organization_id = :organizationId and o.finished_at is null))
+  union all
+  select m.review, m.finished, m.reviewed, k.successor_id from members m
+  cross join api_keys k on k.organization_id = :organizationId and k.id = m.id and k.successor_id is not null
+  where not exists (select 1 from key_reviews r, json_each(r.key_ids) i
+    where r.organization_id = :organizationId and r.id = m.review and i.value = k.successor_id)
+) select 1 from members m cross join api_keys k on k.organization_id = :organizationId and k.id = m.id
+  left join key_review_decisions decided on decided.organization_id = :organizationId
+    and decided.review_id = m.review and decided.key_id = m.reviewed where (decided.decision is null and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now))
+      or (decided.decision = 'revoke' and k.revoked_at is null and k.id not in (select value from json_each(:revoke))));
 
 -- src/db/keys/access-review-statements.ts: revokeDecided
 update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
 where api_keys.organization_id = :organizationId and api_keys.id = :keyId and revoked_at is null and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
   and exists (select 1 from key_reviews r
     where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is not null)
-  and :keyId in (with recursive reached(id) as (
-  select d.key_id from key_review_decisions d
-  where d.organization_id = :organizationId and d.review_id = :reviewId and d.decision = 'revoke'
-  union
-  select k.successor_id from reached
-  join api_keys k on k.organization_id = :organizationId and k.id = reached.id and k.successor_id is not null
-  join key_reviews r on r.organization_id = :organizationId and r.id = :reviewId
-  where not exists (select 1 from json_each(r.key_ids) i where i.value = k.successor_id)
-) select id from reached);
+  and :keyId in (with recursive members(review, finished, reviewed, id) as (
+  select r.id, r.finished_at, i.value, i.value from key_reviews r, json_each(r.key_ids) i
+  where r.organization_id = :organizationId and r.id = coalesce(:reviewId,
+    (select o.id from key_reviews o where o.organization_id = :organizationId and o.finished_at is null))
+  union all
+  select m.review, m.finished, m.reviewed, k.successor_id from members m
+  cross join api_keys k on k.organization_id = :organizationId and k.id = m.id and k.successor_id is not null
+  where not exists (select 1 from key_reviews r, json_each(r.key_ids) i
+    where r.organization_id = :organizationId and r.id = m.review and i.value = k.successor_id)
+) select m.id from members m cross join api_keys k on k.organization_id = :organizationId and k.id = m.id
+  left join key_review_decisions decided on decided.organization_id = :organizationId
+    and decided.review_id = m.review and decided.key_id = m.reviewed where decided.decision = 'revoke');
 
 -- src/db/keys/access-review-statements.ts: startReview
 insert into key_reviews (organization_id, id, started_at, started_by, key_ids, finished_at, finished_by) select :organizationId,
@@ -1400,9 +1337,8 @@ insert into key_reviews (organization_id, id, started_at, started_by, key_ids, f
     (select json_group_array(id) from (select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at > :now)),
     null,
     null
-from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1
-  and not exists (select 1 from key_reviews r where r.organization_id = :organizationId and r.finished_at is null)
-  and not exists (select 1 from key_reviews r where r.organization_id = :organizationId and r.id = :reviewId);
+from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1 and not exists (select 1 from key_reviews r
+  where r.organization_id = :organizationId and (r.finished_at is null or r.id = :reviewId));
 
 -- src/db/keys/find-key-statements.ts: findKeyByHash
 select k.organization_id as organizationId,

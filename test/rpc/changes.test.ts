@@ -4,7 +4,7 @@ import { DEFAULT_KEY_RULES } from '../../src/domain/key-rules.ts';
 import {
   decideKeys,
   finishAccessReview,
-  readAccessReviewOverview,
+  readAccessReviews,
   startAccessReview,
 } from '../../src/services/keys/access-review.ts';
 import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
@@ -85,7 +85,7 @@ test("a review's changes contain the key and the reason, and key rules' changes 
   const { id: keyId } = await makeKey(organization);
   const admin = asAdmin(organization);
   await startAccessReview(admin);
-  const { open } = await readAccessReviewOverview(admin);
+  const open = (await readAccessReviews(admin, 1)).open?.review;
   await decideKeys(admin, open?.id ?? '', [{ keyId, decision: 'revoke', reason: 'Not used' }]);
   await finishAccessReview(admin, open?.id ?? '', [keyId]);
   await changeKeyRules(admin, 0, { ...DEFAULT_KEY_RULES, unusedDays: 30 });

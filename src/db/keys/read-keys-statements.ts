@@ -22,8 +22,8 @@ const isLiveLink = (alias: string) =>
 
 const SETTINGS = fromKeys(KEY_SETTING_NAMES, (name) => `k.${keySetting(name).column}`);
 
-/** A key as the settings area shows it, after its id and settings. Flags are 0 or 1. */
-const DETAILS = {
+/** A key `k` as the settings area shows it, after its id and settings, with these joins. Flags are 0 or 1. */
+export const KEY_COLUMNS = {
   hint: text('k.hint'),
   scopes: text('k.scopes'),
   revision: number('k.revision'),
@@ -42,18 +42,19 @@ const DETAILS = {
   lastWriteFrom: textOrNull('d.last_address'),
 };
 
-export type KeyDetailsRow = { id: string } & KeySettings & RowOf<typeof DETAILS>;
+export type KeyDetailsRow = { id: string } & KeySettings & RowOf<typeof KEY_COLUMNS>;
 
-export const KEY_DETAILS = `
-  select k.id as id, ${columns(SETTINGS)}, ${columns(DETAILS)}
-  from api_keys k
+export const KEY_JOINS = `
   join users creator on creator.organization_id = k.organization_id and creator.id = k.created_by
   left join users revoker on revoker.organization_id = k.organization_id and revoker.id = k.revoked_by
   ${joinLinks()}
   left join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id
     and d.day = (select w.day from (
       select day, last_seq from key_days where organization_id = k.organization_id and chain_id = k.chain_id
-        and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)
+        and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)`;
+const KEY_DETAILS = `
+  select k.id as id, ${columns(SETTINGS)}, ${columns(KEY_COLUMNS)}
+  from api_keys k${KEY_JOINS}
   where k.organization_id = :organizationId`;
 
 export const findKeyDetails = statement<{ organizationId: string; keyId: string }, KeyDetailsRow>(

@@ -8,7 +8,7 @@ import {
   finishAccessReview,
   MAX_REVIEWED_KEYS,
   readAccessReview,
-  readAccessReviewOverview,
+  readAccessReviews,
   startAccessReview,
 } from '../../services/keys/access-review.ts';
 import { readUsage } from '../../services/keys/key-usage.ts';
@@ -29,17 +29,18 @@ export const accessReview = new Hono<AdminEnv>();
 
 const EMPTY_FORM: AccessReviewForm = { entered: new Map(), common: '', messages: new Map() };
 
+/** How many reviews the page lists, and how many its link to older ones. */
+const [LISTED, ALL] = [8, 500];
+
 accessReview.get('/access-review', (c) => renderReview(c, EMPTY_FORM, 200));
 
 async function renderReview(c: Context<AdminEnv>, form: AccessReviewForm, status: 200 | 400) {
   const ctx = adminContext(c);
-  const overview = await readAccessReviewOverview(ctx, c.req.query('before'));
-  const open = overview.open && (await readAccessReview(ctx, overview.open.id));
-  const undecided = (open?.keys ?? []).flatMap(({ key, status }) => (status === 'undecided' ? [key.id] : []));
+  const overview = await readAccessReviews(ctx, c.req.query('list') === 'all' ? ALL : LISTED);
+  const undecided = (overview.open?.keys ?? []).flatMap(({ key, status }) => (status === 'undecided' ? [key.id] : []));
   const usages = await readUsage(ctx, undecided, todayOf(c));
-  const banners = { done: c.req.query('done'), saved: c.req.query('saved'), notSaved: c.req.query('not_saved') };
-  const page = { ...overview, ...banners, open, form, usages };
-  return render(c, 'Access review', <AccessReviewPage {...page} />, {
+  const { done, saved, not_saved: notSaved } = c.req.query();
+  return render(c, 'Access review', <AccessReviewPage {...{ ...overview, form, usages, done, saved, notSaved }} />, {
     status,
     hasErrors: status === 400,
     lead: <AccessReviewLead />,

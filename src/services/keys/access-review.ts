@@ -1,16 +1,11 @@
 import * as z from 'zod';
 import {
   type AccessReviewRow,
-  type DecisionRow,
   decideKey,
-  type FinishedReviewRow,
-  findDecisions,
-  findFinishedReviews,
-  findKeysOfReview,
-  findLaterSuccessors,
-  findOpenReview,
-  findReview,
+  findReviewedKeys,
+  findReviews,
   finishReview,
+  type ReviewedKeyRow,
   revokeDecided,
   startReview,
 } from '../../db/keys/access-review-statements.ts';
@@ -20,7 +15,8 @@ import { isLive } from '../../domain/api-key.ts';
 import { dateIn, daysBetween } from '../../domain/calendar.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { MAX_KEYS_IN_GRACE, MAX_LIVE_KEYS } from '../../domain/key-input.ts';
-import { AFTER_ALL_IDS, timeOrderedId } from '../../domain/record-id.ts';
+import { timeOrderedId } from '../../domain/record-id.ts';
+import { compareNaturally } from '../../lib/natural-order.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readBatch } from '../call-d1.ts';
 import { administratorsTimeZone } from '../directory/administrators.ts';
@@ -29,15 +25,26 @@ import type { ActorContext, AdminActor } from '../service-context.ts';
 import { type StoredKeyRules, toRulesAndTimeZone } from './change-key-rules.ts';
 import { type KeyDetails, toKeyDetails } from './read-keys.ts';
 
-export type { AccessReviewRow, DecisionRow, FinishedReviewRow } from '../../db/keys/access-review-statements.ts';
+export type { AccessReviewRow } from '../../db/keys/access-review-statements.ts';
 
-/** A key of a review. */
+/** A decision on a key. Times are UTC milliseconds. */
+export interface Decision {
+  decision: ReviewDecision;
+  reason: string;
+  at: number;
+  byId: string;
+  by: string;
+  /** The key's last write before it. */
+  lastWriteAt: number | null;
+}
+
+/** A key of a review. In a finished review, its settings are those at the decision. */
 export interface AccessReviewKey {
   key: KeyDetails;
-  decision: DecisionRow | null;
+  decision: Decision | null;
   /** What the review still needs for this key, or what has become of it. */
   status: 'undecided' | ReviewDecision | 'ended';
-  /** Its successors by rotations since the review began. The decision also applies to them. */
+  /** Its successors by rotations since the review began. The decision applies to them too. */
   successors: readonly KeyDetails[];
   /** Whether the key or one of its successors works. */
   works: boolean;
@@ -51,72 +58,72 @@ export interface AccessReview {
 
 /** The most keys of a review, and the most decisions at a time. */
 export const MAX_REVIEWED_KEYS = MAX_LIVE_KEYS + MAX_KEYS_IN_GRACE;
-/** How many finished reviews are listed at a time. */
-const LISTED_REVIEWS = 8;
 
 export interface AccessReviewOverview {
-  open: AccessReviewRow | null;
+  open: AccessReview | null;
   rules: StoredKeyRules;
   /** Until when the next review has to be finished: a date in the organization's time zone, and the days until then. */
   due: { date: string; daysLeft: number } | null;
   /** Latest first. */
-  finished: readonly FinishedReviewRow[];
-  /** The last listed review, if there are older ones. */
-  older: string | undefined;
+  finished: readonly AccessReviewRow[];
+  /** Whether there may be older ones. */
+  hasMore: boolean;
 }
 
-/** The open review and the finished ones, of which it lists those that began before the review `before`. */
-export async function readAccessReviewOverview(
-  ctx: ActorContext<AdminActor>,
-  before = AFTER_ALL_IDS,
-): Promise<AccessReviewOverview> {
-  const { organizationId } = ctx.actor;
-  const [[open], [latest], reviews, [row]] = await readBatch(ctx, [
-    findOpenReview.bind({ organizationId }),
-    findFinishedReviews.bind({ organizationId, before: AFTER_ALL_IDS, limit: 1 }),
-    findFinishedReviews.bind({ organizationId, before, limit: LISTED_REVIEWS + 1 }),
+/** The open review with its keys, and the finished ones among the latest `limit` reviews. */
+export async function readAccessReviews(ctx: ActorContext<AdminActor>, limit: number): Promise<AccessReviewOverview> {
+  const open = { organizationId: ctx.actor.organizationId, reviewId: null };
+  const [reviews, rows, [rulesRow]] = await readBatch(ctx, [
+    findReviews.bind({ ...open, limit }),
+    findReviewedKeys.bind(open),
     findRulesAndTimeZone.bind(ctx.actor),
   ]);
-  const { rules, timeZone } = toRulesAndTimeZone(row);
-  const date = accessReviewDueDate(rules, latest?.finishedAt ?? null, timeZone);
-  const finished = reviews.slice(0, LISTED_REVIEWS);
+  const { rules, timeZone } = toRulesAndTimeZone(rulesRow);
+  const finished = reviews.filter(({ finishedAt }) => finishedAt !== null);
+  const review = reviews.find(({ finishedAt }) => finishedAt === null);
+  const date = accessReviewDueDate(rules, finished[0]?.finishedAt ?? null, timeZone);
   return {
-    open: open ?? null,
+    open: review ? { review, keys: reviewedKeys(rows, ctx.now()) } : null,
     rules,
     due: date === null ? null : { date, daysLeft: daysBetween(dateIn(timeZone, ctx.now()), date) },
     finished,
-    older: reviews.length > LISTED_REVIEWS ? finished.at(-1)?.id : undefined,
+    hasMore: reviews.length === limit,
   };
 }
 
 /** @throws ServiceError `access_review_not_found` */
 export async function readAccessReview(ctx: ActorContext<AdminActor>, reviewId: string): Promise<AccessReview> {
   const values = { organizationId: ctx.actor.organizationId, reviewId };
-  const [[review], keys, later, decisions] = await readBatch(ctx, [
-    findReview.bind(values),
-    findKeysOfReview.bind(values),
-    findLaterSuccessors.bind(values),
-    findDecisions.bind(values),
+  const [[review], rows] = await readBatch(ctx, [
+    findReviews.bind({ ...values, limit: 1 }),
+    findReviewedKeys.bind(values),
   ]);
   if (!review) throw new ServiceError('access_review_not_found', 'The organization has no such review.');
-  const decisionOn = new Map(decisions.map((decision) => [decision.keyId, decision]));
-  // A key that ended or was created after the review was finished had not done so in it.
-  const now = review.finishedAt ?? ctx.now();
-  const successorOf = new Map(later.map((row) => [row.predecessorId, toKeyDetails(row, now)]));
-  return {
-    review,
-    keys: keys.map((row) => {
-      const decision = decisionOn.get(row.id) ?? null;
+  return { review, keys: reviewedKeys(rows, review.finishedAt ?? ctx.now()) };
+}
+
+/** The keys by name, as they were at `now`: an event after a review was finished did not happen in it. */
+function reviewedKeys(rows: readonly ReviewedKeyRow[], now: number): AccessReviewKey[] {
+  const isFirst = ({ id, reviewedId }: ReviewedKeyRow) => id === reviewedId;
+  const later = rows.filter((row) => !isFirst(row) && row.createdAt <= now).sort((a, b) => a.createdAt - b.createdAt);
+  const successorsOf = Map.groupBy(later, ({ reviewedId }) => reviewedId);
+  return rows
+    .filter(isFirst)
+    .map((row): AccessReviewKey => {
       const key = toKeyDetails(row, now);
-      const successors: KeyDetails[] = [];
-      for (let next = successorOf.get(row.id); next && next.createdAt <= now; next = successorOf.get(next.id)) {
-        successors.push(next);
-      }
+      const successors = (successorsOf.get(row.id) ?? []).map((successor) => toKeyDetails(successor, now));
       const works = [key, ...successors].some(({ state }) => isLive(state));
-      const status = decision?.decision ?? (works ? 'undecided' : 'ended');
-      return { key, decision, status, successors, works };
-    }),
-  };
+      const decision = toDecision(row);
+      return { key, decision, status: decision?.decision ?? (works ? 'undecided' : 'ended'), successors, works };
+    })
+    .sort((a, b) => compareNaturally(a.key.name, b.key.name));
+}
+
+function toDecision(row: ReviewedKeyRow): Decision | null {
+  const { decision, reason, decidedAt: at, decidedById: byId, decidedBy: by, decidedAfterWriteAt: lastWriteAt } = row;
+  return decision === null || reason === null || at === null || byId === null || by === null
+    ? null
+    : { decision, reason, at, byId, by, lastWriteAt };
 }
 
 /** The keys that finishing the review revokes: the decided ones and their successors, each with its decision. */
@@ -135,8 +142,8 @@ export async function startAccessReview(ctx: ActorContext<AdminActor>): Promise<
   ]);
   if (hasChanged(started)) return 'started';
   await administratorsTimeZone(ctx);
-  const { open } = await readAccessReviewOverview(ctx);
-  return open?.id === reviewId ? 'started' : 'already_open';
+  const { open } = await readAccessReviews(ctx, 1);
+  return open?.review.id === reviewId ? 'started' : 'already_open';
 }
 
 const keyDecisions = z.array(keyDecision).min(1).max(MAX_REVIEWED_KEYS);

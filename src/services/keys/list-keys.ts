@@ -70,7 +70,7 @@ async function readOverview(ctx: ActorContext<AdminActor>, now: number, options:
   >(ctx, [
     findLiveKeys.bind({ organizationId, now }),
     findLatestDay.bind({ organizationId }),
-    findOpenReviewProgress.bind({ organizationId, now }),
+    findOpenReviewProgress.bind({ organizationId, reviewId: null, now }),
     ...(options ? bindPageFacts(ctx, options, [organizationId]) : []),
   ]);
   return {

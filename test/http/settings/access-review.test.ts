@@ -392,7 +392,7 @@ describe('a page of reviews reads', () => {
   };
 
   test.each([
-    ['/access-review', 3, 11_000],
+    ['/access-review', 2, 11_000],
     ['/key-rules', 1, 200],
   ])('the page reads a limited number of rows, however many reviews exist: %s', async (path, calls, rows) => {
     const cost = await costOf(await crowded(), path);

@@ -3,8 +3,8 @@ import {
   type AccessReview,
   type AccessReviewKey,
   type AccessReviewOverview,
-  type FinishedReviewRow,
   keysToRevoke,
+  type AccessReviewRow as Review,
 } from '../../../services/keys/access-review.ts';
 import type { Usage } from '../../../services/keys/key-usage.ts';
 import { Icon } from '../../page/icon.tsx';
@@ -15,8 +15,7 @@ import { ErrorSummary } from './input-field.tsx';
 import { KeyName } from './key-facts.tsx';
 import { Ago, Time } from './time.tsx';
 
-interface Props extends Omit<AccessReviewOverview, 'open'> {
-  open: AccessReview | null;
+interface Props extends AccessReviewOverview {
   form: AccessReviewForm;
   usages: ReadonlyMap<string, Usage>;
   done: string | undefined;
@@ -34,7 +33,7 @@ export function AccessReviewLead() {
 
 export function AccessReviewPage(props: Props) {
   const { base } = usePage();
-  const { open, due, finished, older } = props;
+  const { open, due, finished, hasMore } = props;
   return (
     <>
       <Banners {...props} />
@@ -51,9 +50,9 @@ export function AccessReviewPage(props: Props) {
       )}
       <h2>Finished reviews</h2>
       {finished.length === 0 ? <p>No review has been finished.</p> : <Finished of={finished} />}
-      {older !== undefined && (
+      {hasMore && (
         <p>
-          <a href={`${base}/access-review?before=${older}`}>Older reviews</a>
+          <a href={`${base}/access-review?list=all`}>Older reviews</a>
         </p>
       )}
     </>
@@ -232,7 +231,7 @@ function Due({ due }: Pick<Props, 'due'>) {
   );
 }
 
-function Finished({ of: reviews }: { of: readonly FinishedReviewRow[] }) {
+function Finished({ of: reviews }: { of: readonly Review[] }) {
   const { base } = usePage();
   return (
     <Table caption="Finished reviews" headings={['Finished', 'By', 'Started', 'Keys', 'Decisions', 'Evidence']}>

@@ -2,7 +2,7 @@ import { MAX_REASON_LENGTH, REVIEW_DECISIONS, type ReviewDecision } from '../../
 import { lifetimeDays } from '../../../domain/key-rules.ts';
 import { keySetting, ownRequestLimit } from '../../../domain/key-settings.ts';
 import { requestLimitInWords } from '../../../domain/request-limit.ts';
-import type { AccessReviewKey, DecisionRow } from '../../../services/keys/access-review.ts';
+import type { AccessReviewKey } from '../../../services/keys/access-review.ts';
 import type { StoredKeyRules } from '../../../services/keys/change-key-rules.ts';
 import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
@@ -36,7 +36,7 @@ interface Props {
   checks: readonly string[];
 }
 
-const LABELS: Record<ReviewDecision, string> = { keep: 'Keep', revoke: 'Revoke' };
+export const DECISION_LABELS: Record<ReviewDecision, string> = { keep: 'Keep', revoke: 'Revoke' };
 
 export function AccessReviewRow({ of, entered, message, usage, checks }: Props) {
   const { key, decision, status, successors, works } = of;
@@ -56,22 +56,10 @@ export function AccessReviewRow({ of, entered, message, usage, checks }: Props) 
         {isUndecided && (
           <>
             <p class="minor">
-              {key.lastWrite ? (
-                <>
-                  Wrote <Ago at={key.lastWrite.at} />
-                </>
-              ) : (
-                'Never wrote'
-              )}{' '}
-              · {counted(recordsOf(usage), 'write')} in 30 days ·{' '}
-              {key.expiresAt === null ? (
-                'Never expires'
-              ) : (
-                <>
-                  Expires <Expiry of={key} />
-                </>
-              )}{' '}
-              · <Creator of={key} />
+              {key.lastWrite ? 'Wrote ' : 'Never wrote'}
+              {key.lastWrite && <Ago at={key.lastWrite.at} />} · {counted(recordsOf(usage), 'write')} in 30 days ·{' '}
+              {key.expiresAt === null ? 'Never expires' : 'Expires '}
+              {key.expiresAt !== null && <Expiry of={key} />} · <Creator of={key} />
             </p>
             {checks.length > 0 && (
               <p class="checks">
@@ -85,15 +73,24 @@ export function AccessReviewRow({ of, entered, message, usage, checks }: Props) 
       {isUndecided && <DecisionFields of={of} entered={entered} message={message} />}
       {!isUndecided && (
         <div class="decided">
-          {decision ? <Decided of={decision} /> : `${stateLabel(key.state)} before a decision: no decision is needed`}
+          {decision ? (
+            <>
+              <strong class="state">
+                <Icon name={decision.decision === 'keep' ? 'check' : 'ban'} />
+                {DECISION_LABELS[decision.decision]}
+              </strong>
+              : <bdi>{decision.reason}</bdi>{' '}
+              <span class="minor">
+                by <bdi>{decision.by}</bdi>, <Time at={decision.at} />
+              </span>
+            </>
+          ) : (
+            `${stateLabel(key.state)} before a decision: no decision is needed`
+          )}
           {decision && works && (
             <details open={entered?.decision !== undefined || message !== undefined}>
               <summary>
-                Change
-                <span class="visually-hidden">
-                  {' '}
-                  the decision on {key.name} {key.hint}
-                </span>
+                Change <span class="visually-hidden">the decision on {named(key)}</span>
               </summary>
               <p class="minor">The audit log keeps both decisions.</p>
               <DecisionFields of={of} entered={entered} message={message} />
@@ -126,20 +123,12 @@ function Settings({ of: key }: { of: KeyDetails }) {
   const { owner, description, allowedNetworks, dayLimitRecords, dayLimitMinutes } = key;
   return (
     <p class="minor">
-      {owner === '' ? (
-        'No owner'
-      ) : (
-        <>
-          Owner: <bdi>{owner}</bdi>
-        </>
-      )}
-      {description !== '' && (
-        <>
-          {' '}
-          · “<bdi>{description}</bdi>”
-        </>
-      )}{' '}
-      · {allowedNetworks === '' ? 'Works from everywhere' : `Only from ${allowedNetworks.replaceAll(' ', ', ')}`}
+      {owner === '' ? 'No owner' : 'Owner: '}
+      <bdi>{owner}</bdi>
+      {description !== '' && ' · “'}
+      <bdi>{description}</bdi>
+      {description !== '' && '”'} ·{' '}
+      {allowedNetworks === '' ? 'Works from everywhere' : `Only from ${allowedNetworks.replaceAll(' ', ', ')}`}
       {(dayLimitRecords !== null || dayLimitMinutes !== null) &&
         ` · At most ${keySetting('dayLimitRecords').describe?.(key)} per day`}
       {limit && ` · At most ${requestLimitInWords(limit)}`}
@@ -147,45 +136,27 @@ function Settings({ of: key }: { of: KeyDetails }) {
   );
 }
 
-function Decided({ of: { decision, reason, by, at } }: { of: DecisionRow }) {
-  return (
-    <>
-      <strong class="state">
-        <Icon name={decision === 'keep' ? 'check' : 'ban'} />
-        {LABELS[decision]}
-      </strong>
-      : <bdi>{reason}</bdi>{' '}
-      <span class="minor">
-        by <bdi>{by}</bdi>, <Time at={at} />
-      </span>
-    </>
-  );
-}
+const named = ({ name, hint }: KeyDetails) => `${name} ${hint}`;
 
 function DecisionFields({ of: { key, decision }, entered, message }: Pick<Props, 'of' | 'entered' | 'message'>) {
-  const { id, name, hint } = key;
+  const { id } = key;
   const reasonId = `reason-${id}`;
   const shownAt = entered ? entered.shownAt : decision?.at;
   return (
     <div class="decision">
       {shownAt && <input type="hidden" name={`shown-${id}`} value={shownAt} />}
       <fieldset>
-        <legend class="visually-hidden">
-          Decision on {name} {hint}
-        </legend>
+        <legend class="visually-hidden">Decision on {named(key)}</legend>
         {REVIEW_DECISIONS.map((one) => (
           <label class={`choice ${one}`}>
-            <input type="radio" name={`decision-${id}`} value={one} checked={entered?.decision === one} /> {LABELS[one]}
+            <input type="radio" name={`decision-${id}`} value={one} checked={entered?.decision === one} />{' '}
+            {DECISION_LABELS[one]}
           </label>
         ))}
       </fieldset>
       <div class="field">
         <label for={reasonId}>
-          Reason
-          <span class="visually-hidden">
-            {' '}
-            for {name} {hint}
-          </span>
+          Reason <span class="visually-hidden">for {named(key)}</span>
         </label>
         <input
           id={reasonId}
