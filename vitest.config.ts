@@ -66,8 +66,8 @@ export default defineConfig(async ({ mode }) => {
   });
   return {
     test: {
-      // One more than two processors can run, because tests of servers wait for a third of their time.
-      maxWorkers: 3,
+      // Vitest's default is one less than the number of processors: one, where there are two.
+      maxWorkers: 2,
       reporters: ['default', './test/support/summary-reporter.ts'],
       provide: { long, propertyRuns },
       projects: [

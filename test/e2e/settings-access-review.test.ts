@@ -1,9 +1,8 @@
-import { setTimeout } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { withLocalD1 } from '../../src/ops/local.ts';
 import { accessibilityViolations, follow, watch } from '../support/browser.ts';
-import { importOrganizations } from '../support/many-keys.ts';
+import { importOrganizations, whenFree } from '../support/many-keys.ts';
 import { connectBrowser, sharedServer } from '../support/shared.ts';
 
 const ORGANIZATION = 'reviewed';
@@ -13,23 +12,12 @@ let browser: Browser;
 
 beforeAll(async () => {
   [server, browser] = await Promise.all([sharedServer(), connectBrowser()]);
-  await importWhenFree();
+  const organizations = [{ id: ORGANIZATION, name: 'Reviewed MSP' }];
+  await whenFree(() =>
+    withLocalD1(server.persistTo, (db) => importOrganizations(db, organizations, 'max@reviewed.example')),
+  );
 });
 afterAll(() => browser?.close());
-
-/** Imports the organization. Other tests write to the same database, so it may be busy. */
-async function importWhenFree(): Promise<void> {
-  const organizations = [{ id: ORGANIZATION, name: 'Reviewed MSP' }];
-  for (let tries = 1; ; tries++) {
-    try {
-      await withLocalD1(server.persistTo, (db) => importOrganizations(db, organizations, 'max@reviewed.example'));
-      return;
-    } catch (err) {
-      if (tries === 10) throw err;
-      await setTimeout(300);
-    }
-  }
-}
 
 /** Creates a key that never expires. */
 async function createKey(page: Page, name: string): Promise<void> {

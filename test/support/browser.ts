@@ -52,9 +52,12 @@ export function watch(page: Page, origin: string): string[] {
  * returns before a slow server has answered, and what is read then belongs to the old page.
  */
 export async function follow(target: Locator): Promise<void> {
-  const loaded = target.page().waitForEvent('load');
+  const page = target.page();
+  // The load event of the old page may come late. A new page has no other than its own.
+  const opened = page.waitForEvent('framenavigated', (frame) => frame === page.mainFrame());
   await target.click();
-  await loaded;
+  await opened;
+  await page.waitForLoadState();
 }
 
 const violations = z.array(

@@ -1,14 +1,14 @@
 import { addDays, DAY_MS } from '../../src/domain/calendar.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 
-/** Repeats a statement while a local server writes to the same database, for instance in a cron job. */
-async function unlocked<T>(run: () => Promise<T>): Promise<T> {
+/** Repeats a write to a local database that fails while another program writes to it, such as a server's cron job. */
+export async function whenFree<T>(run: () => Promise<T>): Promise<T> {
   for (let left = 20; ; left--) {
     try {
       return await run();
     } catch (err) {
-      if (left === 0 || !/SQLITE_(BUSY|LOCKED)|is locked/.test(String(err))) throw err;
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      if (left === 0) throw err;
+      await new Promise((resolve) => setTimeout(resolve, 300));
     }
   }
 }
@@ -50,7 +50,7 @@ export async function insertKeys(db: D1Database, organization: string, count: nu
   const numbers = Array.from({ length: count }, (_, number) => number);
   const keys = numbers.map((number) => makeKey(organization, number, now));
   const run = (sql: string, rows: readonly unknown[]) =>
-    unlocked(() => db.prepare(sql).bind(JSON.stringify(rows), organization).run());
+    whenFree(() => db.prepare(sql).bind(JSON.stringify(rows), organization).run());
   // An audit row, without which the organization would look as if it never had a key.
   await run(
     `insert into audit_log select ?2, 1, 1, 'system', 'psa', 'PSA', 'note.created', 'r', null, 'q', null, null, null, null, '', 0, 0, 0
@@ -77,6 +77,16 @@ export async function insertKeys(db: D1Database, organization: string, count: nu
   );
 }
 
+/** An organization with 62 keys and a log of months, which the shared server has. */
+export const LARGE = { id: 'large', name: 'Large', email: 'max@large.example' };
+
+export async function insertLarge(db: D1Database): Promise<void> {
+  const now = Date.now();
+  await importOrganizations(db, [LARGE], LARGE.email);
+  await insertKeys(db, LARGE.id, 62, now);
+  await insertActivity(db, LARGE.id, 21_000, now);
+}
+
 /** The ticket that two of the entries of `insertActivity` are about, the older one from the first day. */
 export const RARE_TICKET = '471100';
 
@@ -87,7 +97,7 @@ export const RARE_TICKET = '471100';
  */
 export async function insertActivity(db: D1Database, organization: string, count: number, now: number): Promise<void> {
   const run = (sql: string, ...values: unknown[]) =>
-    unlocked(() =>
+    whenFree(() =>
       db
         .prepare(sql)
         .bind(organization, ...values)

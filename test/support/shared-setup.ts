@@ -8,6 +8,7 @@ import { withLocalD1 } from '../../src/ops/local.ts';
 import { launchBrowser } from './browser.ts';
 import { copyOf, type LocalDatabase } from './command.ts';
 import { localDatabase } from './local-database.ts';
+import { insertLarge } from './many-keys.ts';
 import { buildProduction } from './production-worker.ts';
 import { type StartedServer, startServerOn } from './server.ts';
 
@@ -52,7 +53,10 @@ const RESOURCES = {
   },
   /** A local server as `npm start` runs it. */
   server: async (): Promise<Resource<Omit<StartedServer, 'close'>>> => {
-    const { close, ...value } = await startServerOn(await copyOfMigrated(), '--inspector-port', '0');
+    const local = await copyOfMigrated();
+    // Before the start: so much at a time would lock the database while tests use the server.
+    await withLocalD1(local.persistTo, insertLarge);
+    const { close, ...value } = await startServerOn(local, '--inspector-port', '0');
     return { value, close };
   },
   /** A browser to connect to. */
