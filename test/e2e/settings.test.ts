@@ -167,11 +167,17 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   expect(await ping(second)).toBe(401);
 
   await hands.press(navigation(page, 'refused'));
-  await page
+  const row = page
     .getByRole('row')
     .filter({ hasText: name })
-    .filter({ hasText: hintOf(second) })
-    .waitFor();
+    .filter({ hasText: hintOf(second) });
+  await heading(page, 'Refused uses').waitFor();
+  // A refused use is recorded after the response to it, so the page may be earlier.
+  const reloadedRows = async () => {
+    await page.reload();
+    return row.count();
+  };
+  await expect.poll(reloadedRows, { timeout: 15_000, interval: 300 }).toBe(1);
 }
 
 // With script and a mouse, the next tests do most of it.
