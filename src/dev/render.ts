@@ -1,7 +1,7 @@
-// Makes the static files in build/static: those of src/assets, with stylesheet and script named by their
-// content, the documentation, rendered with the variables in wrangler.toml (or --config FILE), and the connectors. Wrangler runs it before
-// it bundles the Worker, and Vitest before the tests. Several processes may run it at the same time: a
-// file is replaced as a whole, and only if its content changes.
+// Makes the static files in build/static: those of src/assets, with stylesheet and script named by their content, the
+// documentation, rendered with the variables in wrangler.toml (or --config FILE), and the connectors. Wrangler runs it
+// before it bundles the Worker, and Vitest before the tests. Several processes may run it at the same time: a file is
+// replaced as a whole, and only if its content changes.
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, parse, relative, sep } from 'node:path';
