@@ -352,9 +352,9 @@ switchFilter?.addEventListener('input', () => {
 // Before the menu of organizations opens, read from their overview what needs attention, and sort them by it.
 async function readOverview() {
   const page = new DOMParser().parseFromString(await (await fetch('/settings')).text(), 'text/html');
-  for (const row of page.querySelectorAll('tr[data-organization]')) {
-    const link = organizations.find((one) => one.dataset.organization === row.dataset.organization);
-    const count = row.querySelector('.count');
+  for (const name of page.querySelectorAll('th [data-organization]')) {
+    const link = organizations.find((one) => one.dataset.organization === name.dataset.organization);
+    const count = name.closest('tr').querySelector('.count');
     if (!link) continue;
     if (count) link.append(count);
     // Links in an open menu stay where they are.

@@ -1,6 +1,6 @@
 import { adminContext } from '../../http/hono-env.ts';
 import { usePage } from '../../http/settings/page-context.ts';
-import { Banner, formatNumber, Table } from '../../http/settings/pages/components.tsx';
+import { Banner, formatNumber, Table, type TableColumn } from '../../http/settings/pages/components.tsx';
 import { Time } from '../../http/settings/pages/time.tsx';
 import type { AuditSection } from '../../module.ts';
 import { listReleases, type ReleaseRow } from '../../services/work/release-changes.ts';
@@ -26,9 +26,29 @@ export const archiveSection =
     return <Archives release={release} archives={archives} isSearch={search !== undefined} />;
   };
 
+const COLUMNS: readonly TableColumn<ArchiveRow>[] = [
+  ['Entries', ({ fromSeq, toSeq }) => `${formatNumber(fromSeq)} to ${formatNumber(toSeq)}`],
+  ['From', ({ firstAt }) => <Time at={firstAt} />],
+  ['To', ({ lastAt }) => <Time at={lastAt} />],
+  ['File', (archive) => <File of={archive} />],
+];
+
+function File({ of: { toSeq, object, damagedAt } }: { of: ArchiveRow }) {
+  const { base } = usePage();
+  return (
+    <>
+      {damagedAt === null ? (
+        <a href={`${base}/audit/archive/${toSeq}`}>Download</a>
+      ) : (
+        'Damaged: ask the operator of the service.'
+      )}{' '}
+      <span class="minor">{object}</span>
+    </>
+  );
+}
+
 /** What the PSA has stored of the audit log, and what is archived. */
 function Archives({ release, archives, isSearch }: Props) {
-  const { base } = usePage();
   const { archivedSeq, archivedTo } = release;
   return (
     <section>
@@ -46,29 +66,7 @@ function Archives({ release, archives, isSearch }: Props) {
       {archives.length > 0 && (
         <details open={isSearch}>
           <summary>Archived files</summary>
-          <Table caption="Archived entries, newest first" headings={['Entries', 'From', 'To', 'File']}>
-            {archives.map(({ fromSeq, toSeq, firstAt, lastAt, object, damagedAt }) => (
-              <tr>
-                <th scope="row" data-label="Entries">
-                  {formatNumber(fromSeq)} to {formatNumber(toSeq)}
-                </th>
-                <td data-label="From">
-                  <Time at={firstAt} />
-                </td>
-                <td data-label="To">
-                  <Time at={lastAt} />
-                </td>
-                <td data-label="File">
-                  {damagedAt === null ? (
-                    <a href={`${base}/audit/archive/${toSeq}`}>Download</a>
-                  ) : (
-                    'Damaged: ask the operator of the service.'
-                  )}{' '}
-                  <span class="minor">{object}</span>
-                </td>
-              </tr>
-            ))}
-          </Table>
+          <Table caption="Archived entries, newest first" columns={COLUMNS} rows={archives} />
           {archives.length === LISTED_ARCHIVES && <p>There may be more files: choose the days with “From” and “To”.</p>}
         </details>
       )}

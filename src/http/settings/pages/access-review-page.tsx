@@ -10,7 +10,7 @@ import type { Usage } from '../../../services/keys/key-usage.ts';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 import { type AccessReviewForm, AccessReviewRow, checksOf } from './access-review-row.tsx';
-import { Banner, counted, Table } from './components.tsx';
+import { Banner, counted, Table, type TableColumn } from './components.tsx';
 import { ErrorSummary } from './input-field.tsx';
 import { KeyName } from './key-facts.tsx';
 import { Ago, Time } from './time.tsx';
@@ -49,7 +49,11 @@ export function AccessReviewPage(props: Props) {
         </section>
       )}
       <h2>Finished reviews</h2>
-      {finished.length === 0 ? <p>No review has been finished.</p> : <Finished of={finished} />}
+      {finished.length === 0 ? (
+        <p>No review has been finished.</p>
+      ) : (
+        <Table caption="Finished reviews" columns={FINISHED} rows={finished} />
+      )}
       {hasMore && (
         <p>
           <a href={`${base}/access-review?list=all`}>Older reviews</a>
@@ -157,6 +161,13 @@ function OpenReview({ open: { review, keys }, rules, due, form, usages, saved }:
   );
 }
 
+const TO_REVOKE: readonly TableColumn<Pick<AccessReviewKey, 'key' | 'decision'>>[] = [
+  ['Key', ({ key }) => <KeyName of={key} />],
+  ['Last write', ({ key }) => (key.lastWrite ? <Ago at={key.lastWrite.at} /> : 'Never')],
+  ['Reason', ({ decision }) => <bdi>{decision?.reason}</bdi>],
+  ['Decided by', ({ decision }) => <bdi>{decision?.by}</bdi>],
+];
+
 /** Asks for confirmation before the review is finished, with the names of the keys that it revokes. */
 function Finish({ review, keys }: AccessReview) {
   const { base } = usePage();
@@ -174,22 +185,7 @@ function Finish({ review, keys }: AccessReview) {
             <strong>{counted(toRevoke.length, 'key')} will be revoked</strong> and{' '}
             {toRevoke.length === 1 ? 'stops' : 'stop'} working immediately. This cannot be undone.
           </p>
-          <Table caption="Keys that will be revoked" headings={['Key', 'Last write', 'Reason', 'Decided by']}>
-            {toRevoke.map(({ key, decision }) => (
-              <tr>
-                <th scope="row">
-                  <KeyName of={key} />
-                </th>
-                <td data-label="Last write">{key.lastWrite ? <Ago at={key.lastWrite.at} /> : 'Never'}</td>
-                <td data-label="Reason">
-                  <bdi>{decision?.reason}</bdi>
-                </td>
-                <td data-label="Decided by">
-                  <bdi>{decision?.by}</bdi>
-                </td>
-              </tr>
-            ))}
-          </Table>
+          <Table caption="Keys that will be revoked" columns={TO_REVOKE} rows={toRevoke} />
         </>
       )}
       <form method="post" action={`${base}/access-review/${review.id}/finish`} class="actions">
@@ -231,33 +227,24 @@ function Due({ due }: Pick<Props, 'due'>) {
   );
 }
 
-function Finished({ of: reviews }: { of: readonly Review[] }) {
+const FINISHED: readonly TableColumn<Review>[] = [
+  ['Finished', ({ finishedAt, startedAt }) => <Time at={finishedAt ?? startedAt} />],
+  ['By', ({ finishedBy }) => <bdi>{finishedBy}</bdi>],
+  ['Started', ({ startedAt }) => <Time at={startedAt} />],
+  ['Keys', ({ keys }) => keys],
+  ['Decisions', ({ kept, revoked }) => `${kept} keep, ${revoked} revoke`],
+  ['Evidence', ({ id }) => <Evidence id={id} />],
+];
+
+function Evidence({ id }: Pick<Review, 'id'>) {
   const { base } = usePage();
+  const file = `${base}/access-review/${id}/evidence.csv`;
   return (
-    <Table caption="Finished reviews" headings={['Finished', 'By', 'Started', 'Keys', 'Decisions', 'Evidence']}>
-      {reviews.map(({ id, startedAt, finishedAt, finishedBy, keys, kept, revoked }) => (
-        <tr>
-          <th scope="row" data-label="Finished">
-            <Time at={finishedAt ?? startedAt} />
-          </th>
-          <td data-label="By">
-            <bdi>{finishedBy}</bdi>
-          </td>
-          <td data-label="Started">
-            <Time at={startedAt} />
-          </td>
-          <td data-label="Keys">{keys}</td>
-          <td data-label="Decisions">
-            {kept} keep, {revoked} revoke
-          </td>
-          <td data-label="Evidence">
-            <a href={`${base}/access-review/${id}/evidence.csv`}>Download as CSV</a>{' '}
-            <a class="minor" href={`${base}/access-review/${id}/evidence.csv?separator=semicolon`}>
-              with semicolons
-            </a>
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <>
+      <a href={file}>Download as CSV</a>{' '}
+      <a class="minor" href={`${file}?separator=semicolon`}>
+        with semicolons
+      </a>
+    </>
   );
 }

@@ -1,8 +1,8 @@
 import { dateIn } from '../../../domain/calendar.ts';
 import type { SettingsLink } from '../../../domain/deployments.ts';
-import { FACT_TYPES, FACTS } from '../../../domain/facts.ts';
+import { FACT_TYPES, FACTS, type FactType } from '../../../domain/facts.ts';
 import type { OverviewItem } from '../../../services/directory/organization-overview.ts';
-import { Banner, Table } from './components.tsx';
+import { Banner, Table, type TableColumn } from './components.tsx';
 import type { AreaTab } from './header.tsx';
 import { FilterOrganizations, isFilterNeeded, OtherDeployments } from './organization-switcher.tsx';
 
@@ -17,8 +17,6 @@ interface Props {
   signOutPath: string | undefined;
   settingsLinks: readonly SettingsLink[];
 }
-
-const HEADINGS = ['Organization', 'Needs attention', 'Most urgent', 'Keys in use'];
 
 /** In place of a zero. A narrow screen leaves it out. */
 const Dash = () => <span class="dash">–</span>;
@@ -35,13 +33,7 @@ export function ChooseOrganizationPage(props: Props) {
           No organization matches. <a href="/settings">Show all</a>
         </Banner>
       ) : (
-        <div class="organizations">
-          <Table caption="Organizations" headings={HEADINGS}>
-            {organizations.map((item) => (
-              <Row of={item} tab={tab} />
-            ))}
-          </Table>
-        </div>
+        <Table caption="Organizations" kind="organizations" columns={columnsFor(tab)} rows={organizations} />
       )}
       {!isComplete && (
         <p>
@@ -58,40 +50,44 @@ export function ChooseOrganizationPage(props: Props) {
   );
 }
 
-function Row({ of: { organization, liveKeys, facts }, tab }: { of: OverviewItem; tab: AreaTab }) {
-  const { id, name, timeZone } = organization;
-  const types = FACT_TYPES.filter((type) => facts.has(type));
-  const lost = types.find((type) => FACTS[type].tile?.tone === 'danger');
-  const urgent = lost ?? types[0];
-  const ofUrgent = (urgent && facts.get(urgent)) ?? [];
-  const [first] = ofUrgent;
-  const tile = urgent && FACTS[urgent].tile;
-  return (
-    <tr data-organization={id}>
-      <th scope="row">
-        <a href={`/settings/${id}/${tab}`} class="name">
+/** The types of facts of an organization, lost work first. */
+const typesOf = ({ facts }: OverviewItem) =>
+  FACT_TYPES.filter((type) => facts.has(type)).toSorted((a, b) => Number(isLost(b)) - Number(isLost(a)));
+const isLost = (type: FactType) => FACTS[type].tile?.tone === 'danger';
+
+const columnsFor = (tab: AreaTab): readonly TableColumn<OverviewItem>[] => [
+  [
+    'Organization',
+    ({ organization: { id, name } }) => (
+      <>
+        <a href={`/settings/${id}/${tab}`} class="name" data-organization={id}>
           <bdi>{name}</bdi>
         </a>{' '}
         <span class="minor">{id}</span>
-      </th>
-      <td>
-        {types.length === 0 ? (
-          <Dash />
-        ) : (
-          <span class={lost ? 'chip count mark' : 'chip count'}>
-            {types.length}
-            <span class="visually-hidden"> to look at</span>
-          </span>
-        )}
-      </td>
-      <td>
-        {tile && first ? (
-          <a href={`/settings/${id}${tile.path(first, (at) => dateIn(timeZone, at))}`}>{tile.title(ofUrgent)}</a>
-        ) : (
-          <Dash />
-        )}
-      </td>
-      <td>{liveKeys}</td>
-    </tr>
+      </>
+    ),
+  ],
+  ['Needs attention', (item) => <Count types={typesOf(item)} />],
+  ['Most urgent', (item) => <MostUrgent of={item} />],
+  ['Keys in use', ({ liveKeys }) => liveKeys],
+];
+
+function Count({ types }: { types: readonly FactType[] }) {
+  if (types.length === 0) return <Dash />;
+  return (
+    <span class={types.some(isLost) ? 'chip count mark' : 'chip count'}>
+      {types.length}
+      <span class="visually-hidden"> to look at</span>
+    </span>
   );
+}
+
+function MostUrgent({ of }: { of: OverviewItem }) {
+  const { id, timeZone } = of.organization;
+  const [type] = typesOf(of);
+  const tile = type && FACTS[type].tile;
+  const facts = (type && of.facts.get(type)) ?? [];
+  const [first] = facts;
+  if (!tile || !first) return <Dash />;
+  return <a href={`/settings/${id}${tile.path(first, (at) => dateIn(timeZone, at))}`}>{tile.title(facts)}</a>;
 }

@@ -136,24 +136,38 @@ export function Menu({
   );
 }
 
+/** A column of a table: its heading, and a row's cell. The first column identifies the row. */
+export type TableColumn<Row> = readonly [heading: string, cell: (row: Row) => Child];
+
+interface TableProps<Row> {
+  caption: string;
+  columns: readonly TableColumn<Row>[];
+  rows: readonly Row[];
+  kind?: string;
+}
+
 /** A table. On a narrow screen each row is a card, and `data-label` gives each cell its heading. */
-export function Table({
-  caption,
-  headings,
-  children,
-}: PropsWithChildren<{ caption: string; headings: readonly string[] }>) {
+export function Table<Row>({ caption, columns, rows, kind }: TableProps<Row>) {
   return (
     <div class="sheet">
-      <table>
+      <table class={kind}>
         <caption class="visually-hidden">{caption}</caption>
         <thead>
           <tr>
-            {headings.map((heading) => (
+            {columns.map(([heading]) => (
               <th scope="col">{heading}</th>
             ))}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody>
+          {rows.map((row) => (
+            <tr>
+              {columns.map(([heading, cell], index) =>
+                index === 0 ? <th scope="row">{cell(row)}</th> : <td data-label={heading}>{cell(row)}</td>,
+              )}
+            </tr>
+          ))}
+        </tbody>
       </table>
     </div>
   );

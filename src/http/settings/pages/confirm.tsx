@@ -2,7 +2,7 @@ import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { KeyQuery } from '../../../services/keys/select-keys.ts';
 import { keyListParameters, keyListPath } from '../key-query.ts';
 import { usePage } from '../page-context.ts';
-import { counted, Hint, State, Table } from './components.tsx';
+import { counted, Hint, State, Table, type TableColumn } from './components.tsx';
 import { describedBy, FieldMessage } from './input-field.tsx';
 import { KeyName, LastWrite } from './key-facts.tsx';
 
@@ -29,30 +29,20 @@ export function ConfirmRevokePage({ subject: key }: { subject: KeyDetails }) {
   );
 }
 
+const TO_REVOKE: readonly TableColumn<KeyDetails>[] = [
+  ['Key', (key) => <KeyName of={key} />],
+  ['State', ({ state }) => <State state={state} />],
+  ['Last write', (key) => <LastWrite of={key} />],
+  ['Owner', ({ owner }) => <bdi>{owner || '–'}</bdi>],
+];
+
 /** Asks for confirmation before the keys that were selected in a list are revoked. */
 export function ConfirmRevokeKeysPage({ keys, query }: { keys: readonly KeyDetails[]; query: KeyQuery }) {
   const { base } = usePage();
   return (
     <>
       <p>Requests with these keys are refused from then on. This cannot be undone.</p>
-      <Table caption="Keys to revoke" headings={['Key', 'State', 'Last write', 'Owner']}>
-        {keys.map((key) => (
-          <tr>
-            <th scope="row">
-              <KeyName of={key} />
-            </th>
-            <td data-label="State">
-              <State state={key.state} />
-            </td>
-            <td data-label="Last write">
-              <LastWrite of={key} />
-            </td>
-            <td data-label="Owner">
-              <bdi>{key.owner || '–'}</bdi>
-            </td>
-          </tr>
-        ))}
-      </Table>
+      <Table caption="Keys to revoke" columns={TO_REVOKE} rows={keys} />
       <form method="post" action={`${base}/revoke-keys`} class="actions">
         {keys.map(({ id }) => (
           <input type="hidden" name="key" value={id} />

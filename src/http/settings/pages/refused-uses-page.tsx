@@ -1,6 +1,7 @@
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { usePage } from '../page-context.ts';
-import { Address, CsvMenu, Hint, Table, Ticket } from './components.tsx';
+import { Address, CsvMenu, Table, type TableColumn, Ticket } from './components.tsx';
+import { KeyName } from './key-facts.tsx';
 import { Time } from './time.tsx';
 
 export const REFUSAL_REASONS: Record<RefusedUse['reason'], string> = {
@@ -14,6 +15,27 @@ export const REFUSAL_REASONS: Record<RefusedUse['reason'], string> = {
   idempotency_mismatch: 'An Idempotency-Key was reused for a different request, so nothing was written',
 };
 
+const KEY_COLUMN: TableColumn<RefusedUse> = ['Key', ({ key }) => <KeyName of={key} />];
+const COLUMNS: readonly TableColumn<RefusedUse>[] = [
+  [
+    'Reason',
+    ({ reason, lost }) => (
+      <div>
+        {REFUSAL_REASONS[reason]}
+        <LostWrites of={lost} />
+      </div>
+    ),
+  ],
+  ['Count', ({ count }) => `at least ${count}`],
+  ['First', ({ firstAt }) => <Time at={firstAt} />],
+  ['Last', ({ lastAt }) => <Time at={lastAt} />],
+  [
+    'Source address',
+    ({ sourceAddress: address }) =>
+      address === null ? <span class="minor">not available</span> : <Address address={address} />,
+  ],
+];
+
 interface Props {
   uses: readonly RefusedUse[];
   forOneKey?: boolean;
@@ -21,47 +43,8 @@ interface Props {
 
 /** Refused uses with their reasons, which a 401 response does not give. */
 export function RefusedUsesTable({ uses, forOneKey = false }: Props) {
-  const { base } = usePage();
   if (uses.length === 0) return <p>No refused uses.</p>;
-  return (
-    <Table
-      caption="Refused uses"
-      headings={[...(forOneKey ? [] : ['Key']), 'Reason', 'Count', 'First', 'Last', 'Source address']}
-    >
-      {uses.map((use) => (
-        <tr>
-          {!forOneKey && (
-            <th scope="row">
-              <a href={`${base}/keys/${use.key.id}`}>
-                <bdi>{use.key.name}</bdi>
-              </a>{' '}
-              <Hint hint={use.key.hint} />
-            </th>
-          )}
-          <td data-label="Reason">
-            <div>
-              {REFUSAL_REASONS[use.reason]}
-              <LostWrites of={use.lost} />
-            </div>
-          </td>
-          <td data-label="Count">at least {use.count}</td>
-          <td data-label="First">
-            <Time at={use.firstAt} />
-          </td>
-          <td data-label="Last">
-            <Time at={use.lastAt} />
-          </td>
-          <td data-label="Source address">
-            {use.sourceAddress === null ? (
-              <span class="minor">not available</span>
-            ) : (
-              <Address address={use.sourceAddress} />
-            )}
-          </td>
-        </tr>
-      ))}
-    </Table>
-  );
+  return <Table caption="Refused uses" columns={forOneKey ? COLUMNS : [KEY_COLUMN, ...COLUMNS]} rows={uses} />;
 }
 
 /** The latest writes that were lost, so that they can be entered again, and the cause found. */

@@ -1,8 +1,15 @@
 import { forEachKind, RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
 import { type DayUsage, recordsOfDay, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
-import { counted, formatNumber, Table } from './components.tsx';
+import { counted, formatNumber, Table, type TableColumn } from './components.tsx';
+import { dateText } from './time.tsx';
 
 const LABELS = forEachKind((kind) => RECORD_KINDS[kind].scopeLabel);
+
+const COLUMNS: readonly TableColumn<DayUsage>[] = [
+  ['Day', ({ day }) => dateText(day)],
+  ...RECORD_KIND_NAMES.map((kind): TableColumn<DayUsage> => [LABELS[kind], ({ records }) => records[kind]]),
+  ['Minutes', ({ minutes }) => minutes],
+];
 
 interface Props {
   usage: Usage;
@@ -39,20 +46,11 @@ export function UsageChart({ usage, limits, kinds }: Props) {
       </div>
       <details>
         <summary>Show the numbers</summary>
-        <Table caption="Use by day" headings={['Day', ...Object.values(LABELS), 'Minutes']}>
-          {usage
-            .filter((day) => recordsOfDay(day) > 0)
-            .toReversed()
-            .map(({ day, records, minutes }) => (
-              <tr>
-                <th scope="row">{dayLabel(day, true)}</th>
-                {RECORD_KIND_NAMES.map((kind) => (
-                  <td data-label={LABELS[kind]}>{records[kind]}</td>
-                ))}
-                <td data-label="Minutes">{minutes}</td>
-              </tr>
-            ))}
-        </Table>
+        <Table
+          caption="Use by day"
+          columns={COLUMNS}
+          rows={usage.filter((day) => recordsOfDay(day) > 0).toReversed()}
+        />
       </details>
     </section>
   );
@@ -147,10 +145,5 @@ function roundUp(number: number): number {
 }
 
 /** A calendar date in words: `21 Nov`. */
-const dayLabel = (day: string, withYear = false) =>
-  new Intl.DateTimeFormat('en-GB', {
-    day: 'numeric',
-    month: 'short',
-    ...(withYear && { year: 'numeric' }),
-    timeZone: 'UTC',
-  }).format(Date.parse(day));
+const dayLabel = (day: string) =>
+  new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' }).format(Date.parse(day));
