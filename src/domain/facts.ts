@@ -287,3 +287,6 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
 };
 
 export const FACT_TYPES = keysOf(FACTS);
+
+/** Whether work is lost while there is such a fact. */
+export const isLostWork = (type: FactType): boolean => FACTS[type].tile?.tone === 'danger';

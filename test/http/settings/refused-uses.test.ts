@@ -232,15 +232,26 @@ describe('a revoked key that is still used', () => {
     });
   });
 
-  test('one such key is shown by name and address, and several are counted together', async () => {
+  test('several such keys are counted together', async () => {
     const settings = await makeSettings();
-    const words = async () => (await attention(settings))['?refused=revoked'];
     await makeRefused(settings, 'First');
-    expect(await words()).toMatch(/1 revoked key is still in use.*First.*at least 1 request, last just now/);
     await makeRefused(settings, 'Second');
-    expect(await words()).toMatch(/2 revoked keys are still in use.*2 keys, at least 2 requests/);
+    expect((await attention(settings))['?refused=revoked']).toBe('2 revoked keys are still in use');
     expect((await listed(settings, '?refused=revoked')).sort()).toEqual(['First', 'Second']);
   });
+});
+
+test('one key whose writes may be lost is shown by name and address, and several are counted together', async () => {
+  const settings = await makeSettings();
+  const loseWrite = async (name: string) => {
+    const { value } = await makeKey(settings.organization, { name });
+    const headers = { 'Idempotency-Key': name, 'CF-Connecting-IP': '192.0.2.5' };
+    for (const message of ['a', 'b']) await settings.api.postNote(value, { message }, headers);
+    await settings.api.settled();
+    return (await attention(settings))['?refused=idempotency_mismatch'];
+  };
+  expect(await loseWrite('First')).toBe('1 write may be lost“First”, at least 1 request, last just now from 192.0.2.5');
+  expect(await loseWrite('Second')).toMatch(/^2 writes may be lost2 keys, at least 2 requests, last just now/);
 });
 
 test('each refused use needs attention with its number of writes, but no longer after its key is revoked', async () => {

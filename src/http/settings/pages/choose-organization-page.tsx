@@ -1,6 +1,6 @@
 import { dateIn } from '../../../domain/calendar.ts';
 import type { SettingsLink } from '../../../domain/deployments.ts';
-import { FACT_TYPES, FACTS, type FactType } from '../../../domain/facts.ts';
+import { FACT_TYPES, FACTS, type FactType, isLostWork } from '../../../domain/facts.ts';
 import type { OverviewItem } from '../../../services/directory/organization-overview.ts';
 import { Banner, Table, type TableColumn } from './components.tsx';
 import type { AreaTab } from './header.tsx';
@@ -52,8 +52,7 @@ export function ChooseOrganizationPage(props: Props) {
 
 /** The types of facts of an organization, lost work first. */
 const typesOf = ({ facts }: OverviewItem) =>
-  FACT_TYPES.filter((type) => facts.has(type)).toSorted((a, b) => Number(isLost(b)) - Number(isLost(a)));
-const isLost = (type: FactType) => FACTS[type].tile?.tone === 'danger';
+  FACT_TYPES.filter((type) => facts.has(type)).toSorted((a, b) => Number(isLostWork(b)) - Number(isLostWork(a)));
 
 const columnsFor = (tab: AreaTab): readonly TableColumn<OverviewItem>[] => [
   [
@@ -75,7 +74,7 @@ const columnsFor = (tab: AreaTab): readonly TableColumn<OverviewItem>[] => [
 function Count({ types }: { types: readonly FactType[] }) {
   if (types.length === 0) return <Dash />;
   return (
-    <span class={types.some(isLost) ? 'chip count mark' : 'chip count'}>
+    <span class={types.some(isLostWork) ? 'chip count mark' : 'chip count'}>
       {types.length}
       <span class="visually-hidden"> to look at</span>
     </span>

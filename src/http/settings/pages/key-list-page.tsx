@@ -1,10 +1,11 @@
 import type { DayLimit } from '../../../domain/day-limit.ts';
+import { FACT_TYPES, FACTS } from '../../../domain/facts.ts';
 import { EXAMINED_KEYS, type KeyList } from '../../../services/keys/list-keys.ts';
 import type { KeyQuery, ListedState } from '../../../services/keys/select-keys.ts';
 import { Icon } from '../../page/icon.tsx';
 import { isPlainList, keyListParameters, keyListPath } from '../key-query.ts';
 import { usePage } from '../page-context.ts';
-import { NeedsAttention, WhatToDo } from './attention.tsx';
+import { NeedsAttention } from './attention.tsx';
 import { Banner, CsvLinks, counted, LinkButton, Menu } from './components.tsx';
 import { amount, organizationLimits, useText } from './day-use.ts';
 import { KeyFilters } from './key-filters.tsx';
@@ -48,6 +49,8 @@ export function KeyListPage(props: Props) {
   const { base } = usePage();
   const { list, query, hasPsa, allRevoked, revoked, searchedKey } = props;
   const isPlain = isPlainList(query);
+  const fact = FACT_TYPES.find((type) => type === `refused_${query.refused}`);
+  const advice = fact && FACTS[fact].advice;
   return (
     <>
       {allRevoked && <Banner>All keys are revoked. Requests with these keys are now refused.</Banner>}
@@ -71,7 +74,7 @@ export function KeyListPage(props: Props) {
         </Banner>
       )}
       <NeedsAttention facts={list.facts} />
-      <WhatToDo query={query} />
+      {advice && <p class="advice">{advice}</p>}
       {isPlain && list.counts.live === 0 && <Empty />}
       {list.latestDay !== null && (
         <>
