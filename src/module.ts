@@ -24,16 +24,11 @@ export interface Part {
   /** A banner on the pages of an organization. It must not read or throw. */
   banner?: (administrator: Administrator) => Child | undefined;
   /** A section below the audit log, for the period or the search of the page. */
-  auditSection?: AuditSection;
+  auditSection?: (c: ContextOf<AdminEnv>, filter: AuditFilter) => Promise<Child>;
   jobs?: readonly Job[];
   /** The ports that it provides. `waitUntil` gets work that the response does not wait for. */
   ports?: (waitUntil: (work: Promise<void>) => void) => Ports;
 }
-
-export type AuditSection = (
-  c: ContextOf<AdminEnv>,
-  query: Pick<AuditFilter, 'since' | 'until'> & { search: string | undefined },
-) => Promise<Child>;
 
 /** Runs when the cron trigger of that name fires. Its name is for the log. */
 export interface Job {

@@ -4,6 +4,9 @@ import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from './record-kinds
 export const ACTOR_TYPES = ['api_key', 'user', 'system'] as const;
 export type ActorType = (typeof ACTOR_TYPES)[number];
 
+/** The most characters of a written text in an audit log's file. */
+export const AUDIT_TEXT_LENGTH = 4_000;
+
 /** What administrators and operators do, by subject. */
 const OTHER_ACTIONS = {
   api_key: {

@@ -220,7 +220,6 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       ...{
         limit: 1_000,
         examine: 1_000,
-        textLength: 10,
         before: LARGE,
         from: 0,
         after: '',

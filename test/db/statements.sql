@@ -65,7 +65,7 @@ select a.seq as seq,
     e.minutes as minutes,
     u.name as technician,
     f.reason as refusal,
-    substr(coalesce(n.message, e.description), 1, :textLength) as text
+    substr(coalesce(n.message, e.description), 1, 4001) as text
 from audit_log a
 left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
 left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
@@ -106,7 +106,7 @@ select a.seq as seq,
     e.minutes as minutes,
     u.name as technician,
     f.reason as refusal,
-    substr(coalesce(n.message, e.description), 1, :textLength) as text
+    substr(coalesce(n.message, e.description), 1, 4001) as text
 from audit_log a
 left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
 left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
@@ -172,7 +172,7 @@ select a.seq as seq,
     e.minutes as minutes,
     u.name as technician,
     f.reason as refusal,
-    substr(coalesce(n.message, e.description), 1, :textLength) as text
+    substr(coalesce(n.message, e.description), 1, 4001) as text
 from audit_log a
 left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
 left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
@@ -232,7 +232,7 @@ select a.seq as seq,
     e.minutes as minutes,
     u.name as technician,
     f.reason as refusal,
-    substr(coalesce(n.message, e.description), 1, :textLength) as text
+    substr(coalesce(n.message, e.description), 1, 4001) as text
 from audit_log a
 left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
 left join notes n on n.organization_id = a.organization_id and n.id = a.target_id

@@ -1,3 +1,4 @@
+import { AUDIT_TEXT_LENGTH } from '../../domain/audit-actions.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
@@ -18,8 +19,8 @@ const AUDIT_LOG_ROW = {
   technician: textOrNull('u.name'),
   /** Why the PSA could not take the record that the row created, if that is so. */
   refusal: textOrNull('f.reason'),
-  /** The beginning of the record's text as it is now; null if it has none, or has left the database. */
-  text: textOrNull('substr(coalesce(n.message, e.description), 1, :textLength)'),
+  /** The beginning of the record's text as it is now, or null. One character more tells if the text is longer. */
+  text: textOrNull(`substr(coalesce(n.message, e.description), 1, ${AUDIT_TEXT_LENGTH + 1})`),
 };
 
 export type AuditLogRow = RowOf<typeof AUDIT_LOG_ROW>;
@@ -68,7 +69,6 @@ interface FilterValues {
   since: number | null;
   until: number | null;
   limit: number;
-  textLength: number;
 }
 
 const RANGE = 'organization_id = :organizationId and seq < :before and seq >= :from';
@@ -236,7 +236,7 @@ const RECORDS = RECORD_KIND_NAMES.map(
 );
 
 export const findAuditRowsAbout = statement<
-  { organizationId: string; id: string; textLength: number } & Record<RecordKind, string>,
+  { organizationId: string; id: string } & Record<RecordKind, string>,
   AuditLogRow
 >(
   rowsOf(`select * from (

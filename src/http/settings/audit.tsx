@@ -1,8 +1,8 @@
 import { type Context, Hono } from 'hono';
-import type { Child } from 'hono/jsx';
+import type { Child, PropsWithChildren } from 'hono/jsx';
 import * as z from 'zod';
-import { auditActionLabel } from '../../domain/audit-actions.ts';
-import { addDays, startOfDate } from '../../domain/calendar.ts';
+import { AUDIT_ACTION_GROUPS, AUDIT_TEXT_LENGTH, auditActionLabel } from '../../domain/audit-actions.ts';
+import { addDays, dateIn, startOfDate } from '../../domain/calendar.ts';
 import {
   type AuditEntry,
   type AuditFilter,
@@ -10,74 +10,94 @@ import {
   exportAuditLog,
   listAuditAdministrators,
   readAuditLog,
-  searchAuditLog,
-  TEXT_LENGTH,
 } from '../../services/audit/read-audit-log.ts';
-import { findOwnKey, listKeysToChoose } from '../../services/keys/read-keys.ts';
+import { findOwnKey, type KeyDetails, listKeysToChoose } from '../../services/keys/read-keys.ts';
 import type { ExportPage } from '../../services/service-context.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
+import { pageContext, usePage } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
-import { AuditLogActions, AuditLogPage, type AuditQuery } from './pages/audit-log.tsx';
+import { AuditEntries } from './pages/audit-entries.tsx';
+import { Banner, CsvMenu } from './pages/components.tsx';
+import { Time } from './pages/time.tsx';
 import { render } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
 
 export const audit = new Hono<AdminEnv>();
 
+/** How many characters of a text the page shows. */
+const SHOWN_TEXT = 2_000;
+
+const text = () => z.string().optional();
+const addressShape = () =>
+  z.object({
+    /** A ticket, a record id, a request id or an Idempotency-Key. */
+    q: text(),
+    /** Only in links. */
+    ticket: text(),
+    by: text(),
+    key: text(),
+    action: text(),
+    from: z.iso.date().optional(),
+    to: z.iso.date().optional(),
+    /** An instant. Only in links, and it replaces `from`. */
+    since: z.iso.datetime().optional(),
+    before: z
+      .string()
+      .regex(/^\d{1,15}$/)
+      .transform(Number)
+      .optional(),
+  });
+
+type AuditQuery = Omit<z.infer<ReturnType<typeof addressShape>>, 'before'>;
+
+/** @throws PageProblem for a date, an instant or a cursor that is none */
+function readQuery(c: Context<AdminEnv>) {
+  const given = Array.from(new URL(c.req.url).searchParams, ([name, value]) => [name, value.trim() || undefined]);
+  const { success, data } = addressShape().safeParse(Object.fromEntries(given));
+  if (!success) {
+    const detail = 'Enter calendar dates, such as 2027-03-31, or open the audit log again and choose a period there.';
+    throw new PageProblem(400, 'Invalid date', detail);
+  }
+  const { before: cursor, ...asked } = data;
+  const { q, ticket, by, key, action, from, to, since } = asked;
+  const { timeZone } = c.get('administrator').organization;
+  const start = from === undefined ? undefined : startOfDate(from, timeZone);
+  const filter: AuditFilter = {
+    search: q,
+    ticketId: ticket,
+    administratorId: by,
+    keyId: key,
+    action,
+    since: since === undefined ? start : Date.parse(since),
+    until: to === undefined ? undefined : startOfDate(addDays(to, 1), timeZone),
+  };
+  return { asked, filter, cursor };
+}
+
 audit.get('/audit', async (c) => {
   const ctx = adminContext(c);
-  const asked = readQuery(new URL(c.req.url).searchParams);
-  const cursor = readCursor(c.req.query('before'));
-  const wrongDates = findWrongDates(asked);
-  const { query, filter, entries } = await resolveSearch(c, asked, wrongDates.length > 0);
-  const found = entries ? { ...NOTHING, entries } : filter ? readAuditLog(ctx, filter, cursor) : NOTHING;
+  const { asked, filter, cursor } = readQuery(c);
   const [page, keys, administrators, sections] = await Promise.all([
-    found,
+    readAuditLog(ctx, filter, cursor),
     listKeysToChoose(ctx),
     listAuditAdministrators(ctx),
-    wrongDates.length > 0 ? [] : moduleSections(c, query),
+    Promise.all(c.get('parts').flatMap(({ auditSection }) => auditSection?.(c, filter) ?? [])),
   ]);
-  // The list holds only the newest keys, and the selected key may be older.
-  const older =
-    query.key === undefined || keys.some(({ id }) => id === query.key) ? undefined : await findOwnKey(ctx, query.key);
-  if (older) keys.push(older);
   const shown = {
     ...page,
-    entries: shownEntries(c, page.entries, TEXT_LENGTH.page),
-    isFirst: entries !== undefined || cursor === undefined,
+    query: page.isById ? { q: asked.q } : asked,
+    entries: shownEntries(c, page.entries, SHOWN_TEXT),
+    isFirst: cursor === undefined,
+    ...{ keys, administrators, sections },
   };
-  return render(c, 'Audit log', <AuditLogPage {...{ ...shown, query, keys, administrators, wrongDates, sections }} />, {
-    status: wrongDates.length > 0 ? 400 : 200,
+  return render(c, 'Audit log', <AuditLogPage {...shown} />, {
     lead: <p class="minor">All writes of the keys, and all changes to the keys. Entries cannot be changed.</p>,
-    actions: (page.entries.length > 0 || page.next !== undefined) && <AuditLogActions query={query} />,
+    actions: (page.entries.length > 0 || page.next !== undefined) && (
+      <CsvMenu to={addressOf(`${pageContext(c).base}/audit.csv`, shown.query)} />
+    ),
   });
 });
-
-interface Search {
-  query: AuditQuery;
-  /** The entries that the search found, which no other filter applies to. */
-  entries?: readonly AuditEntry[];
-  /** The filter of the log, if there is none. */
-  filter?: AuditFilter;
-}
-
-/** A search finds entries by an id, or else filters the log by a ticket. */
-async function resolveSearch(c: Context<AdminEnv>, query: AuditQuery, isWrong: boolean): Promise<Search> {
-  const { timeZone } = c.get('administrator').organization;
-  if (query.q !== undefined) {
-    const entries = await searchAuditLog(adminContext(c), query.q);
-    if (entries) return { query: { q: query.q }, entries };
-  }
-  return isWrong ? { query } : { query, filter: toFilter(query, timeZone) };
-}
-
-function moduleSections(c: Context<AdminEnv>, query: AuditQuery): Promise<Child[]> {
-  const { since, until } = toFilter(query, c.get('administrator').organization.timeZone);
-  const selected = { since, until, search: query.q };
-  return Promise.all(c.get('parts').flatMap(({ auditSection }) => auditSection?.(c, selected) ?? []));
-}
-
-const NOTHING: AuditPage = { entries: [], next: undefined, searchedTo: undefined };
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
   { time: 'Time', timeOf: ({ at }) => at },
@@ -101,21 +121,14 @@ const KINDS = { api_key: 'API key', user: 'User', system: 'System' };
 
 audit.get('/audit.csv', async (c) => {
   const ctx = adminContext(c);
-  const asked = readQuery(new URL(c.req.url).searchParams);
-  const cursor = readCursor(c.req.query('before'));
-  const { filter, entries = [] } = await resolveSearch(c, asked, false);
-  const key = filter?.keyId === undefined ? undefined : await findOwnKey(ctx, filter.keyId);
+  const { filter, cursor } = readQuery(c);
+  const key = filter.keyId === undefined ? undefined : await findOwnKey(ctx, filter.keyId);
   const name = fileName(c, key ? `audit-${slug(key.name)}` : 'audit');
-  const pages = filter ? exportAuditLog(ctx, filter, cursor) : onePage(entries);
-  return csvDownload(c, { name, columns: COLUMNS, pages: shownPages(c, pages) });
+  return csvDownload(c, { name, columns: COLUMNS, pages: shownPages(c, exportAuditLog(ctx, filter, cursor)) });
 });
 
-async function* onePage(items: readonly AuditEntry[]): AsyncGenerator<ExportPage<AuditEntry>> {
-  yield { items, next: undefined };
-}
-
 async function* shownPages(c: Context<AdminEnv>, pages: AsyncIterable<ExportPage<AuditEntry>>) {
-  for await (const { items, next } of pages) yield { items: shownEntries(c, items, TEXT_LENGTH.file), next };
+  for await (const { items, next } of pages) yield { items: shownEntries(c, items, AUDIT_TEXT_LENGTH), next };
 }
 
 /** A name in the letters and digits of a file name; the id stands for a name without any. */
@@ -126,46 +139,205 @@ const slug = (name: string) =>
     .replaceAll(/^-|-$/g, '')
     .slice(0, 60);
 
-const FILTERS = ['q', 'ticket', 'by', 'key', 'action', 'from', 'to', 'since'] as const;
+/** The address of a page of the log with these filters. */
+const addressOf = (path: string, query: AuditQuery & { before?: number | undefined }) => {
+  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  return `${path}${given.length > 0 ? '?' : ''}${new URLSearchParams(given)}`;
+};
 
-/** Reads the filters from the URL. */
-function readQuery(parameters: URLSearchParams): AuditQuery {
-  const query: AuditQuery = {};
-  for (const name of FILTERS) query[name] = parameters.get(name)?.trim() || undefined;
-  return query;
+interface Props extends AuditPage {
+  query: AuditQuery;
+  keys: readonly KeyDetails[];
+  administrators: Awaited<ReturnType<typeof listAuditAdministrators>>;
+  /** Whether the page begins with the newest entry. */
+  isFirst: boolean;
+  /** What modules show below the log. */
+  sections: Child[];
 }
 
-function toFilter({ q, ticket, by, key, action, from, to, since }: AuditQuery, timeZone: string): AuditFilter {
-  const start = (date: string) => startOfDate(date, timeZone);
-  return {
-    administratorId: by,
-    keyId: key,
-    action,
-    ticketId: q ?? ticket,
-    since: since !== undefined ? requireTime(since) : from === undefined ? undefined : start(requireDate(from)),
-    until: to === undefined ? undefined : start(addDays(requireDate(to), 1)),
-  };
+/** The audit log, newest entries first. */
+function AuditLogPage(props: Props) {
+  const { base } = usePage();
+  const { query, entries, next, searchedTo, isFirst, sections } = props;
+  const linkTo = (before?: number) => addressOf(`${base}/audit`, { ...query, before });
+  return (
+    <>
+      <PrintedLine {...props} />
+      <Filters {...props} />
+      <div id="log">
+        {entries.length > 0 && <AuditEntries entries={entries} />}
+        {entries.length === 0 && next === undefined && <NothingFound {...props} />}
+        {searchedTo !== undefined && (
+          <Banner tone="neutral">
+            <span data-continue>
+              {entries.length === 0 && 'No entries found so far. '}Searched back to <Time at={searchedTo} />.{' '}
+            </span>
+            <a href={linkTo(next)}>Look further</a>
+          </Banner>
+        )}
+      </div>
+      <div class="actions">
+        {next !== undefined && searchedTo === undefined && (
+          <a class="button quiet" href={linkTo(next)}>
+            Older entries
+          </a>
+        )}
+        {!isFirst && <a href={linkTo()}>Newest entries</a>}
+      </div>
+      {sections}
+    </>
+  );
 }
 
-const findWrongDates = ({ from, to }: AuditQuery): string[] =>
-  [from, to].filter((date) => date !== undefined).filter((date) => !isDate(date));
-
-const isDate = (text: string) => z.iso.date().safeParse(text).success;
-
-function requireDate(text: string): string {
-  if (!isDate(text)) throw new PageProblem(400, 'Invalid date', 'Enter a calendar date, such as 2027-03-31.');
-  return text;
+/** The selection in words, on paper only. */
+function PrintedLine({ query, keys }: Props) {
+  const { organization, now } = usePage();
+  const { q, key, ...others } = query;
+  const words = [
+    ...(q === undefined ? [] : [`“${q}”`]),
+    ...(key === undefined ? [] : [`key ${keys.find(({ id }) => id === key)?.name ?? key}`]),
+    ...Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value}`])),
+  ];
+  return (
+    <p class="on-paper">
+      {organization}: {words.join(', ') || 'all entries'}. <Time at={now} />
+    </p>
+  );
 }
 
-function requireTime(text: string): number {
-  if (!z.iso.datetime().safeParse(text).success)
-    throw new PageProblem(400, 'Invalid time', 'Open the audit log again and choose a period there.');
-  return Date.parse(text);
+/** Whether an address has filters. */
+const isFiltered = (query: AuditQuery) => Object.values(query).some((value) => value !== undefined);
+
+/** Why there are no entries, and how to see some. */
+function NothingFound({ query, isFirst }: Props) {
+  const { base } = usePage();
+  if (isFirst && !isFiltered(query)) {
+    return (
+      <section class="empty">
+        <h2>No entries yet</h2>
+        <p>Each note and time entry that a key writes is listed here, and each change that an administrator makes.</p>
+      </section>
+    );
+  }
+  return (
+    <Banner tone="neutral">
+      No {isFirst ? '' : 'older '}entries{isFiltered(query) && ' match these filters'}.{' '}
+      {isFiltered(query) && <a href={`${base}/audit`}>Clear the filters</a>}
+    </Banner>
+  );
 }
 
-function readCursor(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^\d{1,15}$/.test(text))
-    throw new PageProblem(400, 'Invalid page', 'Open the audit log again and continue from there.');
-  return Number(text);
+/** The periods to choose from, in days up to today. */
+const PERIODS = [
+  ['Today', 1],
+  ['7 days', 7],
+  ['30 days', 30],
+] as const;
+
+interface OptionsProps {
+  of: readonly (readonly [value: string, text: string])[];
+  value: string | undefined;
+  /** The text of the selected option, if the list does not have it. */
+  text?: string | undefined;
+}
+
+function Options({ of: options, value, text }: OptionsProps) {
+  const isUnlisted = value !== undefined && !options.some(([one]) => one === value);
+  return (
+    <>
+      {options.map(([one, label]) => (
+        <option value={one} selected={one === value}>
+          {label}
+        </option>
+      ))}
+      {isUnlisted && text !== undefined && (
+        <option value={value} selected>
+          {text}
+        </option>
+      )}
+    </>
+  );
+}
+
+function Select({ label, name, children }: PropsWithChildren<{ label: string; name: string }>) {
+  return (
+    <label>
+      {label}
+      <select name={name}>
+        <option value="">All</option>
+        {children}
+      </select>
+    </label>
+  );
+}
+
+function Filters({ query, keys, administrators, entries }: Props) {
+  const { base, now, timeZone } = usePage();
+  const { q, ticket, by, key, action, from, to, since } = query;
+  const [newest] = entries;
+  const keyNames = keys.map(({ id, name, hint }) => [id, `${name} (${hint})`] as const);
+  const people = administrators.map(({ id, name, isFormer }) => [id, isFormer ? `${name} (former)` : name] as const);
+  const periods = PERIODS.map(([label, days]) => [label, addDays(dateIn(timeZone, now), 1 - days)] as const);
+  const hasOwnPeriod =
+    since !== undefined || to !== undefined || (from !== undefined && !periods.some(([, first]) => first === from));
+  return (
+    <>
+      <search>
+        <form method="get" action={`${base}/audit`} class="toolbar">
+          <div class="grow">
+            <label for="q">Ticket, record, request or Idempotency-Key</label>
+            <input id="q" type="search" name="q" value={q ?? ticket} autocomplete="off" spellcheck={false} />
+          </div>
+          <button type="submit">Search</button>
+          <details class="more" open={[by, key, action].some((one) => one !== undefined) || hasOwnPeriod}>
+            <summary>More filters</summary>
+            <div class="filters">
+              <Select label="Key" name="key">
+                <Options of={keyNames} value={key} text={newest?.key?.name ?? key} />
+              </Select>
+              <Select label="Administrator" name="by">
+                <Options of={people} value={by} text={newest?.actorName ?? by} />
+              </Select>
+              <Select label="Action" name="action">
+                {AUDIT_ACTION_GROUPS.map(({ name, actions }) => (
+                  <optgroup label={name}>
+                    <Options of={actions} value={action} />
+                  </optgroup>
+                ))}
+              </Select>
+              <label>
+                From
+                <input type="date" name="from" value={from} />
+              </label>
+              <label>
+                To
+                <input type="date" name="to" value={to} />
+              </label>
+            </div>
+          </details>
+        </form>
+      </search>
+      <nav class="state-chips" aria-label="Period">
+        {[...periods, ['All', undefined] as const].map(([label, first]) => (
+          <a
+            href={addressOf(`${base}/audit`, { ...query, from: first, to: undefined, since: undefined })}
+            aria-current={!hasOwnPeriod && from === first ? 'true' : undefined}
+          >
+            {label}
+          </a>
+        ))}
+        {since !== undefined && (
+          <a href={addressOf(`${base}/audit`, query)} aria-current="true">
+            Since&nbsp;
+            <Time at={Date.parse(since)} />
+          </a>
+        )}
+        {isFiltered(query) && (
+          <a href={`${base}/audit`} class="clear">
+            Show all
+          </a>
+        )}
+      </nav>
+    </>
+  );
 }

@@ -2,7 +2,7 @@ import { adminContext } from '../../http/hono-env.ts';
 import { usePage } from '../../http/settings/page-context.ts';
 import { Banner, formatNumber, Table, type TableColumn } from '../../http/settings/pages/components.tsx';
 import { Time } from '../../http/settings/pages/time.tsx';
-import type { AuditSection } from '../../module.ts';
+import type { Part } from '../../module.ts';
 import { listReleases, type ReleaseRow } from '../../services/work/release-changes.ts';
 import { type ArchiveRow, LISTED_ARCHIVES, listArchives, searchArchives } from './read-archives.ts';
 
@@ -15,12 +15,13 @@ interface Props {
 
 /** None if nothing is released and the archive is off. `isOn`: changes leave the database. */
 export const archiveSection =
-  (isOn: boolean): AuditSection =>
-  async (c, { search, ...period }) => {
+  (isOn: boolean): NonNullable<Part['auditSection']> =>
+  async (c, filter) => {
+    const { search } = filter;
     const ctx = adminContext(c);
     const [[release], archives] = await Promise.all([
       listReleases(ctx, ctx.actor.organizationId),
-      search === undefined ? listArchives(ctx, period) : searchArchives(ctx, search),
+      search === undefined ? listArchives(ctx, filter) : searchArchives(ctx, search),
     ]);
     if (!release || (!isOn && release.releasedSeq === 0)) return null;
     return <Archives release={release} archives={archives} isSearch={search !== undefined} />;

@@ -22,6 +22,8 @@ export type AuditEntry = ReturnType<typeof toEntry>;
 
 /** Which entries to show. `since` and `until` (excluded) are UTC milliseconds. */
 export interface AuditFilter {
+  /** An id replaces all other conditions. Any other text is a ticket. */
+  search?: string | undefined;
   administratorId?: string | undefined;
   keyId?: string | undefined;
   action?: string | undefined;
@@ -36,6 +38,8 @@ export interface AuditPage {
   next: number | undefined;
   /** If so, the time of the last entry examined, in UTC milliseconds. */
   searchedTo: number | undefined;
+  /** Whether the search found these entries by an id. */
+  isById: boolean;
 }
 
 const PAGE_SIZE = 50;
@@ -54,8 +58,6 @@ export const CLOCK_SKEW_MS = 30_000;
 export const LONGEST_REQUEST_MS = 30_000;
 /** How many entries around the time in it a search by request id examines. */
 const EXAMINED_FOR_REQUEST = 10_000;
-/** How many characters of a text the audit log shows, and its file has. One more is read, to know if there are more. */
-export const TEXT_LENGTH = { page: 2_000, file: 4_000 } as const;
 
 /** One page of the audit log before the cursor, from a bounded number of rows. */
 export async function readAuditLog(
@@ -63,15 +65,11 @@ export async function readAuditLog(
   filter: AuditFilter,
   cursor?: number,
 ): Promise<AuditPage> {
-  const range = await seqRange(ctx, filter);
+  const entries = filter.search === undefined ? undefined : await searchAuditLog(ctx, filter.search);
+  if (entries) return { entries, next: undefined, searchedTo: undefined, isById: true };
   const isFiltered = Object.values(filter).some((condition) => condition !== undefined);
-  return readPage(ctx, filter, {
-    ...range,
-    before: Math.min(range.before, cursor ?? range.before),
-    limit: PAGE_SIZE,
-    textLength: TEXT_LENGTH.page + 1,
-    examine: filter.keyId !== undefined ? EXAMINED_OF_KEY : isFiltered ? EXAMINED_PER_PAGE : PAGE_SIZE + 1,
-  });
+  const examine = filter.keyId !== undefined ? EXAMINED_OF_KEY : isFiltered ? EXAMINED_PER_PAGE : PAGE_SIZE + 1;
+  return readPage(ctx, filter, { ...(await seqRange(ctx, filter, cursor)), limit: PAGE_SIZE, examine });
 }
 
 /** The latest entries about one key: at most `limit`, fewer if other keys wrote most of the latest rows. */
@@ -80,10 +78,11 @@ export async function readLatestOfKey(
   keyId: string,
   limit: number,
 ): Promise<AuditEntry[]> {
-  const range = { before: Number.MAX_SAFE_INTEGER, from: 0, examine: EXAMINED_FOR_LATEST, limit };
-  const values = pageValues(ctx, {}, { ...range, textLength: TEXT_LENGTH.page + 1 });
-  const results = await readAll(ctx, findAuditPageOfKey.rows.bind({ ...values, keyId }));
-  return results.map(toEntry);
+  const { organizationId } = ctx.actor;
+  const part = { before: Number.MAX_SAFE_INTEGER, from: 0, examine: EXAMINED_FOR_LATEST, limit };
+  const any = { action: null, ticketId: null, requestId: null, since: null, until: null };
+  const rows = await readAll(ctx, findAuditPageOfKey.rows.bind({ organizationId, keyId, ...part, ...any }));
+  return rows.map(toEntry);
 }
 
 /** What a key wrote since an instant (UTC milliseconds): exact, unless the organization wrote a very large number. */
@@ -116,15 +115,15 @@ export async function* exportAuditLog(
   filter: AuditFilter,
   cursor?: number,
 ): AsyncGenerator<ExportPage<AuditEntry>> {
-  const range = await seqRange(forNextPage(ctx), filter);
-  const part = {
-    from: range.from,
-    limit: EXPORT_PAGE_SIZE,
-    examine: EXPORT_PAGE_SIZE,
-    textLength: TEXT_LENGTH.file + 1,
-  };
-  for (let before: number | undefined = Math.min(range.before, cursor ?? range.before); before !== undefined; ) {
-    const { entries, next }: AuditPage = await readPage(forNextPage(ctx), filter, { ...part, before });
+  const found = filter.search === undefined ? undefined : await searchAuditLog(ctx, filter.search);
+  if (found) {
+    yield { items: found, next: undefined };
+    return;
+  }
+  const range = await seqRange(forNextPage(ctx), filter, cursor);
+  for (let before: number | undefined = range.before; before !== undefined; ) {
+    const part = { ...range, before, limit: EXPORT_PAGE_SIZE, examine: EXPORT_PAGE_SIZE };
+    const { entries, next }: AuditPage = await readPage(forNextPage(ctx), filter, part);
     yield { items: entries, next: next?.toString() };
     before = next;
   }
@@ -140,7 +139,7 @@ export async function searchAuditLog(ctx: ActorContext<AdminActor>, text: string
   if (!values) return [];
   const { id } = values;
   const [results, tickets] = await readBatch(ctx, [
-    findAuditRowsAbout.bind({ ...values, textLength: TEXT_LENGTH.file + 1 }),
+    findAuditRowsAbout.bind(values),
     findTicket.bind({ organizationId, id: text }),
   ]);
   if (results.length > 0) return results.map(toEntry);
@@ -150,7 +149,7 @@ export async function searchAuditLog(ctx: ActorContext<AdminActor>, text: string
 
   // Clocks differ and a write may be slow: search a narrow range of the log for the entry.
   const range = await seqRange(ctx, { since: receivedAt, until: receivedAt + LONGEST_REQUEST_MS });
-  const limits = { limit: PAGE_SIZE, examine: EXAMINED_FOR_REQUEST, textLength: TEXT_LENGTH.file + 1 };
+  const limits = { limit: PAGE_SIZE, examine: EXAMINED_FOR_REQUEST };
   return (await readPage(ctx, {}, { ...range, ...limits, requestId: id })).entries;
 }
 
@@ -176,18 +175,14 @@ interface Part {
   from: number;
   limit: number;
   examine: number;
-  textLength: number;
-  requestId?: string | null;
-}
-
-function pageValues(ctx: ActorContext<AdminActor>, filter: AuditFilter, { requestId = null, ...part }: Part) {
-  const { action = null, ticketId = null, since = null, until = null } = filter;
-  return { organizationId: ctx.actor.organizationId, action, ticketId, since, until, requestId, ...part };
+  requestId?: string;
 }
 
 async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part: Part): Promise<AuditPage> {
-  const { administratorId, keyId } = filter;
-  const values = pageValues(ctx, filter, part);
+  const { organizationId } = ctx.actor;
+  const { administratorId, keyId, search, ticketId = search ?? null, action = null } = filter;
+  const { since = null, until = null } = filter;
+  const values = { organizationId, action, ticketId, since, until, requestId: null, ...part };
   const statements =
     administratorId !== undefined
       ? ([
@@ -202,28 +197,28 @@ async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part
           ] as const);
   const [rows, [examined]] = await readBatch(ctx, statements);
   const isFull = rows.length === part.limit;
-  const next = nextCursor(rows.at(-1)?.seq, isFull, examined, part);
+  const next = nextCursor(isFull ? rows.at(-1) : undefined, examined, part);
   const searchedTo = next === undefined || isFull ? undefined : (examined?.lowestAt ?? undefined);
-  return { entries: rows.map(toEntry), next, searchedTo };
+  return { entries: rows.map(toEntry), next, searchedTo, isById: false };
 }
 
 /** The next page begins after the last row of a full page, otherwise after the last one examined. */
 function nextCursor(
-  last: number | undefined,
-  full: boolean,
+  last: AuditLogRow | undefined,
   examined: ExaminedPart | undefined,
   { examine, from }: Part,
 ): number | undefined {
   if (examined === undefined || examined.lowest === null) return undefined;
-  if (full && last !== undefined && examined.lowest < last) return last;
+  if (last && examined.lowest < last.seq) return last.seq;
   const first = Math.max(from, examined.archivedTo + 1);
   return examined.examined === examine && examined.lowest > first ? examined.lowest : undefined;
 }
 
-/** The range of the log that contains all entries of a period, even if clocks differed. */
+/** The range of the log before the cursor that contains all entries of a period, even if clocks differed. */
 async function seqRange(
   ctx: ActorContext<AdminActor>,
-  { since, until }: AuditFilter,
+  { since, until }: Pick<AuditFilter, 'since' | 'until'>,
+  cursor = Number.MAX_SAFE_INTEGER,
 ): Promise<{ from: number; before: number }> {
   const { organizationId } = ctx.actor;
   const firstSince = async (at: number) => {
@@ -233,9 +228,9 @@ async function seqRange(
   };
   const [from, before] = await Promise.all([
     since === undefined ? 0 : firstSince(since - CLOCK_SKEW_MS),
-    until === undefined ? Number.MAX_SAFE_INTEGER : firstSince(until + CLOCK_SKEW_MS),
+    until === undefined ? cursor : firstSince(until + CLOCK_SKEW_MS),
   ]);
-  return { from, before };
+  return { from, before: Math.min(before, cursor) };
 }
 
 function toEntry({ keyId, keyName, keyHint, keyRevokedAt, minutes, technician, ...entry }: AuditLogRow) {

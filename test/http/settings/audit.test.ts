@@ -26,22 +26,6 @@ describe('the audit log', () => {
       expect((await get(path)).status).toBe(400);
   });
 
-  test('keeps the other filters when a date is wrong, and marks that date', async () => {
-    const { organization, get } = await makeSettings();
-    await makeKey(organization);
-    const { status, text } = await get('/audit?ticket=1001&action=note.created&from=2027-02-30&to=2027-03-01');
-    expect(status).toBe(400);
-    expect(await wordsOf(text, '.banner')).toEqual([
-      '2027-02-30 is not a date. Enter a calendar date, such as 2027-03-31. The other filters are kept.',
-    ]);
-    const [ticket] = await elementsOf(text, 'input[name=q]');
-    expect(ticket?.attributes['value']).toBe('1001');
-    expect((await elementsOf(text, 'option[selected]')).map(({ attributes }) => attributes['value'])).toEqual([
-      'note.created',
-    ]);
-    expect(await countElements(text, '.log li')).toBe(0);
-  });
-
   test('links tickets to the PSA if the deployment knows its address', async () => {
     for (const [ticketUrl, links] of [
       [undefined, []],
@@ -174,12 +158,9 @@ describe('the audit log', () => {
     expect(await wordsOf(empty, '.empty h2')).toEqual(['No entries yet']);
     expect(await countElements(empty, '[role=status], main .actions a, .head-actions a')).toBe(0);
     await makeKey(organization);
-    for (const [query, words] of [
-      ['ticket=77', 'No entries match these filters. Clear the filters'],
-      ['q=nothing', 'No entries have this ticket, record ID, request ID or Idempotency-Key. Clear the search'],
-    ]) {
+    for (const query of ['ticket=77', 'q=nothing']) {
       const { text } = await get(`/audit?${query}`);
-      expect(await wordsOf(text, '[role=status]')).toEqual([words]);
+      expect(await wordsOf(text, '[role=status]')).toEqual(['No entries match these filters. Clear the filters']);
       const [link] = await elementsOf(text, '[role=status] a');
       expect(link?.attributes['href']).toBe(`${base}/audit`);
     }

@@ -4,7 +4,8 @@ import { RECORD_KIND_NAMES } from '../../../domain/record-kinds.ts';
 import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
 import { Icon, type IconName } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
-import { Address, Hint, SCOPE_ICONS } from './components.tsx';
+import { Address, SCOPE_ICONS } from './components.tsx';
+import { KeyName } from './key-facts.tsx';
 import { clockTime, utcText } from './time.tsx';
 
 interface Props {
@@ -99,13 +100,14 @@ function Line({ entry, isOwn }: { entry: AuditEntry; isOwn: boolean }) {
 /** The whole text, who did it from where, and the ids. */
 function Details({ entry }: { entry: AuditEntry }) {
   const { base, linkTo } = usePage();
-  const { actorType, actorId, actorName, key, ticketId, text, targetId } = entry;
-  const { sourceAddress, requestId, idempotencyKey, userAgent, detail, refusal } = entry;
+  const { actorType, actorId, actorName, key, ticketId, text, sourceAddress, detail, refusal } = entry;
   const facts = [
-    ['Record', targetId],
-    ['Request', requestId],
-    ['Idempotency-Key', idempotencyKey],
-    ['User-Agent', userAgent],
+    ['Key', key && <KeyName of={key} />],
+    ['From', sourceAddress && <Address address={sourceAddress} />],
+    ['Record', entry.targetId],
+    ['Request', entry.requestId],
+    ['Idempotency-Key', entry.idempotencyKey],
+    ['User-Agent', entry.userAgent],
   ] as const;
   return (
     <div class="entry">
@@ -138,28 +140,9 @@ function Details({ entry }: { entry: AuditEntry }) {
         </div>
       </div>
       <dl>
-        {key && (
-          <>
-            <dt>Key</dt>
-            <dd>
-              <a href={`${base}/keys/${key.id}`}>
-                <bdi>{key.name}</bdi>
-              </a>{' '}
-              <Hint hint={key.hint} />
-            </dd>
-          </>
-        )}
-        {sourceAddress !== null && (
-          <>
-            <dt>From</dt>
-            <dd>
-              <Address address={sourceAddress} />
-            </dd>
-          </>
-        )}
         {facts.map(
           ([name, value]) =>
-            value !== null && (
+            value && (
               <>
                 <dt>{name}</dt>
                 <dd>{value}</dd>
