@@ -23,8 +23,8 @@ describe('every response', () => {
   });
 
   test('every response to a good key shows its limit', async () => {
-    const { organization, api } = await makeWorld();
-    const { value: key } = await makeKey(organization, { limit: { quota: 3, windowMs: 10_000 } });
+    const { key } = await makeWorld();
+    const api = makeApi({ config: { keyLimit: { quota: 3, windowMs: 10_000 } } });
     const fields = ({ headers }: Response) => [headers.get('RateLimit-Policy'), headers.get('RateLimit')];
     expect(fields(await api.send('/api/v1/ping', { key }))).toEqual(['"key";q=3;w=10', '"key";r=2;t=10']);
     expect(fields(await api.postNote(key, {}))).toEqual(['"key";q=3;w=10', '"key";r=1;t=10']);

@@ -128,7 +128,7 @@ for (const tab of document.querySelectorAll('[data-choice] > input')) {
 }
 
 // A date counts only with “On a date”.
-for (const choice of document.querySelectorAll('[name=expiration]')) {
+for (const choice of document.querySelectorAll('[name=expires]')) {
   choice.addEventListener('change', () => {
     if (choice.value !== 'date') choice.form.elements.date.value = '';
   });

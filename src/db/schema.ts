@@ -150,7 +150,7 @@ export const apiKeys = sqliteTable(
     hash: text('hash').notNull(),
     hint: text('hint').notNull(),
     scopes: text('scopes').notNull(),
-    /** The key's own limit, lower than the deployment's; both null if it has none. */
+    /** Not read: request limits of keys from before they were the same for all. */
     limitQuota: integer('limit_quota'),
     limitWindowMs: integer('limit_window_ms'),
     /** The key's own daily limits; null where it has none. */

@@ -1,7 +1,6 @@
 import { sha256, toHex } from '../lib/bytes.ts';
 import { isAllowedFrom } from './allowed-networks.ts';
 import type { OwnDayLimit } from './day-limit.ts';
-import type { RequestLimit } from './request-limit.ts';
 import type { Scope } from './scopes.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -141,8 +140,6 @@ export interface Principal {
   scopes: readonly Scope[];
   /** Networks separated by spaces; empty for everywhere. A write requires that the list has not changed. */
   allowedNetworks: string;
-  /** The key's own limit, or null for the deployment's. */
-  limit: RequestLimit | null;
   dayLimit: OwnDayLimit;
   /** UTC milliseconds at which the key expires, or null for never. */
   expiresAt: number | null;

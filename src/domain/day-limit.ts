@@ -124,6 +124,6 @@ export interface Limits {
 
 /** The limits of a deployment as a text, the same in the documentation and at /healthz. */
 export function limitsInWords({ keyLimit, ipLimit, dayLimits }: Limits): string {
-  const requests = `${requestLimitInWords(keyLimit)} per key, unless the key has its own limit, and ${requestLimitInWords(ipLimit)} per source address.`;
+  const requests = `${requestLimitInWords(keyLimit)} per key, and ${requestLimitInWords(ipLimit)} per source address.`;
   return `${requests} ${dayLimitsSentence(dayLimits)}`.trim();
 }

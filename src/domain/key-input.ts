@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { dateIn, endOfDate, yearsLater } from './calendar.ts';
 import { lazyObject, ruleError } from './fields.ts';
-import { type KeySettings, settingInputs } from './key-settings.ts';
+import { settingInputs } from './key-settings.ts';
 import { SCOPE_IDS } from './scopes.ts';
 
 /** How many years ahead a key may expire. A key that must work longer has no expiry. */
@@ -17,9 +17,6 @@ const expiresRule =
   'a date such as 2027-03-31, an instant such as 2027-03-31T12:00:00Z, or leave it out for a key that never expires';
 const expires = () =>
   z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: ruleError(expiresRule) }).optional();
-const hasWholeLimit = ({ limitQuota, limitWindowMs }: Pick<KeySettings, 'limitQuota' | 'limitWindowMs'>) =>
-  (limitQuota === null) === (limitWindowMs === null);
-const WHOLE_LIMIT = { path: ['limitWindowMs'], error: 'is required with limitQuota, and refused without it' };
 
 export const newApiKey = lazyObject(() => ({
   ...settingInputs,
@@ -31,11 +28,11 @@ export const newApiKey = lazyObject(() => ({
       error: 'is empty; choose at least one scope',
     }),
   expires: expires(),
-})).refine(hasWholeLimit, WHOLE_LIMIT);
+}));
 
 export type NewApiKey = z.input<typeof newApiKey>;
 
-export const keyChanges = lazyObject(() => settingInputs).refine(hasWholeLimit, WHOLE_LIMIT);
+export const keyChanges = lazyObject(() => settingInputs);
 
 /** How long a rotated key keeps working, if it is not revoked immediately. */
 export const GRACE_MS = { '1h': 3_600_000, '24h': 24 * 3_600_000, '7d': 7 * 24 * 3_600_000 } as const;

@@ -47,11 +47,6 @@ export function requestLimitInWords({ quota, windowMs }: RequestLimit): string {
   return `${inThousands(quota)} requests in any ${windowMs / 1000} seconds`;
 }
 
-/** Of a key's own limit, if it has one, and the deployment's: the one that admits fewer requests over time. */
-export function stricter(own: RequestLimit | null, deployment: RequestLimit): RequestLimit {
-  return own && own.quota / own.windowMs <= deployment.quota / deployment.windowMs ? own : deployment;
-}
-
 /**
  * A sliding-window log: the times of the admitted requests, oldest first, in a ring buffer.
  *

@@ -107,7 +107,6 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
   const now = Date.now();
   const full = await makeKey(organization, {
     expires: '2030-01-01',
-    limit: { quota: 5, windowMs: 10_000 },
     dayLimit: { records: 100, minutes: 600 },
     networks: '192.0.2.0/24',
     description: 'Closes alerts',

@@ -1,12 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  MAX_QUOTA,
-  parseRequestLimit,
-  type RequestLimit,
-  SlidingWindowLog,
-  stricter,
-} from '../../src/domain/request-limit.ts';
+import { MAX_QUOTA, parseRequestLimit, type RequestLimit, SlidingWindowLog } from '../../src/domain/request-limit.ts';
 import { runs } from '../support/property.ts';
 
 const requestLimit = (quota: number, windowMs: number): RequestLimit => ({ quota, windowMs });
@@ -122,12 +116,4 @@ describe('the sliding window', () => {
       { numRuns: runs('sliding window against its model', 500) },
     );
   });
-});
-
-test('the stricter limit of the key and the deployment applies', () => {
-  const deployment = { quota: 200, windowMs: 10_000 };
-  expect(stricter(null, deployment)).toBe(deployment);
-  expect(stricter({ quota: 5, windowMs: 1_000 }, deployment)).toEqual({ quota: 5, windowMs: 1_000 });
-  expect(stricter({ quota: 500, windowMs: 10_000 }, deployment)).toBe(deployment);
-  expect(stricter({ quota: 100, windowMs: 1_000 }, deployment)).toBe(deployment);
 });

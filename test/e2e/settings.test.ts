@@ -116,9 +116,9 @@ const note = async (key: string) =>
 async function liveThrough(page: Page, hands: Hands, name: string, scripted: boolean): Promise<void> {
   await hands.press(leadTo(page, '/new-key'));
   await hands.type(field(page, 'name'), name);
-  await hands.press(field(page, 'scope', 'tickets:time:write'));
-  await hands.press(field(page, 'scope', 'tickets:note:write'));
-  await hands.press(field(page, 'expiration', '30'));
+  await hands.press(field(page, 'scopes', 'tickets:time:write'));
+  await hands.press(field(page, 'scopes', 'tickets:note:write'));
+  await hands.press(field(page, 'expires', '30'));
   await hands.press(submit(page));
 
   await page.locator('#key').waitFor();
@@ -206,7 +206,7 @@ test.each(
 async function fillNewKey(page: Page, organization: string, name: string): Promise<void> {
   await page.goto(`${server.url}/settings/${organization}/new-key`);
   await field(page, 'name').fill(name);
-  await field(page, 'scope', 'tickets:note:write').check();
+  await field(page, 'scopes', 'tickets:note:write').check();
 }
 
 test('a double click creates one key, and sending the form again after that is refused', async () => {
@@ -236,7 +236,7 @@ test("a new key stays in view until it is copied, and a form's draft until it is
   // Kept on another page, with Back, and after the session has ended.
   await fillNewKey(page, 'northwind', 'Kept');
   await navigation(page, 'key-rules').click();
-  await field(page, 'max_lifetime').waitFor();
+  await field(page, 'maxLifetimeDays').waitFor();
   await page.goBack();
   await page.locator('.restored').waitFor();
   expect(await typed()).toBe('Kept');
@@ -245,14 +245,14 @@ test("a new key stays in view until it is copied, and a form's draft until it is
   await page.getByRole('button', { name: 'Ada Administrator' }).click();
   await navigation(page, 'keys').waitFor();
   await open('northwind/new-key');
-  expect([await typed(), await field(page, 'scope', 'tickets:note:write').isChecked()]).toEqual(['Kept', true]);
+  expect([await typed(), await field(page, 'scopes', 'tickets:note:write').isChecked()]).toEqual(['Kept', true]);
   // An error keeps it, and an accepted form ends it.
-  await field(page, 'networks').evaluate((list) => Object.assign(list, { value: '1.2.3' }));
+  await field(page, 'allowedNetworks').evaluate((list) => Object.assign(list, { value: '1.2.3' }));
   await submit(page).click();
   await page.locator('#errors:focus').waitFor();
   expect([await page.title(), await typed()]).toEqual(['Error: Create a key · Northwind MSP', 'Kept']);
   await page.locator('#errors a').click();
-  await field(page, 'networks').and(page.locator(':focus')).fill('');
+  await field(page, 'allowedNetworks').and(page.locator(':focus')).fill('');
   await submit(page).click();
   await page.locator('#key').waitFor();
 
@@ -423,8 +423,8 @@ test('every page is accessible and no wider than the screen, in light and dark, 
   await field(page, 'name').fill('Seen in every way');
   await follow(submit(page));
   await examine('new key with errors');
-  await field(page, 'scope', 'tickets:note:write').check();
-  await field(page, 'expiration', '30').check();
+  await field(page, 'scopes', 'tickets:note:write').check();
+  await field(page, 'expires', '30').check();
   await follow(submit(page));
   await examine('created key');
   expect(await note(await shownKey(page))).toBe(201);

@@ -19,7 +19,6 @@ const good: FoundKey = {
   chainId: 'key-1',
   keyName: 'n8n',
   scopes: [NOTE],
-  limit: null,
   dayLimit: { records: null, minutes: null },
   allowedNetworks: '',
   expiresAt: null,

@@ -84,7 +84,7 @@ export async function soak({ minutes, pauseMs }: SoakOptions, { database, bundle
   const server = await restartable({ bundle, persistTo, vars: UNLIMITED_VARS });
   const { keys, narrow, revoked } = await withLocalD1(persistTo, async (db) => {
     const all = await seed(db, KEYS_EACH);
-    const limited = await makeKey(db, 'northwind', 'Narrow', { limitQuota: 5, limitWindowMs: 10_000 });
+    const limited = await makeKey(db, 'northwind', 'Narrow', { dayLimitRecords: 50 });
     const ended = await makeKey(db, 'northwind', 'Revoked');
     await revokeAsAdministrator(asAdministrator(db, 'northwind'), ended.id);
     return { keys: all, narrow: { organization: 'northwind', value: limited.value }, revoked: ended.value };
@@ -138,7 +138,7 @@ export async function soak({ minutes, pauseMs }: SoakOptions, { database, bundle
     { name: 'time entry', share: 0.3, task: () => write('time-entries', pick(keys)) },
     { name: 'replay', share: 0.15, task: replay },
     { name: 'ping', share: 0.1, task: () => ping(pick(keys).value, 200) },
-    { name: 'key of a low limit', share: 0.04, task: () => write('notes', narrow, [201, 429]) },
+    { name: 'key of a low daily limit', share: 0.04, task: () => write('notes', narrow, [201, 429]) },
     { name: 'unknown key', share: 0.02, task: () => ping(generateKey('twb'), 401) },
     { name: 'malformed key', share: 0.01, task: () => ping('twb_0', 401) },
     { name: 'revoked key', share: 0.02, task: () => ping(revoked, 401) },

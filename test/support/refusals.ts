@@ -64,28 +64,29 @@ const CONSTANT_401 = {
   body: '{"type":"about:blank","title":"Unauthorized","status":401}',
 };
 
+/** Each key may send one request. */
+const ONE_REQUEST = { keyLimit: { quota: 1, windowMs: 10_000 } };
+
 /**
  * Everything that can be wrong with a key: headers without a well-formed key, and keys that may not
  * be used.
  */
 async function makeCauses(scope: Scope | undefined) {
   const organization = await makeOrganization();
-  const limit = { quota: 1, windowMs: 10_000 };
-  const good = await makeKey(organization, { limit });
+  const good = await makeKey(organization);
   const before = () => Date.now() - 2 * hour;
-  const expired = await makeKey(organization, { limit, expires: new Date(Date.now() - hour).toISOString() }, before);
+  const expired = await makeKey(organization, { expires: new Date(Date.now() - hour).toISOString() }, before);
   const unscoped = await makeKey(organization, {
-    limit,
     scopes: [scope === 'tickets:note:write' ? 'tickets:time:write' : 'tickets:note:write'],
   });
-  const revoked = await makeKey(organization, { limit });
+  const revoked = await makeKey(organization);
   await revoke(organization, revoked.id);
-  const replaced = await makeKey(organization, { limit }, before);
+  const replaced = await makeKey(organization, {}, before);
   await rotate(organization, replaced.id, '1h', before);
-  const replacedAtOnce = await makeKey(organization, { limit });
+  const replacedAtOnce = await makeKey(organization);
   await rotate(organization, replacedAtOnce.id, 'now');
   const closed = await makeOrganization();
-  const ofClosed = await makeKey(closed, { limit });
+  const ofClosed = await makeKey(closed);
   await importRecords({
     type: 'organization',
     id: closed,
@@ -144,7 +145,7 @@ export function describeRefusals(routes: Readonly<Record<string, Route>>, option
     test('every bad key gets the same constant 401, which does not count against the key’s limit', async () => {
       const { good, unreadable, dead } = await makeCauses(scope);
       const limiters = countLimiters(env.RATE_LIMITER);
-      const api = newApi({ bindings: { RATE_LIMITER: limiters.namespace } });
+      const api = newApi({ bindings: { RATE_LIMITER: limiters.namespace }, config: ONE_REQUEST });
       const causes = {
         ...unreadable,
         ...Object.fromEntries(Object.entries(dead).map(([cause, key]) => [cause, bearer(key)])),
@@ -195,12 +196,11 @@ export function describeRefusals(routes: Readonly<Record<string, Route>>, option
         const organization = await makeOrganization();
         const other: Scope = scope === 'tickets:note:write' ? 'tickets:time:write' : 'tickets:note:write';
         const key = await makeKey(organization, {
-          limit: { quota: 1, windowMs: 10_000 },
           expires: new Date(Date.now() + hour).toISOString(),
           ...(how === 'of another scope' ? { scopes: [other] } : {}),
         });
         let now = Date.now();
-        const api = newApi({ now: () => now });
+        const api = newApi({ now: () => now, config: ONE_REQUEST });
         expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(200);
         expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(429);
         if (how === 'revoked') await revoke(organization, key.id);
@@ -221,8 +221,8 @@ export function describeRefusals(routes: Readonly<Record<string, Route>>, option
 
     test("a request over the key's limit gets the limit and the time to wait, with 429 unless it is a call of a tool", async () => {
       const organization = await makeOrganization({ psa: false });
-      const key = await makeKey(organization, { limit: { quota: 2, windowMs: 7_000 } });
-      const api = newApi();
+      const key = await makeKey(organization);
+      const api = newApi({ config: { keyLimit: { quota: 2, windowMs: 7_000 } } });
       await call(api, bearer(key.value));
       await call(api, bearer(key.value));
       const response = await call(api, bearer(key.value));

@@ -9,7 +9,7 @@ type Api = Pick<ReturnType<typeof makeApi>, 'send'>;
 type Fields = Record<string, string | string[]>;
 
 /** The fields of a valid form for a new key, except for its token. */
-export const NEW_KEY = { name: 'n8n prod', scope: 'tickets:note:write', expiration: 'none' };
+export const NEW_KEY = { name: 'n8n prod', scopes: 'tickets:note:write', expires: 'none' };
 
 /** A form as a browser encodes it. */
 export function formBody(fields: Fields): string {

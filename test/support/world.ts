@@ -6,7 +6,6 @@ import { createApp } from '../../src/app.ts';
 import { type Config, parseConfig } from '../../src/config.ts';
 import type { NewApiKey, Rotation } from '../../src/domain/key-input.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
-import type { RequestLimit } from '../../src/domain/request-limit.ts';
 import type { Scope } from '../../src/domain/scopes.ts';
 import { type Module, startModules } from '../../src/module.ts';
 import { MODULES } from '../../src/modules.ts';
@@ -112,15 +111,12 @@ export const asOperator = (db = env.DB): ActorContext<SystemActor> => ({
 
 /** What differs from the default key. Limits are written together; the service takes them one by one. */
 export interface KeyOptions extends Partial<NewApiKey> {
-  limit?: RequestLimit;
   dayLimit?: { records?: number; minutes?: number };
   networks?: string;
 }
 
 /** The input of the service for these options. */
-export const toInput = ({ limit, dayLimit, networks, ...input }: KeyOptions) => ({
-  limitQuota: limit?.quota,
-  limitWindowMs: limit?.windowMs,
+export const toInput = ({ dayLimit, networks, ...input }: KeyOptions) => ({
   dayLimitRecords: dayLimit?.records,
   dayLimitMinutes: dayLimit?.minutes,
   allowedNetworks: networks,

@@ -2,21 +2,14 @@ import type { MiddlewareHandler } from 'hono';
 import { hostNetwork } from '../../domain/allowed-networks.ts';
 import { addDays, DAY_MS } from '../../domain/calendar.ts';
 import type { FieldError } from '../../domain/fields.ts';
-import type { KeyRules } from '../../domain/key-rules.ts';
-import {
-  type DefaultLimits,
-  KEY_FORM_FIELDS,
-  type KeySettings,
-  readSettings,
-  type SettingContext,
-  shownValue,
-} from '../../domain/key-settings.ts';
+import { type KeyRules, MAX_RULE_DAYS } from '../../domain/key-rules.ts';
+import { KEY_SETTING_NAMES, type KeySettings, keySetting, type SettingsInput } from '../../domain/key-settings.ts';
+import { inThousands } from '../../lib/in-thousands.ts';
 import type { ShutOut } from '../../services/keys/key-usage.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import type { AppEnv } from '../hono-env.ts';
 import { readBody } from '../middleware/read-body.ts';
 import { PageProblem } from './page-problem.ts';
-import type { FormValues, Messages } from './pages/key-form.tsx';
 
 /**
  * Above the size of any form in the settings area. The largest one has 151 reasons of 200 characters,
@@ -73,7 +66,7 @@ export async function readForm(c: { req: { arrayBuffer(): Promise<ArrayBuffer> }
   return new URLSearchParams(new TextDecoder().decode(await c.req.arrayBuffer()));
 }
 
-/** @throws PageProblem if the one-time token does not have the format of ours */
+/** @throws PageProblem if the one-time token is not one of ours */
 export function formToken(form: URLSearchParams): string {
   const token = form.get('token') ?? '';
   if (!/^[0-9a-f-]{36}$/.test(token)) throw incomplete();
@@ -94,60 +87,80 @@ export function shownCount(form: URLSearchParams, field: string): number {
   return Number(text);
 }
 
-export function readFormValues(form: URLSearchParams): FormValues {
-  const text = (name: string) => form.get(name) ?? undefined;
-  const settings: FormValues = {};
-  for (const { name, field } of KEY_FORM_FIELDS) settings[name] = text(field);
-  return {
-    ...settings,
-    scopes: form.getAll('scope'),
-    expiration: text('expiration') || undefined,
-    date: text('date'),
-    grace: text('grace'),
-  };
+/** A form as it is shown: its values, and once it was sent the messages about them (none after a conflict). */
+export interface FormState {
+  values: URLSearchParams;
+  messages?: Messages;
 }
 
-export const chosenSettings = (form: URLSearchParams, context: SettingContext) =>
-  readSettings((field) => form.get(field) ?? '', context);
+/** Error messages by field. The empty name is for the whole form. */
+export type Messages = Record<string, string>;
 
-export function valuesOf(key: KeySettings): FormValues {
-  const values: FormValues = {};
-  for (const { name } of KEY_FORM_FIELDS) values[name] = shownValue(name, key[name]);
-  return values;
+const KEY_FIELDS = KEY_SETTING_NAMES.map((name) => ({ ...keySetting(name), name }));
+
+/** A key's settings as form fields. */
+export const settingsInForm = (key: KeySettings): [field: string, value: string][] =>
+  KEY_FIELDS.map(({ name, control }) => {
+    const text = String(key[name] ?? '');
+    return [name, control === 'lines' ? text.replaceAll(' ', '\n') : text];
+  });
+
+/** The settings that a form asks for. */
+export function chosenSettings(form: URLSearchParams): SettingsInput {
+  const settings: SettingsInput = {};
+  for (const { name, control } of KEY_FIELDS)
+    settings[name] = control === 'number' ? chosenNumber(form, name) : (form.get(name) ?? '');
+  return settings;
+}
+
+/** The whole number in an optional field: null if it is empty, NaN for any other text. */
+export function chosenNumber(form: URLSearchParams, field: string): number | null {
+  const text = form.get(field)?.trim() ?? '';
+  if (text === '') return null;
+  return /^\d+$/.test(text) ? Number(text) : Number.NaN;
 }
 
 /** Adds to a form what its settings would shut out. */
 export function widen(form: URLSearchParams, { addresses, records, minutes }: ShutOut): void {
-  const networks = [form.get('networks') ?? '', ...addresses.map(({ address }) => hostNetwork(address))];
-  form.set('networks', networks.join('\n'));
-  if (records !== undefined) form.set('day_records', String(records));
-  if (minutes !== undefined) form.set('day_minutes', String(minutes));
+  const networks = [form.get('allowedNetworks') ?? '', ...addresses.map(({ address }) => hostNetwork(address))];
+  form.set('allowedNetworks', networks.join('\n'));
+  if (records !== undefined) form.set('dayLimitRecords', String(records));
+  if (minutes !== undefined) form.set('dayLimitMinutes', String(minutes));
 }
 
 /** An invalid date for contradictory choices, so that all field errors are reported together. */
 const NO_DATE = '';
 
 /** The last day on which the key works, in the organization's time zone; none for no expiration. */
-export function chosenExpiry({ expiration = '', date = '' }: FormValues, today: string): { expires?: string } {
-  if (expiration === 'date') return { expires: date };
+export function chosenExpiry(form: URLSearchParams, today: string): { expires?: string } {
+  const choice = form.get('expires') ?? '';
+  const date = form.get('date') ?? '';
+  if (choice === 'date') return { expires: date };
   // Without script, a date can be entered with another choice selected. Do not guess the intention.
   if (date !== '') return { expires: NO_DATE };
-  if (expiration === 'none') return {};
-  return { expires: /^(30|90|365)$/.test(expiration) ? addDays(today, Number(expiration)) : NO_DATE };
+  if (choice === 'none') return {};
+  return { expires: /^(30|90|365)$/.test(choice) ? addDays(today, Number(choice)) : NO_DATE };
 }
 
 /**
  * Preselects the same lifetime as the key's, counted from today, or the longest that the key rules
  * allows. For a key that never expires, nothing is preselected.
  */
-export function sameLifetime({ createdAt, expiresAt }: KeyDetails, rules: KeyRules, today: string): FormValues {
+export function sameLifetime({ createdAt, expiresAt }: KeyDetails, rules: KeyRules, today: string) {
   if (expiresAt === null) return {};
   const days = Math.max(1, Math.floor((expiresAt - createdAt) / DAY_MS));
-  return { expiration: 'date', date: addDays(today, Math.min(days, rules.maxLifetimeDays ?? days)) };
+  return { expires: 'date', date: addDays(today, Math.min(days, rules.maxLifetimeDays ?? days)) };
 }
 
-/** Messages by field, or by field and error code. Those of the settings are in their table. */
+const upTo = (max = 0) => `Enter a whole number from 1 to ${inThousands(max)}, or leave the field empty.`;
+
+/** Messages by field, or by field and error code. Other errors are shown in their own words. */
 const MESSAGES: Record<string, string> = {
+  'name too_short': 'Enter a name that tells which workflow uses the key.',
+  'name too_long': `Use at most ${keySetting('name').max} characters.`,
+  'name taken': 'Another key already has this name. Enter a different name, or revoke the other key first.',
+  dayLimitRecords: upTo(keySetting('dayLimitRecords').max),
+  dayLimitMinutes: upTo(keySetting('dayLimitMinutes').max),
   scopes: 'Select at least one.',
   'expires out_of_range': 'This date is in the past. Enter a later date.',
   'expires too_late': 'A key can expire at most 10 years from now. For a key that never expires, choose “Never”.',
@@ -155,20 +168,18 @@ const MESSAGES: Record<string, string> = {
   'grace too_many':
     'Too many replaced keys still work. Revoke this key immediately, or revoke one of the replaced keys first.',
   grace: 'Choose how long the old key keeps working.',
+  maxLifetimeDays: upTo(MAX_RULE_DAYS),
+  accessReviewMonths: 'Choose how often keys are reviewed.',
 };
 
-const FIELDS: Record<string, keyof Messages> = { scopes: 'scopes', expires: 'expiration', grace: 'grace' };
-
-export function messagesOf(errors: readonly FieldError[], defaults: DefaultLimits): Messages {
+export function messagesOf(errors: readonly FieldError[]): Messages {
   const messages: Messages = {};
   for (const { pointer, code, detail } of errors) {
-    const [part = ''] = pointer.slice(1).split('/');
-    const setting = KEY_FORM_FIELDS.find(({ name }) => name === part);
+    const [field = ''] = pointer.slice(1).split('/');
     // The detail contains the key rule.
-    const general = code.startsWith('key_rules_') ? undefined : MESSAGES[part];
-    const words = setting ? setting.message?.(code, defaults) : (MESSAGES[`${part} ${code}`] ?? general);
-    messages[setting?.name ?? FIELDS[part] ?? 'form'] ??=
-      words ?? sentence(detail.replace(/^allowedNetworks has /, 'the list has '));
+    const general = code.startsWith('key_rules_') ? undefined : MESSAGES[field];
+    messages[field] ??=
+      MESSAGES[`${field} ${code}`] ?? general ?? sentence(detail.replace(/^allowedNetworks has /, 'the list has '));
   }
   return messages;
 }

@@ -11,7 +11,7 @@ import { audit } from './audit.tsx';
 import { chooseOrganization } from './choose-organization.tsx';
 import { guardForms } from './forms.ts';
 import { keyList } from './key-list-routes.tsx';
-import { keyRules } from './key-rules-routes.tsx';
+import { keyRules } from './key-rules.tsx';
 import { keys } from './keys.tsx';
 import { PageProblem } from './page-problem.ts';
 import { refusedUses } from './refused-uses-routes.tsx';

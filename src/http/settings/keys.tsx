@@ -2,7 +2,6 @@ import { type Context, Hono } from 'hono';
 import { isLive } from '../../domain/api-key.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
 import { hasCode, type ServiceError } from '../../domain/errors.ts';
-import type { DefaultLimits } from '../../domain/key-settings.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
 import { pick } from '../../lib/objects.ts';
 import { countWritesSince, readLatestOfKey } from '../../services/audit/read-audit-log.ts';
@@ -19,38 +18,26 @@ import { type AdminEnv, adminContext } from '../hono-env.ts';
 import {
   chosenExpiry,
   chosenSettings,
+  type FormState,
   formToken,
   messagesOf,
   readForm,
-  readFormValues,
   sameLifetime,
+  settingsInForm,
   shownCount,
-  valuesOf,
   widen,
 } from './forms.ts';
 import { pageContext, todayOf } from './page-context.ts';
 import { ConfirmRevokePage } from './pages/confirm.tsx';
 import { bannerFor, KeyActions, KeyLead, KeyPage } from './pages/key.tsx';
-import {
-  ChangeForm,
-  defaultExpiration,
-  type FormValues,
-  type Messages,
-  NewKeyForm,
-  RotateForm,
-} from './pages/key-form.tsx';
+import { ChangeForm, defaultExpiration, NewKeyForm, RotateForm } from './pages/key-form.tsx';
 import { AlreadyCreatedPage, NewKeyPage } from './pages/new-key.tsx';
 import { WhichKeyPage } from './pages/which-key.tsx';
-import { render, trail } from './render-page.tsx';
+import { render, renderForm, trail } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
 
 const LATEST_ENTRIES = 10;
 const SHOWN_TEXT = 280;
-
-function defaultLimits(c: Context<AdminEnv>): DefaultLimits {
-  const { keyLimit, dayLimits } = c.get('config');
-  return { requests: keyLimit, day: dayLimits.key };
-}
 
 export const keys = new Hono<AdminEnv>();
 
@@ -58,27 +45,12 @@ export const keys = new Hono<AdminEnv>();
 
 keys.get('/new-key', (c) => renderNewKey(c, crypto.randomUUID()));
 
-/** The form for a new key: empty, or with the entered values and their errors. */
-async function renderNewKey(
-  c: Context<AdminEnv>,
-  token: string,
-  entered?: { values: FormValues; messages: Messages },
-): Promise<Response> {
+async function renderNewKey(c: Context<AdminEnv>, token: string, sent?: FormState): Promise<Response> {
   const ctx = adminContext(c);
   const [rules, owners] = await Promise.all([getKeyRules(ctx), listAdministratorNames(ctx)]);
   const today = todayOf(c);
-  const form = {
-    token,
-    rules,
-    today,
-    owners,
-    limits: { defaults: defaultLimits(c) },
-    isEntered: entered !== undefined,
-  };
-  const shown = entered ?? { values: defaultExpiration(rules, today), messages: {} };
-  return render(c, 'Create a key', <NewKeyForm {...form} {...shown} />, {
-    status: entered ? 400 : 200,
-    hasErrors: entered !== undefined,
+  const form = sent ?? { values: new URLSearchParams(defaultExpiration(rules, today)) };
+  return renderForm(c, 'Create a key', <NewKeyForm {...{ token, rules, today, owners, form }} />, form, {
     trail: trail(c),
   });
 }
@@ -90,19 +62,17 @@ function renderKeyOnce(c: Context<AdminEnv>, key: Omit<Parameters<typeof NewKeyP
 
 keys.post('/keys', async (c) => {
   const { keyPrefix } = c.get('config');
-  const defaults = defaultLimits(c);
-  const form = await readForm(c);
-  const token = formToken(form);
-  const values = readFormValues(form);
-  const scopes = SCOPE_IDS.filter((scope) => values.scopes?.includes(scope));
-  const input = { ...chosenSettings(form, { defaults }), scopes, ...chosenExpiry(values, todayOf(c)) };
+  const values = await readForm(c);
+  const token = formToken(values);
+  const scopes = SCOPE_IDS.filter((scope) => values.has('scopes', scope));
+  const input = { ...chosenSettings(values), scopes, ...chosenExpiry(values, todayOf(c)) };
   try {
     const created = await createApiKey(adminContext(c), keyPrefix, input, token);
     return renderKeyOnce(c, { created, scopes, allowedNetworks: created.allowedNetworks });
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
-    return renderNewKey(c, token, { values, messages: messagesOf(err.errors, defaults) });
+    return renderNewKey(c, token, { values, messages: messagesOf(err.errors) });
   }
 });
 
@@ -131,7 +101,7 @@ keys.get('/keys/:key', async (c) => {
   const since = ctx.now() - DAY_MS;
   const page = {
     subject: key,
-    defaults: defaultLimits(c),
+    dayLimit: c.get('config').dayLimits.key,
     written,
     usage: usages.get(key.id) ?? [],
     otherUsage: other ? usages.get(other.id) : undefined,
@@ -153,52 +123,49 @@ keys.get('/keys/:key', async (c) => {
 keys.get('/keys/:key/change', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   requireLive(key);
-  const values = valuesOf(key);
-  const allowedNetworks = [values.allowedNetworks, c.req.query('allow')].filter(Boolean).join('\n');
-  return renderChange(c, key, { values: { ...values, allowedNetworks }, messages: {} }, 200);
+  const values = new URLSearchParams(settingsInForm(key));
+  const networks = [values.get('allowedNetworks'), c.req.query('allow')].filter(Boolean);
+  values.set('allowedNetworks', networks.join('\n'));
+  return renderChange(c, { subject: key, revision: key.revision, form: { values } });
 });
 
 async function renderChange(
   c: Context<AdminEnv>,
-  key: KeyDetails,
-  form: Pick<Parameters<typeof ChangeForm>[0], 'values' | 'messages' | 'changes' | 'shuts'>,
-  status: 200 | 400 | 409,
+  page: Omit<Parameters<typeof ChangeForm>[0], 'seen' | 'owners'>,
 ): Promise<Response> {
   const ctx = adminContext(c);
-  const [seen, owners] = await Promise.all([readRecentUse(ctx, key.id, todayOf(c)), listAdministratorNames(ctx)]);
-  const limits = { defaults: defaultLimits(c), own: key };
-  const page = { ...form, subject: key, seen, owners, limits, isEntered: status !== 200 };
-  const hasErrors = status === 400;
-  return render(c, `Change ${key.name}`, <ChangeForm {...page} />, { status, hasErrors, trail: trail(c, key) });
+  const { subject, form } = page;
+  const [seen, owners] = await Promise.all([readRecentUse(ctx, subject.id, todayOf(c)), listAdministratorNames(ctx)]);
+  return renderForm(c, `Change ${subject.name}`, <ChangeForm {...{ ...page, seen, owners }} />, form, {
+    trail: trail(c, subject),
+  });
 }
 
 keys.post('/keys/:key/change', async (c) => {
   const ctx = adminContext(c);
-  const defaults = defaultLimits(c);
   const key = await getOwnKey(ctx, c.req.param('key'));
   requireLive(key);
-  const form = await readForm(c);
-  const revision = shownCount(form, 'revision');
-  const context = { defaults, own: key };
-  const shuts = form.has('confirmed')
-    ? undefined
-    : await findShutOut(ctx, key, chosenSettings(form, context), todayOf(c));
-  if (shuts && form.has('widened')) widen(form, shuts);
-  const values = readFormValues(form);
-  if (shuts && !form.has('widened')) return renderChange(c, { ...key, revision }, { values, messages: {}, shuts }, 409);
+  const values = await readForm(c);
+  // The revision that the form showed, not a later one.
+  const revision = shownCount(values, 'revision');
+  const page = { subject: key, revision };
+  if (values.has('widened') || !values.has('confirmed')) {
+    const shuts = await findShutOut(ctx, key, chosenSettings(values), todayOf(c));
+    if (shuts && !values.has('widened')) return renderChange(c, { ...page, form: { values, messages: {} }, shuts });
+    if (shuts) widen(values, shuts);
+  }
   try {
-    const result = await changeApiKey(ctx, key, chosenSettings(form, context), revision);
+    const result = await changeApiKey(ctx, key, chosenSettings(values), revision);
     return c.redirect(`${pageContext(c).base}/keys/${key.id}?done=${result}`, 303);
   } catch (err) {
-    if (hasCode(err, 'key_changed_meanwhile')) {
-      const current = await getOwnKey(ctx, key.id);
-      requireLive(current);
-      const changes = await listKeyChanges(ctx, current, revision);
-      return renderChange(c, current, { values, messages: {}, changes }, 409);
-    }
-    if (!hasCode(err, 'invalid')) throw err;
-    // The revision that this form showed, not a later one.
-    return renderChange(c, { ...key, revision }, { values, messages: messagesOf(err.errors, defaults) }, 400);
+    if (hasCode(err, 'invalid'))
+      return renderChange(c, { ...page, form: { values, messages: messagesOf(err.errors) } });
+    if (!hasCode(err, 'key_changed_meanwhile')) throw err;
+    const current = await getOwnKey(ctx, key.id);
+    requireLive(current);
+    const changes = await listKeyChanges(ctx, current, revision);
+    const form = { values, messages: {} };
+    return renderChange(c, { subject: current, revision: current.revision, form, changes });
   }
 });
 
@@ -211,39 +178,29 @@ keys.get('/keys/:key/rotate', async (c) => {
   return renderRotate(c, key, crypto.randomUUID());
 });
 
-/** The form to rotate a key, with the entered values and their errors if it was sent. */
-async function renderRotate(
-  c: Context<AdminEnv>,
-  subject: KeyDetails,
-  token: string,
-  entered?: { values: FormValues; messages: Messages },
-): Promise<Response> {
+async function renderRotate(c: Context<AdminEnv>, subject: KeyDetails, token: string, sent?: FormState) {
   const rules = await getKeyRules(adminContext(c));
   const today = todayOf(c);
-  const shown = entered ?? { values: { ...sameLifetime(subject, rules, today), grace: '24h' }, messages: {} };
-  const form = { ...shown, token, today, rules, subject, isEntered: entered !== undefined };
-  return render(c, `Rotate ${subject.name}`, <RotateForm {...form} />, {
-    status: entered ? 400 : 200,
-    hasErrors: entered !== undefined,
-    trail: trail(c, subject),
-  });
+  const preselected = { ...sameLifetime(subject, rules, today), grace: '24h' };
+  const form = sent ?? { values: new URLSearchParams(preselected) };
+  const page = <RotateForm {...{ form, token, today, rules, subject }} />;
+  return renderForm(c, `Rotate ${subject.name}`, page, form, { trail: trail(c, subject) });
 }
 
 keys.post('/keys/:key/rotate', async (c) => {
   const { keyPrefix } = c.get('config');
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
-  const form = await readForm(c);
-  const token = formToken(form);
-  const values = readFormValues(form);
+  const values = await readForm(c);
+  const token = formToken(values);
   try {
-    const input = { grace: values.grace, ...chosenExpiry(values, todayOf(c)) };
+    const input = { grace: values.get('grace') ?? undefined, ...chosenExpiry(values, todayOf(c)) };
     const created = await rotateApiKey(adminContext(c), keyPrefix, key, input, token);
     const replaced = await getOwnKey(adminContext(c), key.id);
     return renderKeyOnce(c, { created, ...pick(replaced, ['scopes', 'allowedNetworks']), replaced });
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
-    return renderRotate(c, key, token, { values, messages: messagesOf(err.errors, defaultLimits(c)) });
+    return renderRotate(c, key, token, { values, messages: messagesOf(err.errors) });
   }
 });
 

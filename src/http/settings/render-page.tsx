@@ -4,6 +4,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Part } from '../../module.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import type { AdminEnv, AppEnv, ContextOf } from '../hono-env.ts';
+import type { FormState } from './forms.ts';
 import { PageProvider, pageContext } from './page-context.ts';
 import { Layout, type PageHead } from './pages/settings-layout.tsx';
 
@@ -33,6 +34,13 @@ export async function render<E extends AdminEnv | AppEnv>(
     </PageProvider>,
     status,
   );
+}
+
+/** Responds with a form: as it is opened, or as it was sent, with its errors or after a conflict. */
+export function renderForm(c: Context<AdminEnv>, title: string, page: Child, { messages }: FormState, head: PageHead) {
+  const hasErrors = messages !== undefined && Object.keys(messages).length > 0;
+  const status = messages === undefined ? 200 : hasErrors ? 400 : 409;
+  return render(c, title, page, { ...head, status, hasErrors });
 }
 
 /** The way back from a page below the list of keys, and from one below the page of a key. */

@@ -1,6 +1,6 @@
 import { findKeyByHash, type KeyRow } from '../../db/keys/find-key-statements.ts';
 import type { FoundKey } from '../../domain/api-key.ts';
-import { ownDayLimit, ownRequestLimit } from '../../domain/key-settings.ts';
+import { ownDayLimit } from '../../domain/key-settings.ts';
 import { parseScopes } from '../../domain/scopes.ts';
 import { callD1, readOne } from '../call-d1.ts';
 import type { ServiceContext } from '../service-context.ts';
@@ -48,7 +48,6 @@ export function toFoundKey(row: KeyRow): FoundKey {
     chainId: row.chainId,
     keyName: row.keyName,
     scopes: parseScopes(row.scopes),
-    limit: ownRequestLimit(row),
     dayLimit: ownDayLimit(row),
     allowedNetworks: row.allowedNetworks,
     expiresAt: row.expiresAt,

@@ -53,8 +53,8 @@ beforeAll(async () => {
   return () => logged.mockRestore();
 });
 
-/** A key that allows one request. */
-const makeLimitedKey = async () => (await makeKey(organization, { limit: { quota: 1, windowMs: 10_000 } })).value;
+/** An app whose keys may send one request. */
+const makeLimitedApi = () => makeApi({ config: { keyLimit: { quota: 1, windowMs: 10_000 } } });
 
 test("the document contains exactly the app's operations", () => {
   const routes = createApp(config(), [])
@@ -78,9 +78,10 @@ describe('the response agrees with the document', () => {
     await agrees(PING, 403, ping(withoutPsa));
     await agrees(PING, 403, ping(key, plain));
     await agrees(PING, 405, api.send('/api/v1/ping', { key, method: 'DELETE' }));
-    const limited = await makeLimitedKey();
-    await ping(limited);
-    await agrees(PING, 429, ping(limited));
+    const limited = makeLimitedApi();
+    const { value: fresh } = await makeKey(organization);
+    await ping(fresh, limited);
+    await agrees(PING, 429, ping(fresh, limited));
     await agrees(PING, 500, ping(key, makeApi({ bindings: failing('D1_ERROR: no such table: SQLITE_ERROR') })));
     await agrees(PING, 503, ping(key, makeApi({ bindings: failing('Network connection lost.') })));
   });
@@ -112,9 +113,10 @@ describe('the response agrees with the document', () => {
     await agrees(operation, 413, post('x'.repeat(600_000)));
     await agrees(operation, 415, post(body, { 'Content-Type': 'text/plain' }));
     await agrees(operation, 422, post({ ...body, hourlyRate: 1, status: 'APPROVED' }));
-    const limited = await makeLimitedKey();
-    await post(body, {}, address, limited);
-    await agrees(operation, 429, post(body, {}, address, limited));
+    const limited = makeLimitedApi();
+    const { value: fresh } = await makeKey(organization);
+    await post(body, {}, address, fresh, limited);
+    await agrees(operation, 429, post(body, {}, address, fresh, limited));
 
     await agrees(
       operation,

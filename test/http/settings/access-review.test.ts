@@ -94,8 +94,8 @@ describe('the page of reviews', () => {
     ]);
     const lines = (await elementsOf(text, '.review li > div:first-child > p:first-of-type')).map((line) => line.text);
     expect(lines[2]).toBe('No owner · Works from everywhere');
-    expect(lines[3]).toBe('Owner: Jana · “Triage” · Only from 192.0.2.0/24 · At most 7 records per day');
-    await post('/key-rules', { shown_revision: '0', max_lifetime: '90', review: '' });
+    expect(lines[3]).toBe('Owner: Jana · “Triage” · Only from 192.0.2.0/24 · At most 7 new records per day');
+    await post('/key-rules', { revision: '0', maxLifetimeDays: '90', accessReviewMonths: '' });
     expect((await elementsOf((await get('/access-review')).text, '.checks span')).map(({ text }) => text)).toEqual([
       'Check: unused for 60 days; it never expires (no longer allowed for new keys).',
       'Check: it never expires (no longer allowed for new keys).',
@@ -255,9 +255,9 @@ describe('the evidence of a review', () => {
     const line = (rest: string) => expect.stringMatching(new RegExp(`^${time},${ada},${time},${ada},${rest}$`));
     const key = (id = '') => `"twb_[^"]+","${id}",${time},${ada},"Internal notes, Time entries"`;
     expect(lines).toEqual([
-      line(`"'=Alpha",${key(ids[0])},,,"","","",,"Keep","Asked ""Jana""",${ada},${time},`),
-      line(`"Beta",${key(ids[1])},,,"","","",,"Revoke","Pilot, ended",${ada},${time},${time}`),
-      line(`"Gamma",${key(ids[2])},,,"","","",,"None: revoked before a decision",,${ada},${time},${time}`),
+      line(`"'=Alpha",${key(ids[0])},"","",,,"",,"Keep","Asked ""Jana""",${ada},${time},`),
+      line(`"Beta",${key(ids[1])},"","",,,"",,"Revoke","Pilot, ended",${ada},${time},${time}`),
+      line(`"Gamma",${key(ids[2])},"","",,,"",,"None: revoked before a decision",,${ada},${time},${time}`),
     ]);
   });
 
@@ -293,14 +293,14 @@ describe('the evidence of a review', () => {
 
   test('the evidence contains the settings at the decision, and does not change after the review', async () => {
     const { organization, path, ids, decide, fields, get, post } = await makeReview(['Alpha']);
-    const settings = { owner: 'Jana', description: 'Triage', networks: '192.0.2.0/24', day_records: '7' };
+    const settings = { owner: 'Jana', description: 'Triage', allowedNetworks: '192.0.2.0/24', dayLimitRecords: '7' };
     const change = async (revision: string, changed: Record<string, string>) =>
       expect((await post(`/keys/${ids[0]}/change`, { name: 'Alpha', revision, ...changed })).status).toBe(303);
     await change('0', settings);
     await decide(fields(0, 'keep', 'Used'));
     await post(`${path}/finish`, {});
     const { text } = await get(`${path}/evidence.csv`);
-    expect(text).toContain(',7,,"192.0.2.0/24","Triage","Jana",');
+    expect(text).toContain(',"Jana","Triage",7,,"192.0.2.0/24",');
     await change('1', { owner: 'Max', name: 'Renamed' });
     await revoke(organization, ids[0] ?? '');
     expect((await get(`${path}/evidence.csv`)).text).toBe(text);
@@ -327,7 +327,7 @@ describe('a review that is due', () => {
     let now = Date.parse('2026-11-21T12:00:00Z');
     const { organization, api, base, get, post } = await makeSettings({ now: () => now });
     await makeKey(organization, {}, () => now);
-    await post('/key-rules', { shown_revision: '0', review: '3' });
+    await post('/key-rules', { revision: '0', accessReviewMonths: '3' });
     expect(await countElements((await get('/keys')).text, `.attention a[href="${base}/access-review"]`)).toBe(0);
     now += days * DAY_MS;
     const later = await openSettings(api, organization, `ada@${organization}.example`, () => now);

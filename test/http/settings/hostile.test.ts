@@ -14,8 +14,8 @@ type Fields = Record<string, string | string[]>;
 /** The fields of a valid form, except for its token. */
 const GOOD = {
   name: 'n8n',
-  scope: ['tickets:note:write', 'tickets:time:write'],
-  expiration: 'none',
+  scopes: ['tickets:note:write', 'tickets:time:write'],
+  expires: 'none',
   date: '',
   grace: '1h',
 };
@@ -43,24 +43,24 @@ const otherField = fc.oneof(
   fc.tuple(
     fc.constantFrom(
       'token',
-      'scope',
-      'expiration',
+      'scopes',
+      'expires',
       'date',
       'limit',
       'grace',
       'revision',
-      'day_records',
-      'day_minutes',
+      'dayLimitRecords',
+      'dayLimitMinutes',
       '__proto__',
       'organization',
     ),
     anyText,
   ),
   fc.tuple(
-    fc.constantFrom('limit', 'day_records', 'day_minutes'),
+    fc.constantFrom('limit', 'dayLimitRecords', 'dayLimitMinutes'),
     fc.constantFrom('0', '-1', '1e2', '1.5', '201', '٣', '9'.repeat(1_000), '0x1', ' 5'),
   ),
-  fc.tuple(fc.constant('expiration'), fc.constantFrom('30', '365', 'date', '')),
+  fc.tuple(fc.constant('expires'), fc.constantFrom('30', '365', 'date', '')),
   fc.tuple(fc.constant('date'), fc.constantFrom('2999-12-31', ...DATES)),
 );
 /** A valid form except for its name, and perhaps for one more field. */
@@ -70,7 +70,7 @@ const fields = fc.tuple(name, fc.option(otherField)).map(
     token: crypto.randomUUID(),
     name,
     revision: '0',
-    ...(other && { [other[0]]: other[1], ...(other[0] === 'date' && { expiration: 'date' }) }),
+    ...(other && { [other[0]]: other[1], ...(other[0] === 'date' && { expires: 'date' }) }),
   }),
 );
 const noise = fc.oneof(
@@ -267,7 +267,7 @@ test.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
         ...(await Promise.all(
           ['/audit?from=', '/audit?to=', '/audit.csv?to='].map((path) => get(path + encodeURIComponent(date))),
         )),
-        await createKey({ name: date, expiration: 'date', date }),
+        await createKey({ name: date, expires: 'date', date }),
       ];
       for (const { status } of responses) expect([200, 400]).toContain(status);
     }

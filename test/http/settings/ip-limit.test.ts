@@ -129,7 +129,7 @@ test('a form over the limit changes nothing', async () => {
   d1.length = 0;
   const response = await api.send(`/settings/${organization}/keys`, {
     method: 'POST',
-    body: 'name=x&scope=tickets:note:write&expiration=none',
+    body: 'name=x&scopes=tickets:note:write&expires=none',
     headers: {
       ...headers,
       Origin: 'https://api.example',

@@ -3,7 +3,7 @@ import { countElements } from '../../support/page.ts';
 import { makeSettings } from '../../support/settings.ts';
 import { rowsOf } from '../../support/world.ts';
 
-const GOOD = { scope: 'tickets:note:write', expiration: 'none' };
+const GOOD = { scopes: 'tickets:note:write', expires: 'none' };
 
 test('names that differ only in their Unicode form are one name', async () => {
   const { organization, post } = await makeSettings();

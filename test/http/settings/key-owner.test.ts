@@ -25,7 +25,7 @@ test('a change of both is audited, and a form that showed other values is refuse
     post(`/keys/${id}/change`, { name: 'n8n prod', revision: '0', ...fields });
   expect((await change({ owner: 'Ada', description: 'x' })).location).toContain('done=changed');
   expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({
-    detail: 'description "" to "x", owner "NOC team" to "Ada"',
+    detail: 'owner "NOC team" to "Ada", description "" to "x"',
   });
   expect((await change({ owner: 'Bob' })).status).toBe(409);
 });

@@ -5,7 +5,7 @@ import { auditedActions, makeSettings } from '../../support/settings.ts';
 import { asAdmin, importRecords, makeKey, rowsOf } from '../../support/world.ts';
 
 /** The fields of a valid form, of an organization without key rules. */
-const KEY_RULES = { shown_revision: '0', max_lifetime: '90', expiry_required: 'on', review: '3' };
+const KEY_RULES = { revision: '0', maxLifetimeDays: '90', expiryRequired: 'on', accessReviewMonths: '3' };
 
 const now = () => Date.parse('2026-11-21T12:00:00Z');
 
@@ -17,9 +17,9 @@ async function makeWithKeyRules(rules: Record<string, string> = {}) {
 }
 
 const optionsOf = async (page: string) =>
-  (await elementsOf(page, '[name=expiration]:not([disabled])')).map(({ attributes }) => attributes['value']);
+  (await elementsOf(page, '[name=expires]:not([disabled])')).map(({ attributes }) => attributes['value']);
 const selectedIn = async (page: string) =>
-  (await elementsOf(page, '[name=expiration][checked]')).map(({ attributes }) => attributes['value']);
+  (await elementsOf(page, '[name=expires][checked]')).map(({ attributes }) => attributes['value']);
 
 describe('the page of the key rules', () => {
   test('saves the key rules and shows them again with the change', async () => {
@@ -30,9 +30,11 @@ describe('the page of the key rules', () => {
       { max_lifetime_days: 90, expiry_required: 1, unused_days: 60, review_months: 3, revision: 1 },
     ]);
     const { text } = await get('/key-rules?done=changed');
-    expect(await elementsOf(text, '#max_lifetime')).toMatchObject([{ attributes: { value: '90' } }]);
-    expect(await countElements(text, '[name=expiry_required][checked]')).toBe(1);
-    expect(await elementsOf(text, '#review option[selected]')).toMatchObject([{ attributes: { value: '3' } }]);
+    expect(await elementsOf(text, '#maxLifetimeDays')).toMatchObject([{ attributes: { value: '90' } }]);
+    expect(await countElements(text, '[name=expiryRequired][checked]')).toBe(1);
+    expect(await elementsOf(text, '#accessReviewMonths option[selected]')).toMatchObject([
+      { attributes: { value: '3' } },
+    ]);
     const history = (await get('/audit?action=key_policy.changed')).text;
     expect(await elementsOf(history, '.log .line')).toMatchObject([
       { text: expect.stringContaining('longest lifetime none to 90 days') },
@@ -43,22 +45,26 @@ describe('the page of the key rules', () => {
 
   test('marks every wrong field and keeps the input', async () => {
     const { organization, post } = await makeSettings();
-    const { status, text } = await post('/key-rules', { ...KEY_RULES, max_lifetime: '9999', review: '5' });
+    const { status, text } = await post('/key-rules', {
+      ...KEY_RULES,
+      maxLifetimeDays: '9999',
+      accessReviewMonths: '5',
+    });
     expect(status).toBe(400);
     expect((await elementsOf(text, '.error')).map(({ attributes }) => attributes['id'])).toEqual([
-      'max_lifetime-error',
-      'review-error',
+      'maxLifetimeDays-error',
+      'accessReviewMonths-error',
     ]);
-    expect(await elementsOf(text, '#max_lifetime')).toMatchObject([{ attributes: { value: '9999' } }]);
+    expect(await elementsOf(text, '#maxLifetimeDays')).toMatchObject([{ attributes: { value: '9999' } }]);
     expect(await rowsOf('key_policies', organization)).toEqual([]);
   });
 
   test('does not overwrite a change that the form did not show', async () => {
     const { organization, post } = await makeWithKeyRules();
-    const refused = await post('/key-rules', { ...KEY_RULES, max_lifetime: '7' });
+    const refused = await post('/key-rules', { ...KEY_RULES, maxLifetimeDays: '7' });
     expect(refused.status).toBe(409);
     // The form again with what was typed, who changed what, and the revision that is now seen.
-    expect(await elementsOf(refused.text, '#max_lifetime, [name=shown_revision]')).toMatchObject([
+    expect(await elementsOf(refused.text, '#maxLifetimeDays, [name=revision]')).toMatchObject([
       { attributes: { value: '1' } },
       { attributes: { value: '7' } },
     ]);
@@ -66,13 +72,13 @@ describe('the page of the key rules', () => {
     expect(theirs).toEqual([expect.stringContaining('longest lifetime none to 90 days')]);
     expect(theirs).toEqual([expect.stringContaining('by Ada &lt;b&gt;Lovelace&lt;/b&gt;')]);
     expect(await rowsOf('key_policies', organization)).toMatchObject([{ max_lifetime_days: 90, revision: 1 }]);
-    const wrong = await post('/key-rules', { ...KEY_RULES, max_lifetime: '0' });
-    expect(await elementsOf(wrong.text, '[name=shown_revision]')).toMatchObject([{ attributes: { value: '0' } }]);
+    const wrong = await post('/key-rules', { ...KEY_RULES, maxLifetimeDays: '0' });
+    expect(await elementsOf(wrong.text, '[name=revision]')).toMatchObject([{ attributes: { value: '0' } }]);
   });
 
   test.each(['', '-1', 'x', '1e3'])('refuses a form with the revision “%s”', async (revision) => {
     const { post } = await makeSettings();
-    expect((await post('/key-rules', { ...KEY_RULES, shown_revision: revision })).status).toBe(400);
+    expect((await post('/key-rules', { ...KEY_RULES, revision: revision })).status).toBe(400);
   });
 
   test('refuses a form of another origin or media type', async () => {
@@ -100,39 +106,39 @@ describe('a form for a new key, under key rules', () => {
     expect(await optionsOf(text)).toEqual(['30', '90', 'date']);
     expect(await selectedIn(text)).toEqual(['90']);
     expect(await elementsOf(text, '[name=date]')).toMatchObject([{ attributes: { max: '2027-02-19' } }]);
-    expect(await elementsOf(text, '#expiration-help')).toMatchObject([
+    expect(await elementsOf(text, '#expires-help')).toMatchObject([
       { text: expect.stringContaining('allow at most 90 days.') },
     ]);
-    expect(await countElements(text, `#expiration-help a[href="${base}/key-rules"]`)).toBe(1);
+    expect(await countElements(text, `#expires-help a[href="${base}/key-rules"]`)).toBe(1);
   });
 
   test('the form preselects the last day if no lifetime in the list is short enough', async () => {
-    const { get, createKey } = await makeWithKeyRules({ max_lifetime: '7' });
+    const { get, createKey } = await makeWithKeyRules({ maxLifetimeDays: '7' });
     const { text } = await get('/new-key');
     expect([await optionsOf(text), await selectedIn(text)]).toEqual([['date'], ['date']]);
     expect(await elementsOf(text, '[name=date]')).toMatchObject([{ attributes: { value: '2026-11-28' } }]);
-    expect((await createKey({ expiration: 'date', date: '2026-11-28' })).status).toBe(200);
+    expect((await createKey({ expires: 'date', date: '2026-11-28' })).status).toBe(200);
   });
 
   test('the form offers any date if only an expiration is required', async () => {
-    const { get } = await makeWithKeyRules({ max_lifetime: '' });
+    const { get } = await makeWithKeyRules({ maxLifetimeDays: '' });
     const { text } = await get('/new-key');
     expect([await optionsOf(text), await selectedIn(text)]).toEqual([['30', '90', '365', 'date'], ['90']]);
     expect(text).toContain('require an expiration.');
   });
 
   test.each([
-    ['no expiration', { expiration: 'none' }, 'require an expiration of at most 90 days (until 2027-02-19)'],
-    ['a longer lifetime', { expiration: '365' }, 'expires was 2027-11-21'],
-    ['a later date', { expiration: 'date', date: '2027-02-20' }, 'expires was 2027-02-20'],
+    ['no expiration', { expires: 'none' }, 'require an expiration of at most 90 days (until 2027-02-19)'],
+    ['a longer lifetime', { expires: '365' }, 'expires was 2027-11-21'],
+    ['a later date', { expires: 'date', date: '2027-02-20' }, 'expires was 2027-02-20'],
   ])('a form with %s is refused, and the error references field and rule', async (_, fields, rule) => {
     const { organization, createKey } = await makeWithKeyRules();
     const { status, text } = await createKey(fields);
     expect(status).toBe(400);
     const [error, ...others] = await elementsOf(text, '.error');
-    expect([error?.attributes['id'], others]).toEqual(['expiration-error', []]);
+    expect([error?.attributes['id'], others]).toEqual(['expires-error', []]);
     expect(error?.text.toLowerCase()).toContain(rule);
-    expect(await selectedIn(text)).toEqual(fields.expiration === 'date' ? ['date'] : []);
+    expect(await selectedIn(text)).toEqual(fields.expires === 'date' ? ['date'] : []);
     expect(await rowsOf('api_keys', organization)).toEqual([]);
   });
 });
@@ -147,9 +153,9 @@ describe('a rotation under key rules', () => {
     expect(await elementsOf(text, '[name=date]')).toMatchObject([{ attributes: { value: '2027-02-19' } }]);
     const rotate = (fields: Record<string, string>) =>
       settings.post(`/keys/${key.id}/rotate`, { token: crypto.randomUUID(), grace: '1h', ...fields });
-    const refused = await rotate({ expiration: 'none' });
-    expect([refused.status, await countElements(refused.text, '#expiration-error')]).toEqual([400, 1]);
-    expect((await rotate({ expiration: '90' })).status).toBe(200);
+    const refused = await rotate({ expires: 'none' });
+    expect([refused.status, await countElements(refused.text, '#expires-error')]).toEqual([400, 1]);
+    expect((await rotate({ expires: '90' })).status).toBe(200);
   });
 });
 
@@ -165,10 +171,10 @@ test('“unused” in the list of keys follows the key rules', async () => {
 });
 
 test('the key rules of one organization are neither shown to another nor changed by it', async () => {
-  const [one, other] = [await makeWithKeyRules({ max_lifetime: '77' }), await makeSettings({ now })];
+  const [one, other] = [await makeWithKeyRules({ maxLifetimeDays: '77' }), await makeSettings({ now })];
   expect((await other.get('/key-rules')).text).not.toContain('value="77"');
   expect((await one.api.send(`${one.base}/key-rules`, { headers: other.headers })).status).toBe(404);
   const email = `ada@${one.organization}.example`;
   await importRecords({ type: 'user', organization: one.organization, id: 'ada', email, name: 'Ada', admin: false });
-  expect((await one.post('/key-rules', { ...KEY_RULES, shown_revision: '1' })).status).toBe(403);
+  expect((await one.post('/key-rules', { ...KEY_RULES, revision: '1' })).status).toBe(403);
 });

@@ -8,7 +8,7 @@ const textOf = async (page: string, selector: string) => (await elementsOf(page,
 describe('allowed networks', () => {
   test('allowed networks are entered with a new key, one on each line, and shown on its page', async () => {
     const { organization, createKey, get, api } = await makeSettings();
-    const { text, status } = await createKey({ networks: '203.0.113.0/24\r\n192.0.2.9\r\n' });
+    const { text, status } = await createKey({ allowedNetworks: '203.0.113.0/24\r\n192.0.2.9\r\n' });
     expect(status).toBe(200);
     const [key] = await rowsOf('api_keys', organization);
     expect(key).toMatchObject({ allowed_networks: '203.0.113.0/24 192.0.2.9/32' });
@@ -20,10 +20,10 @@ describe('allowed networks', () => {
 
   test('invalid networks are refused with the reason, and shown again in the open fold', async () => {
     const { organization, createKey } = await makeSettings();
-    const { text, status } = await createKey({ networks: '203.0.113.7/24' });
+    const { text, status } = await createKey({ allowedNetworks: '203.0.113.7/24' });
     expect(status).toBe(400);
     expect(text).toContain('write 203.0.113.0/24');
-    expect(await textOf(text, 'textarea#networks')).toEqual(['203.0.113.7/24']);
+    expect(await textOf(text, 'textarea#allowedNetworks')).toEqual(['203.0.113.7/24']);
     expect(await elementsOf(text, 'details.advanced[open]')).toHaveLength(1);
     expect(await rowsOf('api_keys', organization)).toEqual([]);
   });
@@ -32,11 +32,11 @@ describe('allowed networks', () => {
     const { organization, post } = await makeSettings();
     const { id } = await makeKey(organization, { networks: '203.0.113.0/24' });
     const form = { name: 'n8n: triage', revision: '0' };
-    const same = await post(`/keys/${id}/change`, { ...form, networks: ' 203.0.113.0/24\n' });
+    const same = await post(`/keys/${id}/change`, { ...form, allowedNetworks: ' 203.0.113.0/24\n' });
     expect(same.location).toContain('done=unchanged');
-    const changed = await post(`/keys/${id}/change`, { ...form, networks: '' });
+    const changed = await post(`/keys/${id}/change`, { ...form, allowedNetworks: '' });
     expect(changed.location).toContain('done=changed');
-    const late = await post(`/keys/${id}/change`, { ...form, networks: '10.0.0.0/8' });
+    const late = await post(`/keys/${id}/change`, { ...form, allowedNetworks: '10.0.0.0/8' });
     expect(late.status).toBe(409);
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ allowed_networks: '' }]);
   });
@@ -47,7 +47,7 @@ describe('allowed networks', () => {
     for (const address of ['203.0.113.7', '198.51.100.9'])
       await api.postNote(key.value, undefined, { 'CF-Connecting-IP': address });
     await api.settled();
-    const help = (await textOf((await get(`/keys/${key.id}/change`)).text, '#networks-help')).join('');
+    const help = (await textOf((await get(`/keys/${key.id}/change`)).text, '#allowedNetworks-help')).join('');
     expect(help).toMatch(/Wrote in the last 30 days from.*203\.0\.113\.7.*Refused from.*198\.51\.100\.9/);
   });
 
@@ -57,14 +57,21 @@ describe('allowed networks', () => {
     await api.postNote(key.value, undefined, { 'CF-Connecting-IP': '52.20.13.44' });
     await api.postTime(key.value, undefined, { 'CF-Connecting-IP': '52.20.13.44' });
     const path = `/keys/${key.id}/change`;
-    const form = { name: 'n8n: triage', networks: '203.0.113.0/24', day_records: '1', day_minutes: '', revision: '0' };
+    const form = {
+      name: 'n8n: triage',
+      allowedNetworks: '203.0.113.0/24',
+      dayLimitRecords: '1',
+      dayLimitMinutes: '',
+      revision: '0',
+    };
     const asked = await post(path, form);
     expect(asked.status).toBe(409);
     const question = (await textOf(asked.text, '.banner.warning')).join('').replaceAll(/\s+/g, ' ');
     expect(question).toMatch(
       /Not saved yet.*52\.20\.13\.44 wrote just now: about 2 writes\. *It wrote up to 2 new records a day\. *Allow 52\.20\.13\.44\/32 and 2 new records a day too/,
     );
-    expect(await textOf(asked.text, '#form button[name=confirmed]')).toEqual(['Save anyway']);
+    expect(await elementsOf(asked.text, '#form input[name=confirmed]')).toHaveLength(1);
+    expect(await textOf(asked.text, '#form > .actions button')).toEqual(['Save anyway']);
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ allowed_networks: '', revision: 0 }]);
 
     const widened = await post(path, { ...form, widened: 'yes' });
@@ -78,7 +85,7 @@ describe('allowed networks', () => {
       { allowed_networks: '203.0.113.0/24', day_limit_records: 1 },
     ]);
     // What is already shut out is not asked about again.
-    const other = await post(path, { ...form, networks: '203.0.113.0/25', day_records: '', revision: '2' });
+    const other = await post(path, { ...form, allowedNetworks: '203.0.113.0/25', dayLimitRecords: '', revision: '2' });
     expect(other.location).toContain('done=changed');
   });
 
@@ -94,9 +101,9 @@ describe('allowed networks', () => {
     const path = `/keys/${key.id}/change?allow=198.51.100.9`;
     const page = (await get(`/keys/${key.id}`)).text;
     expect((await elementsOf(page, '.banner.danger a')).map(({ attributes }) => attributes['href'])).toEqual([
-      `${base}${path}#networks`,
+      `${base}${path}#allowedNetworks`,
     ]);
-    expect(await elementsOf((await get(path)).text, '#networks')).toMatchObject([
+    expect(await elementsOf((await get(path)).text, '#allowedNetworks')).toMatchObject([
       { text: '203.0.113.0/24\n198.51.100.9' },
     ]);
   });

@@ -43,9 +43,8 @@ describe.each(ERAS)('the official client with the revision %s', (era) => {
   });
 
   test('a call over the limit leads to a result, and any other message gets the status 429', async () => {
-    const limit = { quota: 4, windowMs: 10_000 };
-    const { value: key } = await makeKey(await makeOrganization(), { limit });
-    const client = await connect(makeMcpApi(), key, era);
+    const { value: key } = await makeKey(await makeOrganization());
+    const client = await connect(makeMcpApi({ config: { keyLimit: { quota: 4, windowMs: 10_000 } } }), key, era);
     const codes = new Set<unknown>();
     for (let call = 0; call < 5; call++) {
       const { structuredContent } = await client.callTool(NOTE_CALL);

@@ -21,6 +21,9 @@ import {
   UNLIMITED,
 } from '../../support/world.ts';
 
+/** The options of an app whose keys may send `quota` requests in ten seconds. */
+const limitedTo = (quota: number) => ({ config: { keyLimit: { quota, windowMs: 10_000 } } });
+
 const LEGACY = { Accept: 'application/json, text/event-stream' };
 const NOTE_CALL = { name: 'add_internal_note', arguments: NOTE_ARGUMENTS };
 
@@ -163,8 +166,8 @@ describe('the order of the checks', () => {
 
   test('the key comes before the body, and its limit before body errors', async () => {
     const { organization } = await makeWorld();
-    const { value: key } = await makeKey(organization, { limit: { quota: 2, windowMs: 10_000 } });
-    const api = makeMcpApi();
+    const { value: key } = await makeKey(organization);
+    const api = makeMcpApi(limitedTo(2));
     expect((await api.post('/mcp', 'none', broken)).status).toBe(401);
     expect(await problemOf(api.post('/mcp', key, broken))).toBe('400 malformed_json');
     expect(await problemOf(api.post('/mcp', key, broken, { 'Content-Type': 'text/plain' }))).toBe(
@@ -175,8 +178,8 @@ describe('the order of the checks', () => {
 
   test("the key's limit comes before the plan, and the plan before the arguments", async () => {
     const organization = await makeOrganization({ psa: false });
-    const { value: key } = await makeKey(organization, { limit: { quota: 1, windowMs: 10_000 } });
-    const api = makeMcpApi();
+    const { value: key } = await makeKey(organization);
+    const api = makeMcpApi(limitedTo(1));
     const wrong = { name: 'add_internal_note', arguments: {} };
     const first = await post(api, key, 'tools/call', wrong);
     expect(await first.json()).toMatchObject({
@@ -189,8 +192,8 @@ describe('the order of the checks', () => {
 
   test('requests to both interfaces count against one limit of the key', async () => {
     const { organization } = await makeWorld();
-    const { value: key } = await makeKey(organization, { limit: { quota: 2, windowMs: 10_000 } });
-    const api = makeMcpApi();
+    const { value: key } = await makeKey(organization);
+    const api = makeMcpApi(limitedTo(2));
     expect((await api.postNote(key)).status).toBe(201);
     const call = await post(api, key, 'tools/call', unknownTicket);
     expect([call.status, call.headers.get('RateLimit')]).toEqual([200, expect.stringMatching(/^"key";r=0;/)]);
@@ -204,9 +207,8 @@ describe('the order of the checks', () => {
 describe('a call over the limit of the key', () => {
   const limited = async (scopes?: Scope[]) => {
     const organization = await makeOrganization();
-    const limit = { quota: 1, windowMs: 10_000 };
-    const { value: key, id } = await makeKey(organization, { limit, ...(scopes && { scopes }) });
-    const api = makeMcpApi();
+    const { value: key, id } = await makeKey(organization, scopes && { scopes });
+    const api = makeMcpApi(limitedTo(1));
     await post(api, key, 'tools/list');
     return { organization, key, id, api };
   };

@@ -30,11 +30,9 @@ async function makeChangeableKey() {
 /** The settings of a key that was changed so. */
 const stored = (change: Change) => keyChanges.parse(toInput(change));
 
-const MINE = { name: 'n8n: triage', limit: { quota: 7, windowMs: 10_000 }, dayLimit: { records: 20, minutes: 60 } };
+const MINE = { name: 'n8n: triage', dayLimit: { records: 20, minutes: 60 } };
 
 test.each<[string, Change]>([
-  ['limit', { name: 'n8n: triage', limit: { quota: 5, windowMs: 10_000 } }],
-  ['window', { name: 'n8n: triage', limit: { quota: 7, windowMs: 5_000 } }],
   ['daily limit of records', { name: 'n8n: triage', dayLimit: { records: 10 } }],
   ['daily limit of minutes', { name: 'n8n: triage', dayLimit: { minutes: 30 } }],
   ['name', { name: 'Other' }],
@@ -54,10 +52,17 @@ test('a change to the name of another current key is refused', async () => {
   expect(await read()).toMatchObject(stored({ name: 'n8n: triage' }));
 });
 
-test.each([
-  ['both limits', {}, { records: 20, minutes: 60 }, 'daily limit default to 20 records and 60 minutes'],
-  ['one limit', { records: 20, minutes: 60 }, { minutes: 60 }, 'daily limit 20 records and 60 minutes to 60 minutes'],
-  ['no limit', { records: 1, minutes: 1 }, {}, 'daily limit 1 record and 1 minute to default'],
+type Limits = { records?: number; minutes?: number };
+
+test.each<[string, Limits, Limits, string]>([
+  [
+    'both limits',
+    {},
+    { records: 20, minutes: 60 },
+    'limit of new records per day none to 20, limit of minutes per day none to 60',
+  ],
+  ['one limit', { records: 20, minutes: 60 }, { minutes: 60 }, 'limit of new records per day 20 to none'],
+  ['a higher limit', { records: 1, minutes: 1 }, { records: 1, minutes: 2 }, 'limit of minutes per day 1 to 2'],
 ])('a change of the daily limits to %s is audited with old and new values', async (_, before, after, detail) => {
   const organization = await makeOrganization();
   const { id } = await makeKey(organization, { dayLimit: before });

@@ -11,7 +11,7 @@ import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 import { type AccessReviewForm, AccessReviewRow, checksOf } from './access-review-row.tsx';
 import { Banner, counted, Table, type TableColumn } from './components.tsx';
-import { ErrorSummary } from './input-field.tsx';
+import { ErrorSummary } from './form.tsx';
 import { KeyName } from './key-facts.tsx';
 import { Ago, Time } from './time.tsx';
 
@@ -74,9 +74,10 @@ const ENDED = new Map([
 
 function Banners({ open, finished, done = '', saved, notSaved, form }: Props) {
   if (isRefused(form)) {
-    const keys = (open?.keys ?? []).map(({ key: { id, name } }) => ({ id: `reason-${id}`, key: id, label: name }));
-    const fields = keys.filter(({ key }) => form.messages.has(key));
-    return <ErrorSummary nothing="Nothing was saved." form={form.message} fields={fields} />;
+    const fields = (open?.keys ?? []).map(({ key: { id, name } }) => [`reason-${id}`, name] as const);
+    const messages = Object.fromEntries([...form.messages].map(([id, message]) => [`reason-${id}`, message]));
+    const all = { ...messages, ...(form.message && { '': form.message }) };
+    return <ErrorSummary nothing="Nothing was saved." messages={all} fields={fields} />;
   }
   const text = (open && STARTED.get(done)) ?? (finished.length > 0 ? ENDED.get(done) : undefined);
   const [savedCount, notSavedCount] = [count(saved), count(notSaved)];

@@ -1,7 +1,5 @@
 import { MAX_REASON_LENGTH, REVIEW_DECISIONS, type ReviewDecision } from '../../../domain/access-review.ts';
 import { lifetimeDays } from '../../../domain/key-rules.ts';
-import { keySetting, ownRequestLimit } from '../../../domain/key-settings.ts';
-import { requestLimitInWords } from '../../../domain/request-limit.ts';
 import type { AccessReviewKey } from '../../../services/keys/access-review.ts';
 import type { StoredKeyRules } from '../../../services/keys/change-key-rules.ts';
 import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
@@ -9,7 +7,8 @@ import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { isUnused } from '../../../services/keys/select-keys.ts';
 import { Icon } from '../../page/icon.tsx';
 import { counted, Scopes, stateLabel } from './components.tsx';
-import { describedBy, FieldMessage } from './input-field.tsx';
+import { limitsText } from './day-use.ts';
+import { describedBy, FieldMessage } from './form.tsx';
 import { Creator, KeyName, OtherKey } from './key-facts.tsx';
 import { Ago, Expiry, Time } from './time.tsx';
 
@@ -119,8 +118,8 @@ export function checksOf(key: KeyDetails, rules: StoredKeyRules, now: number, ti
 
 /** Whom to ask about a key, and what limits it. */
 function Settings({ of: key }: { of: KeyDetails }) {
-  const limit = ownRequestLimit(key);
-  const { owner, description, allowedNetworks, dayLimitRecords, dayLimitMinutes } = key;
+  const { owner, description, allowedNetworks } = key;
+  const limits = limitsText({ records: key.dayLimitRecords, minutes: key.dayLimitMinutes });
   return (
     <p class="minor">
       {owner === '' ? 'No owner' : 'Owner: '}
@@ -129,9 +128,7 @@ function Settings({ of: key }: { of: KeyDetails }) {
       <bdi>{description}</bdi>
       {description !== '' && '”'} ·{' '}
       {allowedNetworks === '' ? 'Works from everywhere' : `Only from ${allowedNetworks.replaceAll(' ', ', ')}`}
-      {(dayLimitRecords !== null || dayLimitMinutes !== null) &&
-        ` · At most ${keySetting('dayLimitRecords').describe?.(key)} per day`}
-      {limit && ` · At most ${requestLimitInWords(limit)}`}
+      {limits && ` · At most ${limits} per day`}
     </p>
   );
 }
@@ -141,6 +138,7 @@ const named = ({ name, hint }: KeyDetails) => `${name} ${hint}`;
 function DecisionFields({ of: { key, decision }, entered, message }: Pick<Props, 'of' | 'entered' | 'message'>) {
   const { id } = key;
   const reasonId = `reason-${id}`;
+  const messages = message === undefined ? {} : { [reasonId]: message };
   const shownAt = entered ? entered.shownAt : decision?.at;
   return (
     <div class="decision">
@@ -165,9 +163,9 @@ function DecisionFields({ of: { key, decision }, entered, message }: Pick<Props,
           value={entered?.reason}
           maxlength={MAX_REASON_LENGTH}
           autocomplete="off"
-          {...describedBy(reasonId, message)}
+          {...describedBy(reasonId, messages)}
         />
-        <FieldMessage id={reasonId} message={message} />
+        <FieldMessage name={reasonId} messages={messages} />
       </div>
     </div>
   );

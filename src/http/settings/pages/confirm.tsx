@@ -1,9 +1,10 @@
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { KeyQuery } from '../../../services/keys/select-keys.ts';
+import type { Messages } from '../forms.ts';
 import { keyListParameters, keyListPath } from '../key-query.ts';
 import { usePage } from '../page-context.ts';
 import { counted, Hint, State, Table, type TableColumn } from './components.tsx';
-import { describedBy, FieldMessage } from './input-field.tsx';
+import { describedBy, FieldMessage } from './form.tsx';
 import { KeyName, LastWrite } from './key-facts.tsx';
 
 export function ConfirmRevokePage({ subject: key }: { subject: KeyDetails }) {
@@ -65,10 +66,11 @@ interface RevokeAllProps {
   typed: string | undefined;
 }
 
-/** Asks for confirmation before all keys are revoked: for the name of the organization. */
+/** Asks for the organization’s name before all keys are revoked. */
 export function ConfirmRevokeAllPage({ live, organization, typed }: RevokeAllProps) {
   const { base } = usePage();
-  const message = typed === undefined ? undefined : 'This is not the name of the organization. Nothing was revoked.';
+  const messages: Messages = {};
+  if (typed !== undefined) messages['organization'] = 'This is not the organization’s name. Nothing was revoked.';
   if (live === 0)
     return (
       <p>
@@ -95,12 +97,12 @@ export function ConfirmRevokeAllPage({ live, organization, typed }: RevokeAllPro
             required
             autocomplete="off"
             value={typed}
-            {...describedBy('organization', message, true)}
+            {...describedBy('organization', messages, true)}
           />
           <p class="help" id="organization-help">
             Type “<bdi>{organization}</bdi>” to confirm.
           </p>
-          <FieldMessage id="organization" message={message} />
+          <FieldMessage name="organization" messages={messages} />
         </div>
         <div class="actions">
           <button type="submit" class="danger">

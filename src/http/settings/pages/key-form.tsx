@@ -1,129 +1,62 @@
-import type { Child, PropsWithChildren } from 'hono/jsx';
 import { hostNetwork } from '../../../domain/allowed-networks.ts';
 import { addDays, yearsLater } from '../../../domain/calendar.ts';
 import { MAX_EXPIRY_YEARS } from '../../../domain/key-input.ts';
 import { type KeyRules, lastDayAllowed } from '../../../domain/key-rules.ts';
-import { KEY_FORM_FIELDS, type KeySettingName, type SettingContext } from '../../../domain/key-settings.ts';
+import { type KeySettingName, keySetting } from '../../../domain/key-settings.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
 import type { SettingsChange } from '../../../services/keys/change-key.ts';
 import { type RecentUse, type ShutOut, USAGE_DAYS } from '../../../services/keys/key-usage.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { Icon } from '../../page/icon.tsx';
+import type { FormState } from '../forms.ts';
 import { usePage } from '../page-context.ts';
 import { Address, Banner, counted, Hint, SCOPE_ICONS } from './components.tsx';
 import { Conflict } from './conflict.tsx';
-import { describedBy, ErrorSummary, FieldMessage, LinesField, NumberField, TextField } from './input-field.tsx';
+import { CardForm, Choices, describedBy, Field, FieldMessage } from './form.tsx';
 import { Ago, dateText } from './time.tsx';
 
-/** Error messages by field. `form` is for errors that do not belong to one field. */
-export type Messages = Partial<Record<KeySettingName | 'scopes' | 'expiration' | 'grace' | 'form', string>>;
+/** The settings before the fold of a new key's form, and those in it. */
+const BASIC = ['name', 'owner'] as const;
+const ADVANCED = ['description', 'dayLimitRecords', 'dayLimitMinutes', 'allowedNetworks'] as const;
 
-/** The values of a form as the administrator entered them, to show again with error messages. */
-export interface FormValues extends Partial<Record<KeySettingName, string | undefined>> {
-  scopes?: readonly string[];
-  expiration?: string | undefined;
-  date?: string | undefined;
-  grace?: string | undefined;
-}
+const labelled = (names: readonly KeySettingName[]) => names.map((name) => [name, keySetting(name).label] as const);
+/** Every field, in order. */
+const FIELDS = [
+  ...labelled(BASIC),
+  ['scopes', 'What the key can write'],
+  ['grace', 'Grace period'],
+  ['expires', 'Expiration'],
+  ...labelled(ADVANCED),
+] as const;
 
-interface FormProps {
-  token: string;
-  values: FormValues;
-  messages: Messages;
-  /** Whether the values are those that the administrator sent. */
-  isEntered: boolean;
-  today: string;
-  rules: KeyRules;
-}
+/** The buttons of a form that leads back to a page. */
+const SubmitOrCancel = ({ submit, cancel }: { submit: string; cancel: string }) => (
+  <>
+    <button type="submit">{submit}</button>
+    <a href={cancel} class="button quiet">
+      Cancel
+    </a>
+  </>
+);
 
-/** The fields with an error, in their order in the forms. */
-const wrongFields = (messages: Messages) =>
-  [
-    ...BASIC.map(({ name, field: id, label }) => ({ name, id, label })),
-    { name: 'scopes' as const, id: 'scopes', label: 'What the key can write' },
-    { name: 'grace' as const, id: 'grace', label: 'Grace period' },
-    { name: 'expiration' as const, id: 'expiration', label: 'Expiration' },
-    ...ADVANCED.map(({ name, field: id, label }) => ({ name, id, label })),
-  ].filter(({ name }) => messages[name] !== undefined);
-
-type SettingFormField = (typeof KEY_FORM_FIELDS)[number];
-const isBasic = ({ name }: SettingFormField) => name === 'name' || name === 'owner';
-/** The settings before the fold of the form for a new key, and those in it. */
-const BASIC = KEY_FORM_FIELDS.filter(isBasic);
-const ADVANCED = KEY_FORM_FIELDS.filter((field) => !isBasic(field));
-
-interface FrameProps extends Pick<FormProps, 'messages' | 'isEntered'> {
-  action: string;
-  /** The effect of an error. */
-  nothing: string;
-  /** The hidden fields. A token makes the form usable once. */
-  hidden: Record<string, string | number>;
-  submit: string;
-  /** What sending it again with the button confirms. */
-  confirms?: boolean;
-  cancel: string;
-  notice?: Child;
-  aside?: Child;
-}
-
-/** A form in a card. With script, the entered values are kept until the form is accepted. */
-function KeyForm(props: PropsWithChildren<FrameProps>) {
-  const { action, messages, isEntered, nothing, hidden, submit, confirms, cancel, notice, aside, children } = props;
-  const { userId } = usePage();
-  const isOnce = 'token' in hidden;
-  return (
-    <>
-      <ErrorSummary nothing={nothing} form={messages.form} fields={wrongFields(messages)} />
-      {notice}
-      <div class="form-page">
-        <form
-          method="post"
-          action={action}
-          id="form"
-          class="form card"
-          data-once={isOnce || undefined}
-          data-draft={userId}
-          data-entered={isEntered || undefined}
-        >
-          {Object.entries(hidden).map(([name, value]) => (
-            <input type="hidden" name={name} value={value} />
-          ))}
-          {children}
-          <div class="actions">
-            <button type="submit" {...(confirms && { name: 'confirmed', value: 'yes' })}>
-              {submit}
-            </button>
-            <a href={cancel} class="button quiet">
-              Cancel
-            </a>
-          </div>
-        </form>
-        {aside}
-      </div>
-    </>
-  );
-}
-
-interface SettingProps extends Pick<FormProps, 'values' | 'messages'> {
-  limits: SettingContext;
+interface SettingsProps {
+  form: FormState;
   /** The administrators, who may be owners. */
   owners: readonly string[];
   seen?: RecentUse;
 }
 
-/** The fields of settings, in the order of their table. */
-const SettingFields = ({ of: fields, ...props }: SettingProps & { of: readonly SettingFormField[] }) =>
-  fields.map(({ name, field: id, control, required, placeholder, label, max, help }) => {
-    const Field = { line: TextField, number: NumberField, lines: LinesField }[control];
-    const { values, messages, limits, owners, seen } = props;
+const SettingFields = ({ of: names, form, owners, seen }: SettingsProps & { of: readonly KeySettingName[] }) =>
+  names.map((name) => {
+    const { label, help, required, ...field } = keySetting(name);
     return (
       <Field
-        {...{ id, required, placeholder, value: values[name], message: messages[name], max: max(limits) }}
+        {...{ ...field, name, form, required }}
         label={`${label}${required ? '' : ' (optional)'}`}
         suggestions={name === 'owner' ? owners : undefined}
         help={
           <>
-            {help(limits.defaults)}
+            {help}
             {name === 'allowedNetworks' && <Seen {...seen} />}
           </>
         }
@@ -154,7 +87,7 @@ function SeenAddresses({ text, of: addresses }: { text: string; of: readonly str
     <p class="seen">
       {text}
       {addresses.map((address) => (
-        <button type="button" class="quiet" data-add="networks" value={address} disabled>
+        <button type="button" class="quiet" data-add="allowedNetworks" value={address} disabled>
           <Address address={address} />
         </button>
       ))}
@@ -162,21 +95,25 @@ function SeenAddresses({ text, of: addresses }: { text: string; of: readonly str
   );
 }
 
-export function NewKeyForm(props: FormProps & Pick<SettingProps, 'limits' | 'owners'>) {
+interface NewKeyProps extends ExpirationProps {
+  token: string;
+}
+
+export function NewKeyForm({ token, owners, ...expiration }: NewKeyProps & Pick<SettingsProps, 'owners'>) {
   const { base } = usePage();
-  const { token, values, messages } = props;
+  const { form } = expiration;
   return (
-    <KeyForm
-      {...props}
+    <CardForm
+      form={form}
       action={`${base}/keys`}
+      fields={FIELDS}
       nothing="Nothing was created."
       hidden={{ token }}
-      submit="Create key"
-      cancel={`${base}/keys`}
+      actions={<SubmitOrCancel submit="Create key" cancel={`${base}/keys`} />}
       aside={<BeforeYouCreate />}
     >
-      <SettingFields of={BASIC} {...props} />
-      <fieldset {...describedBy('scopes', messages.scopes)}>
+      <SettingFields of={BASIC} form={form} owners={owners} />
+      <fieldset {...describedBy('scopes', form.messages)}>
         <legend>What the key can write</legend>
         <div class="tiles-2">
           {RECORD_KIND_NAMES.map((kind, index) => {
@@ -185,10 +122,10 @@ export function NewKeyForm(props: FormProps & Pick<SettingProps, 'limits' | 'own
               <label class="tile">
                 <input
                   type="checkbox"
-                  name="scope"
+                  name="scopes"
                   id={index === 0 ? 'scopes' : undefined}
                   value={scope}
-                  checked={values.scopes?.includes(scope) ?? false}
+                  checked={form.values.has('scopes', scope)}
                   aria-labelledby={`${path}-label`}
                   aria-describedby={`${path}-help`}
                 />
@@ -202,14 +139,14 @@ export function NewKeyForm(props: FormProps & Pick<SettingProps, 'limits' | 'own
             );
           })}
         </div>
-        <FieldMessage id="scopes" message={messages.scopes} />
+        <FieldMessage name="scopes" messages={form.messages} />
       </fieldset>
-      <ExpirationField {...props} />
-      <details class="advanced" open={ADVANCED.some(({ name }) => values[name] || messages[name])}>
+      <ExpirationField {...expiration} />
+      <details class="advanced" open={ADVANCED.some((name) => form.values.get(name) || form.messages?.[name])}>
         <summary>Advanced: description, daily limits and networks</summary>
-        <SettingFields of={ADVANCED} {...props} />
+        <SettingFields of={ADVANCED} form={form} owners={owners} />
       </details>
-    </KeyForm>
+    </CardForm>
   );
 }
 
@@ -233,75 +170,61 @@ function BeforeYouCreate() {
 }
 
 const GRACES = [
-  ['1h', 'For 1 hour'],
-  ['24h', 'For 24 hours'],
-  ['7d', 'For 7 days'],
-  ['now', 'No grace period: revoke it now'],
-] as const;
+  { value: '1h', text: 'For 1 hour' },
+  { value: '24h', text: 'For 24 hours' },
+  { value: '7d', text: 'For 7 days' },
+  { value: 'now', text: 'No grace period: revoke it now' },
+];
 
-export function RotateForm(props: FormProps & { subject: KeyDetails }) {
+export function RotateForm({ subject: key, token, ...expiration }: NewKeyProps & { subject: KeyDetails }) {
   const { base } = usePage();
-  const { token, values, messages, subject: key } = props;
+  const path = `${base}/keys/${key.id}`;
+  const { form } = expiration;
   return (
-    <KeyForm
-      {...props}
-      action={`${base}/keys/${key.id}/rotate`}
+    <CardForm
+      form={form}
+      action={`${path}/rotate`}
+      fields={FIELDS}
       nothing="Nothing was rotated."
       hidden={{ token }}
-      submit="Rotate"
-      cancel={`${base}/keys/${key.id}`}
+      actions={<SubmitOrCancel submit="Rotate" cancel={path} />}
     >
       <p>
         The new key has the same name, scopes, owner, limits and networks as <Hint hint={key.hint} />. Choose how long
         both work, and enter the new key in the automation in that time.
       </p>
-      <fieldset {...describedBy('grace', messages.grace)}>
-        <legend>Grace period: how long the old key keeps working</legend>
-        {GRACES.map(([grace, label], index) => (
-          <label class="choice">
-            <input
-              type="radio"
-              name="grace"
-              id={index === 0 ? 'grace' : undefined}
-              value={grace}
-              checked={values.grace === grace}
-              required
-            />{' '}
-            {label}
-          </label>
-        ))}
-        <FieldMessage id="grace" message={messages.grace} />
-      </fieldset>
-      <ExpirationField {...props} />
-    </KeyForm>
+      <Choices name="grace" form={form} legend="Grace period: how long the old key keeps working" choices={GRACES} />
+      <ExpirationField {...expiration} />
+    </CardForm>
   );
 }
 
-interface ChangeProps extends SettingProps, Pick<FormProps, 'isEntered'> {
+interface ChangeProps extends SettingsProps {
   subject: KeyDetails;
+  /** The revision of the key that the form shows. */
+  revision: number;
   /** What other administrators did since the form was opened, after which nothing was saved. */
   changes?: readonly SettingsChange[];
   /** What the key did lately and could no longer do: nothing was saved, and saving again confirms it. */
   shuts?: ShutOut;
 }
 
-/** The form to change a key's settings. It sends the revision of the key that it shows. */
-export function ChangeForm({ subject: key, changes, shuts, ...props }: ChangeProps) {
+/** The form to change a key's settings. */
+export function ChangeForm({ subject: key, revision, changes, shuts, ...fields }: ChangeProps) {
   const { base } = usePage();
   const path = `${base}/keys/${key.id}`;
   return (
-    <KeyForm
-      {...props}
+    <CardForm
+      form={fields.form}
       action={`${path}/change`}
+      fields={FIELDS}
       nothing="Nothing was saved."
-      hidden={{ revision: key.revision }}
-      submit={shuts ? 'Save anyway' : 'Save'}
-      confirms={shuts !== undefined}
-      cancel={path}
+      hidden={{ revision, ...(shuts && { confirmed: 'yes' }) }}
+      actions={<SubmitOrCancel submit={shuts ? 'Save anyway' : 'Save'} cancel={path} />}
       notice={changes ? <Conflict what="key" changes={changes} /> : shuts && <ShutsOut {...shuts} />}
     >
-      <SettingFields of={[...BASIC, ...ADVANCED]} {...props} />
-    </KeyForm>
+      <SettingFields of={[...BASIC, ...ADVANCED]} {...fields} />
+    </CardForm>
   );
 }
 
@@ -340,59 +263,40 @@ const LIFETIMES = ['30', '90', '365'];
 const DEFAULT_LIFETIME_DAYS = 90;
 
 /** The expiration that a form for a new key preselects: 90 days, or fewer if the key rules allow only that. */
-export function defaultExpiration({ maxLifetimeDays }: KeyRules, today: string): FormValues {
+export function defaultExpiration({ maxLifetimeDays }: KeyRules, today: string): Record<string, string> {
   const days = Math.min(DEFAULT_LIFETIME_DAYS, maxLifetimeDays ?? DEFAULT_LIFETIME_DAYS);
-  return LIFETIMES.includes(String(days))
-    ? { expiration: String(days) }
-    : { expiration: 'date', date: addDays(today, days) };
+  return LIFETIMES.includes(String(days)) ? { expires: String(days) } : { expires: 'date', date: addDays(today, days) };
+}
+
+interface ExpirationProps {
+  form: FormState;
+  today: string;
+  rules: KeyRules;
 }
 
 /** The choices of a lifetime, each with its last day, and a date. */
-function ExpirationField({
-  values: { expiration, date },
-  messages: { expiration: message },
-  today,
-  rules,
-}: Pick<FormProps, 'values' | 'messages' | 'today' | 'rules'>) {
+function ExpirationField({ form, today, rules }: ExpirationProps) {
   const { base } = usePage();
   const { maxLifetimeDays, expiryRequired } = rules;
   const days = LIFETIMES.filter((one) => maxLifetimeDays === null || Number(one) <= maxLifetimeDays);
-  const choices: { value: string; text: string; until?: string; isOff?: boolean }[] = [
-    ...days.map((one) => ({ value: one, text: `${one} days`, until: dateText(addDays(today, Number(one))) })),
+  const choices = [
+    ...days.map((one) => ({ value: one, text: `${one} days`, minor: dateText(addDays(today, Number(one))) })),
     { value: 'date', text: 'On a date' },
     { value: 'none', text: 'Never', isOff: expiryRequired },
   ];
   return (
-    <fieldset {...describedBy('expiration', message, true)}>
-      <legend>Expiration</legend>
-      <div class="pills">
-        {choices.map(({ value, text, until, isOff }, index) => (
-          <label class="choice">
-            <input
-              type="radio"
-              name="expiration"
-              id={index === 0 ? 'expiration' : undefined}
-              required
-              disabled={isOff}
-              {...{ value, checked: value === expiration && !isOff }}
-            />{' '}
-            {text}
-            {until && <span class="minor">{until}</span>}
-          </label>
-        ))}
-      </div>
+    <Choices name="expires" form={form} legend="Expiration" choices={choices} isRow>
       <label class="inline" data-date>
         Date{' '}
         <input
           type="date"
           name="date"
-          value={date}
+          value={form.values.get('date') ?? undefined}
           min={today}
           max={lastDayAllowed(rules, today) ?? yearsLater(today, MAX_EXPIRY_YEARS)}
         />
       </label>
-      <FieldMessage id="expiration" message={message} />
-      <p class="help" id="expiration-help">
+      <p class="help" id="expires-help">
         The key works until the end of its last day.
         {expiryRequired && (
           <>
@@ -402,6 +306,6 @@ function ExpirationField({
           </>
         )}
       </p>
-    </fieldset>
+    </Choices>
   );
 }

@@ -3,9 +3,8 @@ import { isLive } from '../../../domain/api-key.ts';
 import { DAY_MS, dateIn } from '../../../domain/calendar.ts';
 import { type DayLimit, lower } from '../../../domain/day-limit.ts';
 import { FACT_TYPES, FACTS, REASONS_FOR_ATTENTION } from '../../../domain/facts.ts';
-import { type DefaultLimits, KEY_FORM_FIELDS, ownRequestLimit } from '../../../domain/key-settings.ts';
+import { keySetting } from '../../../domain/key-settings.ts';
 import { timeOfId } from '../../../domain/record-id.ts';
-import type { RequestLimit } from '../../../domain/request-limit.ts';
 import { writableKinds } from '../../../domain/scopes.ts';
 import type { AuditEntry, countWritesSince } from '../../../services/audit/read-audit-log.ts';
 import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
@@ -37,7 +36,8 @@ export function bannerFor({ state }: KeyDetails, done = ''): string | undefined 
 
 interface Props {
   subject: KeyDetails;
-  defaults: DefaultLimits;
+  /** The deployment's limit for each key. */
+  dayLimit: DayLimit | null;
   /** Today's records of the key's chain. */
   written: ChainDay;
   /** The key's own records on the latest days. */
@@ -50,11 +50,6 @@ interface Props {
   /** What the key wrote since an instant (UTC milliseconds), if it was just revoked. */
   lately: ({ since: number } & Awaited<ReturnType<typeof countWritesSince>>) | undefined;
 }
-
-/** The optional lines of text, which are shown if they were given. */
-const OPTIONAL_LINES = KEY_FORM_FIELDS.filter(({ control, required }) => control === 'line' && !required);
-
-const limitText = ({ quota, windowMs }: RequestLimit) => `${quota} requests per ${windowMs / 1000} seconds`;
 
 export function KeyLead({ subject: key }: Pick<Props, 'subject'>) {
   return (
@@ -83,11 +78,10 @@ export function KeyActions({ subject: key }: Pick<Props, 'subject'>) {
 }
 
 /** One key with its details, use, latest activity, refused uses and settings. */
-export function KeyPage({ subject: key, defaults, written, usage, entries, refused, done, lately, otherUsage }: Props) {
+export function KeyPage({ subject: key, dayLimit, written, usage, entries, refused, done, lately, otherUsage }: Props) {
   const { base, timeZone } = usePage();
   const path = `${base}/keys/${key.id}`;
-  const limits = dayLimits(key, defaults.day);
-  const limit = ownRequestLimit(key);
+  const limits = dayLimits(key, dayLimit);
   const own = { records: key.dayLimitRecords, minutes: key.dayLimitMinutes };
   return (
     <>
@@ -121,10 +115,10 @@ export function KeyPage({ subject: key, defaults, written, usage, entries, refus
           {useText(written, limits)}
           {(key.predecessor || key.successor) && <span class="minor"> (with the other keys of its rotation)</span>}
         </Fact>
-        {OPTIONAL_LINES.map(
-          ({ name, label }) =>
+        {(['owner', 'description'] as const).map(
+          (name) =>
             key[name] !== '' && (
-              <Fact name={label}>
+              <Fact name={keySetting(name).label}>
                 <bdi>{key[name]}</bdi>
               </Fact>
             ),
@@ -151,7 +145,6 @@ export function KeyPage({ subject: key, defaults, written, usage, entries, refus
       <RefusedUsesTable uses={refused} forOneKey />
       <h2>Settings</h2>
       <dl class="facts card">
-        {limit && <Fact name="Request limit">{limitText(limit)}</Fact>}
         <Fact name="Daily limits">{limitsText(own) || 'Those of all keys'}</Fact>
         <Fact name="Allowed networks">
           {key.allowedNetworks === ''
@@ -217,7 +210,7 @@ function RefusedNow({ subject: key, refused }: Pick<Props, 'subject' | 'refused'
       )}
       . {REFUSAL_REASONS[reason]}. {FACTS[type].advice}{' '}
       {reason === 'address_not_allowed' && sourceAddress !== null && isLive(key.state) && (
-        <a href={`${base}/keys/${key.id}/change?allow=${encodeURIComponent(sourceAddress)}#networks`}>
+        <a href={`${base}/keys/${key.id}/change?allow=${encodeURIComponent(sourceAddress)}#allowedNetworks`}>
           Allow {sourceAddress}
         </a>
       )}

@@ -16,13 +16,13 @@ interface Tool {
   name: string;
   recipe: string;
   setUp: readonly string[];
-  /** How to see that it works. Without it, the flow of the recipe has its own test. */
+  /** How to see that it works. Without it, the recipe’s flow has its own test. */
   check?: string;
   /** Where the address, the method and the body are entered. */
   request?: string;
 }
 
-/** The variable that holds the key: in a command it would stay in the history of the shell. */
+/** The variable that holds the key: in a command it would stay in the shell’s history. */
 const VARIABLE = 'TICKETS_API_KEY';
 
 const TOOLS: readonly Tool[] = [
@@ -33,7 +33,7 @@ const TOOLS: readonly Tool[] = [
       'HTTP Request node: set Authentication to “Generic Credential Type” and then “Bearer Auth”.',
       'Create the credential. Enter only the key: n8n adds the word Bearer.',
     ],
-    check: 'Execute the node. You should see 200 and the name of this key.',
+    check: 'Execute the node. You should see 200 and this key’s name.',
     request: 'In a second HTTP Request node with the same credential',
   },
   {
@@ -55,7 +55,7 @@ const TOOLS: readonly Tool[] = [
       'Create a connection with “Static Headers (API key)”, and the header Authorization.',
       'As its value, enter “Bearer”, a space, and the key.',
     ],
-    check: 'Test the step. You should see the name of this key.',
+    check: 'Test the step. You should see this key’s name.',
     request: 'In a second step with the same connection',
   },
   {
@@ -73,12 +73,12 @@ const TOOLS: readonly Tool[] = [
     recipe: 'node-red',
     setUp: [
       `Set three environment variables for Node-RED: TICKETS_URL (the address of this service), ${VARIABLE} (the key), and WEBHOOK_TOKEN (a long random value that protects the webhook of the flow).`,
-      'Import the flow of the recipe, and select the button of “Test the key”.',
+      'Import the recipe’s flow, and select the button of “Test the key”.',
     ],
   },
 ];
 
-/** How to try a key in each tool. The tab of the tool that the name of the key contains is open. */
+/** How to try a key in each tool. The tab of a tool that the key is named after is open. */
 export function TryKey(props: Props) {
   const tabs: [name: string, recipe: string, content: Child][] = [
     ['bash', 'curl', <Shell {...props} commands={bash} name="bash" />],

@@ -1,0 +1,162 @@
+import { type Context, Hono } from 'hono';
+import { hasCode } from '../../domain/errors.ts';
+import { MAX_RULE_DAYS } from '../../domain/key-rules.ts';
+import type { SettingsChange } from '../../services/keys/change-key.ts';
+import { changeKeyRules, type KeyRulesOverview, readKeyRulesOverview } from '../../services/keys/change-key-rules.ts';
+import { type AdminEnv, adminContext } from '../hono-env.ts';
+import { chosenNumber, type FormState, messagesOf, readForm, shownCount } from './forms.ts';
+import { keyListPath } from './key-query.ts';
+import { pageContext, usePage } from './page-context.ts';
+import { Banner, counted } from './pages/components.tsx';
+import { Conflict } from './pages/conflict.tsx';
+import { CardForm, describedBy, Field, FieldMessage } from './pages/form.tsx';
+import { renderForm } from './render-page.tsx';
+
+export const keyRules = new Hono<AdminEnv>();
+
+keyRules.get('/key-rules', async (c) => {
+  const overview = await readKeyRulesOverview(adminContext(c));
+  const { maxLifetimeDays, expiryRequired, accessReviewMonths, revision } = overview.rules;
+  const values = new URLSearchParams({
+    maxLifetimeDays: String(maxLifetimeDays ?? ''),
+    accessReviewMonths: String(accessReviewMonths ?? ''),
+    ...(expiryRequired && { expiryRequired: 'on' }),
+  });
+  return renderRules(c, { ...overview, revision, form: { values }, done: DONE.get(c.req.query('done') ?? '') });
+});
+
+const DONE = new Map([
+  ['changed', 'The key rules are saved. They apply to every key that is created or rotated from now on.'],
+  ['unchanged', 'No changes to save.'],
+]);
+
+keyRules.post('/key-rules', async (c) => {
+  const values = await readForm(c);
+  const revision = shownCount(values, 'revision');
+  try {
+    const result = await changeKeyRules(adminContext(c), revision, {
+      maxLifetimeDays: chosenNumber(values, 'maxLifetimeDays'),
+      expiryRequired: values.has('expiryRequired'),
+      accessReviewMonths: chosenMonths(values),
+    });
+    return c.redirect(`${pageContext(c).base}/key-rules?done=${result}`, 303);
+  } catch (err) {
+    if (!hasCode(err, 'invalid') && !hasCode(err, 'key_rules_changed_meanwhile')) throw err;
+    const overview = await readKeyRulesOverview(adminContext(c));
+    // After an error the form keeps the revision that it showed.
+    if (hasCode(err, 'invalid'))
+      return renderRules(c, { ...overview, revision, form: { values, messages: messagesOf(err.errors) } });
+    const current = overview.rules.revision;
+    const conflict = overview.changes.slice(0, Math.max(0, current - revision));
+    return renderRules(c, { ...overview, revision: current, form: { values, messages: {} }, conflict });
+  }
+});
+
+/** The months of an interval that the form offers, null for none; NaN for any other. */
+function chosenMonths(form: URLSearchParams): number | null {
+  const months = chosenNumber(form, 'accessReviewMonths');
+  return REVIEW_INTERVALS.some(([offered]) => offered === String(months ?? '')) ? months : Number.NaN;
+}
+
+function renderRules(c: Context<AdminEnv>, page: Props) {
+  const lead = (
+    <p class="minor">Rules for every key that is created or rotated. Existing keys keep the expiration they have.</p>
+  );
+  return renderForm(c, 'Key rules', <KeyRulesPage {...page} />, page.form, { lead });
+}
+
+interface Props extends Pick<KeyRulesOverview, 'endlessKeys'> {
+  form: FormState;
+  /** The revision of the key rules that the form shows. */
+  revision: number;
+  done?: string | undefined;
+  /** What other administrators changed since the form was opened, after which nothing was saved. */
+  conflict?: readonly SettingsChange[];
+}
+
+const FIELDS = [
+  ['maxLifetimeDays', 'Longest lifetime'],
+  ['accessReviewMonths', 'Reviews'],
+] as const;
+
+function KeyRulesPage({ form, revision, endlessKeys, done, conflict }: Props) {
+  const { base } = usePage();
+  return (
+    <>
+      {done && <Banner>{done}</Banner>}
+      <CardForm
+        form={form}
+        action={`${base}/key-rules`}
+        fields={FIELDS}
+        nothing="Nothing was saved."
+        hidden={{ revision }}
+        notice={conflict && <Conflict what="organization’s key rules" changes={conflict} />}
+        actions={
+          <>
+            <button type="submit">Save key rules</button>
+            <a href={`${base}/audit?action=key_policy.changed`}>History</a>
+          </>
+        }
+      >
+        <Field
+          name="maxLifetimeDays"
+          form={form}
+          control="number"
+          max={MAX_RULE_DAYS}
+          label="Longest lifetime of new keys, in days (optional)"
+          help="A new key works until the end of the last of these days, at most. Leave this empty for any lifetime."
+        />
+        <div class="field">
+          <label class="choice">
+            <input type="checkbox" name="expiryRequired" checked={form.values.has('expiryRequired')} /> New keys must
+            expire
+          </label>
+          <p class="help">
+            Setting a maximum lifetime also turns this on.{' '}
+            {endlessKeys > 0 && (
+              <>
+                {counted(endlessKeys, 'existing key')} never {endlessKeys === 1 ? 'expires' : 'expire'}, which does not
+                change.{' '}
+                <a href={keyListPath(base, { state: 'live', expires: 'never' })}>
+                  {endlessKeys === 1 ? 'Show it' : 'Show them'}
+                </a>
+              </>
+            )}
+          </p>
+        </div>
+        <ReviewField form={form} />
+      </CardForm>
+    </>
+  );
+}
+
+/** How often keys can be reviewed: the months between two reviews, empty for never. */
+const REVIEW_INTERVALS = [
+  ['', 'Never'],
+  ['1', 'Every month'],
+  ['3', 'Every 3 months'],
+  ['6', 'Every 6 months'],
+  ['12', 'Every year'],
+] as const;
+
+function ReviewField({ form: { values, messages } }: Pick<Props, 'form'>) {
+  const { base } = usePage();
+  const name = 'accessReviewMonths';
+  return (
+    <div class="field">
+      <label for={name}>Keys are reviewed</label>
+      <select id={name} name={name} {...describedBy(name, messages, true)}>
+        {REVIEW_INTERVALS.map(([months, label]) => (
+          <option value={months} selected={months === values.get(name)}>
+            {label}
+          </option>
+        ))}
+      </select>
+      <p class="help" id={`${name}-help`}>
+        An administrator decides for each key whether it is still needed.{' '}
+        <a href={`${base}/access-review`}>Access review</a>
+      </p>
+      <FieldMessage name={name} messages={messages} />
+    </div>
+  );
+}
