@@ -90,12 +90,16 @@ const DECISION = {
 export type ReviewedKeyRow = KeyDetailsRow &
   Omit<RowOf<typeof DECISION>, 'decision'> & { decision: ReviewDecision | null };
 
-/** In a finished review, the settings are those at the decision. Old decisions have only the name. */
+/** For decisions that were stored without the settings of their key: no setting is known. */
+const UNKNOWN_SETTINGS = JSON.stringify({ allowedNetworks: '', description: '', owner: '' });
+
+/** In a finished review, the settings are those at the decision. A key that ended before it keeps its own. */
 const SETTINGS = {
   ...fromKeys(
     KEY_SETTING_NAMES,
     (name) =>
-      `iif(m.finished is null or decided.key_settings is null, k.${keySetting(name).column}, decided.key_settings ->> '${name}')`,
+      `iif(m.finished is null or decided.decision is null, k.${keySetting(name).column},
+        coalesce(decided.key_settings, '${UNKNOWN_SETTINGS}') ->> '${name}')`,
   ),
   name: 'coalesce(iif(m.finished is null, null, decided.key_name), k.name)',
 };

@@ -306,6 +306,19 @@ describe('the evidence of a review', () => {
     expect((await get(`${path}/evidence.csv`)).text).toBe(text);
   });
 
+  test('the evidence of a decision that was stored without settings has none, instead of later ones', async () => {
+    const { organization, path, ids, decide, fields, get, post } = await makeReview(['Alpha']);
+    await decide(fields(0, 'keep', 'Used'));
+    await env.DB.prepare('update key_review_decisions set key_settings = null where organization_id = ?1')
+      .bind(organization)
+      .run();
+    await post(`${path}/finish`, {});
+    const { text } = await get(`${path}/evidence.csv`);
+    const later = { name: 'Alpha', revision: '0', owner: 'Jana', networks: '192.0.2.0/24', day_records: '7' };
+    expect((await post(`/keys/${ids[0]}/change`, later)).status).toBe(303);
+    expect((await get(`${path}/evidence.csv`)).text).toBe(text);
+  });
+
   test('another organization does not find the evidence', async () => {
     const [{ path, decide, fields, post }, other] = [await makeReview(['Alpha']), await makeSettings()];
     await decide(fields(0, 'keep', 'Used'));
