@@ -154,7 +154,7 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     meaning: 'A request with an expired key was refused in the last seven days.',
     says: 'has expired and is still in use; its requests are refused',
     advice:
-      'These keys have expired, and an automation still uses them: all of its requests are refused. Create a new key, enter it in the automation, and revoke the expired key.',
+      'An automation still uses an expired key: all of its requests are refused. Create a new key, enter it in the automation, and revoke the expired key.',
   }),
   refused_idempotency_mismatch: refused('idempotency_mismatch', {
     icon: 'alert',
@@ -163,7 +163,7 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     meaning: 'A replay of a different request may have lost a write in the last seven days.',
     says: 'used an Idempotency-Key again for a different request; that write may be lost',
     advice:
-      'An automation with one of these keys used an Idempotency-Key again for a different request. The response was 200 with the earlier record, and nothing was written. Build the Idempotency-Key from the ID of the event, and check that this ID is never empty. An AI agent that words a retry differently is counted too; then nothing is lost.',
+      'An automation used an Idempotency-Key again for a different request. The response was 200 with the earlier record, and nothing was written. Build the Idempotency-Key from the ID of the event, and check that this ID is never empty. An AI agent that words a retry differently is counted too; then nothing is lost.',
   }),
   refused_revoked: refused('revoked', {
     icon: 'ban',
@@ -172,7 +172,7 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     meaning: 'A request with a revoked key was refused in the last seven days.',
     says: 'is revoked and still in use; its requests are refused',
     advice:
-      'These keys are revoked, and requests with them still arrive. Find the automation at the source address, and give it a new key or turn it off.',
+      'Requests with a revoked key still arrive. Find the automation at the source address, and give it a new key or turn it off.',
   }),
   refused_scope_missing: refused('scope_missing', {
     icon: 'alert',
@@ -181,7 +181,7 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     meaning: 'A request was refused in the last seven days because its key lacks the scope.',
     says: 'lacks a scope for what an automation does with it',
     advice:
-      'An automation with one of these keys writes a kind of record that the key does not allow. The scopes of a key cannot be changed: create a key with both scopes, enter it in the automation, and revoke the old key.',
+      'An automation writes a kind of record that its key does not allow. The scopes of a key cannot be changed: create a key with both scopes, enter it in the automation, and revoke the old key.',
   }),
   refused_address_not_allowed: refused('address_not_allowed', {
     icon: 'stop',
@@ -191,7 +191,7 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
       'A request was refused in the last seven days because it came from outside the allowed networks of its key.',
     says: 'was used from outside its allowed networks',
     advice:
-      'Requests with these keys came from an address outside their allowed networks, and were refused. If the automation has moved, add its network to the key. If you do not know the address, another person may have the key: rotate it.',
+      'Requests came from an address outside the allowed networks of their key, and were refused. If the automation has moved, add its network to the key. If you do not know the address, another person may have the key: rotate it.',
   }),
   refused_daily_limit_reached: refused('daily_limit_reached', {
     icon: 'hourglass',
@@ -200,7 +200,7 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     meaning: 'A write was refused in the last seven days because of a daily limit.',
     says: 'was refused a write because of a daily limit',
     advice:
-      "Requests with these keys were refused because the daily limit of the key or of the organization was reached. Check the automation's writes; if they are intended, raise the key's limit.",
+      "Requests were refused because the daily limit of the key or of the organization was reached. Check the automation's writes; if they are intended, raise the key's limit.",
   }),
   key_expiring: {
     isUrgent: false,
