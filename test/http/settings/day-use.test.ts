@@ -17,7 +17,7 @@ async function factsOf({ get }: Settings, id: string): Promise<Record<string, st
 /** The line about today in the list of keys. */
 async function todayOf({ get }: Settings): Promise<string | undefined> {
   const lines = await elementsOf((await get('/keys')).text, 'main p');
-  return lines.map(({ text }) => text).find((text) => text.startsWith('Today'));
+  return lines.flatMap(({ text }) => /Today: .*/.exec(text)?.[0] ?? [])[0];
 }
 
 /** A text of 36,000 bytes. */
@@ -35,6 +35,13 @@ describe('the page of a key', () => {
     for (let i = 0; i < 4; i++) await settings.api.postNote(value, { message: LONG });
     await settings.api.postTime(value, { ...TIME, minutes: 90 });
     expect((await factsOf(settings, id))['Today']).toBe('5 of 20,000 new records, 90 minutes');
+  });
+
+  test('the page of a key that cannot log time counts no minutes', async () => {
+    const settings = await makeSettings(NO_LIMITS);
+    const { id, value } = await makeKey(settings.organization, { scopes: ['tickets:note:write'] });
+    await settings.api.postNote(value);
+    expect((await factsOf(settings, id))['Today']).toBe('1 new record');
   });
 
   test('the page shows the amount of text from half of its limit on', async () => {

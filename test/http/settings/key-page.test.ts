@@ -42,19 +42,23 @@ describe('the page of a key', () => {
 
   test('draws no limit that would flatten the bars, and no limit for all keys', async () => {
     const settings = await makeSettings();
-    const { id } = await makeKey(settings.organization, { dayLimit: { records: 5_000 } });
+    const { id, value } = await makeKey(settings.organization, { dayLimit: { records: 5_000 } });
+    await settings.api.postNote(value);
     const { text } = await settings.get(`/keys/${id}`);
     expect(await countElements(text, '.limit')).toBe(0);
     expect(text).toContain('Limit: 5,000, above the chart');
     const other = await makeKey(settings.organization);
+    await settings.api.postNote(other.value);
     expect((await settings.get(`/keys/${other.id}`)).text).not.toContain('Limit:');
   });
 
-  test('leaves out the minutes of a key that cannot log time', async () => {
+  test('draws no chart before the first write, and no minutes of a key that cannot log time', async () => {
     const settings = await makeSettings();
-    const { id } = await makeKey(settings.organization, { scopes: ['tickets:note:write'] });
+    const { id, value } = await makeKey(settings.organization, { scopes: ['tickets:note:write'] });
+    expect(await countElements((await settings.get(`/keys/${id}`)).text, '.plot')).toBe(0);
+    await settings.api.postNote(value);
     const labels = await elementsOf((await settings.get(`/keys/${id}`)).text, '.plot svg');
-    expect(labels.map(({ attributes }) => attributes['aria-label'])).toEqual(['Writes per day: at most 0']);
+    expect(labels.map(({ attributes }) => attributes['aria-label'])).toEqual(['Writes per day: at most 1']);
   });
 
   test('shows the texts that the key wrote, except for redacted texts and keys in them', async () => {

@@ -20,7 +20,7 @@ export function amount(used: number, limit: number | null, unit: string): string
 /** The records of today. The minutes of an organization are not counted. */
 interface Use {
   records: number;
-  minutes?: number;
+  minutes?: number | undefined;
   bytes: number;
 }
 

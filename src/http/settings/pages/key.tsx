@@ -83,6 +83,7 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
   const path = `${base}/keys/${key.id}`;
   const limits = dayLimits(key, dayLimit);
   const own = { records: key.dayLimitRecords, minutes: key.dayLimitMinutes };
+  const kinds = writableKinds(key.scopes);
   return (
     <>
       {done && (
@@ -112,7 +113,7 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
           <Time at={key.createdAt} /> <Creator of={key} />
         </Fact>
         <Fact name="Today">
-          {useText(written, limits)}
+          {useText({ ...written, minutes: kinds.includes('time_entry') ? written.minutes : undefined }, limits)}
           {(key.predecessor || key.successor) && <span class="minor"> (with the other keys of its rotation)</span>}
         </Fact>
         {(['owner', 'description'] as const).map(
@@ -135,7 +136,7 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
           </Fact>
         )}
       </dl>
-      <UsageChart usage={usage} limits={own} kinds={writableKinds(key.scopes)} />
+      {recordsOf(usage) > 0 && <UsageChart usage={usage} limits={own} kinds={kinds} />}
       <h2>Activity</h2>
       {entries.length === 0 ? <p>No audit entries.</p> : <AuditEntries entries={entries} keyId={key.id} />}
       <p>
