@@ -21,21 +21,22 @@ export function KeyFilters({ query, counts }: Props) {
   const numbers: Partial<Record<ListedState, number>> = counts;
   const others = keyListParameters({ ...query, text: undefined, before: undefined });
   return (
-    <>
+    <div class="toolbar">
       <search>
-        <form method="get" action={`${base}/keys`} class="toolbar">
-          <div class="grow">
-            <label for="q">Search by name or hint</label>
-            <input
-              id="q"
-              name="q"
-              type="search"
-              value={query.text}
-              maxlength={100}
-              autocomplete="off"
-              spellcheck={false}
-            />
-          </div>
+        <form method="get" action={`${base}/keys`} class="find">
+          <label class="visually-hidden" for="q">
+            Search by name or hint
+          </label>
+          <input
+            id="q"
+            name="q"
+            type="search"
+            value={query.text}
+            placeholder="Search by name or hint"
+            maxlength={100}
+            autocomplete="off"
+            spellcheck={false}
+          />
           {others.map(([name, value]) => (
             <input type="hidden" name={name} value={value} />
           ))}
@@ -60,6 +61,6 @@ export function KeyFilters({ query, counts }: Props) {
           </a>
         )}
       </nav>
-    </>
+    </div>
   );
 }

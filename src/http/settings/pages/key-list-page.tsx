@@ -101,13 +101,10 @@ export function KeyListLead({
   if (latestDay === null) return null;
   const { records, bytes, changes } = latestDay.day === today ? latestDay : { records: 0, bytes: 0, changes: 0 };
   return (
-    <>
-      <p class="minor">{counts.live} in use. One key for each workflow.</p>
-      <p class="minor">
-        Today: {useText({ records, bytes }, organizationLimits(dayLimit))}
-        {changes > 0 && `, ${amount(changes, dayChanges, 'change')} by administrators`}
-      </p>
-    </>
+    <p class="minor">
+      {counts.live} in use. Today: {useText({ records, bytes }, organizationLimits(dayLimit))}
+      {changes > 0 && `, ${amount(changes, dayChanges, 'change')} by administrators`}
+    </p>
   );
 }
 
