@@ -306,7 +306,7 @@ describe('the evidence of a review', () => {
     expect((await get(`${path}/evidence.csv`)).text).toBe(text);
   });
 
-  test('the evidence of a decision that was stored without settings has none, instead of later ones', async () => {
+  test('evidence without stored settings shows no later settings', async () => {
     const { organization, path, ids, decide, fields, get, post } = await makeReview(['Alpha']);
     await decide(fields(0, 'keep', 'Used'));
     await env.DB.prepare('update key_review_decisions set key_settings = null where organization_id = ?1')

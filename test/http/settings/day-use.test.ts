@@ -37,7 +37,7 @@ describe('the page of a key', () => {
     expect((await factsOf(settings, id))['Today']).toBe('5 of 20,000 new records, 90 minutes');
   });
 
-  test('the page of a key that cannot log time counts no minutes', async () => {
+  test('shows no minutes for a key that cannot log time', async () => {
     const settings = await makeSettings(NO_LIMITS);
     const { id, value } = await makeKey(settings.organization, { scopes: ['tickets:note:write'] });
     await settings.api.postNote(value);
