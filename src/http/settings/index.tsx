@@ -10,7 +10,7 @@ import { accessReview } from './access-review-routes.tsx';
 import { audit } from './audit.tsx';
 import { chooseOrganization } from './choose-organization.tsx';
 import { guardForms } from './forms.ts';
-import { keyList } from './key-list-routes.tsx';
+import { keyList } from './key-list.tsx';
 import { keyRules } from './key-rules.tsx';
 import { keys } from './keys.tsx';
 import { PageProblem } from './page-problem.ts';

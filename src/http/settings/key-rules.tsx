@@ -117,9 +117,7 @@ function KeyRulesPage({ form, revision, endlessKeys, done, conflict }: Props) {
               <>
                 {counted(endlessKeys, 'existing key')} never {endlessKeys === 1 ? 'expires' : 'expire'}, which does not
                 change.{' '}
-                <a href={keyListPath(base, { state: 'live', expires: 'never' })}>
-                  {endlessKeys === 1 ? 'Show it' : 'Show them'}
-                </a>
+                <a href={keyListPath(base, { expires: 'never' })}>{endlessKeys === 1 ? 'Show it' : 'Show them'}</a>
               </>
             )}
           </p>

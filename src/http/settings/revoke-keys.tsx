@@ -2,10 +2,11 @@ import { type Context, Hono } from 'hono';
 import { countLiveKeys, findUnrevokedKeys } from '../../services/keys/read-keys.ts';
 import { revokeAllKeys, revokeSelectedKeys } from '../../services/keys/revoke-key.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
-import { readForm } from './forms.ts';
-import { keyListPath, readKeyQuery } from './key-query.ts';
-import { pageContext } from './page-context.ts';
-import { ConfirmRevokeAllPage, ConfirmRevokeKeysPage } from './pages/confirm.tsx';
+import { type FormState, readForm } from './forms.ts';
+import { keyListParameters, keyListPath, readKeyQuery } from './key-query.ts';
+import { pageContext, usePage } from './page-context.ts';
+import { ConfirmRevoke } from './pages/confirm.tsx';
+import { Field } from './pages/form.tsx';
 import { render, trail } from './render-page.tsx';
 
 /** The pages to revoke the selected keys, or all of them. */
@@ -14,10 +15,13 @@ export const revokeKeys = new Hono<AdminEnv>();
 revokeKeys.get('/revoke-keys', async (c) => {
   const parameters = new URL(c.req.url).searchParams;
   const query = readKeyQuery(parameters);
+  const list = keyListPath(pageContext(c).base, query);
   const keys = await findUnrevokedKeys(adminContext(c), parameters.getAll('key'));
-  if (keys.length === 0) return c.redirect(keyListPath(pageContext(c).base, query), 303);
+  if (keys.length === 0) return c.redirect(list, 303);
   const title = keys.length === 1 ? 'Revoke 1 key?' : `Revoke ${keys.length} keys?`;
-  return render(c, title, <ConfirmRevokeKeysPage keys={keys} query={query} />, { trail: trail(c) });
+  const fields = [...keys.map(({ id }): [string, string] => ['key', id]), ...keyListParameters(query)];
+  const page = <ConfirmRevoke keys={keys} action={c.req.path} fields={fields} cancel={list} />;
+  return render(c, title, page, { trail: trail(c) });
 });
 
 revokeKeys.post('/revoke-keys', async (c) => {
@@ -32,16 +36,17 @@ revokeKeys.get('/revoke-all', (c) => confirmRevokeAll(c));
 revokeKeys.post('/revoke-all', async (c) => {
   const typed = (await readForm(c)).get('organization') ?? '';
   if (!isSameName(typed, c.get('administrator').organization.name)) return confirmRevokeAll(c, typed);
-  await revokeAllKeys(adminContext(c));
-  return c.redirect(`${pageContext(c).base}/keys?done=all_revoked`, 303);
+  const revoked = await revokeAllKeys(adminContext(c));
+  return c.redirect(`${pageContext(c).base}/keys?revoked=${revoked}`, 303);
 });
 
-/** Asks for the name of the organization; with the entered text, if that was another name. */
+/** Asks for the organization’s name; with the entered text, if that was another name. */
 async function confirmRevokeAll(c: Context<AdminEnv>, typed?: string): Promise<Response> {
   const live = await countLiveKeys(adminContext(c));
-  const { name } = c.get('administrator').organization;
-  const page = { live, organization: name, typed };
-  return render(c, 'Revoke all keys?', <ConfirmRevokeAllPage {...page} />, {
+  const values = new URLSearchParams({ organization: typed ?? '' });
+  const messages = { organization: 'This is not the organization’s name. Nothing was revoked.' };
+  const form = typed === undefined ? { values } : { values, messages };
+  return render(c, 'Revoke all keys?', <ConfirmRevokeAll live={live} form={form} />, {
     status: typed === undefined ? 200 : 400,
     trail: trail(c),
   });
@@ -51,4 +56,39 @@ async function confirmRevokeAll(c: Context<AdminEnv>, typed?: string): Promise<R
 function isSameName(one: string, other: string): boolean {
   const plain = (name: string) => name.normalize('NFC').trim().replace(/\s+/g, ' ').toLowerCase();
   return plain(one) === plain(other);
+}
+
+function ConfirmRevokeAll({ live, form }: { live: number; form: FormState }) {
+  const { base, organization } = usePage();
+  const name = <bdi>{organization}</bdi>;
+  if (live === 0)
+    return (
+      <p>
+        The organization has no key in use. <a href={`${base}/keys`}>Go to the keys</a>
+      </p>
+    );
+  return (
+    <>
+      <p>
+        All keys of <strong>{name}</strong> ({live} in use) stop working immediately, and every automation stops
+        writing. This cannot be undone. Each workflow then needs a new key.
+      </p>
+      <form method="post" class="form">
+        <Field
+          name="organization"
+          form={form}
+          control="line"
+          label="Name of the organization"
+          help={<>Type “{name}” to confirm.</>}
+          required
+        />
+        <div class="actions">
+          <button type="submit" class="danger">
+            Revoke all keys
+          </button>
+          <a href={`${base}/keys`}>Cancel</a>
+        </div>
+      </form>
+    </>
+  );
 }

@@ -136,8 +136,14 @@ export function Menu({
   );
 }
 
+/** A link that sorts a table, and the order if the table is sorted by its column. */
+interface Sorting {
+  to: string;
+  order: 'ascending' | 'descending' | undefined;
+}
+
 /** A column of a table: its heading, and a row's cell. The first column identifies the row. */
-export type TableColumn<Row> = readonly [heading: string, cell: (row: Row) => Child];
+export type TableColumn<Row> = readonly [heading: string, cell: (row: Row) => Child, sorting?: Sorting];
 
 interface TableProps<Row> {
   caption: string;
@@ -147,15 +153,17 @@ interface TableProps<Row> {
 }
 
 /** A table. On a narrow screen each row is a card, and `data-label` gives each cell its heading. */
-export function Table<Row>({ caption, columns, rows, kind }: TableProps<Row>) {
+export function Table<Row>({ caption, columns, rows, kind, children }: PropsWithChildren<TableProps<Row>>) {
   return (
     <div class="sheet">
       <table class={kind}>
         <caption class="visually-hidden">{caption}</caption>
         <thead>
           <tr>
-            {columns.map(([heading]) => (
-              <th scope="col">{heading}</th>
+            {columns.map(([heading, , sorting]) => (
+              <th scope="col" aria-sort={sorting?.order}>
+                {sorting ? <SortLink heading={heading} {...sorting} /> : heading}
+              </th>
             ))}
           </tr>
         </thead>
@@ -169,9 +177,26 @@ export function Table<Row>({ caption, columns, rows, kind }: TableProps<Row>) {
           ))}
         </tbody>
       </table>
+      {children}
     </div>
   );
 }
+
+const SortLink = ({ heading, to, order }: Sorting & { heading: string }) => (
+  <a href={to}>
+    {heading}
+    <Icon name={order === undefined ? 'sort' : order === 'ascending' ? 'up' : 'down'} />
+  </a>
+);
+
+/** The fields that a form sends without showing them. */
+export const HiddenFields = ({ of: fields }: { of: readonly (readonly [name: string, value: string])[] }) => (
+  <>
+    {fields.map(([name, value]) => (
+      <input type="hidden" name={name} value={value} />
+    ))}
+  </>
+);
 
 /** The ticket of an entry, with a link to the PSA if the deployment knows its address. */
 export function Ticket({ id }: { id: string | null }) {

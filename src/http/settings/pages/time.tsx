@@ -76,25 +76,13 @@ export function Expiry({ of: { expiresAt, state } }: ExpiryProps) {
 export function ShortExpiry({ of: { expiresAt, state } }: ExpiryProps) {
   const { now, timeZone } = usePage();
   if (state === 'revoked') return <span class="dash">–</span>;
-  if (expiresAt === null) {
-    return (
-      <>
-        Never<span class="on-card"> expires</span>
-      </>
-    );
-  }
-  const isPast = expiresAt <= now;
-  const text = isPast
-    ? ago(now - expiresAt)
-    : state === 'expiring'
+  if (expiresAt === null) return <>Never</>;
+  if (expiresAt <= now) return <Ago at={expiresAt} />;
+  const text =
+    state === 'expiring'
       ? inDays(expiresAt - now)
-      : new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: timeZone }).format(expiresAt - 1);
-  return (
-    <>
-      <span class="on-card">{isPast ? 'Expired ' : 'Expires '}</span>
-      <Time at={expiresAt} text={text} />
-    </>
-  );
+      : new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone }).format(expiresAt - 1);
+  return <Time at={expiresAt} text={text} />;
 }
 
 /** The formatted date of the day that ends exactly at `at`; undefined if no day ends then. */

@@ -1,0 +1,339 @@
+import { Hono } from 'hono';
+import type { DayLimits } from '../../domain/day-limit.ts';
+import { FACT_TYPES, FACTS } from '../../domain/facts.ts';
+import { CSV_SETTINGS } from '../../domain/key-settings.ts';
+import { containsKey } from '../../domain/pasted-keys.ts';
+import { EXAMINED_KEYS, type KeyList, listKeys } from '../../services/keys/list-keys.ts';
+import { everyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
+import { type KeyQuery, type ListedState, stateInList, stateOf } from '../../services/keys/select-keys.ts';
+import { type AdminEnv, adminContext } from '../hono-env.ts';
+import { Icon } from '../page/icon.tsx';
+import { type Column, csvDownload, fileName } from './download.ts';
+import { isFiltered, isPlainList, keyListParameters, keyListPath, readKeyQuery } from './key-query.ts';
+import { todayOf, usePage } from './page-context.ts';
+import { NeedsAttention } from './pages/attention.tsx';
+import { Bars } from './pages/bars.tsx';
+import {
+  Banner,
+  CsvLinks,
+  counted,
+  HiddenFields,
+  LinkButton,
+  Menu,
+  Scopes,
+  State,
+  scopeList,
+  stateLabel,
+  Table,
+  type TableColumn,
+} from './pages/components.tsx';
+import { amount, organizationLimits, useText } from './pages/day-use.ts';
+import { KeyName } from './pages/key-facts.tsx';
+import { REFUSAL_REASONS } from './pages/refused-uses-page.tsx';
+import { Ago, ShortExpiry } from './pages/time.tsx';
+import { render } from './render-page.tsx';
+
+export const keyList = new Hono<AdminEnv>();
+
+keyList.get('/keys', async (c) => {
+  const { keyPrefixes, dayLimits, dayChanges, receiver } = c.get('config');
+  const parameters = new URL(c.req.url).searchParams;
+  const searchedKey = containsKey(parameters.get('q') ?? '', keyPrefixes);
+  if (searchedKey) parameters.delete('q');
+  const query = readKeyQuery(parameters);
+  const today = todayOf(c);
+  const factOptions = isPlainList(query) ? { isPushed: receiver !== undefined, dayLimits } : undefined;
+  const list = await listKeys(adminContext(c), query, today, factOptions);
+  const { hasPsa } = c.get('administrator').organization;
+  const revoked = /^\d{1,3}$/.test(parameters.get('revoked') ?? '') ? Number(parameters.get('revoked')) : 0;
+  return render(c, titleOf(query), <KeyListPage {...{ list, query, hasPsa, revoked, searchedKey }} />, {
+    lead: <Lead {...{ list, today, dayLimits, dayChanges }} />,
+    actions: <Actions list={list} />,
+  });
+});
+
+const COLUMNS: readonly Column<KeyDetails>[] = [
+  ['Name', ({ name }) => name],
+  ['Hint', ({ hint }) => hint],
+  ['Scopes', ({ scopes }) => scopeList(scopes)],
+  ['State', ({ state }) => stateLabel(state)],
+  { time: 'Created', timeOf: ({ createdAt }) => createdAt },
+  ['Created by', ({ createdBy }) => createdBy],
+  ['Creator active', ({ creatorActive }) => (creatorActive ? 'yes' : 'no')],
+  { time: 'Last write', timeOf: ({ lastWrite }) => lastWrite?.at ?? null },
+  ['Last write from', ({ lastWrite }) => lastWrite?.from ?? null],
+  { time: 'Expires', timeOf: ({ expiresAt }) => expiresAt },
+  { time: 'Revoked', timeOf: ({ revokedAt }) => revokedAt },
+  ['Revoked by', ({ revokedBy }) => revokedBy],
+  ['Replaced by', ({ successor }) => successor?.hint ?? null],
+  ...CSV_SETTINGS.map(({ name, csv }): Column<KeyDetails> => [csv, (key) => key[name]]),
+];
+
+keyList.get('/keys.csv', (c) => {
+  const pages = everyKey(adminContext(c), c.req.query('before'));
+  return csvDownload(c, { name: fileName(c, 'api-keys'), columns: COLUMNS, pages });
+});
+
+/** The states that a list can be limited to, as chips and in its heading. */
+const STATES: readonly (readonly [state: ListedState, chip: string, keys: string])[] = [
+  ['live', 'In use', 'Keys'],
+  ['expiring', 'Expiring', 'Expiring keys'],
+  ['ended', 'Ended', 'Ended keys'],
+  ['all', 'All', 'All keys'],
+];
+
+/** The heading of a list: its filters in words. */
+function titleOf(query: KeyQuery): string {
+  if (isPlainList(query)) return 'API keys';
+  const { q, state = 'live', former, unused, expires, refused } = query;
+  return [
+    STATES.find(([one]) => one === state)?.[2],
+    former && 'created by former administrators',
+    unused && `unused for ${counted(unused, 'day')}`,
+    expires && (expires === 'never' ? 'that never expire' : `that expire within ${counted(expires, 'day')}`),
+    refused && `refused in the last 7 days: ${REFUSAL_REASONS[refused].replace('The', 'the')}`,
+    q && `with “${q}”`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
+interface Props {
+  list: KeyList;
+  query: KeyQuery;
+  hasPsa: boolean;
+  /** How many keys were just revoked together; 0 for none. */
+  revoked: number;
+  /** Whether a key was entered as the text to search for. */
+  searchedKey: boolean;
+}
+
+function KeyListPage({ list, query, hasPsa, revoked, searchedKey }: Props) {
+  const { base } = usePage();
+  const fact = FACT_TYPES.find((type) => type === `refused_${query.refused}`);
+  const advice = fact && FACTS[fact].advice;
+  return (
+    <>
+      {revoked > 0 && (
+        <Banner>
+          {counted(revoked, 'key')} {revoked === 1 ? 'is' : 'are'} revoked. Requests with{' '}
+          {revoked === 1 ? 'it' : 'them'} are now refused.
+        </Banner>
+      )}
+      {searchedKey && (
+        <Banner tone="warning">
+          You searched for a whole key, so nothing was searched. Use{' '}
+          <a href={`${base}/which-key`}>Which key is this?</a> instead: it keeps the key out of addresses and browser
+          histories.
+        </Banner>
+      )}
+      {!hasPsa && (
+        <Banner tone="danger">
+          Write-back is off for this organization, so requests with its keys get 403. The provider of your PSA can turn
+          it on.
+        </Banner>
+      )}
+      <NeedsAttention facts={list.facts} />
+      {advice && <p class="advice">{advice}</p>}
+      {isPlainList(query) && list.counts.live === 0 && (
+        <section class="empty">
+          <h2>No keys in use</h2>
+          <p>
+            An automation (n8n, Make, Zapier, Power Automate or a script) uses a key to write to your tickets. A key can
+            add internal notes, log time, or both, and nothing else. Create one key for each workflow. You can then see
+            each workflow's writes, and revoke one key without stopping the others.
+          </p>
+        </section>
+      )}
+      {list.latestDay !== null && (
+        <>
+          <Filters list={list} query={query} />
+          <Keys list={list} query={query} />
+        </>
+      )}
+    </>
+  );
+}
+
+interface LeadProps {
+  list: KeyList;
+  today: string;
+  dayLimits: DayLimits;
+  dayChanges: number | null;
+}
+
+/** How many keys there are, and what they have written today, below the title. */
+function Lead({ list: { counts, latestDay }, today, dayLimits, dayChanges }: LeadProps) {
+  if (latestDay === null) return null;
+  const { records, bytes, changes } = latestDay.day === today ? latestDay : { records: 0, bytes: 0, changes: 0 };
+  return (
+    <p class="minor">
+      {counts.live} in use. Today: {useText({ records, bytes }, organizationLimits(dayLimits.organization))}
+      {changes > 0 && `, ${amount(changes, dayChanges, 'change')} by administrators`}
+    </p>
+  );
+}
+
+function Actions({ list: { review, latestDay, counts } }: Pick<Props, 'list'>) {
+  const { base } = usePage();
+  const summary = (
+    <>
+      <Icon name="more" />
+      <span class="visually-hidden">More actions</span>
+    </>
+  );
+  return (
+    <>
+      {review && (
+        <a href={`${base}/access-review`} class="button quiet">
+          Access review&nbsp;
+          <span class="chip">
+            {review.decided} / {review.keys}
+          </span>
+        </a>
+      )}
+      {latestDay !== null && (
+        <Menu summary={summary} group="page" kind="overflow">
+          <a href={`${base}/which-key`}>Which key is this?</a>
+          {!review && <a href={`${base}/access-review`}>Access review</a>}
+          <CsvLinks to={`${base}/keys.csv`} />
+          {counts.live > 0 && (
+            <a href={`${base}/revoke-all`} class="danger">
+              Revoke all…
+            </a>
+          )}
+        </Menu>
+      )}
+      <LinkButton to={`${base}/new-key`}>Create key</LinkButton>
+    </>
+  );
+}
+
+type ListProps = Pick<Props, 'list' | 'query'>;
+
+/** The search, and links to the keys of each state. Both keep the other filters. */
+function Filters({ list: { counts }, query }: ListProps) {
+  const { base } = usePage();
+  const numbers: Partial<Record<ListedState, number>> = counts;
+  return (
+    <div class="toolbar">
+      <search>
+        <form method="get" action={`${base}/keys`} class="find">
+          <label class="visually-hidden" for="q">
+            Search by name or hint
+          </label>
+          <input
+            id="q"
+            name="q"
+            type="search"
+            value={query.q}
+            placeholder="Search by name or hint"
+            maxlength={100}
+            autocomplete="off"
+            spellcheck={false}
+          />
+          <HiddenFields of={keyListParameters({ ...query, q: undefined, before: undefined })} />
+          <button type="submit" class="quiet">
+            Search
+          </button>
+        </form>
+      </search>
+      <nav aria-label="States" class="state-chips">
+        {STATES.map(([state, chip]) => (
+          <a
+            href={keyListPath(base, { ...query, state, before: undefined })}
+            aria-current={state === stateOf(query) ? 'true' : undefined}
+          >
+            {chip}
+            {numbers[state] !== undefined && <span class="number"> {numbers[state]}</span>}
+          </a>
+        ))}
+        {isFiltered(query) && (
+          <a href={keyListPath(base, {})} class="clear">
+            Clear filters
+          </a>
+        )}
+      </nav>
+    </div>
+  );
+}
+
+function Keys({ list, query }: ListProps) {
+  const { base } = usePage();
+  const isPlain = isPlainList(query);
+  if (list.keys.length === 0) {
+    return (
+      <>
+        {!isPlain && (
+          <Banner tone="neutral">
+            No keys match.{' '}
+            {query.state !== 'all' && <a href={keyListPath(base, { ...query, state: 'all' })}>Look among all keys</a>}
+          </Banner>
+        )}
+        <Older list={list} query={query} />
+      </>
+    );
+  }
+  const canSelect = !isPlain && list.keys.some(({ state }) => state !== 'revoked');
+  return (
+    <form method="get" action={`${base}/revoke-keys`}>
+      <Table caption="API keys" kind="keys" columns={columnsOf(base, query, canSelect)} rows={list.keys}>
+        <Older list={list} query={query} />
+        {canSelect && (
+          <div class="pages">
+            <HiddenFields of={keyListParameters(query)} />
+            <label hidden>
+              <input type="checkbox" data-all="key" /> Select all
+            </label>{' '}
+            <button type="submit" class="danger">
+              Revoke selected…
+            </button>
+          </div>
+        )}
+      </Table>
+    </form>
+  );
+}
+
+/** The columns of the list, two of which sort it. On a narrow screen a key takes two lines. */
+function columnsOf(base: string, query: KeyQuery, canSelect: boolean): TableColumn<KeyList['keys'][number]>[] {
+  const sortedBy = (sort: 'name' | 'last', order: 'ascending' | 'descending') => ({
+    to: keyListPath(base, { ...query, sort }),
+    order: query.sort === sort ? order : undefined,
+  });
+  return [
+    [
+      'Name',
+      (key) => (
+        <>
+          {canSelect && key.state !== 'revoked' && (
+            <input type="checkbox" name="key" value={key.id} aria-label={`Select ${key.name} ${key.hint}`} />
+          )}{' '}
+          <KeyName of={key} />
+        </>
+      ),
+      sortedBy('name', 'ascending'),
+    ],
+    ['Scopes', ({ scopes }) => <Scopes scopes={scopes} />],
+    ['State', (key) => <State state={stateInList(key)} />],
+    [
+      'Last write',
+      ({ lastWrite }) => (lastWrite ? <Ago at={lastWrite.at} /> : 'Never'),
+      sortedBy('last', 'descending'),
+    ],
+    ['Writes, 30 days', ({ usage }) => <Bars usage={usage} />],
+    ['Expires', (key) => <ShortExpiry of={key} />],
+  ];
+}
+
+/** A list of ended keys examines a fixed number of keys. */
+function Older({ list: { older }, query }: ListProps) {
+  const { base } = usePage();
+  if (older === undefined) return null;
+  return (
+    <p class="pages minor">
+      Of the ended keys, the newest {EXAMINED_KEYS} were examined.{' '}
+      <a href={keyListPath(base, { ...query, before: older })}>Older keys</a>
+    </p>
+  );
+}
