@@ -11,8 +11,8 @@ import {
   REASONS_FOR_ATTENTION,
   REFUSED_ATTENTION_MS,
   REVIEW_DUE_DAYS,
+  UNUSED_DAYS,
 } from '../domain/facts.ts';
-import { DEFAULT_KEY_RULES } from '../domain/key-rules.ts';
 import { FAILING_MS } from '../domain/push-trouble.ts';
 import { liveKeyIds } from './keys/read-keys-statements.ts';
 import { columns, type Fields, type Statement, statement } from './statement.ts';
@@ -70,14 +70,13 @@ const fact = (fields: FactFields) =>
 const KEY = { subject: 'k.id', keyId: 'k.id', keyName: 'k.name', keyHint: 'k.hint', keyExpiresAt: 'k.expires_at' };
 
 /** Joins keep their order: SQLite would read all keys of the database instead. */
-const ORGANIZATIONS = 'organizations o left join key_policies p on p.organization_id = o.id';
 const RANGE = 'between :from and :to';
 const IN_RANGE = `o.id ${RANGE} and o.active = 1`;
 /** The live keys `k` of the organization `o` that no other key has replaced. */
 const CURRENT_KEYS = `api_keys k on k.organization_id = o.id and k.id in (${liveKeyIds('o.id')}) and k.successor_id is null`;
 
-const UNUSED_DAYS = `coalesce(p.unused_days, ${DEFAULT_KEY_RULES.unusedDays})`;
-const UNUSED_SINCE = `(:now - ${UNUSED_DAYS} * ${DAY_MS})`;
+const UNUSED_MS = UNUSED_DAYS * DAY_MS;
+const UNUSED_SINCE = `(:now - ${UNUSED_MS})`;
 
 const [SOON, VERY_SOON] = EXPIRY_LEVELS;
 const used = (amount: string, limit: string) => `${amount} * 100 / ${limit}`;
@@ -160,13 +159,13 @@ export const FACT_STATEMENTS: Readonly<Record<string, FactStatement>> = {
         ...KEY,
         type: "'key_unused'",
         organizationId: 'k.organization_id',
-        since: `coalesce(k.lastWrite, k.created_at) + k.unusedDays * ${DAY_MS}`,
-        count: 'k.unusedDays',
+        since: `coalesce(k.lastWrite, k.created_at) + ${UNUSED_MS}`,
+        count: String(UNUSED_DAYS),
         lastAt: 'k.lastWrite',
       })}
       from (
-        select k.*, ${UNUSED_DAYS} as unusedDays, ${LAST_WRITE} as lastWrite
-        from ${ORGANIZATIONS} cross join ${CURRENT_KEYS}
+        select k.*, ${LAST_WRITE} as lastWrite
+        from organizations o cross join ${CURRENT_KEYS}
         where ${IN_RANGE} and k.created_at <= ${UNUSED_SINCE}
           and not exists (select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
             and d.day >= date(${UNUSED_SINCE} / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > ${UNUSED_SINCE})

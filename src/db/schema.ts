@@ -356,7 +356,7 @@ export const keyPolicies = sqliteTable(
     /** The longest lifetime of a new key; null if it is not limited. */
     maxLifetimeDays: integer('max_lifetime_days'),
     expiryRequired: flag('expiry_required'),
-    /** After how many days without a write a key counts as unused. */
+    /** Not read: it is the same for all organizations now. */
     unusedDays: integer('unused_days').notNull(),
     /** The months between two reviews, and since when they are required; null if they are not. */
     reviewMonths: integer('review_months'),

@@ -15,6 +15,8 @@ export const PSA_REFUSAL_DAYS = 30;
 /** How many days before its expiry a key needs attention. It becomes more urgent after 3 and 1. */
 export const EXPIRING_DAYS = 14;
 export const EXPIRY_LEVELS = [3, 1] as const;
+/** After how many days without a write a key needs attention. */
+export const UNUSED_DAYS = 60;
 /** How many days before its date an access review needs attention. */
 export const REVIEW_DUE_DAYS = 14;
 /** From which percentage on a used daily limit needs attention. It becomes more urgent at 100. */
@@ -216,13 +218,13 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
   },
   key_unused: {
     isUrgent: false,
-    meaning: "A key has not written anything for as many days as the organization's key rules say, 60 by default.",
-    sentence: (fact) => `${theKey(fact)} has not written anything for ${plural(fact.count, 'day')}.`,
+    meaning: `A key has not written anything for ${UNUSED_DAYS} days.`,
+    sentence: (fact) => `${theKey(fact)} has not written anything for ${UNUSED_DAYS} days.`,
     advice: 'Revoke the key if no workflow needs it.',
     tile: {
       icon: 'clock',
-      title: (facts) => `${plural(facts.length, 'key')} unused for ${plural(facts[0]?.count ?? 0, 'day')}`,
-      path: ({ count }) => `/keys?unused=${count}`,
+      title: (facts) => `${plural(facts.length, 'key')} unused for ${UNUSED_DAYS} days`,
+      path: () => `/keys?unused=${UNUSED_DAYS}`,
     },
   },
   key_of_former: {

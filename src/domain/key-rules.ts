@@ -9,23 +9,14 @@ export const MAX_REVIEW_MONTHS = 12;
 export interface KeyRules {
   maxLifetimeDays: number | null;
   expiryRequired: boolean;
-  unusedDays: number;
   /** The months between two reviews, or null if no review is required. */
   accessReviewMonths: number | null;
 }
-
-export const DEFAULT_KEY_RULES: KeyRules = {
-  maxLifetimeDays: null,
-  expiryRequired: false,
-  unusedDays: 60,
-  accessReviewMonths: null,
-};
 
 /** The input for key rules. A longest lifetime includes that an expiry is required. */
 export const keyRules = strictObject({
   maxLifetimeDays: wholeUpTo(MAX_RULE_DAYS).nullable(),
   expiryRequired: z.boolean({ error: ruleError('true or false') }),
-  unusedDays: wholeUpTo(MAX_RULE_DAYS),
   accessReviewMonths: wholeUpTo(MAX_REVIEW_MONTHS).nullable(),
 }).transform((rules) => ({ ...rules, expiryRequired: rules.expiryRequired || rules.maxLifetimeDays !== null }));
 

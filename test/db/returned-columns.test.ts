@@ -147,7 +147,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
   await releaseAll(organization);
   await archive(organization);
 
-  const rules = { maxLifetimeDays: 3_650, expiryRequired: false, unusedDays: 30, accessReviewMonths: 3 };
+  const rules = { maxLifetimeDays: 3_650, expiryRequired: false, accessReviewMonths: 3 };
   await changeKeyRules(admin, 0, rules);
 
   const note = await write(api.postNote(key, NOTE, { 'Idempotency-Key': 'two' }), 'note');

@@ -125,8 +125,8 @@ export const RETURNED_COLUMNS = {
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/find-key-statements.ts')>,
   'db/keys/key-rules-statements.ts': {
     countEndlessKeys: { keys: 'number' },
-    findKeyRules: { maxLifetimeDays: 'number', expiryRequired: 'number', unusedDays: 'number', accessReviewMonths: 'number', accessReviewsSince: 'number', revision: 'number' },
-    findRulesAndTimeZone: { maxLifetimeDays: 'number', expiryRequired: 'number', unusedDays: 'number', accessReviewMonths: 'number', accessReviewsSince: 'number', revision: 'number', timeZone: 'string' },
+    findKeyRules: { maxLifetimeDays: 'number', expiryRequired: 'number', accessReviewMonths: 'number', accessReviewsSince: 'number', revision: 'number' },
+    findRulesAndTimeZone: { maxLifetimeDays: 'number', expiryRequired: 'number', accessReviewMonths: 'number', accessReviewsSince: 'number', revision: 'number', timeZone: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/key-rules-statements.ts')>,
   'db/keys/key-statements.ts': {
     explainChange: { administrator: 'number', live: 'string', named: 'string' },

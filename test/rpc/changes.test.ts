@@ -1,6 +1,5 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { DEFAULT_KEY_RULES } from '../../src/domain/key-rules.ts';
 import {
   decideKeys,
   finishAccessReview,
@@ -11,7 +10,17 @@ import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
 import { countD1 } from '../support/d1.ts';
 import { allChanges, failureOf, lastCursor, resultOf, untyped, work } from '../support/rpc.ts';
-import { asAdmin, makeApi, makeKey, makeOrganization, makeWorld, revoke, rotate, TIME } from '../support/world.ts';
+import {
+  asAdmin,
+  makeApi,
+  makeKey,
+  makeOrganization,
+  makeWorld,
+  NO_KEY_RULES,
+  revoke,
+  rotate,
+  TIME,
+} from '../support/world.ts';
 
 test('a change contains its record, its key, and texts as plain text', async () => {
   const organization = await makeOrganization();
@@ -88,7 +97,7 @@ test("a review's changes contain the key and the reason, and key rules' changes 
   const open = (await readAccessReviews(admin, 1)).open?.review;
   await decideKeys(admin, open?.id ?? '', [{ keyId, decision: 'revoke', reason: 'Not used' }]);
   await finishAccessReview(admin, open?.id ?? '', [keyId]);
-  await changeKeyRules(admin, 0, { ...DEFAULT_KEY_RULES, unusedDays: 30 });
+  await changeKeyRules(admin, 0, { ...NO_KEY_RULES, maxLifetimeDays: 30 });
   expect((await allChanges(organization)).slice(1)).toMatchObject([
     { action: 'key_review.started', targetId: open?.id, key: null },
     { action: 'api_key.reviewed', detail: { text: 'revoke: Not used' }, key: { id: keyId } },

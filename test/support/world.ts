@@ -251,6 +251,9 @@ export const seenByProber = async (response: Response) => ({
   body: await response.text(),
 });
 
+/** The input that removes all key rules. */
+export const NO_KEY_RULES = { maxLifetimeDays: null, expiryRequired: false, accessReviewMonths: null };
+
 /** A valid body for a note. */
 export const NOTE = { message: 'Restarted the print spooler' };
 

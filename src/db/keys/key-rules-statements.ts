@@ -1,4 +1,3 @@
-import { DEFAULT_KEY_RULES } from '../../domain/key-rules.ts';
 import { type AdministratorValues, IS_ACTIVE_ADMINISTRATOR } from '../directory/administrator-statements.ts';
 import { columns, insertInto, number, numberOrNull, type RowOf, statement } from '../statement.ts';
 
@@ -6,7 +5,6 @@ import { columns, insertInto, number, numberOrNull, type RowOf, statement } from
 const KEY_RULES = {
   maxLifetimeDays: numberOrNull('p.max_lifetime_days'),
   expiryRequired: number('coalesce(p.expiry_required, 0)'),
-  unusedDays: number(`coalesce(p.unused_days, ${DEFAULT_KEY_RULES.unusedDays})`),
   accessReviewMonths: numberOrNull('p.review_months'),
   accessReviewsSince: numberOrNull('p.reviews_since'),
   /** 0 if the organization has not set key rules. */
@@ -48,7 +46,7 @@ export const changeRules = statement<ChangeValues>(`
     organization_id: ':organizationId',
     max_lifetime_days: ':maxLifetimeDays',
     expiry_required: ':expiryRequired',
-    unused_days: ':unusedDays',
+    unused_days: '60',
     review_months: ':accessReviewMonths',
     reviews_since: 'iif(:accessReviewMonths is null, null, :now)',
     revision: ':oldRevision + 1',
@@ -57,7 +55,7 @@ export const changeRules = statement<ChangeValues>(`
     and :oldRevision = coalesce((select revision from key_policies where organization_id = :organizationId), 0)
   on conflict (organization_id) do update set
     max_lifetime_days = excluded.max_lifetime_days, expiry_required = excluded.expiry_required,
-    unused_days = excluded.unused_days, review_months = excluded.review_months, revision = excluded.revision,
+    review_months = excluded.review_months, revision = excluded.revision,
     reviews_since = iif(excluded.review_months is null, null, coalesce(key_policies.reviews_since, excluded.reviews_since))`);
 
 export const countEndlessKeys = statement<{ organizationId: string }, { keys: number }>(`

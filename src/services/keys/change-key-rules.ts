@@ -85,7 +85,6 @@ function describeChange(from: KeyRules, to: KeyRules): string[] {
     [
       ['longest lifetime', describeDays(from.maxLifetimeDays), describeDays(to.maxLifetimeDays)],
       ['expiration required', yesOrNo(from.expiryRequired), yesOrNo(to.expiryRequired)],
-      ['unused after', describeDays(from.unusedDays), describeDays(to.unusedDays)],
       ['review', describeMonths(from.accessReviewMonths), describeMonths(to.accessReviewMonths)],
     ] as const
   ).flatMap(([what, old, changed]) => (old === changed ? [] : [`${what} ${old} to ${changed}`]));
@@ -99,10 +98,10 @@ function describeChange(from: KeyRules, to: KeyRules): string[] {
 export async function changeKeyRules(
   ctx: ActorContext<AdminActor>,
   oldRevision: number,
-  input: Omit<z.input<typeof keyRules>, 'unusedDays'> & { unusedDays?: unknown },
+  input: z.input<typeof keyRules>,
 ): Promise<'changed' | 'unchanged'> {
   const from = await getKeyRules(ctx);
-  const to = parseInput(keyRules, { unusedDays: from.unusedDays, ...input });
+  const to = parseInput(keyRules, input);
   if (from.revision !== oldRevision) throw keyRulesChangedMeanwhile();
   const details = describeChange(from, to);
   if (details.length === 0) return 'unchanged';

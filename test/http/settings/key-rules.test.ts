@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { changeKeyRules } from '../../../src/services/keys/change-key-rules.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
 import { auditedActions, makeSettings } from '../../support/settings.ts';
-import { asAdmin, importRecords, makeKey, rowsOf } from '../../support/world.ts';
+import { importRecords, makeKey, rowsOf } from '../../support/world.ts';
 
 /** The fields of a valid form, of an organization without key rules. */
 const KEY_RULES = { revision: '0', maxLifetimeDays: '90', expiryRequired: 'on', accessReviewMonths: '3' };
@@ -157,17 +156,6 @@ describe('a rotation under key rules', () => {
     expect([refused.status, await countElements(refused.text, '#expires-error')]).toEqual([400, 1]);
     expect((await rotate({ expires: '90' })).status).toBe(200);
   });
-});
-
-test('“unused” in the list of keys follows the key rules', async () => {
-  const { organization, get } = await makeSettings({ now });
-  const rules = { maxLifetimeDays: null, expiryRequired: false, unusedDays: 7, accessReviewMonths: null };
-  expect(await changeKeyRules(asAdmin(organization), 0, rules)).toBe('changed');
-  await makeKey(organization, { expires: '2026-12-31' }, () => now() - 8 * 24 * 3_600_000);
-  const links = (await elementsOf((await get('/keys')).text, '.attention a')).map(
-    ({ attributes }) => attributes['href'],
-  );
-  expect(links).toContainEqual(expect.stringContaining('unused=7'));
 });
 
 test('the key rules of one organization are neither shown to another nor changed by it', async () => {

@@ -7,7 +7,7 @@ import { createApiKey } from '../../../src/services/keys/create-key.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { revokeAllKeys, revokeAsAdministrator } from '../../../src/services/keys/revoke-key.ts';
 import { rotateApiKey } from '../../../src/services/keys/rotate-key.ts';
-import { asAdmin, BOTH_SCOPES, makeApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
+import { asAdmin, BOTH_SCOPES, makeApi, makeKey, makeOrganization, NO_KEY_RULES, rowsOf } from '../../support/world.ts';
 
 // The daily limit of changes by administrators.
 
@@ -40,8 +40,7 @@ describe('more changes in a day than the limit', () => {
     const { id } = await create('one');
     const old = await getOwnKey(ctx, id);
     await changeApiKey(ctx, old, { name: 'two' });
-    const rules = { maxLifetimeDays: null, expiryRequired: false, accessReviewMonths: null };
-    await changeKeyRules(ctx, 0, { ...rules, unusedDays: 77 });
+    await changeKeyRules(ctx, 0, { ...NO_KEY_RULES, accessReviewMonths: 3 });
     const tables = async () => [await rowsOf('api_keys', organization), await rowsOf('audit_log', organization)];
     const before = await tables();
 
@@ -53,7 +52,9 @@ describe('more changes in a day than the limit', () => {
     );
     await expect(startAccessReview(ctx)).rejects.toMatchObject(REFUSED);
     const { revision } = await getKeyRules(ctx);
-    await expect(changeKeyRules(ctx, revision, { ...rules, unusedDays: 78 })).rejects.toMatchObject(REFUSED);
+    await expect(changeKeyRules(ctx, revision, { ...NO_KEY_RULES, accessReviewMonths: 6 })).rejects.toMatchObject(
+      REFUSED,
+    );
     expect(await tables()).toEqual(before);
   });
 

@@ -1,6 +1,5 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_KEY_RULES } from '../../../src/domain/key-rules.ts';
 import {
   decideKeys,
   finishAccessReview,
@@ -19,6 +18,7 @@ import {
   makeApi,
   makeKey,
   makeOrganization,
+  NO_KEY_RULES,
   revoke,
   rotate,
   rowsOf,
@@ -413,7 +413,7 @@ describe('the due date', () => {
     expect(await dueAt(organization, '2026-12-01T12:00:00Z')).toBeNull();
     // 30 November in New York.
     const required = asAdmin(organization, () => Date.parse('2026-12-01T03:00:00Z'));
-    await changeKeyRules(required, 0, { ...DEFAULT_KEY_RULES, accessReviewMonths: 3 });
+    await changeKeyRules(required, 0, { ...NO_KEY_RULES, accessReviewMonths: 3 });
     expect(await dueAt(organization, '2026-12-01T03:00:00Z')).toEqual({ date: '2027-02-28', daysLeft: 90 });
     expect(await dueAt(organization, '2027-03-02T12:00:00Z')).toEqual({ date: '2027-02-28', daysLeft: -2 });
     const later = asAdmin(organization, () => Date.parse('2027-03-02T12:00:00Z'));

@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_KEY_RULES, type KeyRules } from '../../../src/domain/key-rules.ts';
+import type { KeyRules } from '../../../src/domain/key-rules.ts';
 import { changeKeyRules, getKeyRules, readKeyRulesOverview } from '../../../src/services/keys/change-key-rules.ts';
 import { createApiKey } from '../../../src/services/keys/create-key.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { aroundD1, committingTwice } from '../../support/d1.ts';
-import { asAdmin, makeKey, makeOrganization, rotate, rowsOf } from '../../support/world.ts';
+import { asAdmin, makeKey, makeOrganization, NO_KEY_RULES, rotate, rowsOf } from '../../support/world.ts';
 
 /** 21 November 2026, 23:30 in New York: already the 22nd in UTC. */
 const now = () => Date.parse('2026-11-22T04:30:00Z');
@@ -14,7 +14,7 @@ const timeZone = 'America/New_York';
 /** Sets the key rules of an organization to these rules and the default for the others. */
 async function setKeyRules(organization: string, rules: Partial<KeyRules>): Promise<void> {
   const { revision } = await getKeyRules(asAdmin(organization));
-  await changeKeyRules(asAdmin(organization, now), revision, { ...DEFAULT_KEY_RULES, ...rules });
+  await changeKeyRules(asAdmin(organization, now), revision, { ...NO_KEY_RULES, ...rules });
 }
 
 async function organizationWith(rules: Partial<KeyRules>): Promise<string> {
@@ -89,7 +89,7 @@ describe('key rules that require an expiration', () => {
     await organizationWith({ expiryRequired: true });
     const other = await makeOrganization();
     await makeKey(other);
-    expect(await getKeyRules(asAdmin(other))).toMatchObject(DEFAULT_KEY_RULES);
+    expect(await getKeyRules(asAdmin(other))).toMatchObject(NO_KEY_RULES);
     expect((await readKeyRulesOverview(asAdmin(other))).changes).toEqual([]);
   });
 });
@@ -131,13 +131,12 @@ describe('key rules that another administrator tightens during the creation of a
 
 describe('a change of the key rules', () => {
   test('a change is audited with the old and new rules, and listed', async () => {
-    const organization = await organizationWith({ maxLifetimeDays: 90, unusedDays: 1, accessReviewMonths: 3 });
+    const organization = await organizationWith({ maxLifetimeDays: 90, accessReviewMonths: 3 });
     await setKeyRules(organization, { expiryRequired: true });
-    const detail =
-      'longest lifetime none to 90 days, expiration required no to yes, unused after 60 days to 1 day, review none to every 3 months';
+    const detail = 'longest lifetime none to 90 days, expiration required no to yes, review none to every 3 months';
     expect(await rowsOf('audit_log', organization)).toMatchObject([
       { action: 'key_policy.changed', actor_id: 'ada', target_id: organization, detail },
-      { detail: 'longest lifetime 90 days to none, unused after 1 day to 60 days, review every 3 months to none' },
+      { detail: 'longest lifetime 90 days to none, review every 3 months to none' },
     ]);
     const { changes } = await readKeyRulesOverview(asAdmin(organization));
     expect(changes).toMatchObject([{ by: 'Ada' }, { by: 'Ada', at: now(), detail }]);
@@ -145,15 +144,15 @@ describe('a change of the key rules', () => {
 
   test('a change without a difference is not audited', async () => {
     const organization = await makeOrganization();
-    expect(await changeKeyRules(asAdmin(organization), 0, DEFAULT_KEY_RULES)).toBe('unchanged');
+    expect(await changeKeyRules(asAdmin(organization), 0, NO_KEY_RULES)).toBe('unchanged');
     expect(await rowsOf('audit_log', organization)).toEqual([]);
     expect(await rowsOf('key_policies', organization)).toEqual([]);
   });
 
   test('a change is refused after another one, even at the same moment', async () => {
     const organization = await makeOrganization();
-    const change = (unusedDays: number) =>
-      changeKeyRules(asAdmin(organization), 0, { ...DEFAULT_KEY_RULES, unusedDays });
+    const change = (maxLifetimeDays: number) =>
+      changeKeyRules(asAdmin(organization), 0, { ...NO_KEY_RULES, maxLifetimeDays });
     const results = await Promise.allSettled([change(10), change(20)]);
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     await expect(change(30)).rejects.toMatchObject({ code: 'key_rules_changed_meanwhile' });
@@ -164,7 +163,7 @@ describe('a change of the key rules', () => {
   test('a change that is committed twice is saved and audited once', async () => {
     const organization = await makeOrganization();
     const ctx = { ...asAdmin(organization), db: committingTwice(env.DB) };
-    expect(await changeKeyRules(ctx, 0, { ...DEFAULT_KEY_RULES, unusedDays: 10 })).toBe('changed');
+    expect(await changeKeyRules(ctx, 0, { ...NO_KEY_RULES, maxLifetimeDays: 10 })).toBe('changed');
     expect(await rowsOf('audit_log', organization)).toHaveLength(1);
   });
 
@@ -172,7 +171,7 @@ describe('a change of the key rules', () => {
     const organization = await makeOrganization();
     const trigger = `create trigger no_audit before insert on audit_log when new.organization_id = '${organization}'`;
     await env.DB.prepare(`${trigger} begin select raise(abort, 'no'); end`).run();
-    await expect(setKeyRules(organization, { unusedDays: 10 })).rejects.toThrow();
+    await expect(setKeyRules(organization, { maxLifetimeDays: 10 })).rejects.toThrow();
     await env.DB.prepare('drop trigger no_audit').run();
     expect(await rowsOf('key_policies', organization)).toEqual([]);
   });
@@ -180,7 +179,7 @@ describe('a change of the key rules', () => {
   test('a change by a user who is not an administrator is refused', async () => {
     const organization = await makeOrganization();
     const asTechnician = { ...asAdmin(organization), actor: { organizationId: organization, userId: 'tess' } };
-    const changed = changeKeyRules(asTechnician, 0, { ...DEFAULT_KEY_RULES, unusedDays: 10 });
+    const changed = changeKeyRules(asTechnician, 0, { ...NO_KEY_RULES, maxLifetimeDays: 10 });
     await expect(changed).rejects.toMatchObject({ code: 'not_administrator' });
     expect(await rowsOf('key_policies', organization)).toEqual([]);
   });
@@ -188,7 +187,6 @@ describe('a change of the key rules', () => {
   test.each([
     [{ maxLifetimeDays: 0 }, '/maxLifetimeDays'],
     [{ maxLifetimeDays: 3_651 }, '/maxLifetimeDays'],
-    [{ unusedDays: 1.5 }, '/unusedDays'],
     [{ accessReviewMonths: 13 }, '/accessReviewMonths'],
   ])('a change with %o is refused', async (rules, pointer) => {
     const organization = await makeOrganization();
@@ -200,7 +198,7 @@ describe('a change of the key rules', () => {
     const since = async (accessReviewMonths: number | null, at: string) => {
       const { revision } = await getKeyRules(asAdmin(organization));
       const ctx = asAdmin(organization, () => Date.parse(at));
-      await changeKeyRules(ctx, revision, { ...DEFAULT_KEY_RULES, accessReviewMonths });
+      await changeKeyRules(ctx, revision, { ...NO_KEY_RULES, accessReviewMonths });
       return (await getKeyRules(ctx)).accessReviewsSince;
     };
     expect(await since(3, '2026-01-01')).toBe(Date.parse('2026-01-01'));

@@ -1,4 +1,5 @@
 import { MAX_REASON_LENGTH, REVIEW_DECISIONS, type ReviewDecision } from '../../../domain/access-review.ts';
+import { UNUSED_DAYS } from '../../../domain/facts.ts';
 import { lifetimeDays } from '../../../domain/key-rules.ts';
 import type { AccessReviewKey } from '../../../services/keys/access-review.ts';
 import type { StoredKeyRules } from '../../../services/keys/change-key-rules.ts';
@@ -107,7 +108,7 @@ export function checksOf(key: KeyDetails, rules: StoredKeyRules, now: number, ti
   const longest = rules.maxLifetimeDays ?? Number.POSITIVE_INFINITY;
   const isLongLived = expiresAt !== null && lifetimeDays(expiresAt, timeZone, createdAt) > longest;
   return [
-    ...(isUnused(key, rules.unusedDays, now) ? [`unused for ${counted(rules.unusedDays, 'day')}`] : []),
+    ...(isUnused(key, UNUSED_DAYS, now) ? [`unused for ${UNUSED_DAYS} days`] : []),
     ...(creatorActive ? [] : ['its creator is no longer an administrator']),
     ...(expiresAt === null
       ? [`it never expires${rules.expiryRequired ? ' (no longer allowed for new keys)' : ''}`]
