@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { addressGroup, IPV6_GROUP_BITS, IPV6_SITE_BITS, ipv6Network, isIPv4 } from './client-address.ts';
-import { NETWORK_QUOTA_FACTOR, type SubnetLimit } from './network-log.ts';
 import { parseRequestLimit, type RequestLimit } from './request-limit.ts';
+import { NETWORK_QUOTA_FACTOR, type SubnetLimit } from './request-log.ts';
 
 export interface IpLimitOverride {
   network: ipaddr.IPv4 | ipaddr.IPv6;

@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers';
-import { type LimiterDecision, NetworkLog, type SubnetLimit } from '../domain/network-log.ts';
-import { type RequestLimit, SlidingWindowLog } from '../domain/request-limit.ts';
+import type { RequestLimit } from '../domain/request-limit.ts';
+import { type LimiterDecision, RequestLog, type SubnetLimit } from '../domain/request-log.ts';
 
 /**
  * Counts the requests of one IPv4 address, network or key, in memory only. The object may lose its memory after 10 idle
@@ -9,12 +9,10 @@ import { type RequestLimit, SlidingWindowLog } from '../domain/request-limit.ts'
  * No await separates reading and writing the log, so no lock is needed.
  */
 export class RateLimiter extends DurableObject<Env> {
-  private readonly log = new SlidingWindowLog();
-  private readonly network = new NetworkLog();
+  private readonly log = new RequestLog();
 
   /** Counts one request, or refuses it without counting. With a subnet, both limits must admit it. */
   take(requestLimit: RequestLimit, subnet?: SubnetLimit): LimiterDecision {
-    const now = Date.now();
-    return subnet ? this.network.take(requestLimit, subnet, now) : this.log.take(requestLimit, now);
+    return this.log.take(requestLimit, Date.now(), subnet);
   }
 }

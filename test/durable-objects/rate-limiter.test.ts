@@ -55,7 +55,7 @@ describe('a limiter object', () => {
     // The platform evicts after 10 idle seconds, which is the longest possible window.
     vi.setSystemTime(Date.now() + 10_000);
     await evictDurableObject(stub);
-    expect(await stub.take(requestLimit)).toEqual({ admitted: true, remaining: 19, resetMs: 10_000, retryAfterMs: 0 });
+    expect(await stub.take(requestLimit)).toMatchObject({ admitted: true, remaining: 19, resetMs: 10_000 });
   });
 
   test('applies the request limit of each call', async () => {

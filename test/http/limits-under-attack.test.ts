@@ -134,18 +134,19 @@ describe('a flood', () => {
     expect(checked).toBeGreaterThan(500);
   }, 300_000);
 
-  test.each<[string, () => string]>([
+  test.each<[string, (site: string) => string]>([
     ['one address', () => '192.0.2.200'],
-    ['random addresses of one /64', () => within('2001:db8:bad:1')],
+    ['random addresses of one /64', (site) => within(`${site}:1`)],
   ])('a flood from %s is admitted up to its limit, and all requests of others pass', async (_, attacker) => {
     const ipLimit = { quota: 120, windowMs: 10_000 };
     const apis = isolates({ ipLimit });
     const admissions = new Admissions();
+    const site = `2001:db8:${randomHex()}`;
     // Neighbouring addresses and networks, and requests without an address.
-    const others = ['192.0.2.201', '192.0.2.199', '2001:db8:bad:2::1', '2001:db8:bad::1', ''];
+    const others = ['192.0.2.201', '192.0.2.199', `${site}:2::1`, `${site}::1`, ''];
     for (let second = 0; second < 12; second++) {
       pass(1_000);
-      const passed = await burst(apis, 30, () => ({ address: attacker() }));
+      const passed = await burst(apis, 30, () => ({ address: attacker(site) }));
       admissions.of('attacker').push(...Array<number>(passed).fill(Date.now()));
       for (const address of others) expect(await burst(apis, 5, () => ({ address }))).toBe(5);
     }

@@ -1,5 +1,5 @@
-import { type LimiterDecision, NetworkLog, type SubnetLimit } from '../../src/domain/network-log.ts';
-import { type RequestLimit, SlidingWindowLog } from '../../src/domain/request-limit.ts';
+import type { RequestLimit } from '../../src/domain/request-limit.ts';
+import { type LimiterDecision, RequestLog, type SubnetLimit } from '../../src/domain/request-log.ts';
 import type { RateLimiter } from '../../src/durable-objects/rate-limiter.ts';
 
 type Namespace = DurableObjectNamespace<RateLimiter>;
@@ -41,13 +41,13 @@ export function brokenLimiters(namespace: Namespace, take: () => Promise<never>)
 
 /** A namespace whose objects are logs in this isolate, so that thousands of them cost little. */
 export function plainLimiters(namespace: Namespace): Namespace {
-  const logs = new Map<string, { log: SlidingWindowLog; network: NetworkLog }>();
+  const logs = new Map<string, RequestLog>();
   const getByName = (name: string) => {
-    const { log, network } = logs.get(name) ?? { log: new SlidingWindowLog(), network: new NetworkLog() };
-    logs.set(name, { log, network });
+    const log = logs.get(name) ?? new RequestLog();
+    logs.set(name, log);
     return {
       take: async (requestLimit: RequestLimit, subnet?: SubnetLimit): Promise<LimiterDecision> =>
-        subnet ? network.take(requestLimit, subnet, Date.now()) : log.take(requestLimit, Date.now()),
+        log.take(requestLimit, Date.now(), subnet),
     };
   };
   return new Proxy(namespace, { get: () => getByName });

@@ -1,21 +1,113 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MAX_NETWORK_QUOTA, NETWORK_QUOTA_FACTOR, NetworkLog } from '../../src/domain/network-log.ts';
 import { MAX_QUOTA, type RequestLimit } from '../../src/domain/request-limit.ts';
-import { heldBytes, heldEntries } from '../support/held-bytes.ts';
+import { MAX_NETWORK_QUOTA, NETWORK_QUOTA_FACTOR, RequestLog } from '../../src/domain/request-log.ts';
 import { runs } from '../support/property.ts';
 
 const requestLimit = (quota: number, windowMs: number): RequestLimit => ({ quota, windowMs });
 
+describe('the sliding window', () => {
+  test('admits the quota immediately, and the next request when the oldest one has left the window', () => {
+    const log = new RequestLog();
+    const three = requestLimit(3, 10_000);
+    expect(log.take(three, 0)).toMatchObject({ admitted: true, remaining: 2, resetMs: 10_000, retryAfterMs: 0 });
+    expect(log.take(three, 4_000).remaining).toBe(1);
+    expect(log.take(three, 5_000)).toMatchObject({ admitted: true, remaining: 0, resetMs: 5_000, retryAfterMs: 5_000 });
+    expect(log.take(three, 9_999)).toMatchObject({ admitted: false, remaining: 0, resetMs: 1, retryAfterMs: 1 });
+    expect(log.take(three, 10_000)).toMatchObject({
+      admitted: true,
+      remaining: 0,
+      resetMs: 4_000,
+      retryAfterMs: 4_000,
+    });
+    expect(log.take(three, 13_999).admitted).toBe(false);
+    expect(log.take(three, 14_000).admitted).toBe(true);
+  });
+
+  test('does not count refused requests', () => {
+    const log = new RequestLog();
+    log.take(requestLimit(1, 1_000), 0);
+    for (let time = 0; time < 1_000; time += 10) expect(log.take(requestLimit(1, 1_000), time).admitted).toBe(false);
+    expect(log.take(requestLimit(1, 1_000), 1_000).admitted).toBe(true);
+  });
+
+  test('applies a changed request limit immediately to the past admissions', () => {
+    const log = new RequestLog();
+    for (let i = 0; i < 10; i++) log.take(requestLimit(10, 1_000), 0);
+    expect(log.take(requestLimit(11, 1_000), 0).admitted).toBe(true);
+    expect(log.take(requestLimit(11, 1_000), 0).admitted).toBe(false);
+    // A longer window includes earlier admissions, and a lower quota counts all of them.
+    expect(log.take(requestLimit(12, 10_000), 5_000).admitted).toBe(true);
+    expect(log.take(requestLimit(5, 10_000), 9_999)).toMatchObject({
+      admitted: false,
+      remaining: 0,
+      resetMs: 1,
+      retryAfterMs: 1,
+    });
+    expect(log.take(requestLimit(5, 10_000), 10_000).remaining).toBe(3);
+  });
+
+  test('does not go back in time with its clock', () => {
+    const log = new RequestLog();
+    expect(log.take(requestLimit(2, 1_000), 5_000).admitted).toBe(true);
+    expect(log.take(requestLimit(2, 1_000), 1_000).admitted).toBe(true);
+    expect(log.take(requestLimit(2, 1_000), 1_000)).toMatchObject({
+      admitted: false,
+      remaining: 0,
+      resetMs: 1_000,
+      retryAfterMs: 1_000,
+    });
+  });
+
+  test('keeps the largest quota exactly', () => {
+    const log = new RequestLog();
+    const largest = requestLimit(MAX_QUOTA, 10_000);
+    for (let i = 0; i < MAX_QUOTA; i++) expect(log.take(largest, i).admitted).toBe(true);
+    expect(log.take(largest, 9_999)).toMatchObject({ admitted: false, retryAfterMs: 1 });
+    for (let i = 0; i < MAX_QUOTA; i++) expect(log.take(largest, 10_000 + i).admitted).toBe(true);
+  });
+
+  test('agrees with a list of all admissions for any times and policies', () => {
+    const call = fc.record({
+      pause: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 4_000 })),
+      quota: fc.integer({ min: 1, max: 30 }),
+      seconds: fc.integer({ min: 1, max: 10 }),
+    });
+    fc.assert(
+      fc.property(fc.array(call, { maxLength: 200 }), (calls) => {
+        const log = new RequestLog();
+        const admissions: number[] = [];
+        let now = 0;
+        for (const { pause, quota, seconds } of calls) {
+          now += pause;
+          const windowMs = seconds * 1_000;
+          const within = () => admissions.filter((time) => time > now - windowMs);
+          const admitted = within().length < quota;
+          if (admitted) admissions.push(now);
+          const counted = within();
+          const decision = log.take(requestLimit(quota, windowMs), now);
+          expect(decision.admitted).toBe(admitted);
+          expect(decision.remaining).toBe(Math.max(0, quota - counted.length));
+          expect(decision.resetMs).toBe((counted[0] ?? now - windowMs) + windowMs - now);
+          // A request is admitted after the wait that was returned, and not a millisecond earlier.
+          const free = (time: number) => admissions.filter((admission) => admission > time - windowMs).length < quota;
+          expect(free(now + decision.retryAfterMs)).toBe(true);
+          if (decision.retryAfterMs > 0) expect(free(now + decision.retryAfterMs - 1)).toBe(false);
+        }
+      }),
+      { numRuns: runs('sliding window against its model', 500) },
+    );
+  });
+});
+
 /** A log that is asked with a quota for the subnet, and four times as much for the network. */
 function makeNetwork() {
-  const log = new NetworkLog();
+  const log = new RequestLog();
   const take = (id: number, now: number, { quota, windowMs }: RequestLimit = requestLimit(2, 10_000)) =>
-    log.take(
-      requestLimit(NETWORK_QUOTA_FACTOR * quota, windowMs),
-      { id, requestLimit: requestLimit(Math.min(quota, MAX_QUOTA), windowMs) },
-      now,
-    );
+    log.take(requestLimit(NETWORK_QUOTA_FACTOR * quota, windowMs), now, {
+      id,
+      requestLimit: requestLimit(Math.min(quota, MAX_QUOTA), windowMs),
+    });
   return { log, take };
 }
 
@@ -72,14 +164,6 @@ describe('the limits of a network and its subnets', () => {
     expect(take(6, 14_000)).toMatchObject({ admitted: false, ofSubnet: false, retryAfterMs: 10_000 });
   });
 
-  test("each subnet keeps its own clock, apart from the network's clock", () => {
-    const { take } = makeNetwork();
-    take(1, 50_000);
-    for (let i = 0; i < 2; i++) expect(take(2, 20_000).admitted).toBe(true);
-    expect(take(2, 29_999)).toMatchObject({ admitted: false, ofSubnet: true, retryAfterMs: 1 });
-    expect(take(2, 30_000).admitted).toBe(true);
-  });
-
   test('the limits agree with a plain list of admissions, for any times, subnets and policies', () => {
     const call = fc.record({
       pause: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 4_000 })),
@@ -120,6 +204,18 @@ describe('the limits of a network and its subnets', () => {
   });
 });
 
+/** How many subnets a log has, and how many times and ids it holds in all. */
+function heldBy(log: RequestLog) {
+  const held = { subnets: 0, numbers: 0 };
+  const parts: unknown[] = Object.values(log);
+  for (const part of parts) {
+    if (part instanceof Map) held.subnets += part.size;
+    const lists: unknown[] = part instanceof Map ? [...part.values()] : [part];
+    for (const list of lists) if (Array.isArray(list)) held.numbers += list.length;
+  }
+  return held;
+}
+
 describe('the memory of a network', () => {
   const SUBNETS = 65_536;
   const largest = requestLimit(MAX_QUOTA, 1_000);
@@ -134,50 +230,36 @@ describe('the memory of a network', () => {
 
   test('the memory stays bounded under the largest floods from all subnets, and refusals create no log', () => {
     const { log, take } = makeNetwork();
-    let most = { logs: 0, bytes: 0 };
+    let most = { subnets: 0, numbers: 0 };
     let admitted = 0;
     for (let i = 0; i < 4 * SUBNETS; i++) {
       if (take(i % SUBNETS, Math.floor(i / 50), largest).admitted) admitted += 1;
       if (i % SUBNETS === SUBNETS - 1) {
-        most = { logs: Math.max(most.logs, heldEntries(log)), bytes: Math.max(most.bytes, heldBytes(log)) };
+        const { subnets, numbers } = heldBy(log);
+        most = { subnets: Math.max(most.subnets, subnets), numbers: Math.max(most.numbers, numbers) };
       }
     }
-    console.log(`${admitted} admitted; at most ${most.logs} logs, ${most.bytes} bytes in rings`);
+    console.log(`${admitted} admitted; at most ${most.subnets} subnets, ${most.numbers} numbers`);
     expect(admitted).toBeGreaterThan(5 * MAX_NETWORK_QUOTA);
-    expect(most.logs).toBe(MAX_NETWORK_QUOTA);
-    // Two rings of 40,000 numbers, and one small ring for each of 40,000 subnets.
-    expect(most.bytes).toBe(2 * 8 * 65_536 + MAX_NETWORK_QUOTA * 4 * 8);
+    // Twice the entries that count. Of each admission: its time and subnet, and the time once more for the subnet.
+    expect(most.subnets).toBeLessThanOrEqual(2 * MAX_NETWORK_QUOTA);
+    expect(most.numbers).toBeLessThanOrEqual(3 * 2 * MAX_NETWORK_QUOTA);
   });
 
   test('the memory is freed when the entries have left the window', () => {
     const { log, take } = makeNetwork();
     for (let id = 0; id < 10_000; id++) take(id, 0, largest);
-    expect(heldEntries(log)).toBe(10_000);
+    expect(heldBy(log).subnets).toBe(10_000);
     take(1, 9_999, largest);
-    expect(heldEntries(log)).toBe(10_000);
+    expect(heldBy(log).subnets).toBe(10_000);
     take(2, 10_000, largest);
-    expect(heldEntries(log)).toBe(2);
-    expect(heldBytes(log)).toBeLessThan(1_000);
+    expect(heldBy(log)).toEqual({ subnets: 2, numbers: 6 });
   });
 
-  test('the memory shrinks for subnets whose traffic falls from many entries to a few', () => {
-    const { log, take } = makeNetwork();
-    const limit = requestLimit(1_000, 10_000);
-    for (let round = 0; round < 40; round++) {
-      // One subnet after the other sends many requests; from then on it sends one in 9 s.
-      for (let i = 0; i < 900; i++) take(round, round * 9_000, limit);
-      for (let id = 0; id < round; id++) take(id, round * 9_000, limit);
-    }
-    take(0, 40 * 9_000, limit);
-    expect(heldEntries(log)).toBe(40);
-    expect(heldBytes(log)).toBeLessThan(150_000);
-  });
-
-  test('after a flood, a longer window still refuses a subnet whose entry was dropped, because the network is full', () => {
+  test('after a flood, a longer window still refuses a subnet, because the network is full', () => {
     const { take } = makeNetwork();
     take(1, 0, largest);
     for (let i = 0; i < MAX_NETWORK_QUOTA; i++) take(2 + i, 1 + Math.floor(i / 40), largest);
-    // The entry of subnet 1 is no longer held: the network, which is full, refuses in its place.
     expect(take(1, 2_000, requestLimit(1, 10_000))).toMatchObject({ admitted: false, ofSubnet: false });
   });
 });

@@ -1,0 +1,100 @@
+import { MAX_QUOTA, MAX_WINDOW_MS, type RateLimitDecision, type RequestLimit } from './request-limit.ts';
+
+/** How many times the quota of one of its subnets a network has. */
+export const NETWORK_QUOTA_FACTOR = 4;
+export const MAX_NETWORK_QUOTA = NETWORK_QUOTA_FACTOR * MAX_QUOTA;
+
+export interface SubnetLimit {
+  id: number;
+  requestLimit: RequestLimit;
+}
+
+/** Of two limits, the one that leaves less room; for a refusal, the one that refuses longer. */
+export interface LimiterDecision extends RateLimitDecision {
+  /** Whether it describes a subnet's limit rather than the object's own. */
+  ofSubnet?: boolean;
+}
+
+/**
+ * A sliding-window log: the times of the admitted requests, oldest first, and those of each subnet of a network.
+ *
+ * A request is admitted if the request `quota` admissions ago is at least one window old, so no window of that length,
+ * wherever it begins, contains more than the quota. With a subnet, both limits must have room, and the request is then
+ * in both logs. The log keeps everything that a valid limit needs, so a limit that changes between two calls applies
+ * to the real history.
+ *
+ * An admission is needed for 10 s, and only among the latest 40,000: while these lie within a window, the network's own
+ * limit refuses. Half of the entries are removed at a time, when they are no longer needed, because removing the first
+ * one of a long array moves all others. A subnet without entries is dropped, so all subnets together hold as many
+ * entries as the network, however many of them send.
+ */
+export class RequestLog {
+  private readonly times: number[] = [];
+  /** The subnet of each entry of `times`. */
+  private readonly ids: (number | undefined)[] = [];
+  private readonly subnets = new Map<number | undefined, number[]>();
+
+  /** Counts one request at `now` (milliseconds), or refuses it. A clock that steps back is held still. */
+  take(requestLimit: RequestLimit, now: number, subnet?: SubnetLimit): LimiterDecision {
+    const time = Math.max(now, this.times.at(-1) ?? now);
+    const old = Math.max(firstAfter(this.times, time - MAX_WINDOW_MS), this.times.length - MAX_NETWORK_QUOTA);
+    if (old > this.times.length / 2) this.drop(old);
+
+    const ofNetwork = () => stateOf(this.times, requestLimit, time);
+    const ofSubnet = () => subnet && stateOf(this.subnets.get(subnet.id) ?? [], subnet.requestLimit, time);
+    const admitted = ofNetwork().remaining > 0 && ofSubnet()?.remaining !== 0;
+    if (admitted) this.append(time, subnet?.id);
+
+    const [own, other] = [ofNetwork(), ofSubnet()];
+    return other && leavesLess(other, own)
+      ? { admitted, ...other, ofSubnet: true }
+      : { admitted, ...own, ofSubnet: false };
+  }
+
+  private append(time: number, id: number | undefined): void {
+    this.times.push(time);
+    this.ids.push(id);
+    if (id === undefined) return;
+    const subnet = this.subnets.get(id) ?? [];
+    subnet.push(time);
+    this.subnets.set(id, subnet);
+  }
+
+  private drop(count: number): void {
+    this.times.splice(0, count);
+    for (const id of this.ids.splice(0, count)) {
+      const subnet = this.subnets.get(id);
+      subnet?.shift();
+      if (subnet?.length === 0) this.subnets.delete(id);
+    }
+  }
+}
+
+type State = Omit<RateLimitDecision, 'admitted'>;
+
+function leavesLess(state: State, other: State): boolean {
+  if (state.retryAfterMs !== other.retryAfterMs) return state.retryAfterMs > other.retryAfterMs;
+  return state.remaining < other.remaining;
+}
+
+function stateOf(times: readonly number[], { quota, windowMs }: RequestLimit, time: number): State {
+  const counted = times.length - firstAfter(times, time - windowMs);
+  const leavesIn = (index: number) => (times.at(index) ?? time) + windowMs - time;
+  return {
+    remaining: Math.max(0, quota - counted),
+    resetMs: counted === 0 ? 0 : leavesIn(-counted),
+    retryAfterMs: counted < quota ? 0 : leavesIn(-quota),
+  };
+}
+
+/** The index of the first time after `since`: binary search, since they are in order. */
+function firstAfter(times: readonly number[], since: number): number {
+  let low = 0;
+  let high = times.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((times[middle] ?? since) > since) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
