@@ -12,7 +12,6 @@ import { type Column, csvDownload, fileName } from './download.ts';
 import { isFiltered, isPlainList, keyListParameters, keyListPath, readKeyQuery } from './key-query.ts';
 import { todayOf, usePage } from './page-context.ts';
 import { NeedsAttention } from './pages/attention.tsx';
-import { Bars } from './pages/bars.tsx';
 import {
   Banner,
   CsvLinks,
@@ -31,6 +30,7 @@ import { amount, organizationLimits, useText } from './pages/day-use.ts';
 import { KeyName } from './pages/key-facts.tsx';
 import { REFUSAL_REASONS } from './pages/refused-uses-page.tsx';
 import { Ago, ShortExpiry } from './pages/time.tsx';
+import { SmallChart } from './pages/usage-chart.tsx';
 import { render } from './render-page.tsx';
 
 export const keyList = new Hono<AdminEnv>();
@@ -321,7 +321,7 @@ function columnsOf(base: string, query: KeyQuery, canSelect: boolean): TableColu
       ({ lastWrite }) => (lastWrite ? <Ago at={lastWrite.at} /> : 'Never'),
       sortedBy('last', 'descending'),
     ],
-    ['Writes, 30 days', ({ usage }) => <Bars usage={usage} />],
+    ['Writes, 30 days', ({ usage }) => <SmallChart usage={usage} />],
     ['Expires', (key) => <ShortExpiry of={key} />],
   ];
 }

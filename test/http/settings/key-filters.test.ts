@@ -96,7 +96,7 @@ describe('the list of keys', () => {
   test('shows the writes of 30 days of each key, and of no other', async () => {
     const settings = await kinds();
     const { text } = await settings.get('/keys?sort=last&unused=1');
-    const labels = (await elementsOf(text, '.bars')).map(({ attributes }) => attributes['aria-label']);
+    const labels = (await elementsOf(text, 'td > svg')).map(({ attributes }) => attributes['aria-label']);
     expect(labels).toEqual(['3 writes in 30 days, at most 3 a day', ...Array(2).fill('No writes in 30 days')]);
   });
 

@@ -1,47 +1,40 @@
-import { forEachKind, RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
-import { type DayUsage, recordsOfDay, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
+import type { PropsWithChildren } from 'hono/jsx';
+import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
+import { type DayUsage, recordsOf, recordsOfDay, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
 import { counted, formatNumber, Table, type TableColumn } from './components.tsx';
 import { dateText } from './time.tsx';
 
-const LABELS = forEachKind((kind) => RECORD_KINDS[kind].scopeLabel);
+/** A part of the bar of a day, drawn in the colour of a kind of record. */
+type Part = readonly [kind: RecordKind, label: string, amount: (day: DayUsage) => number];
+
+const RECORDS = RECORD_KIND_NAMES.map(
+  (kind): Part => [kind, RECORD_KINDS[kind].scopeLabel, ({ records }) => records[kind]],
+);
+const MINUTES: Part = ['time_entry', 'Minutes', ({ minutes }) => minutes];
 
 const COLUMNS: readonly TableColumn<DayUsage>[] = [
   ['Day', ({ day }) => dateText(day)],
-  ...RECORD_KIND_NAMES.map((kind): TableColumn<DayUsage> => [LABELS[kind], ({ records }) => records[kind]]),
-  ['Minutes', ({ minutes }) => minutes],
+  ...[...RECORDS, MINUTES].map(([, label, amount]): TableColumn<DayUsage> => [label, amount]),
 ];
 
 interface Props {
   usage: Usage;
   /** The key's own daily limits; null where there is none. */
   limits: { records: number | null; minutes: number | null };
-  /** What the key can write. */
+  /** The kinds of records that the key can write. */
   kinds: readonly RecordKind[];
 }
 
 /** The records of a key on each of 30 days: charts, and the same numbers as a table. */
 export function UsageChart({ usage, limits, kinds }: Props) {
-  const total = (kind: RecordKind) => usage.reduce((sum, { records }) => sum + records[kind], 0);
-  const minutes = usage.reduce((sum, day) => sum + day.minutes, 0);
+  const parts = RECORDS.filter(([kind]) => kinds.includes(kind));
   return (
     <section class="card" aria-labelledby="use">
       <h2 id="use">Last {USAGE_DAYS} days</h2>
       <div class="charts">
-        <Chart
-          title="Writes per day"
-          usage={usage}
-          parts={kinds.map((kind) => [kind, (day) => day.records[kind]])}
-          limit={limits.records}
-          legend={kinds.map((kind) => [kind, `${LABELS[kind]}: ${formatNumber(total(kind))}`])}
-        />
+        <Chart title="Writes per day" usage={usage} parts={parts} limit={limits.records} />
         {kinds.includes('time_entry') && (
-          <Chart
-            title="Minutes per day"
-            usage={usage}
-            parts={[['time_entry', (day) => day.minutes]]}
-            limit={limits.minutes}
-            legend={[['time_entry', counted(minutes, 'minute')]]}
-          />
+          <Chart title="Minutes per day" usage={usage} parts={[MINUTES]} limit={limits.minutes} />
         )}
       </div>
       <details>
@@ -56,53 +49,32 @@ export function UsageChart({ usage, limits, kinds }: Props) {
   );
 }
 
-const HEIGHT = 100;
-const STEP = 10;
-const BAR = 7;
-
 interface ChartProps {
   title: string;
   usage: Usage;
-  /** The parts of a bar, from below. */
-  parts: readonly (readonly [kind: RecordKind, amount: (day: DayUsage) => number])[];
+  parts: readonly Part[];
   limit: number | null;
-  legend: readonly (readonly [kind: RecordKind, text: string])[];
 }
 
 /** Time entries are outlined and notes are filled, so that the chart is readable without colour. */
-function Chart({ title, usage, parts, limit, legend }: ChartProps) {
-  const sums = usage.map((day) => parts.reduce((sum, [, amount]) => sum + amount(day), 0));
-  const maximum = Math.max(0, ...sums);
+function Chart({ title, usage, parts, limit }: ChartProps) {
+  const maximum = Math.max(0, ...usage.map((day) => parts.reduce((sum, [, , amount]) => sum + amount(day), 0)));
   // A limit far above all days would flatten the bars.
   const isLimitDrawn = limit !== null && limit <= 3 * maximum;
   const top = roundUp(Math.max(4, maximum, isLimitDrawn ? limit : 0));
-  const y = (amount: number) => HEIGHT - (amount / top) * HEIGHT;
-  const width = usage.length * STEP;
-  const first = usage[0]?.day;
-  const last = usage.at(-1)?.day;
   return (
     <figure>
       <figcaption>
         <h3>{title}</h3>
-        {legend.map(([kind, text]) => (
+        {parts.map(([kind, label, amount]) => (
           <span class="legend">
             <svg viewBox="0 0 12 12" aria-hidden="true">
               <path class={`fill ${kind}`} d="M1 1h10v10H1z" />
             </svg>
-            {text}
+            {label}: {formatNumber(usage.reduce((sum, day) => sum + amount(day), 0))}
           </span>
         ))}
-        {limit !== null && (
-          <span class="legend">
-            {isLimitDrawn && (
-              <svg viewBox="0 0 12 12" aria-hidden="true">
-                <path class="limit" d="M0 6h12" />
-              </svg>
-            )}
-            Limit: {formatNumber(limit)}
-            {!isLimitDrawn && ', above the chart'}
-          </span>
-        )}
+        {limit !== null && <span class="legend">Limit: {formatNumber(limit)}</span>}
       </figcaption>
       <div class="plot">
         <div class="scale" aria-hidden="true">
@@ -110,31 +82,70 @@ function Chart({ title, usage, parts, limit, legend }: ChartProps) {
           <span>{formatNumber(top / 2)}</span>
           <span>0</span>
         </div>
-        <svg
-          viewBox={`0 0 ${width} ${HEIGHT}`}
-          preserveAspectRatio="none"
-          role="img"
-          aria-label={`${title}: at most ${formatNumber(maximum)}${limit === null ? '' : `, limit ${formatNumber(limit)}`}`}
+        <Bars
+          usage={usage}
+          parts={parts}
+          top={top}
+          label={`${title}: at most ${formatNumber(maximum)}${limit === null ? '' : `, limit ${formatNumber(limit)}`}`}
         >
-          <path class="grid" d={`M0 0h${width}M0 ${HEIGHT / 2}h${width}M0 ${HEIGHT}h${width}`} />
-          {usage.map((day, index) => {
-            let below = 0;
-            return parts.map(([kind, amount]) => {
-              const from = below;
-              below += amount(day);
-              if (below === from) return null;
-              const [low, high] = [y(from).toFixed(1), y(below).toFixed(1)];
-              return <path class={`fill ${kind}`} d={`M${index * STEP + 1.5} ${low}V${high}h${BAR}V${low}z`} />;
-            });
-          })}
-          {isLimitDrawn && <path class="limit" d={`M0 ${y(limit).toFixed(1)}h${width}`} />}
-        </svg>
+          <path class="grid" d="M0 0h300M0 50h300M0 100h300" />
+          {isLimitDrawn && <path class="limit" d={`M0 ${toY(limit, top)}h300`} />}
+        </Bars>
         <div class="days" aria-hidden="true">
-          <span>{first && dayLabel(first)}</span>
-          <span>{last && dayLabel(last)}</span>
+          {[usage.at(0), usage.at(-1)].map((day) => (
+            <span>{day && dayLabel(day.day)}</span>
+          ))}
         </div>
       </div>
     </figure>
+  );
+}
+
+interface BarsProps {
+  usage: Usage;
+  /** The parts of each bar, from below. */
+  parts: readonly Part[];
+  /** The amount at the upper edge. */
+  top: number;
+  label: string;
+}
+
+/** A bar for each day, 10 units wide and at most 100 high. */
+function Bars({ usage, parts, top, label, children }: PropsWithChildren<BarsProps>) {
+  const heights = usage.map(() => 0);
+  return (
+    <svg viewBox={`0 0 ${usage.length * 10} 100`} preserveAspectRatio="none" role="img" aria-label={label}>
+      {children}
+      {parts.map(([kind, , amount]) => {
+        const bars = usage.map((day, index) => {
+          const from = heights[index] ?? 0;
+          const to = from + amount(day);
+          heights[index] = to;
+          return to === from ? '' : `M${index * 10 + 1.5} ${toY(from, top)}V${toY(to, top)}h7V${toY(from, top)}z`;
+        });
+        return <path class={`fill ${kind}`} d={bars.join('')} />;
+      })}
+    </svg>
+  );
+}
+
+const toY = (amount: number, top: number) => Math.round(100 - (amount / top) * 100);
+
+/** A busy day has at least this many writes: a key with one write a day is not drawn at full height. */
+const MIN_TOP = 10;
+
+/** The writes of each day as small bars, scaled to the key's own maximum, and their sum as a number. */
+export function SmallChart({ usage }: { usage: Usage }) {
+  const [sum, maximum] = [recordsOf(usage), Math.max(0, ...usage.map(recordsOfDay))];
+  const label =
+    sum === 0
+      ? `No writes in ${usage.length} days`
+      : `${counted(sum, 'write')} in ${usage.length} days, at most ${formatNumber(maximum)} a day`;
+  return (
+    <>
+      <span class={sum === 0 ? 'sum dash' : 'sum'}>{formatNumber(sum)}</span>
+      <Bars usage={usage} parts={[['note', 'Writes', recordsOfDay]]} top={Math.max(MIN_TOP, maximum)} label={label} />
+    </>
   );
 }
 
