@@ -18,6 +18,7 @@ import { refusedUses } from './refused-uses-routes.tsx';
 import { render } from './render-page.tsx';
 import { revokeKeys } from './revoke-keys.tsx';
 import { signIn } from './sign-in.ts';
+import { whichKey } from './which-key.tsx';
 
 /** /settings leads to the administrator's organizations, /settings/{organization} serves the pages of one. */
 export function createSettings(parts: readonly Part[]) {
@@ -26,6 +27,7 @@ export function createSettings(parts: readonly Part[]) {
     .get('/', (c) => c.redirect(`/settings/${c.get('administrator').organization.id}/keys`, 303))
     .route('/', keyList)
     .route('/', keys)
+    .route('/', whichKey)
     .route('/', revokeKeys)
     .route('/', audit)
     .route('/', refusedUses)

@@ -8,8 +8,7 @@ import { chosenNumber, type FormState, messagesOf, readForm, shownCount } from '
 import { keyListPath } from './key-query.ts';
 import { pageContext, usePage } from './page-context.ts';
 import { Banner, counted } from './pages/components.tsx';
-import { Conflict } from './pages/conflict.tsx';
-import { CardForm, describedBy, Field, FieldMessage } from './pages/form.tsx';
+import { CardForm, Conflict, describedBy, Field, FieldMessage } from './pages/form.tsx';
 import { renderForm } from './render-page.tsx';
 
 export const keyRules = new Hono<AdminEnv>();

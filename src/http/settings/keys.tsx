@@ -3,14 +3,13 @@ import { isLive } from '../../domain/api-key.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
 import { hasCode, type ServiceError } from '../../domain/errors.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
-import { pick } from '../../lib/objects.ts';
 import { countWritesSince, readLatestOfKey } from '../../services/audit/read-audit-log.ts';
 import { listAdministratorNames } from '../../services/directory/administrators.ts';
 import { changeApiKey, findShutOut, listKeyChanges } from '../../services/keys/change-key.ts';
 import { getKeyRules } from '../../services/keys/change-key-rules.ts';
 import { createApiKey } from '../../services/keys/create-key.ts';
 import { readRecentUse, readUsage } from '../../services/keys/key-usage.ts';
-import { getKeyAndDay, getOwnKey, identifyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
+import { getKeyAndDay, getOwnKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { listRefusedUses } from '../../services/keys/refused-uses.ts';
 import { revokeAsAdministrator } from '../../services/keys/revoke-key.ts';
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
@@ -32,7 +31,6 @@ import { ConfirmRevokePage } from './pages/confirm.tsx';
 import { bannerFor, KeyActions, KeyLead, KeyPage } from './pages/key.tsx';
 import { ChangeForm, defaultExpiration, NewKeyForm, RotateForm } from './pages/key-form.tsx';
 import { AlreadyCreatedPage, NewKeyPage } from './pages/new-key.tsx';
-import { WhichKeyPage } from './pages/which-key.tsx';
 import { render, renderForm, trail } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
 
@@ -68,7 +66,7 @@ keys.post('/keys', async (c) => {
   const input = { ...chosenSettings(values), scopes, ...chosenExpiry(values, todayOf(c)) };
   try {
     const created = await createApiKey(adminContext(c), keyPrefix, input, token);
-    return renderKeyOnce(c, { created, scopes, allowedNetworks: created.allowedNetworks });
+    return renderKeyOnce(c, { created });
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
@@ -196,7 +194,7 @@ keys.post('/keys/:key/rotate', async (c) => {
     const input = { grace: values.get('grace') ?? undefined, ...chosenExpiry(values, todayOf(c)) };
     const created = await rotateApiKey(adminContext(c), keyPrefix, key, input, token);
     const replaced = await getOwnKey(adminContext(c), key.id);
-    return renderKeyOnce(c, { created, ...pick(replaced, ['scopes', 'allowedNetworks']), replaced });
+    return renderKeyOnce(c, { created, replaced });
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
@@ -221,19 +219,6 @@ keys.post('/keys/:key/revoke', async (c) => {
   const keyId = c.req.param('key');
   const result = await revokeAsAdministrator(adminContext(c), keyId);
   return c.redirect(`${pageContext(c).base}/keys/${keyId}?done=${result}`, 303);
-});
-
-// --- which key is this? --------------------------------------------------------------------------
-
-keys.get('/which-key', (c) => render(c, 'Which key is this?', <WhichKeyPage found={undefined} />));
-
-keys.post('/which-key', async (c) => {
-  const pasted = (await readForm(c)).get('pasted') ?? '';
-  const found = await identifyKey(adminContext(c), c.get('config').keyPrefix, pasted).catch((err: unknown) => {
-    if (!hasCode(err, 'not_a_key')) throw err;
-    return 'not_a_key' as const;
-  });
-  return render(c, 'Which key is this?', <WhichKeyPage found={found} />);
 });
 
 function requireLive(key: KeyDetails): void {

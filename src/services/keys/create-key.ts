@@ -7,7 +7,7 @@ import { expiryInstant, lastExpiry, MAX_EXPIRY_YEARS, MAX_LIVE_KEYS, newApiKey }
 import { brokenRule, lifetimeDays, type NewKeyLifetime } from '../../domain/key-rules.ts';
 import { type SettingsInput, settingInputs } from '../../domain/key-settings.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
-import { formatScopes } from '../../domain/scopes.ts';
+import { formatScopes, type Scope } from '../../domain/scopes.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import { notAdministrator } from '../directory/administrators.ts';
@@ -21,6 +21,7 @@ export interface CreatedKey {
   value: string;
   hint: string;
   expiresAt: number | null;
+  scopes: readonly Scope[];
   /** As they are stored. */
   allowedNetworks: string;
 }
@@ -62,7 +63,7 @@ export async function createApiKey(
   ]);
   if (!hasChanged(created)) await requireCreated(ctx, { id: key.id, name, formToken: values.formToken }, lifetime);
   const { id, hint, expiresAt } = key;
-  return { id, name, value, hint, expiresAt, allowedNetworks: settings.allowedNetworks };
+  return { id, name, value, hint, expiresAt, scopes, allowedNetworks: settings.allowedNetworks };
 }
 
 /**

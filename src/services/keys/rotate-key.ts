@@ -1,6 +1,7 @@
 import { explainRotation, insertSuccessor, markSucceeded, revokeSucceeded } from '../../db/keys/key-statements.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import { GRACE_MS, MAX_KEYS_IN_GRACE, type Rotation, rotation } from '../../domain/key-input.ts';
+import { pick } from '../../lib/objects.ts';
 import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import { notAdministrator } from '../directory/administrators.ts';
@@ -29,8 +30,8 @@ export async function rotateApiKey(
   const { error, ...lifetime } = await readLifetime(ctx, expires);
   if (error) throw invalidInput([error]);
   const { value, ...key } = await makeKey(ctx, keyPrefix, lifetime);
-  const { name, allowedNetworks } = old;
-  const successor = { id: key.id, name, value, hint: key.hint, expiresAt: key.expiresAt, allowedNetworks };
+  const { id, hint, expiresAt } = key;
+  const successor = { ...pick(old, ['name', 'scopes', 'allowedNetworks']), id, value, hint, expiresAt };
 
   const [rotated] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => {
     const endsAt = now + (grace === 'now' ? 0 : GRACE_MS[grace]);

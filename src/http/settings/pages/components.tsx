@@ -136,6 +136,26 @@ export function Menu({
   );
 }
 
+/** A fact about something, with its name. */
+export type NamedFact = readonly [name: string, content: Child];
+
+/** A card of facts. A fact without content is left out. */
+export function Facts({ of: facts }: { of: readonly NamedFact[] }) {
+  return (
+    <dl class="facts card">
+      {facts.map(
+        ([name, content]) =>
+          content && (
+            <div>
+              <dt>{name}</dt>
+              <dd>{content}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
+}
+
 /** A link that sorts a table, and the order if the table is sorted by its column. */
 interface Sorting {
   to: string;

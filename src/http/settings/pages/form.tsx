@@ -1,8 +1,11 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
+import { auditActionLabel } from '../../../domain/audit-actions.ts';
+import type { SettingsChange } from '../../../services/keys/change-key.ts';
 import { Icon } from '../../page/icon.tsx';
 import type { FormState, Messages } from '../forms.ts';
 import { usePage } from '../page-context.ts';
-import { counted } from './components.tsx';
+import { Banner, counted } from './components.tsx';
+import { Time } from './time.tsx';
 
 interface FormProps {
   form: FormState;
@@ -59,6 +62,28 @@ export function CardForm({
   );
 }
 
+/** Says that nothing was saved because others changed the same, and what they changed. */
+export function Conflict({ what, changes }: { what: string; changes: readonly SettingsChange[] }) {
+  return (
+    <Banner tone="warning">
+      Another administrator changed this {what} after you opened the form, so nothing was saved. The fields below show
+      what you entered. If you save again, your values replace these:
+      <dl class="changes">
+        {changes.map(({ at, by, action, detail }) => (
+          <div>
+            <dt>
+              <Time at={at} />
+            </dt>
+            <dd>
+              {detail ?? auditActionLabel(action)}, by <bdi>{by}</bdi>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Banner>
+  );
+}
+
 interface FieldProps {
   /** Also its element's id. */
   name: string;
@@ -75,7 +100,11 @@ interface FieldProps {
   suggestions?: readonly string[] | undefined;
 }
 
-const INPUTS = { line: { type: 'text', autocomplete: 'off' }, number: { type: 'number', min: 1, step: 1 } };
+// Without a spelling check, which may send a pasted key to a service of the browser.
+const INPUTS = {
+  line: { type: 'text', autocomplete: 'off', spellcheck: false },
+  number: { type: 'number', min: 1, step: 1 },
+};
 
 /** A field with its label, its value, its error message and its help. */
 export function Field({ name, form, control, label, help, max, required, placeholder, suggestions }: FieldProps) {

@@ -11,8 +11,7 @@ import { Icon } from '../../page/icon.tsx';
 import type { FormState } from '../forms.ts';
 import { usePage } from '../page-context.ts';
 import { Address, Banner, counted, Hint, SCOPE_ICONS } from './components.tsx';
-import { Conflict } from './conflict.tsx';
-import { CardForm, Choices, describedBy, Field, FieldMessage } from './form.tsx';
+import { CardForm, Choices, Conflict, describedBy, Field, FieldMessage } from './form.tsx';
 import { Ago, dateText } from './time.tsx';
 
 /** The settings before the fold of a new key's form, and those in it. */

@@ -1,4 +1,3 @@
-import type { PropsWithChildren } from 'hono/jsx';
 import { isLive } from '../../../domain/api-key.ts';
 import { DAY_MS, dateIn } from '../../../domain/calendar.ts';
 import { type DayLimit, lower } from '../../../domain/day-limit.ts';
@@ -13,7 +12,7 @@ import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { stateInList } from '../../../services/keys/select-keys.ts';
 import { usePage } from '../page-context.ts';
 import { AuditEntries } from './audit-entries.tsx';
-import { Address, Banner, counted, Hint, LinkButton, Scopes, State } from './components.tsx';
+import { Address, Banner, counted, Facts, Hint, LinkButton, type NamedFact, Scopes, State } from './components.tsx';
 import { limitsText, useText } from './day-use.ts';
 import { Creator, LastWrite, OtherKey } from './key-facts.tsx';
 import { REFUSAL_REASONS, RefusedUsesTable } from './refused-uses-page.tsx';
@@ -84,6 +83,8 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
   const limits = dayLimits(key, dayLimit);
   const own = { records: key.dayLimitRecords, minutes: key.dayLimitMinutes };
   const kinds = writableKinds(key.scopes);
+  const { predecessor, successor } = key;
+  const today = useText({ ...written, minutes: kinds.includes('time_entry') ? written.minutes : undefined }, limits);
   return (
     <>
       {done && (
@@ -93,49 +94,24 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
         </Banner>
       )}
       <RefusedNow subject={key} refused={refused} />
-      <dl class="facts card">
-        <Fact name="Scopes">
-          <Scopes scopes={key.scopes} />
-        </Fact>
-        {key.revokedAt === null ? (
-          <Fact name="Expires">
-            <Expiry of={key} />
-          </Fact>
-        ) : (
-          <Fact name="Revoked">
-            <Time at={key.revokedAt} /> by <bdi>{key.revokedBy}</bdi>
-          </Fact>
-        )}
-        <Fact name="Last write">
-          <LastWrite of={key} />
-        </Fact>
-        <Fact name="Created">
-          <Time at={key.createdAt} /> <Creator of={key} />
-        </Fact>
-        <Fact name="Today">
-          {useText({ ...written, minutes: kinds.includes('time_entry') ? written.minutes : undefined }, limits)}
-          {(key.predecessor || key.successor) && <span class="minor"> (with the other keys of its rotation)</span>}
-        </Fact>
-        {(['owner', 'description'] as const).map(
-          (name) =>
-            key[name] !== '' && (
-              <Fact name={keySetting(name).label}>
-                <bdi>{key[name]}</bdi>
-              </Fact>
-            ),
-        )}
-        {otherUsage && <Fact name="Writes since the rotation">{rotationText(key, usage, otherUsage, timeZone)}</Fact>}
-        {key.predecessor && (
-          <Fact name="Predecessor">
-            <OtherKey link={key.predecessor} />
-          </Fact>
-        )}
-        {key.successor && (
-          <Fact name="Successor">
-            <OtherKey link={key.successor} />
-          </Fact>
-        )}
-      </dl>
+      <Facts
+        of={[
+          ['Scopes', <Scopes scopes={key.scopes} />],
+          key.revokedAt === null ? ['Expires', <Expiry of={key} />] : ['Revoked', <Revocation of={key} />],
+          ['Last write', <LastWrite of={key} />],
+          ['Created', [<Time at={key.createdAt} />, ' ', <Creator of={key} />]],
+          [
+            'Today',
+            [today, (predecessor || successor) && <span class="minor"> (with the other keys of its rotation)</span>],
+          ],
+          ...(['owner', 'description'] as const).map(
+            (name): NamedFact => [keySetting(name).label, key[name] && <bdi>{key[name]}</bdi>],
+          ),
+          ['Writes since the rotation', otherUsage && rotationText(key, usage, otherUsage, timeZone)],
+          ['Predecessor', predecessor && <OtherKey link={predecessor} />],
+          ['Successor', successor && <OtherKey link={successor} />],
+        ]}
+      />
       {recordsOf(usage) > 0 && <UsageChart usage={usage} limits={own} kinds={kinds} />}
       <h2>Activity</h2>
       {entries.length === 0 ? <p>No audit entries.</p> : <AuditEntries entries={entries} keyId={key.id} />}
@@ -145,19 +121,12 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
       <h2>Refused uses</h2>
       <RefusedUsesTable uses={refused} forOneKey />
       <h2>Settings</h2>
-      <dl class="facts card">
-        <Fact name="Daily limits">{limitsText(own) || 'Those of all keys'}</Fact>
-        <Fact name="Allowed networks">
-          {key.allowedNetworks === ''
-            ? 'All (the key works from everywhere)'
-            : key.allowedNetworks.split(' ').map((network, index) => (
-                <>
-                  {index > 0 && ', '}
-                  <Address address={network} />
-                </>
-              ))}
-        </Fact>
-      </dl>
+      <Facts
+        of={[
+          ['Daily limits', limitsText(own) || 'Those of all keys'],
+          ['Allowed networks', <Networks of={key.allowedNetworks} />],
+        ]}
+      />
       {isLive(key.state) && (
         <LinkButton to={`${path}/change`} kind="quiet">
           Change settings
@@ -219,13 +188,17 @@ function RefusedNow({ subject: key, refused }: Pick<Props, 'subject' | 'refused'
   );
 }
 
-function Fact({ name, children }: PropsWithChildren<{ name: string }>) {
+function Revocation({ of: { revokedAt, revokedBy } }: { of: KeyDetails }) {
   return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
+    <>
+      <Time at={revokedAt ?? 0} /> by <bdi>{revokedBy}</bdi>
+    </>
   );
+}
+
+function Networks({ of: networks }: { of: string }) {
+  if (networks === '') return <>All (the key works from everywhere)</>;
+  return networks.split(' ').map((network, index) => [index > 0 && ', ', <Address address={network} />]);
 }
 
 const dayLimits = ({ dayLimitRecords, dayLimitMinutes }: KeyDetails, day: DayLimit | null) => ({

@@ -1,5 +1,4 @@
 import { isAllowedFrom } from '../../../domain/allowed-networks.ts';
-import type { Scope } from '../../../domain/scopes.ts';
 import type { CreatedKey } from '../../../services/keys/create-key.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { Icon } from '../../page/icon.tsx';
@@ -10,9 +9,6 @@ import { TryKey } from './try-key.tsx';
 
 interface Props {
   created: CreatedKey;
-  scopes: readonly Scope[];
-  /** As they are stored. */
-  allowedNetworks: string;
   /** The origin of this deployment, such as https://api.example. */
   origin: string;
   /** The key that this one replaces, after a rotation. */
@@ -20,9 +16,9 @@ interface Props {
 }
 
 /** Shows the value of a new key. This is the only page that shows it, so its links open other tabs. */
-export function NewKeyPage({ created, scopes, allowedNetworks, origin, replaced }: Props) {
+export function NewKeyPage({ created, origin, replaced }: Props) {
   const { base, address } = usePage();
-  const { name, value, id } = created;
+  const { name, value, id, scopes, allowedNetworks } = created;
   const canTest = isAllowedFrom(allowedNetworks, address);
   return (
     <>
