@@ -6,7 +6,7 @@ import type { AdminEnv, AppEnv, AppliedLimit } from '../hono-env.ts';
 import { limitByIp } from '../middleware/limit-by-ip.ts';
 import { securePages } from '../middleware/secure-pages.ts';
 import { limitInWords, retryAfter } from '../take-from-limit.ts';
-import { accessReview } from './access-review-routes.tsx';
+import { accessReview } from './access-review.tsx';
 import { audit } from './audit.tsx';
 import { chooseOrganization } from './choose-organization.tsx';
 import { guardForms } from './forms.ts';

@@ -14,7 +14,6 @@ import { accessReviewDueDate, keyDecision, type ReviewDecision } from '../../dom
 import { isLive } from '../../domain/api-key.ts';
 import { dateIn, daysBetween } from '../../domain/calendar.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { MAX_KEYS_IN_GRACE, MAX_LIVE_KEYS } from '../../domain/key-input.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
@@ -22,7 +21,7 @@ import { readBatch } from '../call-d1.ts';
 import { administratorsTimeZone } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
-import { type StoredKeyRules, toRulesAndTimeZone } from './change-key-rules.ts';
+import { toRulesAndTimeZone } from './change-key-rules.ts';
 import { type KeyDetails, toKeyDetails } from './read-keys.ts';
 
 export type { AccessReviewRow } from '../../db/keys/access-review-statements.ts';
@@ -42,11 +41,9 @@ export interface Decision {
 export interface AccessReviewKey {
   key: KeyDetails;
   decision: Decision | null;
-  /** What the review still needs for this key, or what has become of it. */
-  status: 'undecided' | ReviewDecision | 'ended';
   /** Its successors by rotations since the review began. The decision applies to them too. */
   successors: readonly KeyDetails[];
-  /** Whether the key or one of its successors works. */
+  /** Whether the key or one of its successors works. If so, it needs a decision. */
   works: boolean;
 }
 
@@ -56,22 +53,8 @@ export interface AccessReview {
   keys: readonly AccessReviewKey[];
 }
 
-/** The most keys of a review, and the most decisions at a time. */
-export const MAX_REVIEWED_KEYS = MAX_LIVE_KEYS + MAX_KEYS_IN_GRACE;
-
-export interface AccessReviewOverview {
-  open: AccessReview | null;
-  rules: StoredKeyRules;
-  /** Until when the next review has to be finished: a date in the organization's time zone, and the days until then. */
-  due: { date: string; daysLeft: number } | null;
-  /** Latest first. */
-  finished: readonly AccessReviewRow[];
-  /** Whether there may be older ones. */
-  hasMore: boolean;
-}
-
 /** The open review with its keys, and the finished ones among the latest `limit` reviews. */
-export async function readAccessReviews(ctx: ActorContext<AdminActor>, limit: number): Promise<AccessReviewOverview> {
+export async function readAccessReviews(ctx: ActorContext<AdminActor>, limit: number) {
   const open = { organizationId: ctx.actor.organizationId, reviewId: null };
   const [reviews, rows, [rulesRow]] = await readBatch(ctx, [
     findReviews.bind({ ...open, limit }),
@@ -85,11 +68,16 @@ export async function readAccessReviews(ctx: ActorContext<AdminActor>, limit: nu
   return {
     open: review ? { review, keys: reviewedKeys(rows, ctx.now()) } : null,
     rules,
+    /** Until when the next review has to be finished: a date in the organization's time zone. */
     due: date === null ? null : { date, daysLeft: daysBetween(dateIn(timeZone, ctx.now()), date) },
+    /** Latest first. */
     finished,
+    /** Whether there may be older ones. */
     hasMore: reviews.length === limit,
   };
 }
+
+export type AccessReviewOverview = Awaited<ReturnType<typeof readAccessReviews>>;
 
 /** @throws ServiceError `access_review_not_found` */
 export async function readAccessReview(ctx: ActorContext<AdminActor>, reviewId: string): Promise<AccessReview> {
@@ -100,6 +88,13 @@ export async function readAccessReview(ctx: ActorContext<AdminActor>, reviewId: 
   ]);
   if (!review) throw new ServiceError('access_review_not_found', 'The organization has no such review.');
   return { review, keys: reviewedKeys(rows, review.finishedAt ?? ctx.now()) };
+}
+
+/** @throws ServiceError `access_review_not_found`, `access_review_finished` */
+export async function readOpenReview(ctx: ActorContext<AdminActor>, reviewId: string): Promise<AccessReview> {
+  const found = await readAccessReview(ctx, reviewId);
+  if (found.review.finishedAt === null) return found;
+  throw new ServiceError('access_review_finished', 'The review is finished; its decisions cannot be changed.');
 }
 
 /** The keys by name, as they were at `now`: an event after a review was finished did not happen in it. */
@@ -113,8 +108,7 @@ function reviewedKeys(rows: readonly ReviewedKeyRow[], now: number): AccessRevie
       const key = toKeyDetails(row, now);
       const successors = (successorsOf.get(row.id) ?? []).map((successor) => toKeyDetails(successor, now));
       const works = [key, ...successors].some(({ state }) => isLive(state));
-      const decision = toDecision(row);
-      return { key, decision, status: decision?.decision ?? (works ? 'undecided' : 'ended'), successors, works };
+      return { key, decision: toDecision(row), successors, works };
     })
     .sort((a, b) => compareNaturally(a.key.name, b.key.name));
 }
@@ -126,10 +120,12 @@ function toDecision(row: ReviewedKeyRow): Decision | null {
     : { decision, reason, at, byId, by, lastWriteAt };
 }
 
+export const isUndecided = ({ decision, works }: AccessReviewKey) => works && decision === null;
+
 /** The keys that finishing the review revokes: the decided ones and their successors, each with its decision. */
 export const keysToRevoke = (keys: readonly AccessReviewKey[]) =>
-  keys.flatMap(({ key, decision, status, successors }) =>
-    status === 'revoke'
+  keys.flatMap(({ key, decision, successors }) =>
+    decision?.decision === 'revoke'
       ? [key, ...successors].filter(({ revokedAt }) => revokedAt === null).map((one) => ({ key: one, decision }))
       : [],
   );
@@ -146,19 +142,19 @@ export async function startAccessReview(ctx: ActorContext<AdminActor>): Promise<
   return open?.review.id === reviewId ? 'started' : 'already_open';
 }
 
-const keyDecisions = z.array(keyDecision).min(1).max(MAX_REVIEWED_KEYS);
+const keyDecisions = z.array(keyDecision).min(1);
 
 /**
  * Records decisions in an open review, each with its audit row. Nothing is revoked before the review is finished. A
- * decision replaces only the one of its time `shownAt` (null: none). Decisions on keys that another administrator has
- * decided on since, or that have ended, are not saved.
+ * decision replaces only the one of its time `shownAt` (null: none). Returns how many were not saved: another
+ * administrator has decided on the key since, or it has ended.
  * @throws ServiceError `invalid`, `access_review_not_found`, `access_review_finished`, `not_administrator`
  */
 export async function decideKeys(
   ctx: ActorContext<AdminActor>,
   reviewId: string,
   input: readonly (Omit<z.input<typeof keyDecision>, 'decision'> & { decision: ReviewDecision | undefined })[],
-): Promise<{ saved: number; notSaved: number }> {
+): Promise<number> {
   const decisions = parseInput(keyDecisions, input);
   const results = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) =>
     decisions.map((decision) => ({
@@ -169,17 +165,15 @@ export async function decideKeys(
     })),
   );
   const rest = decisions.filter((_, index) => !hasChanged(results[index]));
-  if (rest.length === 0) return { saved: decisions.length, notSaved: 0 };
+  if (rest.length === 0) return 0;
   await administratorsTimeZone(ctx);
-  const { review, keys } = await readAccessReview(ctx, reviewId);
-  if (review.finishedAt !== null) throw accessReviewFinished();
+  const { keys } = await readOpenReview(ctx, reviewId);
   // Equal: the decision was committed but the acknowledgement was lost.
   const stored = new Map(keys.map(({ key, decision }) => [key.id, decision]));
-  const notSaved = rest.filter(({ keyId, decision, reason }) => {
+  return rest.filter(({ keyId, decision, reason }) => {
     const made = stored.get(keyId);
     return made?.decision !== decision || made.reason !== reason || made.byId !== ctx.actor.userId;
   }).length;
-  return { saved: decisions.length - notSaved, notSaved };
 }
 
 /**
@@ -194,8 +188,7 @@ export async function finishAccessReview(
   reviewId: string,
   revoke: readonly string[],
 ): Promise<number> {
-  const { review, keys } = await readAccessReview(ctx, reviewId);
-  if (review.finishedAt !== null) throw accessReviewFinished();
+  const { keys } = await readOpenReview(ctx, reviewId);
   const confirmed = keysToRevoke(keys).flatMap(({ key }) => (revoke.includes(key.id) ? [key.id] : []));
   const [finished, ...revocations] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => {
     const values = { ...ctx.actor, reviewId, now };
@@ -218,12 +211,7 @@ export async function finishAccessReview(
   if (hasChanged(finished)) return revocations.filter(hasChanged).length;
 
   await administratorsTimeZone(ctx);
-  const { review: after } = await readAccessReview(ctx, reviewId);
-  if (after.finishedAt !== null) throw accessReviewFinished();
+  await readOpenReview(ctx, reviewId);
   const detail = 'A key has no decision, or a decision has changed; the review is still open, and nothing was revoked.';
   throw new ServiceError('access_review_changed_meanwhile', detail);
-}
-
-export function accessReviewFinished(): ServiceError {
-  return new ServiceError('access_review_finished', 'The review is finished; its decisions cannot be changed.');
 }

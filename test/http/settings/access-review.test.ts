@@ -49,13 +49,33 @@ describe('the page of reviews', () => {
     const { text } = await get('/access-review');
     expect(await progressOf(text)).toEqual([['2', '3']]);
     expect(await namesOf(text)).toEqual(['Beta', 'Alpha', 'Gamma']);
-    expect(await countElements(text, '[type=radio][checked]')).toBe(0);
     const decided = (await elementsOf(text, '.decided')).map((element) => element.text);
-    expect(decided).toEqual([
-      expect.stringContaining('Main flow'),
-      expect.stringContaining('Revoked before a decision'),
+    expect(decided).toEqual([expect.stringMatching(/Keep, by /), 'Revoked before a decision: no decision is needed']);
+  });
+
+  test('the form of every key that works is on the page, with the saved decision and its reason', async () => {
+    const { get, decide, fields, ids, organization } = await makeReview();
+    await revoke(organization, ids[2] ?? '');
+    await decide(fields(0, 'keep', 'Main flow'));
+    const { text } = await get('/access-review');
+    const inputs = (await elementsOf(text, '.decision input')).map(({ attributes }) => attributes);
+    const names = inputs.map(({ name = '', value }) => [
+      name.replace(/-.*/, ''),
+      ids.indexOf(name.replace(/^\w+-/, '')),
+      value,
     ]);
-    expect(await countElements(text, '.review > li > .decision')).toBe(1);
+    expect(names).toEqual([
+      ['shown', 1, ''],
+      ['decision', 1, 'keep'],
+      ['decision', 1, 'revoke'],
+      ['reason', 1, ''],
+      ['shown', 0, expect.stringMatching(/^\d{13}$/)],
+      ['decision', 0, 'keep'],
+      ['decision', 0, 'revoke'],
+      ['reason', 0, 'Main flow'],
+    ]);
+    const checked = inputs.filter((input) => 'checked' in input);
+    expect(checked).toEqual([expect.objectContaining({ name: `decision-${ids[0]}`, value: 'keep' })]);
   });
 
   test('while a review is open, the list of keys links to it with the same progress', async () => {
@@ -111,7 +131,7 @@ describe('the form of a review', () => {
     const saved = await decide(fields(0, 'keep', 'Own'), fields(1, 'keep'), fields(2, 'revoke', 'Pilot ended'), {
       reason: 'Still needed, asked Jana',
     });
-    expect([saved.status, saved.location]).toEqual([303, `${base}/access-review?saved=3&not_saved=0`]);
+    expect([saved.status, saved.location]).toEqual([303, `${base}/access-review?done=saved`]);
     const reasons = (await rowsOf('key_review_decisions', organization)).map((row) => [row['decision'], row['reason']]);
     expect(reasons.sort()).toEqual([
       ['keep', 'Own'],
@@ -149,16 +169,16 @@ describe('the form of a review', () => {
   });
 
   test('the page shows the decisions that were not saved because another administrator was faster', async () => {
-    const { base, decide, fields, get } = await makeReview();
+    const { base, ids, decide, fields, get } = await makeReview();
     await decide(fields(0, 'revoke', 'Leaked'));
     const { location } = await decide(fields(0, 'keep', 'Fine'), fields(1, 'keep', 'Fine'));
-    expect(location).toBe(`${base}/access-review?saved=1&not_saved=1`);
-    const { text } = await get('/access-review?saved=1&not_saved=1');
+    expect(location).toBe(`${base}/access-review?done=some_saved`);
+    const { text } = await get('/access-review?done=some_saved');
     expect(await countElements(text, '[role=alert]')).toBe(1);
-    expect(text).toContain('Leaked');
+    expect(await elementsOf(text, `#reason-${ids[0]}`)).toMatchObject([{ attributes: { value: 'Leaked' } }]);
   });
 
-  test('a form without a decision, with too many keys, or from another origin is refused', async () => {
+  test('a form without a decision, or from another origin, is refused', async () => {
     const { organization, path, decide, fields, post } = await makeReview();
     const nothing = await decide({ reason: 'All' });
     expect([nothing.status, (await elementsOf(nothing.text, '#errors')).map(({ text }) => text)]).toEqual([
@@ -166,8 +186,8 @@ describe('the form of a review', () => {
       ['Nothing was saved. Choose “Keep” or “Revoke” for a key.'],
     ]);
     expect(await elementsOf(nothing.text, '#reason')).toMatchObject([{ attributes: { value: 'All' } }]);
-    const many = Array.from({ length: 151 }, () => ({ [`decision-${crypto.randomUUID()}`]: 'keep' }));
-    expect((await decide(...many, { reason: 'All' })).status).toBe(400);
+    const unknown = { [`decision-${crypto.randomUUID()}`]: 'keep', reason: 'All' };
+    expect((await decide(unknown)).status).toBe(400);
     const evil = { Origin: 'https://evil.example' };
     for (const [to, body] of [
       ['/access-review', {}],
@@ -184,26 +204,47 @@ describe('the form of a review', () => {
     const { decide, fields } = await makeReview(Array.from({ length: 100 }, (_, index) => `Key ${index}`));
     const reason = '🔑'.repeat(200);
     const all = Array.from({ length: 100 }, (_, index) => fields(index, 'keep', reason));
-    expect((await decide(...all, { reason })).location).toContain('saved=100&not_saved=0');
+    expect((await decide(...all, { reason })).location).toContain('done=saved');
   });
 });
 
 describe('the form for a changed decision', () => {
-  test('the form shows and replaces the decision', async () => {
+  test('the form replaces the decision that it showed', async () => {
     const { organization, ids, decide, fields, get } = await makeReview();
     await decide(fields(0, 'revoke', 'Old'));
-    const { text } = await get('/access-review');
-    expect(await countElements(text, 'details .decision')).toBe(1);
-    const [shown] = await elementsOf(text, `[name=shown-${ids[0]}]`);
+    const [shown] = await elementsOf((await get('/access-review')).text, `[name=shown-${ids[0]}]`);
     const shownAt = { [`shown-${ids[0]}`]: shown?.attributes['value'] ?? '' };
     const incomplete = await decide(fields(0, 'keep'), shownAt);
-    expect([incomplete.status, await countElements(incomplete.text, 'details[open] .error')]).toEqual([400, 1]);
-    expect((await decide(fields(0, 'keep', 'New owner'))).location).toContain('saved=0');
-    expect((await decide(fields(0, 'keep', 'New owner'), shownAt)).location).toContain('saved=1');
-    expect((await decide(fields(0, 'revoke', 'Late'), shownAt)).location).toContain('saved=0');
+    expect([incomplete.status, await countElements(incomplete.text, '.error')]).toEqual([400, 1]);
+    expect(await elementsOf(incomplete.text, `[name=shown-${ids[0]}]`)).toEqual([shown]);
+    expect((await decide(fields(0, 'keep', 'New owner'))).location).toContain('done=some_saved');
+    expect((await decide(fields(0, 'keep', 'New owner'), shownAt)).location).toContain('done=saved');
+    expect((await decide(fields(0, 'revoke', 'Late'), shownAt)).location).toContain('done=some_saved');
     expect(await rowsOf('key_review_decisions', organization)).toMatchObject([
       { decision: 'keep', reason: 'New owner' },
     ]);
+  });
+
+  test('the form stores and audits only the decisions that differ from the saved ones', async () => {
+    const { organization, decide, fields, get } = await makeReview();
+    await decide(fields(0, 'keep', 'Used'), fields(1, 'revoke', 'Old'));
+    const audited = async () =>
+      (await rowsOf('audit_log', organization)).flatMap(({ action, detail }) =>
+        action === 'api_key.reviewed' ? [detail] : [],
+      );
+    const shown = async () =>
+      Object.fromEntries(
+        (await elementsOf((await get('/access-review')).text, '[name^=shown-]')).map(({ attributes }) => [
+          attributes['name'],
+          attributes['value'] ?? '',
+        ]),
+      );
+    const all = [fields(0, 'keep', 'Used'), fields(1, 'revoke', 'Old'), fields(2, 'keep', 'New')];
+    // The second time, such as by a second click, none differs.
+    for (const _ of [1, 2]) {
+      expect((await decide(...all, await shown())).location).toContain('done=saved');
+      expect(await audited()).toEqual(['keep: Used', 'revoke: Old', 'keep: New']);
+    }
   });
 });
 

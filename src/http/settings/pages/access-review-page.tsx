@@ -1,35 +1,35 @@
-import { MAX_REASON_LENGTH } from '../../../domain/access-review.ts';
+import { MAX_REASON_LENGTH, REVIEW_DECISIONS, type ReviewDecision } from '../../../domain/access-review.ts';
+import { UNUSED_DAYS } from '../../../domain/facts.ts';
+import { lifetimeDays } from '../../../domain/key-rules.ts';
 import {
   type AccessReview,
   type AccessReviewKey,
   type AccessReviewOverview,
+  type AccessReviewRow,
+  isUndecided,
   keysToRevoke,
-  type AccessReviewRow as Review,
 } from '../../../services/keys/access-review.ts';
-import type { Usage } from '../../../services/keys/key-usage.ts';
+import type { StoredKeyRules } from '../../../services/keys/change-key-rules.ts';
+import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
+import type { KeyDetails } from '../../../services/keys/read-keys.ts';
+import { isUnused } from '../../../services/keys/select-keys.ts';
 import { Icon } from '../../page/icon.tsx';
+import type { FormState } from '../forms.ts';
 import { usePage } from '../page-context.ts';
-import { type AccessReviewForm, AccessReviewRow, checksOf } from './access-review-row.tsx';
-import { Banner, counted, Table, type TableColumn } from './components.tsx';
-import { ErrorSummary } from './form.tsx';
-import { KeyName } from './key-facts.tsx';
-import { Ago, Time } from './time.tsx';
+import { Banner, counted, Scopes, stateLabel, Table, type TableColumn } from './components.tsx';
+import { limitsText } from './day-use.ts';
+import { describedBy, ErrorSummary, FieldMessage } from './form.tsx';
+import { Creator, KeyName, OtherKey } from './key-facts.tsx';
+import { Ago, dateText, Expiry, Time } from './time.tsx';
 
 interface Props extends AccessReviewOverview {
-  form: AccessReviewForm;
+  /** The values that were not saved, and the messages about them. */
+  refused: FormState | undefined;
   usages: ReadonlyMap<string, Usage>;
   done: string | undefined;
-  /** How many decisions were saved, and how many were not, from the address. */
-  saved: string | undefined;
-  notSaved: string | undefined;
 }
 
-const countOf = (keys: readonly AccessReviewKey[], status: AccessReviewKey['status']) =>
-  keys.filter((key) => key.status === status).length;
-
-export function AccessReviewLead() {
-  return <p class="minor">For each key that works: is it still needed, and who decided so, when and why?</p>;
-}
+export const DECISION_LABELS: Record<ReviewDecision, string> = { keep: 'Keep', revoke: 'Revoke' };
 
 export function AccessReviewPage(props: Props) {
   const { base } = usePage();
@@ -63,53 +63,63 @@ export function AccessReviewPage(props: Props) {
   );
 }
 
-const STARTED = new Map([
+/** For `?done=…`, while a review is open and otherwise: the address can be opened again later. */
+const OPEN_BANNERS = new Map([
   ['started', 'The review has begun. It has every key that works now; keys created later are in the next one.'],
   ['already_open', 'A review was already open. This is it.'],
+  ['saved', 'The decisions are saved.'],
 ]);
-const ENDED = new Map([
+const FINISHED_BANNERS = new Map([
   ['finished', 'The review is finished. Its evidence can be downloaded below.'],
   ['already_finished', 'The review was already finished.'],
 ]);
 
-function Banners({ open, finished, done = '', saved, notSaved, form }: Props) {
-  if (isRefused(form)) {
+function Banners({ open, done = '', refused }: Props) {
+  if (refused) {
     const fields = (open?.keys ?? []).map(({ key: { id, name } }) => [`reason-${id}`, name] as const);
-    const messages = Object.fromEntries([...form.messages].map(([id, message]) => [`reason-${id}`, message]));
-    const all = { ...messages, ...(form.message && { '': form.message }) };
-    return <ErrorSummary nothing="Nothing was saved." messages={all} fields={fields} />;
+    return <ErrorSummary nothing="Nothing was saved." messages={refused.messages} fields={fields} />;
   }
-  const text = (open && STARTED.get(done)) ?? (finished.length > 0 ? ENDED.get(done) : undefined);
-  const [savedCount, notSavedCount] = [count(saved), count(notSaved)];
-  return (
-    <>
-      {text && <Banner>{text}</Banner>}
-      {savedCount > 0 && <Banner>{counted(savedCount, 'decision')} saved.</Banner>}
-      {notSavedCount > 0 && (
-        <Banner tone="warning">
-          {counted(notSavedCount, 'decision')} not saved: another administrator has decided on the key, or it has ended.
-        </Banner>
-      )}
-    </>
-  );
+  if (open && done === 'some_saved') {
+    return (
+      <Banner tone="warning">
+        Not every decision is saved: another administrator has decided on a key since, or it has ended. The page shows
+        the saved decisions.
+      </Banner>
+    );
+  }
+  const text = (open ? OPEN_BANNERS : FINISHED_BANNERS).get(done);
+  return text === undefined ? null : <Banner>{text}</Banner>;
 }
 
-const isRefused = ({ message, messages }: AccessReviewForm) => message !== undefined || messages.size > 0;
+/** The saved decisions in the form. `shown` is the time of the decision that a new one replaces. */
+function savedForm(keys: readonly AccessReviewKey[]): FormState {
+  const fields = keys.flatMap(({ key: { id }, decision }) =>
+    decision
+      ? [
+          [`decision-${id}`, decision.decision],
+          [`reason-${id}`, decision.reason],
+          [`shown-${id}`, String(decision.at)],
+        ]
+      : [],
+  );
+  return { values: new URLSearchParams(fields) };
+}
 
-/** A small number in the address; 0 for anything else. */
-const count = (text = '') => (/^\d{1,3}$/.test(text) ? Number(text) : 0);
+/** The undecided keys with the most to check are first. */
+const urgency = ({ of, checks }: Pick<ReviewedKeyProps, 'of' | 'checks'>) => (isUndecided(of) ? checks.length : -1);
 
-function OpenReview({ open: { review, keys }, rules, due, form, usages, saved }: Props & { open: AccessReview }) {
+function OpenReview({ open: { review, keys }, rules, due, refused, usages, done }: Props & { open: AccessReview }) {
   const { base, userId, now, timeZone } = usePage();
-  const undecided = countOf(keys, 'undecided');
+  const undecided = keys.filter(isUndecided).length;
   const text = `${keys.length - undecided} of ${counted(keys.length, 'key')} done`;
   const rows = keys
-    .map((of) => ({ of, checks: of.status === 'undecided' ? checksOf(of.key, rules, now, timeZone) : undefined }))
-    .toSorted((a, b) => (b.checks?.length ?? -1) - (a.checks?.length ?? -1));
-  const toCheck = rows.filter(({ checks = [] }) => checks.length > 0).length;
+    .map((of) => ({ of, checks: of.works ? checksOf(of.key, rules, now, timeZone) : [] }))
+    .toSorted((a, b) => urgency(b) - urgency(a));
+  const toCheck = rows.filter((row) => urgency(row) > 0).length;
+  const form = refused ?? savedForm(keys);
   return (
     <>
-      <section class="card" aria-label="Progress" data-accepted={saved !== undefined || undefined}>
+      <section class="card" aria-label="Progress" data-accepted={done !== undefined || undefined}>
         <div class="row spread">
           <strong>{text}</strong>
           {due && <Due due={due} />}
@@ -131,16 +141,11 @@ function OpenReview({ open: { review, keys }, rules, due, form, usages, saved }:
         action={`${base}/access-review/${review.id}/decisions`}
         class="sheet"
         data-draft={userId}
-        data-entered={isRefused(form) || undefined}
+        data-entered={refused !== undefined || undefined}
       >
         <ol class="review">
-          {rows.map(({ of, checks = [] }) => (
-            <AccessReviewRow
-              {...{ of, checks }}
-              entered={form.entered.get(of.key.id)}
-              message={form.messages.get(of.key.id)}
-              usage={usages.get(of.key.id) ?? []}
-            />
+          {rows.map(({ of, checks }) => (
+            <ReviewedKey {...{ of, checks, form }} usage={usages.get(of.key.id) ?? []} />
           ))}
         </ol>
         <div class="review-end">
@@ -150,7 +155,7 @@ function OpenReview({ open: { review, keys }, rules, due, form, usages, saved }:
               id="reason"
               name="reason"
               type="text"
-              value={form.common}
+              value={form.values.get('reason') ?? ''}
               maxlength={MAX_REASON_LENGTH}
               autocomplete="off"
             />
@@ -177,8 +182,8 @@ function Finish({ review, keys }: AccessReview) {
     <section class="card" aria-labelledby="finish">
       <h2 id="finish">Finish the review</h2>
       <p>
-        Every key has a decision. {counted(countOf(keys, 'keep'), 'key')} will be kept. After this, no decision of the
-        review can be changed, and its evidence can be downloaded.
+        Every key has a decision. {counted(review.kept, 'key')} will be kept. After this, no decision of the review can
+        be changed, and its evidence can be downloaded.
       </p>
       {toRevoke.length > 0 && (
         <>
@@ -214,7 +219,7 @@ function Due({ due }: Pick<Props, 'due'>) {
       </p>
     );
   }
-  const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }).format(Date.parse(due.date));
+  const date = dateText(due.date);
   return due.daysLeft < 0 ? (
     <p class="state late">
       <Icon name="alert" />
@@ -228,7 +233,7 @@ function Due({ due }: Pick<Props, 'due'>) {
   );
 }
 
-const FINISHED: readonly TableColumn<Review>[] = [
+const FINISHED: readonly TableColumn<AccessReviewRow>[] = [
   ['Finished', ({ finishedAt, startedAt }) => <Time at={finishedAt ?? startedAt} />],
   ['By', ({ finishedBy }) => <bdi>{finishedBy}</bdi>],
   ['Started', ({ startedAt }) => <Time at={startedAt} />],
@@ -237,7 +242,7 @@ const FINISHED: readonly TableColumn<Review>[] = [
   ['Evidence', ({ id }) => <Evidence id={id} />],
 ];
 
-function Evidence({ id }: Pick<Review, 'id'>) {
+function Evidence({ id }: Pick<AccessReviewRow, 'id'>) {
   const { base } = usePage();
   const file = `${base}/access-review/${id}/evidence.csv`;
   return (
@@ -247,5 +252,128 @@ function Evidence({ id }: Pick<Review, 'id'>) {
         with semicolons
       </a>
     </>
+  );
+}
+
+interface ReviewedKeyProps {
+  of: AccessReviewKey;
+  form: FormState;
+  usage: Usage;
+  checks: readonly string[];
+}
+
+function ReviewedKey(props: ReviewedKeyProps) {
+  const { key, decision, successors, works } = props.of;
+  return (
+    <li>
+      <div>
+        <KeyName of={key} /> <Scopes scopes={key.scopes} />
+        {successors.map((successor) => (
+          <span class="minor">
+            {' '}
+            Replaced by <OtherKey link={successor} />, to which the decision applies too
+          </span>
+        ))}
+        {key.successor && successors.length === 0 && <span class="minor"> Replaced</span>}
+        <Settings of={key} />
+        {works && (
+          <p class="minor">
+            {key.lastWrite ? 'Wrote ' : 'Never wrote'}
+            {key.lastWrite && <Ago at={key.lastWrite.at} />} · {counted(recordsOf(props.usage), 'write')} in 30 days ·{' '}
+            {key.expiresAt === null ? 'Never expires' : 'Expires '}
+            {key.expiresAt !== null && <Expiry of={key} />} · <Creator of={key} />
+          </p>
+        )}
+        {props.checks.length > 0 && (
+          <p class="checks">
+            <Icon name="alert" />
+            <span>Check: {props.checks.join('; ')}.</span>
+          </p>
+        )}
+      </div>
+      <div>
+        {works && <DecisionFields of={key} form={props.form} />}
+        {decision && (
+          <p class="decided minor">
+            <Icon name={decision.decision === 'keep' ? 'check' : 'ban'} /> {DECISION_LABELS[decision.decision]}
+            {!works && ': '}
+            {!works && <bdi>{decision.reason}</bdi>}, by <bdi>{decision.by}</bdi>, <Time at={decision.at} />
+          </p>
+        )}
+        {!works && !decision && (
+          <p class="decided minor">{stateLabel(key.state)} before a decision: no decision is needed</p>
+        )}
+      </div>
+    </li>
+  );
+}
+
+/** Reasons to check a live key before the others. No decision is preselected. */
+function checksOf(key: KeyDetails, rules: StoredKeyRules, now: number, timeZone: string): string[] {
+  const { createdAt, expiresAt, creatorActive } = key;
+  const longest = rules.maxLifetimeDays ?? Number.POSITIVE_INFINITY;
+  const isLongLived = expiresAt !== null && lifetimeDays(expiresAt, timeZone, createdAt) > longest;
+  return [
+    ...(isUnused(key, UNUSED_DAYS, now) ? [`unused for ${UNUSED_DAYS} days`] : []),
+    ...(creatorActive ? [] : ['its creator is no longer an administrator']),
+    ...(expiresAt === null
+      ? [`it never expires${rules.expiryRequired ? ' (no longer allowed for new keys)' : ''}`]
+      : []),
+    ...(isLongLived ? ['it lives longer than the key rules allow a new key'] : []),
+  ];
+}
+
+/** Whom to ask about a key, and what limits it. */
+function Settings({ of: key }: { of: KeyDetails }) {
+  const { owner, description, allowedNetworks } = key;
+  const limits = limitsText({ records: key.dayLimitRecords, minutes: key.dayLimitMinutes });
+  return (
+    <p class="minor">
+      {owner === '' ? 'No owner' : 'Owner: '}
+      <bdi>{owner}</bdi>
+      {description !== '' && ' · “'}
+      <bdi>{description}</bdi>
+      {description !== '' && '”'} ·{' '}
+      {allowedNetworks === '' ? 'Works from everywhere' : `Only from ${allowedNetworks.replaceAll(' ', ', ')}`}
+      {limits && ` · At most ${limits} per day`}
+    </p>
+  );
+}
+
+function DecisionFields({ of: { id, name, hint }, form }: { of: KeyDetails; form: FormState }) {
+  const [decision, reason, shown] = [`decision-${id}`, `reason-${id}`, `shown-${id}`];
+  return (
+    <div class="decision">
+      <input type="hidden" name={shown} value={form.values.get(shown) ?? ''} />
+      <fieldset>
+        <legend class="visually-hidden">
+          Decision on {name} {hint}
+        </legend>
+        {REVIEW_DECISIONS.map((one) => (
+          <label class={`choice ${one}`}>
+            <input type="radio" name={decision} value={one} checked={form.values.get(decision) === one} />{' '}
+            {DECISION_LABELS[one]}
+          </label>
+        ))}
+      </fieldset>
+      <div class="field">
+        <label for={reason}>
+          Reason{' '}
+          <span class="visually-hidden">
+            for {name} {hint}
+          </span>
+        </label>
+        <input
+          id={reason}
+          name={reason}
+          type="text"
+          value={form.values.get(reason) ?? ''}
+          maxlength={MAX_REASON_LENGTH}
+          autocomplete="off"
+          {...describedBy(reason, form.messages)}
+        />
+        <FieldMessage name={reason} messages={form.messages} />
+      </div>
+    </div>
   );
 }

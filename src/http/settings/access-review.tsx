@@ -1,0 +1,179 @@
+import { type Context, Hono } from 'hono';
+import { MAX_REASON_LENGTH, REVIEW_DECISIONS } from '../../domain/access-review.ts';
+import { dateIn } from '../../domain/calendar.ts';
+import { hasCode } from '../../domain/errors.ts';
+import { CSV_SETTINGS } from '../../domain/key-settings.ts';
+import {
+  type AccessReview,
+  type Decision,
+  decideKeys,
+  finishAccessReview,
+  readAccessReview,
+  readAccessReviews,
+  readOpenReview,
+  startAccessReview,
+} from '../../services/keys/access-review.ts';
+import { readUsage } from '../../services/keys/key-usage.ts';
+import type { KeyDetails } from '../../services/keys/read-keys.ts';
+import { type AdminEnv, adminContext } from '../hono-env.ts';
+import { type Column, csvDownload, spreadsheetTime } from './download.ts';
+import { type FormState, type Messages, readForm } from './forms.ts';
+import { pageContext, todayOf } from './page-context.ts';
+import { PageProblem } from './page-problem.ts';
+import { AccessReviewPage, DECISION_LABELS } from './pages/access-review-page.tsx';
+import { scopeList } from './pages/components.tsx';
+import { render, trail } from './render-page.tsx';
+
+export const accessReview = new Hono<AdminEnv>();
+
+/** How many reviews the page lists, and how many its link to older ones. */
+const [LISTED, ALL] = [8, 500];
+
+accessReview.get('/access-review', (c) => renderReview(c));
+
+async function renderReview(c: Context<AdminEnv>, refused?: FormState) {
+  const ctx = adminContext(c);
+  const overview = await readAccessReviews(ctx, c.req.query('list') === 'all' ? ALL : LISTED);
+  const keyIds = overview.open?.keys.map(({ key }) => key.id) ?? [];
+  const usages = await readUsage(ctx, keyIds, todayOf(c));
+  const page = { ...overview, usages, refused, done: c.req.query('done') };
+  return render(c, 'Access review', <AccessReviewPage {...page} />, {
+    status: refused ? 400 : 200,
+    hasErrors: refused !== undefined,
+    lead: <p class="minor">For each key that works: is it still needed, and who decided so, when and why?</p>,
+    trail: trail(c),
+  });
+}
+
+const toReview = (c: Context<AdminEnv>, done: string) =>
+  c.redirect(`${pageContext(c).base}/access-review?done=${done}`, 303);
+
+accessReview.post('/access-review', async (c) => toReview(c, await startAccessReview(adminContext(c))));
+
+accessReview.post('/access-review/:review/decisions', async (c) => {
+  const ctx = adminContext(c);
+  const reviewId = c.req.param('review');
+  const { keys } = await readOpenReview(ctx, reviewId);
+  const values = await readForm(c);
+  const field = (name: string) => values.get(name)?.trim() ?? '';
+  const entered = keys.flatMap(({ key: { id: keyId }, decision: saved }) => {
+    const decision = REVIEW_DECISIONS.find((one) => one === field(`decision-${keyId}`));
+    const reason = field(`reason-${keyId}`) || (decision === 'keep' ? field('reason') : '');
+    const shown = field(`shown-${keyId}`);
+    const shownAt = /^\d{1,15}$/.test(shown) ? Number(shown) : null;
+    return decision || reason ? [{ saved, input: { keyId, decision, reason, shownAt } }] : [];
+  });
+  if (entered.length === 0)
+    return renderReview(c, { values, messages: { '': 'Choose “Keep” or “Revoke” for a key.' } });
+  const changed = entered.flatMap(({ saved, input }) =>
+    saved?.decision === input.decision && saved?.reason === input.reason ? [] : [input],
+  );
+  try {
+    const notSaved = changed.length === 0 ? 0 : await decideKeys(ctx, reviewId, changed);
+    return toReview(c, notSaved === 0 ? 'saved' : 'some_saved');
+  } catch (err) {
+    if (!hasCode(err, 'invalid')) throw err;
+    const messages: Messages = {};
+    for (const { pointer, code } of err.errors) {
+      const [, index] = pointer.split('/');
+      messages[`reason-${changed[Number(index)]?.keyId}`] = MESSAGES[code] ?? FORBIDDEN;
+    }
+    return renderReview(c, { values, messages });
+  }
+});
+
+const MESSAGES: Record<string, string> = {
+  required: 'Choose “Keep” or “Revoke”, or leave the reason empty.',
+  too_short: 'Enter a reason.',
+  too_long: `Use at most ${MAX_REASON_LENGTH} characters.`,
+};
+const FORBIDDEN = 'The reason has a character that cannot be stored. Remove it.';
+
+accessReview.post('/access-review/:review/finish', async (c) => {
+  const revoke = (await readForm(c)).getAll('revoke');
+  try {
+    await finishAccessReview(adminContext(c), c.req.param('review'), revoke);
+    return toReview(c, 'finished');
+  } catch (err) {
+    // A second click, or another administrator at the same time.
+    if (hasCode(err, 'access_review_finished')) return toReview(c, 'already_finished');
+    throw err;
+  }
+});
+
+accessReview.get('/access-review/:review/evidence.csv', async (c) => {
+  const found = await readAccessReview(adminContext(c), c.req.param('review'));
+  const { finishedAt } = found.review;
+  if (finishedAt === null)
+    throw new PageProblem(409, 'The review is not finished', 'Its evidence can be downloaded when it is finished.');
+  const { id, timeZone } = c.get('administrator').organization;
+  return csvDownload(c, {
+    name: `${id}-access-review-${dateIn(timeZone, finishedAt)}.csv`,
+    columns: EVIDENCE_COLUMNS,
+    pages: evidenceLines(found),
+  });
+});
+
+interface Line {
+  review: AccessReview['review'];
+  key: KeyDetails;
+  decision: Decision | null;
+  /** The key of the review that this one succeeds. */
+  reviewed?: KeyDetails;
+}
+
+/** In UTC only, because the file must not change with the time zone of the organization. */
+const time = (heading: string, timeOf: (line: Line) => number | null | undefined): Column<Line> => [
+  `${heading} (UTC)`,
+  (line) => {
+    const at = timeOf(line) ?? null;
+    return at === null ? null : spreadsheetTime(at);
+  },
+];
+
+const EVIDENCE_COLUMNS: readonly Column<Line>[] = [
+  time('Review started', ({ review }) => review.startedAt),
+  ['Started by', ({ review }) => review.startedBy],
+  time('Review finished', ({ review }) => review.finishedAt),
+  ['Finished by', ({ review }) => review.finishedBy],
+  ['Key', ({ key }) => key.name],
+  ['Key hint', ({ key }) => key.hint],
+  ['Key ID', ({ key }) => key.id],
+  time('Created', ({ key }) => key.createdAt),
+  ['Created by', ({ key }) => key.createdBy],
+  ['Scopes', ({ key }) => scopeList(key.scopes)],
+  ...CSV_SETTINGS.map(({ name, csv }): Column<Line> => [csv, ({ key }) => key[name]]),
+  // The writes of a successor can change after the review.
+  time('Last write', ({ key, decision, reviewed }) =>
+    reviewed ? null : decision ? decision.lastWriteAt : key.lastWrite?.at,
+  ),
+  ['Decision', (line) => outcome(line)[0]],
+  ['Reason', ({ decision }) => decision?.reason ?? null],
+  ['Decided by', (line) => outcome(line)[1]],
+  time('Decided at', (line) => outcome(line)[2]),
+  time('Revoked at', revokedAt),
+];
+
+/** A line for each key of a finished review, followed by its successors. Later events do not change it. */
+async function* evidenceLines({ review, keys }: AccessReview) {
+  const items = keys.flatMap(({ key, decision, successors }): Line[] => [
+    { review, key, decision },
+    ...successors.map((successor) => ({ review, key: successor, decision, reviewed: key })),
+  ]);
+  yield { items, next: undefined };
+}
+
+function revokedAt({ review: { startedAt, finishedAt }, key }: Line): number | null {
+  return key.revokedAt !== null && key.revokedAt <= (finishedAt ?? startedAt) ? key.revokedAt : null;
+}
+
+function outcome(line: Line): [text: string, by: string | null, at: number | null] {
+  const { key, decision, reviewed } = line;
+  const suffix = reviewed ? `, decided on its predecessor ${reviewed.hint}` : '';
+  if (decision) return [`${DECISION_LABELS[decision.decision]}${suffix}`, decision.by, decision.at];
+  if (reviewed) return [`None: its predecessor ${reviewed.hint} ended before a decision`, null, null];
+  const at = revokedAt(line);
+  return at === null
+    ? ['None: expired before a decision', null, key.expiresAt]
+    : ['None: revoked before a decision', key.revokedBy, at];
+}
