@@ -236,7 +236,7 @@ function sameLimit(given: ProbeResponse, { keyLimit: { quota, windowMs } }: Expe
   const configured = `${quota}/${windowMs / 1000}s`;
   if (served === String(quota) && seconds === String(windowMs / 1000)) return `KEY_LIMIT is ${configured}`;
   throw new Failure(
-    `the limit of the key is ${served === undefined ? 'not shown' : `${served}/${seconds}s`}, and KEY_LIMIT ${configured}: the deployment has other limits than this file, or the key has a limit of its own. Deploy again, or take another key.`,
+    `the limit of the key is ${served === undefined ? 'not shown' : `${served}/${seconds}s`}, and KEY_LIMIT ${configured}: the deployment has other limits than this file. Deploy again.`,
   );
 }
 

@@ -6,7 +6,7 @@ import { usePage } from '../page-context.ts';
 export const utcText = (at: number) => `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
 /** A time in the organization's time zone or in other words, with UTC on hover. */
-export function Time({ at, text }: { at: number; text?: string }) {
+export function Time({ at, text }: { at: number; text?: string | undefined }) {
   const { timeZone } = usePage();
   const inUtc = utcText(at);
   const local = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(at);
@@ -57,18 +57,14 @@ interface ExpiryProps {
 export function Expiry({ of: { expiresAt, state } }: ExpiryProps) {
   const { now, timeZone } = usePage();
   if (expiresAt === null) return <>Never</>;
-  const lastDay = lastFullDay(expiresAt, timeZone);
+  const lastDay = dateIn(timeZone, expiresAt - 1);
+  const isEndOfDay = endOfDate(lastDay, timeZone) === expiresAt;
   return (
-    <>
-      {lastDay === undefined ? (
-        <Time at={expiresAt} />
-      ) : (
-        <span>
-          end of <Time at={expiresAt} text={lastDay} />
-        </span>
-      )}
+    <span>
+      {isEndOfDay && 'end of '}
+      <Time at={expiresAt} text={isEndOfDay ? dateText(lastDay) : undefined} />
       {state === 'expiring' && <span class="minor"> ({inDays(expiresAt - now)})</span>}
-    </>
+    </span>
   );
 }
 
@@ -78,17 +74,6 @@ export function ShortExpiry({ of: { expiresAt, state } }: ExpiryProps) {
   if (state === 'revoked') return <span class="dash">–</span>;
   if (expiresAt === null) return <>Never</>;
   if (expiresAt <= now) return <Ago at={expiresAt} />;
-  const text =
-    state === 'expiring'
-      ? inDays(expiresAt - now)
-      : new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone }).format(expiresAt - 1);
+  const text = state === 'expiring' ? inDays(expiresAt - now) : dateText(dateIn(timeZone, expiresAt - 1));
   return <Time at={expiresAt} text={text} />;
-}
-
-/** The formatted date of the day that ends exactly at `at`; undefined if no day ends then. */
-function lastFullDay(at: number, timeZone: string): string | undefined {
-  const date = dateIn(timeZone, at - 1);
-  return endOfDate(date, timeZone) === at
-    ? new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone }).format(at - 1)
-    : undefined;
 }
