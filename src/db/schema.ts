@@ -156,7 +156,7 @@ export const apiKeys = sqliteTable(
     /** The key's own daily limits; null where it has none. */
     dayLimitRecords: integer('day_limit_records'),
     dayLimitMinutes: integer('day_limit_minutes'),
-    /** As domain/allowed-networks.ts stores them; empty for everywhere. */
+    /** As domain/networks.ts stores them; empty for everywhere. */
     allowedNetworks: text('allowed_networks').notNull().default(''),
     /** The key's purpose and contact; empty if not given. */
     description: text('description').notNull().default(''),

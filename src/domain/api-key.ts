@@ -1,6 +1,6 @@
 import { sha256, toHex } from '../lib/bytes.ts';
-import { isAllowedFrom } from './allowed-networks.ts';
 import type { OwnDayLimit } from './day-limit.ts';
+import { isAllowedFrom } from './networks.ts';
 import type { Scope } from './scopes.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -1,17 +1,14 @@
 import ipaddr from 'ipaddr.js';
 import { addressGroup, IPV6_GROUP_BITS, IPV6_SITE_BITS, ipv6Network, isIPv4 } from './client-address.ts';
+import { formatNetwork, isWithin, type Network, parseNetwork } from './networks.ts';
 import { parseRequestLimit, type RequestLimit } from './request-limit.ts';
 import { NETWORK_QUOTA_FACTOR, type SubnetLimit } from './request-log.ts';
 
-export interface IpLimitOverride {
-  network: ipaddr.IPv4 | ipaddr.IPv6;
-  bits: number;
+export interface IpLimitOverride extends Network {
   requestLimit: RequestLimit;
   /** Whether all addresses of the network share one limit; otherwise each address group has its own. */
   isTotal: boolean;
 }
-
-const TOTAL = '/total';
 
 /**
  * Parses `CIDR=limit` entries separated by commas, such as `203.0.113.0/24=5000/10s, 2001:db8::/32=100/1s/total`. The
@@ -21,15 +18,29 @@ export function parseIpLimitOverrides(text: string): IpLimitOverride[] {
   const overrides = new Map<string, IpLimitOverride>();
   for (const entry of text.split(',').map((part) => part.trim())) {
     if (entry === '') continue;
-    const refuse = (rule: string) => new RangeError(`"${entry}": ${rule}`);
-    const [cidr = '', limit, ...rest] = entry.split('=').map((part) => part.trim());
-    if (limit === undefined || rest.length > 0) throw refuse('write network=limit such as "203.0.113.0/24=5000/10s"');
-    const { network, bits } = parseNetwork(cidr, refuse);
-    const name = `${network}/${bits}`;
-    if (overrides.has(name)) throw refuse(`${name} appears twice`);
-    overrides.set(name, { network, bits, ...parseLimit(limit, refuse) });
+    try {
+      const override = parseOverride(entry);
+      const name = formatNetwork(override);
+      if (overrides.has(name)) throw new RangeError(`${name} appears twice`);
+      overrides.set(name, override);
+    } catch (err) {
+      throw err instanceof RangeError ? new RangeError(`"${entry}": ${err.message}`) : err;
+    }
   }
   return [...overrides.values()].sort((a, b) => b.bits - a.bits);
+}
+
+function parseOverride(entry: string): IpLimitOverride {
+  const [, cidr, limit, total] = /^([^=]+?)\s*=\s*([^=/]+\/[^=/]+)(\/total)?$/.exec(entry) ?? [];
+  if (cidr === undefined || limit === undefined)
+    throw new RangeError(
+      'write network=limit such as "203.0.113.0/24=5000/10s", with /total for one limit of the whole network',
+    );
+  if (!cidr.includes('/')) throw new RangeError(`${cidr} is not a network; write address/bits such as 203.0.113.0/24`);
+  const network = parseNetwork(cidr);
+  if (network.address.kind() === 'ipv6' && network.bits > IPV6_GROUP_BITS)
+    throw new RangeError(`IPv6 addresses are limited per /${IPV6_GROUP_BITS}; write a network of that size or larger`);
+  return { ...network, requestLimit: parseRequestLimit(limit), isTotal: total !== undefined };
 }
 
 /** The override of the most specific network that contains the address, if any does. */
@@ -38,37 +49,8 @@ export function findOverride(
   address: string | null,
 ): IpLimitOverride | undefined {
   if (overrides.length === 0 || address === null) return undefined;
-  const parsed = ipaddr.process(address);
-  return overrides.find(({ network, bits }) => network.kind() === parsed.kind() && parsed.match(network, bits));
-}
-
-function parseNetwork(cidr: string, refuse: (rule: string) => RangeError): Pick<IpLimitOverride, 'network' | 'bits'> {
-  const [address = ''] = cidr.split('/');
-  // Refused: short and octal forms and zones, which are easily misread.
-  const isPlain =
-    ipaddr.IPv4.isValidFourPartDecimal(address) || (ipaddr.IPv6.isValid(address) && !address.includes('%'));
-  if (!isPlain || !ipaddr.isValidCIDR(cidr))
-    throw refuse(`${cidr} is not a network; write address/bits such as 203.0.113.0/24`);
-  const [parsed, bits] = ipaddr.parseCIDR(cidr);
-  const isIpv6 = parsed.kind() === 'ipv6';
-  if (isIpv6 && bits > IPV6_GROUP_BITS)
-    throw refuse(`IPv6 addresses are limited per /${IPV6_GROUP_BITS}; write a network of that size or larger`);
-  const network = (isIpv6 ? ipaddr.IPv6 : ipaddr.IPv4).networkAddressFromCIDR(cidr);
-  if (network.toString() !== parsed.toString())
-    throw refuse(`${cidr} has bits set after its network part; write ${network}/${bits}`);
-  return { network, bits };
-}
-
-function parseLimit(
-  limit: string,
-  refuse: (rule: string) => RangeError,
-): Pick<IpLimitOverride, 'requestLimit' | 'isTotal'> {
-  const isTotal = limit.endsWith(TOTAL);
-  try {
-    return { requestLimit: parseRequestLimit(isTotal ? limit.slice(0, -TOTAL.length) : limit), isTotal };
-  } catch (err) {
-    throw err instanceof RangeError ? refuse(`${err.message}; add ${TOTAL} for one limit of the whole network`) : err;
-  }
+  const from = ipaddr.process(address);
+  return overrides.find((network) => isWithin(from, network));
 }
 
 /** The limits that a request counts against by its address. One limiter object keeps them all. */
@@ -94,7 +76,8 @@ export function ipLimitOf(
   overrides: readonly IpLimitOverride[],
 ): IpLimit {
   const override = findOverride(overrides, address);
-  if (override?.isTotal) return { subject: networkOf(override), requestLimit: override.requestLimit, isNetwork: true };
+  if (override?.isTotal)
+    return { subject: formatNetwork(override), requestLimit: override.requestLimit, isNetwork: true };
 
   const requestLimit = override?.requestLimit ?? ipLimit;
   const parsed = address === null || isIPv4(address) ? undefined : ipaddr.process(address);
@@ -104,11 +87,9 @@ export function ipLimitOf(
   // In a network of at least 48 bits, the fourth part of an address identifies its /64.
   const [, , , id = 0] = parsed.parts;
   return {
-    subject: override && override.bits > IPV6_SITE_BITS ? networkOf(override) : ipv6Network(parsed, IPV6_SITE_BITS),
+    subject: override && override.bits > IPV6_SITE_BITS ? formatNetwork(override) : ipv6Network(parsed, IPV6_SITE_BITS),
     requestLimit: { quota: NETWORK_QUOTA_FACTOR * requestLimit.quota, windowMs: requestLimit.windowMs },
     isNetwork: true,
     subnet: { id, requestLimit },
   };
 }
-
-const networkOf = ({ network, bits }: IpLimitOverride) => `${network}/${bits}`;

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { keysOf, pluck } from '../lib/objects.ts';
-import { MAX_NETWORKS, parseNetworks } from './allowed-networks.ts';
 import { MAX_DAY_MINUTES, MAX_DAY_RECORDS, type OwnDayLimit } from './day-limit.ts';
 import { freeText, ruleError } from './fields.ts';
 import { invisibleCharacter } from './invisible-character.ts';
+import { MAX_NETWORKS, parseNetworks } from './networks.ts';
 
 // What administrators can set of a key after it was created. A new setting is an entry of KEY_SETTINGS and a column.
 

@@ -1,9 +1,9 @@
 import type { MiddlewareHandler } from 'hono';
-import { hostNetwork } from '../../domain/allowed-networks.ts';
 import { addDays, DAY_MS } from '../../domain/calendar.ts';
 import type { FieldError } from '../../domain/fields.ts';
 import { type KeyRules, MAX_RULE_DAYS } from '../../domain/key-rules.ts';
 import { KEY_SETTING_NAMES, type KeySettings, keySetting, type SettingsInput } from '../../domain/key-settings.ts';
+import { hostNetwork } from '../../domain/networks.ts';
 import { inThousands } from '../../lib/in-thousands.ts';
 import type { ShutOut } from '../../services/keys/key-usage.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';

@@ -1,7 +1,7 @@
 import { findChainUse, findKeyDays, type KeyDayRow } from '../../db/work/key-days.ts';
-import { isAllowedFrom } from '../../domain/allowed-networks.ts';
 import { addDays } from '../../domain/calendar.ts';
 import type { KeySettings } from '../../domain/key-settings.ts';
+import { isAllowedFrom } from '../../domain/networks.ts';
 import { forEachKind, RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { readAll } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';

@@ -1,8 +1,8 @@
-import { hostNetwork } from '../../../domain/allowed-networks.ts';
 import { addDays, yearsLater } from '../../../domain/calendar.ts';
 import { MAX_EXPIRY_YEARS } from '../../../domain/key-input.ts';
 import { type KeyRules, lastDayAllowed } from '../../../domain/key-rules.ts';
 import { type KeySettingName, keySetting } from '../../../domain/key-settings.ts';
+import { hostNetwork } from '../../../domain/networks.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
 import type { SettingsChange } from '../../../services/keys/change-key.ts';
 import { type RecentUse, type ShutOut, USAGE_DAYS } from '../../../services/keys/key-usage.ts';

@@ -1,4 +1,4 @@
-import { isAllowedFrom } from '../../../domain/allowed-networks.ts';
+import { isAllowedFrom } from '../../../domain/networks.ts';
 import type { CreatedKey } from '../../../services/keys/create-key.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { Icon } from '../../page/icon.tsx';

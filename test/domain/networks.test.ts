@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isAllowedFrom, MAX_NETWORKS, parseNetworks } from '../../src/domain/allowed-networks.ts';
+import { isAllowedFrom, MAX_NETWORKS, parseNetworks } from '../../src/domain/networks.ts';
 
 describe('a list of networks', () => {
   test.each([

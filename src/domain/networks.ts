@@ -4,7 +4,7 @@ import { ExpiringMap } from '../lib/expiring-map.ts';
 /** The most networks that one key may be limited to. */
 export const MAX_NETWORKS = 20;
 
-interface Network {
+export interface Network {
   address: ipaddr.IPv4 | ipaddr.IPv6;
   bits: number;
 }
@@ -22,7 +22,9 @@ export function parseNetworks(text: string): string {
   const wrong: string[] = [];
   const parsed = entries.map((entry) => {
     try {
-      return parseNetwork(entry);
+      const network = parseNetwork(entry);
+      if (network.bits > 0) return formatNetwork(network);
+      throw new RangeError(`has ${JSON.stringify(entry)}, which is every address; leave the field empty instead`);
     } catch (err) {
       if (!(err instanceof RangeError)) throw err;
       wrong.push(err.message);
@@ -37,9 +39,12 @@ export function parseNetworks(text: string): string {
 }
 
 /** The network of one address: `192.0.2.9/32`. */
-export const hostNetwork = (address: string) => parseNetwork(ipaddr.process(address).toString());
+export const hostNetwork = (address: string) => formatNetwork(parseNetwork(ipaddr.process(address).toString()));
 
-function parseNetwork(entry: string): string {
+export const formatNetwork = ({ address, bits }: Network) => `${address}/${bits}`;
+
+/** Parses a network, or one address. @throws RangeError that begins with "has" and the text */
+export function parseNetwork(entry: string): Network {
   const shown = JSON.stringify(entry.slice(0, 50));
   const [address = '', bits] = entry.split('/');
   // Refused: short and octal forms and zones, which are easily misread.
@@ -53,13 +58,12 @@ function parseNetwork(entry: string): string {
       `has ${shown}; write the number of bits from 0 to ${isIpv4 ? 32 : 128}, such as ${address}/${isIpv4 ? 24 : 48}`,
     );
   const [parsed, length] = ipaddr.parseCIDR(cidr);
-  if (length === 0) throw new RangeError(`has ${shown}, which is every address; leave the field empty instead`);
   if (parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress())
     throw new RangeError(`has ${shown}; write the IPv4 address as ${parsed.toIPv4Address()}`);
   const network = (isIpv4 ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(cidr);
   if (network.toString() !== parsed.toString())
     throw new RangeError(`has ${shown}, which has bits set after its network part; write ${network}/${length}`);
-  return `${network}/${length}`;
+  return { address: network, bits: length };
 }
 
 /** Whether a key with these networks may be used from an address. If it has any, not from an unknown address. */
@@ -68,10 +72,11 @@ export function isAllowedFrom(networks: string, address: string | null): boolean
   if (address === null) return false;
   // An IPv4 address that is written as an IPv6 one counts as IPv4.
   const from = ipaddr.process(address);
-  return listOf(networks).some(
-    ({ address: network, bits }) => network.kind() === from.kind() && from.match(network, bits),
-  );
+  return listOf(networks).some((network) => isWithin(from, network));
 }
+
+export const isWithin = (from: Network['address'], { address, bits }: Network) =>
+  address.kind() === from.kind() && from.match(address, bits);
 
 function listOf(networks: string): readonly Network[] {
   const known = readLists.get(networks, 0);
