@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { keysOf } from '../lib/objects.ts';
 import { isTimeZone } from './calendar.ts';
 import { DIRECTORY_ID } from './directory-id.ts';
 import { echo, emailAddress, type FieldError, fieldErrors, freeText, ruleError, strictObject } from './fields.ts';
@@ -80,6 +81,31 @@ export const DIRECTORY_TYPES = [
   'agreement',
   'ticket',
 ] as const satisfies readonly DirectoryType[];
+
+type FieldOf<Type extends DirectoryType> = Exclude<
+  keyof (typeof shapes)[Type]['shape'],
+  'type' | 'organization' | 'id'
+>;
+export type DirectoryField = { [Type in DirectoryType]: FieldOf<Type> }[DirectoryType];
+
+/** The fields of a record, without its type and ids. */
+export const fieldsOf = (type: DirectoryType): DirectoryField[] =>
+  keysOf(DIRECTORY_FIELDS).filter((field) => field in shapes[type].shape);
+
+/** Each field: the column that stores it, in every type of record, and what it contains. */
+export const DIRECTORY_FIELDS = {
+  email: { column: 'email', contains: 'text' },
+  name: { column: 'name', contains: 'text' },
+  psa: { column: 'has_psa', contains: 'flag' },
+  timeZone: { column: 'time_zone', contains: 'text' },
+  defaultHourlyRate: { column: 'default_hourly_rate_minor', contains: 'rate' },
+  admin: { column: 'is_admin', contains: 'flag' },
+  technician: { column: 'is_technician', contains: 'flag' },
+  service: { column: 'is_service', contains: 'flag' },
+  company: { column: 'company_id', contains: 'text' },
+  hourlyRate: { column: 'hourly_rate_minor', contains: 'rate' },
+  active: { column: 'active', contains: 'flag' },
+} as const satisfies Record<DirectoryField, { column: string; contains: 'text' | 'flag' | 'rate' }>;
 
 export type DirectoryRecord = { [Type in DirectoryType]: z.output<(typeof shapes)[Type]> }[DirectoryType];
 

@@ -1,5 +1,7 @@
 import * as z from 'zod';
+import { fromKeys } from '../lib/objects.ts';
 import { ACTOR_TYPES, AUDIT_ACTION_GROUPS } from './audit-actions.ts';
+import { DIRECTORY_FIELDS, DIRECTORY_TYPES, fieldsOf } from './directory.ts';
 import { fieldErrorShape } from './response-shapes.ts';
 import { AGREEMENT_SOURCES, DECISIONS, TIME_ENTRY_STATUSES } from './time-entry.ts';
 
@@ -112,39 +114,22 @@ export const deactivated = z
   })
   .meta({ id: 'Deactivated', description: 'One status for each record, in their order.' });
 
-const owned = { organization: z.string(), id: z.string() };
-const rate = () => z.number().meta({ description: 'In major units, at most two decimals.' });
+const LISTED = {
+  text: z.string(),
+  flag: z.boolean(),
+  rate: z.number().meta({ description: 'In major units, at most two decimals.' }),
+};
 const listedRecord = z
-  .union([
-    z.object({
-      type: z.literal('organization'),
-      id: z.string(),
-      name: z.string(),
-      psa: z.boolean(),
-      timeZone: z.string(),
-      defaultHourlyRate: rate(),
-      active: z.boolean(),
-    }),
-    z.object({ type: z.literal('company'), ...owned, name: z.string(), active: z.boolean() }),
-    z.object({
-      type: z.literal('user'),
-      ...owned,
-      email: z.string(),
-      name: z.string(),
-      admin: z.boolean(),
-      technician: z.boolean(),
-      service: z.boolean(),
-      active: z.boolean(),
-    }),
-    z.object({
-      type: z.literal('agreement'),
-      ...owned,
-      company: z.string(),
-      hourlyRate: rate(),
-      active: z.boolean(),
-    }),
-    z.object({ type: z.literal('ticket'), ...owned, company: z.string(), active: z.boolean() }),
-  ])
+  .union(
+    DIRECTORY_TYPES.map((type) =>
+      z.object({
+        type: z.literal(type),
+        ...(type !== 'organization' && { organization: z.string() }),
+        id: z.string(),
+        ...fromKeys(fieldsOf(type), (field) => LISTED[DIRECTORY_FIELDS[field].contains]),
+      }),
+    ),
+  )
   .meta({ id: 'ListedRecord', description: 'As `directory.upsert` accepts it.' });
 
 export const listed = z

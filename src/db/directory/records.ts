@@ -1,4 +1,10 @@
-import { DIRECTORY_TYPES, type DirectoryType } from '../../domain/directory.ts';
+import {
+  DIRECTORY_FIELDS,
+  DIRECTORY_TYPES,
+  type DirectoryField,
+  type DirectoryType,
+  fieldsOf,
+} from '../../domain/directory.ts';
 import { fromKeys } from '../../lib/objects.ts';
 import { statement } from '../statement.ts';
 import { IS_BEING_ERASED } from './erasure.ts';
@@ -6,41 +12,15 @@ import { IS_BEING_ERASED } from './erasure.ts';
 // Statements of the directory. One statement carries thousands of records as one JSON array,
 // because D1 allows only 100 parameters.
 
-interface DirectoryTable {
-  name: string;
-  /** The columns, each with the record field that fills it. */
-  columns: Record<string, string>;
-}
-
-const TABLES: Record<DirectoryType, DirectoryTable> = {
-  organization: {
-    name: 'organizations',
-    columns: {
-      name: 'name',
-      has_psa: 'psa',
-      time_zone: 'timeZone',
-      default_hourly_rate_minor: 'defaultHourlyRate',
-      active: 'active',
-    },
-  },
-  company: { name: 'companies', columns: { name: 'name', active: 'active' } },
-  user: {
-    name: 'users',
-    columns: {
-      email: 'email',
-      name: 'name',
-      is_admin: 'admin',
-      is_technician: 'technician',
-      is_service: 'service',
-      active: 'active',
-    },
-  },
-  agreement: {
-    name: 'agreements',
-    columns: { company_id: 'company', hourly_rate_minor: 'hourlyRate', active: 'active' },
-  },
-  ticket: { name: 'tickets', columns: { company_id: 'company', active: 'active' } },
+const TABLES: Record<DirectoryType, string> = {
+  organization: 'organizations',
+  company: 'companies',
+  user: 'users',
+  agreement: 'agreements',
+  ticket: 'tickets',
 };
+
+const columnOf = (field: DirectoryField) => DIRECTORY_FIELDS[field].column;
 
 interface DirectoryValues {
   organizationId: string;
@@ -67,10 +47,10 @@ const inOrganization = (type: DirectoryType, table: string) =>
 
 /** Inserts records and updates those that differ. Unchanged records are not written. */
 export const UPSERT_RECORDS = forEachType((type) => {
-  const { name, columns } = TABLES[type];
-  const own = Object.keys(columns);
+  const name = TABLES[type];
+  const own = fieldsOf(type).map(columnOf);
   const key = keyOf(type);
-  const fields = Object.values(columns).map((field) => `value ->> '${field}'`);
+  const fields = fieldsOf(type).map((field) => `value ->> '${field}'`);
   const present = own.map((column) => `${name}.${column}`).join(', ');
   const excluded = own.map((column) => `excluded.${column}`).join(', ');
   return write(`insert into ${name} (${key.columns}, ${own.join(', ')})
@@ -80,13 +60,12 @@ export const UPSERT_RECORDS = forEachType((type) => {
 
 /** The records that an upsert would create (`found` is null) or change (`found`: the current values as JSON). */
 export const FIND_DIFFERING_RECORDS = forEachType((type) => {
-  const { name, columns } = TABLES[type];
-  const pairs = Object.entries(columns);
-  const present = pairs.map(([column]) => `present.${column}`).join(', ');
-  const wanted = pairs.map(([, field]) => `value ->> '${field}'`).join(', ');
-  const before = pairs.map(([column, field]) => `'${field}', present.${column}`).join(', ');
+  const fields = fieldsOf(type);
+  const present = fields.map((field) => `present.${columnOf(field)}`).join(', ');
+  const wanted = fields.map((field) => `value ->> '${field}'`).join(', ');
+  const before = fields.map((field) => `'${field}', present.${columnOf(field)}`).join(', ');
   return find(`select value ->> 'id' as id, iif(present.id is null, null, json_object(${before})) as found
-    from json_each(:json) left join ${name} as present on ${inOrganization(type, 'present')} and present.id = value ->> 'id'
+    from json_each(:json) left join ${TABLES[type]} as present on ${inOrganization(type, 'present')} and present.id = value ->> 'id'
     where present.id is null or (${present}) is not (${wanted})`);
 });
 
@@ -144,29 +123,33 @@ export const FIND_HELD_COMPANIES = find(`
 
 /** Deactivates records and returns those that were active. Skips service accounts, which are always active. */
 export const DEACTIVATE_RECORDS = forEachType((type) =>
-  statement<DirectoryValues, { id: string }>(`update ${TABLES[type].name} set active = 0
-    where ${inOrganization(type, TABLES[type].name)} and id in (select value from json_each(:json)) and active = 1
+  statement<DirectoryValues, { id: string }>(`update ${TABLES[type]} set active = 0
+    where ${inOrganization(type, TABLES[type])} and id in (select value from json_each(:json)) and active = 1
     ${type === 'user' ? 'and is_service = 0' : ''} returning id`),
 );
 
 /** Which of these ids exist, and whether they are active (1) or not (0). */
 export const FIND_RECORDS = forEachType((type) =>
   statement<DirectoryValues, { id: string; active: number }>(
-    `select id, active from ${TABLES[type].name} where ${inOrganization(type, TABLES[type].name)} and id in (select value from json_each(:json))`,
+    `select id, active from ${TABLES[type]} where ${inOrganization(type, TABLES[type])} and id in (select value from json_each(:json))`,
   ),
 );
 
 /** Flags are true or false, and rates are in major units, as a PSA writes them. */
-const asSent = (column: string) => {
-  if (column.endsWith('_minor')) return `${column} / 100.0`;
-  return /^(active$|is_|has_)/.test(column) ? `json(iif(${column} = 1, 'true', 'false'))` : column;
+const asSent = {
+  text: (column: string) => column,
+  flag: (column: string) => `json(iif(${column} = 1, 'true', 'false'))`,
+  rate: (column: string) => `${column} / 100.0`,
 };
 
 /** The records of an organization after an id, in the order of their ids, each as JSON. */
 export const LIST_RECORDS = forEachType((type) => {
-  const { name, columns } = TABLES[type];
+  const name = TABLES[type];
   const owner = type === 'organization' ? '' : "'organization', organization_id, ";
-  const pairs = Object.entries(columns).map(([column, field]) => `'${field}', ${asSent(column)}`);
+  const pairs = fieldsOf(type).map((field) => {
+    const { column, contains } = DIRECTORY_FIELDS[field];
+    return `'${field}', ${asSent[contains](column)}`;
+  });
   return statement<{ organizationId: string; after: string; limit: number }, { id: string; record: string }>(`
     select id, json_object('type', '${type}', ${owner}'id', id, ${pairs.join(', ')}) as record from ${name}
     where ${inOrganization(type, name)} and id > :after order by id limit :limit`);
