@@ -121,20 +121,6 @@ const keys = (one: string, many: string) => (facts: readonly Fact[]) => plural(f
 const requests = (facts: readonly Fact[]) => facts.reduce((sum, { count }) => sum + count, 0);
 
 export const FACTS: Readonly<Record<FactType, FactKind>> = {
-  push_failing: {
-    isUrgent: true,
-    meaning: 'The changes of the organization have not reached the PSA for five minutes, or the PSA has stopped them.',
-    sentence: ({ level, since, detail }) =>
-      `Changes ${level === 1 ? 'have not reached' : 'are not sent to'} the PSA since ${time(since)}${detail === null ? '' : ` (${detail})`}.`,
-    advice:
-      'Find out why the PSA does not accept the changes. Nothing is lost: they are sent again, and after a stop when the operator resumes the push.',
-    tile: {
-      icon: 'alert',
-      tone: 'warning',
-      title: ([first]) => (first?.level === 1 ? 'Writes do not reach your PSA' : 'Writes are not sent to your PSA'),
-      path: ({ since }, dateOf) => `/audit?from=${dateOf(since)}`,
-    },
-  },
   refused_by_psa: {
     isUrgent: true,
     meaning: `The PSA could not take a note or a time entry in the last ${PSA_REFUSAL_DAYS} days, and has not taken it since. It becomes more urgent at 10, 100 and 1,000 records.`,
@@ -167,6 +153,20 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     advice:
       'An automation used an Idempotency-Key again for a different request. The response was 200 with the earlier record, and nothing was written. Build the Idempotency-Key from the ID of the event, and check that this ID is never empty. An AI agent that words a retry differently is counted too; then nothing is lost.',
   }),
+  push_failing: {
+    isUrgent: true,
+    meaning: 'The changes of the organization have not reached the PSA for five minutes, or the PSA has stopped them.',
+    sentence: ({ level, since, detail }) =>
+      `Changes ${level === 1 ? 'have not reached' : 'are not sent to'} the PSA since ${time(since)}${detail === null ? '' : ` (${detail})`}.`,
+    advice:
+      'Find out why the PSA does not accept the changes. Nothing is lost: they are sent again, and after a stop when the operator resumes the push.',
+    tile: {
+      icon: 'alert',
+      tone: 'warning',
+      title: ([first]) => (first?.level === 1 ? 'Writes do not reach your PSA' : 'Writes are not sent to your PSA'),
+      path: ({ since }, dateOf) => `/audit?from=${dateOf(since)}`,
+    },
+  },
   refused_revoked: refused('revoked', {
     icon: 'ban',
     tone: 'warning',
@@ -288,6 +288,7 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
   },
 };
 
+/** The most urgent first. */
 export const FACT_TYPES = keysOf(FACTS);
 
 /** Whether work is lost while there is such a fact. */

@@ -1,15 +1,17 @@
 import type { Context } from 'hono';
+import { dateIn } from '../../domain/calendar.ts';
+import { FACT_TYPES, FACTS, isLostWork } from '../../domain/facts.ts';
 import { MAX_LISTED_ORGANIZATIONS } from '../../services/directory/administrators.ts';
-import { readOrganizationOverview } from '../../services/directory/organization-overview.ts';
+import { type OverviewItem, readOrganizationOverview } from '../../services/directory/organization-overview.ts';
 import { type AppEnv, serviceContext } from '../hono-env.ts';
-import { ChooseOrganizationPage } from './pages/choose-organization-page.tsx';
-import { tabOf } from './pages/header.tsx';
+import { Banner, Table, type TableColumn } from './pages/components.tsx';
+import { type AreaTab, FindOrganization, OtherDeployments, tabOf } from './pages/header.tsx';
 import { render } from './render-page.tsx';
 import { signedInAdministrations } from './sign-in.ts';
 
 /**
  * The page at /settings: the only organization of an administrator, or a choice of several. A search that finds one
- * opens it, on the tab `tab`.
+ * opens it, on the tab `tab`. Also shows the ids, because a tenant may choose the name of another one.
  */
 export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> {
   const all = await signedInAdministrations(c);
@@ -22,17 +24,71 @@ export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> 
   const [only] = all.length === 1 ? all : text !== '' && found.length === 1 ? found : [];
   if (only) return c.redirect(`/settings/${only.organization.id}/${tab}`, 303);
   const { signIn, settingsLinks, receiver, dayLimits } = c.get('config');
-  const page = {
-    organizations: await readOrganizationOverview(serviceContext(c), found, {
-      isPushed: receiver !== undefined,
-      dayLimits,
-    }),
-    text,
-    tab,
-    total: all.length,
-    isComplete: all.length < MAX_LISTED_ORGANIZATIONS,
-    signOutPath: signIn?.signOutPath,
-    settingsLinks,
-  };
-  return render(c, 'Choose an organization', <ChooseOrganizationPage {...page} />);
+  const options = { isPushed: receiver !== undefined, dayLimits };
+  const organizations = await readOrganizationOverview(serviceContext(c), found, options);
+  const page = (
+    <>
+      <p>You administer {all.length} organizations. The ones that need attention come first.</p>
+      <FindOrganization id="find" total={all.length} text={text} tab={tab} />
+      {organizations.length === 0 ? (
+        <Banner tone="neutral">
+          No organization matches. <a href="/settings">Show all</a>
+        </Banner>
+      ) : (
+        <Table caption="Organizations" kind="organizations" columns={columnsFor(tab)} rows={organizations} />
+      )}
+      {all.length >= MAX_LISTED_ORGANIZATIONS && (
+        <p>
+          Only {all.length} organizations are listed. Open any other at <code>/settings/&lt;organization id&gt;</code>.
+        </p>
+      )}
+      <OtherDeployments settingsLinks={settingsLinks} />
+      {signIn?.signOutPath && (
+        <p data-sign-out>
+          <a href={signIn.signOutPath}>Sign out</a>
+        </p>
+      )}
+    </>
+  );
+  return render(c, 'Choose an organization', page);
+}
+
+const columnsFor = (tab: AreaTab): readonly TableColumn<OverviewItem>[] => [
+  [
+    'Organization',
+    ({ organization: { id, name } }) => (
+      <>
+        <a href={`/settings/${id}/${tab}`} class="name" data-organization={id}>
+          <bdi>{name}</bdi>
+        </a>{' '}
+        <span class="minor">{id}</span>
+      </>
+    ),
+  ],
+  ['Needs attention', (item) => <Count of={item} />],
+  ['Most urgent', (item) => <MostUrgent of={item} />],
+  ['Keys in use', ({ liveKeys }) => liveKeys],
+];
+
+/** In place of a zero. A narrow screen leaves it out. */
+const Dash = () => <span class="dash">–</span>;
+
+function Count({ of: { facts } }: { of: OverviewItem }) {
+  if (facts.size === 0) return <Dash />;
+  return (
+    <span class={[...facts.keys()].some(isLostWork) ? 'chip count mark' : 'chip count'}>
+      {facts.size}
+      <span class="visually-hidden"> to look at</span>
+    </span>
+  );
+}
+
+function MostUrgent({ of: { organization, facts } }: { of: OverviewItem }) {
+  const { id, timeZone } = organization;
+  const type = FACT_TYPES.find((one) => facts.has(one));
+  const tile = type && FACTS[type].tile;
+  const ofType = (type && facts.get(type)) ?? [];
+  const [first] = ofType;
+  if (!tile || !first) return <Dash />;
+  return <a href={`/settings/${id}${tile.path(first, (at) => dateIn(timeZone, at))}`}>{tile.title(ofType)}</a>;
 }

@@ -14,7 +14,7 @@ import { keyList } from './key-list.tsx';
 import { keyRules } from './key-rules.tsx';
 import { keys } from './keys.tsx';
 import { PageProblem } from './page-problem.ts';
-import { refusedUses } from './refused-uses-routes.tsx';
+import { refusedUses } from './refused-uses.tsx';
 import { render } from './render-page.tsx';
 import { revokeKeys } from './revoke-keys.tsx';
 import { signIn } from './sign-in.ts';

@@ -20,6 +20,7 @@ import {
   LinkButton,
   Menu,
   Scopes,
+  SearchForm,
   State,
   scopeList,
   stateLabel,
@@ -28,7 +29,7 @@ import {
 } from './pages/components.tsx';
 import { amount, organizationLimits, useText } from './pages/day-use.ts';
 import { KeyName } from './pages/key-facts.tsx';
-import { REFUSAL_REASONS } from './pages/refused-uses-page.tsx';
+import { REFUSAL_REASONS } from './pages/refused-uses-table.tsx';
 import { Ago, ShortExpiry } from './pages/time.tsx';
 import { SmallChart } from './pages/usage-chart.tsx';
 import { render } from './render-page.tsx';
@@ -217,27 +218,13 @@ function Filters({ list: { counts }, query }: ListProps) {
   const numbers: Partial<Record<ListedState, number>> = counts;
   return (
     <div class="toolbar">
-      <search>
-        <form method="get" action={`${base}/keys`} class="find">
-          <label class="visually-hidden" for="q">
-            Search by name or hint
-          </label>
-          <input
-            id="q"
-            name="q"
-            type="search"
-            value={query.q}
-            placeholder="Search by name or hint"
-            maxlength={100}
-            autocomplete="off"
-            spellcheck={false}
-          />
-          <HiddenFields of={keyListParameters({ ...query, q: undefined, before: undefined })} />
-          <button type="submit" class="quiet">
-            Search
-          </button>
-        </form>
-      </search>
+      <SearchForm
+        id="q"
+        to={`${base}/keys`}
+        label="Search by name or hint"
+        text={query.q}
+        fields={keyListParameters({ ...query, q: undefined, before: undefined })}
+      />
       <nav aria-label="States" class="state-chips">
         {STATES.map(([state, chip]) => (
           <a

@@ -4,36 +4,59 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Part } from '../../module.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import type { AdminEnv, AppEnv, ContextOf } from '../hono-env.ts';
+import { Frame } from '../page/frame.tsx';
+import { Icon } from '../page/icon.tsx';
 import type { FormState } from './forms.ts';
 import { PageProvider, pageContext } from './page-context.ts';
-import { Layout, type PageHead } from './pages/settings-layout.tsx';
+import { AreaTabs, Bar } from './pages/header.tsx';
+
+/** The status of a page, and the parts around its title. */
+interface PageHead {
+  status?: ContentfulStatusCode;
+  /** The pages between the list of keys and this one. */
+  trail?: readonly { href: string; text: string }[];
+  lead?: Child;
+  actions?: Child;
+  hasErrors?: boolean;
+  isOnce?: boolean;
+}
 
 /** Responds with a page, which has the header of an organization if an administrator is signed in. */
 export async function render<E extends AdminEnv | AppEnv>(
   c: Context<E>,
   title: string,
   content: Child,
-  { status = 200, ...head }: PageHead & { status?: ContentfulStatusCode } = {},
+  { status = 200, trail, lead, actions, hasErrors, isOnce }: PageHead = {},
 ): Promise<Response> {
   const administrator = c.get('administrator');
   const { signIn, settingsLinks } = c.get('config');
+  const { path } = c.req;
   const parts: readonly Part[] = c.get('parts');
-  const banners = administrator && parts.flatMap(({ banner }) => banner?.(administrator) ?? []);
-  const page = {
-    ...head,
-    title,
-    administrator,
-    banners,
-    path: c.req.path,
-    signOutPath: signIn?.signOutPath,
-    settingsLinks,
-  };
-  return c.html(
-    <PageProvider value={pageContext(c)}>
-      <Layout {...page}>{content}</Layout>
-    </PageProvider>,
-    status,
+  const zone = administrator?.organization.timeZone.replaceAll('_', ' ');
+  const page = (
+    <Frame
+      title={`${hasErrors ? 'Error: ' : ''}${title}${administrator ? ` · ${administrator.organization.name}` : ''}`}
+      isOnce={isOnce}
+      home="/settings"
+      bar={<Bar {...{ administrator, path, settingsLinks }} signOutPath={signIn?.signOutPath} />}
+      tabs={administrator && <AreaTabs path={path} refused={administrator.refused} />}
+      footer={
+        zone && (zone === 'UTC' ? 'Times are in UTC.' : `Time zone: ${zone}. Hover over a time to see it in UTC.`)
+      }
+    >
+      {trail && <Trail pages={trail} />}
+      <div class="head">
+        <div>
+          <h1>{title}</h1>
+          {lead}
+        </div>
+        {actions && <div class="head-actions">{actions}</div>}
+      </div>
+      {administrator && parts.map(({ banner }) => banner?.(administrator))}
+      {content}
+    </Frame>
   );
+  return c.html(<PageProvider value={pageContext(c)}>{page}</PageProvider>, status);
 }
 
 /** Responds with a form: as it is opened, or as it was sent, with its errors or after a conflict. */
@@ -49,3 +72,15 @@ export function trail(c: ContextOf<AdminEnv>, key?: KeyDetails): NonNullable<Pag
   const list = { href: `${base}/keys`, text: 'All keys' };
   return key ? [list, { href: `${base}/keys/${key.id}`, text: key.name }] : [list];
 }
+
+/** The way back. Its first link is not named like the tab, so that each name leads to one link. */
+const Trail = ({ pages }: { pages: NonNullable<PageHead['trail']> }) => (
+  <nav class="trail" aria-label="Breadcrumb">
+    <Icon name="left" />
+    {pages.map(({ href, text }) => (
+      <a href={href}>
+        <bdi>{text}</bdi>
+      </a>
+    ))}
+  </nav>
+);

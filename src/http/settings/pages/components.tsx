@@ -218,6 +218,40 @@ export const HiddenFields = ({ of: fields }: { of: readonly (readonly [name: str
   </>
 );
 
+interface SearchProps {
+  id: string;
+  to: string;
+  label: string;
+  text: string | undefined;
+  /** Sent with the text. */
+  fields: Parameters<typeof HiddenFields>[0]['of'];
+}
+
+/** A field that searches a list. */
+export const SearchForm = ({ id, to, label, text, fields }: SearchProps) => (
+  <search>
+    <form method="get" action={to} class="find">
+      <label class="visually-hidden" for={id}>
+        {label}
+      </label>
+      <input
+        id={id}
+        name="q"
+        type="search"
+        value={text}
+        placeholder={label}
+        maxlength={100}
+        autocomplete="off"
+        spellcheck={false}
+      />
+      <HiddenFields of={fields} />
+      <button type="submit" class="quiet">
+        Search
+      </button>
+    </form>
+  </search>
+);
+
 /** The ticket of an entry, with a link to the PSA if the deployment knows its address. */
 export function Ticket({ id }: { id: string | null }) {
   const { linkTo } = usePage();

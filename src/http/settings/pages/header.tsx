@@ -2,22 +2,39 @@ import type { SettingsLink } from '../../../domain/deployments.ts';
 import type { Administrator } from '../../hono-env.ts';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
-import { Menu } from './components.tsx';
-import { OrganizationSwitcher } from './organization-switcher.tsx';
+import { Menu, SearchForm } from './components.tsx';
 
 const TABS = [
-  ['keys', 'API keys', ['new-key', 'revoke-all', 'revoke-keys', 'access-review', 'which-key']],
-  ['audit', 'Audit log', []],
-  ['refused', 'Refused uses', []],
-  ['key-rules', 'Key rules', []],
+  ['keys', 'API keys'],
+  ['audit', 'Audit log'],
+  ['refused', 'Refused uses'],
+  ['key-rules', 'Key rules'],
 ] as const;
 
 /** A tab: the last part of its address. */
 export type AreaTab = (typeof TABS)[number][0];
 
 /** The tab of a page, from the part of its address after the organization; the keys for any other page. */
-export const tabOf = (page = ''): AreaTab =>
-  TABS.find(([tab, , below]) => [tab, ...below].some((one) => one === page))?.[0] ?? 'keys';
+export const tabOf = (page = ''): AreaTab => TABS.find(([tab]) => tab === page)?.[0] ?? 'keys';
+
+/** The pages of an organization. A page below one of them keeps its tab marked. */
+export function AreaTabs({ path, refused }: { path: string; refused: number }) {
+  const { base } = usePage();
+  const current = tabOf(path.split('/')[3]);
+  return (
+    <nav class="tabs" aria-label="Settings">
+      {TABS.map(([tab, label]) => (
+        <a
+          href={`${base}/${tab}`}
+          aria-current={path === `${base}/${tab}` ? 'page' : tab === current ? 'true' : undefined}
+        >
+          {label}
+          {tab === 'refused' && refused > 0 && <span class="mark">&nbsp;{refused}</span>}
+        </a>
+      ))}
+    </nav>
+  );
+}
 
 interface Props {
   administrator: Administrator | undefined;
@@ -36,7 +53,7 @@ export function Bar({ administrator, path, settingsLinks, signOutPath }: Props) 
         <Icon name="book" />
         <span>Documentation</span>
       </a>
-      {administrator && <UserMenu administrator={administrator} signOutPath={signOutPath} />}
+      {administrator && <UserMenu {...{ administrator, signOutPath }} />}
     </>
   );
 }
@@ -71,22 +88,77 @@ function UserMenu({
   );
 }
 
-/** The pages of an organization. A page below one of them keeps its tab marked. */
-export function AreaTabs({ path, refused }: { path: string; refused: number }) {
-  const { base } = usePage();
+interface SwitcherProps extends Pick<Props, 'settingsLinks'> {
+  administrator: Administrator;
+  /** The page of another organization that its link opens. */
+  tab: AreaTab;
+}
+
+/**
+ * The name of the organization, and a menu if there are others: this one first, the others in natural order. With
+ * script, the others are sorted as in the overview, which also says how much needs attention.
+ */
+function OrganizationSwitcher({ administrator: { organization, organizations }, tab, settingsLinks }: SwitcherProps) {
+  const others = organizations.filter(({ id }) => id !== organization.id);
+  const name = (
+    <strong class="organization">
+      <bdi>{organization.name}</bdi>
+    </strong>
+  );
+  if (others.length === 0 && settingsLinks.length === 0) return name;
+  const summary = (
+    <>
+      {name}
+      <Icon name="down" />
+      <span class="visually-hidden">Switch organization</span>
+    </>
+  );
   return (
-    <nav class="tabs" aria-label="Settings">
-      {TABS.map(([page, label, below]) => {
-        const isBelow =
-          [page, ...below].some((one) => path.startsWith(`${base}/${one}/`)) ||
-          below.some((one) => path === `${base}/${one}`);
-        return (
-          <a href={`${base}/${page}`} aria-current={path === `${base}/${page}` ? 'page' : isBelow ? 'true' : undefined}>
-            {label}
-            {page === 'refused' && refused > 0 && <span class="mark">&nbsp;{refused}</span>}
-          </a>
-        );
-      })}
+    <Menu summary={summary} group="header" kind="switcher">
+      <FindOrganization id="switch" total={organizations.length} text={undefined} tab={tab} />
+      {others.length > 0 && (
+        <nav aria-label="Organizations">
+          {[organization, ...others].map(({ id, name }) => (
+            <a
+              href={`/settings/${id}/${tab}`}
+              data-organization={id}
+              aria-current={id === organization.id ? 'true' : undefined}
+            >
+              <bdi>{name}</bdi>
+              {id === organization.id && <Icon name="check" />}
+            </a>
+          ))}
+        </nav>
+      )}
+      <OtherDeployments settingsLinks={settingsLinks} />
+      <a href={`/settings?tab=${tab}`} class="overview">
+        Overview of all organizations
+      </a>
+    </Menu>
+  );
+}
+
+export function OtherDeployments({ settingsLinks }: Pick<Props, 'settingsLinks'>) {
+  return settingsLinks.length === 0 ? null : (
+    <nav aria-label="Other deployments">
+      {settingsLinks.map(({ name, url }) => (
+        <a href={url}>{name}</a>
+      ))}
     </nav>
   );
 }
+
+interface FindProps extends Pick<SwitcherProps, 'tab'> {
+  id: string;
+  total: number;
+  text: string | undefined;
+}
+
+/** With that many organizations, a search finds one. */
+const MIN_SEARCHED = 5;
+
+/** Finds organizations by a part of their name or id, and opens the only one that matches. */
+export const FindOrganization = ({ total, tab, ...field }: FindProps) =>
+  total < MIN_SEARCHED ? null : (
+    <SearchForm {...field} to="/settings" label={`Search ${total} organizations`} fields={[['tab', tab]]} />
+  );

@@ -15,7 +15,7 @@ import { AuditEntries } from './audit-entries.tsx';
 import { Address, Banner, counted, Facts, Hint, LinkButton, type NamedFact, Scopes, State } from './components.tsx';
 import { limitsText, useText } from './day-use.ts';
 import { Creator, LastWrite, OtherKey } from './key-facts.tsx';
-import { REFUSAL_REASONS, RefusedUsesTable } from './refused-uses-page.tsx';
+import { REFUSAL_REASONS, RefusedUsesTable } from './refused-uses-table.tsx';
 import { Expiry, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
 

@@ -2,7 +2,8 @@ import { Hono } from 'hono';
 import { everyRefusedUse, listRefusedUses, type RefusedUse } from '../../services/keys/refused-uses.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
-import { REFUSAL_REASONS, RefusedUsesActions, RefusedUsesPage } from './pages/refused-uses-page.tsx';
+import { CsvMenu } from './pages/components.tsx';
+import { REFUSAL_REASONS, RefusedUsesTable } from './pages/refused-uses-table.tsx';
 import { utcText } from './pages/time.tsx';
 import { render } from './render-page.tsx';
 
@@ -10,9 +11,16 @@ export const refusedUses = new Hono<AdminEnv>();
 
 refusedUses.get('/refused', async (c) => {
   const uses = await listRefusedUses(adminContext(c));
-  return render(c, 'Refused uses', <RefusedUsesPage uses={uses} />, {
-    actions: uses.length > 0 && <RefusedUsesActions />,
-  });
+  const page = (
+    <>
+      <p>
+        This page shows why requests with your keys were refused. A 401 response does not give the caller the reason.
+        Counts are minimums. Source addresses are deleted after 30 days.
+      </p>
+      <RefusedUsesTable uses={uses} />
+    </>
+  );
+  return render(c, 'Refused uses', page, { actions: uses.length > 0 && <CsvMenu to={`${c.req.path}.csv`} /> });
 });
 
 const lostText = ({ at, ticketId, idempotencyKey, requestId }: RefusedUse['lost'][number]) =>

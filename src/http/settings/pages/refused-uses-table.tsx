@@ -1,6 +1,5 @@
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
-import { usePage } from '../page-context.ts';
-import { Address, CsvMenu, Table, type TableColumn, Ticket } from './components.tsx';
+import { Address, Table, type TableColumn, Ticket } from './components.tsx';
 import { KeyName } from './key-facts.tsx';
 import { Time } from './time.tsx';
 
@@ -36,13 +35,8 @@ const COLUMNS: readonly TableColumn<RefusedUse>[] = [
   ],
 ];
 
-interface Props {
-  uses: readonly RefusedUse[];
-  forOneKey?: boolean;
-}
-
 /** Refused uses with their reasons, which a 401 response does not give. */
-export function RefusedUsesTable({ uses, forOneKey = false }: Props) {
+export function RefusedUsesTable({ uses, forOneKey = false }: { uses: readonly RefusedUse[]; forOneKey?: boolean }) {
   if (uses.length === 0) return <p>No refused uses.</p>;
   return <Table caption="Refused uses" columns={forOneKey ? COLUMNS : [KEY_COLUMN, ...COLUMNS]} rows={uses} />;
 }
@@ -58,22 +52,5 @@ function LostWrites({ of: lost }: { of: RefusedUse['lost'] }) {
         </li>
       ))}
     </ul>
-  );
-}
-
-export function RefusedUsesActions() {
-  const { base } = usePage();
-  return <CsvMenu to={`${base}/refused.csv`} />;
-}
-
-export function RefusedUsesPage({ uses }: { uses: readonly RefusedUse[] }) {
-  return (
-    <>
-      <p>
-        This page shows why requests with your keys were refused. A 401 response does not give the caller the reason.
-        Counts are minimums. Source addresses are deleted after 30 days.
-      </p>
-      <RefusedUsesTable uses={uses} />
-    </>
   );
 }
