@@ -17,15 +17,9 @@ export const keyDecision = lazyObject(() => ({
   shownAt: z.int().nullable().default(null),
 }));
 
-/** When reviews are due, and since when that has been required. */
-interface ReviewInterval {
-  accessReviewMonths: number | null;
-  accessReviewsSince: number | null;
-}
-
 /** The day until which the next review has to be finished, in the time zone; null if none is required. */
 export function accessReviewDueDate(
-  { accessReviewMonths, accessReviewsSince }: ReviewInterval,
+  { accessReviewMonths, accessReviewsSince }: { accessReviewMonths: number | null; accessReviewsSince: number | null },
   lastFinishedAt: number | null,
   timeZone: string,
 ): string | null {

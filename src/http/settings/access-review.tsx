@@ -48,7 +48,10 @@ async function renderReview(c: Context<AdminEnv>, refused?: FormState) {
 const toReview = (c: Context<AdminEnv>, done: string) =>
   c.redirect(`${pageContext(c).base}/access-review?done=${done}`, 303);
 
-accessReview.post('/access-review', async (c) => toReview(c, await startAccessReview(adminContext(c))));
+accessReview.post('/access-review', async (c) => {
+  await startAccessReview(adminContext(c));
+  return toReview(c, 'started');
+});
 
 accessReview.post('/access-review/:review/decisions', async (c) => {
   const ctx = adminContext(c);
@@ -74,9 +77,9 @@ accessReview.post('/access-review/:review/decisions', async (c) => {
   } catch (err) {
     if (!hasCode(err, 'invalid')) throw err;
     const messages: Messages = {};
-    for (const { pointer, code } of err.errors) {
+    for (const { pointer, code, detail } of err.errors) {
       const [, index] = pointer.split('/');
-      messages[`reason-${changed[Number(index)]?.keyId}`] = MESSAGES[code] ?? FORBIDDEN;
+      messages[`reason-${changed[Number(index)]?.keyId}`] = MESSAGES[code] ?? detail;
     }
     return renderReview(c, { values, messages });
   }
@@ -86,19 +89,16 @@ const MESSAGES: Record<string, string> = {
   required: 'Choose “Keep” or “Revoke”, or leave the reason empty.',
   too_short: 'Enter a reason.',
   too_long: `Use at most ${MAX_REASON_LENGTH} characters.`,
+  forbidden_character: 'The reason has a character that cannot be stored. Remove it.',
 };
-const FORBIDDEN = 'The reason has a character that cannot be stored. Remove it.';
 
 accessReview.post('/access-review/:review/finish', async (c) => {
   const revoke = (await readForm(c)).getAll('revoke');
-  try {
-    await finishAccessReview(adminContext(c), c.req.param('review'), revoke);
-    return toReview(c, 'finished');
-  } catch (err) {
+  await finishAccessReview(adminContext(c), c.req.param('review'), revoke).catch((err: unknown) => {
     // A second click, or another administrator at the same time.
-    if (hasCode(err, 'access_review_finished')) return toReview(c, 'already_finished');
-    throw err;
-  }
+    if (!hasCode(err, 'access_review_finished')) throw err;
+  });
+  return toReview(c, 'finished');
 });
 
 accessReview.get('/access-review/:review/evidence.csv', async (c) => {

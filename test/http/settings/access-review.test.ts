@@ -34,8 +34,8 @@ describe('the page of reviews', () => {
     await makeKey(organization);
     const before = (await get('/access-review')).text;
     expect(await countElements(before, `form[method=post][action="${base}/access-review"]`)).toBe(1);
-    expect((await post('/access-review', {})).location).toBe(`${base}/access-review?done=started`);
-    expect((await post('/access-review', {})).location).toBe(`${base}/access-review?done=already_open`);
+    for (const _ of [1, 2])
+      expect((await post('/access-review', {})).location).toBe(`${base}/access-review?done=started`);
     const { text } = await get('/access-review');
     expect(await progressOf(text)).toEqual([['0', '1']]);
     expect(await countElements(text, 'nav[aria-label=Settings] a[aria-current=true][href$="/keys"]')).toBe(1);
@@ -113,8 +113,8 @@ describe('the page of reviews', () => {
       'Check: it never expires.',
     ]);
     const lines = (await elementsOf(text, '.review li > div:first-child > p:first-of-type')).map((line) => line.text);
-    expect(lines[2]).toBe('No owner · Works from everywhere');
-    expect(lines[3]).toBe('Owner: Jana · “Triage” · Only from 192.0.2.0/24 · At most 7 new records per day');
+    expect(lines[2]).toMatch(/^No owner · Works from everywhere · Never wrote · 0 writes in 30 days · Expires \d/);
+    expect(lines[3]).toContain('Owner: Jana · “Triage” · Only from 192.0.2.0/24 · At most 7 new records per day');
     await post('/key-rules', { revision: '0', maxLifetimeDays: '90', accessReviewMonths: '' });
     expect((await elementsOf((await get('/access-review')).text, '.checks span')).map(({ text }) => text)).toEqual([
       'Check: unused for 60 days; it never expires (no longer allowed for new keys).',
@@ -262,10 +262,9 @@ describe('finishing a review', () => {
     expect([changed.status, await countElements(changed.text, `main a[href="${base}/access-review"]`)]).toEqual([
       409, 1,
     ]);
-    expect((await post(`${path}/finish`, { revoke: ids })).location).toBe(`${base}/access-review?done=finished`);
-    expect((await post(`${path}/finish`, { revoke: ids })).location).toBe(
-      `${base}/access-review?done=already_finished`,
-    );
+    // The second time, such as by a second click, nothing happens.
+    for (const _ of [1, 2])
+      expect((await post(`${path}/finish`, { revoke: ids })).location).toBe(`${base}/access-review?done=finished`);
     const revoked = (await rowsOf('api_keys', organization)).map((row) => row['revoked_at'] !== null);
     expect(revoked).toEqual([false, true, false]);
     const after = (await get('/access-review?done=finished')).text;

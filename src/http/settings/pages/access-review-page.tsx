@@ -1,3 +1,4 @@
+import type { Child } from 'hono/jsx';
 import { MAX_REASON_LENGTH, REVIEW_DECISIONS, type ReviewDecision } from '../../../domain/access-review.ts';
 import { UNUSED_DAYS } from '../../../domain/facts.ts';
 import { lifetimeDays } from '../../../domain/key-rules.ts';
@@ -16,7 +17,7 @@ import { isUnused } from '../../../services/keys/select-keys.ts';
 import { Icon } from '../../page/icon.tsx';
 import type { FormState } from '../forms.ts';
 import { usePage } from '../page-context.ts';
-import { Banner, counted, Scopes, stateLabel, Table, type TableColumn } from './components.tsx';
+import { Banner, counted, HiddenFields, Scopes, stateLabel, Table, type TableColumn } from './components.tsx';
 import { limitsText } from './day-use.ts';
 import { describedBy, ErrorSummary, FieldMessage } from './form.tsx';
 import { Creator, KeyName, OtherKey } from './key-facts.tsx';
@@ -63,15 +64,10 @@ export function AccessReviewPage(props: Props) {
   );
 }
 
-/** For `?done=…`, while a review is open and otherwise: the address can be opened again later. */
-const OPEN_BANNERS = new Map([
-  ['started', 'The review has begun. It has every key that works now; keys created later are in the next one.'],
-  ['already_open', 'A review was already open. This is it.'],
+/** For `?done=…` while a review is open. The address can be opened again later. */
+const BANNERS = new Map([
+  ['started', 'A review is open. It has every key that worked when it began; keys created later are in the next one.'],
   ['saved', 'The decisions are saved.'],
-]);
-const FINISHED_BANNERS = new Map([
-  ['finished', 'The review is finished. Its evidence can be downloaded below.'],
-  ['already_finished', 'The review was already finished.'],
 ]);
 
 function Banners({ open, done = '', refused }: Props) {
@@ -79,7 +75,9 @@ function Banners({ open, done = '', refused }: Props) {
     const fields = (open?.keys ?? []).map(({ key: { id, name } }) => [`reason-${id}`, name] as const);
     return <ErrorSummary nothing="Nothing was saved." messages={refused.messages} fields={fields} />;
   }
-  if (open && done === 'some_saved') {
+  if (!open)
+    return done === 'finished' ? <Banner>The review is finished. Its evidence can be downloaded below.</Banner> : null;
+  if (done === 'some_saved') {
     return (
       <Banner tone="warning">
         Not every decision is saved: another administrator has decided on a key since, or it has ended. The page shows
@@ -87,7 +85,7 @@ function Banners({ open, done = '', refused }: Props) {
       </Banner>
     );
   }
-  const text = (open ? OPEN_BANNERS : FINISHED_BANNERS).get(done);
+  const text = BANNERS.get(done);
   return text === undefined ? null : <Banner>{text}</Banner>;
 }
 
@@ -195,16 +193,10 @@ function Finish({ review, keys }: AccessReview) {
         </>
       )}
       <form method="post" action={`${base}/access-review/${review.id}/finish`} class="actions">
-        {toRevoke.map(({ key }) => (
-          <input type="hidden" name="revoke" value={key.id} />
-        ))}
-        {toRevoke.length > 0 ? (
-          <button type="submit" class="danger">
-            Finish and revoke {counted(toRevoke.length, 'key')}
-          </button>
-        ) : (
-          <button type="submit">Finish review</button>
-        )}
+        <HiddenFields of={toRevoke.map(({ key }) => ['revoke', key.id])} />
+        <button type="submit" class={toRevoke.length > 0 ? 'danger' : undefined}>
+          {toRevoke.length > 0 ? `Finish and revoke ${counted(toRevoke.length, 'key')}` : 'Finish review'}
+        </button>
       </form>
     </section>
   );
@@ -275,15 +267,14 @@ function ReviewedKey(props: ReviewedKeyProps) {
           </span>
         ))}
         {key.successor && successors.length === 0 && <span class="minor"> Replaced</span>}
-        <Settings of={key} />
-        {works && (
-          <p class="minor">
-            {key.lastWrite ? 'Wrote ' : 'Never wrote'}
-            {key.lastWrite && <Ago at={key.lastWrite.at} />} · {counted(recordsOf(props.usage), 'write')} in 30 days ·{' '}
-            {key.expiresAt === null ? 'Never expires' : 'Expires '}
-            {key.expiresAt !== null && <Expiry of={key} />} · <Creator of={key} />
-          </p>
-        )}
+        <p class="minor">
+          {factsOf(key, props.usage).map((fact, index) => (
+            <>
+              {index > 0 && ' · '}
+              {fact}
+            </>
+          ))}
+        </p>
         {props.checks.length > 0 && (
           <p class="checks">
             <Icon name="alert" />
@@ -323,21 +314,33 @@ function checksOf(key: KeyDetails, rules: StoredKeyRules, now: number, timeZone:
   ];
 }
 
-/** Whom to ask about a key, and what limits it. */
-function Settings({ of: key }: { of: KeyDetails }) {
-  const { owner, description, allowedNetworks } = key;
-  const limits = limitsText({ records: key.dayLimitRecords, minutes: key.dayLimitMinutes });
-  return (
-    <p class="minor">
-      {owner === '' ? 'No owner' : 'Owner: '}
-      <bdi>{owner}</bdi>
-      {description !== '' && ' · “'}
-      <bdi>{description}</bdi>
-      {description !== '' && '”'} ·{' '}
-      {allowedNetworks === '' ? 'Works from everywhere' : `Only from ${allowedNetworks.replaceAll(' ', ', ')}`}
-      {limits && ` · At most ${limits} per day`}
-    </p>
-  );
+/** Whom to ask about a key, its limits, and how it is used. */
+function factsOf(key: KeyDetails, usage: Usage): Child[] {
+  const { owner, description, allowedNetworks, dayLimitRecords: records, dayLimitMinutes: minutes } = key;
+  const limits = limitsText({ records, minutes });
+  const facts = [
+    owner === '' ? 'No owner' : <bdi>Owner: {owner}</bdi>,
+    description && <bdi>“{description}”</bdi>,
+    allowedNetworks === '' ? 'Works from everywhere' : `Only from ${allowedNetworks.replaceAll(' ', ', ')}`,
+    limits && `At most ${limits} per day`,
+    key.lastWrite ? (
+      <>
+        Wrote <Ago at={key.lastWrite.at} />
+      </>
+    ) : (
+      'Never wrote'
+    ),
+    `${counted(recordsOf(usage), 'write')} in 30 days`,
+    key.expiresAt === null ? (
+      'Never expires'
+    ) : (
+      <>
+        Expires <Expiry of={key} />
+      </>
+    ),
+    <Creator of={key} />,
+  ];
+  return facts.filter((fact) => fact !== '');
 }
 
 function DecisionFields({ of: { id, name, hint }, form }: { of: KeyDetails; form: FormState }) {
