@@ -59,9 +59,15 @@ accessReview.post('/access-review/:review/decisions', async (c) => {
   const { keys } = await readOpenReview(ctx, reviewId);
   const values = await readForm(c);
   const field = (name: string) => values.get(name)?.trim() ?? '';
-  const entered = keys.flatMap(({ key: { id: keyId }, decision: saved }) => {
-    const decision = REVIEW_DECISIONS.find((one) => one === field(`decision-${keyId}`));
-    const reason = field(`reason-${keyId}`) || (decision === 'keep' ? field('reason') : '');
+  const keepsOthers = field('others') === 'keep';
+  if (keepsOthers && field('reason') === '')
+    return renderReview(c, { values, messages: { '': 'Enter the reason for all keys that are kept.' } });
+  const entered = keys.flatMap(({ key: { id: keyId }, decision: saved, works }) => {
+    const ownReason = field(`reason-${keyId}`);
+    const decision =
+      REVIEW_DECISIONS.find((one) => one === field(`decision-${keyId}`)) ??
+      (keepsOthers && works && !saved && ownReason === '' ? 'keep' : undefined);
+    const reason = ownReason || (decision === 'keep' ? field('reason') : '');
     const shown = field(`shown-${keyId}`);
     const shownAt = /^\d{1,15}$/.test(shown) ? Number(shown) : null;
     return decision || reason ? [{ saved, input: { keyId, decision, reason, shownAt } }] : [];

@@ -140,6 +140,25 @@ describe('the form of a review', () => {
     ]);
   });
 
+  test('one button also keeps every key without a decision, and leaves earlier decisions as they are', async () => {
+    const { organization, ids, decide, fields } = await makeReview(['Alpha', 'Beta', 'Gamma', 'Delta']);
+    await decide(fields(0, 'revoke', 'Pilot ended'));
+    const [row] = await rowsOf('key_review_decisions', organization);
+    const shown = { [`reason-${ids[0]}`]: '', [`shown-${ids[0]}`]: String(row?.['decided_at']) };
+    const untouched = { [`reason-${ids[2]}`]: '', [`reason-${ids[3]}`]: '' };
+    const others = { ...shown, ...untouched, others: 'keep' };
+    expect((await decide(fields(1, 'revoke', 'Unused'), others, { reason: '' })).status).toBe(400);
+    const saved = await decide(fields(1, 'revoke', 'Unused'), others, { reason: 'Asked the owners' });
+    expect(saved.location).toContain('?done=saved');
+    const reasons = (await rowsOf('key_review_decisions', organization)).map((one) => [one['decision'], one['reason']]);
+    expect(reasons.sort()).toEqual([
+      ['keep', 'Asked the owners'],
+      ['keep', 'Asked the owners'],
+      ['revoke', 'Pilot ended'],
+      ['revoke', 'Unused'],
+    ]);
+  });
+
   test('the form marks every key without a reason or a decision, saves nothing, and keeps the input', async () => {
     const { organization, ids, decide, fields } = await makeReview();
     const typed = { [`reason-${ids[2]}`]: 'Typed "reason"', reason: '' };

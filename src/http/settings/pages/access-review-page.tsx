@@ -158,7 +158,14 @@ function OpenReview({ open: { review, keys }, rules, due, refused, usages, done 
               autocomplete="off"
             />
           </div>
-          <button type="submit">Save decisions</button>
+          <div class="row">
+            <button type="submit">Save decisions</button>
+            {undecided > 0 && (
+              <button type="submit" name="others" value="keep" class="quiet">
+                Save, and keep all others
+              </button>
+            )}
+          </div>
         </div>
       </form>
     </>
