@@ -9,7 +9,7 @@ import { type KeyQuery, type ListedState, stateInList, stateOf } from '../../ser
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { Icon } from '../page/icon.tsx';
 import { type Column, csvDownload, fileName } from './download.ts';
-import { isFiltered, isPlainList, keyListParameters, keyListPath, readKeyQuery } from './key-query.ts';
+import { isFiltered, isPlainList, keyListParameters, keyListPath, keyListSearch, readKeyQuery } from './key-query.ts';
 import { todayOf, usePage } from './page-context.ts';
 import { NeedsAttention } from './pages/attention.tsx';
 import {
@@ -296,7 +296,7 @@ function columnsOf(base: string, query: KeyQuery, canSelect: boolean): TableColu
           {canSelect && key.state !== 'revoked' && (
             <input type="checkbox" name="key" value={key.id} aria-label={`Select ${key.name} ${key.hint}`} />
           )}{' '}
-          <KeyName of={key} />
+          <KeyName of={key} search={keyListSearch(query)} />
         </>
       ),
       sortedBy('name', 'ascending'),

@@ -9,10 +9,13 @@ export const readKeyQuery = (parameters: URLSearchParams): KeyQuery => keyQuery(
 export const keyListParameters = (query: KeyQuery): [name: string, value: string][] =>
   Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
 
-export function keyListPath(base: string, query: KeyQuery): string {
+/** The query string of a list of keys; empty for the plain list. */
+export function keyListSearch(query: KeyQuery): string {
   const given = keyListParameters(query);
-  return `${base}/keys${given.length > 0 ? '?' : ''}${new URLSearchParams(given)}`;
+  return given.length > 0 ? `?${new URLSearchParams(given)}` : '';
 }
+
+export const keyListPath = (base: string, query: KeyQuery): string => `${base}/keys${keyListSearch(query)}`;
 
 /** Whether the list is as an administrator opens it: every live key. */
 export const isPlainList = (query: KeyQuery): boolean => stateOf(query) === 'live' && !isFiltered(query);

@@ -7,6 +7,7 @@ import type { AdminEnv, AppEnv, ContextOf } from '../hono-env.ts';
 import { Frame } from '../page/frame.tsx';
 import { Icon } from '../page/icon.tsx';
 import type { FormState } from './forms.ts';
+import { keyListPath, readKeyQuery } from './key-query.ts';
 import { PageProvider, pageContext } from './page-context.ts';
 import { AreaTabs, Bar } from './pages/header.tsx';
 
@@ -66,10 +67,13 @@ export function renderForm(c: Context<AdminEnv>, title: string, page: Child, { m
   return render(c, title, page, { ...head, status, hasErrors });
 }
 
-/** The way back from a page below the list of keys, and from one below the page of a key. */
+/**
+ * The way back from a page below the list of keys, and from one below the page of a key. An address with the filters of
+ * a list leads back to that list.
+ */
 export function trail(c: ContextOf<AdminEnv>, key?: KeyDetails): NonNullable<PageHead['trail']> {
   const { base } = pageContext(c);
-  const list = { href: `${base}/keys`, text: 'All keys' };
+  const list = { href: keyListPath(base, readKeyQuery(new URL(c.req.url).searchParams)), text: 'All keys' };
   return key ? [list, { href: `${base}/keys/${key.id}`, text: key.name }] : [list];
 }
 

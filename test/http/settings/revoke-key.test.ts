@@ -63,6 +63,10 @@ describe('revoking selected keys', () => {
     const list = '/keys?q=Old';
     const form = (await mine.get(list)).text;
     expect(await countElements(form, 'tbody [name=key]')).toBe(3);
+    // The page of a key leads back to this list.
+    const [address = ''] = (await elementsOf(form, 'tbody th a')).map(({ attributes }) => attributes['href']);
+    const key = (await mine.get(address.slice(mine.base.length))).text;
+    expect(await countElements(key, `.trail a[href="${mine.base}${list}"]`)).toBe(1);
     expect(form).toContain('<h1>Keys with “Old”</h1>');
     expect(await countElements((await mine.get('/keys')).text, '[name=key]')).toBe(0);
 

@@ -18,12 +18,18 @@ export function LastWrite({ of: { lastWrite } }: { of: KeyDetails }) {
   );
 }
 
+interface KeyNameProps {
+  of: Pick<KeyDetails, 'id' | 'name' | 'hint'>;
+  /** The query string of the list that the page leads back to. */
+  search?: string;
+}
+
 /** The name of a key with a link to its page, and its hint. */
-export function KeyName({ of: { id, name, hint } }: { of: Pick<KeyDetails, 'id' | 'name' | 'hint'> }) {
+export function KeyName({ of: { id, name, hint }, search = '' }: KeyNameProps) {
   const { base } = usePage();
   return (
     <>
-      <a class="name" href={`${base}/keys/${id}`}>
+      <a class="name" href={`${base}/keys/${id}${search}`}>
         <bdi>{name}</bdi>
       </a>{' '}
       <Hint hint={hint} />
