@@ -165,7 +165,7 @@ function AuditLogPage(props: Props) {
       <PrintedLine {...props} />
       <Filters {...props} />
       <div id="log">
-        {entries.length > 0 && <AuditEntries entries={entries} />}
+        {entries.length > 0 && <AuditEntries entries={entries} keyId={query.key} />}
         {entries.length === 0 && next === undefined && <NothingFound {...props} />}
         {searchedTo !== undefined && (
           <Banner tone="neutral">

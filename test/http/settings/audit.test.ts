@@ -54,6 +54,9 @@ describe('the audit log', () => {
     const { text } = await get('/audit?by=ada');
     expect(await countElements(text, '.log li')).toBe(1);
     expect(await download(text)).toEqual(links(base, 'by=ada'));
+    // The log of a key does not repeat its name.
+    const ofKey = (await get(`/audit?key=${key.id}`)).text;
+    expect((await elementsOf(ofKey, '.log .who')).map(({ text: name }) => name !== '')).toEqual([false, true]);
   });
 
   test('offers present and former administrators with entries as a filter', async () => {

@@ -11,7 +11,7 @@ import { clockTime, utcText } from './time.tsx';
 interface Props {
   entries: readonly AuditEntry[];
   /** Leaves out who acted if it is this key. */
-  keyId?: string;
+  keyId?: string | undefined;
 }
 
 /** Audit entries by day, newest first. The whole line of an entry opens its details, even without script. */
