@@ -227,6 +227,9 @@ export function ChangeForm({ subject: key, revision, changes, shuts, ...fields }
   );
 }
 
+/** How many of the addresses the question lists. */
+const MAX_SHUT_OUT = 5;
+
 /** Asks before a change that would refuse what the key did lately, with a button that admits it. */
 function ShutsOut({ addresses, records, minutes }: ShutOut) {
   const [first, ...others] = addresses;
@@ -242,11 +245,12 @@ function ShutsOut({ addresses, records, minutes }: ShutOut) {
     <Banner tone="warning">
       <strong>Not saved yet.</strong> The key would be refused for what it did in the last {USAGE_DAYS} days:
       <ul>
-        {addresses.map(({ address, writes, lastAt }) => (
+        {addresses.slice(0, MAX_SHUT_OUT).map(({ address, writes, lastAt }) => (
           <li>
             <Address address={address} /> wrote <Ago at={lastAt} />: about {counted(writes, 'write')}.
           </li>
         ))}
+        {addresses.length > MAX_SHUT_OUT && <li>{addresses.length - MAX_SHUT_OUT} more addresses wrote.</li>}
         {limits.map((limit) => (
           <li>It wrote up to {limit} a day.</li>
         ))}

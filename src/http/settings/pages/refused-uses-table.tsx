@@ -25,8 +25,14 @@ const COLUMNS: readonly TableColumn<RefusedUse>[] = [
       </div>
     ),
   ],
-  ['Count', ({ count }) => `at least ${count}`],
-  ['First', ({ firstAt }) => <Time at={firstAt} />],
+  [
+    'Count',
+    ({ count, firstAt }) => (
+      <div>
+        at least {count} since <Time at={firstAt} />
+      </div>
+    ),
+  ],
   ['Last', ({ lastAt }) => <Time at={lastAt} />],
   [
     'Source address',
