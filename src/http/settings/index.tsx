@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono';
-import { ServiceError, type ServiceErrorCode } from '../../domain/errors.ts';
+import { hasCode, ServiceError, type ServiceErrorCode } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
 import type { Part } from '../../module.ts';
 import type { AdminEnv, AppEnv, AppliedLimit } from '../hono-env.ts';
@@ -13,6 +13,7 @@ import { guardForms } from './forms.ts';
 import { keyList } from './key-list.tsx';
 import { keyRules } from './key-rules.tsx';
 import { keys } from './keys.tsx';
+import { pageContext } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { refusedUses } from './refused-uses.tsx';
 import { render } from './render-page.tsx';
@@ -59,7 +60,11 @@ function refuseWithPage(c: Context<AppEnv>, applied: AppliedLimit): Response | P
 
 /** Responds to every error with a page. Unexpected errors are logged and not shown. */
 function respondWithPage(err: Error, c: Context<AppEnv>): Response | Promise<Response> {
-  return problemPage(c, toPageProblem(err, c));
+  const requestId = c.get('requestId');
+  const problem = toPageProblem(err, c.req.method === 'GET', requestId);
+  const event = problem.status === 500 ? 'internal_error' : 'settings_unavailable';
+  if (problem.status >= 500) log('error', event, { requestId, cause: problem.cause ?? err });
+  return problemPage(c, problem);
 }
 
 function problemPage(
@@ -83,46 +88,46 @@ function wayOn(c: Context<AppEnv>, status: number): { to: string; text: string }
   const [to, subject] =
     /^\/settings\/[^/]+\/(?:(key)s\/[^/]+|(access-review|key-rules))/.exec(c.req.path)?.filter(Boolean) ?? [];
   if (status === 409 && to && subject) return { to, text: `Open the ${subject.replace('-', ' ')}` };
-  const administrator = c.get('administrator');
-  return {
-    to: administrator ? `/settings/${administrator.organization.id}/keys` : '/settings',
-    text: 'Go to settings',
-  };
+  const base = pageContext(c)?.base;
+  return { to: base ? `${base}/keys` : '/settings', text: 'Go to settings' };
+}
+
+function toPageProblem(err: Error, isRead: boolean, requestId: string): PageProblem {
+  if (err instanceof PageProblem) return err;
+  if (hasCode(err, 'unavailable')) return unavailable(err, isRead);
+  if (hasCode(err, 'too_many_changes')) return new PageProblem(429, 'Too many changes today', err.detail);
+  const known = err instanceof ServiceError ? PROBLEMS[err.code] : undefined;
+  if (known) return new PageProblem(...known);
+  const detail = `This is an error on our side. If it happens again, send us the request ID: ${requestId}`;
+  return new PageProblem(500, 'Something went wrong', detail);
 }
 
 /** The page for each error code that an administrator can cause. Others are internal errors. */
-const PAGES: Partial<Record<ServiceErrorCode, (err: ServiceError, isRead: boolean) => PageProblem>> = {
-  not_administrator: () =>
-    new PageProblem(403, 'No access', 'You are no longer an administrator of this organization.'),
-  key_not_found: () => new PageProblem(404, 'Not found', 'Your organization has no key with this ID.'),
-  key_not_live: () =>
-    new PageProblem(
-      409,
-      'This key no longer works',
-      'The key has expired or was revoked, and neither can be undone. Create a new key instead.',
-    ),
-  key_already_rotated: () =>
-    new PageProblem(
-      409,
-      'This key was already rotated',
-      'A key can have only one successor. Open the key to see its successor. Rotate the successor if you need another key.',
-    ),
-  access_review_not_found: () => new PageProblem(404, 'Not found', 'Your organization has no review with this ID.'),
-  access_review_finished: () =>
-    new PageProblem(
-      409,
-      'The review is finished',
-      'An administrator has finished the review, so its decisions cannot be changed. Nothing was saved.',
-    ),
-  access_review_changed_meanwhile: () =>
-    new PageProblem(
-      409,
-      'The review has changed',
-      'A key still needs a decision, or another administrator changed a decision. Nothing was revoked, and the review is still open. Open the review again.',
-    ),
-  too_many_changes: ({ detail }) => new PageProblem(429, 'Too many changes today', detail),
-  being_erased: () => new PageProblem(403, 'No access', 'The operator is erasing this organization.'),
-  unavailable,
+const PROBLEMS: Partial<Record<ServiceErrorCode, ConstructorParameters<typeof PageProblem>>> = {
+  not_administrator: [403, 'No access', 'You are no longer an administrator of this organization.'],
+  key_not_found: [404, 'Not found', 'Your organization has no key with this ID.'],
+  key_not_live: [
+    409,
+    'This key no longer works',
+    'The key has expired or was revoked, and neither can be undone. Create a new key instead.',
+  ],
+  key_already_rotated: [
+    409,
+    'This key was already rotated',
+    'A key can have only one successor. Open the key to see its successor. Rotate the successor if you need another key.',
+  ],
+  access_review_not_found: [404, 'Not found', 'Your organization has no review with this ID.'],
+  access_review_finished: [
+    409,
+    'The review is finished',
+    'An administrator has finished the review, so its decisions cannot be changed. Nothing was saved.',
+  ],
+  access_review_changed_meanwhile: [
+    409,
+    'The review has changed',
+    'A key still needs a decision, or another administrator changed a decision. Nothing was revoked, and the review is still open. Open the review again.',
+  ],
+  being_erased: [403, 'No access', 'The operator is erasing this organization.'],
 };
 
 /** The administrator's alternatives when a key cannot be revoked. */
@@ -130,30 +135,21 @@ const BLOCK_INSTEAD =
   'To stop a key immediately, ask the operator of this service to add the key’s hint to BLOCKED_KEYS. The list of keys shows the hint. BLOCKED_KEYS works without the database.';
 
 function unavailable({ database, cause }: ServiceError, isRead: boolean): PageProblem {
+  const problem = (title: string, detail: string) => new PageProblem(503, title, detail, cause);
   if (isRead) {
-    const detail = 'The database did not respond. Nothing was changed. Open the page again in a moment.';
-    return new PageProblem(503, 'Temporarily unavailable', detail, cause);
+    return problem(
+      'Temporarily unavailable',
+      'The database did not respond. Nothing was changed. Open the page again in a moment.',
+    );
   }
   if (database === 'read_only') {
-    const detail = `The database is full or read-only, so the change was not saved. If you tried to revoke a key, the key still works. ${BLOCK_INSTEAD}`;
-    return new PageProblem(503, 'Change not saved', detail, cause);
+    return problem(
+      'Change not saved',
+      `The database is full or read-only, so the change was not saved. If you tried to revoke a key, the key still works. ${BLOCK_INSTEAD}`,
+    );
   }
-  const detail = `The database did not respond, so the change may or may not have been saved. Open the page again in a moment to check. ${BLOCK_INSTEAD}`;
-  return new PageProblem(503, 'Temporarily unavailable', detail, cause);
-}
-
-function toPageProblem(err: Error, c: Context<AppEnv>): PageProblem {
-  const requestId = c.get('requestId');
-  if (err instanceof PageProblem) {
-    if (err.status >= 500) log('error', 'settings_unavailable', { requestId, cause: err.cause ?? err });
-    return err;
-  }
-  const page = err instanceof ServiceError ? PAGES[err.code]?.(err, c.req.method === 'GET') : undefined;
-  if (page) {
-    if (page.status >= 500) log('error', 'unavailable', { requestId, cause: page.cause });
-    return page;
-  }
-  log('error', 'internal_error', { requestId, cause: err });
-  const detail = `This is an error on our side. If it happens again, send us the request ID: ${requestId}`;
-  return new PageProblem(500, 'Something went wrong', detail);
+  return problem(
+    'Temporarily unavailable',
+    `The database did not respond, so the change may or may not have been saved. Open the page again in a moment to check. ${BLOCK_INSTEAD}`,
+  );
 }

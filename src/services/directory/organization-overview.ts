@@ -5,19 +5,14 @@ import { readBatch } from '../call-d1.ts';
 import type { ServiceContext } from '../service-context.ts';
 import type { Administration } from './administrators.ts';
 
-export interface OverviewItem {
-  organization: Administration['organization'];
-  liveKeys: number;
-  /** What its list of keys shows under "Needs attention", by type. */
-  facts: ReadonlyMap<Fact['type'], readonly Fact[]>;
-}
+export type OverviewItem = Awaited<ReturnType<typeof readOrganizationOverview>>[number];
 
 /** The organizations with the most types of facts first, and otherwise in the given order. */
 export async function readOrganizationOverview(
   ctx: ServiceContext,
   administrations: readonly Administration[],
   options: FactOptions,
-): Promise<OverviewItem[]> {
+) {
   const now = ctx.now();
   const ids = administrations.map(({ organization }) => organization.id);
   const [counts, ...rows] = await readBatch<[{ organizationId: string; keys: number }, ...Fact[]]>(ctx, [
@@ -33,6 +28,7 @@ export async function readOrganizationOverview(
     .map(({ organization }) => ({
       organization,
       liveKeys: live.get(organization.id) ?? 0,
+      /** What its list of keys shows under "Needs attention", by type. */
       facts: Map.groupBy(facts.get(organization.id) ?? [], ({ type }) => type),
     }))
     .sort((a, b) => b.facts.size - a.facts.size);

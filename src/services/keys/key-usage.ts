@@ -40,18 +40,10 @@ export const recordsOf = (usage: Usage): number => usage.reduce((sum, day) => su
 const MAX_ADDRESSES = 10;
 
 /** How a key's rotation chain was used in the last `USAGE_DAYS` days. */
-export interface RecentUse {
-  /** The last address of each day, latest first, with the writes of these days. `lastAt` is in UTC milliseconds. */
-  wrote: { address: string; writes: number; lastAt: number }[];
-  /** The last address of each reason for which the key was refused. */
-  refused: string[];
-  /** The most that it wrote on one day. */
-  records: number;
-  minutes: number;
-}
+export type RecentUse = Awaited<ReturnType<typeof readRecentUse>>;
 
 /** The recent use, to decide which networks and daily limits the key should have. */
-export async function readRecentUse(ctx: ActorContext<AdminActor>, keyId: string, today: string): Promise<RecentUse> {
+export async function readRecentUse(ctx: ActorContext<AdminActor>, keyId: string, today: string) {
   const values = { organizationId: ctx.actor.organizationId, keyId, since: addDays(today, 1 - USAGE_DAYS) };
   const [rows, refused] = await Promise.all([readAll(ctx, findChainUse.bind(values)), listRefusedUses(ctx, keyId)]);
   const wrote = Map.groupBy(rows, ({ lastAddress }) => lastAddress);
@@ -60,6 +52,7 @@ export async function readRecentUse(ctx: ActorContext<AdminActor>, keyId: string
     Math.max(0, ...days.map((ofDay) => ofDay.reduce((sum, row) => sum + row[measure], 0)));
   const others = refused.flatMap(({ sourceAddress }) => sourceAddress ?? []);
   return {
+    /** The last address of each day, latest first, with the writes of these days. `lastAt` is in UTC milliseconds. */
     wrote: [...wrote].flatMap(([address, ofAddress]) =>
       address === null
         ? []
@@ -69,22 +62,19 @@ export async function readRecentUse(ctx: ActorContext<AdminActor>, keyId: string
             lastAt: ofAddress[0]?.lastAt ?? 0,
           },
     ),
+    /** The last address of each reason for which the key was refused. */
     refused: [...new Set(others)].filter((address) => !wrote.has(address)).slice(0, MAX_ADDRESSES),
+    /** The most that it wrote on one day. */
     records: most('records'),
     minutes: most('minutes'),
   };
 }
 
 /** What a key did lately and could no longer do after a change of its settings. */
-export interface ShutOut {
-  addresses: RecentUse['wrote'];
-  /** The most of a day, if it is above the new limit. */
-  records?: number;
-  minutes?: number;
-}
+export type ShutOut = NonNullable<ReturnType<typeof shutOut>>;
 
 /** What a change shuts out that the settings admitted before; undefined for nothing. */
-export function shutOut(from: KeySettings, to: KeySettings, use: RecentUse): ShutOut | undefined {
+export function shutOut(from: KeySettings, to: KeySettings, use: RecentUse) {
   const addresses = use.wrote.filter(
     ({ address }) => isAllowedFrom(from.allowedNetworks, address) && !isAllowedFrom(to.allowedNetworks, address),
   );
