@@ -98,8 +98,8 @@ export class World {
   private async fill(at: number): Promise<void> {
     const { mark } = this.organization(at);
     const pages = await this.pagesOf('own', at);
-    const create = async (name: string, ...scope: string[]) => {
-      const { text } = await pages.post('/keys', { token: crypto.randomUUID(), name, scope, expiration: 'none' });
+    const create = async (name: string, ...scopes: string[]) => {
+      const { text } = await pages.post('/keys', { token: crypto.randomUUID(), name, scopes, expires: 'none' });
       return this.keep(at, text);
     };
     const shared = await create('Shared', 'tickets:note:write', 'tickets:time:write');
@@ -355,8 +355,8 @@ export class World {
       token,
       name,
       revision: String(shown?.['revision']),
-      scope: ['tickets:note:write', 'tickets:time:write'],
-      expiration: 'none',
+      scopes: ['tickets:note:write', 'tickets:time:write'],
+      expires: 'none',
       grace: form === 'rotate now' ? 'now' : '1h',
       pasted,
     };
