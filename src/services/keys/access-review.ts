@@ -122,13 +122,11 @@ function toDecision(row: ReviewedKeyRow): Decision | null {
 
 export const isUndecided = ({ decision, works }: AccessReviewKey) => works && decision === null;
 
-/** The keys that finishing the review revokes: the decided ones and their successors, each with its decision. */
+/** The keys that finishing the review revokes, successors included. */
 export const keysToRevoke = (keys: readonly AccessReviewKey[]) =>
-  keys.flatMap(({ key, decision, successors }) =>
-    decision?.decision === 'revoke'
-      ? [key, ...successors].filter(({ revokedAt }) => revokedAt === null).map((one) => ({ key: one, decision }))
-      : [],
-  );
+  keys
+    .flatMap(({ key, decision, successors }) => (decision?.decision === 'revoke' ? [key, ...successors] : []))
+    .filter(({ revokedAt }) => revokedAt === null);
 
 /** Begins a review of the keys that are live now, unless one is open. @throws ServiceError `not_administrator` */
 export async function startAccessReview(ctx: ActorContext<AdminActor>): Promise<void> {
@@ -186,7 +184,7 @@ export async function finishAccessReview(
   revoke: readonly string[],
 ): Promise<number> {
   const { keys } = await readOpenReview(ctx, reviewId);
-  const confirmed = keysToRevoke(keys).flatMap(({ key }) => (revoke.includes(key.id) ? [key.id] : []));
+  const confirmed = keysToRevoke(keys).flatMap(({ id }) => (revoke.includes(id) ? [id] : []));
   const [finished, ...revocations] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => {
     const values = { ...ctx.actor, reviewId, now };
     return [

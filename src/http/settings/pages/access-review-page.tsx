@@ -17,7 +17,8 @@ import { isUnused } from '../../../services/keys/select-keys.ts';
 import { Icon } from '../../page/icon.tsx';
 import type { FormState } from '../forms.ts';
 import { usePage } from '../page-context.ts';
-import { Banner, counted, HiddenFields, Scopes, stateLabel, Table, type TableColumn } from './components.tsx';
+import { Banner, counted, Scopes, stateLabel, Table, type TableColumn } from './components.tsx';
+import { ConfirmRevoke } from './confirm.tsx';
 import { limitsText } from './day-use.ts';
 import { describedBy, ErrorSummary, FieldMessage } from './form.tsx';
 import { Creator, KeyName, OtherKey } from './key-facts.tsx';
@@ -172,17 +173,11 @@ function OpenReview({ open: { review, keys }, rules, due, refused, usages, done 
   );
 }
 
-const TO_REVOKE: readonly TableColumn<Pick<AccessReviewKey, 'key' | 'decision'>>[] = [
-  ['Key', ({ key }) => <KeyName of={key} />],
-  ['Last write', ({ key }) => (key.lastWrite ? <Ago at={key.lastWrite.at} /> : 'Never')],
-  ['Reason', ({ decision }) => <bdi>{decision?.reason}</bdi>],
-  ['Decided by', ({ decision }) => <bdi>{decision?.by}</bdi>],
-];
-
 /** Asks for confirmation before the review is finished, with the names of the keys that it revokes. */
 function Finish({ review, keys }: AccessReview) {
   const { base } = usePage();
   const toRevoke = keysToRevoke(keys);
+  const action = `${base}/access-review/${review.id}/finish`;
   return (
     <section class="card" aria-labelledby="finish">
       <h2 id="finish">Finish the review</h2>
@@ -190,21 +185,18 @@ function Finish({ review, keys }: AccessReview) {
         Every key has a decision. {counted(review.kept, 'key')} will be kept. After this, no decision of the review can
         be changed, and its evidence can be downloaded.
       </p>
-      {toRevoke.length > 0 && (
-        <>
-          <p>
-            <strong>{counted(toRevoke.length, 'key')} will be revoked</strong> and{' '}
-            {toRevoke.length === 1 ? 'stops' : 'stop'} working immediately. This cannot be undone.
-          </p>
-          <Table caption="Keys that will be revoked" columns={TO_REVOKE} rows={toRevoke} />
-        </>
+      {toRevoke.length === 0 ? (
+        <form method="post" action={action} class="actions">
+          <button type="submit">Finish review</button>
+        </form>
+      ) : (
+        <ConfirmRevoke
+          keys={toRevoke}
+          action={action}
+          fields={toRevoke.map(({ id }) => ['revoke', id])}
+          button={`Finish and revoke ${counted(toRevoke.length, 'key')}`}
+        />
       )}
-      <form method="post" action={`${base}/access-review/${review.id}/finish`} class="actions">
-        <HiddenFields of={toRevoke.map(({ key }) => ['revoke', key.id])} />
-        <button type="submit" class={toRevoke.length > 0 ? 'danger' : undefined}>
-          {toRevoke.length > 0 ? `Finish and revoke ${counted(toRevoke.length, 'key')}` : 'Finish review'}
-        </button>
-      </form>
     </section>
   );
 }

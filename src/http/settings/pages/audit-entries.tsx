@@ -63,7 +63,12 @@ function Line({ entry, isOwn }: { entry: AuditEntry; isOwn: boolean }) {
   const { action, actorType, actorName, at, ticketId, key, time, text, detail, refusal } = entry;
   const [subject, what = ''] = action.split('.');
   const kind = RECORD_KIND_NAMES.find((one) => one === subject);
-  const about = actorType !== 'api_key' && key ? key.name : undefined;
+  const words = [
+    actorType !== 'api_key' && key?.name,
+    time && `${time.minutes} min, ${time.technician}`,
+    text?.slice(0, SUMMARY_LENGTH),
+    detail,
+  ].filter(Boolean);
   return (
     <summary>
       <time title={utcText(at)}>{clockTime(at, timeZone)}</time>
@@ -77,21 +82,13 @@ function Line({ entry, isOwn }: { entry: AuditEntry; isOwn: boolean }) {
         {actorType === 'api_key' && key?.revoked && !isOwn && <span class="mark"> revoked</span>}
       </span>
       <span class="line">
-        {about !== undefined && <bdi>{about}</bdi>}
-        {time && (
-          <>
-            {time.minutes} min, <bdi>{time.technician}</bdi>
-            {text !== null && ': '}
-          </>
-        )}
         {refusal !== null && <strong class="mark">Refused by your PSA </strong>}
-        {text !== null && <bdi>{text.slice(0, SUMMARY_LENGTH)}</bdi>}
-        {detail && detail !== about && (
+        {Array.from(new Set(words), (part, index) => (
           <>
-            {about !== undefined && ': '}
-            <bdi>{detail}</bdi>
+            {index > 0 && ': '}
+            <bdi>{part}</bdi>
           </>
-        )}
+        ))}
       </span>
     </summary>
   );

@@ -14,11 +14,12 @@ interface Props {
   keys: readonly KeyDetails[];
   action: string;
   fields?: readonly (readonly [name: string, value: string])[];
-  cancel: string;
+  button?: string;
+  cancel?: string;
 }
 
 /** Asks for confirmation before keys are revoked. `fields` are sent with the form. */
-export function ConfirmRevoke({ keys, action, fields = [], cancel }: Props) {
+export function ConfirmRevoke({ keys, action, fields = [], button, cancel }: Props) {
   return (
     <>
       <p>
@@ -29,9 +30,9 @@ export function ConfirmRevoke({ keys, action, fields = [], cancel }: Props) {
       <form method="post" action={action} class="actions">
         <HiddenFields of={fields} />
         <button type="submit" class="danger">
-          Revoke{keys.length > 1 && ` ${counted(keys.length, 'key')}`}
+          {button ?? (keys.length === 1 ? 'Revoke' : `Revoke ${counted(keys.length, 'key')}`)}
         </button>
-        <a href={cancel}>Cancel</a>
+        {cancel && <a href={cancel}>Cancel</a>}
       </form>
     </>
   );
