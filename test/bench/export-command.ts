@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { unstable_readConfig } from 'wrangler';
+import { wranglerConfig } from '../../src/ops/wrangler-config.ts';
 import { workerdMs } from './processor-time.ts';
 import { ORGANIZATION, prepare } from './seed.ts';
 
@@ -30,15 +30,13 @@ const { outputFiles } = await build({
   loader: { '.txt': 'text' },
   logLevel: 'error',
 });
-const { compatibility_date, compatibility_flags, vars } = unstable_readConfig({ config: 'wrangler.toml' });
 const miniflare = new Miniflare(
   convertV4MiniflareOptions({
     resourcePersistencePath: directory,
     cf: false,
     modules: [{ type: 'ESModule', path: 'index.js', contents: outputFiles[0]?.text ?? '' }],
-    compatibilityDate: compatibility_date ?? '',
-    compatibilityFlags: compatibility_flags,
-    bindings: vars,
+    compatibilityDate: wranglerConfig.compatibility_date,
+    bindings: wranglerConfig.vars,
     d1Databases: ['DB'],
     durableObjects: { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } },
   }),

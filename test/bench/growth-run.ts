@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { unstable_readConfig } from 'wrangler';
+import { migrate } from '../../src/dev/migrate.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
+import { wranglerConfig } from '../../src/ops/wrangler-config.ts';
 import { bundleWorker } from '../support/bundle-worker.ts';
 import { directoryOf, type GrowthPlan, type MonthEnd, monthEnd } from './growth.ts';
 import { type GrowthRun, growthCheck } from './growth-report.ts';
-import { applyMigrations } from './seed.ts';
 
 /** Runs one simulation, with its data in `directory`. `report` gets a line for each month. */
 export async function runGrowth(
@@ -27,7 +27,7 @@ export async function runGrowth(
   };
   try {
     const db = await miniflare.getD1Database('DB');
-    await applyMigrations(db);
+    await migrate(db);
     const imported = await importDirectory(db, directoryOf(plan));
     if (!imported.ok) throw new Error(JSON.stringify(imported.errors));
     const { databaseBytes: emptyBytes } = monthEnd.parse(await call('/begin'));
@@ -46,14 +46,12 @@ export async function runGrowth(
 
 async function startWorker(directory: string): Promise<Miniflare> {
   const contents = await bundleWorker(join(import.meta.dirname, 'growth-worker.ts'));
-  const { compatibility_date, compatibility_flags } = unstable_readConfig({ config: 'wrangler.toml' });
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       resourcePersistencePath: directory,
       cf: false,
       modules: [{ type: 'ESModule', path: 'index.js', contents }],
-      compatibilityDate: compatibility_date ?? '',
-      compatibilityFlags: compatibility_flags,
+      compatibilityDate: wranglerConfig.compatibility_date,
       d1Databases: ['DB'],
       r2Buckets: ['ARCHIVE'],
     }),

@@ -1,13 +1,11 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { unstable_splitSqlQuery } from 'wrangler';
+import { readFile } from 'node:fs/promises';
+import { migrate } from '../../src/dev/migrate.ts';
 import { generateKey, hashKey, keyHint } from '../../src/domain/api-key.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
 import { formatScopes, SCOPE_IDS } from '../../src/domain/scopes.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { KEY_PREFIX } from './workers.ts';
 
-const MIGRATIONS = 'migrations';
 const DEMO_DIRECTORY = 'src/dev/demo-directory.ndjson';
 /** Rows that one statement inserts: well under the 30 s that D1 allows it. */
 const ROWS_PER_STATEMENT = 100_000;
@@ -16,17 +14,9 @@ const ROWS_PER_STATEMENT = 100_000;
 export const ORGANIZATION = 'northwind';
 export const TICKET = '1001';
 
-/** Applies the repository's migrations. */
-export async function applyMigrations(db: D1Database): Promise<void> {
-  for (const file of (await readdir(MIGRATIONS)).filter((name) => name.endsWith('.sql')).sort()) {
-    const statements = unstable_splitSqlQuery(await readFile(join(MIGRATIONS, file), 'utf8'));
-    await db.batch(statements.map((sql) => db.prepare(sql)));
-  }
-}
-
 /** Applies the repository's migrations and imports the demo directory. */
 export async function prepare(db: D1Database): Promise<void> {
-  await applyMigrations(db);
+  await migrate(db);
   const imported = await importDirectory(db, await readFile(DEMO_DIRECTORY, 'utf8'));
   if (!imported.ok) throw new Error(JSON.stringify(imported.errors));
 }

@@ -1,10 +1,8 @@
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { unstable_readConfig } from 'wrangler';
+import { wranglerConfig } from '../../src/ops/wrangler-config.ts';
 import { bundleProduction, readBundle } from '../support/production-worker.ts';
-
-const config = unstable_readConfig({ config: 'wrangler.toml' });
 
 /** Of the keys that are made here. */
 export const KEY_PREFIX = 'bench';
@@ -94,10 +92,9 @@ function workerOptions(name: string, { script, texts, database, ipLimit }: Worke
   return {
     name,
     modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...texts],
-    compatibilityDate: config.compatibility_date ?? '',
-    compatibilityFlags: config.compatibility_flags,
+    compatibilityDate: wranglerConfig.compatibility_date,
     bindings: {
-      ...config.vars,
+      ...wranglerConfig.vars,
       KEY_PREFIX,
       IP_LIMIT: ipLimit,
       KEY_LIMIT: UNLIMITED,

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { unstable_readConfig } from 'wrangler';
+import { archiveBucketName, databaseId, wranglerConfig } from '../../src/ops/wrangler-config.ts';
 
 const run = promisify(execFile);
 
@@ -64,14 +64,12 @@ export interface ProductionWorker {
  */
 export async function serveProduction({ bundle, vars, port, persistTo, beside }: ProductionWorker): Promise<Miniflare> {
   const { script, texts } = await readBundle(bundle);
-  const config = unstable_readConfig({ config: 'wrangler.toml' });
   const worker = (name: string, contents: string, at: number) => ({
     name,
     modules: [{ type: 'ESModule' as const, path: 'index.js', contents }, ...texts],
-    compatibilityDate: config.compatibility_date ?? '',
-    compatibilityFlags: config.compatibility_flags,
-    d1Databases: { DB: config.d1_databases[0]?.database_id ?? '' },
-    r2Buckets: { ARCHIVE: config.r2_buckets[0]?.bucket_name ?? '' },
+    compatibilityDate: wranglerConfig.compatibility_date,
+    d1Databases: { DB: databaseId(wranglerConfig) },
+    r2Buckets: { ARCHIVE: archiveBucketName(wranglerConfig) ?? '' },
     unsafeDirectSockets: [{ host: '127.0.0.1', port: at }],
   });
   const miniflare = new Miniflare(
@@ -83,7 +81,7 @@ export async function serveProduction({ bundle, vars, port, persistTo, beside }:
       workers: [
         {
           ...worker('api', script, port),
-          bindings: { ...config.vars, ...vars },
+          bindings: { ...wranglerConfig.vars, ...vars },
           durableObjects: {
             RATE_LIMITER: { className: 'RateLimiter', useSQLite: true },
             PUSHER: { className: 'Pusher', useSQLite: true },

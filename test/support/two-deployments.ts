@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { unstable_readConfig } from 'wrangler';
 import { migrate } from '../../src/dev/migrate.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
+import { wranglerConfig } from '../../src/ops/wrangler-config.ts';
 import { createApiKey } from '../../src/services/keys/create-key.ts';
 import { wrangler } from './command.ts';
 import { readBundle } from './production-worker.ts';
@@ -34,13 +34,11 @@ export async function startTwoDeployments(): Promise<{
   await wrangler('deploy', '--dry-run', '-c', 'src/agents/wrangler.toml', '--outdir', agentsBundle);
   const [main, agents] = [await readBundle(await productionBundle()), await readBundle(agentsBundle)];
   await rm(agentsBundle, { recursive: true });
-  const config = unstable_readConfig({ config: 'wrangler.toml' });
   const worker = ({ script, texts }: typeof main, name: string, vars: Record<string, string>, database: string) => ({
     name,
     modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...texts],
-    compatibilityDate: config.compatibility_date ?? '',
-    compatibilityFlags: config.compatibility_flags,
-    bindings: { ...config.vars, ...vars },
+    compatibilityDate: wranglerConfig.compatibility_date,
+    bindings: { ...wranglerConfig.vars, ...vars },
     d1Databases: { DB: database },
     unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }],
   });
