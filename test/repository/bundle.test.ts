@@ -6,7 +6,6 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import { readWranglerConfig } from '../../src/ops/wrangler-config.ts';
-import { buildProduction } from '../support/production-worker.ts';
 import { productionBuild } from '../support/shared.ts';
 
 /** The files that a bundle was made from, as its source map lists them. */
@@ -27,9 +26,9 @@ test('the bundle of the main Worker starts, stays under 172 KB gzipped, and cont
 });
 
 test('the bundle of the Worker for AI agents starts, stays under 132 KB gzipped, and contains no pages, no PSA and no jobs', async () => {
-  const { outdir, code, output } = await buildProduction('build:agents');
+  const { directory, code, output } = await productionBuild('build:agents');
   expect([code, output]).toEqual([0, expect.stringMatching(/The bundle starts: \d+\.\d KB gzipped, at most 132 KB/)]);
-  const sources = await sourcesOf(outdir);
+  const sources = await sourcesOf(directory);
   expect(sources.filter((source) => OF_MCP.test(source)).length).toBeGreaterThan(10);
   expect(sources.filter((source) => /src\/(docs|http\/settings|rpc|modules\/(psa|alerts))\//.test(source))).toEqual([]);
 });

@@ -14,7 +14,7 @@ const run = promisify(execFile);
  * printed.
  */
 export async function buildProduction(
-  script: 'build' | 'build:agents' = 'build',
+  script: 'build' | 'build:agents',
 ): Promise<{ outdir: string; code: number | null; output: string }> {
   const child = spawn('npm', ['run', script], { stdio: ['ignore', 'pipe', 'pipe'] });
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);

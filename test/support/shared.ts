@@ -3,7 +3,7 @@ import { inject } from 'vitest';
 import { copyOf, type LocalDatabase } from './command.ts';
 import type { Shared } from './shared-setup.ts';
 
-async function ask<Name extends 'build' | 'database' | 'demo' | 'server' | 'browser'>(
+async function ask<Name extends 'build' | 'build:agents' | 'database' | 'demo' | 'server' | 'browser'>(
   name: Name,
 ): Promise<Shared<Name>> {
   const response = await fetch(`${inject('sharedUrl')}/${name}`);
@@ -11,12 +11,12 @@ async function ask<Name extends 'build' | 'database' | 'demo' | 'server' | 'brow
   return response.json();
 }
 
-/** What `npm run build` printed in this run of the tests, and its exit code. */
-export const productionBuild = () => ask('build');
+/** What `npm run build` or `npm run build:agents` printed in this run of the tests, and its exit code. */
+export const productionBuild = (script: 'build' | 'build:agents' = 'build') => ask(script);
 
-/** The directory with the production bundle. */
-export async function productionBundle(): Promise<string> {
-  const { directory, code, output } = await productionBuild();
+/** The directory of the main Worker's bundle, or of the Worker for AI agents. */
+export async function productionBundle(script: 'build' | 'build:agents' = 'build'): Promise<string> {
+  const { directory, code, output } = await productionBuild(script);
   if (code !== 0) throw new Error(output);
   return directory;
 }

@@ -1,12 +1,9 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { migrate } from '../../src/dev/migrate.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { wranglerConfig } from '../../src/ops/wrangler-config.ts';
 import { createApiKey } from '../../src/services/keys/create-key.ts';
-import { wrangler } from './command.ts';
 import { readBundle } from './production-worker.ts';
 import { type Incoming, type Intercept, serveProxy } from './proxy.ts';
 import { productionBundle } from './shared.ts';
@@ -30,10 +27,8 @@ export async function startTwoDeployments(): Promise<{
   withOtherAgents<T>(agents: 'paused' | 'old', use: (url: string) => Promise<T>): Promise<T>;
   close: () => Promise<void>;
 }> {
-  const agentsBundle = await mkdtemp(join(tmpdir(), 'twb-agents-'));
-  await wrangler('deploy', '--dry-run', '-c', 'src/agents/wrangler.toml', '--outdir', agentsBundle);
-  const [main, agents] = [await readBundle(await productionBundle()), await readBundle(agentsBundle)];
-  await rm(agentsBundle, { recursive: true });
+  const main = await readBundle(await productionBundle());
+  const agents = await readBundle(await productionBundle('build:agents'));
   const worker = ({ script, texts }: typeof main, name: string, vars: Record<string, string>, database: string) => ({
     name,
     modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...texts],
