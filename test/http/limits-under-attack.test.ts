@@ -1,4 +1,4 @@
-import { listDurableObjectIds, runInDurableObject } from 'cloudflare:test';
+import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -9,7 +9,7 @@ import type { RequestLimit } from '../../src/domain/request-limit.ts';
 import { ExpiringMap } from '../../src/lib/expiring-map.ts';
 import { countD1 } from '../support/d1.ts';
 import { rowCounts } from '../support/hostile.ts';
-import { plainLimiters } from '../support/limiter.ts';
+import { countLimiters, plainLimiters } from '../support/limiter.ts';
 import { inLongRuns, runs } from '../support/property.ts';
 import { makeApi, makeKey, makeOrganization, revoke } from '../support/world.ts';
 
@@ -208,7 +208,8 @@ describe('under a flood', () => {
   test('under a flood, neither the limiters nor the database store anything about requests', async () => {
     const organization = await makeOrganization();
     const { value: key } = await makeKey(organization);
-    const apis = isolates({ ipLimit: { quota: 40, windowMs: 10_000 } });
+    const limiters = countLimiters(env.RATE_LIMITER);
+    const apis = isolates({ ipLimit: { quota: 40, windowMs: 10_000 } }, { RATE_LIMITER: limiters.namespace });
     const before = await rowCounts();
     await burst(apis, 100, (index) => ({ address: `203.0.113.${index % 60}` }));
     await burst(apis, 100, () => ({ address: '198.51.100.1', key: generateKey('twb') }));
@@ -216,10 +217,10 @@ describe('under a flood', () => {
     await Promise.all(apis.map((api) => api.settled()));
     expect(await rowCounts()).toEqual(before);
 
-    const ids = await listDurableObjectIds(env.RATE_LIMITER);
-    expect(ids.length).toBeGreaterThanOrEqual(60);
-    for (const id of ids) {
-      const stored = await runInDurableObject(env.RATE_LIMITER.get(id), async (_, { storage }) => ({
+    const names = new Set(limiters.names);
+    expect(names.size).toBeGreaterThanOrEqual(60);
+    for (const name of names) {
+      const stored = await runInDurableObject(env.RATE_LIMITER.getByName(name), async (_, { storage }) => ({
         entries: (await storage.list()).size,
         tables: storage.sql.exec('select name from sqlite_master').toArray(),
         alarm: await storage.getAlarm(),
