@@ -55,17 +55,13 @@ warnOfUnknownVariables();
 // Wrangler would use another port without a message.
 if (await isInUse())
   fail(`${baseUrl} is in use. End what runs there, or choose another port: npm start -- --port 8080`);
-const others = await withLocalD1(persistTo, otherMigrations);
+const { others, key } = await withLocalD1(persistTo, prepareDatabase);
 if (others.length > 0) {
   const state = persistTo ?? '.wrangler/state';
   fail(
     `The local database was made by other migrations (${others.join(', ')}): delete the directory ${state} and start again.`,
   );
 }
-const key = await withLocalD1(persistTo, async (db) => {
-  await migrate(db);
-  return prepareDemo(db);
-});
 await serve();
 
 /** Ends the start with one sentence, because a stack trace would hide it. */
@@ -119,10 +115,13 @@ function isInUse(): Promise<boolean> {
   });
 }
 
-/** Migrations of the database that the repository lacks: its own would fail on such a database. */
-async function otherMigrations(db: D1Database): Promise<string[]> {
+/** Returns the new demo key, or the migrations that the repository lacks: its own would fail on such a database. */
+async function prepareDatabase(db: D1Database): Promise<{ others: string[]; key: string }> {
   const names = await migrationNames();
-  return (await appliedMigrations(db)).filter((name) => !names.includes(name));
+  const others = (await appliedMigrations(db)).filter((name) => !names.includes(name));
+  if (others.length > 0) return { others, key: '' };
+  await migrate(db);
+  return { others, key: await prepareDemo(db) };
 }
 
 async function prepareDemo(db: D1Database): Promise<string> {
