@@ -14,9 +14,6 @@ const ON_NODE = [
 /** Tests that only `npm run test:long` runs. */
 const LONG = 'test/**/*.long.test.ts';
 
-/** Compares the columns of every statement with its declared row. */
-const COLUMNS = 'test/db/returned-columns.test.ts';
-
 export default defineConfig(async ({ mode }) => {
   // The static files that the Worker and the tests read.
   execFileSync('node', ['src/dev/render.ts']);
@@ -24,46 +21,6 @@ export default defineConfig(async ({ mode }) => {
   // `npm run test:long`
   const long = mode === 'long';
   const propertyRuns = Number(process.env['PROPERTY_RUNS'] ?? (long ? '8' : '1'));
-  const inWorkerd = (name: string, include: string[], exclude: string[]) => ({
-    // Inside workerd, with real D1 and Durable Objects.
-    plugins: [
-      cloudflareTest({
-        wrangler: { configPath: './wrangler.toml' },
-        miniflare: {
-          bindings: {
-            TEST_MIGRATIONS: migrations,
-            // Override what a developer may have set in .dev.vars.
-            KEY_PREFIXES_KNOWN: '',
-            JURISDICTION: '',
-            SETTINGS_LINKS: '',
-            IP_LIMIT_OVERRIDES: '',
-            BLOCKED_KEYS: '',
-            MODE: '',
-            PSA_SECRET: '',
-            WEBHOOK_URL: '',
-            WEBHOOK_SECRET: '',
-            WEBHOOK_LIMIT: '100',
-            ALERT_URL: '',
-            SERVICE_URL: '',
-            TICKET_URL: '',
-            KEEP_DAYS: '',
-            SECURITY_CONTACT: '',
-            SECURITY_EXPIRES: '',
-          },
-        },
-      }),
-    ],
-    test: {
-      name,
-      include,
-      exclude,
-      // A runtime of its own for each file would take two seconds to start. Instead each test
-      // makes its own organization.
-      isolate: false,
-      setupFiles: ['./test/support/workerd-setup.ts'],
-      testTimeout: 30_000,
-    },
-  });
   return {
     test: {
       // Vitest's default is one less than the number of processors: one, where there are two.
@@ -71,9 +28,46 @@ export default defineConfig(async ({ mode }) => {
       reporters: ['default', './test/support/summary-reporter.ts'],
       provide: { long, propertyRuns },
       projects: [
-        inWorkerd('workerd', ['test/**/*.test.{ts,tsx}'], [...ON_NODE, ...(long ? [] : [LONG]), COLUMNS]),
-        // Its statements read all organizations, so it has a database without the data of other tests.
-        inWorkerd('columns', [COLUMNS], []),
+        {
+          // Inside workerd, with real D1 and Durable Objects.
+          plugins: [
+            cloudflareTest({
+              wrangler: { configPath: './wrangler.toml' },
+              miniflare: {
+                bindings: {
+                  TEST_MIGRATIONS: migrations,
+                  // Override what a developer may have set in .dev.vars.
+                  KEY_PREFIXES_KNOWN: '',
+                  JURISDICTION: '',
+                  SETTINGS_LINKS: '',
+                  IP_LIMIT_OVERRIDES: '',
+                  BLOCKED_KEYS: '',
+                  MODE: '',
+                  PSA_SECRET: '',
+                  WEBHOOK_URL: '',
+                  WEBHOOK_SECRET: '',
+                  WEBHOOK_LIMIT: '100',
+                  ALERT_URL: '',
+                  SERVICE_URL: '',
+                  TICKET_URL: '',
+                  KEEP_DAYS: '',
+                  SECURITY_CONTACT: '',
+                  SECURITY_EXPIRES: '',
+                },
+              },
+            }),
+          ],
+          test: {
+            name: 'workerd',
+            include: ['test/**/*.test.{ts,tsx}'],
+            exclude: [...ON_NODE, ...(long ? [] : [LONG])],
+            // A runtime of its own for each file would take two seconds to start. Instead each test
+            // makes its own organization.
+            isolate: false,
+            setupFiles: ['./test/support/workerd-setup.ts'],
+            testTimeout: 30_000,
+          },
+        },
         {
           test: {
             name: 'node',

@@ -1,3 +1,4 @@
+import { applyD1Migrations, reset } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
 import { ALL_ORGANIZATIONS, FACT_STATEMENTS, PAGE_FACT_STATEMENTS } from '../../src/db/fact-statements.ts';
@@ -27,6 +28,9 @@ const isSelect = (text: string) => /^\s*(?:select|with)\b/.test(text);
 const returnsRows = (text: string) => isSelect(text) || /\breturning\b/.test(text);
 
 test('Every statement returns the columns of its declared row, with their types', async () => {
+  // The statements read all organizations: the database must contain no data of other files.
+  await reset();
+  await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
   const { common, own } = await fillDatabase();
   const returned = new Map<string, Members>();
   const withoutRow: string[] = [];
