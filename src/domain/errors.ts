@@ -39,7 +39,7 @@ export type ServiceErrorCode =
   | 'being_erased'
   | 'superseded';
 
-interface Extras {
+interface Info {
   errors?: readonly FieldError[];
   /** For `form_already_used`: the id of the key that the form created. */
   keyId?: string;
@@ -59,26 +59,17 @@ export class ServiceError extends Error {
   override name = 'ServiceError';
   readonly code: ServiceErrorCode;
   readonly detail: string;
-  readonly errors: readonly FieldError[];
-  readonly keyId: string | undefined;
-  readonly retryable: boolean;
-  readonly database: Extras['database'];
-  readonly dayLimit: Extras['dayLimit'];
-  readonly fields: CallErrorFields;
-  constructor(
-    code: ServiceErrorCode,
-    detail: string,
-    { errors = [], keyId, retryable = false, database, dayLimit, fields = {}, cause }: Extras = {},
-  ) {
-    super(`${code}: ${detail}`, cause === undefined ? undefined : { cause });
+  readonly info: Info;
+  constructor(code: ServiceErrorCode, detail: string, info: Info = {}) {
+    super(`${code}: ${detail}`, 'cause' in info ? { cause: info.cause } : undefined);
     this.code = code;
     this.detail = detail;
-    this.errors = errors;
-    this.keyId = keyId;
-    this.retryable = retryable;
-    this.database = database;
-    this.dayLimit = dayLimit;
-    this.fields = fields;
+    this.info = info;
+  }
+
+  /** The errors of the fields; none for a code other than `invalid`. */
+  get errors(): readonly FieldError[] {
+    return this.info.errors ?? [];
   }
 }
 

@@ -29,8 +29,9 @@ export async function problemOf(err: unknown, c: ContextOf<AppEnv>): Promise<Pro
   const code = err instanceof ServiceError ? API_ERRORS[err.code] : undefined;
   if (err instanceof ServiceError && code !== undefined) {
     if (PROBLEMS[code].status >= 500) log('error', code, { requestId: c.get('requestId'), cause: err.cause });
-    if (err.dayLimit) return new Problem(code, err.detail, dayLimitExtras(err.dayLimit));
-    const mayRetry = code === 'unavailable' || err.retryable;
+    const { dayLimit, retryable } = err.info;
+    if (dayLimit) return new Problem(code, err.detail, dayLimitExtras(dayLimit));
+    const mayRetry = code === 'unavailable' || retryable;
     return new Problem(code, err.detail, mayRetry ? { headers: retryAfter503() } : {});
   }
   // Hono's validator throws this before it runs our schema. The body comes from Hono's cache.
@@ -39,7 +40,10 @@ export async function problemOf(err: unknown, c: ContextOf<AppEnv>): Promise<Pro
   return internalError();
 }
 
-export function dayLimitExtras({ name, retryAfterMs }: NonNullable<ServiceError['dayLimit']>): Problem['extras'] {
+export function dayLimitExtras({
+  name,
+  retryAfterMs,
+}: NonNullable<ServiceError['info']['dayLimit']>): Problem['extras'] {
   return { headers: { 'Retry-After': retryAfter(retryAfterMs) }, members: { 'violated-policies': [name] } };
 }
 

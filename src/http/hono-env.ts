@@ -119,12 +119,14 @@ export function serviceContext(c: ContextOf<AppEnv>): ServiceContext {
 }
 
 /** The context of the API's verbs. Only a route after `guard` has the principal for it. */
-export function apiContext(c: ContextOf<ApiEnv>): ActorContext<Principal> {
-  return { ...serviceContext(c), actor: c.get('principal'), source: c.get('source') };
-}
-
 export function writeContext(c: Context<ApiEnv>): WriteContext {
-  return { ...apiContext(c), dayLimits: c.get('config').dayLimits, onKeyDay: (use) => c.set('keyDay', use) };
+  return {
+    ...serviceContext(c),
+    actor: c.get('principal'),
+    source: c.get('source'),
+    dayLimits: c.get('config').dayLimits,
+    onKeyDay: (use) => c.set('keyDay', use),
+  };
 }
 
 /** The context of administrators' verbs. Only a page after `signIn` has the administrator for it. */

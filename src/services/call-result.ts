@@ -34,6 +34,6 @@ export async function toCallResult<T>(run: () => Promise<T>): Promise<CallResult
   } catch (err) {
     const code = err instanceof ServiceError ? CALL_ERRORS.find((known) => known === err.code) : undefined;
     if (!(err instanceof ServiceError) || code === undefined) throw err;
-    return { ok: false, error: { code, detail: err.detail, errors: [...err.errors], ...err.fields } };
+    return { ok: false, error: { code, detail: err.detail, errors: [...err.errors], ...err.info.fields } };
   }
 }

@@ -4,7 +4,7 @@ import { forgetDays } from '../db/work/key-days.ts';
 import { addDays, dateIn } from '../domain/calendar.ts';
 import { ADDRESS_RETENTION_MS } from '../domain/refused-use.ts';
 import { write } from './call-d1.ts';
-import { forNextChunk, type ServiceContext } from './service-context.ts';
+import { forNextCall, type ServiceContext } from './service-context.ts';
 
 // The daily removal of old data. Each function returns whether nothing is left to remove.
 
@@ -32,7 +32,7 @@ async function runInChunks(
 ): Promise<boolean> {
   const statement = change(rows);
   for (let chunk = 0; chunk < chunks; chunk++) {
-    const changes = await write(forNextChunk(ctx), 'safe_to_repeat', statement);
+    const changes = await write(forNextCall(ctx), 'safe_to_repeat', statement);
     if (changes < rows) return true;
   }
   return false;

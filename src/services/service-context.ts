@@ -122,8 +122,7 @@ export interface AdminActor {
 export type SystemActor = 'psa' | 'operator';
 
 /** The deadline of one page of an export, and of one chunk of a job, in milliseconds. */
-const PAGE_DEADLINE_MS = 10_000;
-const CHUNK_DEADLINE_MS = 30_000;
+const NEXT_CALL_DEADLINE_MS = 30_000;
 
 /** One page of an export, which is read page by page. */
 export interface ExportPage<Item> {
@@ -132,12 +131,7 @@ export interface ExportPage<Item> {
   next: string | undefined;
 }
 
-/** The context for the next page of an export, with its own deadline: an export takes as long as its reader. */
-export function forNextPage<Context extends ServiceContext>(ctx: Context): Context {
-  return { ...ctx, deadlineAt: Date.now() + PAGE_DEADLINE_MS };
-}
-
-/** The context for the next chunk of a job that takes as many chunks as there is to do. */
-export function forNextChunk<Context extends ServiceContext>(ctx: Context): Context {
-  return { ...ctx, deadlineAt: Date.now() + CHUNK_DEADLINE_MS };
+/** The context for the next page of an export or chunk of a job, which takes as many as there are. */
+export function forNextCall<Context extends ServiceContext>(ctx: Context): Context {
+  return { ...ctx, deadlineAt: Date.now() + NEXT_CALL_DEADLINE_MS };
 }

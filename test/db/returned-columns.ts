@@ -34,9 +34,6 @@ export const RETURNED_COLUMNS = {
     countErasableRows: { notes: 'number', archived_notes: 'number', time_entries: 'number', archived_time_entries: 'number', psa_refusals: 'number', releases: 'number', key_days: 'number', refused_uses: 'number', pushes: 'number', alerts: 'number', key_review_decisions: 'number', key_reviews: 'number', key_policies: 'number', api_keys: 'number', agreements: 'number', tickets: 'number', companies: 'number', users: 'number', audit_log: 'number', archives: 'number', organizations: 'number' },
     findOpenErasure: { organizationId: 'string', requestId: 'string', erasedAt: 'number', erasedBy: 'string', lastSeq: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/erasure.ts')>,
-  'db/directory/organization-counts.ts': {
-    countLiveKeysOf: { organizationId: 'string', keys: 'number' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/directory/organization-counts.ts')>,
   'db/directory/records.ts': {
     DEACTIVATE_RECORDS: {
       agreement: { id: 'string' },
@@ -125,8 +122,7 @@ export const RETURNED_COLUMNS = {
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/find-key-statements.ts')>,
   'db/keys/key-rules-statements.ts': {
     countEndlessKeys: { keys: 'number' },
-    findKeyRules: { maxLifetimeDays: 'number', expiryRequired: 'number', accessReviewMonths: 'number', accessReviewsSince: 'number', revision: 'number' },
-    findRulesAndTimeZone: { maxLifetimeDays: 'number', expiryRequired: 'number', accessReviewMonths: 'number', accessReviewsSince: 'number', revision: 'number', timeZone: 'string' },
+    findKeyRules: { maxLifetimeDays: 'number', expiryRequired: 'number', accessReviewMonths: 'number', accessReviewsSince: 'number', revision: 'number', timeZone: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/key-rules-statements.ts')>,
   'db/keys/key-statements.ts': {
     explainChange: { administrator: 'number', live: 'string', named: 'string' },
@@ -139,6 +135,7 @@ export const RETURNED_COLUMNS = {
     markRevokedByOperator: { revokedAt: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/key-statements.ts')>,
   'db/keys/read-keys-statements.ts': {
+    countLiveKeysOf: { organizationId: 'string', keys: 'number' },
     countUnrevoked: { live: 'number' },
     findAnyKeyByHash: { organizationId: 'string', organization: 'string', id: 'string', name: 'string', hint: 'string', expiresAt: 'null', revokedAt: 'null', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null' },
     findAnyKeyById: { organizationId: 'string', organization: 'string', id: 'string', name: 'string', hint: 'string', expiresAt: 'null', revokedAt: 'null', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null' },

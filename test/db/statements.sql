@@ -633,10 +633,6 @@ from organizations where id = :organizationId
   and (select request_id from audit_log where organization_id = :organizationId and seq = :seq) is :cursorRequestId
   and not exists (select 1 from erasures where erasures.organization_id = :organizationId and erasures.open = 1);
 
--- src/db/directory/organization-counts.ts: countLiveKeysOf
-select i.value as organizationId,
-    (select count(*) from (select id from api_keys indexed by api_keys_unrevoked where organization_id = i.value and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = i.value and revoked_at is null and expires_at > :now)) as keys from json_each(:organizationIds) i;
-
 -- src/db/directory/records.ts: DEACTIVATE_AGREEMENTS
 update agreements set active = 0
 from (select value ->> 'id' as id, value ->> 'company' as company, value ->> 'active' as active from json_each(:json)) as incoming
@@ -941,19 +937,19 @@ order by k.name, k.id limit :limit;
       k.hint as keyHint,
       k.expires_at as keyExpiresAt,
       1 as level,
-      k.unusedDays as count,
+      60 as count,
       k.lastWrite as lastAt,
       null as detail,
       'key_unused' as type,
       k.organization_id as organizationId,
-      coalesce(k.lastWrite, k.created_at) + k.unusedDays * 86400000 as since
+      coalesce(k.lastWrite, k.created_at) + 5184000000 as since
   from (
-    select k.*, coalesce(p.unused_days, 60) as unusedDays, (select max(w.last_at) from (select d.last_at from key_days d
+    select k.*, (select max(w.last_at) from (select d.last_at from key_days d
 where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id order by d.day desc limit 3) w) as lastWrite
-    from organizations o left join key_policies p on p.organization_id = o.id cross join api_keys k on k.organization_id = o.id and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at > :now) and k.successor_id is null
-    where o.id between :from and :to and o.active = 1 and k.created_at <= (:now - coalesce(p.unused_days, 60) * 86400000)
+    from organizations o cross join api_keys k on k.organization_id = o.id and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at > :now) and k.successor_id is null
+    where o.id between :from and :to and o.active = 1 and k.created_at <= (:now - 5184000000)
       and not exists (select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
-        and d.day >= date((:now - coalesce(p.unused_days, 60) * 86400000) / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > (:now - coalesce(p.unused_days, 60) * 86400000))
+        and d.day >= date((:now - 5184000000) / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > (:now - 5184000000))
     limit :limit) k;
 
 -- src/db/fact-statements.ts: FACT_STATEMENTS.pushFailing.statement
@@ -1077,19 +1073,19 @@ order by k.name, k.id limit :limit;
       k.hint as keyHint,
       k.expires_at as keyExpiresAt,
       1 as level,
-      k.unusedDays as count,
+      60 as count,
       k.lastWrite as lastAt,
       null as detail,
       'key_unused' as type,
       k.organization_id as organizationId,
-      coalesce(k.lastWrite, k.created_at) + k.unusedDays * 86400000 as since
+      coalesce(k.lastWrite, k.created_at) + 5184000000 as since
   from (
-    select k.*, coalesce(p.unused_days, 60) as unusedDays, (select max(w.last_at) from (select d.last_at from key_days d
+    select k.*, (select max(w.last_at) from (select d.last_at from key_days d
 where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id order by d.day desc limit 3) w) as lastWrite
-    from organizations o left join key_policies p on p.organization_id = o.id cross join api_keys k on k.organization_id = o.id and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at > :now) and k.successor_id is null
-    where o.id in (select value from json_each(:organizationIds)) and o.active = 1 and k.created_at <= (:now - coalesce(p.unused_days, 60) * 86400000)
+    from organizations o cross join api_keys k on k.organization_id = o.id and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at > :now) and k.successor_id is null
+    where o.id in (select value from json_each(:organizationIds)) and o.active = 1 and k.created_at <= (:now - 5184000000)
       and not exists (select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
-        and d.day >= date((:now - coalesce(p.unused_days, 60) * 86400000) / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > (:now - coalesce(p.unused_days, 60) * 86400000))
+        and d.day >= date((:now - 5184000000) / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > (:now - 5184000000))
     limit :limit) k;
 
 -- src/db/fact-statements.ts: PAGE_FACT_STATEMENTS.pushFailing
@@ -1178,7 +1174,7 @@ insert into key_review_decisions (organization_id, review_id, key_id, decision, 
     :now,
     :userId,
     k.name,
-    json_object('name', k.name, 'limitQuota', k.limit_quota, 'limitWindowMs', k.limit_window_ms, 'dayLimitRecords', k.day_limit_records, 'dayLimitMinutes', k.day_limit_minutes, 'allowedNetworks', k.allowed_networks, 'description', k.description, 'owner', k.owner),
+    json_object('name', k.name, 'owner', k.owner, 'description', k.description, 'dayLimitRecords', k.day_limit_records, 'dayLimitMinutes', k.day_limit_minutes, 'allowedNetworks', k.allowed_networks),
     (select max(w.last_at) from (select d.last_at from key_days d
   where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id order by d.day desc limit 3) w)
 from key_reviews r join api_keys k on k.organization_id = r.organization_id and k.id = :keyId
@@ -1233,20 +1229,16 @@ with recursive members(review, finished, reviewed, id) as (
 )
 select k.id as id,
     coalesce(iif(m.finished is null, null, decided.key_name), k.name) as name,
-    iif(m.finished is null or decided.decision is null, k.limit_quota,
-      coalesce(decided.key_settings, '{"allowedNetworks":"","description":"","owner":""}') ->> 'limitQuota') as limitQuota, iif(m.finished is null or decided.decision is null,
-          k.limit_window_ms,
-      coalesce(decided.key_settings, '{"allowedNetworks":"","description":"","owner":""}') ->> 'limitWindowMs') as limitWindowMs, iif(m.finished is null or decided.decision is null,
+    iif(m.finished is null or decided.decision is null, k.owner,
+      coalesce(decided.key_settings, '{"allowedNetworks":"","description":"","owner":""}') ->> 'owner') as owner, iif(m.finished is null or decided.decision is null,
+          k.description,
+      coalesce(decided.key_settings, '{"allowedNetworks":"","description":"","owner":""}') ->> 'description') as description, iif(m.finished is null or decided.decision is null,
           k.day_limit_records,
       coalesce(decided.key_settings, '{"allowedNetworks":"","description":"","owner":""}') ->> 'dayLimitRecords') as dayLimitRecords, iif(m.finished is null or decided.decision is null,
           k.day_limit_minutes,
       coalesce(decided.key_settings, '{"allowedNetworks":"","description":"","owner":""}') ->> 'dayLimitMinutes') as dayLimitMinutes, iif(m.finished is null or decided.decision is null,
           k.allowed_networks,
-      coalesce(decided.key_settings, '{"allowedNetworks":"","description":"","owner":""}') ->> 'allowedNetworks') as allowedNetworks, iif(m.finished is null or decided.decision is null,
-          k.description,
-      coalesce(decided.key_settings, '{"allowedNetworks":"","description":"","owner":""}') ->> 'description') as description, iif(m.finished is null or decided.decision is null,
-          k.owner,
-      coalesce(decided.key_settings, '{"allowedNetworks":"","description":"","owner":""}') ->> 'owner') as owner, k.hint as hint, k.scopes as scopes, k.revision as revision, k.created_at as createdAt, k.expires_at as expiresAt, k.revoked_at as revokedAt, k.revoked_by as revokedById, revoker.name as revokedBy, k.created_by as createdById, creator.name as createdBy, creator.active as creatorActive, creator.is_admin as creatorAdmin, s.id as successorId, s.hint as successorHint, p.id as predecessorId, p.hint as predecessorHint, d.last_at as lastWriteAt, d.last_address as lastWriteFrom, m.reviewed as reviewedId, decided.decision as decision, decided.reason as reason, decided.decided_at as decidedAt, decided.decided_by as decidedById, decider.name as decidedBy, decided.last_write_at as decidedAfterWriteAt
+      coalesce(decided.key_settings, '{"allowedNetworks":"","description":"","owner":""}') ->> 'allowedNetworks') as allowedNetworks, k.hint as hint, k.scopes as scopes, k.revision as revision, k.created_at as createdAt, k.expires_at as expiresAt, k.revoked_at as revokedAt, k.revoked_by as revokedById, revoker.name as revokedBy, k.created_by as createdById, creator.name as createdBy, creator.active as creatorActive, creator.is_admin as creatorAdmin, s.id as successorId, s.hint as successorHint, p.id as predecessorId, p.hint as predecessorHint, d.last_at as lastWriteAt, d.last_address as lastWriteFrom, m.reviewed as reviewedId, decided.decision as decision, decided.reason as reason, decided.decided_at as decidedAt, decided.decided_by as decidedById, decider.name as decidedBy, decided.last_write_at as decidedAfterWriteAt
 from members m cross join api_keys k on k.organization_id = :organizationId and k.id = m.id
   left join key_review_decisions decided on decided.organization_id = :organizationId
     and decided.review_id = m.review and decided.key_id = m.reviewed
@@ -1329,8 +1321,6 @@ select k.organization_id as organizationId,
     k.chain_id as chainId,
     k.name as keyName,
     k.scopes as scopes,
-    k.limit_quota as limitQuota,
-    k.limit_window_ms as limitWindowMs,
     k.day_limit_records as dayLimitRecords,
     k.day_limit_minutes as dayLimitMinutes,
     k.allowed_networks as allowedNetworks,
@@ -1349,8 +1339,6 @@ select 'nobody-here' as organizationId,
     '00000000-0000-7000-8000-000000000000' as chainId,
     'There is no such key' as keyName,
     'tickets:note:write tickets:time:write' as scopes,
-    null as limitQuota,
-    null as limitWindowMs,
     null as dayLimitRecords,
     null as dayLimitMinutes,
     '' as allowedNetworks,
@@ -1366,7 +1354,7 @@ limit 1;
 insert into key_policies (organization_id, max_lifetime_days, expiry_required, unused_days, review_months, reviews_since, revision) select :organizationId,
     :maxLifetimeDays,
     :expiryRequired,
-    :unusedDays,
+    60,
     :accessReviewMonths,
     iif(:accessReviewMonths is null, null, :now),
     :oldRevision + 1
@@ -1374,7 +1362,7 @@ from users u where u.organization_id = :organizationId and u.id = :userId and u.
   and :oldRevision = coalesce((select revision from key_policies where organization_id = :organizationId), 0)
 on conflict (organization_id) do update set
   max_lifetime_days = excluded.max_lifetime_days, expiry_required = excluded.expiry_required,
-  unused_days = excluded.unused_days, review_months = excluded.review_months, revision = excluded.revision,
+  review_months = excluded.review_months, revision = excluded.revision,
   reviews_since = iif(excluded.review_months is null, null, coalesce(key_policies.reviews_since, excluded.reviews_since));
 
 -- src/db/keys/key-rules-statements.ts: countEndlessKeys
@@ -1384,15 +1372,6 @@ where organization_id = :organizationId and revoked_at is null and expires_at is
 -- src/db/keys/key-rules-statements.ts: findKeyRules
 select p.max_lifetime_days as maxLifetimeDays,
     coalesce(p.expiry_required, 0) as expiryRequired,
-    coalesce(p.unused_days, 60) as unusedDays,
-    p.review_months as accessReviewMonths,
-    p.reviews_since as accessReviewsSince,
-    coalesce(p.revision, 0) as revision from organizations o left join key_policies p on p.organization_id = o.id where o.id = :organizationId;
-
--- src/db/keys/key-rules-statements.ts: findRulesAndTimeZone
-select p.max_lifetime_days as maxLifetimeDays,
-    coalesce(p.expiry_required, 0) as expiryRequired,
-    coalesce(p.unused_days, 60) as unusedDays,
     p.review_months as accessReviewMonths,
     p.reviews_since as accessReviewsSince,
     coalesce(p.revision, 0) as revision,
@@ -1401,13 +1380,11 @@ left join key_policies p on p.organization_id = o.id where u.organization_id = :
 
 -- src/db/keys/key-statements.ts: changeKey
 update api_keys set name = :name,
-    limit_quota = :limitQuota,
-    limit_window_ms = :limitWindowMs,
+    owner = :owner,
+    description = :description,
     day_limit_records = :dayLimitRecords,
     day_limit_minutes = :dayLimitMinutes,
     allowed_networks = :allowedNetworks,
-    description = :description,
-    owner = :owner,
     revision = revision + 1
 where api_keys.organization_id = :organizationId and api_keys.id = :keyId and revoked_at is null and (api_keys.expires_at is null or api_keys.expires_at > :now) and revision = :revision and exists (select 1 from users u where u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1)
   and not exists (select 1 from api_keys other where other.organization_id = :organizationId and other.name = :name
@@ -1451,20 +1428,18 @@ order by a.seq desc limit :limit;
 select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at > :now limit 100;
 
 -- src/db/keys/key-statements.ts: insertKey
-insert into api_keys (organization_id, id, chain_id, hash, hint, scopes, name, limit_quota, limit_window_ms, day_limit_records, day_limit_minutes, allowed_networks, description, owner, created_at, created_by, expires_at, revoked_at, revoked_by, successor_id, form_token) select :organizationId,
+insert into api_keys (organization_id, id, chain_id, hash, hint, scopes, name, owner, description, day_limit_records, day_limit_minutes, allowed_networks, created_at, created_by, expires_at, revoked_at, revoked_by, successor_id, form_token) select :organizationId,
     :id,
     :id,
     :hash,
     :hint,
     :scopes,
     :name,
-    :limitQuota,
-    :limitWindowMs,
+    :owner,
+    :description,
     :dayLimitRecords,
     :dayLimitMinutes,
     :allowedNetworks,
-    :description,
-    :owner,
     :now,
     :userId,
     :expiresAt,
@@ -1477,20 +1452,18 @@ from users u where u.organization_id = :organizationId and u.id = :userId and u.
 on conflict do nothing;
 
 -- src/db/keys/key-statements.ts: insertSuccessor
-insert into api_keys (organization_id, id, chain_id, hash, hint, scopes, name, limit_quota, limit_window_ms, day_limit_records, day_limit_minutes, allowed_networks, description, owner, created_at, created_by, expires_at, revoked_at, revoked_by, successor_id, form_token) select :organizationId,
+insert into api_keys (organization_id, id, chain_id, hash, hint, scopes, name, owner, description, day_limit_records, day_limit_minutes, allowed_networks, created_at, created_by, expires_at, revoked_at, revoked_by, successor_id, form_token) select :organizationId,
     :id,
     k.chain_id,
     :hash,
     :hint,
     k.scopes,
     k.name,
-    k.limit_quota,
-    k.limit_window_ms,
+    k.owner,
+    k.description,
     k.day_limit_records,
     k.day_limit_minutes,
     k.allowed_networks,
-    k.description,
-    k.owner,
     :now,
     :userId,
     :expiresAt,
@@ -1520,6 +1493,10 @@ where api_keys.organization_id = :organizationId and api_keys.id = :keyId and ap
 -- src/db/keys/key-statements.ts: revokeSucceeded
 update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
 where organization_id = :organizationId and successor_id = :id and changes() = 1;
+
+-- src/db/keys/read-keys-statements.ts: countLiveKeysOf
+select i.value as organizationId,
+    (select count(*) from (select id from api_keys indexed by api_keys_unrevoked where organization_id = i.value and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = i.value and revoked_at is null and expires_at > :now)) as keys from json_each(:organizationIds) i;
 
 -- src/db/keys/read-keys-statements.ts: countUnrevoked
 select count(*) as live from (select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at > :now);
@@ -1579,13 +1556,11 @@ order by k.id limit 100;
 -- src/db/keys/read-keys-statements.ts: findKeyDetails
 select k.id as id,
     k.name as name,
-    k.limit_quota as limitQuota,
-    k.limit_window_ms as limitWindowMs,
+    k.owner as owner,
+    k.description as description,
     k.day_limit_records as dayLimitRecords,
     k.day_limit_minutes as dayLimitMinutes,
     k.allowed_networks as allowedNetworks,
-    k.description as description,
-    k.owner as owner,
     k.hint as hint,
     k.scopes as scopes,
     k.revision as revision,
@@ -1618,13 +1593,11 @@ where k.organization_id = :organizationId and k.id = :keyId;
 -- src/db/keys/read-keys-statements.ts: findKeyPage
 select k.id as id,
     k.name as name,
-    k.limit_quota as limitQuota,
-    k.limit_window_ms as limitWindowMs,
+    k.owner as owner,
+    k.description as description,
     k.day_limit_records as dayLimitRecords,
     k.day_limit_minutes as dayLimitMinutes,
     k.allowed_networks as allowedNetworks,
-    k.description as description,
-    k.owner as owner,
     k.hint as hint,
     k.scopes as scopes,
     k.revision as revision,
@@ -1657,13 +1630,11 @@ where k.organization_id = :organizationId and k.id < :before order by k.id desc 
 -- src/db/keys/read-keys-statements.ts: findLiveKeys
 select k.id as id,
     k.name as name,
-    k.limit_quota as limitQuota,
-    k.limit_window_ms as limitWindowMs,
+    k.owner as owner,
+    k.description as description,
     k.day_limit_records as dayLimitRecords,
     k.day_limit_minutes as dayLimitMinutes,
     k.allowed_networks as allowedNetworks,
-    k.description as description,
-    k.owner as owner,
     k.hint as hint,
     k.scopes as scopes,
     k.revision as revision,
@@ -1697,13 +1668,11 @@ order by k.name, k.id desc;
 -- src/db/keys/read-keys-statements.ts: findOwnKeyByHash
 select k.id as id,
     k.name as name,
-    k.limit_quota as limitQuota,
-    k.limit_window_ms as limitWindowMs,
+    k.owner as owner,
+    k.description as description,
     k.day_limit_records as dayLimitRecords,
     k.day_limit_minutes as dayLimitMinutes,
     k.allowed_networks as allowedNetworks,
-    k.description as description,
-    k.owner as owner,
     k.hint as hint,
     k.scopes as scopes,
     k.revision as revision,
@@ -1736,13 +1705,11 @@ where k.organization_id = :organizationId and k.hash = :hash;
 -- src/db/keys/read-keys-statements.ts: findOwnKeysByHint
 select k.id as id,
     k.name as name,
-    k.limit_quota as limitQuota,
-    k.limit_window_ms as limitWindowMs,
+    k.owner as owner,
+    k.description as description,
     k.day_limit_records as dayLimitRecords,
     k.day_limit_minutes as dayLimitMinutes,
     k.allowed_networks as allowedNetworks,
-    k.description as description,
-    k.owner as owner,
     k.hint as hint,
     k.scopes as scopes,
     k.revision as revision,
@@ -1775,13 +1742,11 @@ where k.organization_id = :organizationId and k.hint = :hint order by k.id desc 
 -- src/db/keys/read-keys-statements.ts: findRefusedKeys
 select k.id as id,
     k.name as name,
-    k.limit_quota as limitQuota,
-    k.limit_window_ms as limitWindowMs,
+    k.owner as owner,
+    k.description as description,
     k.day_limit_records as dayLimitRecords,
     k.day_limit_minutes as dayLimitMinutes,
     k.allowed_networks as allowedNetworks,
-    k.description as description,
-    k.owner as owner,
     k.hint as hint,
     k.scopes as scopes,
     k.revision as revision,
@@ -1815,13 +1780,11 @@ select key_id from (select key_id, reason from refused_uses where organization_i
 -- src/db/keys/read-keys-statements.ts: findUnrevoked
 select k.id as id,
     k.name as name,
-    k.limit_quota as limitQuota,
-    k.limit_window_ms as limitWindowMs,
+    k.owner as owner,
+    k.description as description,
     k.day_limit_records as dayLimitRecords,
     k.day_limit_minutes as dayLimitMinutes,
     k.allowed_networks as allowedNetworks,
-    k.description as description,
-    k.owner as owner,
     k.hint as hint,
     k.scopes as scopes,
     k.revision as revision,
@@ -2049,8 +2012,6 @@ select
       k.chain_id as chainId,
       k.name as keyName,
       k.scopes as scopes,
-      k.limit_quota as limitQuota,
-      k.limit_window_ms as limitWindowMs,
       k.day_limit_records as dayLimitRecords,
       k.day_limit_minutes as dayLimitMinutes,
       k.allowed_networks as allowedNetworks,
@@ -2289,8 +2250,6 @@ select
       k.chain_id as chainId,
       k.name as keyName,
       k.scopes as scopes,
-      k.limit_quota as limitQuota,
-      k.limit_window_ms as limitWindowMs,
       k.day_limit_records as dayLimitRecords,
       k.day_limit_minutes as dayLimitMinutes,
       k.allowed_networks as allowedNetworks,
@@ -2352,8 +2311,6 @@ select
       k.chain_id as chainId,
       k.name as keyName,
       k.scopes as scopes,
-      k.limit_quota as limitQuota,
-      k.limit_window_ms as limitWindowMs,
       k.day_limit_records as dayLimitRecords,
       k.day_limit_minutes as dayLimitMinutes,
       k.allowed_networks as allowedNetworks,

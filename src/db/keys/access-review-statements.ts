@@ -8,7 +8,7 @@ import {
 } from '../directory/administrator-statements.ts';
 import { columns, insertInto, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
 import { LAST_WRITE } from '../work/key-days.ts';
-import { THE_KEY } from './key-conditions.ts';
+import { THE_KEY } from './key-statements.ts';
 import { KEY_COLUMNS, KEY_JOINS, type KeyDetailsRow, LIVE_KEY_IDS } from './read-keys-statements.ts';
 
 // Access reviews. A review has the list of the keys that were live when it began, and one row for each of them on which

@@ -1,7 +1,7 @@
 import { type AdministratorValues, IS_ACTIVE_ADMINISTRATOR } from '../directory/administrator-statements.ts';
-import { columns, insertInto, number, numberOrNull, type RowOf, statement } from '../statement.ts';
+import { columns, insertInto, number, numberOrNull, type RowOf, statement, text } from '../statement.ts';
 
-/** The key rules of an organization, with the default values if it has not set any. */
+/** The key rules and the time zone of an organization, with the default values if it has not set any rules. */
 const KEY_RULES = {
   maxLifetimeDays: numberOrNull('p.max_lifetime_days'),
   expiryRequired: number('coalesce(p.expiry_required, 0)'),
@@ -9,16 +9,14 @@ const KEY_RULES = {
   accessReviewsSince: numberOrNull('p.reviews_since'),
   /** 0 if the organization has not set key rules. */
   revision: number('coalesce(p.revision, 0)'),
+  timeZone: text('o.time_zone'),
 };
 
 export type KeyRulesRow = RowOf<typeof KEY_RULES>;
 
-export const findKeyRules = statement<{ organizationId: string }, KeyRulesRow>(`
-  select ${columns(KEY_RULES)} from organizations o left join key_policies p on p.organization_id = o.id where o.id = :organizationId`);
-
-/** The key rules and the time zone, if the user is an active administrator of the organization. */
-export const findRulesAndTimeZone = statement<AdministratorValues, KeyRulesRow & { timeZone: string }>(`
-  select ${columns(KEY_RULES)}, o.time_zone as timeZone from users u join organizations o on o.id = u.organization_id
+/** The key rules, if the user is an active administrator of the organization. */
+export const findKeyRules = statement<AdministratorValues, KeyRulesRow>(`
+  select ${columns(KEY_RULES)} from users u join organizations o on o.id = u.organization_id
   left join key_policies p on p.organization_id = o.id where ${IS_ACTIVE_ADMINISTRATOR}`);
 
 /** Condition: the key rules admit a new key with a lifetime of `:lifetimeDays` (null for one that never expires). */
@@ -38,7 +36,7 @@ export const EXPIRY_RULES = {
 export type ExpiryRulesRow = RowOf<typeof EXPIRY_RULES>;
 
 type ChangeValues = AdministratorValues &
-  Omit<KeyRulesRow, 'accessReviewsSince' | 'revision'> & { now: number; oldRevision: number };
+  Omit<KeyRulesRow, 'accessReviewsSince' | 'revision' | 'timeZone'> & { now: number; oldRevision: number };
 
 /** Changes the key rules if they still have the old revision. Another review interval does not restart the count. */
 export const changeRules = statement<ChangeValues>(`

@@ -6,9 +6,22 @@ import {
   IS_ACTIVE_ADMINISTRATOR,
 } from '../directory/administrator-statements.ts';
 import { columns, insertInto, number, type RowOf, statement, text, textOrNull } from '../statement.ts';
-import { IS_CURRENT, IS_UNEXPIRED, keyIdWhere, THE_KEY } from './key-conditions.ts';
 import { ADMITTED_BY_RULES, EXPIRY_RULES } from './key-rules-statements.ts';
 import { LIVE_KEY_IDS } from './read-keys-statements.ts';
+
+// Conditions that several statements share. The table is named in full, because UPDATE and
+// subqueries use the same text.
+
+export const THE_KEY = 'api_keys.organization_id = :organizationId and api_keys.id = :keyId';
+
+/** Neither revoked nor replaced. Only such a key occupies its name. */
+const IS_CURRENT = 'api_keys.revoked_at is null and api_keys.successor_id is null';
+
+const IS_UNEXPIRED = '(api_keys.expires_at is null or api_keys.expires_at > :now)';
+
+/** The id of the organization's key that satisfies the condition, or null. */
+const keyIdWhere = (condition: string) =>
+  `(select api_keys.id from api_keys where api_keys.organization_id = :organizationId and ${condition})`;
 
 interface KeyValues extends AdministratorValues {
   id: string;

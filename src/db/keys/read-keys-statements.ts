@@ -85,6 +85,15 @@ export const countUnrevoked = statement<{ organizationId: string; now: number },
   `select count(*) as live from (${LIVE_KEY_IDS})`,
 );
 
+const LIVE_KEYS_OF = {
+  organizationId: text('i.value'),
+  keys: number(`(select count(*) from (${liveKeyIds('i.value')}))`),
+};
+
+/** How many live keys each of these organizations (a JSON array of ids) has. */
+export const countLiveKeysOf = statement<{ organizationIds: string; now: number }, RowOf<typeof LIVE_KEYS_OF>>(`
+  select ${columns(LIVE_KEYS_OF)} from json_each(:organizationIds) i`);
+
 /** A page of all keys created before the key with the id `before`, newest first. */
 export const findKeyPage = statement<{ organizationId: string; before: string; limit: number }, KeyDetailsRow>(
   `${KEY_DETAILS} and k.id < :before order by k.id desc limit :limit`,

@@ -134,7 +134,7 @@ const PROBLEMS: Partial<Record<ServiceErrorCode, ConstructorParameters<typeof Pa
 const BLOCK_INSTEAD =
   'To stop a key immediately, ask the operator of this service to add the key’s hint to BLOCKED_KEYS. The list of keys shows the hint. BLOCKED_KEYS works without the database.';
 
-function unavailable({ database, cause }: ServiceError, isRead: boolean): PageProblem {
+function unavailable({ info: { database }, cause }: ServiceError, isRead: boolean): PageProblem {
   const problem = (title: string, detail: string) => new PageProblem(503, title, detail, cause);
   if (isRead) {
     return problem(

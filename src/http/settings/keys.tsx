@@ -75,7 +75,7 @@ keys.post('/keys', async (c) => {
 });
 
 /** The 409 response to a form that was submitted twice, with links to the key that it created. */
-async function alreadyCreated(c: Context<AdminEnv>, { keyId = '' }: ServiceError): Promise<Response> {
+async function alreadyCreated(c: Context<AdminEnv>, { info: { keyId = '' } }: ServiceError): Promise<Response> {
   const created = await getOwnKey(adminContext(c), keyId);
   return render(c, 'This key was already created', <AlreadyCreatedPage created={created} />, {
     status: 409,

@@ -1,7 +1,7 @@
 import { noArchive, ServiceError } from '../../domain/errors.ts';
 import { withDeadline } from '../../lib/deadline.ts';
 import { type ObjectStore, objectStore, type R2Objects, type StoredObject } from '../../lib/object-store.ts';
-import { forNextChunk, type ServiceContext } from '../../services/service-context.ts';
+import { forNextCall, type ServiceContext } from '../../services/service-context.ts';
 
 export const archiveOf = ({ ARCHIVE }: { ARCHIVE?: R2Objects | undefined }): ObjectStore | undefined =>
   ARCHIVE && objectStore(ARCHIVE);
@@ -29,7 +29,7 @@ export async function deleteObjects(
   const names = objects.map(({ name }) => name).filter((name) => name !== kept);
   const most = ctx.archive?.maxDeleted ?? names.length;
   for (let i = 0; i < names.length; i += most)
-    await callBucket(forNextChunk(ctx), (bucket) => bucket.delete(names.slice(i, i + most)));
+    await callBucket(forNextCall(ctx), (bucket) => bucket.delete(names.slice(i, i + most)));
 }
 
 const ATTEMPTS = 2;

@@ -1,6 +1,5 @@
 import { type ArchiveRow, findArchivesAfter } from '../../db/work/archives.ts';
 import { sha256, toHex } from '../../lib/bytes.ts';
-import { gunzip } from '../../lib/gzip.ts';
 import { log } from '../../lib/log.ts';
 import type { StoredObject } from '../../lib/object-store.ts';
 import { readAll, readOne, write } from '../../services/call-d1.ts';
@@ -8,6 +7,7 @@ import type { Damage } from '../../services/service-context.ts';
 import { listReleases } from '../../services/work/release-changes.ts';
 import { findErased, findLeastChecked, markChecked } from './archive-statements.ts';
 import { type ArchiveContext, callBucket, deleteObjects, listObjects } from './bucket.ts';
+import { gunzip } from './gzip.ts';
 import { objectName, objectsOf, parseObjectName } from './object-names.ts';
 import { corrected, deleteOthers, parseArchive, readObject, replacePart } from './part.ts';
 

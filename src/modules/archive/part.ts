@@ -4,12 +4,12 @@ import { findRedacted } from '../../db/work/record-statements.ts';
 import { plain, REDACTED } from '../../domain/change.ts';
 import { parseStored, STORED_RECORDS } from '../../domain/stored-json.ts';
 import { sha256, toHex } from '../../lib/bytes.ts';
-import { gunzip, gzip } from '../../lib/gzip.ts';
 import { readAll, readBatch, readOne, write } from '../../services/call-d1.ts';
 import type { Damage } from '../../services/service-context.ts';
 import { toTimeEntry } from '../../services/work/list-changes.ts';
 import { claimPart, findEntries, findReleased, type Replacement, replaceObject } from './archive-statements.ts';
 import { type ArchiveContext, callBucket, deleteObjects, listObjects } from './bucket.ts';
+import { gunzip, gzip } from './gzip.ts';
 import { objectName, objectsFrom } from './object-names.ts';
 
 // A part of an organization's changes that is an object in the bucket. Each object is gzip of lines of

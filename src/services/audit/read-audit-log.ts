@@ -15,7 +15,7 @@ import { derivedId, timeOfId } from '../../domain/record-id.ts';
 import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
 import { readAll, readBatch, readOne } from '../call-d1.ts';
-import { type ActorContext, type AdminActor, type ExportPage, forNextPage } from '../service-context.ts';
+import { type ActorContext, type AdminActor, type ExportPage, forNextCall } from '../service-context.ts';
 
 /** An entry of the audit log. Times are UTC milliseconds. */
 export type AuditEntry = ReturnType<typeof toEntry>;
@@ -120,10 +120,10 @@ export async function* exportAuditLog(
     yield { items: found, next: undefined };
     return;
   }
-  const range = await seqRange(forNextPage(ctx), filter, cursor);
+  const range = await seqRange(forNextCall(ctx), filter, cursor);
   for (let before: number | undefined = range.before; before !== undefined; ) {
     const part = { ...range, before, limit: EXPORT_PAGE_SIZE, examine: EXPORT_PAGE_SIZE };
-    const { entries, next }: AuditPage = await readPage(forNextPage(ctx), filter, part);
+    const { entries, next }: AuditPage = await readPage(forNextCall(ctx), filter, part);
     yield { items: entries, next: next?.toString() };
     before = next;
   }

@@ -16,7 +16,7 @@ import { noArchive, ServiceError } from '../../domain/errors.ts';
 import { freeText, lazyObject } from '../../domain/fields.ts';
 import { callD1, readOne, write } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
-import { forNextChunk, type ServiceContext } from '../service-context.ts';
+import { forNextCall, type ServiceContext } from '../service-context.ts';
 import { cursorText, organizationNotFound, requireValidCursor } from '../work/list-changes.ts';
 
 export type { OpenErasure } from '../../db/directory/erasure.ts';
@@ -136,13 +136,13 @@ export async function* eraseRows(
 ): AsyncGenerator<ErasedChunk> {
   for (const { table, remove } of STEPS) {
     for (let rows = limit; rows === limit; ) {
-      rows = await remove(forNextChunk(ctx), erasure, limit);
+      rows = await remove(forNextCall(ctx), erasure, limit);
       if (rows > 0) yield { table, rows };
     }
   }
   const { organizationId, requestId } = erasure;
   const close = CLOSE_ERASURE.map((statement) => statement.bind({ organizationId, requestId }));
-  const [removed] = await callD1(forNextChunk(ctx), 'safe_to_repeat', (db) => batch(db, close));
+  const [removed] = await callD1(forNextCall(ctx), 'safe_to_repeat', (db) => batch(db, close));
   ctx.changed?.(organizationId);
   if (removed && removed.meta.changes > 0) yield { table: 'organizations', rows: 1 };
 }

@@ -1,4 +1,4 @@
-import { countLiveKeysOf } from '../../db/directory/organization-counts.ts';
+import { countLiveKeysOf } from '../../db/keys/read-keys-statements.ts';
 import type { Fact } from '../../domain/facts.ts';
 import { bindPageFacts, type FactOptions, toFact } from '../bind-facts.ts';
 import { readBatch } from '../call-d1.ts';

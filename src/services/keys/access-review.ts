@@ -9,7 +9,7 @@ import {
   revokeDecided,
   startReview,
 } from '../../db/keys/access-review-statements.ts';
-import { findRulesAndTimeZone } from '../../db/keys/key-rules-statements.ts';
+import { findKeyRules } from '../../db/keys/key-rules-statements.ts';
 import { accessReviewDueDate, keyDecision, type ReviewDecision } from '../../domain/access-review.ts';
 import { isLive } from '../../domain/api-key.ts';
 import { dateIn, daysBetween } from '../../domain/calendar.ts';
@@ -21,7 +21,7 @@ import { readBatch } from '../call-d1.ts';
 import { administratorsTimeZone } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
-import { toRulesAndTimeZone } from './change-key-rules.ts';
+import { toKeyRules } from './change-key-rules.ts';
 import { type KeyDetails, toKeyDetails } from './read-keys.ts';
 
 export type { AccessReviewRow } from '../../db/keys/access-review-statements.ts';
@@ -59,9 +59,10 @@ export async function readAccessReviews(ctx: ActorContext<AdminActor>, limit: nu
   const [reviews, rows, [rulesRow]] = await readBatch(ctx, [
     findReviews.bind({ ...open, limit }),
     findReviewedKeys.bind(open),
-    findRulesAndTimeZone.bind(ctx.actor),
+    findKeyRules.bind(ctx.actor),
   ]);
-  const { rules, timeZone } = toRulesAndTimeZone(rulesRow);
+  const rules = toKeyRules(rulesRow);
+  const { timeZone } = rules;
   const finished = reviews.filter(({ finishedAt }) => finishedAt !== null);
   const review = reviews.find(({ finishedAt }) => finishedAt === null);
   const date = accessReviewDueDate(rules, finished[0]?.finishedAt ?? null, timeZone);

@@ -4,7 +4,6 @@ import {
   countEndlessKeys,
   type ExpiryRulesRow,
   findKeyRules,
-  findRulesAndTimeZone,
   type KeyRulesRow,
 } from '../../db/keys/key-rules-statements.ts';
 import { findSettingsChanges } from '../../db/keys/key-statements.ts';
@@ -22,26 +21,22 @@ const CHANGED = 'key_policy.changed';
 /** How many changes the page of the key rules shows. */
 const LISTED_CHANGES = 10;
 
-function toKeyRules({ expiryRequired, ...row }: KeyRulesRow) {
-  return { ...row, expiryRequired: expiryRequired === 1 };
+/** The key rules in the result of `findKeyRules`. @throws ServiceError `not_administrator` */
+export function toKeyRules(row: KeyRulesRow | null | undefined) {
+  if (!row) throw notAdministrator();
+  return { ...row, expiryRequired: row.expiryRequired === 1 };
 }
 
+/** @throws ServiceError `not_administrator` */
 export async function getKeyRules(ctx: ActorContext<AdminActor>): Promise<StoredKeyRules> {
-  const { organizationId } = ctx.actor;
-  return requireKeyRules(await readOne(ctx, findKeyRules.bind({ organizationId })));
-}
-
-/** The key rules in the result of `findKeyRules`, which always has one row. */
-function requireKeyRules(row: KeyRulesRow | null | undefined): StoredKeyRules {
-  if (!row) throw new Error('the organization does not exist');
-  return toKeyRules(row);
+  return toKeyRules(await readOne(ctx, findKeyRules.bind(ctx.actor)));
 }
 
 /** The key rules, their latest changes (newest first), and how many live keys never expire. */
 export async function readKeyRulesOverview(ctx: ActorContext<AdminActor>) {
   const { organizationId } = ctx.actor;
   const [[rules], changes, [endless]] = await readBatch(ctx, [
-    findKeyRules.bind({ organizationId }),
+    findKeyRules.bind(ctx.actor),
     findSettingsChanges.bind({
       organizationId,
       targetId: organizationId,
@@ -50,24 +45,10 @@ export async function readKeyRulesOverview(ctx: ActorContext<AdminActor>) {
     }),
     countEndlessKeys.bind({ organizationId }),
   ]);
-  return { rules: requireKeyRules(rules), changes, endlessKeys: endless?.keys ?? 0 };
+  return { rules: toKeyRules(rules), changes, endlessKeys: endless?.keys ?? 0 };
 }
 
 export type KeyRulesOverview = Awaited<ReturnType<typeof readKeyRulesOverview>>;
-
-/** @throws ServiceError `not_administrator` */
-export async function readRulesAndTimeZone(
-  ctx: ActorContext<AdminActor>,
-): Promise<{ rules: StoredKeyRules; timeZone: string }> {
-  return toRulesAndTimeZone(await readOne(ctx, findRulesAndTimeZone.bind(ctx.actor)));
-}
-
-/** @throws ServiceError `not_administrator` */
-export function toRulesAndTimeZone(found: (KeyRulesRow & { timeZone: string }) | null | undefined) {
-  if (!found) throw notAdministrator();
-  const { timeZone, ...row } = found;
-  return { rules: toKeyRules(row), timeZone };
-}
 
 /** @throws ServiceError `invalid` if the key rules, as an insert found them, do not admit a new key */
 export function requireAdmittedByRow({ maxLifetimeDays, expiryRequired }: ExpiryRulesRow, key: NewKeyLifetime) {
@@ -117,7 +98,7 @@ export async function changeKeyRules(
   ]);
   if (hasChanged(result)) return 'changed';
 
-  const { rules } = await readRulesAndTimeZone(ctx);
+  const rules = await getKeyRules(ctx);
   // All equal: the change was committed but the acknowledgement was lost, or another administrator
   // made the same change.
   if (describeChange(rules, to).length === 0) return 'changed';

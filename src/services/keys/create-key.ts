@@ -12,7 +12,7 @@ import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with
 import { readOne } from '../call-d1.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
-import { readRulesAndTimeZone, requireAdmittedByRow } from './change-key-rules.ts';
+import { getKeyRules, requireAdmittedByRow } from './change-key-rules.ts';
 
 /** A key as it is shown once. `value` is not stored. */
 export interface CreatedKey {
@@ -119,7 +119,7 @@ export async function readLifetime(
   ctx: ActorContext<AdminActor>,
   expires: string | undefined,
 ): Promise<Lifetime & { error?: FieldError | undefined }> {
-  const { timeZone, rules } = await readRulesAndTimeZone(ctx);
+  const { timeZone, ...rules } = await getKeyRules(ctx);
   const now = ctx.now();
   const today = dateIn(timeZone, now);
   if (expires === undefined) {

@@ -40,18 +40,10 @@ function keyIn(row: (KeyRow & { found: number }) | null | undefined): FoundKey |
 
 export function toFoundKey(row: KeyRow): FoundKey {
   return {
-    organizationId: row.organizationId,
-    timeZone: row.timeZone,
+    ...row,
     hasPsa: row.hasPsa === 1,
-    keyId: row.keyId,
-    keyHash: row.keyHash,
-    chainId: row.chainId,
-    keyName: row.keyName,
     scopes: parseScopes(row.scopes),
     dayLimit: ownDayLimit(row),
-    allowedNetworks: row.allowedNetworks,
-    expiresAt: row.expiresAt,
-    revokedAt: row.revokedAt,
     organizationActive: row.organizationActive === 1,
   };
 }

@@ -28,7 +28,7 @@ import {
   type ActorContext,
   type AdminActor,
   type ExportPage,
-  forNextPage,
+  forNextCall,
   type ServiceContext,
   type SystemActor,
 } from '../service-context.ts';
@@ -73,7 +73,7 @@ export async function* everyKey(
   const { organizationId } = ctx.actor;
   for (let before: string | undefined = beforeKeyId; before !== undefined; ) {
     const page = findKeyPage.bind({ organizationId, before, limit: EXPORT_PAGE_SIZE });
-    const results: KeyDetailsRow[] = await readAll(forNextPage(ctx), page);
+    const results: KeyDetailsRow[] = await readAll(forNextCall(ctx), page);
     before = results.length === EXPORT_PAGE_SIZE ? results.at(-1)?.id : undefined;
     yield { items: results.map((row) => toKeyDetails(row, ctx.now())), next: before };
   }

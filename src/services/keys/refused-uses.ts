@@ -14,7 +14,7 @@ import {
   type ActorContext,
   type AdminActor,
   type ExportPage,
-  forNextPage,
+  forNextCall,
   type ServiceContext,
 } from '../service-context.ts';
 
@@ -60,7 +60,7 @@ export async function* everyRefusedUse(
   for (let before: string | undefined = cursor; before !== undefined; ) {
     const [beforeKeyId = '', beforeReason = '']: string[] = before.split('.');
     const page = findRefusedUsesPage.bind({ organizationId, beforeKeyId, beforeReason, limit: EXPORT_PAGE_SIZE });
-    const results: RefusedUseRow[] = await readAll(forNextPage(ctx), page);
+    const results: RefusedUseRow[] = await readAll(forNextCall(ctx), page);
     const last = results.length === EXPORT_PAGE_SIZE ? results.at(-1) : undefined;
     before = last && `${last.keyId}.${last.reason}`;
     yield { items: results.map(toRefusedUse), next: before };

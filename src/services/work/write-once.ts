@@ -117,10 +117,10 @@ export async function writeOnce<Row extends StoredRecord>(
       }
     } catch (err) {
       if (!hasCode(err, 'unavailable')) throw err;
-      if (err.database === 'unknown') lost = err;
+      if (err.info.database === 'unknown') lost = err;
       // A database that takes no writes can still show that there is nothing to write: a replay, or
       // a key that no longer works.
-      else if (err.database === 'read_only') readOnly = err;
+      else if (err.info.database === 'read_only') readOnly = err;
       else throw err;
     }
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { gunzip } from '../../../src/lib/gzip.ts';
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
+import { gunzip } from '../../../src/modules/archive/gzip.ts';
 import { readNamedArchive } from '../../../src/modules/archive/read-archives.ts';
 import { redactRecord, setApproval } from '../../../src/services/work/record-verbs.ts';
 import {

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { gunzip } from '../../../src/lib/gzip.ts';
 import { checkArchives } from '../../../src/modules/archive/check-archive.ts';
+import { gunzip } from '../../../src/modules/archive/gzip.ts';
 import { redactRecord } from '../../../src/services/work/record-verbs.ts';
 import {
   archive,

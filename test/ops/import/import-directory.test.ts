@@ -232,7 +232,10 @@ test('each organization is written completely or not at all, and a second import
     if (results.some(({ meta }) => meta.rows_written > 0) && ++writes === 2) throw new Error('power failure');
     return results;
   });
-  await expect(importDirectory(cutOff, source)).rejects.toMatchObject({ code: 'unavailable', database: 'unknown' });
+  await expect(importDirectory(cutOff, source)).rejects.toMatchObject({
+    code: 'unavailable',
+    info: { database: 'unknown' },
+  });
   const count = async () => {
     const { results } = await env.DB.prepare(
       'select o.id, (select count(*) from tickets t where t.organization_id = o.id) as tickets from organizations o where o.id in (?, ?, ?)',

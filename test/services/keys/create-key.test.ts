@@ -41,7 +41,7 @@ describe('a new key', () => {
     const token = crypto.randomUUID();
     const { id } = await createApiKey(asAdmin(organization), 'twb', input, token);
     const second = createApiKey(asAdmin(organization), 'twb', { ...input, name: 'Another' }, token);
-    await expect(second).rejects.toMatchObject({ code: 'form_already_used', keyId: id });
+    await expect(second).rejects.toMatchObject({ code: 'form_already_used', info: { keyId: id } });
     expect(await rowsOf('audit_log', organization)).toHaveLength(1);
   });
 
