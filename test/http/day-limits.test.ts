@@ -168,7 +168,7 @@ describe('a limit on one key', () => {
     const isolates = [apiWith({}), apiWith({})];
     for (const api of isolates) expect(await notes(api, key.value, 1)).toEqual([201]);
     const change = async (revision: string, records: string) => {
-      const form = { revision, name: 'n8n: triage', day_records: records };
+      const form = { revision, name: 'n8n: triage', dayLimitRecords: records };
       expect((await settings.post(`/keys/${key.id}/change`, form)).location).toContain('done=changed');
     };
     await change('0', '2');
