@@ -39,9 +39,9 @@ export const keyList = new Hono<AdminEnv>();
 keyList.get('/keys', async (c) => {
   const { keyPrefixes, dayLimits, dayChanges, receiver } = c.get('config');
   const parameters = new URL(c.req.url).searchParams;
-  const searchedKey = containsKey(parameters.get('q') ?? '', keyPrefixes);
-  if (searchedKey) parameters.delete('q');
-  const query = readKeyQuery(parameters);
+  const { q, ...filters } = readKeyQuery(parameters);
+  const searchedKey = containsKey(q ?? '', keyPrefixes);
+  const query = searchedKey ? filters : { q, ...filters };
   const today = todayOf(c);
   const factOptions = isPlainList(query) ? { isPushed: receiver !== undefined, dayLimits } : undefined;
   const list = await listKeys(adminContext(c), query, today, factOptions);
@@ -254,7 +254,9 @@ function Keys({ list, query }: ListProps) {
         {!isPlain && (
           <Banner tone="neutral">
             No keys match.{' '}
-            {query.state !== 'all' && <a href={keyListPath(base, { ...query, state: 'all' })}>Look among all keys</a>}
+            {stateOf(query) !== 'all' && (
+              <a href={keyListPath(base, { ...query, state: 'all' })}>Look among all keys</a>
+            )}
           </Banner>
         )}
         <Older list={list} query={query} />

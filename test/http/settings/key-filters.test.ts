@@ -79,6 +79,15 @@ describe('the list of keys', () => {
     expect(await namesIn(await kinds(), query)).toEqual(names);
   });
 
+  test('an empty list links to all keys, unless it has searched them', async () => {
+    const { get } = await kinds();
+    const links = async (query: string) =>
+      (await elementsOf((await get(`/keys${query}`)).text, '.banner a')).map(({ text }) => text);
+    expect(await links('?q=nothing')).toEqual(['Look among all keys']);
+    expect(await links('?q=nothing&state=all')).toEqual([]);
+    expect(await links('?refused=revoked')).toEqual([]);
+  });
+
   test('finds a key by a part of its hint', async () => {
     const settings = await kinds();
     const { hint } = settings.gone;

@@ -93,7 +93,7 @@ function Chart({ title, usage, parts, limit }: ChartProps) {
         </Bars>
         <div class="days" aria-hidden="true">
           {[usage.at(0), usage.at(-1)].map((day) => (
-            <span>{day && dayLabel(day.day)}</span>
+            <span>{day && dateText(day.day)}</span>
           ))}
         </div>
       </div>
@@ -154,7 +154,3 @@ function roundUp(number: number): number {
   const power = 10 ** Math.floor(Math.log10(number));
   return power * ([1, 2, 4, 6, 10].find((factor) => factor * power >= number) ?? 10);
 }
-
-/** A calendar date in words: `21 Nov`. */
-const dayLabel = (day: string) =>
-  new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' }).format(Date.parse(day));
