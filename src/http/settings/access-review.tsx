@@ -61,7 +61,7 @@ accessReview.post('/access-review/:review/decisions', async (c) => {
   const field = (name: string) => values.get(name)?.trim() ?? '';
   const keepsOthers = field('others') === 'keep';
   if (keepsOthers && field('reason') === '')
-    return renderReview(c, { values, messages: { '': 'Enter the reason for all keys that are kept.' } });
+    return renderReview(c, { values, messages: { reason: 'Enter the reason for all keys that are kept.' } });
   const entered = keys.flatMap(({ key: { id: keyId }, decision: saved, works }) => {
     const ownReason = field(`reason-${keyId}`);
     const decision =

@@ -68,7 +68,7 @@ describe('the page of reviews', () => {
       ['shown', 1, ''],
       ['decision', 1, 'keep'],
       ['decision', 1, 'revoke'],
-      ['reason', 1, ''],
+      ['reason', 1, undefined],
       ['shown', 0, expect.stringMatching(/^\d{13}$/)],
       ['decision', 0, 'keep'],
       ['decision', 0, 'revoke'],
@@ -147,7 +147,8 @@ describe('the form of a review', () => {
     const shown = { [`reason-${ids[0]}`]: '', [`shown-${ids[0]}`]: String(row?.['decided_at']) };
     const untouched = { [`reason-${ids[2]}`]: '', [`reason-${ids[3]}`]: '' };
     const others = { ...shown, ...untouched, others: 'keep' };
-    expect((await decide(fields(1, 'revoke', 'Unused'), others, { reason: '' })).status).toBe(400);
+    const missing = await decide(fields(1, 'revoke', 'Unused'), others, { reason: '' });
+    expect([missing.status, await countElements(missing.text, '#errors a[href="#reason"]')]).toEqual([400, 1]);
     const saved = await decide(fields(1, 'revoke', 'Unused'), others, { reason: 'Asked the owners' });
     expect(saved.location).toContain('?done=saved');
     const reasons = (await rowsOf('key_review_decisions', organization)).map((one) => [one['decision'], one['reason']]);

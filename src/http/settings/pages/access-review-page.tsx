@@ -20,7 +20,7 @@ import { usePage } from '../page-context.ts';
 import { Banner, counted, Scopes, stateLabel, Table, type TableColumn } from './components.tsx';
 import { ConfirmRevoke } from './confirm.tsx';
 import { limitsText } from './day-use.ts';
-import { describedBy, ErrorSummary, FieldMessage } from './form.tsx';
+import { ErrorSummary, Field } from './form.tsx';
 import { Creator, KeyName, OtherKey } from './key-facts.tsx';
 import { Ago, dateText, Expiry, Time } from './time.tsx';
 
@@ -30,6 +30,8 @@ interface Props extends AccessReviewOverview {
   usages: ReadonlyMap<string, Usage>;
   done: string | undefined;
 }
+
+const COMMON_REASON = 'Reason for all keys marked “Keep” without their own';
 
 export const DECISION_LABELS: Record<ReviewDecision, string> = { keep: 'Keep', revoke: 'Revoke' };
 
@@ -74,7 +76,8 @@ const BANNERS = new Map([
 function Banners({ open, done = '', refused }: Props) {
   if (refused) {
     const fields = (open?.keys ?? []).map(({ key: { id, name } }) => [`reason-${id}`, name] as const);
-    return <ErrorSummary nothing="Nothing was saved." messages={refused.messages} fields={fields} />;
+    const all = [...fields, ['reason', COMMON_REASON] as const];
+    return <ErrorSummary nothing="Nothing was saved." messages={refused.messages} fields={all} />;
   }
   if (!open)
     return done === 'finished' ? <Banner>The review is finished. Its evidence can be downloaded below.</Banner> : null;
@@ -148,17 +151,7 @@ function OpenReview({ open: { review, keys }, rules, due, refused, usages, done 
           ))}
         </ol>
         <div class="review-end">
-          <div class="field">
-            <label for="reason">Reason for all keys marked “Keep” without their own</label>
-            <input
-              id="reason"
-              name="reason"
-              type="text"
-              value={form.values.get('reason') ?? ''}
-              maxlength={MAX_REASON_LENGTH}
-              autocomplete="off"
-            />
-          </div>
+          <Field name="reason" form={form} control="line" label={COMMON_REASON} max={MAX_REASON_LENGTH} />
           <div class="row">
             <button type="submit">Save decisions</button>
             {undecided > 0 && (
@@ -210,16 +203,12 @@ function Due({ due }: Pick<Props, 'due'>) {
       </p>
     );
   }
-  const date = dateText(due.date);
-  return due.daysLeft < 0 ? (
-    <p class="state late">
-      <Icon name="alert" />
-      Overdue since {date}
-    </p>
-  ) : (
-    <p class="state">
-      <Icon name="hourglass" />
-      Due {date}, {due.daysLeft === 0 ? 'today' : `in ${counted(due.daysLeft, 'day')}`}
+  const { date, daysLeft } = due;
+  const inDays = daysLeft === 0 ? 'today' : `in ${counted(daysLeft, 'day')}`;
+  return (
+    <p class={`state ${daysLeft < 0 ? 'late' : ''}`}>
+      <Icon name={daysLeft < 0 ? 'alert' : 'hourglass'} />
+      {daysLeft < 0 ? `Overdue since ${dateText(date)}` : `Due ${dateText(date)}, ${inDays}`}
     </p>
   );
 }
@@ -343,39 +332,22 @@ function factsOf(key: KeyDetails, usage: Usage): Child[] {
 }
 
 function DecisionFields({ of: { id, name, hint }, form }: { of: KeyDetails; form: FormState }) {
-  const [decision, reason, shown] = [`decision-${id}`, `reason-${id}`, `shown-${id}`];
+  const [decision, shown] = [`decision-${id}`, `shown-${id}`];
   return (
-    <div class="decision">
+    <fieldset class="decision">
+      <legend class="visually-hidden">
+        Decision on {name} {hint}
+      </legend>
       <input type="hidden" name={shown} value={form.values.get(shown) ?? ''} />
-      <fieldset>
-        <legend class="visually-hidden">
-          Decision on {name} {hint}
-        </legend>
+      <div class="row">
         {REVIEW_DECISIONS.map((one) => (
           <label class={`choice ${one}`}>
             <input type="radio" name={decision} value={one} checked={form.values.get(decision) === one} />{' '}
             {DECISION_LABELS[one]}
           </label>
         ))}
-      </fieldset>
-      <div class="field">
-        <label for={reason}>
-          Reason{' '}
-          <span class="visually-hidden">
-            for {name} {hint}
-          </span>
-        </label>
-        <input
-          id={reason}
-          name={reason}
-          type="text"
-          value={form.values.get(reason) ?? ''}
-          maxlength={MAX_REASON_LENGTH}
-          autocomplete="off"
-          {...describedBy(reason, form.messages)}
-        />
-        <FieldMessage name={reason} messages={form.messages} />
       </div>
-    </div>
+      <Field name={`reason-${id}`} form={form} control="line" label="Reason" max={MAX_REASON_LENGTH} />
+    </fieldset>
   );
 }

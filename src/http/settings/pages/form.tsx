@@ -91,7 +91,7 @@ interface FieldProps {
   /** A line of text, a whole number, or a list with an item on each line. */
   control: 'line' | 'number' | 'lines';
   label: string;
-  help: Child;
+  help?: Child;
   /** The most characters of a line, or the largest number. */
   max?: number | undefined;
   required?: boolean | undefined;
@@ -110,7 +110,7 @@ const INPUTS = {
 export function Field({ name, form, control, label, help, max, required, placeholder, suggestions }: FieldProps) {
   const value = form.values.get(name) || undefined;
   const list = suggestions && `${name}-list`;
-  const shared = { id: name, name, required, placeholder, ...describedBy(name, form.messages, true) };
+  const shared = { id: name, name, required, placeholder, ...describedBy(name, form.messages, help !== undefined) };
   return (
     <div class="field">
       <label for={name}>{label}</label>
@@ -129,9 +129,11 @@ export function Field({ name, form, control, label, help, max, required, placeho
         </datalist>
       )}
       <FieldMessage name={name} messages={form.messages} />
-      <div class="help" id={`${name}-help`}>
-        {help}
-      </div>
+      {help !== undefined && (
+        <div class="help" id={`${name}-help`}>
+          {help}
+        </div>
+      )}
     </div>
   );
 }
