@@ -1,13 +1,13 @@
-// Makes the static files in build/static: those of src/assets, with stylesheet and script named by their content, the
-// documentation, rendered with the variables in wrangler.toml (or --config FILE), and the connectors. Wrangler runs it
-// before it bundles the Worker, and Vitest before the tests. Several processes may run it at the same time: a file is
-// replaced as a whole, and only if its content changes.
+// Makes the static files in build/static: those of src/assets, with stylesheet and script minified and named by their
+// content, the documentation, rendered with the variables in wrangler.toml (or --config FILE), and the connectors.
+// Wrangler runs it before it bundles the Worker, and Vitest before the tests. Several processes may run it at the same
+// time: a file is replaced as a whole, and only if its content changes.
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, parse, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { build } from 'esbuild';
+import { build, transform } from 'esbuild';
 import { parseConfig } from '../config.ts';
 import { MAIN_CONFIG, readWranglerConfig } from '../ops/wrangler-config.ts';
 import { connectorPackages } from './connector-packages.ts';
@@ -21,7 +21,7 @@ const RENDERER = join(OUTDIR, 'render-docs.mjs');
 
 const files = new Map<string, string | Uint8Array>();
 for (const name of await namesIn(ASSETS)) files.set(name, await readFile(join(ASSETS, name)));
-const [stylesheet, script] = [nameByContent('pages.css'), nameByContent('pages.js')];
+const [stylesheet, script] = [await minify('pages.css', 'css'), await minify('pages.js', 'js')];
 await replace(PAGE_FILES, JSON.stringify({ stylesheet: `/${stylesheet}`, script: `/${script}` }));
 for (const [name, page] of await renderDocs()) files.set(name, page);
 for (const [name, archive] of await connectorPackages()) files.set(`docs/connectors/${name}`, archive);
@@ -29,14 +29,13 @@ for (const [name, archive] of await connectorPackages()) files.set(`docs/connect
 for (const [name, content] of files) await replace(join(STATIC, name), content);
 for (const name of await namesIn(STATIC)) if (!files.has(name)) await rm(join(STATIC, name), { force: true });
 
-/** Renames a file, such as pages.css to pages.0a1b2c3d.css, so that browsers can keep it for a year. */
-function nameByContent(name: string): string {
-  const content = files.get(name);
-  if (content === undefined) throw new Error(`${ASSETS} has no ${name}`);
+/** Minifies a file, and renames it, such as pages.css to pages.0a1b2c3d.css, so that browsers can keep it for a year. */
+async function minify(name: string, loader: 'css' | 'js'): Promise<string> {
+  const { code } = await transform(await readFile(join(ASSETS, name)), { loader, minify: true });
   const { name: stem, ext } = parse(name);
-  const renamed = `${stem}.${createHash('sha256').update(content).digest('hex').slice(0, 8)}${ext}`;
+  const renamed = `${stem}.${createHash('sha256').update(code).digest('hex').slice(0, 8)}${ext}`;
   files.delete(name);
-  files.set(renamed, content);
+  files.set(renamed, code);
   return renamed;
 }
 

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
+import { transform } from 'esbuild';
 import type { Browser, BrowserContextOptions, Page, Response } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
@@ -61,8 +62,9 @@ const HANDLERS = `[...document.querySelectorAll('*')].flatMap((one) =>
 /** Every script of the open page is a file of this project, and no other may run. */
 async function expectOwnScripts(page: Page, response: Response | null): Promise<void> {
   for (const script of z.array(z.string()).parse(await page.evaluate(SCRIPTS))) {
-    const file = await readFile(join('src/assets', script.replace(/\.[0-9a-f]{8}\./, '.')), 'utf8');
-    expect([script, await (await fetch(server.url + script)).text()]).toEqual([script, file]);
+    const file = await readFile(join('src/assets', script.replace(/\.[0-9a-f]{8}\./, '.')));
+    const { code } = await transform(file, { minify: true });
+    expect([script, await (await fetch(server.url + script)).text()]).toEqual([script, code]);
   }
   expect(await page.evaluate(HANDLERS)).toEqual([]);
   const policy = response?.headers()['content-security-policy']?.split('; ') ?? [];

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import { readWranglerConfig } from '../../src/ops/wrangler-config.ts';
@@ -33,8 +34,11 @@ test('the bundle of the Worker for AI agents starts, stays under 132 KB gzipped,
   expect(sources.filter((source) => /src\/(docs|http\/settings|rpc|modules\/(psa|alerts))\//.test(source))).toEqual([]);
 });
 
-test('the stylesheet of all pages stays under 40 KB', async () => {
+test('the stylesheet of all pages stays under 40 KB, and stylesheet and script under 11 KB as they are sent', async () => {
   expect((await stat('src/assets/pages.css')).size).toBeLessThan(40_000);
+  const names = z.record(z.string(), z.string()).parse(JSON.parse(await readFile('build/page-files.json', 'utf8')));
+  const files = await Promise.all(Object.values(names).map((name) => readFile(join('build/static', name))));
+  expect(files.reduce((sum, file) => sum + gzipSync(file).length, 0)).toBeLessThan(11_000);
 });
 
 test('the bundle loads no locale when it starts, because that would add a fifth to the time', async () => {
