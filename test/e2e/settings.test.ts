@@ -320,7 +320,7 @@ test('a log of months: a rare ticket is found immediately, pages are short, and 
   await page.getByRole('link', { name: `All entries of ticket ${RARE_TICKET}` }).waitFor();
 
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
-  expect(await page.locator('.on-paper').innerText()).toContain(`Large: “${RARE_TICKET}”`);
+  expect(await page.locator('.on-paper').innerText()).toContain(`Large: search “${RARE_TICKET}”`);
   expect(await page.locator('header .bar, .toolbar, .state-chips').filter({ visible: true }).count()).toBe(0);
   expect(complaints).toEqual([]);
 });

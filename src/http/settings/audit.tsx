@@ -28,7 +28,7 @@ export const audit = new Hono<AdminEnv>();
 /** How many characters of a text the page shows. */
 const SHOWN_TEXT = 2_000;
 
-const text = () => z.string().optional();
+const text = () => z.string().trim().optional();
 const addressShape = () =>
   z.object({
     /** A ticket, a record id, a request id or an Idempotency-Key. */
@@ -53,7 +53,7 @@ type AuditQuery = Omit<z.infer<ReturnType<typeof addressShape>>, 'before'>;
 
 /** @throws PageProblem for a date, an instant or a cursor that is none */
 function readQuery(c: Context<AdminEnv>) {
-  const given = Array.from(new URL(c.req.url).searchParams, ([name, value]) => [name, value.trim() || undefined]);
+  const given = [...new URL(c.req.url).searchParams].filter(([, value]) => value.trim() !== '');
   const { success, data } = addressShape().safeParse(Object.fromEntries(given));
   if (!success) {
     const detail = 'Enter calendar dates, such as 2027-03-31, or open the audit log again and choose a period there.';
@@ -162,7 +162,6 @@ function AuditLogPage(props: Props) {
   const linkTo = (before?: number) => addressOf(`${base}/audit`, { ...query, before });
   return (
     <>
-      <PrintedLine {...props} />
       <Filters {...props} />
       <div id="log">
         {entries.length > 0 && <AuditEntries entries={entries} keyId={query.key} />}
@@ -186,22 +185,6 @@ function AuditLogPage(props: Props) {
       </div>
       {sections}
     </>
-  );
-}
-
-/** The selection in words, on paper only. */
-function PrintedLine({ query, keys }: Props) {
-  const { organization, now } = usePage();
-  const { q, key, ...others } = query;
-  const words = [
-    ...(q === undefined ? [] : [`“${q}”`]),
-    ...(key === undefined ? [] : [`key ${keys.find(({ id }) => id === key)?.name ?? key}`]),
-    ...Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value}`])),
-  ];
-  return (
-    <p class="on-paper">
-      {organization}: {words.join(', ') || 'all entries'}. <Time at={now} />
-    </p>
   );
 }
 
@@ -234,27 +217,20 @@ const PERIODS = [
   ['30 days', 30],
 ] as const;
 
-interface OptionsProps {
-  of: readonly (readonly [value: string, text: string])[];
-  value: string | undefined;
-  /** The text of the selected option, if the list does not have it. */
-  text?: string | undefined;
-}
+type Option = readonly [value: string, text: string];
 
-function Options({ of: options, value, text }: OptionsProps) {
-  const isUnlisted = value !== undefined && !options.some(([one]) => one === value);
+/** The options, and the selected one even if the list does not have it. */
+const withSelected = (value: string | undefined, text: string | undefined, options: readonly Option[]) =>
+  new Map([...(value === undefined ? [] : [[value, text ?? value] as const]), ...options]);
+
+function Options({ of: options, value }: { of: Iterable<Option>; value: string | undefined }) {
   return (
     <>
-      {options.map(([one, label]) => (
+      {Array.from(options, ([one, label]) => (
         <option value={one} selected={one === value}>
           {label}
         </option>
       ))}
-      {isUnlisted && text !== undefined && (
-        <option value={value} selected>
-          {text}
-        </option>
-      )}
     </>
   );
 }
@@ -272,16 +248,29 @@ function Select({ label, name, children }: PropsWithChildren<{ label: string; na
 }
 
 function Filters({ query, keys, administrators, entries }: Props) {
-  const { base, now, timeZone } = usePage();
+  const { base, organization, now, timeZone } = usePage();
   const { q, ticket, by, key, action, from, to, since } = query;
-  const [newest] = entries;
-  const keyNames = keys.map(({ id, name, hint }) => [id, `${name} (${hint})`] as const);
-  const people = administrators.map(({ id, name, isFormer }) => [id, isFormer ? `${name} (former)` : name] as const);
+  const keyNames = withSelected(
+    key,
+    entries[0]?.key?.name,
+    keys.map(({ id, name, hint }) => [id, `${name} (${hint})`]),
+  );
+  const people = withSelected(
+    by,
+    entries[0]?.actorName,
+    administrators.map(({ id, name, isFormer }) => [id, isFormer ? `${name} (former)` : name]),
+  );
   const periods = PERIODS.map(([label, days]) => [label, addDays(dateIn(timeZone, now), 1 - days)] as const);
   const hasOwnPeriod =
     since !== undefined || to !== undefined || (from !== undefined && !periods.some(([, first]) => first === from));
+  const words = Object.entries({ ...query, ...(key && { key: keyNames.get(key) }), ...(by && { by: people.get(by) }) });
   return (
     <>
+      <p class="on-paper">
+        {organization}:{' '}
+        {words.map(([name, value]) => `${name === 'q' ? 'search' : name} “${value}”`).join(', ') || 'all entries'}.{' '}
+        <Time at={now} />
+      </p>
       <search>
         <form method="get" action={`${base}/audit`} class="toolbar">
           <div class="grow">
@@ -293,10 +282,10 @@ function Filters({ query, keys, administrators, entries }: Props) {
             <summary>More filters</summary>
             <div class="filters">
               <Select label="Key" name="key">
-                <Options of={keyNames} value={key} text={newest?.key?.name ?? key} />
+                <Options of={keyNames} value={key} />
               </Select>
               <Select label="Administrator" name="by">
-                <Options of={people} value={by} text={newest?.actorName ?? by} />
+                <Options of={people} value={by} />
               </Select>
               <Select label="Action" name="action">
                 {AUDIT_ACTION_GROUPS.map(({ name, actions }) => (

@@ -22,30 +22,15 @@ import { administratorsTimeZone } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
 import { toKeyRules } from './change-key-rules.ts';
-import { type KeyDetails, toKeyDetails } from './read-keys.ts';
+import { toKeyDetails } from './read-keys.ts';
 
 export type { AccessReviewRow } from '../../db/keys/access-review-statements.ts';
 
 /** A decision on a key. Times are UTC milliseconds. */
-export interface Decision {
-  decision: ReviewDecision;
-  reason: string;
-  at: number;
-  byId: string;
-  by: string;
-  /** The key's last write before it. */
-  lastWriteAt: number | null;
-}
+export type Decision = NonNullable<ReturnType<typeof toDecision>>;
 
 /** A key of a review. In a finished review, its settings are those at the decision. */
-export interface AccessReviewKey {
-  key: KeyDetails;
-  decision: Decision | null;
-  /** Its successors by rotations since the review began. The decision applies to them too. */
-  successors: readonly KeyDetails[];
-  /** Whether the key or one of its successors works. If so, it needs a decision. */
-  works: boolean;
-}
+export type AccessReviewKey = ReturnType<typeof reviewedKeys>[number];
 
 export interface AccessReview {
   review: AccessReviewRow;
@@ -99,22 +84,24 @@ export async function readOpenReview(ctx: ActorContext<AdminActor>, reviewId: st
 }
 
 /** The keys by name, as they were at `now`: an event after a review was finished did not happen in it. */
-function reviewedKeys(rows: readonly ReviewedKeyRow[], now: number): AccessReviewKey[] {
+function reviewedKeys(rows: readonly ReviewedKeyRow[], now: number) {
   const isFirst = ({ id, reviewedId }: ReviewedKeyRow) => id === reviewedId;
   const later = rows.filter((row) => !isFirst(row) && row.createdAt <= now).sort((a, b) => a.createdAt - b.createdAt);
   const successorsOf = Map.groupBy(later, ({ reviewedId }) => reviewedId);
   return rows
     .filter(isFirst)
-    .map((row): AccessReviewKey => {
+    .map((row) => {
       const key = toKeyDetails(row, now);
+      /** By rotations since the review began. The decision applies to them too. */
       const successors = (successorsOf.get(row.id) ?? []).map((successor) => toKeyDetails(successor, now));
+      /** Whether the key or one of its successors works. If so, it needs a decision. */
       const works = [key, ...successors].some(({ state }) => isLive(state));
       return { key, decision: toDecision(row), successors, works };
     })
     .sort((a, b) => compareNaturally(a.key.name, b.key.name));
 }
 
-function toDecision(row: ReviewedKeyRow): Decision | null {
+function toDecision(row: ReviewedKeyRow) {
   const { decision, reason, decidedAt: at, decidedById: byId, decidedBy: by, decidedAfterWriteAt: lastWriteAt } = row;
   return decision === null || reason === null || at === null || byId === null || by === null
     ? null

@@ -80,7 +80,7 @@ describe('the audit log', () => {
     );
     expect(await options('/audit')).toEqual([all, ['ada', 'Ada (former)', false]]);
     // Such as the PSA, or one of too many.
-    expect(await options('/audit?by=psa')).toEqual([all, ['ada', 'Ada (former)', false], ['psa', 'psa', true]]);
+    expect(await options('/audit?by=psa')).toEqual([all, ['psa', 'psa', true], ['ada', 'Ada (former)', false]]);
     const entries = async (path: string) => countElements((await get(path)).text, '.log li');
     expect(await entries('/audit?by=ada&action=api_key.created')).toBe(1);
     expect(await entries('/audit?by=ada&action=note.created')).toBe(0);
