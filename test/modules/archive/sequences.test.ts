@@ -373,7 +373,7 @@ test('after any sequence every acknowledged record is in one place, no redacted 
     await world.finish();
   });
   await fc.assert(sequence, {
-    numRuns: runs('archive, in sequences of 20 to 35 events', inLongRuns(40, 12)),
+    numRuns: runs('archive, in sequences of 20 to 35 events', inLongRuns(40, 8)),
     endOnFailure: true,
   });
   outcomes.print('archive: events');

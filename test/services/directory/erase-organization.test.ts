@@ -225,9 +225,9 @@ test.each(['before', 'after'] as const)(
   'an erasure is completed by a second call, whichever call to the database fails, %s it is committed',
   async (when) => {
     let isComplete = false;
-    // A short run breaks one call in four before it is committed, and another one in four after it.
-    const step = inLongRuns(1, 4);
-    for (let failing = step === 4 && when === 'after' ? 3 : 1; !isComplete; failing += step) {
+    // A short run breaks one call in six before it is committed, and another one in six after it.
+    const step = inLongRuns(1, 6);
+    for (let failing = step === 6 && when === 'after' ? 4 : 1; !isComplete; failing += step) {
       const { organization, cursor } = await makeFull();
       let calls = 0;
       const db = aroundD1(env.DB, async (run) => {
