@@ -68,6 +68,10 @@ export default defineConfig(async ({ mode }) => {
             // A runtime of its own for each file would take two seconds to start. Instead each test
             // makes its own organization.
             isolate: false,
+            // After the tests on Node, whose browsers need both processors. These wait for a third of
+            // their time, so three runtimes share the processors of two.
+            sequence: { groupOrder: 1 },
+            maxWorkers: 3,
             setupFiles: ['./test/support/workerd-setup.ts'],
             testTimeout: 30_000,
           },

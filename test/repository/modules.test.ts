@@ -150,7 +150,7 @@ test('without any module, both Workers and the commands compile, and tests of th
   await compile();
   const tests = inLongRuns(['test/http/api', 'test/rpc', 'test/http/settings'], CORE_TESTS);
   // A second runtime would take longer to start than these tests run.
-  await run('vitest', ['run', '--project', 'workerd', '--maxWorkers', '1', ...tests], { cwd: copy }).catch(
+  await run('vitest', ['run', '--project', 'workerd', '--no-file-parallelism', ...tests], { cwd: copy }).catch(
     ({ stdout, stderr }: { stdout: string; stderr: string }) => {
       throw new Error(`${stdout}\n${stderr}`.slice(-4_000));
     },
