@@ -12,8 +12,7 @@ import type {
   SystemActor,
   WriteContext,
 } from '../../src/services/service-context.ts';
-import { createNote } from '../../src/services/work/create-note.ts';
-import { createTimeEntry } from '../../src/services/work/create-time-entry.ts';
+import { createNote, createTimeEntry } from '../../src/services/work/create-record.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
 import { setApproval } from '../../src/services/work/record-verbs.ts';
 import { countD1, type D1Call } from '../support/d1.ts';

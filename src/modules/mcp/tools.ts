@@ -2,8 +2,7 @@ import { strictObject } from '../../domain/fields.ts';
 import { noteRequest } from '../../domain/note.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { timeEntryRequest } from '../../domain/time-entry.ts';
-import { createNote } from '../../services/work/create-note.ts';
-import { createTimeEntry } from '../../services/work/create-time-entry.ts';
+import { createNote, createTimeEntry } from '../../services/work/create-record.ts';
 import { makeTool, type Tool, targetFields } from './tool.ts';
 
 const { ticketId, idempotencyKey } = targetFields;

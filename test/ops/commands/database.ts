@@ -4,7 +4,7 @@ import { withLocalD1 } from '../../../src/ops/local.ts';
 import { type CreatedKey, createApiKey } from '../../../src/services/keys/create-key.ts';
 import { findKey } from '../../../src/services/keys/find-key.ts';
 import type { ServiceContext } from '../../../src/services/service-context.ts';
-import { createNote } from '../../../src/services/work/create-note.ts';
+import { createNote } from '../../../src/services/work/create-record.ts';
 import type { LocalDatabase } from '../../support/command.ts';
 import { serveRemoteD1 } from '../../support/remote-d1-stub.ts';
 import { copyDatabase } from '../../support/shared.ts';

@@ -1,0 +1,77 @@
+import { type Context, Hono, type HonoRequest } from 'hono';
+import { checkIdempotencyKey, IDEMPOTENCY_KEY_REMEDY } from '../../domain/idempotency-key.ts';
+import { fromMinorUnits } from '../../domain/money.ts';
+import { noteRequest } from '../../domain/note.ts';
+import { RECORD_KINDS } from '../../domain/record-kinds.ts';
+import type { NoteResult, ReplayFields, TimeEntryResult } from '../../domain/response-shapes.ts';
+import { timeEntryRequest } from '../../domain/time-entry.ts';
+import { createNote, createTimeEntry } from '../../services/work/create-record.ts';
+import type { WriteOutcome, WriteTarget } from '../../services/work/write-once.ts';
+import { type ApiEnv, type AppEnv, type ContextOf, writeContext } from '../hono-env.ts';
+import { guard } from '../middleware/guard.ts';
+import { jsonBody } from '../middleware/json-body.ts';
+import { Problem } from '../problems.ts';
+
+export const notes = new Hono<AppEnv>().post(
+  `/tickets/:ticketId/${RECORD_KINDS.note.path}`,
+  ...guard(RECORD_KINDS.note.scope),
+  ...jsonBody(noteRequest),
+  async (c) => {
+    const target = writeTarget(c);
+    const outcome = await createNote(writeContext(c), target, c.req.valid('json'));
+    const { id, createdAt } = outcome.row;
+    const body: NoteResult = { note: { id, createdAt: new Date(createdAt).toISOString() } };
+    return respondToWrite(c, target, outcome, body);
+  },
+);
+
+export const timeEntries = new Hono<AppEnv>().post(
+  `/tickets/:ticketId/${RECORD_KINDS.time_entry.path}`,
+  ...guard(RECORD_KINDS.time_entry.scope),
+  ...jsonBody(timeEntryRequest),
+  async (c) => {
+    const target = writeTarget(c);
+    const outcome = await createTimeEntry(writeContext(c), target, c.req.valid('json'));
+    const { id, minutes, workDate, status, billable, hourlyRateMinor, userId, agreementSource } = outcome.row;
+    const entry: TimeEntryResult['entry'] = {
+      id,
+      minutes,
+      workDate: `${workDate}T00:00:00.000Z`,
+      status,
+      billable: billable === 1,
+      hourlyRate: fromMinorUnits(hourlyRateMinor),
+      userId,
+    };
+    return respondToWrite(c, target, outcome, { entry, agreementSource });
+  },
+);
+
+/** The ticket and Idempotency-Key of a write. @throws Problem `invalid_idempotency_key` */
+export function writeTarget(c: Pick<ContextOf<AppEnv>, 'get'> & { req: HonoRequest<'/:ticketId'> }): WriteTarget {
+  const checked = checkIdempotencyKey(c.req.header('Idempotency-Key'), c.get('config').keyPrefixes);
+  if (!checked.ok) throw invalidIdempotencyKey(checked.rule, checked.remedy);
+  return { ticketId: c.req.param('ticketId'), idempotencyKey: checked.key };
+}
+
+/** The Idempotency-Key breaks a rule; `rule` completes the sentence "Idempotency-Key …". */
+export function invalidIdempotencyKey(rule: string, remedy = IDEMPOTENCY_KEY_REMEDY): Problem {
+  return new Problem('invalid_idempotency_key', `Idempotency-Key ${rule}; ${remedy}, or omit the header.`);
+}
+
+/** 201 for a new record; 200 for a replay, with whether the requests were the same. */
+export function respondToWrite<Body extends object>(
+  c: Context<ApiEnv>,
+  target: WriteTarget,
+  outcome: WriteOutcome<{ ticketId: string }>,
+  body: Body,
+): Response {
+  if (!outcome.replayed) return c.json(body, 201);
+  const { mismatch, row } = outcome;
+  if (mismatch) c.set('lostWrite', target);
+  const headers = { 'Idempotency-Replayed': 'true', ...(mismatch ? { 'Idempotency-Mismatch': 'true' } : {}) };
+  const replay: ReplayFields = {
+    idempotentReplay: true,
+    ...(mismatch ? { idempotencyMismatch: true, ticketId: row.ticketId } : {}),
+  };
+  return c.json({ ...body, ...replay }, 200, headers);
+}
