@@ -12,14 +12,9 @@ import { parseIpLimitOverrides } from './domain/ip-limit.ts';
 import { parseRequestLimit } from './domain/request-limit.ts';
 import { parseContactAddresses, parseExpires, type SecurityContact } from './domain/security-contact.ts';
 import { parseTicketUrl } from './domain/ticket-url.ts';
-import { parseWebhookSecrets, parseWebhookUrl, type WebhookSecret } from './domain/webhook.ts';
+import { parseWebhookSecrets, parseWebhookUrl } from './domain/webhook.ts';
 import { isSecureUrl } from './lib/loopback.ts';
 import { remoteKeySet } from './lib/remote-key-set.ts';
-
-export interface Receiver {
-  url: string;
-  secrets: readonly WebhookSecret[];
-}
 
 /** The core's variables in wrangler.toml, and its secrets. BLOCKED_KEYS and MODE are switched without a deployment. */
 export const VARIABLES = [
@@ -109,8 +104,10 @@ export function reader<Name extends string>(vars: { readonly [N in Name]?: unkno
   };
 }
 
+export type Receiver = NonNullable<ReturnType<typeof parseReceiver>>;
+
 /** Parses the receiver of messages, from WEBHOOK_URL and WEBHOOK_SECRET. @throws Error as `parseConfig` */
-export function parseReceiver(vars: Variables): Receiver | undefined {
+export function parseReceiver(vars: Variables) {
   const read = reader(vars);
   const url = read('WEBHOOK_URL', parseWebhookUrl);
   const secrets = read('WEBHOOK_SECRET', parseWebhookSecrets);

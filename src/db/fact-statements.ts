@@ -258,11 +258,11 @@ export const FACT_STATEMENTS: Readonly<Record<string, FactStatement>> = {
         type: "'database_size'",
         organizationId: "''",
         since: ':now',
-        level: `1 + (:databaseBytes >= :databaseLimit * ${WARNED_FROM.almost_full})`,
+        level: `1 + (:databaseBytes >= :databaseLimit * ${WARNED_FROM[1]})`,
         count: ':databaseBytes',
         detail: "printf('%,d MB', :databaseLimit / 1000000)",
       })}
-      where '' ${RANGE} and :databaseBytes >= :databaseLimit * ${WARNED_FROM.nearly_full}`),
+      where '' ${RANGE} and :databaseBytes >= :databaseLimit * ${WARNED_FROM[0]}`),
   },
 };
 

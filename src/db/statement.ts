@@ -4,7 +4,6 @@ export type Bindable = string | number | null;
 export interface BoundStatement<Row> {
   prepare(db: D1Database): D1PreparedStatement;
   all(db: D1Database): Promise<D1Result<Row>>;
-  first(db: D1Database): Promise<Row | null>;
   /**
    * Runs the statement on the nearest copy of the database: the primary or, with read replication, a
    * replica, which may be behind by any time. `meta.served_by_primary` says which.
@@ -56,12 +55,9 @@ function valuesOf(values: Record<string, Bindable>, names: readonly string[]): B
 
 function boundTo<Row>(sql: string, values: readonly Bindable[]): BoundStatement<Row> {
   const prepare = (db: Pick<D1Database, 'prepare'>) => db.prepare(sql).bind(...values);
-  const all = async (db: D1Database) => withSizeNoted(db, await prepare(db).all<Row>());
   return {
     prepare,
-    all,
-    // Not D1's `first`, which drops the metadata and reads no less.
-    first: async (db) => (await all(db)).results[0] ?? null,
+    all: async (db) => withSizeNoted(db, await prepare(db).all<Row>()),
     allNearby: async (db) => withSizeNoted(db, await prepare(db.withSession('first-unconstrained')).all<Row>()),
   };
 }

@@ -1,4 +1,4 @@
-import { sha256, toHex } from '../lib/bytes.ts';
+import { sha256 } from '../lib/bytes.ts';
 import type { OwnDayLimit } from './day-limit.ts';
 import { isAllowedFrom } from './networks.ts';
 import type { Scope } from './scopes.ts';
@@ -33,7 +33,7 @@ export function isWellFormedKey(value: string, prefix: string): boolean {
 
 /** SHA-256 of the whole key value as 64 hex digits. Only this and the hint are stored. */
 export async function hashKey(value: string): Promise<string> {
-  return toHex(await sha256(value));
+  return (await sha256(value)).toHex();
 }
 
 /** How administrators recognize a key: its prefix, first 4 and last 4 random characters, such as `twb_Ab12…x9Yz`. */
@@ -72,16 +72,6 @@ function checksum(text: string): string {
   return digits;
 }
 
-export interface KeyValidity {
-  /** UTC milliseconds, or null while the key is not revoked. */
-  revokedAt: number | null;
-  /** UTC milliseconds at which the key expires, or null for never. */
-  expiresAt: number | null;
-  scopes: readonly Scope[];
-  allowedNetworks: string;
-  organizationActive: boolean;
-}
-
 /** Why a request gets a 401: for the log and the administrators, never for the caller. */
 export type UnauthorizedReason =
   | 'missing'
@@ -95,7 +85,7 @@ export type UnauthorizedReason =
   | 'address_not_allowed';
 
 export function whyUnauthorized(
-  key: KeyValidity,
+  key: Pick<FoundKey, 'revokedAt' | 'expiresAt' | 'organizationActive' | 'scopes' | 'allowedNetworks'>,
   { now, address, scope }: { now: number; address: string | null; scope?: Scope | undefined },
 ): UnauthorizedReason | undefined {
   if (key.revokedAt !== null) return 'revoked';
@@ -112,10 +102,7 @@ export type KeyState = 'active' | 'expiring' | 'expired' | 'revoked';
 /** How long before its expiry a key counts as expiring. */
 export const EXPIRING_MS = 30 * 24 * 3_600_000;
 
-export function keyState(
-  { revokedAt, expiresAt }: Pick<KeyValidity, 'revokedAt' | 'expiresAt'>,
-  now: number,
-): KeyState {
+export function keyState({ revokedAt, expiresAt }: Pick<FoundKey, 'revokedAt' | 'expiresAt'>, now: number): KeyState {
   if (revokedAt !== null) return 'revoked';
   if (expiresAt === null) return 'active';
   if (now >= expiresAt) return 'expired';
@@ -146,4 +133,8 @@ export interface Principal {
 }
 
 /** A key as read from the database, not yet checked. */
-export interface FoundKey extends Principal, KeyValidity {}
+export interface FoundKey extends Principal {
+  /** UTC milliseconds, or null while the key is not revoked. */
+  revokedAt: number | null;
+  organizationActive: boolean;
+}

@@ -20,17 +20,8 @@ export function parseDatabaseLimit(text = DEFAULT_DATABASE_LIMIT): number {
   return bytes;
 }
 
-const FULLNESS = ['normal', 'nearly_full', 'almost_full'] as const;
-export type Fullness = (typeof FULLNESS)[number];
-
 /** The shares of the limit from which the operator is warned: early enough to act before writes fail. */
-export const WARNED_FROM = { nearly_full: 0.7, almost_full: 0.9 } as const satisfies Partial<Record<Fullness, number>>;
+export const WARNED_FROM = [0.7, 0.9] as const;
 
-export function fullnessAt(share: number): Fullness {
-  if (share >= WARNED_FROM.almost_full) return 'almost_full';
-  return share >= WARNED_FROM.nearly_full ? 'nearly_full' : 'normal';
-}
-
-export function isFuller(a: Fullness, b: Fullness): boolean {
-  return FULLNESS.indexOf(a) > FULLNESS.indexOf(b);
-}
+/** How many of the shares in `WARNED_FROM` are reached: 0 for a normal size. */
+export const warningLevel = (share: number) => WARNED_FROM.filter((from) => share >= from).length;

@@ -5,20 +5,17 @@ import { type FieldError, ruleError, strictObject, wholeUpTo } from './fields.ts
 export const MAX_RULE_DAYS = 3_650;
 export const MAX_REVIEW_MONTHS = 12;
 
-/** An organization's rules for new keys and for reviews. Existing keys are not affected. */
-export interface KeyRules {
-  maxLifetimeDays: number | null;
-  expiryRequired: boolean;
-  /** The months between two reviews, or null if no review is required. */
-  accessReviewMonths: number | null;
-}
-
-/** The input for key rules. A longest lifetime includes that an expiry is required. */
+/**
+ * An organization's rules for new keys and for reviews; null where there is none. Existing keys are not affected. A
+ * longest lifetime includes that an expiry is required.
+ */
 export const keyRules = strictObject({
   maxLifetimeDays: wholeUpTo(MAX_RULE_DAYS).nullable(),
   expiryRequired: z.boolean({ error: ruleError('true or false') }),
   accessReviewMonths: wholeUpTo(MAX_REVIEW_MONTHS).nullable(),
 }).transform((rules) => ({ ...rules, expiryRequired: rules.expiryRequired || rules.maxLifetimeDays !== null }));
+
+export type KeyRules = z.output<typeof keyRules>;
 
 /** How many days after today (in the time zone) a key's last day is; 0 if it expires at the end of today. */
 export function lifetimeDays(expiresAt: number, timeZone: string, now: number): number {

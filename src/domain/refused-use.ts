@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { ExpiringMap } from '../lib/expiring-map.ts';
 import type { UnauthorizedReason } from './api-key.ts';
 
 /** Six get a 401 or 403, `daily_limit_reached` a 429; the last is a replay of a different request. */
@@ -50,7 +51,7 @@ const MAX_SUBJECTS = 1_000;
  * database write per request. Uses in between are added to the next record.
  */
 export class RefusedUseMeter {
-  private readonly seen = new Map<string, { minute: number; count: number; lost: readonly LostWrite[] }>();
+  private readonly seen = new ExpiringMap<{ minute: number; count: number; lost: readonly LostWrite[] }>(MAX_SUBJECTS);
 
   /**
    * Counts one refused use at `now` (UTC milliseconds). Returns what to record now: the number of uses, and their lost
@@ -58,19 +59,14 @@ export class RefusedUseMeter {
    */
   take(subject: string, now: number, lostNow?: LostWrite): { count: number; lost: readonly LostWrite[] } | undefined {
     const minute = Math.floor(now / MINUTE_MS);
-    const last = this.seen.get(subject);
+    const last = this.seen.get(subject, now);
     const count = 1 + (last?.count ?? 0);
     const lost = [...(lostNow ? [lostNow] : []), ...(last?.lost ?? [])].slice(0, KEPT_LOST_WRITES);
     if (last?.minute === minute) {
       Object.assign(last, { count, lost });
       return undefined;
     }
-    this.seen.delete(subject);
-    if (this.seen.size >= MAX_SUBJECTS) {
-      const [oldest] = this.seen.keys();
-      if (oldest !== undefined) this.seen.delete(oldest);
-    }
-    this.seen.set(subject, { minute, count: 0, lost: [] });
+    this.seen.set(subject, { minute, count: 0, lost: [] }, Number.POSITIVE_INFINITY);
     return { count, lost };
   }
 }

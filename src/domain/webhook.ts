@@ -75,7 +75,7 @@ export async function signWebhook(
   const signatures = await Promise.all(
     secrets.map(async (secret) => {
       const key = await crypto.subtle.importKey('raw', secret, HMAC, false, ['sign']);
-      return `v1,${toBase64(new Uint8Array(await crypto.subtle.sign('HMAC', key, signed)))}`;
+      return `v1,${new Uint8Array(await crypto.subtle.sign('HMAC', key, signed)).toBase64()}`;
     }),
   );
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
@@ -145,10 +145,6 @@ function signedBytes(id: string, timestamp: string, body: Uint8Array): Uint8Arra
   bytes.set(head);
   bytes.set(body, head.length);
   return bytes;
-}
-
-function toBase64(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes));
 }
 
 /** Base64 (RFC 4648 §4), with or without its padding, and never with more than that. */

@@ -7,14 +7,14 @@ import { PROBLEMS, Problem, type ProblemCode, problem, retryAfter503, unauthoriz
 import { retryAfter } from './take-from-limit.ts';
 
 /** The expected failures that a caller of the API can get. Any other code here is a bug. */
-const API_ERRORS: Partial<Record<ServiceErrorCode, ProblemCode>> = {
-  psa_not_included: 'psa_not_included',
-  ticket_not_found: 'ticket_not_found',
-  technician_not_eligible: 'technician_not_eligible',
-  unavailable: 'unavailable',
-  daily_limit_reached: 'daily_limit_reached',
-  outcome_unknown: 'outcome_unknown',
-};
+const API_ERRORS = [
+  'psa_not_included',
+  'ticket_not_found',
+  'technician_not_eligible',
+  'unavailable',
+  'daily_limit_reached',
+  'outcome_unknown',
+] as const satisfies readonly (ServiceErrorCode & ProblemCode)[];
 
 /** The only error handler: turns every error into a response. Unexpected ones are logged, not shown. */
 export async function respondWithError(err: unknown, c: ContextOf<AppEnv>): Promise<Response> {
@@ -26,7 +26,7 @@ export async function respondWithError(err: unknown, c: ContextOf<AppEnv>): Prom
 /** The problem that an error other than `Unauthorized` is reported as. Logs it if it is our fault. */
 export async function problemOf(err: unknown, c: ContextOf<AppEnv>): Promise<Problem> {
   if (err instanceof Problem) return err;
-  const code = err instanceof ServiceError ? API_ERRORS[err.code] : undefined;
+  const code = err instanceof ServiceError ? API_ERRORS.find((known) => known === err.code) : undefined;
   if (err instanceof ServiceError && code !== undefined) {
     if (PROBLEMS[code].status >= 500) log('error', code, { requestId: c.get('requestId'), cause: err.cause });
     const { dayLimit, retryable } = err.info;

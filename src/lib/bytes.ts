@@ -1,11 +1,3 @@
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
-
-export function toHex(bytes: Uint8Array): string {
-  let hex = '';
-  for (const byte of bytes) hex += HEX[byte];
-  return hex;
-}
-
 export function utf8Length(text: string): number {
   return new TextEncoder().encode(text).length;
 }

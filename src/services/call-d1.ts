@@ -44,12 +44,14 @@ export async function callD1<T>(ctx: CallContext, lost: LostCall, run: (db: D1Da
 }
 
 /** Runs a statement that reads, and returns its first row, or null. See `callD1`. */
-export function readOne<Row>(
+export async function readOne<Row>(
   ctx: CallContext,
   statement: BoundStatement<Row>,
   lost: LostCall = 'nothing_written',
 ): Promise<Row | null> {
-  return callD1(ctx, lost, (db) => statement.first(db));
+  // Not D1's `first`, which drops the metadata and reads no less.
+  const [row] = await readAll(ctx, statement, lost);
+  return row ?? null;
 }
 
 /** Runs a statement and returns its rows. See `callD1`. */

@@ -1,16 +1,21 @@
 import { latestSize } from '../db/statement.ts';
-import { type Fullness, fullnessAt, isFuller } from '../domain/database-limit.ts';
+import { warningLevel } from '../domain/database-limit.ts';
 import { log } from '../lib/log.ts';
 import type { ServiceContext } from './service-context.ts';
 
-const LEVELS = { normal: 'log', nearly_full: 'warn', almost_full: 'error' } as const satisfies Record<Fullness, string>;
+/** By the warning level of the size. */
+const LOG_LEVELS = ['log', 'warn', 'error'] as const;
 
-/** How full each database was when this isolate last looked. */
-const lastSeen = new WeakMap<D1Database, Fullness>();
+/** The warning level of each database when this isolate last looked. */
+const lastSeen = new WeakMap<D1Database, number>();
 
 /** Logs the size of the database; how full it is decides the level. */
 export function logSize({ bytes, share }: DatabaseSize, requestId?: string): void {
-  log(LEVELS[fullnessAt(share)], 'database_size', { requestId, bytes, share: Number(share.toFixed(4)) });
+  log(LOG_LEVELS[warningLevel(share)] ?? 'error', 'database_size', {
+    requestId,
+    bytes,
+    share: Number(share.toFixed(4)),
+  });
 }
 
 interface DatabaseSize {
@@ -36,9 +41,8 @@ export function warnOfSize(
 ): void {
   const size = latestDatabaseSize(ctx);
   if (!size) return;
-  const fullness = fullnessAt(size.share);
-  const before = lastSeen.get(ctx.db) ?? 'normal';
-  if (fullness === before) return;
-  lastSeen.set(ctx.db, fullness);
-  if (isFuller(fullness, before)) logSize(size, ctx.requestId);
+  const level = warningLevel(size.share);
+  const before = lastSeen.get(ctx.db) ?? 0;
+  lastSeen.set(ctx.db, level);
+  if (level > before) logSize(size, ctx.requestId);
 }

@@ -5,7 +5,6 @@ import {
   generateKey,
   hashKey,
   isWellFormedKey,
-  type KeyValidity,
   keyHint,
   keyState,
   parseKeyReference,
@@ -117,7 +116,7 @@ test('scopes are stored in one order', () => {
 });
 
 describe('the validity of a key', () => {
-  const key: KeyValidity = {
+  const key: Parameters<typeof whyUnauthorized>[0] = {
     revokedAt: null,
     expiresAt: 1_000,
     scopes: ['tickets:note:write'],

@@ -1,5 +1,5 @@
 import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
-import { columns, statement } from '../statement.ts';
+import { columns, number, type RowOf, statement, text, textOrNull } from '../statement.ts';
 
 // The daily ledger: one row for each key and day, written in the transaction of each record.
 
@@ -43,23 +43,20 @@ export const findKeyDays = statement<{ organizationId: string; keyIds: string; s
     and d.key_id = k.id`);
 
 /** What one key of a chain wrote on one day, and when and from where it wrote last. */
-export interface ChainUseRow {
-  day: string;
-  records: number;
-  minutes: number;
-  lastAt: number;
-  lastAddress: string | null;
-}
+const CHAIN_USE = {
+  day: text('d.day'),
+  records: number(ALL_RECORDS),
+  minutes: number('d.minutes'),
+  lastAt: number('d.last_at'),
+  lastAddress: textOrNull('d.last_address'),
+};
 
 /** What the key's chain wrote on each day since `since`, latest first. */
-export const findChainUse = statement<{ organizationId: string; keyId: string; since: string }, ChainUseRow>(`
-  select ${columns<ChainUseRow>({
-    day: 'd.day',
-    records: ALL_RECORDS,
-    minutes: 'd.minutes',
-    lastAt: 'd.last_at',
-    lastAddress: 'd.last_address',
-  })}
+export const findChainUse = statement<
+  { organizationId: string; keyId: string; since: string },
+  RowOf<typeof CHAIN_USE>
+>(`
+  select ${columns(CHAIN_USE)}
   from key_days d
   where d.organization_id = :organizationId and d.day >= :since
     and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)

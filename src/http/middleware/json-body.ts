@@ -2,7 +2,6 @@ import { zValidator } from '@hono/zod-validator';
 import type { MiddlewareHandler } from 'hono';
 import type * as z from 'zod';
 import { echo, type FieldError, fieldErrors } from '../../domain/fields.ts';
-import { toHex } from '../../lib/bytes.ts';
 import { malformedJson } from '../error-response.ts';
 import type { AppEnv, ContextOf } from '../hono-env.ts';
 import { Problem } from '../problems.ts';
@@ -111,6 +110,6 @@ const WIDE_ENCODINGS = [
 
 /** The wide encoding of a body, if it has one: without a byte order mark it is valid UTF-8 full of NULs. */
 function wideEncoding(bytes: ArrayBuffer): string | undefined {
-  const start = toHex(new Uint8Array(bytes.slice(0, 4)));
+  const start = new Uint8Array(bytes.slice(0, 4)).toHex();
   return WIDE_ENCODINGS.find(([, pattern]) => pattern.test(start))?.[0];
 }

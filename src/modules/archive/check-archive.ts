@@ -1,5 +1,5 @@
 import { type ArchiveRow, findArchivesAfter } from '../../db/work/archives.ts';
-import { sha256, toHex } from '../../lib/bytes.ts';
+import { sha256 } from '../../lib/bytes.ts';
 import { log } from '../../lib/log.ts';
 import type { StoredObject } from '../../lib/object-store.ts';
 import { readAll, readOne, write } from '../../services/call-d1.ts';
@@ -139,7 +139,7 @@ async function repairPart(
   for (const { name } of others.toSorted((a, b) => b.storedAt - a.storedAt)) {
     const bytes = await callBucket(ctx, (bucket) => bucket.get(name));
     if (!bytes) continue;
-    const digest = toHex(await sha256(bytes));
+    const digest = (await sha256(bytes)).toHex();
     if (name !== objectName(organizationId, part.fromSeq, part.toSeq, digest)) continue;
     const changes = parseArchive(await gunzip(bytes), name);
     if (changes.at(-1)?.requestId !== part.lastRequestId) continue;

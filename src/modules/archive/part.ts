@@ -3,7 +3,7 @@ import { type ArchiveRow, findArchivesAfter } from '../../db/work/archives.ts';
 import { findRedacted } from '../../db/work/record-statements.ts';
 import { plain, REDACTED } from '../../domain/change.ts';
 import { parseStored, STORED_RECORDS } from '../../domain/stored-json.ts';
-import { sha256, toHex } from '../../lib/bytes.ts';
+import { sha256 } from '../../lib/bytes.ts';
 import { readAll, readBatch, readOne, write } from '../../services/call-d1.ts';
 import type { Damage } from '../../services/service-context.ts';
 import { toTimeEntry } from '../../services/work/list-changes.ts';
@@ -48,7 +48,7 @@ export async function readObject(
 ): Promise<{ bytes: Uint8Array<ArrayBuffer> } | { damage: Damage }> {
   const bytes = await callBucket(ctx, (bucket) => bucket.get(object));
   if (!bytes) return { damage: 'missing' };
-  return toHex(await sha256(bytes)) === digest ? { bytes } : { damage: 'damaged' };
+  return (await sha256(bytes)).toHex() === digest ? { bytes } : { damage: 'damaged' };
 }
 
 /** The changes of a part, without the texts of redacted records. @throws ServiceError `unavailable` */
@@ -137,7 +137,7 @@ export async function storePart(
   name: (file: StoredFile) => Promise<boolean>,
 ): Promise<boolean> {
   const bytes = await gzip(toLines(changes));
-  const digest = toHex(await sha256(bytes));
+  const digest = (await sha256(bytes)).toHex();
   const object = objectName(organizationId, fromSeq, toSeq, digest);
   // Before ours is named: what is stored later may be what a later call names.
   const others = await listObjects(ctx, objectsFrom(organizationId, fromSeq));

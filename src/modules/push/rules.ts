@@ -1,6 +1,6 @@
 import type { Change } from '../../domain/change.ts';
 import { ATTEMPT_TIMEOUT_MS } from '../../domain/post-outcome.ts';
-import { sha256, toHex, utf8Length } from '../../lib/bytes.ts';
+import { sha256, utf8Length } from '../../lib/bytes.ts';
 import type { PostedMessage } from '../../services/post.ts';
 import { MAX_CHANGES } from '../../services/work/list-changes.ts';
 
@@ -52,7 +52,7 @@ export async function pushMessage(
   });
   const bytes = utf8Length(body);
   if (bytes > MAX_BODY_BYTES) throw new RangeError(`a page has ${bytes} bytes`);
-  return { id: `page_${toHex(digest.slice(0, 16))}`, at, body };
+  return { id: `page_${digest.slice(0, 16).toHex()}`, at, body };
 }
 
 /** 5 to 10 s after the first failure, doubled up to 30 to 60 min; `random` (0 to 1) spreads the organizations. */

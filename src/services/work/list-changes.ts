@@ -164,23 +164,18 @@ export function toChange(row: ChangeRow, epoch: string): Change {
   };
 }
 
-function toNote({ id, ticketId, createdAt, message }: StoredRecords['note']): ChangedRecords['note'] {
-  return { id, ticketId, createdAt: instant(createdAt), message: plain(message) };
+function toNote(row: StoredRecords['note']): ChangedRecords['note'] {
+  return { ...row, createdAt: instant(row.createdAt), message: plain(row.message) };
 }
 
-export function toTimeEntry(row: StoredRecords['time_entry']): ChangedRecords['timeEntry'] {
+export function toTimeEntry({ hourlyRateMinor, ...row }: StoredRecords['time_entry']): ChangedRecords['timeEntry'] {
   return {
-    id: row.id,
-    ticketId: row.ticketId,
+    ...row,
     createdAt: instant(row.createdAt),
-    userId: row.userId,
-    minutes: row.minutes,
     description: plain(row.description),
     billable: row.billable === 1,
     workDate: `${row.workDate}T00:00:00.000Z`,
-    hourlyRate: fromMinorUnits(row.hourlyRateMinor),
-    agreementSource: row.agreementSource,
-    status: row.status,
+    hourlyRate: fromMinorUnits(hourlyRateMinor),
   };
 }
 

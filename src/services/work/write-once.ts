@@ -14,7 +14,7 @@ import { hasCode, psaNotIncluded, ServiceError, Unauthorized } from '../../domai
 import { echo } from '../../domain/fields.ts';
 import { derivedId, timeOrderedId } from '../../domain/record-id.ts';
 import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
-import { sha256, toHex, utf8Length } from '../../lib/bytes.ts';
+import { sha256, utf8Length } from '../../lib/bytes.ts';
 import { writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import { toFoundKey } from '../keys/find-key.ts';
@@ -80,7 +80,7 @@ export async function writeOnce<Row extends StoredRecord>(
     organizationDayRecords: dayLimits.organization?.records ?? null,
     organizationDayBytes: dayLimits.organization?.bytes ?? null,
     requestId: ctx.requestId,
-    requestDigest: toHex(await sha256(JSON.stringify([ticketId, Object.entries(body).sort()]))),
+    requestDigest: (await sha256(JSON.stringify([ticketId, Object.entries(body).sort()]))).toHex(),
   };
   const target = { organizationId, actor: { type: 'api_key' as const, id: keyId }, source: ctx.source };
   const audit = {

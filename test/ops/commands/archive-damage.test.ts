@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { sha256, toHex } from '../../../src/lib/bytes.ts';
+import { sha256 } from '../../../src/lib/bytes.ts';
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import { copyOf, type LocalDatabase } from '../../support/command.ts';
@@ -48,7 +48,7 @@ afterEach(async () => {
 });
 
 const store = async (name: string, content: Uint8Array<ArrayBuffer>) =>
-  bucket.put(name, content, toHex(await sha256(content)));
+  bucket.put(name, content, (await sha256(content)).toHex());
 const changed = (change: (copy: Uint8Array<ArrayBuffer>) => void) => {
   const copy = bytes.slice();
   change(copy);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { migrate, migrationNames } from '../../../src/dev/migrate.ts';
-import { sha256, toHex } from '../../../src/lib/bytes.ts';
+import { sha256 } from '../../../src/lib/bytes.ts';
 import { archiveStep } from '../../../src/modules/archive/archive-step.ts';
 import { checkArchives } from '../../../src/modules/archive/check-archive.ts';
 import { objectName } from '../../../src/modules/archive/object-names.ts';
@@ -96,7 +96,7 @@ test('an archive of the previous release is complete after the upgrade, and show
         return `${JSON.stringify({ ...change, note: null, timeEntry: null, ...RECORDS[seq] })}\n`;
       });
       const bytes = new Uint8Array(gzipSync(lines.join('')));
-      const digest = toHex(await sha256(bytes));
+      const digest = (await sha256(bytes)).toHex();
       const object = objectName(organization, 1, ARCHIVED, digest);
       for (const name of [object, leftover]) await archive?.put(name, bytes, digest);
       for (const sql of rows(object, digest, bytes.length)) await db.prepare(sql).run();
