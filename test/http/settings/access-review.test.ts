@@ -113,8 +113,12 @@ describe('the page of reviews', () => {
       'Check: it never expires.',
     ]);
     const lines = (await elementsOf(text, '.review li > div:first-child > p:first-of-type')).map((line) => line.text);
-    expect(lines[2]).toMatch(/^No owner · Works from everywhere · Never wrote · 0 writes in 30 days · Expires \d/);
-    expect(lines[3]).toContain('Owner: Jana · “Triage” · Only from 192.0.2.0/24 · At most 7 new records per day');
+    expect(lines[2]).toMatch(
+      /^Owner: none · Networks: all · Last write: never · Writes in 30 days: 0 · Expires: \d.* · Created: by Ada/,
+    );
+    expect(lines[3]).toContain(
+      'Owner: Jana · Description: Triage · Networks: 192.0.2.0/24 · Daily limits: 7 new records',
+    );
     await post('/key-rules', { revision: '0', maxLifetimeDays: '90', accessReviewMonths: '' });
     expect((await elementsOf((await get('/access-review')).text, '.checks span')).map(({ text }) => text)).toEqual([
       'Check: unused for 60 days; it never expires (no longer allowed for new keys).',

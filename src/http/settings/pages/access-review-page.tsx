@@ -1,4 +1,3 @@
-import type { Child } from 'hono/jsx';
 import { MAX_REASON_LENGTH, REVIEW_DECISIONS, type ReviewDecision } from '../../../domain/access-review.ts';
 import { UNUSED_DAYS } from '../../../domain/facts.ts';
 import { lifetimeDays } from '../../../domain/key-rules.ts';
@@ -17,7 +16,16 @@ import { isUnused } from '../../../services/keys/select-keys.ts';
 import { Icon } from '../../page/icon.tsx';
 import type { FormState } from '../forms.ts';
 import { usePage } from '../page-context.ts';
-import { Banner, counted, Scopes, stateLabel, Table, type TableColumn } from './components.tsx';
+import {
+  Banner,
+  counted,
+  formatNumber,
+  type NamedFact,
+  Scopes,
+  stateLabel,
+  Table,
+  type TableColumn,
+} from './components.tsx';
 import { ConfirmRevoke } from './confirm.tsx';
 import { limitsText } from './day-use.ts';
 import { ErrorSummary, Field } from './form.tsx';
@@ -75,9 +83,9 @@ const BANNERS = new Map([
 
 function Banners({ open, done = '', refused }: Props) {
   if (refused) {
-    const fields = (open?.keys ?? []).map(({ key: { id, name } }) => [`reason-${id}`, name] as const);
-    const all = [...fields, ['reason', COMMON_REASON] as const];
-    return <ErrorSummary nothing="Nothing was saved." messages={refused.messages} fields={all} />;
+    const reasons = (open?.keys ?? []).map(({ key: { id, name } }) => [`reason-${id}`, name] as const);
+    const fields = [...reasons, ['reason', COMMON_REASON] as const];
+    return <ErrorSummary nothing="Nothing was saved." messages={refused.messages} fields={fields} />;
   }
   if (!open)
     return done === 'finished' ? <Banner>The review is finished. Its evidence can be downloaded below.</Banner> : null;
@@ -95,16 +103,14 @@ function Banners({ open, done = '', refused }: Props) {
 
 /** The saved decisions in the form. `shown` is the time of the decision that a new one replaces. */
 function savedForm(keys: readonly AccessReviewKey[]): FormState {
-  const fields = keys.flatMap(({ key: { id }, decision }) =>
-    decision
-      ? [
-          [`decision-${id}`, decision.decision],
-          [`reason-${id}`, decision.reason],
-          [`shown-${id}`, String(decision.at)],
-        ]
-      : [],
-  );
-  return { values: new URLSearchParams(fields) };
+  const values = new URLSearchParams();
+  for (const { key, decision } of keys) {
+    if (!decision) continue;
+    values.set(`decision-${key.id}`, decision.decision);
+    values.set(`reason-${key.id}`, decision.reason);
+    values.set(`shown-${key.id}`, String(decision.at));
+  }
+  return { values };
 }
 
 /** The undecided keys with the most to check are first. */
@@ -256,12 +262,14 @@ function ReviewedKey(props: ReviewedKeyProps) {
         ))}
         {key.successor && successors.length === 0 && <span class="minor"> Replaced</span>}
         <p class="minor">
-          {factsOf(key, props.usage).map((fact, index) => (
-            <>
-              {index > 0 && ' · '}
-              {fact}
-            </>
-          ))}
+          {factsOf(key, props.usage)
+            .filter(([, content]) => content)
+            .map(([name, content], index) => (
+              <>
+                {index > 0 && ' · '}
+                {name}: {content}
+              </>
+            ))}
         </p>
         {props.checks.length > 0 && (
           <p class="checks">
@@ -303,32 +311,18 @@ function checksOf(key: KeyDetails, rules: StoredKeyRules, now: number, timeZone:
 }
 
 /** Whom to ask about a key, its limits, and how it is used. */
-function factsOf(key: KeyDetails, usage: Usage): Child[] {
+function factsOf(key: KeyDetails, usage: Usage): NamedFact[] {
   const { owner, description, allowedNetworks, dayLimitRecords: records, dayLimitMinutes: minutes } = key;
-  const limits = limitsText({ records, minutes });
-  const facts = [
-    owner === '' ? 'No owner' : <bdi>Owner: {owner}</bdi>,
-    description && <bdi>“{description}”</bdi>,
-    allowedNetworks === '' ? 'Works from everywhere' : `Only from ${allowedNetworks.replaceAll(' ', ', ')}`,
-    limits && `At most ${limits} per day`,
-    key.lastWrite ? (
-      <>
-        Wrote <Ago at={key.lastWrite.at} />
-      </>
-    ) : (
-      'Never wrote'
-    ),
-    `${counted(recordsOf(usage), 'write')} in 30 days`,
-    key.expiresAt === null ? (
-      'Never expires'
-    ) : (
-      <>
-        Expires <Expiry of={key} />
-      </>
-    ),
-    <Creator of={key} />,
+  return [
+    ['Owner', <bdi>{owner || 'none'}</bdi>],
+    ['Description', description && <bdi>{description}</bdi>],
+    ['Networks', allowedNetworks.replaceAll(' ', ', ') || 'all'],
+    ['Daily limits', limitsText({ records, minutes })],
+    ['Last write', key.lastWrite ? <Ago at={key.lastWrite.at} /> : 'never'],
+    ['Writes in 30 days', formatNumber(recordsOf(usage))],
+    ['Expires', <Expiry of={key} />],
+    ['Created', <Creator of={key} />],
   ];
-  return facts.filter((fact) => fact !== '');
 }
 
 function DecisionFields({ of: { id, name, hint }, form }: { of: KeyDetails; form: FormState }) {
