@@ -73,6 +73,10 @@ describe('allowed networks', () => {
     expect(await elementsOf(asked.text, '#form input[name=confirmed]')).toHaveLength(1);
     expect(await textOf(asked.text, '#form > .actions button')).toEqual(['Save anyway']);
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ allowed_networks: '', revision: 0 }]);
+    // A full list has no room for the address.
+    const allowedNetworks = Array.from({ length: 20 }, (_, index) => `203.0.${index}.0/24`).join('\n');
+    const full = await post(path, { ...form, allowedNetworks });
+    expect([full.status, await textOf(full.text, '.banner button')]).toEqual([409, []]);
 
     const widened = await post(path, { ...form, widened: 'yes' });
     expect(widened.location).toContain('done=changed');

@@ -2,7 +2,7 @@ import { addDays, yearsLater } from '../../../domain/calendar.ts';
 import { MAX_EXPIRY_YEARS } from '../../../domain/key-input.ts';
 import { type KeyRules, lastDayAllowed } from '../../../domain/key-rules.ts';
 import { type KeySettingName, keySetting } from '../../../domain/key-settings.ts';
-import { hostNetwork } from '../../../domain/networks.ts';
+import { hostNetwork, MAX_NETWORKS } from '../../../domain/networks.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
 import type { SettingsChange } from '../../../services/keys/change-key.ts';
 import { type RecentUse, type ShutOut, USAGE_DAYS } from '../../../services/keys/key-usage.ts';
@@ -220,7 +220,13 @@ export function ChangeForm({ subject: key, revision, changes, shuts, ...fields }
       nothing="Nothing was saved."
       hidden={{ revision, ...(shuts && { confirmed: 'yes' }) }}
       actions={<SubmitOrCancel submit={shuts ? 'Save anyway' : 'Save'} cancel={path} />}
-      notice={changes ? <Conflict what="key" changes={changes} /> : shuts && <ShutsOut {...shuts} />}
+      notice={
+        changes ? (
+          <Conflict what="key" changes={changes} />
+        ) : (
+          shuts && <ShutsOut {...shuts} entered={fields.form.values.get('allowedNetworks') ?? ''} />
+        )
+      }
     >
       <SettingFields of={[...BASIC, ...ADVANCED]} {...fields} />
     </CardForm>
@@ -230,9 +236,13 @@ export function ChangeForm({ subject: key, revision, changes, shuts, ...fields }
 /** How many of the addresses the question lists. */
 const MAX_SHUT_OUT = 5;
 
-/** Asks before a change that would refuse what the key did lately, with a button that admits it. */
-function ShutsOut({ addresses, records, minutes }: ShutOut) {
+/**
+ * Asks before a change that would refuse what the key did lately, with a button that admits it unless the addresses and
+ * the entered networks are more than a key can have.
+ */
+function ShutsOut({ addresses, records, minutes, entered }: ShutOut & { entered: string }) {
   const [first, ...others] = addresses;
+  const hasRoom = entered.split(/\s+/).filter(Boolean).length + addresses.length <= MAX_NETWORKS;
   const limits = [
     ...(records === undefined ? [] : [counted(records, 'new record')]),
     ...(minutes === undefined ? [] : [counted(minutes, 'minute')]),
@@ -255,9 +265,13 @@ function ShutsOut({ addresses, records, minutes }: ShutOut) {
           <li>It wrote up to {limit} a day.</li>
         ))}
       </ul>
-      <button type="submit" form="form" name="widened" value="yes" autofocus>
-        Allow {remedies.join(' and ')} too
-      </button>
+      {hasRoom ? (
+        <button type="submit" form="form" name="widened" value="yes" autofocus>
+          Allow {remedies.join(' and ')} too
+        </button>
+      ) : (
+        <p>A key can have {MAX_NETWORKS} networks. To allow these addresses, enter the networks that contain them.</p>
+      )}
     </Banner>
   );
 }
