@@ -116,7 +116,7 @@ left join psa_refusals f on f.organization_id = a.organization_id and f.record_i
 where a.organization_id = :organizationId and a.seq in (select seq from (select * from audit_log indexed by audit_log_actor where organization_id = :organizationId and seq < :before and seq >= :from and actor_type <> 'api_key' and actor_id = :administratorId order by seq desc limit :examine)
   where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
     and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
-    and (:keyId is null or target_id = :keyId)
+    and (:keyId = '' or target_id = :keyId)
   order by seq desc limit :limit)
 order by a.seq desc;
 

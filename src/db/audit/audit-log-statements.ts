@@ -188,10 +188,10 @@ export const findAuditPageOfKey = {
   examined: statement<PartValues & { keyId: string }, ExaminedPart>(examined(PART_OF_KEY)),
 };
 
-/** The same for one administrator, and for one key that was changed if it is not null. */
+/** The same for one administrator, and for one key that was changed if it is not empty. */
 export const findAuditPageOfAdministrator = {
-  rows: statement<PartValues & FilterValues & { administratorId: string; keyId: string | null }, AuditLogRow>(
-    matching(`(${PART_OF_ADMINISTRATOR})`, 'and (:keyId is null or target_id = :keyId)'),
+  rows: statement<PartValues & FilterValues & { administratorId: string; keyId: string }, AuditLogRow>(
+    matching(`(${PART_OF_ADMINISTRATOR})`, "and (:keyId = '' or target_id = :keyId)"),
   ),
   examined: statement<PartValues & { administratorId: string }, ExaminedPart>(examined(PART_OF_ADMINISTRATOR)),
 };

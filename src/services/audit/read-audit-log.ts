@@ -180,22 +180,13 @@ interface Part {
 
 async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part: Part): Promise<AuditPage> {
   const { organizationId } = ctx.actor;
-  const { administratorId, keyId, search, ticketId = search ?? null, action = null } = filter;
-  const { since = null, until = null } = filter;
-  const values = { organizationId, action, ticketId, since, until, requestId: null, ...part };
-  const statements =
-    administratorId !== undefined
-      ? ([
-          findAuditPageOfAdministrator.rows.bind({ ...values, administratorId, keyId: keyId ?? null }),
-          findAuditPageOfAdministrator.examined.bind({ ...values, administratorId }),
-        ] as const)
-      : keyId === undefined
-        ? ([findAuditPage.rows.bind(values), findAuditPage.examined.bind(values)] as const)
-        : ([
-            findAuditPageOfKey.rows.bind({ ...values, keyId }),
-            findAuditPageOfKey.examined.bind({ ...values, keyId }),
-          ] as const);
-  const [rows, [examined]] = await readBatch(ctx, statements);
+  const { administratorId = '', keyId = '', search, ticketId = search ?? null } = filter;
+  const { action = null, since = null, until = null } = filter;
+  const page =
+    administratorId !== '' ? findAuditPageOfAdministrator : keyId !== '' ? findAuditPageOfKey : findAuditPage;
+  const ids = { organizationId, administratorId, keyId, ticketId, requestId: null };
+  const values = { ...ids, action, since, until, ...part };
+  const [rows, [examined]] = await readBatch(ctx, [page.rows.bind(values), page.examined.bind(values)]);
   const isFull = rows.length === part.limit;
   const next = nextCursor(isFull ? rows.at(-1) : undefined, examined, part);
   const searchedTo = next === undefined || isFull ? undefined : (examined?.lowestAt ?? undefined);
