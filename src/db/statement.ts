@@ -79,7 +79,7 @@ interface Column<Value> {
 }
 
 export const text = <Value extends string = string>(sql: string): Column<Value> => ({ sql });
-export const textOrNull = (sql: string): Column<string | null> => ({ sql });
+export const textOrNull = <Value extends string = string>(sql: string): Column<Value | null> => ({ sql });
 export const number = (sql: string): Column<number> => ({ sql });
 export const numberOrNull = (sql: string): Column<number | null> => ({ sql });
 

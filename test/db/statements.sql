@@ -1211,7 +1211,7 @@ with recursive members(review, finished, reviewed, id) as (
     where r.organization_id = :organizationId and r.id = m.review and i.value = k.successor_id)
 )
 select count(distinct m.reviewed) as keys,
-  count(distinct iif(decided.decision is null and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now), m.reviewed, null)) as undecided
+    count(distinct iif(decided.decision is null and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now), m.reviewed, null)) as undecided
 from members m cross join api_keys k on k.organization_id = :organizationId and k.id = m.id
   left join key_review_decisions decided on decided.organization_id = :organizationId
     and decided.review_id = m.review and decided.key_id = m.reviewed group by m.review;

@@ -78,7 +78,7 @@ const IS_LIVE = 'k.revoked_at is null and (k.expires_at is null or k.expires_at 
 const DECISION = {
   /** The key of the review: this one, or the one that it succeeded. */
   reviewedId: text('m.reviewed'),
-  decision: textOrNull('decided.decision'),
+  decision: textOrNull<ReviewDecision>('decided.decision'),
   reason: textOrNull('decided.reason'),
   decidedAt: numberOrNull('decided.decided_at'),
   decidedById: textOrNull('decided.decided_by'),
@@ -87,8 +87,7 @@ const DECISION = {
   decidedAfterWriteAt: numberOrNull('decided.last_write_at'),
 };
 
-export type ReviewedKeyRow = KeyDetailsRow &
-  Omit<RowOf<typeof DECISION>, 'decision'> & { decision: ReviewDecision | null };
+export type ReviewedKeyRow = KeyDetailsRow & RowOf<typeof DECISION>;
 
 /** For decisions that were stored without the settings of their key: no setting is known. */
 const UNKNOWN_SETTINGS = JSON.stringify({ allowedNetworks: '', description: '', owner: '' });
@@ -109,20 +108,18 @@ export const findReviewedKeys = statement<ReviewValues, ReviewedKeyRow>(`${membe
   ${FROM_MEMBERS} ${KEY_JOINS}
   left join users decider on decider.organization_id = :organizationId and decider.id = decided.decided_by`);
 
+const PROGRESS = {
+  keys: number('count(distinct m.reviewed)'),
+  undecided: number(`count(distinct iif(decided.decision is null and ${IS_LIVE}, m.reviewed, null))`),
+};
+
 /** How many keys the open review has, and how many of them still need a decision. */
-export interface OpenReviewProgress {
-  keys: number;
-  undecided: number;
-}
+export type OpenReviewProgress = RowOf<typeof PROGRESS>;
 
 /** No row if no review is open, or if it has no keys. */
-export const findOpenReviewProgress = statement<
-  { organizationId: string; reviewId: null; now: number },
-  OpenReviewProgress
->(`
+export const findOpenReviewProgress = statement<ReviewValues & { now: number }, OpenReviewProgress>(`
   ${members()}
-  select count(distinct m.reviewed) as keys,
-    count(distinct iif(decided.decision is null and ${IS_LIVE}, m.reviewed, null)) as undecided
+  select ${columns(PROGRESS)}
   ${FROM_MEMBERS} group by m.review`);
 
 /**
