@@ -13,7 +13,7 @@ import {
   REVIEW_DUE_DAYS,
   UNUSED_DAYS,
 } from '../domain/facts.ts';
-import { FAILING_MS } from '../domain/push-trouble.ts';
+import { isPushInTrouble } from './directory/administrator-statements.ts';
 import { liveKeyIds } from './keys/read-keys-statements.ts';
 import { columns, type Fields, type Statement, statement } from './statement.ts';
 import { ALL_RECORDS, LAST_WRITE, sum } from './work/key-days.ts';
@@ -97,7 +97,7 @@ export const FACT_STATEMENTS: Readonly<Record<string, FactStatement>> = {
       from pushes s indexed by pushes_in_trouble cross join organizations o on o.id = s.organization_id
       where :isPushed = 1 and s.organization_id ${RANGE} and o.active = 1
         and (s.failing_since is not null or s.stopped_at is not null)
-        and (s.stopped_at is not null or s.failing_since <= :now - ${FAILING_MS})
+        and ${isPushInTrouble('s')}
       limit :limit`),
   },
   refusedByPsa: {

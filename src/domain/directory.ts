@@ -147,19 +147,6 @@ export interface ReadRecord {
   errors: DirectoryError[];
 }
 
-export function readLine(text: string, at: number): ReadRecord {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (err) {
-    if (!(err instanceof SyntaxError)) throw err;
-    return {
-      errors: [{ at, subject: 'record', pointer: '', code: 'malformed_json', detail: 'the line is not a JSON object' }],
-    };
-  }
-  return readRecord(value, at);
-}
-
 const head = z.looseObject({
   type: z.enum(DIRECTORY_TYPES),
   id: z.unknown().optional(),

@@ -490,7 +490,7 @@ select u.id as userId,
     iif(o.id = :organizationId, (select count(*) from (select reason from refused_uses r where r.organization_id = o.id
     and r.last_at >= :since order by r.last_at desc limit 100) where reason in (select value from json_each(:reasons))), 0) as refused, p.failing_since as failingSince, p.failure as failure, p.stopped_at as stoppedAt
 from users u join organizations o on o.id = u.organization_id and o.active = 1
-  left join pushes p on p.organization_id = o.id
+  left join pushes p on p.organization_id = o.id and (p.stopped_at is not null or p.failing_since <= :now - 300000)
 where u.email = :email and u.is_admin = 1 and u.active = 1
 order by o.id = :organizationId desc, o.name, o.id limit :limit;
 

@@ -13,6 +13,13 @@ export const BY_ACTIVE_ADMINISTRATOR = `exists (select 1 from users u where ${IS
 
 const MAX_REFUSED = 100;
 
+/** How long a push may lack a confirmation before administrators see that it is failing. */
+const FAILING_MS = 5 * 60_000;
+
+/** Condition: the push `alias` has been stopped, or failing for long enough to report. */
+export const isPushInTrouble = (alias: string) =>
+  `(${alias}.stopped_at is not null or ${alias}.failing_since <= :now - ${FAILING_MS})`;
+
 const ADMINISTRATOR = {
   userId: text('u.id'),
   userName: text('u.name'),
@@ -24,7 +31,7 @@ const ADMINISTRATOR = {
   refused:
     number(`iif(o.id = :organizationId, (select count(*) from (select reason from refused_uses r where r.organization_id = o.id
       and r.last_at >= :since order by r.last_at desc limit ${MAX_REFUSED}) where reason in (select value from json_each(:reasons))), 0)`),
-  // The push of the organization's changes; null if it was never pushed.
+  // What keeps the organization's changes from its PSA; null for nothing.
   failingSince: numberOrNull('p.failing_since'),
   failure: textOrNull('p.failure'),
   stoppedAt: numberOrNull('p.stopped_at'),
@@ -38,13 +45,14 @@ interface AdministratorSearch {
   /** The reasons that need attention (a JSON array), and since when. */
   reasons: string;
   since: number;
+  now: number;
 }
 
 /** The first `limit` active organizations, by name, that the person is an active administrator of. */
 export const findAdministrator = statement<AdministratorSearch, RowOf<typeof ADMINISTRATOR>>(`
   select ${columns(ADMINISTRATOR)}
   from users u join organizations o on o.id = u.organization_id and o.active = 1
-    left join pushes p on p.organization_id = o.id
+    left join pushes p on p.organization_id = o.id and ${isPushInTrouble('p')}
   where u.email = :email and u.is_admin = 1 and u.active = 1
   order by o.id = :organizationId desc, o.name, o.id limit :limit`);
 

@@ -1,10 +1,14 @@
-import type { PushTrouble } from '../../domain/push-trouble.ts';
 import { usePage } from '../../http/settings/page-context.ts';
 import { Banner } from '../../http/settings/pages/components.tsx';
 import { Time } from '../../http/settings/pages/time.tsx';
+import type { Administration } from '../../services/directory/administrators.ts';
 
-export function PushBanner({ trouble }: { trouble: PushTrouble }) {
-  const { failingSince, failure, stoppedAt } = trouble;
+export function PushBanner({
+  trouble: { failingSince, failure, stoppedAt },
+}: {
+  trouble: Administration['pushTrouble'];
+}) {
+  if (failingSince === null && stoppedAt === null) return null;
   return (
     <Banner tone="warning">
       {stoppedAt === null ? (

@@ -18,7 +18,7 @@ export const push: Module = {
     if (!namespace) throw new Error('WEBHOOK_URL is set, but there is no Durable Object with the binding PUSHER');
     const pushers = placedIn(namespace, jurisdiction);
     return {
-      banner: ({ pushTrouble: trouble }) => trouble && <PushBanner trouble={trouble} />,
+      banner: ({ pushTrouble: trouble }) => <PushBanner trouble={trouble} />,
       jobs: [{ name: 'push', cron: 'sweep', run: ({ db, now }) => sweep(db, pushers, now) }],
       settings: resumeForm,
       ports: (waitUntil) => ({

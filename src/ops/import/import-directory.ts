@@ -1,4 +1,10 @@
-import { conflicts, type DirectoryEntry, type DirectoryError, readLine } from '../../domain/directory.ts';
+import {
+  conflicts,
+  type DirectoryEntry,
+  type DirectoryError,
+  type ReadRecord,
+  readRecord,
+} from '../../domain/directory.ts';
 import {
   type DirectoryDifference,
   findConflicts,
@@ -102,4 +108,17 @@ function tooMany(organization: string, line: number): DirectoryError {
 
 async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(text);
+}
+
+function readLine(text: string, at: number): ReadRecord {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (err) {
+    if (!(err instanceof SyntaxError)) throw err;
+    return {
+      errors: [{ at, subject: 'record', pointer: '', code: 'malformed_json', detail: 'the line is not a JSON object' }],
+    };
+  }
+  return readRecord(value, at);
 }

@@ -5,8 +5,8 @@ import {
 } from '../../db/directory/administrator-statements.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { REASONS_FOR_ATTENTION, REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
-import { troubleOf } from '../../domain/push-trouble.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
+import { pick } from '../../lib/objects.ts';
 import { readAll, readOne } from '../call-d1.ts';
 import type { ActorContext, AdminActor, ServiceContext } from '../service-context.ts';
 
@@ -22,6 +22,7 @@ export async function administrationsOf(ctx: ServiceContext, email: string, orga
       limit: MAX_LISTED_ORGANIZATIONS,
       reasons: JSON.stringify(REASONS_FOR_ATTENTION),
       since: ctx.now() - REFUSED_ATTENTION_MS,
+      now: ctx.now(),
     }),
   );
   return results
@@ -37,8 +38,8 @@ export async function administrationsOf(ctx: ServiceContext, email: string, orga
       },
       /** How many keys and reasons of refused uses need attention; 0 except in the organization of the request. */
       refused: row.refused,
-      /** Undefined if the changes of the organization reach the PSA, or are not pushed. */
-      pushTrouble: troubleOf(row, ctx.now()),
+      /** What keeps the changes of the organization from its PSA, and since when; all null for nothing. */
+      pushTrouble: pick(row, ['failingSince', 'failure', 'stoppedAt']),
     }))
     .sort((a, b) => compareNaturally(a.organization.name, b.organization.name));
 }

@@ -203,8 +203,8 @@ export async function writeRecords(
   message?: SignedMessage,
 ): Promise<number> {
   const records = validRecords(entries);
-  const each = (type: DirectoryType, statement: Statement<{ organizationId: string; json: string }>) =>
-    chunks(ofType(records, type)).map((chunk) => statement.bind({ organizationId, json: JSON.stringify(chunk) }));
+  const each = (type: DirectoryType, statement: DirectoryStatement<never>) =>
+    bindChunks(statement, organizationId, ofType(records, type));
   const results = await call(ctx, [
     advanceClock(organizationId, message),
     ...each('organization', UPSERT_RECORDS.organization),
@@ -220,24 +220,18 @@ export async function writeRecords(
   return results.reduce((total, { meta }) => total + meta.rows_written, 0);
 }
 
+type DirectoryStatement<Row> = Statement<{ organizationId: string; json: string }, Row>;
+
 interface Query {
-  statement: Statement<{ organizationId: string; json: string }, FoundRow>;
+  statement: DirectoryStatement<FoundRow>;
   items: readonly unknown[];
 }
 
 /** Runs queries with lists of any length in one call. Results are in query order. */
 async function query(ctx: DirectoryDatabase, organizationId: string, queries: readonly Query[]): Promise<FoundRow[][]> {
-  const parts = queries.flatMap(({ statement, items }, index) =>
-    chunks(items).map((chunk) => ({ statement, chunk, index })),
-  );
-  const bound = parts.map(({ statement, chunk }) => statement.bind({ organizationId, json: JSON.stringify(chunk) }));
-  const results = await call(ctx, bound);
-  const found: FoundRow[][] = queries.map(() => []);
-  for (const [part, { results: rows }] of results.entries()) {
-    const { index } = parts[part] ?? {};
-    if (index !== undefined) found[index]?.push(...rows);
-  }
-  return found;
+  const bound = queries.map(({ statement, items }) => bindChunks(statement, organizationId, items));
+  const results = await call(ctx, bound.flat());
+  return bound.map(({ length }) => results.splice(0, length).flatMap(({ results: rows }) => rows));
 }
 
 /** All statements here are safe to repeat. */
@@ -252,7 +246,11 @@ const validRecords = (entries: readonly DirectoryEntry[]) => entries.flatMap(({ 
 const ofType = (records: readonly DirectoryRecord[], type: DirectoryType) =>
   records.filter((record) => record.type === type);
 
-function chunks<T>(list: readonly T[]): T[][] {
-  const length = Math.ceil(list.length / RECORDS_PER_STATEMENT);
-  return Array.from({ length }, (_, i) => list.slice(i * RECORDS_PER_STATEMENT, (i + 1) * RECORDS_PER_STATEMENT));
+/** The statement for each `RECORDS_PER_STATEMENT` of the items. */
+function bindChunks<Row>(statement: DirectoryStatement<Row>, organizationId: string, items: readonly unknown[]) {
+  const length = Math.ceil(items.length / RECORDS_PER_STATEMENT);
+  return Array.from({ length }, (_, i) => {
+    const chunk = items.slice(i * RECORDS_PER_STATEMENT, (i + 1) * RECORDS_PER_STATEMENT);
+    return statement.bind({ organizationId, json: JSON.stringify(chunk) });
+  });
 }

@@ -18,6 +18,7 @@ import { fromMinorUnits } from '../../domain/money.ts';
 import type { ArchivedChanges, ChangesPage } from '../../domain/psa-shapes.ts';
 import { parseStored, STORED_RECORDS, type StoredRecords } from '../../domain/stored-json.ts';
 import { utf8Length } from '../../lib/bytes.ts';
+import { pick } from '../../lib/objects.ts';
 import { readBatch } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ServiceContext } from '../service-context.ts';
@@ -86,16 +87,9 @@ export async function listChanges(
   return { changes, archives, cursor: changes.at(-1)?.cursor ?? request.cursor, more };
 }
 
-function toArchivedChanges(row: ArchiveRow, epoch: string): ArchivedChanges {
-  const { object, digest, bytes, fromSeq, toSeq, lastRequestId } = row;
-  return {
-    object,
-    digest,
-    bytes,
-    fromSeq,
-    toSeq,
-    cursor: formatCursor({ epoch, seq: toSeq, requestId: lastRequestId }),
-  };
+function toArchivedChanges({ toSeq, lastRequestId, ...row }: ArchiveRow, epoch: string): ArchivedChanges {
+  const cursor = formatCursor({ epoch, seq: toSeq, requestId: lastRequestId });
+  return { ...pick(row, ['object', 'digest', 'bytes', 'fromSeq']), toSeq, cursor };
 }
 
 /** The first changes that together are not larger as a JSON array, at least one. */
