@@ -1,8 +1,9 @@
-import { FACT_TYPES, FACTS } from '../domain/facts.ts';
+import { FACT_TYPES } from '../domain/facts.ts';
 import { Code } from '../http/page/code.tsx';
 import { messageType } from '../modules/alerts/alert.ts';
 import { PSA_CALL_TYPES, type PsaCallType } from '../modules/psa/psa-calls.ts';
 import { callText } from './call-texts.ts';
+import { FACT_MEANINGS } from './fact-meanings.ts';
 import type { MessageShapes } from './reference/contract.ts';
 import { Fields } from './reference/fields.tsx';
 import { fieldsOf } from './reference/rules.ts';
@@ -10,7 +11,7 @@ import { Text } from './text.tsx';
 
 const json = (value: unknown) => JSON.stringify(value, null, 2);
 
-export const alertRows = FACT_TYPES.map((type) => `| \`${messageType(type)}\` | ${FACTS[type].meaning} |`).join('\n');
+export const alertRows = FACT_TYPES.map((type) => `| \`${messageType(type)}\` | ${FACT_MEANINGS[type]} |`).join('\n');
 
 export function Calls({ messages }: { messages: ReadonlyMap<string, MessageShapes> }) {
   return (

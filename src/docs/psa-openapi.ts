@@ -1,12 +1,13 @@
 import * as z from 'zod';
 import type { ZodOpenApiContentObject, ZodOpenApiPathItemObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-import { FACT_TYPES, FACTS, type FactType } from '../domain/facts.ts';
+import { FACT_TYPES, type FactType } from '../domain/facts.ts';
 import { nullable, plainText, time } from '../domain/psa-shapes.ts';
 import { TOLERANCE_SECONDS } from '../domain/webhook.ts';
 import { PROBLEMS, type ProblemCode } from '../http/problems.ts';
 import { type AlertData, messageType } from '../modules/alerts/alert.ts';
 import { PSA_CALL_TYPES, type PsaCallType } from '../modules/psa/psa-calls.ts';
 import { CALL_ERROR_TEXTS, callText } from './call-texts.ts';
+import { FACT_MEANINGS } from './fact-meanings.ts';
 import { failure, messages, pushedPage, success } from './message-shapes.ts';
 import { openapi, psaHeader, seconds, unauthorizedProblem } from './openapi.ts';
 
@@ -108,7 +109,7 @@ const alertMessage = (type: FactType) =>
       timestamp: time().meta({ description: 'When it was found.' }),
       data: alertData.extend({ settingsUrl }),
     })
-    .meta({ id: `Alert_${type}`, description: FACTS[type].meaning });
+    .meta({ id: `Alert_${type}`, description: FACT_MEANINGS[type] });
 
 /** A message to the PSA, with the meaning of a 204 and a 410. */
 function webhook(
@@ -152,7 +153,7 @@ const alertWebhook = (type: FactType) =>
       operationId: `receive_${type}`,
       tags: ['Alerts'],
       summary: `Receive ${messageType(type)}`,
-      description: FACTS[type].meaning,
+      description: FACT_MEANINGS[type],
     },
     alertMessage(type),
     {

@@ -5,8 +5,8 @@ import { RECORD_KIND_NAMES, RECORD_KINDS } from './record-kinds.ts';
 import type { RefusedUseReason } from './refused-use.ts';
 
 // The facts that need attention: what, since when, which key, and what to do. The settings area shows the facts of an
-// organization, and the alerts send the facts of all organizations. A new fact is an entry here and a statement in
-// db/fact-statements.ts.
+// organization, and the alerts send the facts of all organizations. A new fact is an entry here, a statement in
+// db/fact-statements.ts and a line in docs/fact-meanings.ts.
 
 /** How long a refused use needs attention after the last time. */
 export const REFUSED_ATTENTION_MS = 7 * DAY_MS;
@@ -79,8 +79,6 @@ interface Tile {
 export interface FactKind {
   /** Whether alerts are sent within five minutes instead of once a day. */
   isUrgent: boolean;
-  /** For the documentation: when there is such a fact. */
-  meaning: string;
   /** For alerts. Without any text that a tenant can choose: a chat may show it as a link or a mention. */
   sentence: (fact: Fact) => string;
   advice: string;
@@ -97,19 +95,13 @@ const theKey = ({ keyHint }: Fact) => `API key ${keyHint ?? ''}`;
 
 function refused(
   reason: ReasonForAttention,
-  {
-    icon,
-    tone,
-    title,
-    says,
-    ...kind
-  }: Pick<Tile, 'icon' | 'tone' | 'title'> & Pick<FactKind, 'meaning' | 'advice'> & { says: string },
+  { says, advice, ...tile }: Omit<Tile, 'path'> & { says: string; advice: FactKind['advice'] },
 ): FactKind {
   return {
-    ...kind,
     isUrgent: true,
     sentence: (fact) => `${theKey(fact)} ${says}. Last at ${time(fact.lastAt)}.`,
-    tile: { icon, ...(tone && { tone }), title, path: () => `/keys?refused=${reason}` },
+    advice,
+    tile: { ...tile, path: () => `/keys?refused=${reason}` },
   };
 }
 
@@ -123,7 +115,6 @@ const requests = (facts: readonly Fact[]) => facts.reduce((sum, { count }) => su
 export const FACTS: Readonly<Record<FactType, FactKind>> = {
   refused_by_psa: {
     isUrgent: true,
-    meaning: `The PSA could not take a note or a time entry in the last ${PSA_REFUSAL_DAYS} days, and has not taken it since. It becomes more urgent at 10, 100 and 1,000 records.`,
     sentence: ({ count, subject, lastAt }) =>
       `The PSA has refused ${plural(count, nounOf(subject))}. Last at ${time(lastAt)}.`,
     advice:
@@ -139,7 +130,6 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     icon: 'stop',
     tone: 'danger',
     title: keys('expired key is still in use', 'expired keys are still in use'),
-    meaning: 'A request with an expired key was refused in the last seven days.',
     says: 'has expired and is still in use; its requests are refused',
     advice:
       'An automation still uses an expired key: all of its requests are refused. Create a new key, enter it in the automation, and revoke the expired key.',
@@ -148,14 +138,12 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     icon: 'alert',
     tone: 'danger',
     title: (facts) => plural(requests(facts), 'write may be lost', 'writes may be lost'),
-    meaning: 'A replay of a different request may have lost a write in the last seven days.',
     says: 'used an Idempotency-Key again for a different request; that write may be lost',
     advice:
       'An automation used an Idempotency-Key again for a different request. The response was 200 with the earlier record, and nothing was written. Build the Idempotency-Key from the ID of the event, and check that this ID is never empty. An AI agent that words a retry differently is counted too; then nothing is lost.',
   }),
   push_failing: {
     isUrgent: true,
-    meaning: 'The changes of the organization have not reached the PSA for five minutes, or the PSA has stopped them.',
     sentence: ({ level, since, detail }) =>
       `Changes ${level === 1 ? 'have not reached' : 'are not sent to'} the PSA since ${time(since)}${detail === null ? '' : ` (${detail})`}.`,
     advice:
@@ -171,7 +159,6 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     icon: 'ban',
     tone: 'warning',
     title: keys('revoked key is still in use', 'revoked keys are still in use'),
-    meaning: 'A request with a revoked key was refused in the last seven days.',
     says: 'is revoked and still in use; its requests are refused',
     advice:
       'Requests with a revoked key still arrive. Find the automation at the source address, and give it a new key or turn it off.',
@@ -180,7 +167,6 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     icon: 'alert',
     tone: 'warning',
     title: keys('key lacks a scope', 'keys lack a scope'),
-    meaning: 'A request was refused in the last seven days because its key lacks the scope.',
     says: 'lacks a scope for what an automation does with it',
     advice:
       'An automation writes a kind of record that its key does not allow. The scopes of a key cannot be changed: create a key with both scopes, enter it in the automation, and revoke the old key.',
@@ -189,8 +175,6 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     icon: 'stop',
     tone: 'warning',
     title: keys('key was used from elsewhere', 'keys were used from elsewhere'),
-    meaning:
-      'A request was refused in the last seven days because it came from outside the allowed networks of its key.',
     says: 'was used from outside its allowed networks',
     advice:
       'Requests came from an address outside the allowed networks of their key, and were refused. If the automation has moved, add its network to the key. If you do not know the address, another person may have the key: rotate it.',
@@ -199,14 +183,12 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     icon: 'hourglass',
     tone: 'warning',
     title: keys('key reached a daily limit', 'keys reached a daily limit'),
-    meaning: 'A write was refused in the last seven days because of a daily limit.',
     says: 'was refused a write because of a daily limit',
     advice:
       "Requests were refused because the daily limit of the key or of the organization was reached. Check the automation's writes; if they are intended, raise the key's limit.",
   }),
   key_expiring: {
     isUrgent: false,
-    meaning: `A key without a successor expires within ${EXPIRING_DAYS} days; it becomes more urgent within ${EXPIRY_LEVELS.join(' days and within ')} day.`,
     sentence: (fact) => `${theKey(fact)} expires at ${time(fact.keyExpiresAt)}.`,
     advice: 'Rotate the key and enter its successor in the automation before it expires, or let it end.',
     tile: {
@@ -218,7 +200,6 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
   },
   key_unused: {
     isUrgent: false,
-    meaning: `A key has not written anything for ${UNUSED_DAYS} days.`,
     sentence: (fact) => `${theKey(fact)} has not written anything for ${UNUSED_DAYS} days.`,
     advice: 'Revoke the key if no workflow needs it.',
     tile: {
@@ -229,7 +210,6 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
   },
   key_of_former: {
     isUrgent: false,
-    meaning: 'A key was created by a person who is no longer an administrator.',
     sentence: (fact) => `${theKey(fact)} was created by a person who is no longer an administrator.`,
     advice: 'Rotate or revoke the key.',
     tile: {
@@ -240,7 +220,6 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
   },
   review_due: {
     isUrgent: false,
-    meaning: `An access review is due within ${REVIEW_DUE_DAYS} days, or overdue.`,
     sentence: ({ level, detail }) => `An access review ${level === 1 ? 'is' : 'was'} due on ${detail}.`,
     advice: 'Decide for each key whether it is still needed.',
     tile: {
@@ -268,21 +247,18 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
   },
   daily_limit: {
     isUrgent: false,
-    meaning: `A key, or the organization if \`key\` is null, has used ${DAY_LIMIT_PERCENT} or 100 percent of a daily limit on one of the last two days.`,
     sentence: (fact) =>
       `${fact.keyHint === null ? 'The organization' : theKey(fact)} has used ${fact.level === 1 ? DAY_LIMIT_PERCENT : 100}% of the daily limit of ${fact.detail}.`,
     advice: "Check the automations' writes. If they are intended, raise the limit.",
   },
   archive_damaged: {
     isUrgent: true,
-    meaning: 'Objects of the archive of the organization are missing or damaged.',
     sentence: ({ count, since }) =>
       `${plural(count, 'object')} of the archive ${count === 1 ? 'is' : 'are'} missing or damaged, found at ${time(since)}.`,
     advice: 'The operator has to look at it: see the runbook. Exports and erasures need a decision until then.',
   },
   database_size: {
     isUrgent: true,
-    meaning: 'The database of the deployment has reached 70 or 90 percent of its limit. `organization` is null.',
     sentence: ({ level, detail }) => `The database has reached ${level === 1 ? 70 : 90}% of its limit of ${detail}.`,
     advice: 'Make room before writes fail: archive old records, or use a database with a higher limit.',
   },

@@ -1,0 +1,30 @@
+import {
+  DAY_LIMIT_PERCENT,
+  EXPIRING_DAYS,
+  EXPIRY_LEVELS,
+  type FactType,
+  PSA_REFUSAL_DAYS,
+  REVIEW_DUE_DAYS,
+  UNUSED_DAYS,
+} from '../domain/facts.ts';
+
+/** When there is a fact of each type. */
+export const FACT_MEANINGS: Readonly<Record<FactType, string>> = {
+  refused_by_psa: `The PSA could not take a note or a time entry in the last ${PSA_REFUSAL_DAYS} days, and has not taken it since. It becomes more urgent at 10, 100 and 1,000 records.`,
+  refused_expired: 'A request with an expired key was refused in the last seven days.',
+  refused_idempotency_mismatch: 'A replay of a different request may have lost a write in the last seven days.',
+  push_failing:
+    'The changes of the organization have not reached the PSA for five minutes, or the PSA has stopped them.',
+  refused_revoked: 'A request with a revoked key was refused in the last seven days.',
+  refused_scope_missing: 'A request was refused in the last seven days because its key lacks the scope.',
+  refused_address_not_allowed:
+    'A request was refused in the last seven days because it came from outside the allowed networks of its key.',
+  refused_daily_limit_reached: 'A write was refused in the last seven days because of a daily limit.',
+  key_expiring: `A key without a successor expires within ${EXPIRING_DAYS} days; it becomes more urgent within ${EXPIRY_LEVELS.join(' days and within ')} day.`,
+  key_unused: `A key has not written anything for ${UNUSED_DAYS} days.`,
+  key_of_former: 'A key was created by a person who is no longer an administrator.',
+  review_due: `An access review is due within ${REVIEW_DUE_DAYS} days, or overdue.`,
+  daily_limit: `A key, or the organization if \`key\` is null, has used ${DAY_LIMIT_PERCENT} or 100 percent of a daily limit on one of the last two days.`,
+  archive_damaged: 'Objects of the archive of the organization are missing or damaged.',
+  database_size: 'The database of the deployment has reached 70 or 90 percent of its limit. `organization` is null.',
+};
