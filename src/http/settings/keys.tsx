@@ -11,7 +11,6 @@ import { createApiKey } from '../../services/keys/create-key.ts';
 import { readRecentUse, readUsage } from '../../services/keys/key-usage.ts';
 import { getKeyAndDay, getOwnKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { listRefusedUses } from '../../services/keys/refused-uses.ts';
-import { revokeAsAdministrator } from '../../services/keys/revoke-key.ts';
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import {
@@ -27,7 +26,6 @@ import {
   widen,
 } from './forms.ts';
 import { pageContext, todayOf } from './page-context.ts';
-import { ConfirmRevokePage } from './pages/confirm.tsx';
 import { bannerFor, KeyActions, KeyLead, KeyPage } from './pages/key.tsx';
 import { ChangeForm, defaultExpiration, NewKeyForm, RotateForm } from './pages/key-form.tsx';
 import { AlreadyCreatedPage, NewKeyPage } from './pages/new-key.tsx';
@@ -200,25 +198,6 @@ keys.post('/keys/:key/rotate', async (c) => {
     if (!hasCode(err, 'invalid')) throw err;
     return renderRotate(c, key, token, { values, messages: messagesOf(err.errors) });
   }
-});
-
-// --- revoke --------------------------------------------------------------------------------------
-
-keys.get('/keys/:key/revoke', async (c) => {
-  const key = await getOwnKey(adminContext(c), c.req.param('key'));
-  if (key.state === 'revoked') return c.redirect(`${pageContext(c).base}/keys/${key.id}?done=already_revoked`, 303);
-  return render(
-    c,
-    key.successor ? `Revoke ${key.name} now?` : `Revoke ${key.name}?`,
-    <ConfirmRevokePage subject={key} />,
-    { trail: trail(c, key) },
-  );
-});
-
-keys.post('/keys/:key/revoke', async (c) => {
-  const keyId = c.req.param('key');
-  const result = await revokeAsAdministrator(adminContext(c), keyId);
-  return c.redirect(`${pageContext(c).base}/keys/${keyId}?done=${result}`, 303);
 });
 
 function requireLive(key: KeyDetails): void {

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
-import { countLiveKeys, findUnrevokedKeys } from '../../services/keys/read-keys.ts';
-import { revokeAllKeys, revokeSelectedKeys } from '../../services/keys/revoke-key.ts';
+import { countLiveKeys, findUnrevokedKeys, getOwnKey } from '../../services/keys/read-keys.ts';
+import { revokeAllKeys, revokeAsAdministrator, revokeSelectedKeys } from '../../services/keys/revoke-key.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type FormState, readForm } from './forms.ts';
 import { keyListParameters, keyListPath, readKeyQuery } from './key-query.ts';
@@ -9,8 +9,22 @@ import { ConfirmRevoke } from './pages/confirm.tsx';
 import { Field } from './pages/form.tsx';
 import { render, trail } from './render-page.tsx';
 
-/** The pages to revoke the selected keys, or all of them. */
+/** The pages to revoke one key, the selected keys, or all of them. */
 export const revokeKeys = new Hono<AdminEnv>();
+
+revokeKeys.get('/keys/:key/revoke', async (c) => {
+  const key = await getOwnKey(adminContext(c), c.req.param('key'));
+  const path = `${pageContext(c).base}/keys/${key.id}`;
+  if (key.state === 'revoked') return c.redirect(`${path}?done=already_revoked`, 303);
+  const page = <ConfirmRevoke keys={[key]} action={c.req.path} cancel={path} />;
+  return render(c, `Revoke ${key.name}${key.successor ? ' now' : ''}?`, page, { trail: trail(c, key) });
+});
+
+revokeKeys.post('/keys/:key/revoke', async (c) => {
+  const keyId = c.req.param('key');
+  const result = await revokeAsAdministrator(adminContext(c), keyId);
+  return c.redirect(`${pageContext(c).base}/keys/${keyId}?done=${result}`, 303);
+});
 
 revokeKeys.get('/revoke-keys', async (c) => {
   const parameters = new URL(c.req.url).searchParams;

@@ -1,5 +1,4 @@
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
-import { usePage } from '../page-context.ts';
 import { counted, HiddenFields, State, Table, type TableColumn } from './components.tsx';
 import { KeyName, LastWrite } from './key-facts.tsx';
 
@@ -36,10 +35,4 @@ export function ConfirmRevoke({ keys, action, fields = [], button, cancel }: Pro
       </form>
     </>
   );
-}
-
-export function ConfirmRevokePage({ subject }: { subject: KeyDetails }) {
-  const { base } = usePage();
-  const path = `${base}/keys/${subject.id}`;
-  return <ConfirmRevoke keys={[subject]} action={`${path}/revoke`} cancel={path} />;
 }
