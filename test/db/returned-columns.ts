@@ -136,7 +136,6 @@ export const RETURNED_COLUMNS = {
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/key-statements.ts')>,
   'db/keys/read-keys-statements.ts': {
     countLiveKeysOf: { organizationId: 'string', keys: 'number' },
-    countUnrevoked: { live: 'number' },
     findAnyKeyByHash: { organizationId: 'string', organization: 'string', id: 'string', name: 'string', hint: 'string', expiresAt: 'null', revokedAt: 'null', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null' },
     findAnyKeyById: { organizationId: 'string', organization: 'string', id: 'string', name: 'string', hint: 'string', expiresAt: 'null', revokedAt: 'null', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null' },
     findAnyKeysByHint: { organizationId: 'string', organization: 'string', id: 'string', name: 'string', hint: 'string', expiresAt: 'null', revokedAt: 'null', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null' },

@@ -1498,9 +1498,6 @@ where organization_id = :organizationId and successor_id = :id and changes() = 1
 select i.value as organizationId,
     (select count(*) from (select id from api_keys indexed by api_keys_unrevoked where organization_id = i.value and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = i.value and revoked_at is null and expires_at > :now)) as keys from json_each(:organizationIds) i;
 
--- src/db/keys/read-keys-statements.ts: countUnrevoked
-select count(*) as live from (select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null and expires_at > :now);
-
 -- src/db/keys/read-keys-statements.ts: findAnyKeyByHash
 select k.organization_id as organizationId,
     o.name as organization,

@@ -1,5 +1,5 @@
 import type { ActorType } from '../../domain/audit-actions.ts';
-import { number, type RowOf, text, textOrNull } from '../statement.ts';
+import { number, text, textOrNull } from '../statement.ts';
 
 /** The number of the organization's next audit row, as an SQL expression. */
 export const NEXT_SEQ = '(select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)';
@@ -19,5 +19,3 @@ export const AUDIT_COLUMNS = {
   idempotencyKey: textOrNull('a.idempotency_key'),
   detail: textOrNull('a.detail'),
 };
-
-export type AuditColumns = RowOf<typeof AUDIT_COLUMNS>;

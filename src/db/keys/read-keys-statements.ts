@@ -81,10 +81,6 @@ export const findUnrevoked = statement<{ organizationId: string; keyIds: string 
   `${KEY_DETAILS} and k.id in (select value from json_each(:keyIds)) and k.revoked_at is null order by k.name, k.id desc`,
 );
 
-export const countUnrevoked = statement<{ organizationId: string; now: number }, { live: number }>(
-  `select count(*) as live from (${LIVE_KEY_IDS})`,
-);
-
 const LIVE_KEYS_OF = {
   organizationId: text('i.value'),
   keys: number(`(select count(*) from (${liveKeyIds('i.value')}))`),

@@ -1,5 +1,5 @@
 import {
-  countUnrevoked,
+  countLiveKeysOf,
   findAnyKeyByHash,
   findAnyKeyById,
   findAnyKeysByHint,
@@ -59,10 +59,9 @@ export async function listKeysToChoose(ctx: ActorContext<AdminActor>): Promise<K
 }
 
 export async function countLiveKeys(ctx: ActorContext<AdminActor>): Promise<number> {
-  const values = { organizationId: ctx.actor.organizationId, now: ctx.now() };
-  const row = await readOne(ctx, countUnrevoked.bind(values));
-  if (!row) throw new Error('the count of keys returned no row');
-  return row.live;
+  const organizationIds = JSON.stringify([ctx.actor.organizationId]);
+  const row = await readOne(ctx, countLiveKeysOf.bind({ organizationIds, now: ctx.now() }));
+  return row?.keys ?? 0;
 }
 
 /** All keys of the organization created before a key, newest first, a page at a time. */
