@@ -13,7 +13,7 @@ import { parseRequestLimit } from './domain/request-limit.ts';
 import { parseContactAddresses, parseExpires, type SecurityContact } from './domain/security-contact.ts';
 import { parseTicketUrl } from './domain/ticket-url.ts';
 import { parseWebhookSecrets, parseWebhookUrl } from './domain/webhook.ts';
-import { isSecureUrl } from './lib/loopback.ts';
+import { parseSecureUrl } from './lib/loopback.ts';
 import { remoteKeySet } from './lib/remote-key-set.ts';
 
 /** The core's variables in wrangler.toml, and its secrets. BLOCKED_KEYS and MODE are switched without a deployment. */
@@ -156,19 +156,8 @@ function parseSignIn({
   if (!issuer || !audience)
     throw new Error(`ADMIN_${issuer ? 'AUDIENCE' : 'ISSUER'} is empty; set both issuer and audience, or neither`);
   const address = ADMIN_JWKS_URL || `${issuer.replace(/\/$/, '')}/cdn-cgi/access/certs`;
-  if (!URL.canParse(address))
-    throw new Error(
-      `ADMIN_JWKS_URL: "${address}" is not a URL; write the https:// URL at which the issuer publishes its keys`,
-    );
-  const url = new URL(address);
-  if (url.username !== '' || url.password !== '')
-    throw new Error(
-      'ADMIN_JWKS_URL: its value has a user name or password; remove it, because no request can have one',
-    );
-  if (!isSecureUrl(url))
-    throw new Error(
-      `ADMIN_JWKS_URL: "${address}" is not an https:// URL; plain http:// is accepted for this machine only`,
-    );
+  const parse = (text: string) => parseSecureUrl(text, 'no request can have one');
+  const url = reader({ ADMIN_JWKS_URL: address })('ADMIN_JWKS_URL', parse);
   // The request header with the token, alone or after `Bearer`.
   const header = ADMIN_TOKEN_HEADER || ACCESS_HEADER;
   // A token as in RFC 9110 §5.6.2.

@@ -113,7 +113,7 @@ describe('the configuration', () => {
     [{ ADMIN_AUDIENCE: 'aud' }, /^ADMIN_ISSUER /],
     [
       { ADMIN_ISSUER: 'https://team.example', ADMIN_AUDIENCE: 'aud', ADMIN_JWKS_URL: 'certs' },
-      /^ADMIN_JWKS_URL: "certs"/,
+      /^ADMIN_JWKS_URL: its value is not an https:/,
     ],
     [
       { ADMIN_ISSUER: 'https://team.example', ADMIN_AUDIENCE: 'aud', ADMIN_TOKEN_HEADER: 'a b' },

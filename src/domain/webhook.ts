@@ -1,4 +1,4 @@
-import { isSecureUrl } from '../lib/loopback.ts';
+import { parseSecureUrl } from '../lib/loopback.ts';
 
 // Signed messages as in Standard Webhooks 1.0 (https://www.standardwebhooks.com): HMAC-SHA256 of the id, the time and
 // the body, with a secret that both sides know.
@@ -34,29 +34,13 @@ export function parseWebhookSecrets(text: string): WebhookSecret[] {
 }
 
 /**
- * Parses the address that receives messages; undefined if the text is empty.
- * @throws RangeError naming the rule, never the text: it may have a password or a token
+ * Parses the address that receives messages, or alerts as texts; undefined if the text is empty.
+ * @throws RangeError as `parseSecureUrl`
  */
-export function parseWebhookUrl(text: string): string | undefined {
-  return parseAddress(text, 'the signature is the credential');
-}
-
-/**
- * Parses the address that receives alerts as texts; undefined if the text is empty.
- * @throws RangeError naming the rule, never the text: its path is usually a credential
- */
-export function parseAlertUrl(text: string): string | undefined {
-  return parseAddress(text, 'it would not be sent');
-}
-
-function parseAddress(text: string, whyNoPassword: string): string | undefined {
-  if (text.trim() === '') return undefined;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url && (url.username !== '' || url.password !== ''))
-    throw new RangeError(`its value has a user name or password; remove it, because ${whyNoPassword}`);
-  if (url && isSecureUrl(url)) return url.href;
-  throw new RangeError('its value is not an https:// address; plain http:// is accepted for this machine only');
-}
+const addressParser = (whyNoPassword: string) => (text: string) =>
+  text.trim() === '' ? undefined : parseSecureUrl(text, whyNoPassword).href;
+export const parseWebhookUrl = addressParser('the signature is the credential');
+export const parseAlertUrl = addressParser('it would not be sent');
 
 export interface WebhookHeaders {
   'webhook-id': string;
