@@ -62,9 +62,9 @@ export class RequestLog {
 
   private drop(count: number): void {
     this.times.splice(0, count);
-    for (const id of this.ids.splice(0, count)) {
+    for (const [id, { length }] of Map.groupBy(this.ids.splice(0, count), (one) => one)) {
       const subnet = this.subnets.get(id);
-      subnet?.shift();
+      subnet?.splice(0, length);
       if (subnet?.length === 0) this.subnets.delete(id);
     }
   }
