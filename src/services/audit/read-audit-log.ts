@@ -180,8 +180,8 @@ interface Part {
 
 async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part: Part): Promise<AuditPage> {
   const { organizationId } = ctx.actor;
-  const { administratorId = '', keyId = '', search, ticketId = search ?? null } = filter;
-  const { action = null, since = null, until = null } = filter;
+  const { administratorId = '', keyId = '', action = null, since = null, until = null } = filter;
+  const ticketId = filter.search ?? filter.ticketId ?? null;
   const page =
     administratorId !== '' ? findAuditPageOfAdministrator : keyId !== '' ? findAuditPageOfKey : findAuditPage;
   const ids = { organizationId, administratorId, keyId, ticketId, requestId: null };

@@ -156,12 +156,13 @@ describe('the audit log', () => {
   });
 
   test('explains why it is empty, and how to see entries', async () => {
-    const { organization, base, get } = await makeSettings();
+    const { organization, api, base, get } = await makeSettings();
     const empty = (await get('/audit')).text;
     expect(await wordsOf(empty, '.empty h2')).toEqual(['No entries yet']);
     expect(await countElements(empty, '[role=status], main .actions a, .head-actions a')).toBe(0);
-    await makeKey(organization);
-    for (const query of ['ticket=77', 'q=nothing']) {
+    const { value } = await makeKey(organization);
+    await api.postNote(value);
+    for (const query of ['ticket=77', 'q=nothing', 'q=1003&ticket=1001']) {
       const { text } = await get(`/audit?${query}`);
       expect(await wordsOf(text, '[role=status]')).toEqual(['No entries match these filters. Clear the filters']);
       const [link] = await elementsOf(text, '[role=status] a');
