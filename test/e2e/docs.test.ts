@@ -236,7 +236,7 @@ test('every script of the settings area is a file of this project, and no other 
     'refused',
     'key-rules',
     'which-key',
-    'review',
+    'access-review',
     'revoke-all',
     'nothing',
   ])

@@ -378,7 +378,13 @@ describe('the evidence of a review', () => {
       .run();
     await post(`${path}/finish`, {});
     const { text } = await get(`${path}/evidence.csv`);
-    const later = { name: 'Alpha', revision: '0', owner: 'Jana', networks: '192.0.2.0/24', day_records: '7' };
+    const later = {
+      name: 'Alpha',
+      revision: '0',
+      owner: 'Jana',
+      allowedNetworks: '192.0.2.0/24',
+      dayLimitRecords: '7',
+    };
     expect((await post(`/keys/${ids[0]}/change`, later)).status).toBe(303);
     expect((await get(`${path}/evidence.csv`)).text).toBe(text);
   });

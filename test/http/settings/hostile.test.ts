@@ -46,7 +46,6 @@ const otherField = fc.oneof(
       'scopes',
       'expires',
       'date',
-      'limit',
       'grace',
       'revision',
       'dayLimitRecords',
@@ -57,7 +56,7 @@ const otherField = fc.oneof(
     anyText,
   ),
   fc.tuple(
-    fc.constantFrom('limit', 'dayLimitRecords', 'dayLimitMinutes'),
+    fc.constantFrom('dayLimitRecords', 'dayLimitMinutes'),
     fc.constantFrom('0', '-1', '1e2', '1.5', '201', '٣', '9'.repeat(1_000), '0x1', ' 5'),
   ),
   fc.tuple(fc.constant('expires'), fc.constantFrom('30', '365', 'date', '')),
