@@ -172,7 +172,8 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
   const state = {
     confirmedSeq: 1,
     confirmedAt: now,
-    failingSince: now,
+    // Long enough to report.
+    failingSince: now - 3_600_000,
     attempts: 1,
     failure: 'HTTP 500',
     nextAttemptAt: now,

@@ -23,7 +23,7 @@ export const RETURNED_COLUMNS = {
     findTicket: { id: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/audit/audit-log-statements.ts')>,
   'db/directory/administrator-statements.ts': {
-    findAdministrator: { userId: 'string', userName: 'string', organizationId: 'string', organizationName: 'string', timeZone: 'string', hasPsa: 'number', refused: 'number', failingSince: 'null', failure: 'null', stoppedAt: 'null' },
+    findAdministrator: { userId: 'string', userName: 'string', organizationId: 'string', organizationName: 'string', timeZone: 'string', hasPsa: 'number', refused: 'number', failingSince: 'number', failure: 'string', stoppedAt: 'null' },
     findAdministratorNames: { name: 'string' },
     findTimeZone: { timeZone: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/administrator-statements.ts')>,
