@@ -47,7 +47,7 @@ export const timeEntries = new Hono<AppEnv>().post(
 );
 
 /** The ticket and Idempotency-Key of a write. @throws Problem `invalid_idempotency_key` */
-export function writeTarget(c: Pick<ContextOf<AppEnv>, 'get'> & { req: HonoRequest<'/:ticketId'> }): WriteTarget {
+function writeTarget(c: Pick<ContextOf<AppEnv>, 'get'> & { req: HonoRequest<'/:ticketId'> }): WriteTarget {
   const checked = checkIdempotencyKey(c.req.header('Idempotency-Key'), c.get('config').keyPrefixes);
   if (!checked.ok) throw invalidIdempotencyKey(checked.rule, checked.remedy);
   return { ticketId: c.req.param('ticketId'), idempotencyKey: checked.key };
@@ -59,7 +59,7 @@ export function invalidIdempotencyKey(rule: string, remedy = IDEMPOTENCY_KEY_REM
 }
 
 /** 201 for a new record; 200 for a replay, with whether the requests were the same. */
-export function respondToWrite<Body extends object>(
+function respondToWrite<Body extends object>(
   c: Context<ApiEnv>,
   target: WriteTarget,
   outcome: WriteOutcome<{ ticketId: string }>,

@@ -107,8 +107,6 @@ export async function listAuditAdministrators(ctx: ActorContext<AdminActor>) {
     .sort((a, b) => Number(a.isFormer) - Number(b.isFormer) || compareNaturally(a.name, b.name));
 }
 
-export type AuditAdministrator = Awaited<ReturnType<typeof listAuditAdministrators>>[number];
-
 /** The whole filtered log before the cursor, newest first, a page with two queries at a time. */
 export async function* exportAuditLog(
   ctx: ActorContext<AdminActor>,
