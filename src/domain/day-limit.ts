@@ -72,12 +72,11 @@ export function dayLimitsSentence({ key, organization }: DayLimits): string {
     : `At most ${limits.join(', and ')}; a day ends at midnight in the organization's time zone.`;
 }
 
-export interface DayUse {
-  /** By the key, with its predecessors and successors. */
-  key: { records: number; minutes: number; bytes: number };
-  /** By all keys of the organization. */
-  organization: { records: number; bytes: number };
-}
+/** The writes of a day: of a key with its predecessors and successors, and of all keys of its organization. */
+export type DayUse = Record<
+  'chainRecords' | 'chainMinutes' | 'chainBytes' | 'organizationRecords' | 'organizationBytes',
+  number
+>;
 
 export interface ExceededDayLimit {
   name: 'key-day' | 'organization-day';
@@ -91,15 +90,21 @@ export interface ExceededDayLimit {
 export function exceededDayLimit(
   { key, organization }: DayLimits,
   own: OwnDayLimit,
-  { key: used, organization: usedByAll }: DayUse,
+  used: DayUse,
   { minutes, bytes }: { minutes: number; bytes: number },
 ): ExceededDayLimit | undefined {
   const limits = [
-    { name: 'key-day', what: 'records', limit: lower(key?.records, own.records), used: used.records, added: 1 },
-    { name: 'key-day', what: 'minutes', limit: own.minutes, used: used.minutes, added: minutes },
-    { name: 'key-day', what: 'bytes', limit: key?.bytes, used: used.bytes, added: bytes },
-    { name: 'organization-day', what: 'records', limit: organization?.records, used: usedByAll.records, added: 1 },
-    { name: 'organization-day', what: 'bytes', limit: organization?.bytes, used: usedByAll.bytes, added: bytes },
+    { name: 'key-day', what: 'records', limit: lower(key?.records, own.records), used: used.chainRecords, added: 1 },
+    { name: 'key-day', what: 'minutes', limit: own.minutes, used: used.chainMinutes, added: minutes },
+    { name: 'key-day', what: 'bytes', limit: key?.bytes, used: used.chainBytes, added: bytes },
+    {
+      name: 'organization-day',
+      what: 'records',
+      limit: organization?.records,
+      used: used.organizationRecords,
+      added: 1,
+    },
+    { name: 'organization-day', what: 'bytes', limit: organization?.bytes, used: used.organizationBytes, added: bytes },
   ] as const;
   for (const { limit, ...one } of limits)
     if (typeof limit === 'number' && one.added > 0 && one.used + one.added > limit) return { ...one, limit };

@@ -1959,10 +1959,9 @@ on conflict (organization_id, chain_id, day, key_id) do update set
   last_seq = excluded.last_seq, last_at = excluded.last_at, last_address = excluded.last_address;
 
 -- src/db/work/key-days.ts: findChainDay
-select coalesce(sum(notes + time_entries), 0) as records, coalesce(sum(minutes), 0) as minutes,
-  coalesce(sum(bytes), 0) as bytes
-from key_days
-where organization_id = :organizationId and day = :day
+select coalesce(sum(notes + time_entries), 0) as records,
+    coalesce(sum(minutes), 0) as minutes,
+    coalesce(sum(bytes), 0) as bytes from key_days where organization_id = :organizationId and day = :day
   and chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId);
 
 -- src/db/work/key-days.ts: findChainUse

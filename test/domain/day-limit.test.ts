@@ -29,24 +29,28 @@ describe('a daily limit', () => {
 describe('a new record', () => {
   const limits: DayLimits = { key: { records: 10, bytes: 1_000 }, organization: { records: 20, bytes: 2_000 } };
   const none = { records: null, minutes: null };
-  const use = (key: Partial<DayUse['key']>, organization: Partial<DayUse['organization']> = {}): DayUse => ({
-    key: { records: 0, minutes: 0, bytes: 0, ...key },
-    organization: { records: 0, bytes: 0, ...organization },
-  });
+  const nothing = { chainRecords: 0, chainMinutes: 0, chainBytes: 0, organizationRecords: 0, organizationBytes: 0 };
+  const use = (written: Partial<DayUse>): DayUse => ({ ...nothing, ...written });
   const added = { minutes: 30, bytes: 100 };
 
   test('a new record fits while used + new is at most the limit', () => {
-    const full = use({ records: 9, minutes: 30, bytes: 900 }, { records: 19, bytes: 1_900 });
+    const full = use({
+      chainRecords: 9,
+      chainMinutes: 30,
+      chainBytes: 900,
+      organizationRecords: 19,
+      organizationBytes: 1_900,
+    });
     expect(exceededDayLimit(limits, { records: 10, minutes: 60 }, full, added)).toBeUndefined();
   });
 
   test.each([
-    ['key-day records', none, use({ records: 10 })],
-    ['key-day bytes', none, use({ bytes: 901 })],
-    ['key-day records', { records: 3, minutes: null }, use({ records: 3 })],
-    ['key-day minutes', { records: null, minutes: 60 }, use({ minutes: 31 })],
-    ['organization-day records', none, use({}, { records: 20 })],
-    ['organization-day bytes', none, use({}, { bytes: 1_901 })],
+    ['key-day records', none, use({ chainRecords: 10 })],
+    ['key-day bytes', none, use({ chainBytes: 901 })],
+    ['key-day records', { records: 3, minutes: null }, use({ chainRecords: 3 })],
+    ['key-day minutes', { records: null, minutes: 60 }, use({ chainMinutes: 31 })],
+    ['organization-day records', none, use({ organizationRecords: 20 })],
+    ['organization-day bytes', none, use({ organizationBytes: 1_901 })],
   ])('a new record that exceeds %s is refused', (expected, own, used) => {
     const { name, what } = exceededDayLimit(limits, own, used, added) ?? {};
     expect(`${name} ${what}`).toBe(expected);
@@ -54,11 +58,17 @@ describe('a new record', () => {
 
   test('a record without minutes fits even after the minutes are used up', () => {
     const own = { records: null, minutes: 60 };
-    expect(exceededDayLimit(limits, own, use({ minutes: 90 }), { minutes: 0, bytes: 1 })).toBeUndefined();
+    expect(exceededDayLimit(limits, own, use({ chainMinutes: 90 }), { minutes: 0, bytes: 1 })).toBeUndefined();
   });
 
   test('a new record always fits without a limit', () => {
-    const huge = use({ records: 1e9, minutes: 1e9, bytes: 1e12 }, { records: 1e9, bytes: 1e12 });
+    const huge = use({
+      chainRecords: 1e9,
+      chainMinutes: 1e9,
+      chainBytes: 1e12,
+      organizationRecords: 1e9,
+      organizationBytes: 1e12,
+    });
     expect(exceededDayLimit({ key: null, organization: null }, none, huge, added)).toBeUndefined();
   });
 });

@@ -13,18 +13,13 @@ export const sum = (expression: string) => `coalesce(sum(${expression}), 0)`;
 export const LAST_WRITE = `(select max(w.last_at) from (select d.last_at from key_days d
     where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id order by d.day desc limit 3) w)`;
 
-export interface ChainDay {
-  records: number;
-  minutes: number;
-  bytes: number;
-}
+const CHAIN_DAY = { records: number(sum(ALL_RECORDS)), minutes: number(sum('minutes')), bytes: number(sum('bytes')) };
+
+export type ChainDay = RowOf<typeof CHAIN_DAY>;
 
 /** The writes of `:keyId`'s chain on `:day`: always one row. */
 export const findChainDay = statement<{ organizationId: string; keyId: string; day: string }, ChainDay>(`
-  select coalesce(sum(${ALL_RECORDS}), 0) as records, coalesce(sum(minutes), 0) as minutes,
-    coalesce(sum(bytes), 0) as bytes
-  from key_days
-  where organization_id = :organizationId and day = :day
+  select ${columns(CHAIN_DAY)} from key_days where organization_id = :organizationId and day = :day
     and chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)`);
 
 export type KeyDayRow = Record<RecordKind, number> & { keyId: string; day: string; minutes: number };

@@ -3,7 +3,6 @@ import type { ExplainValues, Explanation, Inserted, InsertValues, StoredRecord }
 import { type FoundKey, whyUnauthorized } from '../../domain/api-key.ts';
 import { dateIn } from '../../domain/calendar.ts';
 import {
-  type DayUse,
   type ExceededDayLimit,
   exceededDayLimit,
   lower,
@@ -146,7 +145,7 @@ export async function writeOnce<Row extends StoredRecord>(
     // A redacted record has no digest, so a mismatch can no longer be detected. An archived one has its beginning.
     if (row) return { row, replayed: true, mismatch: !values.requestDigest.startsWith(row.requestDigest) };
     if (isSameZone) {
-      const exceeded = exceededDayLimit(dayLimits, key.dayLimit, useOf(found), values);
+      const exceeded = exceededDayLimit(dayLimits, key.dayLimit, found, values);
       if (exceeded) throw dailyLimitReached(exceeded, timeZone, resetMs);
     }
     if (found.ticketFound === 0) throw ticketNotFound(ticketId);
@@ -170,11 +169,6 @@ function requireKey(
   if (!key.hasPsa) throw psaNotIncluded();
   return key;
 }
-
-const useOf = (found: Explanation<StoredRecord>): DayUse => ({
-  key: { records: found.chainRecords, minutes: found.chainMinutes, bytes: found.chainBytes },
-  organization: { records: found.organizationRecords, bytes: found.organizationBytes },
-});
 
 const MEASURES: Record<ExceededDayLimit['what'], (amount: number) => string> = {
   records: (amount) => `${amount} new ${amount === 1 ? 'record' : 'records'}`,
