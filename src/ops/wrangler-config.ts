@@ -11,7 +11,6 @@ export const agentsConfigOf = (file: string) => join('src/agents', basename(file
 
 const configShape = z.object({
   name: z.string(),
-  compatibility_date: z.string(),
   d1_databases: z.array(z.object({ binding: z.string(), database_id: z.string() })),
   r2_buckets: z
     .array(z.object({ binding: z.string(), bucket_name: z.string(), jurisdiction: z.string().default('') }))

@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { wranglerConfig } from '../../src/ops/wrangler-config.ts';
+import { COMPATIBILITY_DATE } from '../support/compatibility-date.ts';
 import { workerdMs } from './processor-time.ts';
 import { ORGANIZATION, prepare } from './seed.ts';
 
@@ -35,7 +36,7 @@ const miniflare = new Miniflare(
     resourcePersistencePath: directory,
     cf: false,
     modules: [{ type: 'ESModule', path: 'index.js', contents: outputFiles[0]?.text ?? '' }],
-    compatibilityDate: wranglerConfig.compatibility_date,
+    compatibilityDate: COMPATIBILITY_DATE,
     bindings: wranglerConfig.vars,
     d1Databases: ['DB'],
     durableObjects: { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } },

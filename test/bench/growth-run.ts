@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { migrate } from '../../src/dev/migrate.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
-import { wranglerConfig } from '../../src/ops/wrangler-config.ts';
 import { bundleWorker } from '../support/bundle-worker.ts';
+import { COMPATIBILITY_DATE } from '../support/compatibility-date.ts';
 import { directoryOf, type GrowthPlan, type MonthEnd, monthEnd } from './growth.ts';
 import { type GrowthRun, growthCheck } from './growth-report.ts';
 
@@ -51,7 +51,7 @@ async function startWorker(directory: string): Promise<Miniflare> {
       resourcePersistencePath: directory,
       cf: false,
       modules: [{ type: 'ESModule', path: 'index.js', contents }],
-      compatibilityDate: wranglerConfig.compatibility_date,
+      compatibilityDate: COMPATIBILITY_DATE,
       d1Databases: ['DB'],
       r2Buckets: ['ARCHIVE'],
     }),

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { wranglerConfig } from '../../src/ops/wrangler-config.ts';
+import { COMPATIBILITY_DATE } from '../support/compatibility-date.ts';
 import { bundleProduction, readBundle } from '../support/production-worker.ts';
 
 /** Of the keys that are made here. */
@@ -92,7 +93,7 @@ function workerOptions(name: string, { script, texts, database, ipLimit }: Worke
   return {
     name,
     modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...texts],
-    compatibilityDate: wranglerConfig.compatibility_date,
+    compatibilityDate: COMPATIBILITY_DATE,
     bindings: {
       ...wranglerConfig.vars,
       KEY_PREFIX,

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { archiveBucketName, databaseId, wranglerConfig } from '../../src/ops/wrangler-config.ts';
+import { COMPATIBILITY_DATE } from './compatibility-date.ts';
 
 const run = promisify(execFile);
 
@@ -67,7 +68,7 @@ export async function serveProduction({ bundle, vars, port, persistTo, beside }:
   const worker = (name: string, contents: string, at: number) => ({
     name,
     modules: [{ type: 'ESModule' as const, path: 'index.js', contents }, ...texts],
-    compatibilityDate: wranglerConfig.compatibility_date,
+    compatibilityDate: COMPATIBILITY_DATE,
     d1Databases: { DB: databaseId(wranglerConfig) },
     r2Buckets: { ARCHIVE: archiveBucketName(wranglerConfig) ?? '' },
     unsafeDirectSockets: [{ host: '127.0.0.1', port: at }],
