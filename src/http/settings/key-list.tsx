@@ -14,7 +14,6 @@ import { todayOf, usePage } from './page-context.ts';
 import { NeedsAttention } from './pages/attention.tsx';
 import {
   Banner,
-  CsvLinks,
   counted,
   HiddenFields,
   LinkButton,
@@ -197,7 +196,7 @@ function Actions({ list: { review, latestDay, counts } }: Pick<Props, 'list'>) {
         <Menu summary={summary} group="page" kind="overflow">
           <a href={`${base}/which-key`}>Which key is this?</a>
           {!review && <a href={`${base}/access-review`}>Access review</a>}
-          <CsvLinks to={`${base}/keys.csv`} />
+          <a href={`${base}/keys.csv`}>Download as CSV</a>
           {counts.live > 0 && (
             <a href={`${base}/revoke-all`} class="danger">
               Revoke all…

@@ -104,20 +104,11 @@ export function LinkButton({ to, children, kind }: PropsWithChildren<{ to: strin
   );
 }
 
-/** The two links to a CSV file. `to` is its address with the comma as separator. */
-export function CsvLinks({ to }: { to: string }) {
-  return (
-    <>
-      <a href={to}>Download as CSV</a>
-      <a href={`${to}${to.includes('?') ? '&' : '?'}separator=semicolon`}>Download as CSV with semicolons</a>
-    </>
-  );
-}
-
-/** The menu with both links to a CSV file. */
+/** The menu with both links to a CSV file. `to` is its address with the comma as separator. */
 export const CsvMenu = ({ to }: { to: string }) => (
   <Menu summary="Download" group="page" kind="overflow">
-    <CsvLinks to={to} />
+    <a href={to}>Download as CSV</a>
+    <a href={`${to}${to.includes('?') ? '&' : '?'}separator=semicolon`}>Download as CSV with semicolons</a>
   </Menu>
 );
 

@@ -110,7 +110,10 @@ const INPUTS = {
 export function Field({ name, form, control, label, help, max, required, placeholder, suggestions }: FieldProps) {
   const value = form.values.get(name) || undefined;
   const list = suggestions && `${name}-list`;
-  const shared = { id: name, name, required, placeholder, ...describedBy(name, form.messages, help !== undefined) };
+  // An empty form begins with the field that it needs.
+  const autofocus = required && value === undefined && form.messages === undefined;
+  const described = describedBy(name, form.messages, help !== undefined);
+  const shared = { id: name, name, required, placeholder, autofocus, ...described };
   return (
     <div class="field">
       <label for={name}>{label}</label>
