@@ -76,7 +76,7 @@ interface Tile {
   path: (first: Fact, dateOf: (at: number) => string) => string;
 }
 
-export interface FactKind {
+interface FactKind {
   /** Whether alerts are sent within five minutes instead of once a day. */
   isUrgent: boolean;
   /** For alerts. Without any text that a tenant can choose: a chat may show it as a link or a mention. */
