@@ -29,7 +29,7 @@ export const audit = new Hono<AdminEnv>();
 const SHOWN_TEXT = 2_000;
 
 const text = () => z.string().trim().optional();
-const addressShape = () =>
+const addressShape = z.lazy(() =>
   z.object({
     /** A ticket, a record id, a request id or an Idempotency-Key. */
     q: text(),
@@ -47,14 +47,15 @@ const addressShape = () =>
       .regex(/^\d{1,15}$/)
       .transform(Number)
       .optional(),
-  });
+  }),
+);
 
-type AuditQuery = Omit<z.infer<ReturnType<typeof addressShape>>, 'before'>;
+type AuditQuery = Omit<z.infer<typeof addressShape>, 'before'>;
 
 /** @throws PageProblem for a date, an instant or a cursor that is none */
 function readQuery(c: Context<AdminEnv>) {
   const given = [...new URL(c.req.url).searchParams].filter(([, value]) => value.trim() !== '');
-  const { success, data } = addressShape().safeParse(Object.fromEntries(given));
+  const { success, data } = addressShape.safeParse(Object.fromEntries(given));
   if (!success) {
     const detail = 'Enter calendar dates, such as 2027-03-31, or open the audit log again and choose a period there.';
     throw new PageProblem(400, 'Invalid date', detail);

@@ -3,7 +3,7 @@ import { type KeyQuery, keyQuery, stateOf } from '../../services/keys/select-key
 // The filters of the list of keys in the address of the page.
 
 /** Reads the filters from the address. Invalid values are ignored. */
-export const readKeyQuery = (parameters: URLSearchParams): KeyQuery => keyQuery().parse(Object.fromEntries(parameters));
+export const readKeyQuery = (parameters: URLSearchParams): KeyQuery => keyQuery.parse(Object.fromEntries(parameters));
 
 /** The parameters of a list of keys that are given. */
 export const keyListParameters = (query: KeyQuery): [name: string, value: string][] =>

@@ -20,7 +20,7 @@ const days = () =>
 const ignoredIfInvalid = <Type extends z.ZodType>(type: Type) => type.optional().catch(undefined);
 
 /** Which keys to list, by the parameters of the list's address. A filter that is undefined matches every key. */
-export const keyQuery = () =>
+export const keyQuery = z.lazy(() =>
   z.object({
     /** A part of the name or the hint. */
     q: ignoredIfInvalid(text()),
@@ -37,8 +37,9 @@ export const keyQuery = () =>
     sort: ignoredIfInvalid(z.enum(['name', 'last'])),
     /** Lists ended keys that are older than the key with this id. */
     before: ignoredIfInvalid(text()),
-  });
-export type KeyQuery = Partial<z.infer<ReturnType<typeof keyQuery>>>;
+  }),
+);
+export type KeyQuery = Partial<z.infer<typeof keyQuery>>;
 
 export const stateOf = ({ state, refused }: KeyQuery): ListedState => state ?? (refused === undefined ? 'live' : 'all');
 
