@@ -9,7 +9,7 @@ import { makeSlowPsas, type Receiver, torture } from './slow-psa.ts';
 /** In `npm run test:long`, each call takes half a second, and a run ten minutes. */
 const { writes, kills, delayMs } = inLongRuns(
   { writes: 300, kills: 10, delayMs: 500 },
-  { writes: 30, kills: 3, delayMs: 25 },
+  { writes: 15, kills: 3, delayMs: 25 },
 );
 const WRITERS = SAMPLE_RECEIVERS.filter(({ writes }) => writes);
 
