@@ -202,7 +202,7 @@ describe('under a flood', () => {
     const meter = new RefusedUseMeter();
     for (let subject = 0; subject < 5_000; subject++) meter.take(String(subject), 0);
     const seen: unknown = Reflect.get(meter, 'seen');
-    expect(seen instanceof Map && seen.size).toBe(1_000);
+    expect(seen instanceof ExpiringMap && seen.size).toBe(1_000);
   });
 
   test('under a flood, neither the limiters nor the database store anything about requests', async () => {
