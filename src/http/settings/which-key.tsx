@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { hasCode } from '../../domain/errors.ts';
 import { identifyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
-import { readForm } from './forms.ts';
+import { type FormState, readForm } from './forms.ts';
 import { usePage } from './page-context.ts';
 import { Banner, Hint, Scopes, State } from './pages/components.tsx';
 import { Field } from './pages/form.tsx';
@@ -15,7 +15,7 @@ export const whichKey = new Hono<AdminEnv>();
 
 const TITLE = 'Which key is this?';
 
-whichKey.get('/which-key', (c) => render(c, TITLE, <WhichKeyForm />));
+whichKey.get('/which-key', (c) => render(c, TITLE, <WhichKeyForm form={{ values: new URLSearchParams() }} />));
 
 whichKey.post('/which-key', async (c) => {
   const pasted = (await readForm(c)).get('pasted') ?? '';
@@ -31,7 +31,7 @@ whichKey.post('/which-key', async (c) => {
   const page = (
     <>
       {found?.length === 0 ? <Banner tone="warning">Your organization does not have this key.</Banner> : result}
-      <WhichKeyForm />
+      <WhichKeyForm form={{ values: new URLSearchParams(), messages: {} }} />
     </>
   );
   return render(c, TITLE, page);
@@ -58,13 +58,13 @@ function FoundKey({ of: key }: { of: KeyDetails }) {
   );
 }
 
-function WhichKeyForm() {
+function WhichKeyForm({ form }: { form: FormState }) {
   const { base } = usePage();
   return (
     <form method="post" action={`${base}/which-key`} class="form">
       <Field
         name="pasted"
-        form={{ values: new URLSearchParams() }}
+        form={form}
         control="line"
         label="Key or hint"
         required

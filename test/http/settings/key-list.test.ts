@@ -74,15 +74,19 @@ test('names are shown as text, never as markup, and are not formulas in a spread
 
 describe('“Which key is this?”', () => {
   test('finds a key by its value or hint, and never repeats the value', async () => {
-    const { organization, base, post } = await makeSettings();
+    const { organization, base, get, post } = await makeSettings();
     const key = await makeKey(organization);
+    expect(await countElements((await get('/which-key')).text, '[name=pasted][autofocus]')).toBe(1);
     const find = async (pasted: string) => {
       const { text } = await post('/which-key', { pasted });
       expect(text).not.toContain(key.value);
       return text;
     };
     for (const pasted of [key.value, ` Bearer ${key.value}\n`, key.hint, key.hint.replace('…', '...')]) {
-      const found = await elementsOf(await find(pasted), '[role=status] a');
+      const text = await find(pasted);
+      // The focus does not skip the result.
+      expect(await countElements(text, '[autofocus]')).toBe(0);
+      const found = await elementsOf(text, '[role=status] a');
       expect(found.map(({ attributes }) => attributes['href'])).toEqual([`${base}/keys/${key.id}`]);
     }
     await revoke(organization, key.id);
