@@ -226,11 +226,11 @@ test('hostile forms and addresses get no 5xx, become no markup, and write nothin
         expect(text).toContain(inHtml(EVIL_MARKUP));
       }
     }),
-    { numRuns: runs('hostile forms, in sequences of 8 to 12', inLongRuns(25, 8)), endOnFailure: true },
+    { numRuns: runs('hostile forms, in sequences of 8 to 12', inLongRuns(25, 10)), endOnFailure: true },
   );
   tally.print('hostile forms and pages by status');
-  expect(tally.of('form 200')).toBeGreaterThan(10);
-  expect(tally.of('form 400')).toBeGreaterThan(10);
+  expect(tally.of('form 200')).toBeGreaterThan(4);
+  expect(tally.of('form 400')).toBeGreaterThan(4);
 }, 600_000);
 
 /** The name in a form, as it was typed. */

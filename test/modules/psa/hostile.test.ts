@@ -126,7 +126,7 @@ test('every signed message gets a documented response, whatever it contains', as
     { numRuns: runs('signed messages', inLongRuns(250, 125)) },
   );
   tally.print('signed messages by status');
-  expect(tally.of(200)).toBeGreaterThan(20);
+  expect(tally.of(200)).toBeGreaterThan(10);
 });
 
 test('every other body and header gets a documented response, and changes nothing', async () => {
