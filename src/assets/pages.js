@@ -208,8 +208,8 @@ function restore(form, draft, forget) {
   button.textContent = 'Discard';
   button.addEventListener('click', () => {
     forget();
-    form.reset();
-    note.remove();
+    // A reset would keep the hidden fields of the draft.
+    location.reload();
   });
   note.append('What you entered before is back. ', button);
   form.prepend(note);

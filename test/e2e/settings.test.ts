@@ -278,7 +278,7 @@ test("a new key stays in view until it is copied, and a form's draft until it is
   await field(page, 'name').fill('Until the sign-out');
   await page.reload();
   expect(await typed()).toBe('Until the sign-out');
-  await page.getByRole('button', { name: 'Discard' }).click();
+  await follow(page.getByRole('button', { name: 'Discard' }));
   expect(await typed()).toBe('');
   await field(page, 'name').fill('Until the sign-out');
   await page.locator('header .user > summary').click();

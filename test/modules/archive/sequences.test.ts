@@ -366,14 +366,14 @@ class World {
 const EVERY_OUTCOME: Event[] = [
   { do: 'write', kind: 'time_entry' },
   { do: 'write', kind: 'note' },
-  { do: 'replay', which: 1, isSame: false },
-  { do: 'review', which: 0 },
-  { do: 'redact', which: 1, stop: 'none' },
+  { which: 1, do: 'replay', isSame: false },
+  { which: 0, do: 'review' },
+  { which: 1, do: 'redact', stop: 'none' },
   { do: 'write', kind: 'note' },
   { do: 'release all' },
   { do: 'archive', stop: 'none' },
-  { do: 'undo a redaction', which: 0, what: 'bucket' },
-  { do: 'damage', which: 0, isLost: true },
+  { which: 0, do: 'undo a redaction', what: 'bucket' },
+  { which: 0, do: 'damage', isLost: true },
 ];
 
 test('after any sequence every acknowledged record is in one place, no redacted text returns, and every Idempotency-Key gets its response', async () => {

@@ -15,7 +15,7 @@ import { AuditEntries } from './audit-entries.tsx';
 import { Address, Banner, counted, Facts, Hint, LinkButton, type NamedFact, Scopes, State } from './components.tsx';
 import { limitsText, useText } from './day-use.ts';
 import { Creator, LastWrite, OtherKey } from './key-facts.tsx';
-import { REFUSAL_REASONS, RefusedUsesTable } from './refused-uses-table.tsx';
+import { RefusedUsesTable } from './refused-uses-table.tsx';
 import { Expiry, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
 
@@ -178,7 +178,7 @@ function RefusedNow({ subject: key, refused }: Pick<Props, 'subject' | 'refused'
           from <Address address={sourceAddress} />
         </>
       )}
-      . {REFUSAL_REASONS[reason]}. {FACTS[type].advice}{' '}
+      . {FACTS[type].advice}{' '}
       {reason === 'address_not_allowed' && sourceAddress !== null && isLive(key.state) && (
         <a href={`${base}/keys/${key.id}/change?allow=${encodeURIComponent(sourceAddress)}#allowedNetworks`}>
           Allow {sourceAddress}
