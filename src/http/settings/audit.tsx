@@ -124,7 +124,7 @@ audit.get('/audit.csv', async (c) => {
   const ctx = adminContext(c);
   const { filter, cursor } = readQuery(c);
   const key = filter.keyId === undefined ? undefined : await findOwnKey(ctx, filter.keyId);
-  const name = fileName(c, key ? `audit-${slug(key.name)}` : 'audit');
+  const name = fileName(c, key ? `audit-${slug(key.name) || key.id}` : 'audit');
   return csvDownload(c, { name, columns: COLUMNS, pages: shownPages(c, exportAuditLog(ctx, filter, cursor)) });
 });
 
@@ -132,7 +132,7 @@ async function* shownPages(c: Context<AdminEnv>, pages: AsyncIterable<ExportPage
   for await (const { items, next } of pages) yield { items: shownEntries(c, items, AUDIT_TEXT_LENGTH), next };
 }
 
-/** A name in the letters and digits of a file name; the id stands for a name without any. */
+/** A name in the letters and digits of a file name; empty for a name without any. */
 const slug = (name: string) =>
   name
     .toLowerCase()
