@@ -5,7 +5,7 @@ import type { Config } from './config.ts';
 import { limitsInWords } from './domain/day-limit.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from './domain/record-kinds.ts';
 import { ping } from './http/api/ping.ts';
-import { notes, timeEntries } from './http/api/records.ts';
+import { notes, timeEntries } from './http/api/writes.ts';
 import { respondWithError } from './http/error-response.ts';
 import type { AppEnv } from './http/hono-env.ts';
 import { firstChecks, guardUnknown } from './http/middleware/guard.ts';

@@ -4,7 +4,7 @@ import { psaNotIncluded } from '../domain/errors.ts';
 import { type FieldError, fieldErrors } from '../domain/fields.ts';
 import { fieldErrorShape } from '../domain/response-shapes.ts';
 import { timeEntryRequest } from '../domain/time-entry.ts';
-import { invalidIdempotencyKey } from '../http/api/records.ts';
+import { invalidIdempotencyKey } from '../http/api/writes.ts';
 import { dayLimitExtras, internalError, malformedJson } from '../http/error-response.ts';
 import { httpsRequired } from '../http/middleware/guard.ts';
 import { bodyTooLarge, invalidEncoding, unsupportedMediaType, validationFailed } from '../http/middleware/json-body.ts';

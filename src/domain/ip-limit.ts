@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js';
+import { NETWORK_QUOTA_FACTOR, type SubnetLimit } from './admission-log.ts';
 import { addressGroup, IPV6_GROUP_BITS, IPV6_SITE_BITS, ipv6Network, isIPv4 } from './client-address.ts';
 import { formatNetwork, isWithin, type Network, parseNetwork } from './networks.ts';
 import { parseRequestLimit, type RequestLimit } from './request-limit.ts';
-import { NETWORK_QUOTA_FACTOR, type SubnetLimit } from './request-log.ts';
 
 export interface IpLimitOverride extends Network {
   requestLimit: RequestLimit;

@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers';
+import { AdmissionLog, type LimiterDecision, type SubnetLimit } from '../domain/admission-log.ts';
 import type { RequestLimit } from '../domain/request-limit.ts';
-import { type LimiterDecision, RequestLog, type SubnetLimit } from '../domain/request-log.ts';
 
 /**
  * Counts the requests of one IPv4 address, network or key, in memory only. The object may lose its memory after 10 idle
@@ -9,7 +9,7 @@ import { type LimiterDecision, RequestLog, type SubnetLimit } from '../domain/re
  * No await separates reading and writing the log, so no lock is needed.
  */
 export class RateLimiter extends DurableObject<Env> {
-  private readonly log = new RequestLog();
+  private readonly log = new AdmissionLog();
 
   /** Counts one request, or refuses it without counting. With a subnet, both limits must admit it. */
   take(requestLimit: RequestLimit, subnet?: SubnetLimit): LimiterDecision {

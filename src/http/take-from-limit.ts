@@ -1,7 +1,7 @@
+import type { LimiterDecision, SubnetLimit } from '../domain/admission-log.ts';
 import { DAY_MS } from '../domain/calendar.ts';
 import { placedIn } from '../domain/deployments.ts';
 import { formatRequestLimit, type RateLimitDecision, type RequestLimit } from '../domain/request-limit.ts';
-import type { LimiterDecision, SubnetLimit } from '../domain/request-log.ts';
 import { withDeadline } from '../lib/deadline.ts';
 import { log } from '../lib/log.ts';
 import type { KeyDayUse } from '../services/service-context.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { MAX_NETWORK_QUOTA } from '../../src/domain/admission-log.ts';
 import { clientAddress } from '../../src/domain/client-address.ts';
 import { ipLimitOf, parseIpLimitOverrides } from '../../src/domain/ip-limit.ts';
 import { parseRequestLimit } from '../../src/domain/request-limit.ts';
-import { MAX_NETWORK_QUOTA } from '../../src/domain/request-log.ts';
 
 const DEPLOYMENT = parseRequestLimit('1200/10s');
 

@@ -174,7 +174,7 @@ test.each([
   ['services/work/x.ts', "import { problem } from '../../http/problems.ts';"],
   ['services/work/x.ts', "import { AUDIT_ROWS } from '../../db/audit/audit-row.ts';"],
   ['http/api/x.ts', "import { createDocs } from '../../docs/routes.tsx';"],
-  ['http/page/x.ts', "const api = await import('../api/records.ts');"],
+  ['http/page/x.ts', "const api = await import('../api/writes.ts');"],
   ['http/x.ts', "import type { D1Counter } from '../db/run-d1.ts';"],
   ['modules/mcp/x.ts', "import { archiveOf } from '../archive/bucket.ts';"],
   ['services/x.ts', "import { elsewhereIn } from '../modules/archive/elsewhere.ts';"],

@@ -1,5 +1,5 @@
+import { AdmissionLog, type LimiterDecision, type SubnetLimit } from '../../src/domain/admission-log.ts';
 import type { RequestLimit } from '../../src/domain/request-limit.ts';
-import { type LimiterDecision, RequestLog, type SubnetLimit } from '../../src/domain/request-log.ts';
 import type { RateLimiter } from '../../src/durable-objects/rate-limiter.ts';
 
 type Namespace = DurableObjectNamespace<RateLimiter>;
@@ -41,9 +41,9 @@ export function brokenLimiters(namespace: Namespace, take: () => Promise<never>)
 
 /** A namespace whose objects are logs in this isolate, so that thousands of them cost little. */
 export function plainLimiters(namespace: Namespace): Namespace {
-  const logs = new Map<string, RequestLog>();
+  const logs = new Map<string, AdmissionLog>();
   const getByName = (name: string) => {
-    const log = logs.get(name) ?? new RequestLog();
+    const log = logs.get(name) ?? new AdmissionLog();
     logs.set(name, log);
     return {
       take: async (requestLimit: RequestLimit, subnet?: SubnetLimit): Promise<LimiterDecision> =>

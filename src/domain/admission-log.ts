@@ -28,7 +28,7 @@ export interface LimiterDecision extends RateLimitDecision {
  * one of a long array moves all others. A subnet without entries is dropped, so all subnets together hold as many
  * entries as the network, however many of them send.
  */
-export class RequestLog {
+export class AdmissionLog {
   private readonly times: number[] = [];
   /** The subnet of each entry of `times`. */
   private readonly ids: (number | undefined)[] = [];

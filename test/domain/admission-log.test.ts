@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { AdmissionLog, MAX_NETWORK_QUOTA, NETWORK_QUOTA_FACTOR } from '../../src/domain/admission-log.ts';
 import { MAX_QUOTA, type RequestLimit } from '../../src/domain/request-limit.ts';
-import { MAX_NETWORK_QUOTA, NETWORK_QUOTA_FACTOR, RequestLog } from '../../src/domain/request-log.ts';
 import { runs } from '../support/property.ts';
 
 const requestLimit = (quota: number, windowMs: number): RequestLimit => ({ quota, windowMs });
 
 describe('the sliding window', () => {
   test('admits the quota immediately, and the next request when the oldest one has left the window', () => {
-    const log = new RequestLog();
+    const log = new AdmissionLog();
     const three = requestLimit(3, 10_000);
     expect(log.take(three, 0)).toMatchObject({ admitted: true, remaining: 2, resetMs: 10_000, retryAfterMs: 0 });
     expect(log.take(three, 4_000).remaining).toBe(1);
@@ -25,14 +25,14 @@ describe('the sliding window', () => {
   });
 
   test('does not count refused requests', () => {
-    const log = new RequestLog();
+    const log = new AdmissionLog();
     log.take(requestLimit(1, 1_000), 0);
     for (let time = 0; time < 1_000; time += 10) expect(log.take(requestLimit(1, 1_000), time).admitted).toBe(false);
     expect(log.take(requestLimit(1, 1_000), 1_000).admitted).toBe(true);
   });
 
   test('applies a changed request limit immediately to the past admissions', () => {
-    const log = new RequestLog();
+    const log = new AdmissionLog();
     for (let i = 0; i < 10; i++) log.take(requestLimit(10, 1_000), 0);
     expect(log.take(requestLimit(11, 1_000), 0).admitted).toBe(true);
     expect(log.take(requestLimit(11, 1_000), 0).admitted).toBe(false);
@@ -48,7 +48,7 @@ describe('the sliding window', () => {
   });
 
   test('does not go back in time with its clock', () => {
-    const log = new RequestLog();
+    const log = new AdmissionLog();
     expect(log.take(requestLimit(2, 1_000), 5_000).admitted).toBe(true);
     expect(log.take(requestLimit(2, 1_000), 1_000).admitted).toBe(true);
     expect(log.take(requestLimit(2, 1_000), 1_000)).toMatchObject({
@@ -60,7 +60,7 @@ describe('the sliding window', () => {
   });
 
   test('keeps the largest quota exactly', () => {
-    const log = new RequestLog();
+    const log = new AdmissionLog();
     const largest = requestLimit(MAX_QUOTA, 10_000);
     for (let i = 0; i < MAX_QUOTA; i++) expect(log.take(largest, i).admitted).toBe(true);
     expect(log.take(largest, 9_999)).toMatchObject({ admitted: false, retryAfterMs: 1 });
@@ -75,7 +75,7 @@ describe('the sliding window', () => {
     });
     fc.assert(
       fc.property(fc.array(call, { maxLength: 200 }), (calls) => {
-        const log = new RequestLog();
+        const log = new AdmissionLog();
         const admissions: number[] = [];
         let now = 0;
         for (const { pause, quota, seconds } of calls) {
@@ -102,7 +102,7 @@ describe('the sliding window', () => {
 
 /** A log that is asked with a quota for the subnet, and four times as much for the network. */
 function makeNetwork() {
-  const log = new RequestLog();
+  const log = new AdmissionLog();
   const take = (id: number, now: number, { quota, windowMs }: RequestLimit = requestLimit(2, 10_000)) =>
     log.take(requestLimit(NETWORK_QUOTA_FACTOR * quota, windowMs), now, {
       id,
@@ -205,7 +205,7 @@ describe('the limits of a network and its subnets', () => {
 });
 
 /** How many subnets a log has, and how many times and ids it holds in all. */
-function heldBy(log: RequestLog) {
+function heldBy(log: AdmissionLog) {
   const held = { subnets: 0, numbers: 0 };
   const parts: unknown[] = Object.values(log);
   for (const part of parts) {
