@@ -21,6 +21,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   'durable-objects': { parts: ['domain'], packages: ['cloudflare:workers'] },
   'config.ts': { parts: ['domain', 'lib'], packages: ['jose'] },
   http: { parts: HTTP, packages: ['hono', 'zod', '@hono/zod-validator'] },
+  'http/api': { parts: HTTP, packages: ['hono'] },
   'http/page': { parts: [BUILT], packages: ['hono'] },
   [BUILT]: { parts: [] },
   'http/settings': { parts: [...HTTP, 'http/page'], packages: ['hono', 'zod', 'jose'] },
@@ -41,7 +42,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   'jobs.ts': { parts: ['services', 'domain', 'lib', 'config.ts', 'module.ts'] },
   'deployment.ts': { parts: ['modules.ts', 'module.ts', 'config.ts'], packages: ['cloudflare:workers'] },
   rpc: { parts: ['services', 'domain', 'deployment.ts', 'module.ts'], packages: ['cloudflare:workers'] },
-  'app.ts': { parts: ['http', 'http/settings', 'domain', 'config.ts', 'module.ts'], packages: ['hono'] },
+  'app.ts': { parts: ['http', 'http/api', 'http/settings', 'domain', 'config.ts', 'module.ts'], packages: ['hono'] },
   'index.ts': { parts: ['app.ts', 'jobs.ts', 'deployment.ts', 'durable-objects', 'rpc'] },
   ops: {
     parts: ['services', 'db', 'domain', 'lib', 'config.ts'],
@@ -53,7 +54,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   'connectors/client-typescript': { parts: [] },
   'connectors/n8n-nodes-ticket-write-back': { parts: [], packages: ['n8n-workflow'] },
   docs: {
-    parts: ['http', 'http/page', 'modules', 'services', 'domain', 'lib', 'config.ts', 'assets'],
+    parts: ['http', 'http/api', 'http/page', 'modules', 'services', 'domain', 'lib', 'config.ts', 'assets'],
     packages: ['hono', 'marked', 'node', 'zod', 'zod-openapi'],
   },
   dev: {
@@ -184,6 +185,8 @@ test.each([
   ['index.ts', "import { push } from './modules/push/module.tsx';"],
   ['ops/program.ts', "import { pushOps } from '../modules/push/ops.ts';"],
   ['http/api/x.ts', "import type { Server } from '@modelcontextprotocol/server';"],
+  ['http/api/x.ts', "import { keys } from '../settings/keys.tsx';"],
+  ['http/settings/x.ts', "import { notes } from '../api/writes.ts';"],
   ['http/settings/pages/x.tsx', "import { createApp } from '../../../app.ts';"],
   ['index.ts', "export { x } from './dev/start.ts';"],
   ['connectors/client-typescript/src/x.ts', "import { MAX_TEXT_LENGTH } from '../../../domain/fields.ts';"],
