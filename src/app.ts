@@ -16,13 +16,13 @@ import { notFound } from './http/not-found.ts';
 import { endpointNotFound, methodNotAllowedProblem, problem } from './http/problems.ts';
 import { createSettings } from './http/settings/index.tsx';
 import { wellKnown } from './http/well-known.ts';
-import type { Part } from './module.ts';
+import type { Contribution } from './module.ts';
 
 const RECORD_ROUTES: Readonly<Record<RecordKind, Hono<AppEnv>>> = { note: notes, time_entry: timeEntries };
 
 /** The limit of an address for pages without a separate limit, and for paths that do not exist. */
-function limitTheRest(parts: readonly Part[]): MiddlewareHandler<AppEnv> {
-  const limited = ['/api', '/settings', ...parts.flatMap(({ routes }) => routes?.path ?? [])];
+function limitTheRest(contributions: readonly Contribution[]): MiddlewareHandler<AppEnv> {
+  const limited = ['/api', '/settings', ...contributions.flatMap(({ routes }) => routes?.path ?? [])];
   const limit = limitByIp('site');
   return async function limitTheRest(c, next) {
     return limited.some((path) => `${c.req.path}/`.startsWith(`${path}/`)) ? next() : limit(c, next);
@@ -30,7 +30,7 @@ function limitTheRest(parts: readonly Part[]): MiddlewareHandler<AppEnv> {
 }
 
 /** Creates the routes of the core and of the modules that are on. `now` is the clock (UTC milliseconds). */
-export function createApp(config: Config, parts: readonly Part[], now: () => number = Date.now) {
+export function createApp(config: Config, contributions: readonly Contribution[], now: () => number = Date.now) {
   const v1 = new Hono<AppEnv>();
   v1.use(
     methodNotAllowed({
@@ -43,22 +43,22 @@ export function createApp(config: Config, parts: readonly Part[], now: () => num
   v1.all('*', ...guardUnknown(), (c) => problem(c, ...endpointNotFound()));
 
   const modules = new Hono<AppEnv>();
-  for (const { routes } of parts) if (routes) modules.route(routes.path, routes.app);
+  for (const { routes } of contributions) if (routes) modules.route(routes.path, routes.app);
   const health = { status: config.mode === 'paused' ? 'paused' : 'ok', limits: limitsInWords(config) };
 
   return (
     // Pinned: the default SmartRouter silently falls back to a slower router. With this one, an unsupported path fails
     // every test.
     new Hono<AppEnv>({ router: new RegExpRouter() })
-      .use(requestContext(config, parts, now), requestLog())
+      .use(requestContext(config, contributions, now), requestLog())
       // Shows that the Worker runs, and its limits. A ping with a key also checks database and limiters.
       .get('/healthz', (c) => c.json(health))
-      .use(limitTheRest(parts))
+      .use(limitTheRest(contributions))
       .use('/api/*', ...firstChecks('api'))
       .route('/api/v1', v1)
       .route('/', modules)
       .route('/.well-known', wellKnown)
-      .route('/settings', createSettings(parts))
+      .route('/settings', createSettings(contributions))
       .notFound(notFound)
       .onError(respondWithError)
   );

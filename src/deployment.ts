@@ -5,4 +5,4 @@ import { MODULES } from './modules.ts';
 
 /** The configuration and the modules of this deployment, read once when the Worker starts. */
 export const config = parseConfig(env);
-export const parts = startModules(MODULES, { ...env }, config);
+export const contributions = startModules(MODULES, { ...env }, config);

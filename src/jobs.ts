@@ -1,7 +1,7 @@
 import type { Config } from './config.ts';
 import { timeOrderedId } from './domain/record-id.ts';
 import { log } from './lib/log.ts';
-import type { Job, Part } from './module.ts';
+import type { Contribution, Job } from './module.ts';
 import { databaseSize } from './services/database-size.ts';
 import { forgetOldAddresses, forgetOldDays } from './services/forget.ts';
 import type { ServiceContext } from './services/service-context.ts';
@@ -42,12 +42,19 @@ function daily(name: string, run: (ctx: ServiceContext) => Promise<void>): Job {
  */
 export async function runJobs(
   cron: string,
-  { db, config, parts, now = Date.now }: { db: D1Database; config: Config; parts: readonly Part[]; now?: () => number },
+  {
+    db,
+    config,
+    contributions,
+    now = Date.now,
+  }: { db: D1Database; config: Config; contributions: readonly Contribution[]; now?: () => number },
 ): Promise<void> {
   const trigger = Object.entries(CRON_TRIGGERS).find(([, text]) => text === cron)?.[0];
   if (trigger === undefined)
     throw new Error(`"${cron}" is no cron trigger of this service; write those of CRON_TRIGGERS in wrangler.toml`);
-  const jobs = [...coreJobs(config), ...parts.flatMap((part) => part.jobs ?? [])].filter((job) => job.cron === trigger);
+  const jobs = [...coreJobs(config), ...contributions.flatMap(({ jobs }) => jobs ?? [])].filter(
+    (job) => job.cron === trigger,
+  );
   const failures: unknown[] = [];
   await Promise.all(
     jobs.map(async ({ name, run }) => {

@@ -12,11 +12,11 @@ export interface Module {
    * Reads its variables, once, when the Worker starts. Undefined: it is off and adds nothing.
    * @throws Error naming the variable and the rule. The deployment must not start.
    */
-  start: (bindings: Bindings, config: Config) => Part | undefined;
+  start: (bindings: Bindings, config: Config) => Contribution | undefined;
 }
 
-/** The parts that a module adds to the service. Every field is optional. */
-export interface Part {
+/** What a module adds to the service. Every field is optional. */
+export interface Contribution {
   /** Its own path, for which it does its own checks. `catalog`: the paths in the API catalog. */
   routes?: { path: `/${string}`; app: Hono<AppEnv>; catalog?: { guide: string; contract: string } };
   /** Pages and downloads below `/settings/{organization}`. */
@@ -38,12 +38,12 @@ export interface Job {
 }
 
 /** Starts modules. @throws Error as `start` */
-export const startModules = (modules: readonly Module[], bindings: Bindings, config: Config): Part[] =>
+export const startModules = (modules: readonly Module[], bindings: Bindings, config: Config): Contribution[] =>
   modules.flatMap((module) => module.start(bindings, config) ?? []);
 
-/** The ports of all parts. At most one part provides each. */
-export function portsOf(parts: readonly Part[], waitUntil: (work: Promise<void>) => void): Ports {
+/** The ports of all contributions. At most one provides each. */
+export function portsOf(contributions: readonly Contribution[], waitUntil: (work: Promise<void>) => void): Ports {
   const ports: Ports = {};
-  for (const part of parts) Object.assign(ports, part.ports?.(waitUntil));
+  for (const contribution of contributions) Object.assign(ports, contribution.ports?.(waitUntil));
   return ports;
 }

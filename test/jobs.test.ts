@@ -12,7 +12,7 @@ const LIMIT = 10_000_000_000;
 const NOW = Date.parse('2027-06-30T03:17:00Z');
 /** Runs the jobs of the daily trigger. */
 const daily = (db: D1Database, databaseLimit = LIMIT, now = Date.now) =>
-  runJobs(CRON_TRIGGERS.daily, { db, config: config({ databaseLimit }), parts: [], now });
+  runJobs(CRON_TRIGGERS.daily, { db, config: config({ databaseLimit }), contributions: [], now });
 const sized = (bytes: number) => reportingSize(env.DB, () => bytes);
 
 test('the daily task logs the size of the database', async () => {
@@ -45,8 +45,8 @@ test('a run makes fewer than 1,000 queries, and logs the remaining work', async 
     queries += statements;
     return (await run()).map((result) => ({ ...result, meta: { ...result.meta, changes: 1_000 } }));
   });
-  const parts = startModules(MODULES, { ...env }, config());
-  await runJobs(CRON_TRIGGERS.daily, { db, config: config(), parts, now: () => NOW });
+  const contributions = startModules(MODULES, { ...env }, config());
+  await runJobs(CRON_TRIGGERS.daily, { db, config: config(), contributions, now: () => NOW });
   expect(queries).toBeLessThan(1_000);
   const unfinished = loggedLines('daily_job_unfinished', 'warn').map(({ part }) => part);
   expect(unfinished).toEqual(expect.arrayContaining(['addresses', 'days']));
@@ -67,7 +67,9 @@ test('wrangler.toml has exactly the cron triggers of the table', () => {
 });
 
 test('a cron trigger that is not in the table runs nothing and fails', async () => {
-  await expect(runJobs('*/10 * * * *', { db: env.DB, config: config(), parts: [] })).rejects.toThrow('"*/10 * * * *"');
+  await expect(runJobs('*/10 * * * *', { db: env.DB, config: config(), contributions: [] })).rejects.toThrow(
+    '"*/10 * * * *"',
+  );
   expect(loggedLines('database_size')).toEqual([]);
 });
 
@@ -82,12 +84,12 @@ test('every failure of a run is logged, the first one is thrown, and the other j
     },
   });
   const failing = (message: string) => () => Promise.reject(new Error(message));
-  const parts = [
+  const contributions = [
     { jobs: [job('a', 'sweep', failing('first')), job('b', 'sweep', failing('second'))] },
     {},
     { jobs: [job('c', 'sweep', async () => {}), job('d', 'hourly', async () => {})] },
   ];
-  const run = runJobs(CRON_TRIGGERS.sweep, { db: env.DB, config: config(), parts });
+  const run = runJobs(CRON_TRIGGERS.sweep, { db: env.DB, config: config(), contributions });
   await expect(run).rejects.toThrow('first');
   expect(ran).toEqual(['a', 'b', 'c']);
   expect(loggedLines('job_failed', 'error').map(({ job }) => job)).toEqual(['a', 'b']);

@@ -41,8 +41,8 @@ const config = {
   allowPlainHttp: true,
   signIn: { issuer: ISSUER, audience: AUDIENCE, header: HEADER, keys, signOutPath: SIGN_OUT },
 };
-const { parts } = deployment;
-const app = createApp(config, parts);
+const { contributions } = deployment;
+const app = createApp(config, contributions);
 const agents = createAgents(config, startModules(AGENT_MODULES, { ...env }, config));
 
 interface LocalAdministrator {
@@ -121,5 +121,5 @@ const local = new Hono<{ Bindings: Env }>()
 
 export default {
   fetch: local.fetch,
-  scheduled: ({ cron }, { DB }) => runJobs(cron, { db: DB, config, parts }),
+  scheduled: ({ cron }, { DB }) => runJobs(cron, { db: DB, config, contributions }),
 } satisfies ExportedHandler<Env>;

@@ -4,7 +4,7 @@ import type { FoundKey, Principal } from '../domain/api-key.ts';
 import type { RateLimitDecision, RequestLimit } from '../domain/request-limit.ts';
 import type { WebhookFault } from '../domain/webhook.ts';
 import { ExpiringMap } from '../lib/expiring-map.ts';
-import type { Part } from '../module.ts';
+import type { Contribution } from '../module.ts';
 import type { Administration } from '../services/directory/administrators.ts';
 import type {
   ActorContext,
@@ -66,7 +66,7 @@ export interface RequestVariables {
   addressGroup: string;
   requestStats: RequestStats;
   /** The optional modules that are on, and the ports that they provide. */
-  parts: readonly Part[];
+  contributions: readonly Contribution[];
   ports: Ports;
   appliedLimit?: AppliedLimit;
   /** The key's usage of its daily limit, on responses to writes. */

@@ -18,7 +18,7 @@ export const wellKnown = new Hono<AppEnv>()
     const apis = [
       describe(origin, '/api/v1', '/docs', '/api/v1/openapi.json'),
       ...c
-        .get('parts')
+        .get('contributions')
         .flatMap(({ routes }) =>
           routes?.catalog ? [describe(origin, routes.path, routes.catalog.guide, routes.catalog.contract)] : [],
         ),

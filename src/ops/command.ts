@@ -131,8 +131,8 @@ export function databaseCommand<Args extends unknown[], Options extends OptionVa
   const open = <T>(use: (database: Database) => Promise<T>) =>
     withDatabase(choice.parse(command.opts()), async (db, archive) => {
       // Not at the start: the commands of modules import this file.
-      const { portsOf } = await import('./modules.ts');
-      const ports = portsOf(archive);
+      const { commandPorts } = await import('./modules.ts');
+      const ports = commandPorts(archive);
       return use({ db, archive, context: () => operatorContext(db, ports) });
     });
   const vars = () => readWranglerConfig(choice.parse(command.opts()).config ?? MAIN_CONFIG).vars;

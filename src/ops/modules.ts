@@ -14,7 +14,7 @@ export const OPS_MODULES: readonly OpsModule[] = [psaOps, archiveOps, pushOps, a
 export const MODULE_VARIABLES = new Map(OPS_MODULES.flatMap(({ variables = {} }) => Object.entries(variables)));
 
 /** The ports of the modules, for a command of the core. `store` is the bucket of the deployment. */
-export function portsOf(store: ObjectStore | undefined): Ports {
+export function commandPorts(store: ObjectStore | undefined): Ports {
   const ports: Ports = {};
   for (const module of OPS_MODULES) Object.assign(ports, module.ports?.(store));
   return ports;

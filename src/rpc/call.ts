@@ -1,5 +1,5 @@
 import { waitUntil } from 'cloudflare:workers';
-import { config, parts } from '../deployment.ts';
+import { config, contributions } from '../deployment.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import { portsOf } from '../module.ts';
 import { type CallResult, toCallResult } from '../services/call-result.ts';
@@ -21,7 +21,7 @@ export function call<T>(env: Env, run: (ctx: ActorContext<SystemActor>) => Promi
     databaseLimit: config.databaseLimit,
     actor: 'psa' as const,
     source: { address: null, userAgent: 'psa' },
-    ...portsOf(parts, waitUntil),
+    ...portsOf(contributions, waitUntil),
   };
   return toCallResult(() => run(ctx));
 }

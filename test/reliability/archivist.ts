@@ -8,7 +8,7 @@ import { checkArchives } from '../../src/modules/archive/check-archive.ts';
 import { gunzip } from '../../src/modules/archive/gzip.ts';
 import { operatorContext } from '../../src/ops/command.ts';
 import { exportChanges } from '../../src/ops/export-changes.ts';
-import { portsOf } from '../../src/ops/modules.ts';
+import { commandPorts } from '../../src/ops/modules.ts';
 import { bundleWorker } from '../support/bundle-worker.ts';
 import type { Operation } from './operations-worker.ts';
 
@@ -95,7 +95,7 @@ export async function findArchiveProblems(
   organization: string,
   { acknowledged, unanswered, redacted }: Known,
 ): Promise<{ problems: string[]; found: number }> {
-  const context = () => ({ ...operatorContext(db, portsOf(archive)), archive });
+  const context = () => ({ ...operatorContext(db, commandPorts(archive)), archive });
   const later = () => ({ ...context(), now: () => Date.now() + 3_600_000 });
   const { findings, checked } = await checkArchives(later, organization, { read: true, remove: true, repair: true });
   const problems = findings

@@ -2,7 +2,7 @@ import { listDurableObjectIds, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, vi } from 'vitest';
 import type { Config } from '../../src/config.ts';
-import { parts } from '../../src/deployment.ts';
+import { contributions } from '../../src/deployment.ts';
 import type { Change } from '../../src/domain/change.ts';
 import { parseWebhookSecrets } from '../../src/domain/webhook.ts';
 import { startModules } from '../../src/module.ts';
@@ -37,7 +37,11 @@ export const answering =
 export function startPush() {
   Object.assign(env, { WEBHOOK_URL, WEBHOOK_SECRET });
   // The entry points of the PSA use the modules of the deployment.
-  const started = parts.splice(0, parts.length, ...startModules(MODULES, { ...env }, config({ receiver: PUSH })));
+  const started = contributions.splice(
+    0,
+    contributions.length,
+    ...startModules(MODULES, { ...env }, config({ receiver: PUSH })),
+  );
   const receiver = new Receiver();
   const answers = new Map<string, Answer>();
   const requests: { url: string; init: RequestInit }[] = [];
@@ -56,7 +60,7 @@ export function startPush() {
     /** Turns the push off again. No alarm is left for the tests of another file. */
     stop: async () => {
       Object.assign(env, { WEBHOOK_URL: '', WEBHOOK_SECRET: '' });
-      parts.splice(0, parts.length, ...started);
+      contributions.splice(0, contributions.length, ...started);
       // The wakes at the end of a second come, alarms that run end, and they may set another one.
       await new Promise((resolve) => setTimeout(resolve, 1_100));
       for (const id of await listDurableObjectIds(env.PUSHER))

@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts';
 import { addressGroup, clientAddress } from '../../domain/client-address.ts';
 import { withoutKeys } from '../../domain/pasted-keys.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
-import { type Part, portsOf } from '../../module.ts';
+import { type Contribution, portsOf } from '../../module.ts';
 import type { Source } from '../../services/service-context.ts';
 import { type AppEnv, IsolateCaches } from '../hono-env.ts';
 import { rateLimitFields } from '../take-from-limit.ts';
@@ -17,7 +17,11 @@ const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
 const MAX_SEARCHED_LENGTH = 1_000;
 
 /** Sets the id, clock, deadline and source of the request, and the headers of every response. */
-export function requestContext(config: Config, parts: readonly Part[], now: () => number): MiddlewareHandler<AppEnv> {
+export function requestContext(
+  config: Config,
+  contributions: readonly Contribution[],
+  now: () => number,
+): MiddlewareHandler<AppEnv> {
   const caches = new IsolateCaches();
   return async function requestContext(c, next) {
     const source = sourceOf(c.req, config.keyPrefixes);
@@ -28,10 +32,10 @@ export function requestContext(config: Config, parts: readonly Part[], now: () =
     c.set('requestId', timeOrderedId(now()));
     c.set('source', source);
     c.set('addressGroup', addressGroup(source.address));
-    c.set('parts', parts);
+    c.set('contributions', contributions);
     c.set(
       'ports',
-      portsOf(parts, (work) => c.executionCtx.waitUntil(work)),
+      portsOf(contributions, (work) => c.executionCtx.waitUntil(work)),
     );
     c.set('requestStats', { d1Calls: 0, limiterCalls: 0 });
     await next();

@@ -83,7 +83,7 @@ audit.get('/audit', async (c) => {
     readAuditLog(ctx, filter, cursor),
     listKeysToChoose(ctx),
     listAuditAdministrators(ctx),
-    Promise.all(c.get('parts').flatMap(({ auditSection }) => auditSection?.(c, filter) ?? [])),
+    Promise.all(c.get('contributions').flatMap(({ auditSection }) => auditSection?.(c, filter) ?? [])),
   ]);
   const shown = {
     ...page,

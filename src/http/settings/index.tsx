@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { hasCode, ServiceError, type ServiceErrorCode } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
-import type { Part } from '../../module.ts';
+import type { Contribution } from '../../module.ts';
 import type { AdminEnv, AppEnv, AppliedLimit } from '../hono-env.ts';
 import { limitByIp } from '../middleware/limit-by-ip.ts';
 import { securePages } from '../middleware/secure-pages.ts';
@@ -22,7 +22,7 @@ import { signIn } from './sign-in.ts';
 import { whichKey } from './which-key.tsx';
 
 /** /settings leads to the administrator's organizations, /settings/{organization} serves the pages of one. */
-export function createSettings(parts: readonly Part[]) {
+export function createSettings(contributions: readonly Contribution[]) {
   const pages = new Hono<AdminEnv>()
     .use(signIn())
     .get('/', (c) => c.redirect(`/settings/${c.get('administrator').organization.id}/keys`, 303))
@@ -34,7 +34,7 @@ export function createSettings(parts: readonly Part[]) {
     .route('/', refusedUses)
     .route('/', keyRules)
     .route('/', accessReview);
-  for (const { settings } of parts) if (settings) pages.route('/', settings);
+  for (const { settings } of contributions) if (settings) pages.route('/', settings);
 
   return new Hono<AppEnv>()
     .use(securePages(), limitByIp('settings', refuseWithPage), ...guardForms())

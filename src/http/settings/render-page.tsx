@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { Part } from '../../module.ts';
+import type { Contribution } from '../../module.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import type { AdminEnv, AppEnv, ContextOf } from '../hono-env.ts';
 import { Frame } from '../page/frame.tsx';
@@ -32,7 +32,7 @@ export async function render<E extends AdminEnv | AppEnv>(
   const administrator = c.get('administrator');
   const { signIn, settingsLinks } = c.get('config');
   const { path } = c.req;
-  const parts: readonly Part[] = c.get('parts');
+  const contributions: readonly Contribution[] = c.get('contributions');
   const zone = administrator?.organization.timeZone.replaceAll('_', ' ');
   const page = (
     <Frame
@@ -53,7 +53,7 @@ export async function render<E extends AdminEnv | AppEnv>(
         </div>
         {actions && <div class="head-actions">{actions}</div>}
       </div>
-      {administrator && parts.map(({ banner }) => banner?.(administrator))}
+      {administrator && contributions.map(({ banner }) => banner?.(administrator))}
       {content}
     </Frame>
   );

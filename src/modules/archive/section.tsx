@@ -2,7 +2,7 @@ import { adminContext } from '../../http/hono-env.ts';
 import { usePage } from '../../http/settings/page-context.ts';
 import { Banner, formatNumber, Table, type TableColumn } from '../../http/settings/pages/components.tsx';
 import { Time } from '../../http/settings/pages/time.tsx';
-import type { Part } from '../../module.ts';
+import type { Contribution } from '../../module.ts';
 import { listReleases, type ReleaseRow } from '../../services/work/release-changes.ts';
 import { type ArchiveRow, LISTED_ARCHIVES, listArchives, searchArchives } from './read-archives.ts';
 
@@ -15,7 +15,7 @@ interface Props {
 
 /** None if nothing is released and the archive is off. `isOn`: changes leave the database. */
 export const archiveSection =
-  (isOn: boolean): NonNullable<Part['auditSection']> =>
+  (isOn: boolean): NonNullable<Contribution['auditSection']> =>
   async (c, filter) => {
     const { search } = filter;
     const ctx = adminContext(c);

@@ -14,7 +14,7 @@ const daily = () =>
   runJobs(CRON_TRIGGERS.daily, {
     db: env.DB,
     config: config({ databaseLimit: 10_000_000_000 }),
-    parts: [],
+    contributions: [],
     now: () => NOW,
   });
 

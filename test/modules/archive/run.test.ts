@@ -222,8 +222,8 @@ test('nothing is archived without a bucket, without KEEP_DAYS, or while the API 
   const organization = await released();
   const run = (vars: { KEEP_DAYS?: string; ARCHIVE?: undefined }, changes: Partial<Config> = {}) => {
     const deployed = config(changes);
-    const parts = startModules([archiveModule], { ...env, ...vars }, deployed);
-    return runJobs(CRON_TRIGGERS.hourly, { db: env.DB, config: deployed, parts, now: afterDays(32) });
+    const contributions = startModules([archiveModule], { ...env, ...vars }, deployed);
+    return runJobs(CRON_TRIGGERS.hourly, { db: env.DB, config: deployed, contributions, now: afterDays(32) });
   };
   await run({ ARCHIVE: undefined });
   await run({});

@@ -21,6 +21,6 @@ test.each([
   ['https://psa.example/hook', 1],
   [' ', 0],
 ])('with WEBHOOK_URL "%s", %i module of the Worker for AI agents wakes the push', (WEBHOOK_URL, count) => {
-  const parts = startModules(AGENT_MODULES, { ...env, WEBHOOK_URL }, config());
-  expect(parts.filter(({ ports }) => ports?.(() => undefined).changed)).toHaveLength(count);
+  const contributions = startModules(AGENT_MODULES, { ...env, WEBHOOK_URL }, config());
+  expect(contributions.filter(({ ports }) => ports?.(() => undefined).changed)).toHaveLength(count);
 });

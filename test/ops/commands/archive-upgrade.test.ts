@@ -11,7 +11,7 @@ import { objectName } from '../../../src/modules/archive/object-names.ts';
 import { operatorContext } from '../../../src/ops/command.ts';
 import { exportChanges } from '../../../src/ops/export-changes.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
-import { portsOf } from '../../../src/ops/modules.ts';
+import { commandPorts } from '../../../src/ops/modules.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { redactRecord, setApproval } from '../../../src/services/work/record-verbs.ts';
 import { releaseChanges } from '../../../src/services/work/release-changes.ts';
@@ -102,7 +102,7 @@ test('an archive of the previous release is complete after the upgrade, and show
       for (const sql of rows(object, digest, bytes.length)) await db.prepare(sql).run();
       await migrate(db);
 
-      const ctx = () => ({ ...operatorContext(db, portsOf(archive)), archive });
+      const ctx = () => ({ ...operatorContext(db, commandPorts(archive)), archive });
       const exported = async () => {
         const parts: string[] = [];
         await exportChanges(ctx, organization, null, async (part) => parts.push(part), {});

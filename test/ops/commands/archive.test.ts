@@ -9,7 +9,7 @@ import { checkArchives } from '../../../src/modules/archive/check-archive.ts';
 import { cloudflareApi, Pace } from '../../../src/ops/cloudflare-api.ts';
 import { operatorContext } from '../../../src/ops/command.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
-import { portsOf } from '../../../src/ops/modules.ts';
+import { commandPorts } from '../../../src/ops/modules.ts';
 import { remoteArchive } from '../../../src/ops/remote-store.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { redactRecord } from '../../../src/services/work/record-verbs.ts';
@@ -131,7 +131,7 @@ describe('after a restore of the database, but not of the bucket,', () => {
   const run: Step = (db, archive) =>
     archiveStep({ ...operatorContext(db), archive }, organization, { before: Date.now(), isPushed: false });
   const redact: Step = (db, archive, id) =>
-    redactRecord(operatorContext(db, portsOf(archive)), { organization, kind: 'note', id, by: 'Ada' });
+    redactRecord(operatorContext(db, commandPorts(archive)), { organization, kind: 'note', id, by: 'Ada' });
 
   /** A database with three old notes that were released. `undone` is done after its backup. */
   async function restored(
