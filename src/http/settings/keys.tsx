@@ -191,8 +191,7 @@ keys.post('/keys/:key/rotate', async (c) => {
   try {
     const input = { grace: values.get('grace') ?? undefined, ...chosenExpiry(values, todayOf(c)) };
     const created = await rotateApiKey(adminContext(c), keyPrefix, key, input, token);
-    const replaced = await getOwnKey(adminContext(c), key.id);
-    return renderKeyOnce(c, { created, replaced });
+    return renderKeyOnce(c, { created, replaced: created.replaced });
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;

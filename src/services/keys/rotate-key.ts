@@ -1,4 +1,5 @@
 import { explainRotation, insertSuccessor, markSucceeded, revokeSucceeded } from '../../db/keys/key-statements.ts';
+import { keyState } from '../../domain/api-key.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import { GRACE_MS, MAX_KEYS_IN_GRACE, type Rotation, rotation } from '../../domain/key-input.ts';
 import { pick } from '../../lib/objects.ts';
@@ -10,6 +11,11 @@ import type { ActorContext, AdminActor } from '../service-context.ts';
 import { requireAdmittedByRow } from './change-key-rules.ts';
 import { type CreatedKey, formAlreadyUsed, makeKey, readLifetime } from './create-key.ts';
 import { type KeyDetails, keyNotFound } from './read-keys.ts';
+
+export interface RotatedKey extends CreatedKey {
+  /** The old key as the rotation left it: not read again, because a failed read would lose the new value. */
+  replaced: KeyDetails;
+}
 
 /**
  * Replaces a live key with a successor that has the same name, scopes and limits and its own expiry, which the key
@@ -24,17 +30,18 @@ export async function rotateApiKey(
   old: KeyDetails,
   input: Rotation,
   formToken: string,
-): Promise<CreatedKey> {
+): Promise<RotatedKey> {
   const { actor } = ctx;
   const { expires, grace } = parseInput(rotation, input);
   const { error, ...lifetime } = await readLifetime(ctx, expires);
   if (error) throw invalidInput([error]);
   const { value, ...key } = await makeKey(ctx, keyPrefix, lifetime);
-  const { id, hint, expiresAt } = key;
-  const successor = { ...pick(old, ['name', 'scopes', 'allowedNetworks']), id, value, hint, expiresAt };
+  let replaced = old;
 
   const [rotated] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => {
     const endsAt = now + (grace === 'now' ? 0 : GRACE_MS[grace]);
+    const end = { expiresAt: Math.min(old.expiresAt ?? endsAt, endsAt), revokedAt: grace === 'now' ? now : null };
+    replaced = { ...old, ...end, state: keyState(end, now) };
     const changes: AuditedChange<never>[] = [
       {
         statement: markSucceeded.bind({
@@ -63,6 +70,8 @@ export async function rotateApiKey(
     }
     return changes;
   });
+  const { id, hint, expiresAt } = key;
+  const successor = { ...pick(old, ['name', 'scopes', 'allowedNetworks']), id, value, hint, expiresAt, replaced };
   if (hasChanged(rotated)) return successor;
 
   const found = await readOne(

@@ -1,6 +1,8 @@
+import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { RECIPES } from '../../../src/docs/recipes.ts';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
+import { aroundD1 } from '../../support/d1.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
 import { auditedActions, copyKey, keyIn, makeSettings, NEW_KEY } from '../../support/settings.ts';
 import { BOTH_SCOPES, makeKey, revoke, rowsOf } from '../../support/world.ts';
@@ -119,6 +121,33 @@ describe('creating a key', () => {
     expect(await elementsOf(text, '#key-heading bdi')).toMatchObject([{ text: 'n8n prod' }]);
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'n8n prod' }]);
   });
+});
+
+test('the value of a new key is shown even if every call after its transaction fails', async () => {
+  let isCommitted = false;
+  const DB = aroundD1(env.DB, async (run, statements, sql) => {
+    if (isCommitted) throw new Error('D1 DB is overloaded. Requests queued for too long.');
+    const results = await run();
+    isCommitted = statements > 1 && sql.some((text) => text.includes('insert into api_keys'));
+    return results;
+  });
+  const { organization, api, createKey, post } = await makeSettings({ bindings: { DB } });
+  const rotate = async (grace: string) => {
+    const { id } = await makeKey(organization);
+    return post(`/keys/${id}/rotate`, { token: crypto.randomUUID(), expires: 'none', grace });
+  };
+  for (const [send, ofOldKey] of [
+    [createKey, ''],
+    [() => rotate('1h'), 'which stops at'],
+    [() => rotate('now'), 'which is revoked'],
+  ] as const) {
+    isCommitted = false;
+    const { status, text } = await send();
+    expect([status, isCommitted]).toEqual([200, true]);
+    expect(text).toContain(ofOldKey);
+    isCommitted = false;
+    expect((await api.send('/api/v1/ping', { key: keyIn(text) })).status).toBe(200);
+  }
 });
 
 describe('a form for a new key', () => {
