@@ -11,7 +11,7 @@ const DEMO_DIRECTORY = 'src/dev/demo-directory.ndjson';
 const ROWS_PER_STATEMENT = 100_000;
 
 /** The organization of the demo directory that everything here is written to. */
-export const ORGANIZATION = 'northwind';
+const ORGANIZATION = 'northwind';
 export const TICKET = '1001';
 
 /** Applies the repository's migrations and imports the demo directory. */

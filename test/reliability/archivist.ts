@@ -1,5 +1,5 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { build } from 'esbuild';
 import { ERASED_TABLES } from '../../src/db/directory/erasure.ts';
 import type { Change } from '../../src/domain/change.ts';
 import { REDACTED } from '../../src/domain/change.ts';
@@ -9,7 +9,6 @@ import { gunzip } from '../../src/modules/archive/gzip.ts';
 import { operatorContext } from '../../src/ops/command.ts';
 import { exportChanges } from '../../src/ops/export-changes.ts';
 import { commandPorts } from '../../src/ops/modules.ts';
-import { bundleWorker } from '../support/bundle-worker.ts';
 import type { Operation } from './operations-worker.ts';
 
 const RETRY_MS = 50;
@@ -17,7 +16,16 @@ const RETRY_MS = 50;
 /** Bundles the Worker that the archivist calls, into a file of the directory. */
 export async function operationsWorker(directory: string): Promise<string> {
   const path = join(directory, 'operations.js');
-  await writeFile(path, await bundleWorker(join(import.meta.dirname, 'operations-worker.ts')));
+  await build({
+    entryPoints: [join(import.meta.dirname, 'operations-worker.ts')],
+    outfile: path,
+    bundle: true,
+    format: 'esm',
+    target: 'es2024',
+    conditions: ['workerd', 'worker', 'browser'],
+    external: ['cloudflare:*', 'node:*'],
+    logLevel: 'error',
+  });
   return path;
 }
 
