@@ -1,8 +1,9 @@
-// Makes the static files in build/static: those of src/assets, with stylesheet and script minified and named by their
-// content, the documentation, rendered with the variables in wrangler.toml (or --config FILE), and the connectors.
+// Makes the static files in build/static: those of src/assets and of the modules, with stylesheet and script minified and
+// named by their content, the documentation, rendered with the variables in wrangler.toml (or --config FILE), and the connectors.
 // Wrangler runs it before it bundles the Worker, and Vitest before the tests. Several processes may run it at the same
 // time: a file is replaced as a whole, and only if its content changes.
 import { createHash } from 'node:crypto';
+import { globSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, parse, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -20,7 +21,8 @@ const PAGE_FILES = join(OUTDIR, 'page-files.json');
 const RENDERER = join(OUTDIR, 'render-docs.mjs');
 
 const files = new Map<string, string | Uint8Array>();
-for (const name of await namesIn(ASSETS)) files.set(name, await readFile(join(ASSETS, name)));
+for (const directory of [ASSETS, ...globSync('src/modules/*/assets')])
+  for (const name of await namesIn(directory)) files.set(name, await readFile(join(directory, name)));
 const [stylesheet, script] = [await minify('pages.css', 'css'), await minify('pages.js', 'js')];
 await replace(PAGE_FILES, JSON.stringify({ stylesheet: `/${stylesheet}`, script: `/${script}` }));
 for (const [name, page] of await renderDocs()) files.set(name, page);

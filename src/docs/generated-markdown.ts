@@ -1,5 +1,5 @@
+import { callText } from '../modules/psa/docs/call-texts.ts';
 import { PSA_CALL_TYPES } from '../modules/psa/psa-calls.ts';
-import { callText } from './call-texts.ts';
 import { RECIPES } from './recipes.ts';
 import {
   firstContent,

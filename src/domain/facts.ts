@@ -6,7 +6,7 @@ import type { RefusedUseReason } from './refused-use.ts';
 
 // The facts that need attention: what, since when, which key, and what to do. The settings area shows the facts of an
 // organization, and the alerts send the facts of all organizations. A new fact is an entry here, a statement in
-// db/fact-statements.ts and a line in docs/fact-meanings.ts.
+// db/fact-statements.ts and a line in modules/alerts/docs/fact-meanings.ts.
 
 /** How long a refused use needs attention after the last time. */
 export const REFUSED_ATTENTION_MS = 7 * DAY_MS;

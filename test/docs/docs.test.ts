@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { CALL_ERROR_TEXTS } from '../../src/docs/call-texts.ts';
 import { ERROR_TEXTS } from '../../src/docs/errors.ts';
 import { renderDocs } from '../../src/docs/render.tsx';
 import { PROBLEMS } from '../../src/http/problems.ts';
+import { CALL_ERROR_TEXTS } from '../../src/modules/psa/docs/call-texts.ts';
 import { PSA_CALL_TYPES } from '../../src/modules/psa/psa-calls.ts';
 import { PSA_ERRORS } from '../../src/modules/psa/psa-errors.ts';
 import { elementsOf } from '../support/page.ts';

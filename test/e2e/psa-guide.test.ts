@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import psa from '../../src/docs/pages/psa.md?raw';
+import psa from '../../src/modules/psa/docs/psa.md?raw';
 import { isInstalled } from '../support/command.ts';
 import { codesOfPage } from '../support/recipes.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import agents from '../../src/docs/pages/agents.md?raw';
+import agents from '../../src/modules/mcp/docs/agents.md?raw';
 import { codesOfPage } from '../support/recipes.ts';
 
 const settings = codesOfPage(agents, 'https://tickets.example').map(

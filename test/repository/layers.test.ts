@@ -29,10 +29,11 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   'module.ts': { parts: ['http', 'http/settings', 'services', 'config.ts'], packages: ['hono'] },
   // An optional module imports the core, never another module.
   modules: {
-    // Of the assets, the sample messages that push:test sends.
-    parts: [...HTTP, 'http/page', 'http/settings', 'db', 'ops', 'assets'],
+    parts: [...HTTP, 'http/page', 'http/settings', 'db', 'ops'],
     packages: ['hono', 'zod', 'cloudflare:workers', '@modelcontextprotocol/server'],
   },
+  // Its documentation.
+  'modules/docs': { parts: [...HTTP, 'http/page', 'docs', 'modules'], packages: ['zod', 'zod-openapi'] },
   // The lists of the modules: nothing else imports one, except for the Durable Object of the push.
   'modules.ts': { parts: ['modules', 'module.ts'] },
   agents: {
@@ -96,13 +97,13 @@ const isForeign = (path: string) => path === 'assets' || /(^|\/)(node_modules|di
 
 /** The part that a file of src belongs to. Of the modules, it is the folder of one. */
 function partOf(path: string): string | undefined {
-  const module = /^modules\/[^/]+/.exec(path)?.[0];
+  const module = /^modules\/[^/]+(?:\/docs(?=[/.]))?/.exec(path)?.[0];
   const names = Object.keys(ALLOWED).filter((name) => path === name || path.startsWith(`${name}/`));
   return module ?? names.sort((a, b) => b.length - a.length)[0];
 }
 
 /** The row of a part. */
-const rowOf = (part: string | undefined) => ALLOWED[part?.startsWith('modules/') ? 'modules' : (part ?? '')];
+const rowOf = (part = '') => ALLOWED[part.replace(/^modules\/[^/]+/, 'modules')];
 
 /** `import … from '…'`, `export … from '…'`, `import '…'` and `import('…')`. */
 const IMPORT = /^(?:import|export)(?:[^'";]*?\bfrom)?\s*'([^']+)'|\bimport\('([^']+)'\)/gm;

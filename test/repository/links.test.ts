@@ -4,20 +4,10 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
 /**
- * Folders and files without pages of this repository. The links of the pages, the recipes and the navigation are those
- * of the documentation, which test/e2e/docs.test.ts follows.
+ * Folders without pages of this repository. The links in `docs` are those of the documentation, which
+ * test/e2e/docs.test.ts follows.
  */
-const OTHERS = [
-  'build',
-  'pages',
-  'recipes',
-  'navigation.md',
-  'node_modules',
-  '.git',
-  '.wrangler',
-  'dist',
-  'test-results',
-];
+const OTHERS = ['build', 'docs', 'node_modules', '.git', '.wrangler', 'dist', 'test-results'];
 /**
  * A relative path of letters, digits and the like; an address such as `/docs` begins with a slash.
  */

@@ -7,8 +7,8 @@ import spectral from '@stoplight/spectral-core';
 import { oas } from '@stoplight/spectral-rulesets';
 import { expect, test } from 'vitest';
 import { describeApi } from '../../src/docs/api-openapi.ts';
-import { describePsa } from '../../src/docs/psa-openapi.ts';
 import { PROBLEMS } from '../../src/http/problems.ts';
+import { describePsa } from '../../src/modules/psa/docs/psa-openapi.ts';
 
 const settings = {
   keyPrefix: 'twb',

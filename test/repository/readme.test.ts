@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { describeApi } from '../../src/docs/api-openapi.ts';
-import { describePsa } from '../../src/docs/psa-openapi.ts';
+import { describePsa } from '../../src/modules/psa/docs/psa-openapi.ts';
 
 const readme = await readFile('README.md', 'utf8');
 

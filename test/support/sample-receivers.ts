@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { isInstalled } from './command.ts';
 
-const FILES = 'src/assets/docs/psa';
+const FILES = 'src/modules/push/assets/docs/psa';
 
 /** A receiver that /docs/psa offers. */
 export interface SampleReceiver {

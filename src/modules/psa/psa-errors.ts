@@ -1,6 +1,6 @@
 import type { CallError } from '../../services/call-result.ts';
 
-/** The status of each error of a call over HTTP; src/docs/pages/psa-calls.md explains them. */
+/** The status of each error of a call over HTTP; docs/psa-calls.md explains them. */
 export const PSA_ERRORS = {
   invalid: 422,
   organization_not_found: 404,

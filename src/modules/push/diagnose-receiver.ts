@@ -1,8 +1,3 @@
-import alert from '../../assets/docs/psa/samples/alert-key-expiring.json' with { type: 'json' };
-import noteCreated from '../../assets/docs/psa/samples/note-created.json' with { type: 'json' };
-import noteRedacted from '../../assets/docs/psa/samples/note-redacted.json' with { type: 'json' };
-import entryApproved from '../../assets/docs/psa/samples/time-entry-approved.json' with { type: 'json' };
-import entryCreated from '../../assets/docs/psa/samples/time-entry-created.json' with { type: 'json' };
 import { ATTEMPT_TIMEOUT_MS } from '../../domain/post-outcome.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { TOLERANCE_SECONDS, type WebhookSecret } from '../../domain/webhook.ts';
@@ -15,6 +10,11 @@ import {
   type ProbeResponse,
   postSigned,
 } from '../../ops/probe.ts';
+import alert from './assets/docs/psa/samples/alert-key-expiring.json' with { type: 'json' };
+import noteCreated from './assets/docs/psa/samples/note-created.json' with { type: 'json' };
+import noteRedacted from './assets/docs/psa/samples/note-redacted.json' with { type: 'json' };
+import entryApproved from './assets/docs/psa/samples/time-entry-approved.json' with { type: 'json' };
+import entryCreated from './assets/docs/psa/samples/time-entry-created.json' with { type: 'json' };
 
 /** Sends signed test events to the receiver of the push, which must accept only genuine ones. */
 export async function* diagnoseReceiver(

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { callText } from '../../../src/docs/call-texts.ts';
 import { DIRECTORY_TYPES, type DirectoryRecordInput } from '../../../src/domain/directory.ts';
 import { type ListedRecords, upserted } from '../../../src/domain/psa-shapes.ts';
+import { callText } from '../../../src/modules/psa/docs/call-texts.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../../../src/modules/psa/psa-calls.ts';
 import type { CallResult } from '../../../src/services/call-result.ts';
 import type { ChangesPage } from '../../../src/services/work/list-changes.ts';

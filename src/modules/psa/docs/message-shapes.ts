@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { describedRecord } from '../domain/directory.ts';
+import { pascalCase } from '../../../docs/openapi.ts';
+import { describedRecord } from '../../../domain/directory.ts';
 import {
   callErrorFields,
   change,
@@ -10,13 +11,12 @@ import {
   released,
   time,
   upserted,
-} from '../domain/psa-shapes.ts';
-import { fieldErrorShape } from '../domain/response-shapes.ts';
-import { DECISIONS } from '../domain/time-entry.ts';
-import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from '../modules/psa/psa-calls.ts';
-import { CALL_ERRORS, type CallError } from '../services/call-result.ts';
+} from '../../../domain/psa-shapes.ts';
+import { fieldErrorShape } from '../../../domain/response-shapes.ts';
+import { DECISIONS } from '../../../domain/time-entry.ts';
+import { CALL_ERRORS, type CallError } from '../../../services/call-result.ts';
+import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from '../psa-calls.ts';
 import { callText } from './call-texts.ts';
-import { pascalCase } from './openapi.ts';
 
 // The shapes of the PSA's messages and answers.
 

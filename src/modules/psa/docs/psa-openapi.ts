@@ -1,15 +1,15 @@
 import * as z from 'zod';
 import type { ZodOpenApiContentObject, ZodOpenApiPathItemObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-import { FACT_TYPES, type FactType } from '../domain/facts.ts';
-import { nullable, plainText, time } from '../domain/psa-shapes.ts';
-import { TOLERANCE_SECONDS } from '../domain/webhook.ts';
-import { PROBLEMS, type ProblemCode } from '../http/problems.ts';
-import { type AlertData, messageType } from '../modules/alerts/alert.ts';
-import { PSA_CALL_TYPES, type PsaCallType } from '../modules/psa/psa-calls.ts';
+import { openapi, psaHeader, seconds, unauthorizedProblem } from '../../../docs/openapi.ts';
+import { FACT_TYPES, type FactType } from '../../../domain/facts.ts';
+import { nullable, plainText, time } from '../../../domain/psa-shapes.ts';
+import { TOLERANCE_SECONDS } from '../../../domain/webhook.ts';
+import { PROBLEMS, type ProblemCode } from '../../../http/problems.ts';
+import { type AlertData, messageType } from '../../alerts/alert.ts';
+import { FACT_MEANINGS } from '../../alerts/docs/fact-meanings.ts';
+import { PSA_CALL_TYPES, type PsaCallType } from '../psa-calls.ts';
 import { CALL_ERROR_TEXTS, callText } from './call-texts.ts';
-import { FACT_MEANINGS } from './fact-meanings.ts';
 import { failure, messages, pushedPage, success } from './message-shapes.ts';
-import { openapi, psaHeader, seconds, unauthorizedProblem } from './openapi.ts';
 
 /** The problems that refuse a message before its call. */
 const MESSAGE_PROBLEMS = [

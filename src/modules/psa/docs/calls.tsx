@@ -1,13 +1,13 @@
-import { FACT_TYPES } from '../domain/facts.ts';
-import { Code } from '../http/page/code.tsx';
-import { messageType } from '../modules/alerts/alert.ts';
-import { PSA_CALL_TYPES, type PsaCallType } from '../modules/psa/psa-calls.ts';
+import type { MessageShapes } from '../../../docs/reference/contract.ts';
+import { Fields } from '../../../docs/reference/fields.tsx';
+import { fieldsOf } from '../../../docs/reference/rules.ts';
+import { Text } from '../../../docs/text.tsx';
+import { FACT_TYPES } from '../../../domain/facts.ts';
+import { Code } from '../../../http/page/code.tsx';
+import { messageType } from '../../alerts/alert.ts';
+import { FACT_MEANINGS } from '../../alerts/docs/fact-meanings.ts';
+import { PSA_CALL_TYPES, type PsaCallType } from '../psa-calls.ts';
 import { callText } from './call-texts.ts';
-import { FACT_MEANINGS } from './fact-meanings.ts';
-import type { MessageShapes } from './reference/contract.ts';
-import { Fields } from './reference/fields.tsx';
-import { fieldsOf } from './reference/rules.ts';
-import { Text } from './text.tsx';
 
 const json = (value: unknown) => JSON.stringify(value, null, 2);
 

@@ -6,7 +6,7 @@ import {
   PSA_REFUSAL_DAYS,
   REVIEW_DUE_DAYS,
   UNUSED_DAYS,
-} from '../domain/facts.ts';
+} from '../../../domain/facts.ts';
 
 /** When there is a fact of each type. */
 export const FACT_MEANINGS: Readonly<Record<FactType, string>> = {
