@@ -48,9 +48,13 @@ export const findNewestArchive = statement<{ organizationId: string; without: st
   archivesWhere('object not in (select value from json_each(:without)) order by to_seq desc limit 1'),
 );
 
-/** The archives of all organizations whose objects were not read for the longest time. */
-export const findLeastChecked = statement<{ limit: number }, ArchiveRow & { organizationId: string }>(`
-  select organization_id as organizationId, ${columns(ARCHIVE)} from archives order by checked_at limit :limit`);
+/** The share of all archives whose objects were not read for the longest time: from `least` to `most` of them. */
+export const findLeastChecked = statement<
+  { shares: number; least: number; most: number },
+  ArchiveRow & { organizationId: string }
+>(`
+  select organization_id as organizationId, ${columns(ARCHIVE)} from archives
+  order by checked_at limit cast(min(:most, max(:least, (select count(*) from archives) / :shares + 1)) as integer)`);
 
 /** A row, if the organization has released something. An erasure removes it before the objects. */
 export const findReleased = statement<{ organizationId: string }, { seq: number }>(
@@ -89,13 +93,14 @@ export const claimPart = statement<Pick<Replacement, 'organizationId' | 'toSeq' 
   `update archives set revision = revision + 1 ${OF_REVISION}`,
 );
 
-/** Records whether the object of a part is missing or damaged (1) or as it was stored (0). */
+/** Records whether the object of a part is missing or damaged (1), as it was stored (0), or not readable now (null). */
 export const markChecked = statement<{
   organizationId: string;
   toSeq: number;
   object: string;
-  isDamaged: number;
+  isDamaged: number | null;
   now: number;
 }>(`
-  update archives set checked_at = :now, damaged_at = iif(:isDamaged = 1, coalesce(damaged_at, :now), null)
+  update archives set checked_at = :now,
+    damaged_at = case :isDamaged when 1 then coalesce(damaged_at, :now) when 0 then null else damaged_at end
   where organization_id = :organizationId and to_seq = :toSeq and object = :object`);

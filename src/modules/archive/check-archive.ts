@@ -5,7 +5,7 @@ import type { StoredObject } from '../../lib/object-store.ts';
 import { readAll, readOne, write } from '../../services/call-d1.ts';
 import type { Damage } from '../../services/service-context.ts';
 import { listReleases } from '../../services/work/release-changes.ts';
-import { findErased, findLeastChecked, markChecked } from './archive-statements.ts';
+import { findErased, markChecked } from './archive-statements.ts';
 import { type ArchiveContext, callBucket, deleteObjects, listObjects } from './bucket.ts';
 import { gunzip } from './gzip.ts';
 import { objectName, objectsOf, parseObjectName } from './object-names.ts';
@@ -99,8 +99,12 @@ async function partsOf(context: () => ArchiveContext, organizationId: string): P
 }
 
 /** Reads the object of a part, and notes whether it is the one that was stored. */
-async function checkPart(ctx: ArchiveContext, organizationId: string, part: ArchiveRow): Promise<Damage | undefined> {
-  const { toSeq, object } = part;
+export async function checkPart(
+  ctx: ArchiveContext,
+  organizationId: string,
+  part: ArchiveRow,
+): Promise<Damage | undefined> {
+  const { object } = part;
   const read = await readObject(ctx, part);
   if ('bytes' in read && part.damagedAt !== null) {
     // It is back, with the texts of records that were redacted since.
@@ -109,21 +113,22 @@ async function checkPart(ctx: ArchiveContext, organizationId: string, part: Arch
     return undefined;
   }
   const damage = 'damage' in read ? read.damage : undefined;
-  const values = { organizationId, toSeq, object, isDamaged: damage ? 1 : 0, now: ctx.now() };
   // Not if another object was named meanwhile: the one that was read is deleted then.
-  if ((await write(ctx, 'safe_to_repeat', markChecked.bind(values))) === 0 || !damage) return undefined;
+  if ((await markPart(ctx, organizationId, part, damage ? 1 : 0)) === 0 || !damage) return undefined;
   logDamage(organizationId, object, damage);
   return damage;
 }
 
+/** Returns how many rows were updated: 0 if the part has another object now. `isDamaged` null: unknown. */
+export const markPart = (ctx: ArchiveContext, organizationId: string, part: ArchiveRow, isDamaged: 0 | 1 | null) =>
+  write(
+    ctx,
+    'safe_to_repeat',
+    markChecked.bind({ organizationId, toSeq: part.toSeq, object: part.object, isDamaged, now: ctx.now() }),
+  );
+
 export const logDamage = (organization: string, object: string, damage: Damage) =>
   log('error', 'archive_damaged', { organization, object, damage });
-
-/** Reads the objects that were not read for the longest time, of all organizations. */
-export async function checkSome(context: () => ArchiveContext, limit: number): Promise<void> {
-  for (const { organizationId, ...part } of await readAll(context(), findLeastChecked.bind({ limit })))
-    await checkPart(context(), organizationId, part);
-}
 
 /**
  * The only way to repair a part: the newest of the other objects that has its changes is stored again,

@@ -3,8 +3,9 @@ import { timeOrderedId } from '../../domain/record-id.ts';
 import { log } from '../../lib/log.ts';
 import type { ObjectStore } from '../../lib/object-store.ts';
 import { readAll } from '../../services/call-d1.ts';
+import { findLeastChecked } from './archive-statements.ts';
 import { type ArchiveRule, archiveStep, STEP_CHANGES, WAIT_MS } from './archive-step.ts';
-import { archivedOrganizations, checkArchives, checkSome } from './check-archive.ts';
+import { archivedOrganizations, checkArchives, checkPart, markPart } from './check-archive.ts';
 import { findDueArchives } from './step-statements.ts';
 
 interface Stores {
@@ -15,8 +16,11 @@ interface Stores {
 const DEADLINE_MS = 60_000;
 /** The largest number of steps in one run. Each calls D1 and the bucket about 20 times: 1,000 are allowed. */
 export const MAX_STEPS = 40;
-/** How many objects an hour are read and compared with their digest. */
-const READ_AN_HOUR = 5;
+/**
+ * How many objects an hour are read and compared with their digest: all objects within a week, and at
+ * most what one invocation may call, since each object costs two calls of the 1,000.
+ */
+const READ_AN_HOUR = { shares: 7 * 24, least: 5, most: 400 };
 /** The largest number of organizations in one run, chosen at random: each needs a few calls. */
 const MAX_CHECKED = 150;
 /** If this number of organizations failed, the bucket or the database does. */
@@ -64,9 +68,23 @@ const contextOf =
   ({ db, bucket }: Stores, now: () => number) =>
   () => ({ db, archive: bucket, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(now()) });
 
-/** Compares a few objects with their digests: those that were not read for the longest time. */
-export const checkDigests = (stores: Stores, now: () => number): Promise<void> =>
-  checkSome(contextOf(stores, now), READ_AN_HOUR);
+/**
+ * Compares a share of the objects with their digests: those that were not read for the longest time. One that cannot
+ * be read does not stop the others, and is next after all of them. The first error is thrown at the end.
+ */
+export async function checkDigests(stores: Stores, now: () => number): Promise<void> {
+  const context = contextOf(stores, now);
+  const failures: unknown[] = [];
+  for (const { organizationId, ...part } of await readAll(context(), findLeastChecked.bind(READ_AN_HOUR))) {
+    await checkPart(context(), organizationId, part).catch(async (err: unknown) => {
+      failures.push(err);
+      log('error', 'archive_failed', { organization: organizationId, object: part.object, cause: err });
+      await markPart(context(), organizationId, part, null);
+    });
+    if (failures.length === MAX_FAILED) break;
+  }
+  for (const failure of failures) throw failure;
+}
 
 /** A failing organization does not stop the others. The first error is thrown at the end. */
 export async function checkSizes(stores: Stores, now: () => number): Promise<void> {

@@ -192,6 +192,25 @@ test('the hourly job reads the objects that were not read for the longest time',
   expect([await isDamaged(), lines]).toMatchObject([true, [{ object, damage: 'damaged' }]]);
 });
 
+test('an object that cannot be read does not stop the hourly check of the others', async () => {
+  const [unreadable, broken] = [await damageable(), await damageable()];
+  await env.ARCHIVE.put(
+    broken.object,
+    broken.bytes.map((byte, at) => (at === 40 ? byte ^ 1 : byte)),
+  );
+  const get: typeof bucket.get = (name) =>
+    name === unreadable.object ? Promise.reject(new Error('R2 is away')) : bucket.get(name);
+  const failed: unknown[] = [];
+  for (let hour = 101; hour <= 120 && !(await broken.isDamaged()); hour++)
+    await checkDigests({ db: env.DB, bucket: { ...bucket, get } }, () => Date.now() + hour * 3_600_000).catch((err) =>
+      failed.push(err),
+    );
+  expect([await broken.isDamaged(), await unreadable.isDamaged(), failed.length]).toEqual([true, false, 1]);
+  expect(loggedLines('archive_failed')).toMatchObject([
+    { organization: unreadable.organization, object: unreadable.object },
+  ]);
+});
+
 test('the daily job deletes objects of an erased organization after 15 minutes, and no others', async () => {
   const { organization: gone } = await makeWorld();
   await eraseOrganization(archiveContext(), { organization: gone, cursor: await lastCursor(gone), by: 'Ada' });
@@ -245,4 +264,32 @@ test.each([
   ['90 days', /^KEEP_DAYS: /],
 ])('KEEP_DAYS %j stops the start', (KEEP_DAYS, message) => {
   expect(() => startModules([archiveModule], { ...env, KEEP_DAYS }, config())).toThrow(message);
+});
+
+test('the hourly job reads every object of a large archive within a week', async () => {
+  const organization = await released(0);
+  const objects = 1_500;
+  await env.DB.prepare(
+    `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id)
+     with recursive n(i) as (select 3 union all select i + 1 from n where i < ${objects + 1})
+     select ?1, i, 0, 'system', 'psa', 'x', 'a.b', 'x', 'r' from n order by i`,
+  )
+    .bind(organization)
+    .run();
+  await releaseAll(organization);
+  await env.DB.prepare(
+    `insert into archives (organization_id, from_seq, to_seq, first_at, last_at, last_request_id, object, digest, bytes, archived_at)
+     select ?1, seq, seq, 0, 0, request_id, ?1 || '/' || seq, printf('%064d', seq), 1, 0 from audit_log
+     where organization_id = ?1 order by seq limit ${objects}`,
+  )
+    .bind(organization)
+    .run();
+  const read = new Set<string>();
+  const get: typeof bucket.get = async (name) => {
+    read.add(name);
+    return undefined;
+  };
+  for (let hour = 1; hour <= 3; hour++)
+    await checkDigests({ db: env.DB, bucket: { ...bucket, get } }, () => Date.now() + (1_000 + hour) * 3_600_000);
+  expect((read.size / 3) * 7 * 24).toBeGreaterThanOrEqual(objects);
 });
