@@ -1,5 +1,5 @@
 import { count, print } from './output.ts';
-import { printable } from './printable.ts';
+import { printable, printableJson } from './printable.ts';
 import type { Finding } from './probe.ts';
 
 interface Options {
@@ -20,7 +20,7 @@ export async function printFindings(
       if (!ok) failed += 1;
       // The id in brackets finds the request in the log.
       const line = `${ok ? 'ok  ' : 'FAIL'}  ${check}: ${says}${requestId === undefined ? '' : ` [${requestId}]`}`;
-      await print(`${json ? JSON.stringify({ ok, check, says, requestId }) : printable(line)}\n`);
+      await print(`${json ? printableJson(JSON.stringify({ ok, check, says, requestId })) : printable(line)}\n`);
     }
   for (const note of notes) await print(`--    ${note}\n`);
   if (!json) await print(failed === 0 ? '\nAll checks passed.\n' : `\n${count(failed, 'check')} failed.\n`);

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -160,6 +162,24 @@ describe('the command', () => {
       requestId: expect.stringMatching(/^[\w-]{36}$/),
     });
     expect(stdout).not.toContain(key.slice(3, 20));
+  });
+
+  test('escapes control and format characters of a hostile server, in text and in JSON', async () => {
+    const hostile = createServer((_, response) => {
+      response.writeHead(500, { 'Content-Type': 'text/html; charset=utf-8' });
+      response.end('<title>csi \u009b31m nel \u0085 bidi \u202egnp</title>');
+    });
+    await once(hostile.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void hostile.close());
+    const address = hostile.address();
+    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+    for (const options of [[], ['--json']]) {
+      const { stdout } = await runCli('verify', [url, '--ticket', '1001', ...options], {
+        input: [two.deployments[0].key],
+      });
+      expect(stdout).toContain('csi \\u009b31m nel \\u0085 bidi \\u202egnp');
+      expect(stdout).not.toMatch(/[\u007f-\u009f\u202e]/);
+    }
   });
 
   test('needs a ticket, and ends with 1 if a check fails', async () => {
