@@ -97,6 +97,15 @@ describe('a call', () => {
     expect(sent[1]).toMatchObject({ idempotencyKey: 'triage:evt-1', body: sent[0]?.body });
   });
 
+  test('waits until the date in Retry-After, and ignores a date that has passed or cannot be read', async () => {
+    vi.setSystemTime(new Date('2026-11-23T10:00:00Z'));
+    const dates = ['Mon, 23 Nov 2026 10:00:08 GMT', 'Mon, 23 Nov 2026 10:00:00 GMT', 'soon'];
+    respondWith(...dates.map((date) => problem(429, 'rate_limited', { 'Retry-After': date })), json(201, NOTE));
+    expect(await settled(client().addInternalNote(note))).toEqual(NOTE);
+    // After the first wait, the backoff of the attempts: 2 and 4 seconds.
+    expect(sent.map(({ atSeconds }) => atSeconds)).toEqual([0, 8.5, 11, 15.5]);
+  });
+
   test('repeats after an unknown outcome, a lost connection, silence and a page of a proxy, waiting longer each time', async () => {
     respondWith(
       problem(503, 'outcome_unknown'),

@@ -1,6 +1,8 @@
 // Finds the installed node as n8n does, and executes it in workflows with n8n-core. run.ts passes the node_modules of
 // n8n, the address of the service, and the key.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import Module, { createRequire } from 'node:module';
 import { join } from 'node:path';
 
@@ -212,6 +214,21 @@ const tests = {
     assert.equal(new Set(recordsOf(await execute(items, NOTE)).map((json) => json.note.id)).size, 25);
     // With 10 requests in 2 seconds, the last one can pass after 4 seconds.
     assert.ok(Date.now() - started > 3_000);
+  },
+  'waits until the date in Retry-After, as a gateway may send it': async () => {
+    const times = [];
+    const gateway = createServer((_, response) => {
+      times.push(Date.now());
+      const date = new Date(times[0] + 5_000).toUTCString();
+      if (times.length === 1) response.writeHead(429, { 'Retry-After': date }).end();
+      else response.writeHead(201, { 'Content-Type': 'application/json' }).end('{"note":{"id":"1"}}');
+    });
+    await once(gateway.listen(0, '127.0.0.1'), 'listening');
+    const address = `http://127.0.0.1:${gateway.address().port}`;
+    recordsOf(await execute([note('n8n-date')], NOTE, {}, { url: address, apiKey: key }));
+    gateway.close();
+    // A date has whole seconds.
+    assert.ok(times.length === 2 && times[1] - times[0] > 3_900);
   },
   'tests the credential with a ping': async () => {
     const workflow = workflowOf(NOTE, {});

@@ -214,6 +214,12 @@ async function errorOf(response: Response): Promise<WriteBackError> {
   const { code = status === 401 ? 'unauthorized' : 'unexpected_response', errors: fields } = problem;
   const { detail = `The service responded with the status ${status}. See /docs/errors#${code}.` } = problem;
   const requestId = problem.requestId ?? headers.get('X-Request-Id') ?? undefined;
-  const retryAfterSeconds = Number(headers.get('Retry-After')) || undefined;
+  const retryAfterSeconds = secondsOf(headers.get('Retry-After') ?? '') || undefined;
   return new WriteBackError(code, detail, { status, requestId, retryAfterSeconds, fields });
+}
+
+/** The seconds of `Retry-After`, which is a number or a date (RFC 9110 §10.2.3). NaN if it is neither. */
+function secondsOf(retryAfter: string): number {
+  const seconds = Number(retryAfter);
+  return Number.isNaN(seconds) ? Math.max(0, Math.ceil((Date.parse(retryAfter) - Date.now()) / 1000)) : seconds;
 }

@@ -170,12 +170,18 @@ async function send(context: IExecuteFunctions, item: number, request: IHttpRequ
     const outcome = await attemptOf(context, request);
     const status = outcome.response?.statusCode ?? 0;
     if (outcome.response && status < 300) return outcome.response;
-    const retryAfter = Number(outcome.response?.headers['retry-after'] ?? 0);
+    const retryAfter = secondsOf(outcome.response?.headers['retry-after'] ?? '');
     const seconds = Math.max(retryAfter, Math.min(2 ** (attempt - 1), MAX_BACKOFF_SECONDS));
     const isTransient = !outcome.response || status === 429 || status >= 500;
     if (!isTransient || attempt === MAX_ATTEMPTS || seconds > MAX_WAIT_SECONDS) throw errorOf(context, item, outcome);
     await sleep((seconds + Math.random()) * 1000);
   }
+}
+
+/** The seconds of `Retry-After`, which is a number or a date (RFC 9110 §10.2.3). 0 if it is neither. */
+function secondsOf(retryAfter: string): number {
+  const seconds = Number(retryAfter);
+  return Number.isNaN(seconds) ? (Date.parse(retryAfter) - Date.now()) / 1000 || 0 : seconds;
 }
 
 /** An error as n8n shows it, such as one of an expression. */
