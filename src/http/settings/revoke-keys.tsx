@@ -1,10 +1,13 @@
 import { type Context, Hono } from 'hono';
+import type { ConfirmedSet } from '../../services/confirmed-set.ts';
 import { countLiveKeys, findUnrevokedKeys, getOwnKey } from '../../services/keys/read-keys.ts';
 import { revokeAllKeys, revokeAsAdministrator, revokeSelectedKeys } from '../../services/keys/revoke-key.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type FormState, readForm } from './forms.ts';
 import { keyListParameters, keyListPath, readKeyQuery } from './key-query.ts';
 import { pageContext, usePage } from './page-context.ts';
+import { PageProblem } from './page-problem.ts';
+import { counted } from './pages/components.tsx';
 import { ConfirmRevoke } from './pages/confirm.tsx';
 import { Field } from './pages/form.tsx';
 import { render, trail } from './render-page.tsx';
@@ -40,10 +43,22 @@ revokeKeys.get('/revoke-keys', async (c) => {
 
 revokeKeys.post('/revoke-keys', async (c) => {
   const form = await readForm(c);
-  const revoked = await revokeSelectedKeys(adminContext(c), form.getAll('key'));
+  const result = await revokeSelectedKeys(adminContext(c), form.getAll('key'));
   const list = keyListPath(pageContext(c).base, readKeyQuery(form));
-  return c.redirect(`${list}${list.includes('?') ? '&' : '?'}revoked=${revoked}`, 303);
+  if (result.done.length < result.confirmed.length) throw partlyRevoked(result);
+  return c.redirect(`${list}${list.includes('?') ? '&' : '?'}revoked=${result.done.length}`, 303);
 });
+
+function partlyRevoked({ confirmed, done, failed, cause }: ConfirmedSet): PageProblem {
+  const title = `${done.length} of ${counted(confirmed.length, 'key')} revoked`;
+  const others = confirmed.length - done.length - failed.length;
+  const details = [
+    failed.length > 0 &&
+      `${counted(failed.length, 'key')} may still work, because an error ended the request. Select and revoke them again.`,
+    others > 0 && `${counted(others, 'key')} had already been revoked or do not exist.`,
+  ];
+  return new PageProblem(failed.length > 0 ? 503 : 409, title, details.filter(Boolean).join(' '), cause);
+}
 
 revokeKeys.get('/revoke-all', (c) => confirmRevokeAll(c));
 

@@ -9,6 +9,7 @@ import { freeText, lazyObject } from '../../domain/fields.ts';
 import { recordId } from '../../domain/record-id.ts';
 import { byAdministrator, bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readAll, readOne } from '../call-d1.ts';
+import { type ConfirmedSet, changeConfirmed } from '../confirmed-set.ts';
 import { administratorsTimeZone, notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ActorContext, AdminActor, ServiceContext, SystemActor } from '../service-context.ts';
@@ -48,30 +49,24 @@ export async function revokeAllKeys(ctx: ActorContext<AdminActor>): Promise<numb
     const live = findSomeLiveKeys.bind({ organizationId, now: ctx.now() });
     const results = await readAll(ctx, live, 'may_have_written');
     if (results.length === 0) return revoked;
-    revoked += await revokeInOneBatch(
-      ctx,
-      results.map(({ id }) => id),
-    );
+    const ids = results.map(({ id }) => id);
+    revoked += (await revokeInOneBatch(ctx, ids)).length;
   }
 }
 
-/** How many keys one request can revoke. */
-export const MAX_SELECTED = 150;
+/** Revokes these keys of the organization. @throws ServiceError `not_administrator` */
+export const revokeSelectedKeys = (ctx: ActorContext<AdminActor>, keyIds: readonly string[]): Promise<ConfirmedSet> =>
+  changeConfirmed(keyIds, (some) => revokeInOneBatch(ctx, some));
 
-/** Revokes these keys of the organization, and returns how many of them it revoked. @throws ServiceError `not_administrator` */
-export function revokeSelectedKeys(ctx: ActorContext<AdminActor>, keyIds: readonly string[]): Promise<number> {
-  return revokeInOneBatch(ctx, [...new Set(keyIds)].slice(0, MAX_SELECTED));
-}
-
-async function revokeInOneBatch(ctx: ActorContext<AdminActor>, keyIds: readonly string[]): Promise<number> {
-  if (keyIds.length === 0) return 0;
+/** Returns the keys that it revoked. */
+async function revokeInOneBatch(ctx: ActorContext<AdminActor>, keyIds: readonly string[]): Promise<string[]> {
   const changes = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) =>
     keyIds.map((id) => revocationBy(ctx, id, now)),
   );
-  const count = changes.filter(hasChanged).length;
+  const revoked = keyIds.filter((_, index) => hasChanged(changes[index]));
   // None: another request has just revoked the same keys, or the user is not an administrator.
-  if (count === 0) await administratorsTimeZone(ctx);
-  return count;
+  if (revoked.length === 0) await administratorsTimeZone(ctx);
+  return revoked;
 }
 
 const revokeRequest = lazyObject(() => ({

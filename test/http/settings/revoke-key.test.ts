@@ -1,6 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { env } from 'cloudflare:workers';
+import { describe, expect, test, vi } from 'vitest';
+import { aroundD1 } from '../../support/d1.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
-import { auditedActions, makeSettings } from '../../support/settings.ts';
+import { auditedActions, copyKey, makeSettings } from '../../support/settings.ts';
 import { makeKey, rowsOf } from '../../support/world.ts';
 
 describe('revoking a key', () => {
@@ -78,9 +80,11 @@ describe('revoking selected keys', () => {
     expect(await countElements(asked.text, 'tbody tr')).toBe(2);
     for (const { value } of keys) expect((await mine.api.send('/api/v1/ping', { key: value })).status).toBe(200);
 
-    const { location } = await mine.post('/revoke-keys', { q: 'Old', key: chosen });
+    const { location } = await mine.post('/revoke-keys', { q: 'Old', key: keys.map(({ id }) => id) });
     expect(location).toBe(`${mine.base}${list}&revoked=2`);
     for (const { value } of keys) expect((await mine.api.send('/api/v1/ping', { key: value })).status).toBe(401);
+    const again = await mine.post('/revoke-keys', { key: chosen });
+    expect([again.status, (await elementsOf(again.text, 'h1'))[0]?.text]).toEqual([409, '0 of 3 keys revoked']);
     for (const { api, value } of [
       { api: mine.api, value: all[2]?.value ?? '' },
       { api: theirs.api, value: other.value },
@@ -88,6 +92,49 @@ describe('revoking selected keys', () => {
       expect((await api.send('/api/v1/ping', { key: value })).status).toBe(200);
     expect((await mine.get(`${list}&revoked=2`)).text).toContain('2 keys are revoked.');
     expect((await auditedActions(mine.organization)).filter((action) => action === 'api_key.revoked')).toHaveLength(2);
+  });
+
+  /** The settings area with 160 ended keys and, last by name, one that works, all of which are to be revoked. */
+  async function confirmMany(options: Parameters<typeof makeSettings>[0] = {}) {
+    const settings = await makeSettings(options);
+    const leaked = await makeKey(settings.organization, { name: 'zzz leaked' });
+    const ended = await makeKey(settings.organization, { expires: '2026-01-01' }, () => Date.parse('2025-12-01'));
+    await copyKey(settings.organization, ended.id, { prefix: 'ended-', count: 159 });
+    await env.DB.prepare("update api_keys set expires_at = 1 where organization_id = ? and id like 'ended-%'")
+      .bind(settings.organization)
+      .run();
+    const boxes = await elementsOf((await settings.get('/keys?state=all')).text, 'tbody [name=key]');
+    const selected = boxes.map(({ attributes }) => `key=${attributes['value']}`).join('&');
+    const asked = await settings.get(`/revoke-keys?${selected}`);
+    expect((await elementsOf(asked.text, 'h1'))[0]?.text).toBe('Revoke 161 keys?');
+    const hidden = await elementsOf(asked.text, 'input[type=hidden][name=key]');
+    const key = hidden.map(({ attributes }) => attributes['value'] ?? '');
+    return { ...settings, leaked, key };
+  }
+
+  test('every confirmed key is revoked, however many there are', async () => {
+    const { organization, base, api, get, post, leaked, key } = await confirmMany();
+    const { location } = await post('/revoke-keys', { key });
+    expect(location).toBe(`${base}/keys?revoked=161`);
+    expect((await get('/keys?revoked=161')).text).toContain('161 keys are revoked.');
+    expect((await api.send('/api/v1/ping', { key: leaked.value })).status).toBe(401);
+    const rows = await rowsOf('api_keys', organization);
+    expect(rows.filter(({ revoked_at }) => revoked_at === null)).toEqual([]);
+  });
+
+  test('the page names how many keys were revoked and how many were not if the database fails in between', async () => {
+    let batches = 0;
+    const DB = aroundD1(env.DB, (run, statements) => {
+      if (statements > 100) batches += 1;
+      return batches > 1 ? Promise.reject(new Error('D1 DB is overloaded. Too many requests queued.')) : run();
+    });
+    vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const { organization, post, key } = await confirmMany({ bindings: { DB } });
+    const { status, text } = await post('/revoke-keys', { key });
+    expect([status, (await elementsOf(text, 'h1'))[0]?.text]).toEqual([503, '100 of 161 keys revoked']);
+    expect(text).toContain('61 keys may still work');
+    const rows = await rowsOf('api_keys', organization);
+    expect(rows.filter(({ revoked_at }) => revoked_at === null)).toHaveLength(61);
   });
 
   test('a selection of no key leads back to the list', async () => {
