@@ -1,5 +1,6 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { Option } from '@commander-js/extra-typings';
+import { parseCursor } from '../domain/change.ts';
 import { noArchive } from '../domain/errors.ts';
 import { listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
 import { CommandFailure, type Database } from './command.ts';
@@ -33,8 +34,11 @@ export async function exportChanges(
       if (!ctx.elsewhere) throw noArchive();
       const read = await ctx.elsewhere.read(ctx, organization, archived);
       if ('lines' in read) {
-        await write(read.lines);
-        count += archived.toSeq - archived.fromSeq + 1;
+        // An archive has one line for each of its changes, and the cursor may be within it.
+        const after = cursor === null ? 0 : (parseCursor(cursor)?.seq ?? 0);
+        const exported = Math.max(0, after + 1 - archived.fromSeq);
+        await write(read.lines.split('\n').slice(exported).join('\n'));
+        count += archived.toSeq - archived.fromSeq + 1 - exported;
       } else {
         const { object, fromSeq, toSeq } = archived;
         if (!without.includes(object))

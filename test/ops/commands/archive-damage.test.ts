@@ -81,6 +81,15 @@ test('an export contains every record, including records without a review', asyn
   expect(left).toBe(0);
 });
 
+test('an export starts exactly after its cursor, even within an archive', async () => {
+  const all = linesOf((await ops('changes:export', organization)).stdout);
+  for (const [at, line] of all.entries()) {
+    const later = await ops('changes:export', organization, '--cursor', JSON.parse(line).cursor);
+    expect(linesOf(later.stdout)).toEqual(all.slice(at + 1));
+    expect(later.stderr).toMatch(new RegExp(`^${all.length - at - 1} changes?\\.`));
+  }
+});
+
 describe.each(inLongRuns(Object.keys(DAMAGE), ['missing', 'one byte']))('an object that is damaged (%s)', (kind) => {
   const word = kind === 'missing' ? 'missing' : 'damaged';
 
