@@ -1,13 +1,7 @@
 import { parseBlockedKeys } from './domain/blocked-keys.ts';
 import { DEFAULT_DATABASE_LIMIT, parseDatabaseLimit } from './domain/database-limit.ts';
-import { parseDayChanges, parseDayLimit } from './domain/day-limit.ts';
-import {
-  isKeyPrefix,
-  KEY_PREFIX_RULE,
-  parseJurisdiction,
-  parseKnownPrefixes,
-  parseSettingsLinks,
-} from './domain/deployments.ts';
+import { parseDayLimit } from './domain/day-limit.ts';
+import { isKeyPrefix, KEY_PREFIX_RULE, parseJurisdiction } from './domain/deployments.ts';
 import { parseIpLimitOverrides } from './domain/ip-limit.ts';
 import { parseRequestLimit } from './domain/request-limit.ts';
 import { parseContactAddresses, parseExpires, type SecurityContact } from './domain/security-contact.ts';
@@ -16,18 +10,15 @@ import { parseWebhookSecrets, parseWebhookUrl } from './domain/webhook.ts';
 import { parseSecureUrl } from './lib/loopback.ts';
 import { remoteKeySet } from './lib/remote-key-set.ts';
 
-/** The core's variables in wrangler.toml, and its secrets. BLOCKED_KEYS and MODE are switched without a deployment. */
+/** The core's variables and secrets. BLOCKED_KEYS and MODE are switched without a deployment. */
 export const VARIABLES = [
   'KEY_PREFIX',
-  'KEY_PREFIXES_KNOWN',
   'JURISDICTION',
-  'SETTINGS_LINKS',
   'IP_LIMIT',
   'IP_LIMIT_OVERRIDES',
   'KEY_LIMIT',
   'KEY_DAY_LIMIT',
   'ORGANIZATION_DAY_LIMIT',
-  'ORGANIZATION_DAY_CHANGES',
   'BLOCKED_KEYS',
   'MODE',
   'ADMIN_ISSUER',
@@ -45,30 +36,32 @@ export const VARIABLES = [
 
 type Variables = Partial<Record<(typeof VARIABLES)[number], string>>;
 
+declare global {
+  // Wrangler generates the types of the bindings alone.
+  interface Env extends Variables {}
+  namespace Cloudflare {
+    interface Env extends Variables {}
+  }
+}
+
 /** What a module reads when it starts: a deployment may lack any binding. */
 export type Bindings = { readonly [Name in keyof Env]?: Env[Name] | undefined } & Readonly<Record<string, unknown>>;
 
 export function parseConfig(vars: Variables) {
-  const { KEY_PREFIX: keyPrefix = '' } = vars;
+  const { KEY_PREFIX: keyPrefix = 'twb' } = vars;
   if (!isKeyPrefix(keyPrefix)) throw new Error(`KEY_PREFIX is "${keyPrefix}"; it must ${KEY_PREFIX_RULE}`);
   const read = reader(vars);
   return {
     keyPrefix,
-    /** The key prefixes of all deployments of the service, this one first. */
-    keyPrefixes: [...new Set([keyPrefix, ...read('KEY_PREFIXES_KNOWN', parseKnownPrefixes)])],
     /** Where the Durable Objects are. Undefined: near their first caller. */
     jurisdiction: read('JURISDICTION', parseJurisdiction),
-    /** The settings areas of the other deployments. */
-    settingsLinks: read('SETTINGS_LINKS', parseSettingsLinks),
-    ipLimit: read('IP_LIMIT', parseRequestLimit),
+    ipLimit: read('IP_LIMIT', parseRequestLimit, '1200/10s'),
     ipLimitOverrides: read('IP_LIMIT_OVERRIDES', parseIpLimitOverrides),
-    keyLimit: read('KEY_LIMIT', parseRequestLimit),
+    keyLimit: read('KEY_LIMIT', parseRequestLimit, '200/10s'),
     dayLimits: {
       key: read('KEY_DAY_LIMIT', parseDayLimit, '20000/64MB'),
       organization: read('ORGANIZATION_DAY_LIMIT', parseDayLimit, '100000/256MB'),
     },
-    /** How many changes an organization's administrators may make in a day; null for no limit. */
-    dayChanges: read('ORGANIZATION_DAY_CHANGES', parseDayChanges, '1000'),
     /** Keys that always get a 401, regardless of the database. */
     blockedKeys: read('BLOCKED_KEYS', (text) => parseBlockedKeys(text, keyPrefix)),
     /** `paused`: the API responds with 503. Settings area, documentation and service bindings keep working. */

@@ -6,7 +6,6 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { jurisdictionFaults } from '../ops/deployments.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
 import { readWranglerConfig } from '../ops/wrangler-config.ts';
 import { startBundle } from './start-bundle.ts';
@@ -23,8 +22,6 @@ const { config, 'max-kb': maxKilobytes } = options;
 const outdir = resolve(options.outdir);
 
 const parsed = readWranglerConfig(config);
-const [fault] = jurisdictionFaults(config, parsed, undefined);
-if (fault !== undefined) throw new Error(fault);
 
 await rm(outdir, { recursive: true, force: true });
 const wrangler = spawnWrangler(['deploy', '-c', config, '--dry-run', '--outdir', outdir], { stdio: 'inherit' });

@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, parseEnv, stripVTControlCharacters } from 'node:util';
-import { type Config, parseConfig, reader, VARIABLES } from '../config.ts';
+import { type Config, parseConfig, reader } from '../config.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import { SCOPE_IDS } from '../domain/scopes.ts';
 import { importDirectory } from '../ops/import/import-directory.ts';
@@ -89,7 +89,7 @@ function readConfig(): Config {
   try {
     const values = Object.fromEntries(Array.from(vars, ([name, { value }]) => [name, value]));
     for (const [name, parse] of MODULE_VARIABLES) reader(values)(name, parse);
-    return parseConfig(Object.fromEntries(VARIABLES.map((name) => [name, values[name] ?? ''])));
+    return parseConfig(values);
   } catch (err) {
     if (!(err instanceof Error)) throw err;
     return fail(err.message);

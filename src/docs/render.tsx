@@ -63,7 +63,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
   const messages = messagesOf(describePsa(ORIGIN));
   const includes: Includes = {
     ...FILES,
-    'key-pattern': keyPattern(config.keyPrefixes),
+    'key-pattern': keyPattern(config.keyPrefix),
     'alert-types': alertRows,
   };
   function page(path: string, source: string, inserts: Record<string, Insert> = {}, isWide = false): Rendered {

@@ -45,18 +45,8 @@ export function parseDayLimit(text: string): DayLimit | null {
   return { records, bytes: megabytes * MEGABYTE };
 }
 
-const MAX_DAY_CHANGES = 1_000_000;
-
-/**
- * Parses the daily limit of changes by the administrators of an organization, such as `1000`. Null for an empty text:
- * no limit.
- */
-export function parseDayChanges(text: string): number | null {
-  if (text.trim() === '') return null;
-  const changes = /^\d{1,7}$/.test(text.trim()) ? Number(text) : Number.NaN;
-  if (changes >= 1 && changes <= MAX_DAY_CHANGES) return changes;
-  throw new RangeError(`"${text}" is not a number of changes; write 1–${MAX_DAY_CHANGES}, or nothing for no limit`);
-}
+/** How many changes the administrators of an organization may make in a day. */
+export const MAX_DAY_CHANGES = 1_000;
 
 function dayLimitInWords({ records, bytes }: DayLimit): string {
   return `${inThousands(records)} new records and ${bytes / MEGABYTE} MB of text a day`;

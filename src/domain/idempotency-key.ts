@@ -75,7 +75,7 @@ export const IDEMPOTENCY_KEY_REMEDY = 'send one value of 1 to 255 visible ASCII 
 type CheckedKey = { ok: true; key: string | undefined } | { ok: false; rule: string; remedy: string };
 
 /** Parses an Idempotency-Key that a request sent. `rule` and `remedy` complete the sentence "Idempotency-Key …; …". */
-export function checkIdempotencyKey(sent: string | undefined, keyPrefixes: readonly string[]): CheckedKey {
+export function checkIdempotencyKey(sent: string | undefined, keyPrefix: string): CheckedKey {
   // Before parsing, because most placeholders contain spaces.
   if (sent !== undefined && hasEmptyEventId(sent)) {
     return {
@@ -87,7 +87,7 @@ export function checkIdempotencyKey(sent: string | undefined, keyPrefixes: reado
   const parsed = parseIdempotencyKey(sent);
   if (!parsed.ok) return { ok: false, rule: parsed.rule, remedy: IDEMPOTENCY_KEY_REMEDY };
   // The audit log would store it permanently.
-  if (parsed.key !== undefined && containsKey(parsed.key, keyPrefixes)) {
+  if (parsed.key !== undefined && containsKey(parsed.key, keyPrefix)) {
     return {
       ok: false,
       rule: 'contains an API key',

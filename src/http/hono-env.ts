@@ -1,6 +1,7 @@
 import type { Context, HonoRequest } from 'hono';
 import type { Config } from '../config.ts';
 import type { FoundKey, Principal } from '../domain/api-key.ts';
+import { MAX_DAY_CHANGES } from '../domain/day-limit.ts';
 import type { RateLimitDecision, RequestLimit } from '../domain/request-limit.ts';
 import type { WebhookFault } from '../domain/webhook.ts';
 import { ExpiringMap } from '../lib/expiring-map.ts';
@@ -132,8 +133,7 @@ export function writeContext(c: Context<ApiEnv>): WriteContext {
 /** The context of administrators' verbs. Only a page after `signIn` has the administrator for it. */
 export function adminContext(c: ContextOf<AdminEnv>): ActorContext<AdminActor> {
   const { userId, organization } = c.get('administrator');
-  const { dayChanges: limit } = c.get('config');
-  const dayChanges = limit === null ? undefined : { limit, timeZone: organization.timeZone };
+  const dayChanges = { limit: MAX_DAY_CHANGES, timeZone: organization.timeZone };
   return {
     ...serviceContext(c),
     actor: { organizationId: organization.id, userId, dayChanges },

@@ -77,9 +77,9 @@ export function problem(
   c.get('requestStats').problem = code;
   const type = problemType(code, c.req.url);
   const body = { type, title, status, code, detail, requestId: c.get('requestId'), ...members };
-  const { keyPrefixes } = c.get('config');
+  const { keyPrefix } = c.get('config');
   // A detail may repeat the caller's input, and users paste keys into wrong fields.
-  return new Response(jsonWithoutKeys(body, keyPrefixes), {
+  return new Response(jsonWithoutKeys(body, keyPrefix), {
     status,
     headers: { ...headers, 'Content-Type': 'application/problem+json' },
   });

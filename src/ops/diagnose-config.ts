@@ -1,37 +1,16 @@
 import * as z from 'zod';
+import { parseConfig } from '../config.ts';
 import { generateKey } from '../domain/api-key.ts';
 import type { CloudflareApi } from './cloudflare-api.ts';
-import { deployedBindings, jurisdictionFaults } from './deployments.ts';
-import { MODULE_VARIABLES } from './modules.ts';
-import { check, Failure, type Finding, sendProbe } from './probe.ts';
-import { unknownVariables } from './unknown-variables.ts';
+import { check, type Finding, sendProbe } from './probe.ts';
 import { databaseId, readWranglerConfig } from './wrangler-config.ts';
 
-/** Looks for misspelled names. A name that is like no other is the operator's own. */
-export async function* diagnoseVariables(vars: Readonly<Record<string, string>>): AsyncGenerator<Finding> {
-  yield await check('the variables in wrangler.toml', async () => {
-    const unknown = unknownVariables(Object.keys(vars), [...MODULE_VARIABLES.keys()]);
-    const misspelled = unknown.filter(({ nearest }) => nearest !== undefined);
-    if (misspelled.length === 0) return 'no name looks misspelled';
-    throw new Failure(
-      misspelled.map(({ name, nearest }) => `${name} has no effect. Did you mean ${nearest}?`).join(' '),
-    );
-  });
-}
-
-/** Compares JURISDICTION with the bucket and the deployed value, and measures what read replicas would save. */
+/** Measures what read replicas save, or would save. */
 export async function* diagnoseConfig(api: CloudflareApi, file: string, origin: string): AsyncGenerator<Finding> {
   const config = readWranglerConfig(file);
-  const bindings = await deployedBindings(api, config.name);
-  const deployed = bindings?.find(({ name }) => name === 'JURISDICTION')?.text ?? '';
-  yield await check('JURISDICTION', async () => {
-    const faults = jurisdictionFaults(file, config, bindings && deployed);
-    if (faults.length > 0) throw new Failure(faults.join(' '));
-    return deployed === '' ? 'none, as in the file' : `${deployed}, as in the file`;
-  });
   yield await check('read replication', async () => {
     const isOn = await hasReplicas(api, databaseId(config));
-    const trip = `one trip to the database, ${await tripToPrimary(origin, config.vars['KEY_PREFIX'] ?? '')} ms from here`;
+    const trip = `one trip to the database, ${await tripToPrimary(origin, parseConfig(config.vars).keyPrefix)} ms from here`;
     return isOn
       ? `on: saves ${trip}, for each write whose key is not cached`
       : `off: would save ${trip}, for each write whose key is not cached. See "Read replicas" in src/ops/deploy.md`;

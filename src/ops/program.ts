@@ -2,7 +2,6 @@ import { Command, CommanderError } from '@commander-js/extra-typings';
 import { explain, UsageError, withoutBrackets } from './command.ts';
 import { changesExport } from './commands/changes-export.ts';
 import { changesUndone } from './commands/changes-undone.ts';
-import { deploymentsCheck } from './commands/deployments-check.ts';
 import { directoryImport } from './commands/directory-import.ts';
 import { directorySchema } from './commands/directory-schema.ts';
 import { doctor } from './commands/doctor.ts';
@@ -29,7 +28,6 @@ export const program = new Command('ops')
   .configureOutput({ outputError: () => {} })
   .addCommand(doctor)
   .addCommand(verifyCommand)
-  .addCommand(deploymentsCheck)
   .addCommand(switchCommand)
   .addCommand(size)
   .addCommand(directoryImport)

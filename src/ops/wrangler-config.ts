@@ -15,7 +15,7 @@ const configShape = z.object({
   r2_buckets: z
     .array(z.object({ binding: z.string(), bucket_name: z.string(), jurisdiction: z.string().default('') }))
     .default([]),
-  vars: z.record(z.string(), z.string()),
+  vars: z.record(z.string(), z.string()).default({}),
   build: z.object({ command: z.string() }).optional(),
 });
 export type WranglerConfig = z.output<typeof configShape>;

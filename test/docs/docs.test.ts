@@ -120,7 +120,6 @@ describe('the documentation', () => {
       config({
         serviceUrl: 'https://tickets.example:8443',
         keyPrefix: 'stage',
-        keyPrefixes: ['stage'],
         keyLimit: { quota: 7, windowMs: 3_000 },
       }),
     );

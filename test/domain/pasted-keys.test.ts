@@ -39,10 +39,10 @@ describe('a key value', () => {
   describe.each(ways)('the key %s', (_, encode, key) => {
     test.each(places)('%s is refused in an Idempotency-Key and removed from other texts', (_, place) => {
       const text = place(encode(key));
-      expect([text, containsKey(text, ['twb'])]).toEqual([text, true]);
-      const cleaned = withoutKeys(text, ['twb']);
+      expect([text, containsKey(text, 'twb')]).toEqual([text, true]);
+      const cleaned = withoutKeys(text, 'twb');
       expect(cleaned).toContain('[removed]');
-      expect(containsKey(cleaned, ['twb'])).toBe(false);
+      expect(containsKey(cleaned, 'twb')).toBe(false);
       const secret = secretOf(key);
       for (let from = 0; from + 12 <= secret.length; from++)
         expect(cleaned).not.toContain(secret.slice(from, from + 12));
@@ -50,16 +50,16 @@ describe('a key value', () => {
   });
 
   test('a key value is removed from a text, and the other text stays', () => {
-    expect(withoutKeys(`flow ${other}; caf%C3%A9 (x)`, ['twb'])).toBe('flow staging2_[removed]; caf%C3%A9 (x)');
-    expect(withoutKeys(`flow ${other.slice(0, -6)} without checksum`, ['twb'])).toBe(
+    expect(withoutKeys(`flow ${other}; caf%C3%A9 (x)`, 'twb')).toBe('flow staging2_[removed]; caf%C3%A9 (x)');
+    expect(withoutKeys(`flow ${other.slice(0, -6)} without checksum`, 'twb')).toBe(
       'flow staging2_[removed] without checksum',
     );
-    expect(withoutKeys(`flow ${ownBare}; x`, ['twb'])).toBe('flow [removed]; x');
-    expect(withoutKeys(`a ${own} b ${other} c ${ownBare}`, ['twb'])).toBe(
+    expect(withoutKeys(`flow ${ownBare}; x`, 'twb')).toBe('flow [removed]; x');
+    expect(withoutKeys(`a ${own} b ${other} c ${ownBare}`, 'twb')).toBe(
       'a twb_[removed] b staging2_[removed] c [removed]',
     );
-    expect(withoutKeys(`twb%5F${ownBare}%0A%00`, ['twb'])).toBe('twb%5F[removed]%0A%00');
-    expect(withoutKeys(`%00%7F${other.replace('_', '%5F')}%0A%3C`, ['twb'])).toBe('%00%7Fstaging2_[removed]%0A%3C');
+    expect(withoutKeys(`twb%5F${ownBare}%0A%00`, 'twb')).toBe('twb%5F[removed]%0A%00');
+    expect(withoutKeys(`%00%7F${other.replace('_', '%5F')}%0A%3C`, 'twb')).toBe('%00%7Fstaging2_[removed]%0A%3C');
   });
 
   test.each([1, 11, 12, 30, 46, 60])(
@@ -67,24 +67,19 @@ describe('a key value', () => {
     (length) => {
       const value = `${own}${'x'.repeat(20)}`.slice(0, 'twb_'.length + length);
       const removed = length >= 12;
-      expect(withoutKeys(`a ${value}, b ${value}`, ['twb'])).toBe(
+      expect(withoutKeys(`a ${value}, b ${value}`, 'twb')).toBe(
         removed ? 'a twb_[removed], b twb_[removed]' : `a ${value}, b ${value}`,
       );
       // With the prefix of another deployment, from 40 characters on.
-      expect(withoutKeys(value, ['stg'])).toBe(length >= 40 ? 'twb_[removed]' : value);
+      expect(withoutKeys(value, 'stg')).toBe(length >= 40 ? 'twb_[removed]' : value);
     },
   );
 
   test('a key value without its prefix is detected only if its checksum fits the prefix of this deployment', () => {
     const otherBare = secretOf(other);
-    expect(containsKey(otherBare, ['twb'])).toBe(false);
-    expect(withoutKeys(otherBare, ['twb'])).toBe(otherBare);
-    expect(containsKey(otherBare, ['staging2'])).toBe(true);
-    // A known prefix of another deployment counts as its own.
-    expect(containsKey(otherBare, ['twb', 'staging2'])).toBe(true);
-    expect(withoutKeys(`x ${otherBare}, ${other.slice(0, 21)}`, ['twb', 'staging2'])).toBe(
-      'x [removed], staging2_[removed]',
-    );
+    expect(containsKey(otherBare, 'twb')).toBe(false);
+    expect(withoutKeys(otherBare, 'twb')).toBe(otherBare);
+    expect(containsKey(otherBare, 'staging2')).toBe(true);
   });
 });
 
@@ -104,7 +99,7 @@ describe('a Basic credential', () => {
     ],
     ['a key among others', `a Basic ${btoa(`x:${own}`)}; b`, 'a Basic [removed]; b'],
   ])('a Basic credential with %s is removed', (_, text, cleaned) => {
-    expect(withoutKeys(text, ['twb'])).toBe(cleaned);
+    expect(withoutKeys(text, 'twb')).toBe(cleaned);
   });
 
   test.each([
@@ -113,7 +108,7 @@ describe('a Basic credential', () => {
     'Basic',
     'Basic aaaaaaaaaaaaaaaaa',
   ])('a Basic credential without a key stays: %s', (text) => {
-    expect(withoutKeys(text, ['twb'])).toBe(text);
+    expect(withoutKeys(text, 'twb')).toBe(text);
   });
 });
 
@@ -133,7 +128,7 @@ test('ids of other services are not keys, whatever their prefix and length', () 
   fc.assert(
     fc.property(fc.constantFrom('', 'triage:', 'a/b:'), prefix, id, fc.constantFrom('', ':2'), (...parts) => {
       const key = parts.join('');
-      expect([key, containsKey(key, ['twb'])]).toEqual([key, false]);
+      expect([key, containsKey(key, 'twb')]).toEqual([key, false]);
     }),
     { numRuns: runs('ids that are no keys', 5_000) },
   );
@@ -141,10 +136,10 @@ test('ids of other services are not keys, whatever their prefix and length', () 
 
 test('after the prefix of this deployment, a UUID or a shorter id is allowed and most of a key is not', () => {
   for (const id of [crypto.randomUUID(), crypto.randomUUID().replaceAll('-', ''), 'invoice20418and20419']) {
-    expect([id, containsKey(`twb_${id}`, ['twb']), containsKey(`twb%5F${id}`, ['twb'])]).toEqual([id, false, false]);
+    expect([id, containsKey(`twb_${id}`, 'twb'), containsKey(`twb%5F${id}`, 'twb')]).toEqual([id, false, false]);
   }
   for (let length = 33; length <= 46; length++) {
-    expect([length, containsKey(own.slice(0, 'twb_'.length + length), ['twb'])]).toEqual([length, true]);
+    expect([length, containsKey(own.slice(0, 'twb_'.length + length), 'twb')]).toEqual([length, true]);
   }
 });
 
@@ -157,14 +152,14 @@ test('a text without a key stays unchanged, even with a hint in it', () => {
     'x'.repeat(1_000),
     '',
   ];
-  expect(texts.map((text) => withoutKeys(text, ['twb']))).toEqual(texts);
+  expect(texts.map((text) => withoutKeys(text, 'twb'))).toEqual(texts);
 });
 
 test('a key is removed even if it begins like the second digit of an encoded character', () => {
   let key = '';
   while (!/^[0-9A-F]/.test(key)) key = secretOf(generateKey('twb'));
-  expect(withoutKeys(`%4${key}`, ['twb'])).toBe('%4[removed]');
-  expect(containsKey(`%4${key}`, ['twb'])).toBe(true);
+  expect(withoutKeys(`%4${key}`, 'twb')).toBe('%4[removed]');
+  expect(containsKey(`%4${key}`, 'twb')).toBe(true);
 });
 
 test('a key is found at any place in a text', () => {
@@ -175,8 +170,8 @@ test('a key is found at any place in a text', () => {
       fc.string({ maxLength: 60 }),
       (key, a, b) => {
         const text = `${a.replace(/\w+$/, '')}${key}${b.replace(/^\w+/, '')}`;
-        expect([text, containsKey(text, ['twb'])]).toEqual([text, true]);
-        expect(withoutKeys(text, ['twb'])).not.toContain(key.slice(-46));
+        expect([text, containsKey(text, 'twb')]).toEqual([text, true]);
+        expect(withoutKeys(text, 'twb')).not.toContain(key.slice(-46));
       },
     ),
     { numRuns: runs('keys anywhere in a text', 2_000) },

@@ -12,7 +12,6 @@ const shape = z.object({
   upload_source_maps: z.boolean(),
   workers_dev: z.boolean(),
   preview_urls: z.boolean(),
-  vars: z.record(z.string(), z.string()),
   d1_databases: z.array(
     z.object({ binding: z.string(), database_name: z.string(), database_id: z.string() }).catchall(z.unknown()),
   ),
@@ -27,21 +26,8 @@ const main = await read('wrangler.toml');
 const agents = await read('src/agents/wrangler.toml');
 
 test('the Worker for AI agents shares the settings of the main Worker', () => {
-  const settings = ({ name, vars, d1_databases, durable_objects, ...others }: z.output<typeof shape>) => others;
+  const settings = ({ name, d1_databases, durable_objects, ...others }: z.output<typeof shape>) => others;
   expect(settings(agents)).toEqual(settings(main));
-});
-
-test('the variables of the Worker for AI agents, except MCP_ORIGINS, agree with the main Worker', () => {
-  const { MCP_ORIGINS, ...repeated } = agents.vars;
-  expect(MCP_ORIGINS).toBeTypeOf('string');
-  expect(main.vars).toMatchObject(repeated);
-});
-
-test('the Worker for AI agents has every limit of the main Worker', () => {
-  // The objects that push belong to the main Worker.
-  const limits = Object.keys(main.vars).filter((name) => name.includes('LIMIT') && name !== 'WEBHOOK_LIMIT');
-  expect(limits.length).toBeGreaterThan(4);
-  expect(Object.keys(agents.vars)).toEqual(expect.arrayContaining(limits));
 });
 
 test('both Workers use one database and the same objects', () => {

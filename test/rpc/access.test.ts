@@ -1,6 +1,5 @@
-import { env, exports } from 'cloudflare:workers';
+import { exports } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { call } from '../../src/rpc/call.ts';
 import { Directory } from '../../src/rpc/directory.ts';
 import { Work } from '../../src/rpc/work.ts';
 import { makeWorld } from '../support/world.ts';
@@ -16,12 +15,6 @@ test.each(['GET', 'POST'])('no HTTP request (%s) reaches an entrypoint, not even
     const { status } = await exports.default.fetch(`https://api.example${path}`, init);
     expect([path, status]).toEqual([path, 404]);
   }
-});
-
-test('a call works with an older wrangler.toml without the size limit of the database', async () => {
-  const older: Env = { ...env };
-  Reflect.deleteProperty(older, 'DATABASE_LIMIT');
-  expect(await call(older, async () => 'value')).toEqual({ ok: true, value: 'value' });
 });
 
 test('the entrypoints have no methods other than the documented ones', () => {

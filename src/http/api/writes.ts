@@ -48,7 +48,7 @@ export const timeEntries = new Hono<AppEnv>().post(
 
 /** The ticket and Idempotency-Key of a write. @throws Problem `invalid_idempotency_key` */
 function writeTarget(c: Pick<ContextOf<AppEnv>, 'get'> & { req: HonoRequest<'/:ticketId'> }): WriteTarget {
-  const checked = checkIdempotencyKey(c.req.header('Idempotency-Key'), c.get('config').keyPrefixes);
+  const checked = checkIdempotencyKey(c.req.header('Idempotency-Key'), c.get('config').keyPrefix);
   if (!checked.ok) throw invalidIdempotencyKey(checked.rule, checked.remedy);
   return { ticketId: c.req.param('ticketId'), idempotencyKey: checked.key };
 }

@@ -24,7 +24,7 @@ export function requestContext(
 ): MiddlewareHandler<AppEnv> {
   const caches = new IsolateCaches();
   return async function requestContext(c, next) {
-    const source = sourceOf(c.req, config.keyPrefixes);
+    const source = sourceOf(c.req, config.keyPrefix);
     c.set('config', config);
     c.set('caches', caches);
     c.set('now', now);
@@ -55,14 +55,14 @@ export function requestContext(
 }
 
 /** Users paste keys into the User-Agent. They are removed before it is cut, which could leave a part of one. */
-function sourceOf(req: HonoRequest, keyPrefixes: readonly string[]): Source {
+function sourceOf(req: HonoRequest, keyPrefix: string): Source {
   const userAgent = req.header('User-Agent');
   return {
     address: clientAddress(req.header('CF-Connecting-IP')),
     userAgent:
       userAgent === undefined
         ? null
-        : withoutKeys(userAgent.slice(0, MAX_SEARCHED_LENGTH), keyPrefixes)
+        : withoutKeys(userAgent.slice(0, MAX_SEARCHED_LENGTH), keyPrefix)
             .slice(0, MAX_USER_AGENT_LENGTH)
             .toWellFormed(),
   };

@@ -5,7 +5,7 @@ import { MAX_LISTED_ORGANIZATIONS } from '../../services/directory/administrator
 import { type OverviewItem, readOrganizationOverview } from '../../services/directory/organization-overview.ts';
 import { type AppEnv, serviceContext } from '../hono-env.ts';
 import { Banner, Table, type TableColumn } from './pages/components.tsx';
-import { type AreaTab, FindOrganization, OtherDeployments, tabOf } from './pages/header.tsx';
+import { type AreaTab, FindOrganization, tabOf } from './pages/header.tsx';
 import { render } from './render-page.tsx';
 import { signedInAdministrations } from './sign-in.ts';
 
@@ -23,7 +23,7 @@ export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> 
   // Never choose one of several: any tenant can name the administrator as its own and be first by name.
   const [only] = all.length === 1 ? all : text !== '' && found.length === 1 ? found : [];
   if (only) return c.redirect(`/settings/${only.organization.id}/${tab}`, 303);
-  const { signIn, settingsLinks, receiver, dayLimits } = c.get('config');
+  const { signIn, receiver, dayLimits } = c.get('config');
   const options = { isPushed: receiver !== undefined, dayLimits };
   const organizations = await readOrganizationOverview(serviceContext(c), found, options);
   const page = (
@@ -42,7 +42,6 @@ export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> 
           Only {all.length} organizations are listed. Open any other at <code>/settings/&lt;organization id&gt;</code>.
         </p>
       )}
-      <OtherDeployments settingsLinks={settingsLinks} />
       {signIn?.signOutPath && (
         <p data-sign-out>
           <a href={signIn.signOutPath}>Sign out</a>

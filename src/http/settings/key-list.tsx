@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import type { DayLimits } from '../../domain/day-limit.ts';
+import { type DayLimits, MAX_DAY_CHANGES } from '../../domain/day-limit.ts';
 import { FACT_TYPES, FACTS } from '../../domain/facts.ts';
 import { CSV_SETTINGS } from '../../domain/key-settings.ts';
 import { containsKey } from '../../domain/pasted-keys.ts';
@@ -36,10 +36,10 @@ import { render } from './render-page.tsx';
 export const keyList = new Hono<AdminEnv>();
 
 keyList.get('/keys', async (c) => {
-  const { keyPrefixes, dayLimits, dayChanges, receiver } = c.get('config');
+  const { keyPrefix, dayLimits, receiver } = c.get('config');
   const parameters = new URL(c.req.url).searchParams;
   const { q, ...filters } = readKeyQuery(parameters);
-  const searchedKey = containsKey(q ?? '', keyPrefixes);
+  const searchedKey = containsKey(q ?? '', keyPrefix);
   const query = searchedKey ? filters : { q, ...filters };
   const today = todayOf(c);
   const factOptions = isPlainList(query) ? { isPushed: receiver !== undefined, dayLimits } : undefined;
@@ -47,7 +47,7 @@ keyList.get('/keys', async (c) => {
   const { hasPsa } = c.get('administrator').organization;
   const revoked = /^\d{1,3}$/.test(parameters.get('revoked') ?? '') ? Number(parameters.get('revoked')) : 0;
   return render(c, titleOf(query), <KeyListPage {...{ list, query, hasPsa, revoked, searchedKey }} />, {
-    lead: <Lead {...{ list, today, dayLimits, dayChanges }} />,
+    lead: <Lead {...{ list, today, dayLimits }} />,
     actions: <Actions list={list} />,
   });
 });
@@ -159,17 +159,16 @@ interface LeadProps {
   list: KeyList;
   today: string;
   dayLimits: DayLimits;
-  dayChanges: number | null;
 }
 
 /** How many keys there are, and what they have written today, below the title. */
-function Lead({ list: { counts, latestDay }, today, dayLimits, dayChanges }: LeadProps) {
+function Lead({ list: { counts, latestDay }, today, dayLimits }: LeadProps) {
   if (latestDay === null) return null;
   const { records, bytes, changes } = latestDay.day === today ? latestDay : { records: 0, bytes: 0, changes: 0 };
   return (
     <p class="minor">
       {counts.live} in use. Today: {useText({ records, bytes }, organizationLimits(dayLimits.organization))}
-      {changes > 0 && `, ${amount(changes, dayChanges, 'change')} by administrators`}
+      {changes > 0 && `, ${amount(changes, MAX_DAY_CHANGES, 'change')} by administrators`}
     </p>
   );
 }

@@ -30,7 +30,7 @@ export async function render<E extends AdminEnv | AppEnv>(
   { status = 200, trail, lead, actions, hasErrors, isOnce }: PageHead = {},
 ): Promise<Response> {
   const administrator = c.get('administrator');
-  const { signIn, settingsLinks } = c.get('config');
+  const { signIn } = c.get('config');
   const { path } = c.req;
   const contributions: readonly Contribution[] = c.get('contributions');
   const zone = administrator?.organization.timeZone.replaceAll('_', ' ');
@@ -39,7 +39,7 @@ export async function render<E extends AdminEnv | AppEnv>(
       title={`${hasErrors ? 'Error: ' : ''}${title}${administrator ? ` · ${administrator.organization.name}` : ''}`}
       isOnce={isOnce}
       home="/settings"
-      bar={<Bar {...{ administrator, path, settingsLinks }} signOutPath={signIn?.signOutPath} />}
+      bar={<Bar {...{ administrator, path }} signOutPath={signIn?.signOutPath} />}
       tabs={administrator && <AreaTabs path={path} refused={administrator.refused} />}
       footer={
         zone && (zone === 'UTC' ? 'Times are in UTC.' : `Time zone: ${zone}. Hover over a time to see it in UTC.`)

@@ -4,9 +4,9 @@ import type { AdminEnv, ContextOf } from '../hono-env.ts';
 
 /** The entries with texts of at most `length` characters, without pasted keys. */
 export function shownEntries(c: ContextOf<AdminEnv>, entries: readonly AuditEntry[], length: number): AuditEntry[] {
-  const { keyPrefixes } = c.get('config');
+  const { keyPrefix } = c.get('config');
   return entries.map((entry) => {
-    const text = entry.text === null ? null : withoutKeys(entry.text, keyPrefixes);
+    const text = entry.text === null ? null : withoutKeys(entry.text, keyPrefix);
     return { ...entry, text: text !== null && text.length > length ? `${text.slice(0, length).trimEnd()}…` : text };
   });
 }

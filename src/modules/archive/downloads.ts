@@ -24,12 +24,12 @@ export const downloads = (archive: ObjectStore | undefined) =>
       );
     const { id } = c.get('administrator').organization;
     const name = `${id}-audit-${found.fromSeq}-${toSeq}.ndjson`;
-    return c.body(linesWithoutKeys(found.lines, c.get('config').keyPrefixes), 200, {
+    return c.body(linesWithoutKeys(found.lines, c.get('config').keyPrefix), 200, {
       'Content-Type': 'application/x-ndjson',
       'Content-Disposition': `attachment; filename="${name}"`,
     });
   });
 
 /** Each string is cleaned separately: only one that contains a key changes. */
-const linesWithoutKeys = (text: string, keyPrefixes: readonly string[]) =>
-  text.replaceAll(/[^\n]+/g, (line) => jsonWithoutKeys(JSON.parse(line), keyPrefixes));
+const linesWithoutKeys = (text: string, keyPrefix: string) =>
+  text.replaceAll(/[^\n]+/g, (line) => jsonWithoutKeys(JSON.parse(line), keyPrefix));

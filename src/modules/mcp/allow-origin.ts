@@ -12,7 +12,7 @@ export function allowOrigin(origins: readonly string[]): MiddlewareHandler<AppEn
   return async function allowOrigin(c, next) {
     const origin = c.req.header('Origin');
     if (origin === undefined || origins.includes(origin)) return next();
-    const sent = JSON.stringify(echo(withoutKeys(origin.slice(0, MAX_SEARCHED_LENGTH), c.get('config').keyPrefixes)));
+    const sent = JSON.stringify(echo(withoutKeys(origin.slice(0, MAX_SEARCHED_LENGTH), c.get('config').keyPrefix)));
     return invalidRequest(
       c,
       403,

@@ -15,7 +15,7 @@ export async function callTool(c: Context<ApiEnv>, kind: RecordKind, args: unkno
   requestStats.call = tool.name;
   try {
     if (!c.get('principal').hasPsa) throw psaNotIncluded();
-    const reply = await tool.call({ ...writeContext(c), auditDetail: 'through MCP' }, config.keyPrefixes, args);
+    const reply = await tool.call({ ...writeContext(c), auditDetail: 'through MCP' }, config.keyPrefix, args);
     if (reply.code !== undefined) requestStats.problem = reply.code;
     if (reply.lost) c.set('lostWrite', reply.lost);
     return reply;

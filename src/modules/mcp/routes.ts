@@ -48,13 +48,13 @@ async function respond(c: Context<ApiEnv>): Promise<Response> {
   if (limitRefusal && !reply) throw limitRefusal;
   // The library refused the call before D1 could decide: the response must not rely on a cached key.
   if (call && !reply) c.set('principal', await c.get('keyCheck').refresh());
-  return withReplyHeaders(await withoutPastedKeys(response, c.get('config').keyPrefixes), reply);
+  return withReplyHeaders(await withoutPastedKeys(response, c.get('config').keyPrefix), reply);
 }
 
 /** Errors repeat the input of the caller, and users paste keys into wrong fields. */
-async function withoutPastedKeys(response: Response, keyPrefixes: readonly string[]): Promise<Response> {
+async function withoutPastedKeys(response: Response, keyPrefix: string): Promise<Response> {
   if (!response.headers.get('Content-Type')?.startsWith('application/json')) return response;
-  return new Response(jsonWithoutKeys(await response.json(), keyPrefixes), response);
+  return new Response(jsonWithoutKeys(await response.json(), keyPrefix), response);
 }
 
 /** On a replay, the headers of the API. */

@@ -53,7 +53,7 @@ interface ToolDescription<Input extends z.ZodType> extends ToolTexts {
 export interface Tool extends ToolTexts {
   inputSchema: () => { type: 'object' };
   /** @throws Problem `validation_failed`, `invalid_idempotency_key`; what the verb throws */
-  call: (ctx: WriteContext, keyPrefixes: readonly string[], args: unknown) => Promise<ToolReply>;
+  call: (ctx: WriteContext, keyPrefix: string, args: unknown) => Promise<ToolReply>;
 }
 
 export function makeTool<Input extends z.ZodType<Record<Target, string>>>(tool: ToolDescription<Input>): Tool {
@@ -63,11 +63,11 @@ export function makeTool<Input extends z.ZodType<Record<Target, string>>>(tool: 
     title,
     description,
     inputSchema: () => ({ ...jsonSchemaOf(input), type: 'object' }),
-    call: async (ctx, keyPrefixes, args = {}) => {
+    call: async (ctx, keyPrefix, args = {}) => {
       const parsed = input.safeParse(withTextId(args));
       if (!parsed.success) throw validationFailed(fieldErrors(parsed.error));
       const { ticketId, idempotencyKey, ...body } = parsed.data;
-      const checked = checkIdempotencyKey(idempotencyKey, keyPrefixes);
+      const checked = checkIdempotencyKey(idempotencyKey, keyPrefix);
       if (!checked.ok)
         throw new Problem('invalid_idempotency_key', `idempotencyKey ${checked.rule}; ${checked.remedy}.`);
       const target = { ticketId, idempotencyKey: checked.key };

@@ -124,7 +124,11 @@ export class Pusher extends DurableObject<Env> {
   private async read(state: State, orders: number): Promise<PushPage | 'again' | 'ended'> {
     const { organization } = state;
     try {
-      return await nextPage(context(this.env.DB), state, reader(this.env)('WEBHOOK_LIMIT', parsePageLimit));
+      return await nextPage(
+        context(this.env.DB),
+        state,
+        reader<string>({ ...this.env })('WEBHOOK_LIMIT', parsePageLimit),
+      );
     } catch (err) {
       if (this.orders !== orders) return 'again';
       if (hasCode(err, 'organization_not_found') || hasCode(err, 'being_erased')) {

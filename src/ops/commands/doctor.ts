@@ -2,11 +2,10 @@ import { Option } from '@commander-js/extra-typings';
 import { cloudflareApi } from '../cloudflare-api.ts';
 import { operatorCommand, withoutBrackets } from '../command.ts';
 import { diagnose } from '../diagnose.ts';
-import { diagnoseConfig, diagnoseVariables } from '../diagnose-config.ts';
+import { diagnoseConfig } from '../diagnose-config.ts';
 import { printFindings } from '../findings.ts';
 import { parseServiceAddress, readKeyValue } from '../input.ts';
 import { OPS_MODULES } from '../modules.ts';
-import { MAIN_CONFIG, readWranglerConfig } from '../wrangler-config.ts';
 
 const CHECKS = OPS_MODULES.flatMap(({ checks }) => checks ?? []).map((check) => ({
   ...check,
@@ -29,7 +28,7 @@ export const doctor = operatorCommand({
   .option('--key-stdin', 'Also check the key on standard input.')
   .option(
     '--config <FILE>',
-    'Also compare JURISDICTION in this wrangler.toml with the deployed one, and say whether the database has read replicas. Needs CLOUDFLARE_ACCOUNT_ID and CLOUDFLARE_API_TOKEN.',
+    'Also say whether the database in this wrangler.toml has read replicas. Needs CLOUDFLARE_ACCOUNT_ID and CLOUDFLARE_API_TOKEN.',
   )
   .action(run);
 
@@ -47,12 +46,10 @@ async function run(
   const key = options.keyStdin ? await readKeyValue() : undefined;
 
   const config = options.config;
-  const vars = readWranglerConfig(config ?? MAIN_CONFIG).vars;
   const unchecked = CHECKS.filter(({ option }) => options[option.attributeName()] === undefined);
   await printFindings(
     [
       diagnose(url, key),
-      diagnoseVariables(vars),
       ...(config === undefined ? [] : [diagnoseConfig(cloudflareApi(), config, url.origin)]),
       ...probes.map((probe) => probe(url.origin)),
     ],

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Argument } from '@commander-js/extra-typings';
-import { parseMode } from '../../config.ts';
+import { parseConfig, parseMode } from '../../config.ts';
 import { parseBlockedKeys } from '../../domain/blocked-keys.ts';
 import { CommandFailure, configOption, operatorCommand, parseOption } from '../command.ts';
 import { print } from '../output.ts';
@@ -11,7 +11,7 @@ import { agentsConfigOf, MAIN_CONFIG, readWranglerConfig } from '../wrangler-con
 const SWITCHES = {
   MODE: (value: string) => parseMode(value),
   BLOCKED_KEYS: (value: string, file: string) =>
-    parseBlockedKeys(value, readWranglerConfig(file).vars['KEY_PREFIX'] ?? ''),
+    parseBlockedKeys(value, parseConfig(readWranglerConfig(file).vars).keyPrefix),
 };
 
 export const switchCommand = operatorCommand({

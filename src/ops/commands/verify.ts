@@ -1,6 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { parseDatabaseLimit } from '../../domain/database-limit.ts';
-import { parseRequestLimit } from '../../domain/request-limit.ts';
+import { parseConfig } from '../../config.ts';
 import { configOption, operatorCommand, persistToOption, remoteOption, withDatabase } from '../command.ts';
 import { printFindings } from '../findings.ts';
 import { parseKeyValue, parseServiceAddress, readKeyValue } from '../input.ts';
@@ -30,14 +29,11 @@ export const verifyCommand = operatorCommand({
     const { ticket, keyFile, limits = false, json = false, config: file } = options;
     const key = keyFile === undefined ? await readKeyValue() : parseKeyValue(await readFile(keyFile, 'utf8'));
     const { vars } = readWranglerConfig(file ?? MAIN_CONFIG);
-    const expected =
-      file === undefined
-        ? undefined
-        : { keyPrefix: vars['KEY_PREFIX'] ?? '', keyLimit: parseRequestLimit(vars['KEY_LIMIT'] ?? '') };
+    const expected = file === undefined ? undefined : parseConfig(vars);
     const show = (database?: ExpectedDatabase) =>
       printFindings([verify({ url, key, ticket, limits, expected, database })], { json });
     if (!options.remote && options.persistTo === undefined) return show();
-    const limit = parseDatabaseLimit(vars['DATABASE_LIMIT']);
+    const limit = parseConfig(vars).databaseLimit;
     const migrations = (await readdir('migrations')).filter((name) => name.endsWith('.sql'));
     await withDatabase(options, (db, archive) => show({ db, archive, limit, migrations }));
   });

@@ -40,22 +40,6 @@ describe('/settings', () => {
     expect(response.headers.get('Location')).toBe(`/settings/${ids[0]}/keys`);
   });
 
-  test('/settings and the menu of organizations link the settings areas of the other deployments', async () => {
-    const { open, ids } = await makeAdministrator('Northwind');
-    const none = await (await open(`/settings/${ids[0]}/keys`)).text();
-    expect(none).not.toContain('Other deployments');
-    const settingsLinks = [{ name: 'North America', url: 'https://na.example/settings' }];
-    const linked = makeApi({ config: { signIn: signIn.config, settingsLinks } });
-    const { email } = await makeAdministrator('One', 'Two');
-    const at = async (path: string, person: string) =>
-      (await linked.send(path, { headers: { 'Cf-Access-Jwt-Assertion': await signIn.token(person) } })).text();
-    const link = '<nav aria-label="Other deployments"><a href="https://na.example/settings">North America</a></nav>';
-    expect(await at('/settings', email)).toContain(link);
-    // An administrator of one organization has a menu only for these links.
-    const alone = await makeAdministrator('Alone');
-    expect(await at(`/settings/${alone.ids[0]}/keys`, alone.email)).toContain(link);
-  });
-
   test('an administrator of several organizations chooses, without a preselection', async () => {
     const { ids, open } = await makeAdministrator('Site 10', 'éclair', 'Site 9', 'Zeta', 'A Northwind MSP', 'site 9');
     const response = await open('/settings');

@@ -1,4 +1,3 @@
-import type { SettingsLink } from '../../../domain/deployments.ts';
 import type { Administrator } from '../../hono-env.ts';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
@@ -39,16 +38,15 @@ export function AreaTabs({ path, refused }: { path: string; refused: number }) {
 interface Props {
   administrator: Administrator | undefined;
   path: string;
-  settingsLinks: readonly SettingsLink[];
   signOutPath: string | undefined;
 }
 
 /** The organization, the documentation and the user. Only the documentation without an administrator. */
-export function Bar({ administrator, path, settingsLinks, signOutPath }: Props) {
+export function Bar({ administrator, path, signOutPath }: Props) {
   const tab = tabOf(path.split('/')[3]);
   return (
     <>
-      {administrator && <OrganizationSwitcher {...{ administrator, tab, settingsLinks }} />}
+      {administrator && <OrganizationSwitcher {...{ administrator, tab }} />}
       <a class="bar-link" href="/docs">
         <Icon name="book" />
         <span>Documentation</span>
@@ -88,7 +86,7 @@ function UserMenu({
   );
 }
 
-interface SwitcherProps extends Pick<Props, 'settingsLinks'> {
+interface SwitcherProps {
   administrator: Administrator;
   /** The page of another organization that its link opens. */
   tab: AreaTab;
@@ -98,14 +96,14 @@ interface SwitcherProps extends Pick<Props, 'settingsLinks'> {
  * The name of the organization, and a menu if there are others: this one first, the others in natural order. With
  * script, the others are sorted as in the overview, which also says how much needs attention.
  */
-function OrganizationSwitcher({ administrator: { organization, organizations }, tab, settingsLinks }: SwitcherProps) {
+function OrganizationSwitcher({ administrator: { organization, organizations }, tab }: SwitcherProps) {
   const others = organizations.filter(({ id }) => id !== organization.id);
   const name = (
     <strong class="organization">
       <bdi>{organization.name}</bdi>
     </strong>
   );
-  if (others.length === 0 && settingsLinks.length === 0) return name;
+  if (others.length === 0) return name;
   const summary = (
     <>
       {name}
@@ -116,35 +114,22 @@ function OrganizationSwitcher({ administrator: { organization, organizations }, 
   return (
     <Menu summary={summary} group="header" kind="switcher">
       <FindOrganization id="switch" total={organizations.length} text={undefined} tab={tab} />
-      {others.length > 0 && (
-        <nav aria-label="Organizations">
-          {[organization, ...others].map(({ id, name }) => (
-            <a
-              href={`/settings/${id}/${tab}`}
-              data-organization={id}
-              aria-current={id === organization.id ? 'true' : undefined}
-            >
-              <bdi>{name}</bdi>
-              {id === organization.id && <Icon name="check" />}
-            </a>
-          ))}
-        </nav>
-      )}
-      <OtherDeployments settingsLinks={settingsLinks} />
+      <nav aria-label="Organizations">
+        {[organization, ...others].map(({ id, name }) => (
+          <a
+            href={`/settings/${id}/${tab}`}
+            data-organization={id}
+            aria-current={id === organization.id ? 'true' : undefined}
+          >
+            <bdi>{name}</bdi>
+            {id === organization.id && <Icon name="check" />}
+          </a>
+        ))}
+      </nav>
       <a href={`/settings?tab=${tab}`} class="overview">
         Overview of all organizations
       </a>
     </Menu>
-  );
-}
-
-export function OtherDeployments({ settingsLinks }: Pick<Props, 'settingsLinks'>) {
-  return settingsLinks.length === 0 ? null : (
-    <nav aria-label="Other deployments">
-      {settingsLinks.map(({ name, url }) => (
-        <a href={url}>{name}</a>
-      ))}
-    </nav>
   );
 }
 
