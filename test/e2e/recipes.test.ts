@@ -8,7 +8,6 @@ import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { isInstalled } from '../support/command.ts';
-import { n8nWorkflow, type SentRequest } from '../support/n8n.ts';
 import { bashCommandsOf, bashUpTo, codesOf, RANDOM, snippetOf } from '../support/recipes.ts';
 import { type StartedServer, startServerOn } from '../support/server.ts';
 import { copyDatabase } from '../support/shared.ts';
@@ -39,6 +38,13 @@ beforeEach(async () => {
   cwd = await mkdtemp(join(tmpdir(), 'twb-recipe-'));
   return () => rm(cwd, { recursive: true });
 });
+
+interface SentRequest {
+  method: 'GET' | 'POST';
+  url: string;
+  headers: Record<string, string>;
+  body: unknown;
+}
 
 /** Sends a request with the key, again while the limit refuses it. */
 async function send({ method, url, headers, body }: SentRequest) {
@@ -164,21 +170,6 @@ test('n8n: the command to import writes the first note', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ note: { id: expect.any(String) } });
 });
 
-test('n8n: the workflow pings and writes an entry and a note', async () => {
-  const file = (await (await fetch(`${server.url}/docs/recipes/n8n.json`)).text()).replaceAll(
-    'https://tickets.example',
-    server.url,
-  );
-  const workflow = n8nWorkflow(file);
-  const pinged = await workflow.ping(send);
-  expect(pinged.outputs.get('Ping')).toMatchObject({ ok: true, keyName: 'Local demo' });
-
-  const event: unknown = JSON.parse(snippetOf('n8n', server.url, 'Event'));
-  const created = { entry: { id: expect.any(String) }, note: { id: expect.any(String) } };
-  expect((await workflow.deliver(event, send)).answers).toMatchObject([{ status: 201, body: created }]);
-  expect((await workflow.deliver(event, send)).answers).toMatchObject([{ status: 200, body: created }]);
-});
-
 /** What a recipe without a terminal writes for each kind of record. */
 const KINDS = [
   ['note', 'Disk was full, old logs removed.'],
@@ -261,35 +252,71 @@ test('Make: the address that fails the run fails', async () => {
   expect((await send({ method: 'GET', url, headers: {}, body: undefined })).status).toBe(404);
 });
 
+/** A file of a recipe for this server. */
+const fileOf = async (name: string): Promise<unknown> =>
+  JSON.parse(
+    (await (await fetch(`${server.url}/docs/recipes/${name}`)).text()).replaceAll(
+      'https://tickets.example',
+      server.url,
+    ),
+  );
+
+test('n8n: the expressions of the workflow make a request for an entry and one for a note', async () => {
+  const parameters = z.object({
+    url: z.string(),
+    headerParameters: z.object({ parameters: z.tuple([z.object({ name: z.string(), value: z.string() })]) }),
+    jsonBody: z.string(),
+  });
+  const workflow = z.object({ nodes: z.array(z.object({ name: z.string(), parameters: z.unknown() })) });
+  const { nodes } = workflow.parse(await fileOf('n8n.json'));
+  const event: unknown = JSON.parse(snippetOf('n8n', server.url, 'Event'));
+  const context = { $: () => ({ item: { json: { body: event } } }) };
+  const evaluate = (text: string) =>
+    text.slice(1).replace(/\{\{(.*?)\}\}/gs, (_, code: string) => String(runInNewContext(code, context)));
+  for (const [kind, name] of [
+    ['time entry', 'Log time'],
+    ['note', 'Add note'],
+  ] as const) {
+    const node = nodes.find((candidate) => candidate.name === name);
+    const { url, headerParameters, jsonBody } = parameters.parse(node?.parameters);
+    const [header] = headerParameters.parameters;
+    const headers = { [header.name]: `${evaluate(header.value)}-n8n` };
+    await writesOnce(kind, { url: evaluate(url), headers, body: JSON.parse(evaluate(jsonBody)) });
+  }
+});
+
 test.each(KINDS)(
-  'Power Automate: the expressions make a request for a %s, with the types of the event',
+  'Node-RED: the functions of the flow make a request for a %s, and retry only a 429',
   async (kind, text) => {
-    const event: Record<string, unknown> = JSON.parse(snippetOf('power-automate', server.url, `Event for a ${kind}`));
-    const hostile = `${text}, "done",\nand left`;
-    const payload = {
-      ...event,
-      eventId: `evt-flow-${kind.length}`,
-      [kind === 'note' ? 'message' : 'description']: hostile,
-    };
-    /** The functions of the workflow definition language that the recipe uses. */
-    const functions = {
-      triggerBody: () => payload,
-      json: (value: string) => JSON.parse(value),
-      setProperty: (object: object, name: string, value: unknown) => ({ ...object, [name]: value }),
-      body: () => ({ idempotencyMismatch: true }),
-    };
-    const evaluate = (expression: string): unknown => runInNewContext(expression.replaceAll('?[', '?.['), functions);
-    const snippet = (label: string) => snippetOf('power-automate', server.url, label);
-    const filled = (label: string) =>
-      snippet(label).replace(/@\{(.+?)\}/g, (_, inner: string) => String(evaluate(inner)));
-    const body = evaluate(snippet(`Expression for the body of a ${kind}`));
-    expect(body).toEqual(
-      kind === 'note' ? { message: hostile } : { minutes: 30, description: hostile, billable: true },
-    );
-    const headers = { 'Idempotency-Key': filled('Value of Idempotency-Key') };
-    expect(headers).toEqual({ 'Idempotency-Key': `triage:evt-flow-${kind.length}` });
-    await writesOnce(kind, { url: filled(`URI of a ${kind}`), headers, body });
-    expect(evaluate(snippet('Expression of the condition'))).toBe(true);
+    const flow = z.array(z.object({ name: z.string().default(''), func: z.string().default('') }));
+    const nodes = flow.parse(await fileOf('node-red.json'));
+    const variables = { TICKETS_URL: server.url, TICKETS_API_KEY: server.key, WEBHOOK_TOKEN: 'token' };
+    const env = { get: (name: keyof typeof variables) => variables[name] };
+    const call = (name: string, msg: object): unknown =>
+      runInNewContext(`(function () {${nodes.find((node) => node.name === name)?.func}\n})()`, { msg, env });
+    const event = { eventId: `evt-node-red-${kind.length}`, ticketId: '1001' };
+    const fields = kind === 'note' ? { message: text } : { minutes: 30, description: text, billable: true };
+    const deliver = (payload: object, token = 'token') =>
+      call('Build request', { payload, req: { headers: { 'x-webhook-token': token } } });
+
+    expect(await deliver({ ...event, ...fields }, 'another')).toEqual([
+      null,
+      expect.objectContaining({ statusCode: 401 }),
+    ]);
+    expect(await deliver({ ...fields, ticketId: '1001' })).toEqual([
+      null,
+      expect.objectContaining({ statusCode: 400 }),
+    ]);
+    const [msg] = z.tuple([z.looseObject({}), z.null()]).parse(deliver({ ...event, ...fields }));
+    const request = z.looseObject({ url: z.string(), headers: z.record(z.string(), z.string()), payload: z.unknown() });
+    const { url, headers, payload, ...rest } = request.parse(call('Set the request', msg));
+    await writesOnce(kind, { url, headers, body: payload });
+    const outputs = (statusCode: number, answer: Record<string, string>) =>
+      z.array(z.unknown()).parse(call('Check response', { ...rest, statusCode, headers: answer, payload: {} }));
+    expect(outputs(429, { 'retry-after': '7' })).toEqual([null, expect.anything(), null]);
+    expect(outputs(422, {})).toEqual([expect.objectContaining({ statusCode: 422 }), null, null]);
+    const mismatch = outputs(200, { 'idempotency-mismatch': 'true' });
+    expect(mismatch).toEqual([expect.objectContaining({ statusCode: 409 }), null, null]);
   },
 );
 

@@ -74,8 +74,11 @@ test('pages, documents and files are served without the Worker, even while it is
   );
   expect(requestLines()).toEqual([]);
   // The Worker does write a line for a request that reaches it.
-  expect((await get('/api/v1/ping')).status).toBe(503);
+  const { status, headers } = await get('/api/v1/ping');
+  expect(status).toBe(503);
   await expect.poll(requestLines).toHaveLength(1);
+  const page = await get('/docs');
+  expect(page.headers.get('Strict-Transport-Security')).toBe(headers.get('Strict-Transport-Security'));
 });
 
 /** Requests a page as a browser does that navigates to it. `fetch` would send another Sec-Fetch-Mode. */
