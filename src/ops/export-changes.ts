@@ -31,8 +31,8 @@ export async function exportChanges(
     const page = await listChanges(context(), { organization, cursor, limit: MAX_CHANGES });
     for (const archived of page.archives) {
       const ctx = context();
-      if (!ctx.elsewhere) throw noArchive();
-      const read = await ctx.elsewhere.read(ctx, organization, archived);
+      if (!ctx.archivedRecords) throw noArchive();
+      const read = await ctx.archivedRecords.read(ctx, organization, archived);
       if ('lines' in read) {
         // An archive has one line for each of its changes, and the cursor may be within it.
         const after = cursor === null ? 0 : (parseCursor(cursor)?.seq ?? 0);

@@ -17,7 +17,7 @@ export interface Ports {
   /** Acts on an organization's push immediately. Without it, nothing is pushed. */
   control?: PushControl | undefined;
   /** Without it, the core refuses what needs an archive. */
-  elsewhere?: Elsewhere | undefined;
+  archivedRecords?: ArchivedRecords | undefined;
 }
 
 /** What is wrong with an object of the archive. `damaged`: it is not the one that was stored. */
@@ -38,7 +38,7 @@ export interface PushControl {
 }
 
 /** The records and changes that have left the database. Each function throws `unavailable`. */
-export interface Elsewhere {
+export interface ArchivedRecords {
   /** The lines of an archive as one text, without redacted texts, or what is wrong with its object. */
   read(
     ctx: ServiceContext,

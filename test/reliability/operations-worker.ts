@@ -4,7 +4,7 @@ import { timeOrderedId } from '../../src/domain/record-id.ts';
 import { RECORD_KIND_NAMES } from '../../src/domain/record-kinds.ts';
 import { objectStore } from '../../src/lib/object-store.ts';
 import { archiveStep } from '../../src/modules/archive/archive-step.ts';
-import { elsewhereIn } from '../../src/modules/archive/elsewhere.ts';
+import { archivedRecordsIn } from '../../src/modules/archive/archived-records.ts';
 import { eraseOrganization } from '../../src/services/directory/erase-organization.ts';
 import type { ActorContext, SystemActor } from '../../src/services/service-context.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
@@ -47,7 +47,7 @@ async function run(
   const archive = objectStore(ARCHIVE);
   const ctx = (): ActorContext<SystemActor> => ({
     db,
-    elsewhere: elsewhereIn(archive),
+    archivedRecords: archivedRecordsIn(archive),
     now: Date.now,
     deadlineAt: Date.now() + 20_000,
     requestId: timeOrderedId(Date.now()),

@@ -179,7 +179,7 @@ test.each([
   ['http/page/x.ts', "const api = await import('../api/writes.ts');"],
   ['http/x.ts', "import type { D1Counter } from '../db/run-d1.ts';"],
   ['modules/mcp/x.ts', "import { archiveOf } from '../archive/bucket.ts';"],
-  ['services/x.ts', "import { elsewhereIn } from '../modules/archive/elsewhere.ts';"],
+  ['services/x.ts', "import { archivedRecordsIn } from '../modules/archive/archived-records.ts';"],
   ['modules/psa/x.ts', "import { psaOpenapi } from '../../docs/psa-openapi.ts';"],
   ['app.ts', "import { createDocs } from './docs/render.tsx';"],
   ['app.ts', "import { MODULES } from './modules.ts';"],

@@ -3,9 +3,9 @@ import type { Change } from '../../src/domain/change.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
 import { type ObjectStore, objectStore } from '../../src/lib/object-store.ts';
 import { type ArchiveStep, archiveStep } from '../../src/modules/archive/archive-step.ts';
+import { archivedRecordsIn } from '../../src/modules/archive/archived-records.ts';
 import type { ArchiveContext } from '../../src/modules/archive/bucket.ts';
-import { elsewhereIn } from '../../src/modules/archive/elsewhere.ts';
-import { readLines } from '../../src/modules/archive/part.ts';
+import { readLines } from '../../src/modules/archive/segment.ts';
 import type { ActorContext, SystemActor } from '../../src/services/service-context.ts';
 import type { ChangesPage } from '../../src/services/work/list-changes.ts';
 import { aroundD1 } from './d1.ts';
@@ -19,7 +19,7 @@ export const archiveContext = ({ db = env.DB, archive = bucket }: { db?: D1Datab
   ({
     db,
     archive,
-    elsewhere: elsewhereIn(archive),
+    archivedRecords: archivedRecordsIn(archive),
     now: Date.now,
     deadlineAt: Date.now() + 20_000,
     requestId: timeOrderedId(Date.now()),

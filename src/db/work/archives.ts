@@ -2,7 +2,7 @@ import { columns, number, numberOrNull, type RowOf, statement, text } from '../s
 
 // The archives of an organization: the parts of its audit log that are objects in R2.
 
-export const ARCHIVE = {
+export const ARCHIVE_COLUMNS = {
   fromSeq: number('from_seq'),
   toSeq: number('to_seq'),
   /** When its first and its last change were made. */
@@ -19,10 +19,10 @@ export const ARCHIVE = {
   damagedAt: numberOrNull('damaged_at'),
 };
 
-export type ArchiveRow = RowOf<typeof ARCHIVE>;
+export type ArchiveRow = RowOf<typeof ARCHIVE_COLUMNS>;
 
 export const archivesWhere = (condition: string) =>
-  `select ${columns(ARCHIVE)} from archives where organization_id = :organizationId and ${condition}`;
+  `select ${columns(ARCHIVE_COLUMNS)} from archives where organization_id = :organizationId and ${condition}`;
 
 /** The archives that have changes after `seq`, the oldest first. */
 export const findArchivesAfter = statement<{ organizationId: string; seq: number; limit: number }, ArchiveRow>(

@@ -4,7 +4,7 @@ import type { TimeEntryStatus } from '../../domain/time-entry.ts';
 import { NEXT_SEQ } from '../audit/audit-columns.ts';
 import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrator-statements.ts';
 import { columns, statement } from '../statement.ts';
-import { ARCHIVE, type ArchiveRow } from './archives.ts';
+import { ARCHIVE_COLUMNS, type ArchiveRow } from './archives.ts';
 import { idBytes } from './record-table.ts';
 import { RECORD_TABLES } from './record-tables.ts';
 import { TIME_ENTRIES } from './time-entry-statements.ts';
@@ -36,7 +36,7 @@ export interface ArchivedRecordRow extends ArchiveRow {
 
 export const findArchivedRecord = forEachKind((kind) =>
   statement<RecordValues, ArchivedRecordRow>(`
-    select s.redacted as isRedacted, ${columns(ARCHIVE, 'a')}
+    select s.redacted as isRedacted, ${columns(ARCHIVE_COLUMNS, 'a')}
     from ${RECORD_TABLES[kind].archived.table} s join archives a on a.organization_id = s.organization_id
       and a.to_seq = (select min(to_seq) from archives where organization_id = s.organization_id and to_seq >= s.archived_seq)
     where s.organization_id = :organizationId and s.id = ${idBytes(':id')}`),

@@ -5,7 +5,7 @@ import { printable, printableJson } from '../../ops/printable.ts';
 import { listReleases } from '../../services/work/release-changes.ts';
 import { type ArchiveRule, archiveStep } from './archive-step.ts';
 import type { ArchiveContext } from './bucket.ts';
-import { archivedOrganizations, checkArchives, type Finding } from './check-archive.ts';
+import { type ArchiveFinding, archivedOrganizations, checkArchives } from './check-archive.ts';
 import { parseKeepDays } from './object-names.ts';
 import { readNamedArchive } from './read-archives.ts';
 
@@ -104,7 +104,7 @@ export const archiveCheck = databaseCommand(
     let checked = 0;
     const findings = await withDatabase(async ({ archive, context }) => {
       const ctx = () => ({ ...context(), archive });
-      const all: Finding[] = [];
+      const all: ArchiveFinding[] = [];
       if (organization !== undefined) await listReleases(ctx(), organization);
       for (const id of organization === undefined ? await archivedOrganizations(ctx) : [organization]) {
         const found = await checkArchives(ctx, id, { read, repair, remove: repair });

@@ -1,5 +1,5 @@
 import { columns, jsonObject, statement } from '../../db/statement.ts';
-import { ARCHIVE, type ArchiveRow, archivesWhere } from '../../db/work/archives.ts';
+import { ARCHIVE_COLUMNS, type ArchiveRow, archivesWhere } from '../../db/work/archives.ts';
 import { idBytes } from '../../db/work/record-table.ts';
 import { RECORD_TABLES } from '../../db/work/record-tables.ts';
 import { TIME_ENTRIES } from '../../db/work/time-entry-statements.ts';
@@ -53,7 +53,7 @@ export const findLeastChecked = statement<
   { shares: number; least: number; most: number },
   ArchiveRow & { organizationId: string }
 >(`
-  select organization_id as organizationId, ${columns(ARCHIVE)} from archives
+  select organization_id as organizationId, ${columns(ARCHIVE_COLUMNS)} from archives
   order by checked_at limit cast(min(:most, max(:least, (select count(*) from archives) / :shares + 1)) as integer)`);
 
 /** A row, if the organization has released something. An erasure removes it before the objects. */
@@ -88,12 +88,12 @@ export const replaceObject = statement<Replacement>(REPLACE);
 /** The same in the transaction of a redaction: after an audit row that was written. */
 export const replaceRedacted = statement<Replacement>(`${REPLACE} and changes() = 1`);
 
-/** Lets the calls fail that are about to replace the object of a part. */
-export const claimPart = statement<Pick<Replacement, 'organizationId' | 'toSeq' | 'revision'>>(
+/** Lets the calls fail that are about to replace the object of a segment. */
+export const claimSegment = statement<Pick<Replacement, 'organizationId' | 'toSeq' | 'revision'>>(
   `update archives set revision = revision + 1 ${OF_REVISION}`,
 );
 
-/** Records whether the object of a part is missing or damaged (1), as it was stored (0), or not readable now (null). */
+/** Records whether the object of a segment is missing or damaged (1), as it was stored (0), or not readable now (null). */
 export const markChecked = statement<{
   organizationId: string;
   toSeq: number;

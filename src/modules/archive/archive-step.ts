@@ -6,13 +6,13 @@ import { utf8Length } from '../../lib/bytes.ts';
 import { callD1, readAll, readOne } from '../../services/call-d1.ts';
 import { toChange } from '../../services/work/list-changes.ts';
 import type { ArchiveContext } from './bucket.ts';
-import { partFrom, storePart } from './part.ts';
-import { ARCHIVE, type ArchivableRow, type ArchivedPart, findArchivable } from './step-statements.ts';
+import { segmentFrom, storeSegment } from './segment.ts';
+import { type ArchivableRow, archiveSegment, findArchivable, type SegmentRange } from './step-statements.ts';
 
 export const STEP_CHANGES = 1_000;
 /** A step ends with the page that reaches this number of bytes: it is in memory a few times. */
 const STEP_BYTES = 2_000_000;
-/** Fewer changes than those of a full step wait this long, or each run would store a small object. */
+/** A partial step waits this long, so that runs do not store many small objects. */
 export const WAIT_MS = DAY_MS;
 const PAGE_CHANGES = 100;
 
@@ -31,7 +31,7 @@ export type ArchiveStep =
 
 /**
  * The object is stored first, then one transaction records it and removes the rows. The next step of
- * this part deletes an unreferenced object. @throws ServiceError `unavailable`: repeat the step
+ * this segment deletes an unreferenced object. @throws ServiceError `unavailable`: repeat the step
  */
 export async function archiveStep(ctx: ArchiveContext, organization: string, rule: ArchiveRule): Promise<ArchiveStep> {
   const values = { organizationId: organization, isPushed: Number(rule.isPushed) };
@@ -43,14 +43,17 @@ export async function archiveStep(ctx: ArchiveContext, organization: string, rul
 
   const range = { fromSeq: first.seq, toSeq: last.seq };
   let object = '';
-  const isArchived = await storePart(ctx, organization, range, toChanges(rows, archivable.epoch), async (file) => {
+  const isArchived = await storeSegment(ctx, organization, range, toChanges(rows, archivable.epoch), async (file) => {
     object = file.object;
-    const part: ArchivedPart = { organizationId: organization, ...range, object };
-    const record = { ...part, ...file, firstAt: first.at, newestSeq: archivable.newestSeq, now: ctx.now() };
+    const segment: SegmentRange = { organizationId: organization, ...range, object };
+    const record = { ...segment, ...file, firstAt: first.at, newestSeq: archivable.newestSeq, now: ctx.now() };
     await callD1(ctx, 'safe_to_repeat', (db) =>
-      batch(db, [ARCHIVE.record.bind(record), ...ARCHIVE.remove.map((statement) => statement.bind(part))]),
+      batch(db, [
+        archiveSegment.record.bind(record),
+        ...archiveSegment.remove.map((statement) => statement.bind(segment)),
+      ]),
     );
-    return (await partFrom(ctx, organization, first.seq))?.object === object;
+    return (await segmentFrom(ctx, organization, first.seq))?.object === object;
   });
   return isArchived ? { status: 'archived', object, ...range } : { status: 'refused' };
 }
@@ -79,8 +82,8 @@ async function readRows(
 const NO_RECORD: ChangedRecords = { note: null, timeEntry: null };
 
 /**
- * The lines of the object. A record is in the first line about it, which is that of its creation, if
- * its row leaves the database with this part: a row contains its key, and a stub does not.
+ * The lines of the object. The line of a creation carries the record if its row is archived in this
+ * segment. A stub has no `keyId`.
  */
 function toChanges(rows: readonly ChangeRow[], epoch: string): Change[] {
   const seen = new Set<string>();

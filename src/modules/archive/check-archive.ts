@@ -9,12 +9,12 @@ import { findErased, markChecked } from './archive-statements.ts';
 import { type ArchiveContext, callBucket, deleteObjects, listObjects } from './bucket.ts';
 import { gunzip } from './gzip.ts';
 import { objectName, objectsOf, parseObjectName } from './object-names.ts';
-import { corrected, deleteOthers, parseArchive, readObject, replacePart } from './part.ts';
+import { corrected, deleteOthers, parseArchive, readObject, replaceSegment } from './segment.ts';
 
 // Compares archives with objects: daily by size, hourly a few by digest, and when an operator asks.
 
 /** What is wrong with an object, or was. `not named`: no archive has it. */
-export interface Finding {
+export interface ArchiveFinding {
   object: string;
   finding: Damage | 'replaced' | 'not named' | 'deleted';
 }
@@ -28,7 +28,7 @@ export interface CheckOptions {
 }
 
 const PAGE = 500;
-/** No call that stored an object earlier than this can still be about to name it in the database. */
+/** No call that stored an object earlier than this can still be about to commit its name. */
 export const LONGEST_CALL_MS = 15 * 60_000;
 
 /** The organizations with archives, and those with objects, the ones that were erased included. */
@@ -51,104 +51,110 @@ export async function checkArchives(
   context: () => ArchiveContext,
   organizationId: string,
   { read, remove, repair }: CheckOptions,
-): Promise<{ checked: number; findings: Finding[] }> {
+): Promise<{ checked: number; findings: ArchiveFinding[] }> {
   const listed = await listObjects(context(), objectsOf(organizationId));
-  const parts = await partsOf(context, organizationId);
+  const segments = await segmentsOf(context, organizationId);
   const objects = Map.groupBy(listed, ({ name }) => parseObjectName(name)?.fromSeq);
   // Files that are not ours.
   objects.delete(undefined);
-  const findings: Finding[] = [];
-  const found = (name: string, finding: Finding['finding']) => findings.push({ object: name, finding });
-  for (const part of parts) {
-    const { object, fromSeq, bytes, damagedAt } = part;
+  const findings: ArchiveFinding[] = [];
+  const found = (name: string, finding: ArchiveFinding['finding']) => findings.push({ object: name, finding });
+  for (const segment of segments) {
+    const { object, fromSeq, bytes, damagedAt } = segment;
     const all = objects.get(fromSeq) ?? [];
     objects.delete(fromSeq);
     const others = all.filter(({ name }) => name !== object);
     const isRead = read || damagedAt !== null || all.find(({ name }) => name === object)?.size !== bytes;
-    const damage = isRead ? await checkPart(context(), organizationId, part) : undefined;
-    if (damage && repair && (await repairPart(context(), organizationId, part, others))) found(object, 'replaced');
+    const damage = isRead ? await checkSegment(context(), organizationId, segment) : undefined;
+    if (damage && repair && (await repairSegment(context(), organizationId, segment, others)))
+      found(object, 'replaced');
     else {
       if (damage) found(object, damage);
       // One of the others may be the only copy of what is damaged.
       const isLeft = damage || !remove || others.length === 0;
-      const deleted = isLeft ? [] : await deleteOthers(context(), organizationId, part);
+      const deleted = isLeft ? [] : await deleteOthers(context(), organizationId, segment);
       for (const { name } of others) found(name, deleted.includes(name) ? 'deleted' : 'not named');
     }
   }
-  // No archive begins where these do. Those after the last archive are left to the next step of that part,
-  // and those of an organization that was never here to the operator: it may be another database's bucket.
+  // Orphans: no archive starts at this seq. A running step may own the ones after the last archive. Those of
+  // an unknown organization may belong to another database. Keep both.
   const youngest = context().now() - LONGEST_CALL_MS;
   const isOver = repair || (await readOne(context(), findErased.bind({ organizationId }))) !== null;
-  const end = isOver ? Number.MAX_SAFE_INTEGER : (parts.at(-1)?.toSeq ?? 0);
+  const end = isOver ? Number.MAX_SAFE_INTEGER : (segments.at(-1)?.toSeq ?? 0);
   for (const [fromSeq = 0, all] of objects) {
     const deleted = all.filter(({ storedAt }) => remove && storedAt < youngest && fromSeq <= end);
     await deleteObjects(context(), deleted);
     for (const object of all) found(object.name, deleted.includes(object) ? 'deleted' : 'not named');
   }
-  return { checked: parts.length, findings };
+  return { checked: segments.length, findings };
 }
 
-async function partsOf(context: () => ArchiveContext, organizationId: string): Promise<ArchiveRow[]> {
-  const parts: ArchiveRow[] = [];
+async function segmentsOf(context: () => ArchiveContext, organizationId: string): Promise<ArchiveRow[]> {
+  const segments: ArchiveRow[] = [];
   for (;;) {
-    const seq = parts.at(-1)?.toSeq ?? 0;
+    const seq = segments.at(-1)?.toSeq ?? 0;
     const page = await readAll(context(), findArchivesAfter.bind({ organizationId, seq, limit: PAGE }));
-    parts.push(...page);
-    if (page.length < PAGE) return parts;
+    segments.push(...page);
+    if (page.length < PAGE) return segments;
   }
 }
 
-/** Reads the object of a part, and notes whether it is the one that was stored. */
-export async function checkPart(
+/** Reads the object of a segment, and notes whether it is the one that was stored. */
+export async function checkSegment(
   ctx: ArchiveContext,
   organizationId: string,
-  part: ArchiveRow,
+  segment: ArchiveRow,
 ): Promise<Damage | undefined> {
-  const { object } = part;
-  const read = await readObject(ctx, part);
-  if ('bytes' in read && part.damagedAt !== null) {
-    // It is back, with the texts of records that were redacted since.
+  const { object } = segment;
+  const read = await readObject(ctx, segment);
+  if ('bytes' in read && segment.damagedAt !== null) {
+    // The object reappeared and still contains texts that were redacted while it was missing.
     const changes = await corrected(ctx, organizationId, parseArchive(await gunzip(read.bytes), object));
-    await replacePart(ctx, organizationId, part, changes);
+    await replaceSegment(ctx, organizationId, segment, changes);
     return undefined;
   }
   const damage = 'damage' in read ? read.damage : undefined;
-  // Not if another object was named meanwhile: the one that was read is deleted then.
-  if ((await markPart(ctx, organizationId, part, damage ? 1 : 0)) === 0 || !damage) return undefined;
+  // Updates no row if another call replaced the object; the one we read is then deleted.
+  if ((await markSegment(ctx, organizationId, segment, damage ? 1 : 0)) === 0 || !damage) return undefined;
   logDamage(organizationId, object, damage);
   return damage;
 }
 
-/** Returns how many rows were updated: 0 if the part has another object now. `isDamaged` null: unknown. */
-export const markPart = (ctx: ArchiveContext, organizationId: string, part: ArchiveRow, isDamaged: 0 | 1 | null) =>
+/** Returns how many rows were updated: 0 if the segment has another object now. `isDamaged` null: unknown. */
+export const markSegment = (
+  ctx: ArchiveContext,
+  organizationId: string,
+  segment: ArchiveRow,
+  isDamaged: 0 | 1 | null,
+) =>
   write(
     ctx,
     'safe_to_repeat',
-    markChecked.bind({ organizationId, toSeq: part.toSeq, object: part.object, isDamaged, now: ctx.now() }),
+    markChecked.bind({ organizationId, toSeq: segment.toSeq, object: segment.object, isDamaged, now: ctx.now() }),
   );
 
 export const logDamage = (organization: string, object: string, damage: Damage) =>
   log('error', 'archive_damaged', { organization, object, damage });
 
 /**
- * The only way to repair a part: the newest of the other objects that has its changes is stored again,
+ * The only way to repair a segment: the newest of the other objects that has its changes is stored again,
  * without what is redacted. So it does not matter whether the database or the bucket is older. Returns
  * false if there is none.
  */
-async function repairPart(
+async function repairSegment(
   ctx: ArchiveContext,
   organizationId: string,
-  part: ArchiveRow,
+  segment: ArchiveRow,
   others: readonly StoredObject[],
 ): Promise<boolean> {
   for (const { name } of others.toSorted((a, b) => b.storedAt - a.storedAt)) {
     const bytes = await callBucket(ctx, (bucket) => bucket.get(name));
     if (!bytes) continue;
     const digest = (await sha256(bytes)).toHex();
-    if (name !== objectName(organizationId, part.fromSeq, part.toSeq, digest)) continue;
+    if (name !== objectName(organizationId, segment.fromSeq, segment.toSeq, digest)) continue;
     const changes = parseArchive(await gunzip(bytes), name);
-    if (changes.at(-1)?.requestId !== part.lastRequestId) continue;
-    return replacePart(ctx, organizationId, part, await corrected(ctx, organizationId, changes));
+    if (changes.at(-1)?.requestId !== segment.lastRequestId) continue;
+    return replaceSegment(ctx, organizationId, segment, await corrected(ctx, organizationId, changes));
   }
   return false;
 }

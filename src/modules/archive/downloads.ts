@@ -6,7 +6,7 @@ import { PageProblem } from '../../http/settings/page-problem.ts';
 import type { ObjectStore } from '../../lib/object-store.ts';
 import { readOwnArchive } from './read-archives.ts';
 
-/** An archived part of the audit log as lines of JSON, without pasted keys. */
+/** A segment of the audit log as lines of JSON, without pasted keys. */
 export const downloads = (archive: ObjectStore | undefined) =>
   new Hono<AdminEnv>().get('/audit/archive/:toSeq', async (c) => {
     const text = c.req.param('toSeq');

@@ -1,9 +1,9 @@
 import { reader } from '../../config.ts';
 import type { ObjectStore } from '../../lib/object-store.ts';
 import type { Job, Module } from '../../module.ts';
+import { archivedRecordsIn } from './archived-records.ts';
 import { archiveOf } from './bucket.ts';
 import { downloads } from './downloads.ts';
-import { elsewhereIn } from './elsewhere.ts';
 import { parseKeepDays } from './object-names.ts';
 import { archiveDue, checkDigests, checkSizes } from './run.ts';
 import { archiveSection } from './section.tsx';
@@ -19,7 +19,7 @@ export const archive: Module = {
       throw new Error('KEEP_DAYS is set, but there is no bucket with the binding ARCHIVE; add one, or empty KEEP_DAYS');
     return {
       // Even without KEEP_DAYS: earlier archives can be read, redacted and erased.
-      ports: () => ({ elsewhere: elsewhereIn(bucket) }),
+      ports: () => ({ archivedRecords: archivedRecordsIn(bucket) }),
       settings: downloads(bucket),
       auditSection: archiveSection(keepDays !== undefined),
       // Not while paused: the operator may be about to undo a restore of the database.

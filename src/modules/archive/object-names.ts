@@ -1,7 +1,7 @@
 /** What the names of all objects of an organization begin with. Ids have no slash. */
 export const objectsOf = (organization: string) => `${organization}/`;
 
-/** What the names of all objects begin with that were ever made of the part from this `seq` on. */
+/** What the names of all objects begin with that were ever made of the segment from this `seq` on. */
 export const objectsFrom = (organization: string, fromSeq: number) => `${objectsOf(organization)}${padded(fromSeq)}-`;
 
 /** It ends with the digest: attempts that read different data make different objects. */

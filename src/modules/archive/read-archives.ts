@@ -12,7 +12,7 @@ import type { ActorContext, AdminActor, Damage } from '../../services/service-co
 import { findArchive, findArchiveOfObject, findArchivesAbout, findArchivesOfPeriod } from './archive-statements.ts';
 import type { ArchiveContext } from './bucket.ts';
 import { parseObjectName } from './object-names.ts';
-import { readLines } from './part.ts';
+import { readLines } from './segment.ts';
 
 // The archived part of the audit log, as administrators and operators see it.
 
@@ -66,7 +66,7 @@ export async function readNamedArchive(ctx: ArchiveContext, object: string): Pro
   );
 }
 
-const read = async (ctx: ArchiveContext, organizationId: string, part: ArchiveRow): Promise<ReadArchive> => ({
-  fromSeq: part.fromSeq,
-  ...(await readLines(ctx, organizationId, part)),
+const read = async (ctx: ArchiveContext, organizationId: string, segment: ArchiveRow): Promise<ReadArchive> => ({
+  fromSeq: segment.fromSeq,
+  ...(await readLines(ctx, organizationId, segment)),
 });

@@ -7,7 +7,7 @@ import type { ActorContext, Redaction, SystemActor } from '../../services/servic
 import { markChecked, replaceRedacted } from './archive-statements.ts';
 import type { ArchiveContext } from './bucket.ts';
 import { logDamage } from './check-archive.ts';
-import { deleteOthers, readObject, readPart, replacement, storePart, withoutTexts } from './part.ts';
+import { deleteOthers, readObject, readSegment, replacement, storeSegment, withoutTexts } from './segment.ts';
 
 /** Another call may replace the object that was read; then read again. */
 const MAX_ROUNDS = 5;
@@ -25,14 +25,14 @@ export async function redactArchived(
 ): Promise<Redaction | undefined> {
   let isOurs = false;
   for (let round = 1; round <= MAX_ROUNDS; round++) {
-    const part = await readOne(ctx, findArchivedRecord[kind].bind({ organizationId, id }), 'safe_to_repeat');
-    if (!part) return undefined;
-    const { toSeq, object, revision } = part;
-    if (part.isRedacted === 1) {
-      await deleteOthers(ctx, organizationId, part);
+    const segment = await readOne(ctx, findArchivedRecord[kind].bind({ organizationId, id }), 'safe_to_repeat');
+    if (!segment) return undefined;
+    const { toSeq, object, revision } = segment;
+    if (segment.isRedacted === 1) {
+      await deleteOthers(ctx, organizationId, segment);
       // A call without a response may have been committed.
       const status = isOurs ? 'redacted' : 'unchanged';
-      return part.damagedAt === null ? { status } : { status, ...damageOf(await readObject(ctx, part)) };
+      return segment.damagedAt === null ? { status } : { status, ...damageOf(await readObject(ctx, segment)) };
     }
     const mark = (completion: BoundStatement<never>) =>
       writeWithAudit(ctx, bySystem(ctx, organizationId, by), 'safe_to_repeat', () => [
@@ -45,17 +45,23 @@ export async function redactArchived(
         },
       ]);
     isOurs = true;
-    const read = await readPart(ctx, organizationId, part);
+    const read = await readSegment(ctx, organizationId, segment);
     if ('damage' in read) {
       const [marked] = await mark(markChecked.bind({ organizationId, toSeq, object, isDamaged: 1, now: ctx.now() }));
       if (!hasChanged(marked)) continue;
       logDamage(organizationId, object, read.damage);
       return { status: 'redacted', archive: read.damage };
     }
-    const isStored = await storePart(ctx, organizationId, part, withoutTexts(read.changes, [id]), async (file) => {
-      const [marked] = await mark(replaceRedacted.bind(replacement(organizationId, part, file)));
-      return hasChanged(marked);
-    });
+    const isStored = await storeSegment(
+      ctx,
+      organizationId,
+      segment,
+      withoutTexts(read.changes, [id]),
+      async (file) => {
+        const [marked] = await mark(replaceRedacted.bind(replacement(organizationId, segment, file)));
+        return hasChanged(marked);
+      },
+    );
     if (isStored) return { status: 'redacted' };
   }
   throw new Error(`the archive of ${kind} ${id} changed ${MAX_ROUNDS} times while it was redacted`);

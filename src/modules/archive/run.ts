@@ -5,7 +5,7 @@ import type { ObjectStore } from '../../lib/object-store.ts';
 import { readAll } from '../../services/call-d1.ts';
 import { findLeastChecked } from './archive-statements.ts';
 import { type ArchiveRule, archiveStep, STEP_CHANGES, WAIT_MS } from './archive-step.ts';
-import { archivedOrganizations, checkArchives, checkPart, markPart } from './check-archive.ts';
+import { archivedOrganizations, checkArchives, checkSegment, markSegment } from './check-archive.ts';
 import { findDueArchives } from './step-statements.ts';
 
 interface Stores {
@@ -75,11 +75,11 @@ const contextOf =
 export async function checkDigests(stores: Stores, now: () => number): Promise<void> {
   const context = contextOf(stores, now);
   const failures: unknown[] = [];
-  for (const { organizationId, ...part } of await readAll(context(), findLeastChecked.bind(READ_AN_HOUR))) {
-    await checkPart(context(), organizationId, part).catch(async (err: unknown) => {
+  for (const { organizationId, ...segment } of await readAll(context(), findLeastChecked.bind(READ_AN_HOUR))) {
+    await checkSegment(context(), organizationId, segment).catch(async (err: unknown) => {
       failures.push(err);
-      log('error', 'archive_failed', { organization: organizationId, object: part.object, cause: err });
-      await markPart(context(), organizationId, part, null);
+      log('error', 'archive_failed', { organization: organizationId, object: segment.object, cause: err });
+      await markSegment(context(), organizationId, segment, null);
     });
     if (failures.length === MAX_FAILED) break;
   }

@@ -8,7 +8,7 @@ import { type ArchiveRow, LISTED_ARCHIVES, listArchives, searchArchives } from '
 
 interface Props {
   release: ReleaseRow;
-  /** Those that the filters leave, the newest first. */
+  /** The archives that match the filters, newest first. */
   archives: readonly ArchiveRow[];
   isSearch: boolean;
 }

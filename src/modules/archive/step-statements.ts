@@ -3,8 +3,8 @@ import { idBytes } from '../../db/work/record-table.ts';
 import { RECORD_TABLES } from '../../db/work/record-tables.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 
-// The statements with which a part of an audit log leaves the database, after its object was
-// stored. They are sent as one transaction, in the order of `ARCHIVE`.
+// The statements with which a segment of an audit log leaves the database, after its object was
+// stored. They are sent as one transaction, in the order of `archiveSegment`.
 
 export interface ArchivableRow {
   epoch: string;
@@ -46,7 +46,7 @@ export const findDueArchives = statement<
     where f.organization_id = r.organization_id and f.seq = a.seq + :full - 1 and f.seq <= ${LAST} and f.at < :before))
   order by random() limit :limit`);
 
-export interface ArchivedPart {
+export interface SegmentRange {
   organizationId: string;
   fromSeq: number;
   toSeq: number;
@@ -58,7 +58,7 @@ export interface ArchivedPart {
  * newest row, and no record was redacted since the rows were read, when `newestSeq` was the last one.
  */
 const insertArchive = statement<
-  ArchivedPart & { firstAt: number; digest: string; bytes: number; newestSeq: number; now: number }
+  SegmentRange & { firstAt: number; digest: string; bytes: number; newestSeq: number; now: number }
 >(`
   ${insertInto('archives', {
     organization_id: 'a.organization_id',
@@ -81,7 +81,7 @@ const insertArchive = statement<
 const IS_ARCHIVED =
   'exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and object = :object)';
 const ROWS = 'organization_id = :organizationId and seq between :fromSeq and :toSeq';
-/** The records of which rows leave, with the first of those rows: that of their creation. */
+/** The records in the range, each with the seq of its creation. */
 const firstRows = (kind: RecordKind) =>
   `select target_id, min(seq) as seq from audit_log where ${ROWS} and action glob '${kind}.*' group by target_id`;
 
@@ -106,10 +106,10 @@ const leaveRecords = (kind: RecordKind) => {
 const deleteRecords = (kind: RecordKind) =>
   `delete from ${RECORD_TABLES[kind].table} where organization_id = :organizationId and id in (select target_id from (${firstRows(kind)})) and ${IS_ARCHIVED}`;
 
-export const ARCHIVE = {
+export const archiveSegment = {
   record: insertArchive,
   remove: [
     ...RECORD_KIND_NAMES.flatMap((kind) => [leaveRecords(kind), deleteRecords(kind)]),
     `delete from audit_log where ${ROWS} and ${IS_ARCHIVED}`,
-  ].map((sql) => statement<ArchivedPart>(sql)),
+  ].map((sql) => statement<SegmentRange>(sql)),
 };

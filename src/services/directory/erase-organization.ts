@@ -105,7 +105,7 @@ const ROWS: readonly ErasureStep[] = REMOVE_ROWS.map(({ table, statement }) => (
 const OBJECTS: ErasureStep = {
   table: 'objects',
   remove: async (ctx, { organizationId }, limit) => {
-    if (ctx.elsewhere) return ctx.elsewhere.erase(ctx, organizationId, limit);
+    if (ctx.archivedRecords) return ctx.archivedRecords.erase(ctx, organizationId, limit);
     await requireErasable(ctx, organizationId, []);
     return 0;
   },
@@ -113,7 +113,7 @@ const OBJECTS: ErasureStep = {
 
 /** @throws ServiceError `unavailable` if objects of the organization cannot be deleted, `not_exported` */
 async function requireErasable(ctx: ServiceContext, organizationId: string, without: readonly string[]): Promise<void> {
-  if (ctx.elsewhere) return ctx.elsewhere.requireErasable(ctx, organizationId, without);
+  if (ctx.archivedRecords) return ctx.archivedRecords.requireErasable(ctx, organizationId, without);
   if (await readOne(ctx, findArchivesAfter.bind({ organizationId, seq: 0, limit: 1 }))) throw noArchive();
 }
 

@@ -55,17 +55,17 @@ export async function redactRecord(
   if (hasChanged(redacted)) return { status: 'redacted' };
   const found = await readOne(ctx, findRecord[kind].bind({ organizationId, id }), 'safe_to_repeat');
   if (found) return { status: 'unchanged' };
-  const redaction = await redactElsewhere(ctx, { organization: organizationId, kind, id, by });
+  const redaction = await redactInArchive(ctx, { organization: organizationId, kind, id, by });
   if (!redaction) throw recordNotFound(organizationId, kind, id);
   return redaction;
 }
 
 /** Undefined if there is no such archived record. @throws ServiceError `unavailable`, also without an archive */
-async function redactElsewhere(
+async function redactInArchive(
   ctx: ActorContext<SystemActor>,
   record: { organization: string; kind: RecordKind; id: string; by: string },
 ): Promise<Redaction | undefined> {
-  if (ctx.elsewhere) return ctx.elsewhere.redact(ctx, record);
+  if (ctx.archivedRecords) return ctx.archivedRecords.redact(ctx, record);
   const { organization: organizationId, kind, id } = record;
   if (await readOne(ctx, findArchivedRecord[kind].bind({ organizationId, id }))) throw noArchive();
   return undefined;

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { expect, test, vi } from 'vitest';
 import { ERASED_TABLES } from '../../../src/db/directory/erasure.ts';
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
-import { elsewhereIn } from '../../../src/modules/archive/elsewhere.ts';
+import { archivedRecordsIn } from '../../../src/modules/archive/archived-records.ts';
 import { savePushState } from '../../../src/modules/push/push-state.ts';
 import {
   beginErasure,
@@ -28,7 +28,7 @@ import { asAdmin, importRecords, makeApi, makeKey, makeWorld, rowsOf } from '../
 const asOperator = (db = env.DB, archive = bucket) => ({
   ...support.asOperator(db),
   archive,
-  elsewhere: elsewhereIn(archive),
+  archivedRecords: archivedRecordsIn(archive),
 });
 
 const PUSH = {

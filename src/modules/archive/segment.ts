@@ -7,13 +7,13 @@ import { sha256 } from '../../lib/bytes.ts';
 import { readAll, readBatch, readOne, write } from '../../services/call-d1.ts';
 import type { Damage } from '../../services/service-context.ts';
 import { toTimeEntry } from '../../services/work/list-changes.ts';
-import { claimPart, findEntries, findReleased, type Replacement, replaceObject } from './archive-statements.ts';
+import { claimSegment, findEntries, findReleased, type Replacement, replaceObject } from './archive-statements.ts';
 import { type ArchiveContext, callBucket, deleteObjects, listObjects } from './bucket.ts';
 import { gunzip, gzip } from './gzip.ts';
 import { objectName, objectsFrom } from './object-names.ts';
 
-// A part of an organization's changes that is an object in the bucket. Each object is gzip of lines of
-// JSON, its name ends with its digest, and the row of the part in `archives` names it.
+// A segment is a range of an organization's changes that is one object in the bucket: gzip of lines of
+// JSON. The object's name ends with its digest, and the segment's row in `archives` contains this name.
 
 const anything = z.unknown().optional();
 /** A line: a `Change`. It has all fields, so that they stay in their order, but only checks what is used. */
@@ -51,15 +51,15 @@ export async function readObject(
   return (await sha256(bytes)).toHex() === digest ? { bytes } : { damage: 'damaged' };
 }
 
-/** The changes of a part, without the texts of redacted records. @throws ServiceError `unavailable` */
-export async function readPart(
+/** The changes of a segment, without the texts of redacted records. @throws ServiceError `unavailable` */
+export async function readSegment(
   ctx: ArchiveContext,
   organizationId: string,
-  part: Pick<ArchiveRow, 'object' | 'digest'>,
+  segment: Pick<ArchiveRow, 'object' | 'digest'>,
 ): Promise<{ changes: ArchivedChange[] } | { damage: Damage }> {
-  const read = await readObject(ctx, part);
+  const read = await readObject(ctx, segment);
   if ('damage' in read) return read;
-  return { changes: await corrected(ctx, organizationId, parseArchive(await gunzip(read.bytes), part.object)) };
+  return { changes: await corrected(ctx, organizationId, parseArchive(await gunzip(read.bytes), segment.object)) };
 }
 
 /**
@@ -69,9 +69,9 @@ export async function readPart(
 export async function readLines(
   ctx: ArchiveContext,
   organizationId: string,
-  part: Pick<ArchiveRow, 'object' | 'digest'>,
+  segment: Pick<ArchiveRow, 'object' | 'digest'>,
 ): Promise<{ lines: string } | { damage: Damage }> {
-  const read = await readPart(ctx, organizationId, part);
+  const read = await readSegment(ctx, organizationId, segment);
   if ('damage' in read) return read;
   const { changes } = read;
   const lacksEntry = ({ action, timeEntry }: ArchivedChange) => action === 'time_entry.created' && timeEntry === null;
@@ -124,25 +124,25 @@ export function withoutTexts(changes: readonly ArchivedChange[], redacted: reado
 export type StoredFile = Pick<ArchiveRow, 'object' | 'digest' | 'bytes'>;
 
 /**
- * The only way to store a part: its changes become an object, `name` names that in one transaction,
- * which compares what was named before, and the other objects of the part are deleted. Returns what
- * `name` does: whether the object is named now. If not, the daily job deletes it.
+ * The only way to store a segment: its changes become an object, `commit` stores its name in one transaction that
+ * compares the previous state, and the other objects of the segment are deleted. Returns the result of
+ * `commit`: whether the object is the current one. If not, the daily job deletes it.
  * @throws ServiceError `unavailable`: the same call can be repeated
  */
-export async function storePart(
+export async function storeSegment(
   ctx: ArchiveContext,
   organizationId: string,
   { fromSeq, toSeq }: Pick<ArchiveRow, 'fromSeq' | 'toSeq'>,
   changes: readonly object[],
-  name: (file: StoredFile) => Promise<boolean>,
+  commit: (file: StoredFile) => Promise<boolean>,
 ): Promise<boolean> {
   const bytes = await gzip(toLines(changes));
   const digest = (await sha256(bytes)).toHex();
   const object = objectName(organizationId, fromSeq, toSeq, digest);
-  // Before ours is named: what is stored later may be what a later call names.
+  // List first: an object stored after this point may become the current one.
   const others = await listObjects(ctx, objectsFrom(organizationId, fromSeq));
   await callBucket(ctx, (bucket) => bucket.put(object, bytes, digest));
-  if (await name({ object, digest, bytes: bytes.length })) {
+  if (await commit({ object, digest, bytes: bytes.length })) {
     await deleteObjects(ctx, others, object);
     return true;
   }
@@ -157,35 +157,39 @@ export const replacement = (
   { object, digest, bytes }: StoredFile,
 ): Replacement => ({ organizationId, toSeq, revision, object, digest, bytes });
 
-/** Stores a part again. Returns false if another call has replaced its object. */
-export function replacePart(
+/** Stores a segment again. Returns false if another call has replaced its object. */
+export function replaceSegment(
   ctx: ArchiveContext,
   organizationId: string,
-  part: ArchiveRow,
+  segment: ArchiveRow,
   changes: readonly object[],
 ): Promise<boolean> {
-  const { fromSeq, revision } = part;
-  return storePart(ctx, organizationId, part, changes, async (file) => {
-    await write(ctx, 'safe_to_repeat', replaceObject.bind(replacement(organizationId, part, file)));
-    const named = await partFrom(ctx, organizationId, fromSeq);
-    return named?.object === file.object && named.revision === revision + 1;
+  const { fromSeq, revision } = segment;
+  return storeSegment(ctx, organizationId, segment, changes, async (file) => {
+    await write(ctx, 'safe_to_repeat', replaceObject.bind(replacement(organizationId, segment, file)));
+    const current = await segmentFrom(ctx, organizationId, fromSeq);
+    return current?.object === file.object && current.revision === revision + 1;
   });
 }
 
-export const partFrom = (ctx: ArchiveContext, organizationId: string, fromSeq: number) =>
+export const segmentFrom = (ctx: ArchiveContext, organizationId: string, fromSeq: number) =>
   readOne(ctx, findArchivesAfter.bind({ organizationId, seq: fromSeq - 1, limit: 1 }), 'safe_to_repeat');
 
 /**
- * Deletes the objects of a part that its row does not name, and returns their names. Does nothing if
- * the named object is not there: one of the others may then be its only copy.
+ * Deletes the other objects of a segment and returns their names. Does nothing if the current object is
+ * missing: another one may then be its only copy.
  */
-export async function deleteOthers(ctx: ArchiveContext, organizationId: string, part: ArchiveRow): Promise<string[]> {
-  const { fromSeq, toSeq, revision, object, bytes } = part;
+export async function deleteOthers(
+  ctx: ArchiveContext,
+  organizationId: string,
+  segment: ArchiveRow,
+): Promise<string[]> {
+  const { fromSeq, toSeq, revision, object, bytes } = segment;
   const listed = await listObjects(ctx, objectsFrom(organizationId, fromSeq));
   const others = listed.filter(({ name }) => name !== object);
   if (others.length === 0 || !listed.some(({ name, size }) => name === object && size === bytes)) return [];
-  // A call that has stored one of them, and is about to name it, finds another revision.
-  if ((await write(ctx, 'safe_to_repeat', claimPart.bind({ organizationId, toSeq, revision }))) === 0) return [];
+  // A call that has stored one of them, and is about to commit its name, finds another revision.
+  if ((await write(ctx, 'safe_to_repeat', claimSegment.bind({ organizationId, toSeq, revision }))) === 0) return [];
   await deleteObjects(ctx, others);
   return others.map(({ name }) => name);
 }

@@ -1,15 +1,15 @@
 import { ServiceError } from '../../domain/errors.ts';
 import type { ObjectStore } from '../../lib/object-store.ts';
 import { readOne } from '../../services/call-d1.ts';
-import type { Elsewhere } from '../../services/service-context.ts';
+import type { ArchivedRecords } from '../../services/service-context.ts';
 import { findNewestArchive } from './archive-statements.ts';
 import { type ArchiveContext, callBucket, deleteObjects, listObjects } from './bucket.ts';
 import { objectsOf } from './object-names.ts';
-import { readLines } from './part.ts';
 import { redactArchived } from './redact-archived.ts';
+import { readLines } from './segment.ts';
 
 /** The port of the archive in a bucket. Without one, it refuses archived records. */
-export const elsewhereIn = (archive: ObjectStore | undefined): Elsewhere => ({
+export const archivedRecordsIn = (archive: ObjectStore | undefined): ArchivedRecords => ({
   read: (ctx, organizationId, object) => readLines({ ...ctx, archive }, organizationId, object),
   redact: (ctx, record) => redactArchived({ ...ctx, archive }, record),
   requireErasable: (ctx, organizationId, without) => requireErasable({ ...ctx, archive }, organizationId, without),
