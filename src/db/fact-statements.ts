@@ -52,7 +52,7 @@ export interface FactStatement {
 
 type FactFields = Partial<Fields<Fact>> & Pick<Fields<Fact>, 'type' | 'organizationId' | 'since'>;
 
-/** The select list of a fact: what is not given is empty. */
+/** The select list of a fact. Omitted columns are empty. */
 const fact = (fields: FactFields) =>
   columns<Fact>({
     subject: "''",
@@ -83,7 +83,7 @@ const used = (amount: string, limit: string) => `${amount} * 100 / ${limit}`;
 const SHARE = `max(${used('u.records', 'u.maxRecords')}, ${used('u.minutes', 'u.maxMinutes')}, ${used('u.bytes', 'u.maxBytes')})`;
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
-export const FACT_STATEMENTS: Readonly<Record<string, FactStatement>> = {
+const STATEMENTS = {
   pushFailing: {
     types: ['push_failing'],
     statement: statement(`
@@ -264,7 +264,14 @@ export const FACT_STATEMENTS: Readonly<Record<string, FactStatement>> = {
       })}
       where '' ${RANGE} and :databaseBytes >= :databaseLimit * ${WARNED_FROM[0]}`),
   },
-};
+} satisfies Record<string, FactStatement>;
+
+type Stated = (typeof STATEMENTS)[keyof typeof STATEMENTS]['types'][number];
+
+/** A fact without a statement does not compile: its type would be a missing property. */
+export const FACT_STATEMENTS: Readonly<
+  Record<string, FactStatement> & Record<Exclude<FactType, Stated>, FactStatement>
+> = STATEMENTS;
 
 /** The statements of the facts that pages show, for the organizations in a JSON array of ids. */
 export const PAGE_FACT_STATEMENTS: Readonly<

@@ -10,6 +10,10 @@ interface RecordKindEntry {
   path: string;
   /** The field of a change (domain/change.ts) that contains it. */
   changeField: string;
+  /** The field and the column with the text from the caller. A redaction replaces it. */
+  textField: string;
+  /** Whether it counts toward the daily limit of minutes. */
+  hasMinutes: boolean;
   noun: string;
   /** Its events, with the labels of the audit log. */
   auditActions: Readonly<Record<'created' | 'redacted' | 'refused' | 'taken', string>> &
@@ -30,6 +34,8 @@ export const RECORD_KINDS = {
     scopeHelp: 'Adds internal notes to tickets. Your PSA shows them to the team.',
     path: 'notes',
     changeField: 'note',
+    textField: 'message',
+    hasMinutes: false,
     noun: 'internal note',
     auditActions: {
       created: 'Internal note added',
@@ -45,6 +51,8 @@ export const RECORD_KINDS = {
     scopeHelp: 'Logs working time on tickets, for a technician or for the automation itself.',
     path: 'time-entries',
     changeField: 'timeEntry',
+    textField: 'description',
+    hasMinutes: true,
     noun: 'time entry',
     auditActions: {
       created: 'Time logged',
@@ -61,5 +69,7 @@ export const RECORD_KINDS = {
 export type RecordKind = keyof typeof RECORD_KINDS;
 
 export const RECORD_KIND_NAMES = keysOf(RECORD_KINDS);
+
+export const haveMinutes = (kinds: readonly RecordKind[]) => kinds.some((kind) => RECORD_KINDS[kind].hasMinutes);
 
 export const forEachKind = <Value>(make: (kind: RecordKind) => Value) => fromKeys(RECORD_KIND_NAMES, make);

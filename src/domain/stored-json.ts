@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LoggableError } from '../lib/log.ts';
-import type { RecordKind } from './record-kinds.ts';
+import type { RECORD_KINDS, RecordKind } from './record-kinds.ts';
 import { AGREEMENT_SOURCES, TIME_ENTRY_STATUSES } from './time-entry.ts';
 
 /** The stored text differs from the written one: a bug, or another program wrote it. */
@@ -43,6 +43,6 @@ export const STORED_RECORDS = {
     agreementSource: z.enum(AGREEMENT_SOURCES),
     status: z.enum(TIME_ENTRY_STATUSES),
   }),
-} satisfies Record<RecordKind, z.ZodType>;
+} satisfies { [Kind in RecordKind]: z.ZodType<Record<(typeof RECORD_KINDS)[Kind]['textField'], string>> };
 
 export type StoredRecords = { [Kind in RecordKind]: z.output<(typeof STORED_RECORDS)[Kind]> };

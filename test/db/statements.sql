@@ -23,15 +23,15 @@ select a.seq as seq,
     k.name as keyName,
     k.hint as keyHint,
     k.revoked_at as keyRevokedAt,
-    e.minutes as minutes,
+    time_entry.minutes as minutes,
     u.name as technician,
     f.reason as refusal,
-    substr(coalesce(n.message, e.description), 1, 4001) as text
+    substr(coalesce(note.message, time_entry.description), 1, 4001) as text
 from audit_log a
 left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
-left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
-left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
-left join users u on u.organization_id = e.organization_id and u.id = e.user_id
+left join notes note on note.organization_id = a.organization_id and note.id = a.target_id
+left join time_entries time_entry on time_entry.organization_id = a.organization_id and time_entry.id = a.target_id
+left join users u on u.organization_id = time_entry.organization_id and u.id = time_entry.user_id
 left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
 where a.organization_id = :organizationId and a.seq in (select seq from audit_log
   where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
@@ -89,15 +89,15 @@ select a.seq as seq,
     k.name as keyName,
     k.hint as keyHint,
     k.revoked_at as keyRevokedAt,
-    e.minutes as minutes,
+    time_entry.minutes as minutes,
     u.name as technician,
     f.reason as refusal,
-    substr(coalesce(n.message, e.description), 1, 4001) as text
+    substr(coalesce(note.message, time_entry.description), 1, 4001) as text
 from audit_log a
 left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
-left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
-left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
-left join users u on u.organization_id = e.organization_id and u.id = e.user_id
+left join notes note on note.organization_id = a.organization_id and note.id = a.target_id
+left join time_entries time_entry on time_entry.organization_id = a.organization_id and time_entry.id = a.target_id
+left join users u on u.organization_id = time_entry.organization_id and u.id = time_entry.user_id
 left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
 where a.organization_id = :organizationId and a.seq in (select seq from (select * from (
   select * from (with recursive walk(seq, low, day) as (
@@ -149,15 +149,15 @@ select a.seq as seq,
     k.name as keyName,
     k.hint as keyHint,
     k.revoked_at as keyRevokedAt,
-    e.minutes as minutes,
+    time_entry.minutes as minutes,
     u.name as technician,
     f.reason as refusal,
-    substr(coalesce(n.message, e.description), 1, 4001) as text
+    substr(coalesce(note.message, time_entry.description), 1, 4001) as text
 from audit_log a
 left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
-left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
-left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
-left join users u on u.organization_id = e.organization_id and u.id = e.user_id
+left join notes note on note.organization_id = a.organization_id and note.id = a.target_id
+left join time_entries time_entry on time_entry.organization_id = a.organization_id and time_entry.id = a.target_id
+left join users u on u.organization_id = time_entry.organization_id and u.id = time_entry.user_id
 left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
 where a.organization_id = :organizationId and a.seq in (select * from (
   select audit_seq from notes where organization_id = :organizationId and id in (:id, :note) union all select audit_seq from time_entries where organization_id = :organizationId and id in (:id, :time_entry)

@@ -1,10 +1,17 @@
 import { AUDIT_TEXT_LENGTH } from '../../domain/audit-actions.ts';
-import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
+import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
 import { AUDIT_COLUMNS, NEXT_SEQ } from './audit-columns.ts';
 
 // Reads of the audit log, each of a bounded number of rows.
+
+/** A kind's name is also the alias of its table. */
+const TEXTS = RECORD_KIND_NAMES.map((kind) => `${kind}.${RECORD_KINDS[kind].textField}`).join(', ');
+const RECORD_JOINS = RECORD_KIND_NAMES.map(
+  (kind) =>
+    `left join ${RECORD_TABLES[kind].table} ${kind} on ${kind}.organization_id = a.organization_id and ${kind}.id = a.target_id`,
+);
 
 /** A row of the audit log with its key: the actor, or the key that an administrator changed. */
 const AUDIT_LOG_ROW = {
@@ -15,12 +22,12 @@ const AUDIT_LOG_ROW = {
   keyName: textOrNull('k.name'),
   keyHint: textOrNull('k.hint'),
   keyRevokedAt: numberOrNull('k.revoked_at'),
-  minutes: numberOrNull('e.minutes'),
+  minutes: numberOrNull('time_entry.minutes'),
   technician: textOrNull('u.name'),
   /** Why the PSA could not take the record that the row created, if that is so. */
   refusal: textOrNull('f.reason'),
   /** The beginning of the record's text as it is now, or null. One character more tells if the text is longer. */
-  text: textOrNull(`substr(coalesce(n.message, e.description), 1, ${AUDIT_TEXT_LENGTH + 1})`),
+  text: textOrNull(`substr(coalesce(${TEXTS}), 1, ${AUDIT_TEXT_LENGTH + 1})`),
 };
 
 export type AuditLogRow = RowOf<typeof AUDIT_LOG_ROW>;
@@ -46,9 +53,8 @@ const rowsOf = (seqs: string) => `
   select ${columns(AUDIT_LOG_ROW)}
   from audit_log a
   left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
-  left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
-  left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
-  left join users u on u.organization_id = e.organization_id and u.id = e.user_id
+  ${RECORD_JOINS.join('\n  ')}
+  left join users u on u.organization_id = time_entry.organization_id and u.id = time_entry.user_id
   left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
   where a.organization_id = :organizationId and a.seq in (${seqs})
   order by a.seq desc`;

@@ -1,5 +1,5 @@
 import { REDACTED } from '../../domain/change.ts';
-import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
+import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import { AUDIT_COLUMNS } from '../audit/audit-columns.ts';
 import { IS_BEING_ERASED } from '../directory/erasure.ts';
 import { columns, jsonObject, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
@@ -53,9 +53,11 @@ const keyIds = [...RECORD_KIND_NAMES.map((kind) => `${kind}.key_id`), `iif(${isA
 
 /** A record as JSON; of one that was archived before its redaction, its stub, without the text. */
 const recordJson = (kind: RecordKind) => {
-  const { fields, textColumn, archived } = RECORD_TABLES[kind];
+  const { fields, archived } = RECORD_TABLES[kind];
   const left = { id: 'a.target_id', ticketId: 's.ticket_id', createdAt: 's.created_at', ...archived.fields };
-  const pairs = Object.entries({ ...left, [textColumn]: `'${REDACTED}'` }).map(([field, sql]) => `'${field}', ${sql}`);
+  const pairs = Object.entries({ ...left, [RECORD_KINDS[kind].textField]: `'${REDACTED}'` }).map(
+    ([field, sql]) => `'${field}', ${sql}`,
+  );
   return `coalesce(${jsonObject(fields, kind)}, (select json_object(${pairs.join(', ')}) from ${archived.table} s
       where s.organization_id = a.organization_id and s.id = iif(a.action = '${kind}.redacted', ${idBytes('a.target_id')}, null)))`;
 };

@@ -10,7 +10,6 @@ export type StoredNote = StoredRecord;
 
 export const NOTES: RecordTable<StoredRecords['note']> = {
   table: 'notes',
-  textColumn: 'message',
   fields: { id: 'id', ticketId: 'ticket_id', createdAt: 'created_at', message: 'message' },
   archived: { table: 'archived_notes', columns: {}, fields: {} },
 };

@@ -1,5 +1,5 @@
 import { REDACTED } from '../../domain/change.ts';
-import { forEachKind, type RecordKind } from '../../domain/record-kinds.ts';
+import { forEachKind, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import type { TimeEntryStatus } from '../../domain/time-entry.ts';
 import { NEXT_SEQ } from '../audit/audit-columns.ts';
 import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrator-statements.ts';
@@ -16,9 +16,9 @@ interface RecordValues {
 
 /** Replaces a text with "[redacted]", and removes the request digest, which could confirm a guess at it. */
 export const markRedacted = forEachKind((kind) => {
-  const { table, textColumn } = RECORD_TABLES[kind];
-  return statement<RecordValues>(`update ${table} set ${textColumn} = '${REDACTED}', request_digest = ''
-    where organization_id = :organizationId and id = :id and ${textColumn} <> '${REDACTED}'`);
+  const { textField } = RECORD_KINDS[kind];
+  return statement<RecordValues>(`update ${RECORD_TABLES[kind].table} set ${textField} = '${REDACTED}', request_digest = ''
+    where organization_id = :organizationId and id = :id and ${textField} <> '${REDACTED}'`);
 });
 
 export const findRecord = forEachKind((kind) =>

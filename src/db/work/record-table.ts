@@ -11,8 +11,6 @@ import type { WrittenOfDay } from './day-limits.ts';
 /** Where a kind of record is stored. `Row` is a record as the PSA reads it, including its text. */
 export interface RecordTable<Row> {
   table: string;
-  /** The column with the text from the caller. A redaction replaces it. */
-  textColumn: string;
   fields: Fields<Row>;
   archived: ArchivedTable;
 }

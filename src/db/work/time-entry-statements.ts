@@ -14,7 +14,6 @@ const ARCHIVED_STATUS = "iif(s.review_seq is null, 'SUBMITTED', iif(s.approved =
 
 export const TIME_ENTRIES: RecordTable<StoredRecords['time_entry']> = {
   table: 'time_entries',
-  textColumn: 'description',
   fields: {
     id: 'id',
     ticketId: 'ticket_id',

@@ -2,8 +2,10 @@ import * as z from 'zod';
 import { type ArchiveRow, findArchivesAfter } from '../../db/work/archives.ts';
 import { findRedacted } from '../../db/work/record-statements.ts';
 import { plain, REDACTED } from '../../domain/change.ts';
+import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../domain/record-kinds.ts';
 import { parseStored, STORED_RECORDS } from '../../domain/stored-json.ts';
 import { sha256 } from '../../lib/bytes.ts';
+import { fromKeys } from '../../lib/objects.ts';
 import { readAll, readBatch, readOne, write } from '../../services/call-d1.ts';
 import type { Damage } from '../../services/service-context.ts';
 import { toTimeEntry } from '../../services/work/list-changes.ts';
@@ -15,6 +17,8 @@ import { objectName, objectsFrom } from './object-names.ts';
 // A segment is a range of an organization's changes that is one object in the bucket: gzip of lines of
 // JSON. The object's name ends with its digest, and the segment's row in `archives` contains this name.
 
+const KINDS = Object.values(RECORD_KINDS);
+const RECORD_FIELDS = KINDS.map(({ changeField }) => changeField);
 const anything = z.unknown().optional();
 /** A line: a `Change`. It has all fields, so that they stay in their order, but only checks what is used. */
 const archivedChange = z.looseObject({
@@ -28,8 +32,7 @@ const archivedChange = z.looseObject({
   requestId: z.string(),
   idempotencyKey: anything,
   detail: anything,
-  note: z.looseObject({ id: z.string() }).nullable(),
-  timeEntry: z.looseObject({ id: z.string() }).nullable(),
+  ...fromKeys(RECORD_FIELDS, () => z.looseObject({ id: z.string() }).nullable()),
 });
 type ArchivedChange = z.output<typeof archivedChange>;
 
@@ -94,15 +97,11 @@ export async function corrected(
   organizationId: string,
   changes: readonly ArchivedChange[],
 ): Promise<ArchivedChange[]> {
-  const idsOf = (field: 'note' | 'timeEntry') => JSON.stringify(changes.flatMap((change) => change[field]?.id ?? []));
-  const redacted = await readBatch(
-    ctx,
-    [
-      findRedacted.note.bind({ organizationId, ids: idsOf('note') }),
-      findRedacted.time_entry.bind({ organizationId, ids: idsOf('timeEntry') }),
-    ],
-    'safe_to_repeat',
-  );
+  const statements = RECORD_KIND_NAMES.map((kind) => {
+    const ids = changes.flatMap((change) => change[RECORD_KINDS[kind].changeField]?.id ?? []);
+    return findRedacted[kind].bind({ organizationId, ids: JSON.stringify(ids) });
+  });
+  const redacted = await readBatch(ctx, statements, 'safe_to_repeat');
   return withoutTexts(
     changes,
     redacted.flat().map(({ id }) => id),
@@ -112,12 +111,12 @@ export async function corrected(
 export function withoutTexts(changes: readonly ArchivedChange[], redacted: readonly string[]): ArchivedChange[] {
   const ids = new Set(redacted);
   return changes.map((change) => {
-    const { note, timeEntry } = change;
-    return {
-      ...change,
-      note: note && ids.has(note.id) ? { ...note, message: plain(REDACTED) } : note,
-      timeEntry: timeEntry && ids.has(timeEntry.id) ? { ...timeEntry, description: plain(REDACTED) } : timeEntry,
-    };
+    const copy = { ...change };
+    for (const { changeField, textField } of KINDS) {
+      const record = change[changeField];
+      if (record && ids.has(record.id)) copy[changeField] = { ...record, [textField]: plain(REDACTED) };
+    }
+    return copy;
   });
 }
 

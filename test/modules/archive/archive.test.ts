@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../src/domain/record-kinds.ts';
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { gunzip } from '../../../src/modules/archive/gzip.ts';
 import { readNamedArchive } from '../../../src/modules/archive/read-archives.ts';
@@ -335,6 +336,22 @@ describe('a step that ends early', () => {
 });
 
 describe('the redaction of an archived record', () => {
+  test.each(RECORD_KIND_NAMES)('removes the text of a %s from its object', async (kind) => {
+    const { path, example, changeField, textField } = RECORD_KINDS[kind];
+    const { organization, key, api } = await makeWorld();
+    await api.post(`/api/v1/tickets/1001/${path}`, key, { ...example.body, [textField]: 'hunter2' });
+    await api.postNote(key, NOTE);
+    await releaseAll(organization);
+    await archive(organization);
+    const created = async () =>
+      (await everyChange(organization)).archived.find(({ action }) => action === `${kind}.created`);
+    const id = (await created())?.targetId ?? '';
+    expect(await redactRecord(archiveContext(), { organization, kind, id, by: 'Ada' })).toEqual({ status: 'redacted' });
+    expect(await created()).toMatchObject({ [changeField]: { id, [textField]: { text: '[redacted]' } } });
+    const [name = ''] = await objectsIn(organization);
+    expect(await gunzip((await bucket.get(name)) ?? new Uint8Array())).not.toContain('hunter2');
+  });
+
   const redact = (organization: string, kind: 'note' | 'time_entry', id: string, bindings = {}) =>
     redactRecord(archiveContext(bindings), { organization, kind, id, by: 'Ada' });
 

@@ -14,7 +14,7 @@ import { asAdmin, asOperator, makeApi, makeKey, makeOrganization, rowsOf } from 
 
 describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] })))(
   '$kind',
-  ({ kind, scope, path, changeField, example }) => {
+  ({ kind, scope, path, changeField, textField, example }) => {
     /** An organization with one record of this kind, written with a key that has no other scope. */
     async function written() {
       const organization = await makeOrganization();
@@ -29,7 +29,7 @@ describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] }))
       return { organization, key, api, post, id: String(record['id']) };
     }
 
-    const { table, textColumn } = RECORD_TABLES[kind];
+    const { table } = RECORD_TABLES[kind];
     const rows = async (organization: string) =>
       (await env.DB.prepare(`select * from ${table} where organization_id = ?`).bind(organization).all()).results;
 
@@ -82,7 +82,7 @@ describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] }))
       const request = { organization, kind, id, by: 'Ada' };
       expect(await redactRecord(asOperator(), request)).toEqual({ status: 'redacted' });
       expect(await redactRecord(asOperator(), request)).toEqual({ status: 'unchanged' });
-      expect(await rows(organization)).toMatchObject([{ [textColumn]: '[redacted]', request_digest: '' }]);
+      expect(await rows(organization)).toMatchObject([{ [textField]: '[redacted]', request_digest: '' }]);
       expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({
         action: `${kind}.redacted`,
         target_id: id,

@@ -4,6 +4,7 @@ import { type DayLimit, lower } from '../../../domain/day-limit.ts';
 import { FACT_TYPES, FACTS, REASONS_FOR_ATTENTION } from '../../../domain/facts.ts';
 import { keySetting } from '../../../domain/key-settings.ts';
 import { timeOfId } from '../../../domain/record-id.ts';
+import { haveMinutes } from '../../../domain/record-kinds.ts';
 import { writableKinds } from '../../../domain/scopes.ts';
 import type { AuditEntry, countWritesSince } from '../../../services/audit/read-audit-log.ts';
 import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
@@ -84,7 +85,7 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
   const own = { records: key.dayLimitRecords, minutes: key.dayLimitMinutes };
   const kinds = writableKinds(key.scopes);
   const { predecessor, successor } = key;
-  const today = useText({ ...written, minutes: kinds.includes('time_entry') ? written.minutes : undefined }, limits);
+  const today = useText({ ...written, minutes: haveMinutes(kinds) ? written.minutes : undefined }, limits);
   return (
     <>
       {done && (

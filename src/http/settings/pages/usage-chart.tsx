@@ -1,16 +1,16 @@
 import type { PropsWithChildren } from 'hono/jsx';
-import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
+import { haveMinutes, RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
 import { type DayUsage, recordsOf, recordsOfDay, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
 import { counted, formatNumber, Table, type TableColumn } from './components.tsx';
 import { dateText } from './time.tsx';
 
-/** A part of the bar of a day, drawn in the colour of a kind of record. */
-type Part = readonly [kind: RecordKind, label: string, amount: (day: DayUsage) => number];
+/** A bar of each day, in the colour of a kind of record. */
+type Bar = readonly [kind: RecordKind, label: string, amount: (day: DayUsage) => number];
 
 const RECORDS = RECORD_KIND_NAMES.map(
-  (kind): Part => [kind, RECORD_KINDS[kind].scopeLabel, ({ records }) => records[kind]],
+  (kind): Bar => [kind, RECORD_KINDS[kind].scopeLabel, ({ records }) => records[kind]],
 );
-const MINUTES: Part = ['time_entry', 'Minutes', ({ minutes }) => minutes];
+const MINUTES: Bar = ['time_entry', 'Minutes', ({ minutes }) => minutes];
 
 const COLUMNS: readonly TableColumn<DayUsage>[] = [
   ['Day', ({ day }) => dateText(day)],
@@ -27,15 +27,13 @@ interface Props {
 
 /** The records of a key on each of 30 days: charts, and the same numbers as a table. */
 export function UsageChart({ usage, limits, kinds }: Props) {
-  const parts = RECORDS.filter(([kind]) => kinds.includes(kind));
+  const bars = RECORDS.filter(([kind]) => kinds.includes(kind));
   return (
     <section class="card" aria-labelledby="use">
       <h2 id="use">Last {USAGE_DAYS} days</h2>
       <div class="charts">
-        <Chart title="Writes per day" usage={usage} parts={parts} limit={limits.records} />
-        {kinds.includes('time_entry') && (
-          <Chart title="Minutes per day" usage={usage} parts={[MINUTES]} limit={limits.minutes} />
-        )}
+        <Chart title="Writes per day" usage={usage} bars={bars} limit={limits.records} />
+        {haveMinutes(kinds) && <Chart title="Minutes per day" usage={usage} bars={[MINUTES]} limit={limits.minutes} />}
       </div>
       <details>
         <summary>Show the numbers</summary>
@@ -52,13 +50,13 @@ export function UsageChart({ usage, limits, kinds }: Props) {
 interface ChartProps {
   title: string;
   usage: Usage;
-  parts: readonly Part[];
+  bars: readonly Bar[];
   limit: number | null;
 }
 
 /** Time entries are outlined and notes are filled, so that the chart is readable without colour. */
-function Chart({ title, usage, parts, limit }: ChartProps) {
-  const maximum = Math.max(0, ...usage.map((day) => parts.reduce((sum, [, , amount]) => sum + amount(day), 0)));
+function Chart({ title, usage, bars, limit }: ChartProps) {
+  const maximum = Math.max(0, ...usage.map((day) => bars.reduce((sum, [, , amount]) => sum + amount(day), 0)));
   // A limit far above all days would flatten the bars.
   const isLimitDrawn = limit !== null && limit <= 3 * maximum;
   const top = roundUp(Math.max(4, maximum, isLimitDrawn ? limit : 0));
@@ -66,7 +64,7 @@ function Chart({ title, usage, parts, limit }: ChartProps) {
     <figure>
       <figcaption>
         <h3>{title}</h3>
-        {parts.map(([kind, label, amount]) => (
+        {bars.map(([kind, label, amount]) => (
           <span class="legend">
             <svg viewBox="0 0 12 12" aria-hidden="true">
               <path class={`fill ${kind}`} d="M1 1h10v10H1z" />
@@ -84,7 +82,7 @@ function Chart({ title, usage, parts, limit }: ChartProps) {
         </div>
         <Bars
           usage={usage}
-          parts={parts}
+          bars={bars}
           top={top}
           label={`${title}: at most ${formatNumber(maximum)}${limit === null ? '' : `, limit ${formatNumber(limit)}`}`}
         >
@@ -103,27 +101,27 @@ function Chart({ title, usage, parts, limit }: ChartProps) {
 
 interface BarsProps {
   usage: Usage;
-  /** The parts of each bar, from below. */
-  parts: readonly Part[];
+  /** Of each day, from below. */
+  bars: readonly Bar[];
   /** The amount at the upper edge. */
   top: number;
   label: string;
 }
 
 /** A bar for each day, 10 units wide and at most 100 high. */
-function Bars({ usage, parts, top, label, children }: PropsWithChildren<BarsProps>) {
+function Bars({ usage, bars, top, label, children }: PropsWithChildren<BarsProps>) {
   const heights = usage.map(() => 0);
   return (
     <svg viewBox={`0 0 ${usage.length * 10} 100`} preserveAspectRatio="none" role="img" aria-label={label}>
       {children}
-      {parts.map(([kind, , amount]) => {
-        const bars = usage.map((day, index) => {
+      {bars.map(([kind, , amount]) => {
+        const paths = usage.map((day, index) => {
           const from = heights[index] ?? 0;
           const to = from + amount(day);
           heights[index] = to;
           return to === from ? '' : `M${index * 10 + 1.5} ${toY(from, top)}V${toY(to, top)}h7V${toY(from, top)}z`;
         });
-        return <path class={`fill ${kind}`} d={bars.join('')} />;
+        return <path class={`fill ${kind}`} d={paths.join('')} />;
       })}
     </svg>
   );
@@ -144,7 +142,7 @@ export function SmallChart({ usage }: { usage: Usage }) {
   return (
     <>
       <span class={sum === 0 ? 'sum dash' : 'sum'}>{formatNumber(sum)}</span>
-      <Bars usage={usage} parts={[['note', 'Writes', recordsOfDay]]} top={Math.max(MIN_TOP, maximum)} label={label} />
+      <Bars usage={usage} bars={[['note', 'Writes', recordsOfDay]]} top={Math.max(MIN_TOP, maximum)} label={label} />
     </>
   );
 }
