@@ -240,6 +240,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       ...facts,
       'FACT_STATEMENTS.archiveDamaged.statement': [{ ...ALL_ORGANIZATIONS }],
       findNewestArchive: [{ without: '[]' }],
+      findLeastChecked: [{ shares: 1, least: 100, most: 100 }],
       findErased: [{ organizationId: erased.organization }],
       findUnrevoked: [{ keyIds: JSON.stringify([keyId]) }],
       findSettingsChanges: [
