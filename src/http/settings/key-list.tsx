@@ -3,6 +3,7 @@ import { type DayLimits, MAX_DAY_CHANGES } from '../../domain/day-limit.ts';
 import { FACT_TYPES, FACTS } from '../../domain/facts.ts';
 import { CSV_SETTINGS } from '../../domain/key-settings.ts';
 import { containsKey } from '../../domain/pasted-keys.ts';
+import { readJustDone } from '../../services/audit/read-audit-log.ts';
 import { EXAMINED_KEYS, type KeyList, listKeys } from '../../services/keys/list-keys.ts';
 import { everyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { type KeyQuery, type ListedState, stateInList, stateOf } from '../../services/keys/select-keys.ts';
@@ -45,7 +46,9 @@ keyList.get('/keys', async (c) => {
   const factOptions = isPlainList(query) ? { isPushed: receiver !== undefined, dayLimits } : undefined;
   const list = await listKeys(adminContext(c), query, today, factOptions);
   const { hasPsa } = c.get('administrator').organization;
-  const revoked = /^\d{1,3}$/.test(parameters.get('revoked') ?? '') ? Number(parameters.get('revoked')) : 0;
+  const asked = /^\d{1,4}$/.test(parameters.get('revoked') ?? '') ? Number(parameters.get('revoked')) : 0;
+  const justDone = asked > 0 ? await readJustDone(adminContext(c)) : [];
+  const revoked = justDone.filter(({ action }) => action === 'api_key.revoked').length < asked ? 0 : asked;
   return render(c, titleOf(query), <KeyListPage {...{ list, query, hasPsa, revoked, searchedKey }} />, {
     lead: <Lead {...{ list, today, dayLimits }} />,
     actions: <Actions list={list} />,

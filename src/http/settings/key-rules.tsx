@@ -6,7 +6,7 @@ import { changeKeyRules, type KeyRulesOverview, readKeyRulesOverview } from '../
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { chosenNumber, type FormState, messagesOf, readForm, shownCount } from './forms.ts';
 import { keyListPath } from './key-query.ts';
-import { pageContext, usePage } from './page-context.ts';
+import { pageContext, readDone, usePage } from './page-context.ts';
 import { Banner, counted } from './pages/components.tsx';
 import { CardForm, Conflict, describedBy, Field, FieldMessage } from './pages/form.tsx';
 import { renderForm } from './render-page.tsx';
@@ -14,14 +14,16 @@ import { renderForm } from './render-page.tsx';
 export const keyRules = new Hono<AdminEnv>();
 
 keyRules.get('/key-rules', async (c) => {
-  const overview = await readKeyRulesOverview(adminContext(c));
+  const ctx = adminContext(c);
+  const overview = await readKeyRulesOverview(ctx);
+  const done = await readDone(c, { changed: 'key_policy.changed' }, ctx.actor.organizationId);
   const { maxLifetimeDays, expiryRequired, accessReviewMonths, revision } = overview.rules;
   const values = new URLSearchParams({
     maxLifetimeDays: String(maxLifetimeDays ?? ''),
     accessReviewMonths: String(accessReviewMonths ?? ''),
     ...(expiryRequired && { expiryRequired: 'on' }),
   });
-  return renderRules(c, { ...overview, revision, form: { values }, done: DONE.get(c.req.query('done') ?? '') });
+  return renderRules(c, { ...overview, revision, form: { values }, done: DONE.get(done ?? '') });
 });
 
 const DONE = new Map([

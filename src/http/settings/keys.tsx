@@ -25,7 +25,7 @@ import {
   shownCount,
   widen,
 } from './forms.ts';
-import { pageContext, todayOf } from './page-context.ts';
+import { pageContext, readDone, todayOf } from './page-context.ts';
 import { bannerFor, KeyActions, KeyLead, KeyPage } from './pages/key.tsx';
 import { ChangeForm, defaultExpiration, NewKeyForm, RotateForm } from './pages/key-form.tsx';
 import { AlreadyCreatedPage, NewKeyPage } from './pages/new-key.tsx';
@@ -93,7 +93,7 @@ keys.get('/keys/:key', async (c) => {
     listRefusedUses(ctx, key.id),
     readUsage(ctx, [key.id, ...(other ? [other.id] : [])], today),
   ]);
-  const done = bannerFor(key, c.req.query('done'));
+  const done = bannerFor(key, await readDone(c, { changed: 'api_key.changed', revoked: 'api_key.revoked' }, key.id));
   const since = ctx.now() - DAY_MS;
   const page = {
     subject: key,

@@ -1,7 +1,9 @@
 import { createContext, useContext } from 'hono/jsx';
+import type { AuditAction } from '../../domain/audit-actions.ts';
 import { dateIn } from '../../domain/calendar.ts';
 import { ticketUrl } from '../../domain/ticket-url.ts';
-import type { AdminEnv, AppEnv, ContextOf } from '../hono-env.ts';
+import { readJustDone } from '../../services/audit/read-audit-log.ts';
+import { type AdminEnv, type AppEnv, adminContext, type ContextOf } from '../hono-env.ts';
 
 /** The organization's pages: its name, the path of all its links, its time zone, and the current time. */
 export interface PageContext {
@@ -41,4 +43,20 @@ export function pageContext(c: ContextOf<AppEnv>): PageContext | undefined {
 /** Today's date in the organization's time zone. */
 export function todayOf(c: ContextOf<AdminEnv>): string {
   return dateIn(c.get('administrator').organization.timeZone, c.get('now')());
+}
+
+/**
+ * The word in `?done=…`, which selects a notice. If the word claims an action, only if this administrator has just done
+ * it: the address may be opened again later, or come from elsewhere.
+ */
+export async function readDone(
+  c: ContextOf<AdminEnv>,
+  actions: Readonly<Record<string, AuditAction>>,
+  targetId: string,
+): Promise<string | undefined> {
+  const done = c.req.query('done');
+  const action = Object.entries(actions).find(([word]) => word === done)?.[1];
+  if (!action) return done;
+  const entries = await readJustDone(adminContext(c));
+  return entries.some((entry) => entry.action === action && entry.targetId === targetId) ? done : undefined;
 }

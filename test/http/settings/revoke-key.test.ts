@@ -176,12 +176,34 @@ test('an organization without a key in use has nothing to revoke', async () => {
   expect([status, await countElements(text, 'main form')]).toEqual([200, 0]);
 });
 
-test('the page shows the banner of its address only while that is true', async () => {
-  const { organization, get, post } = await makeSettings();
-  const { id } = await makeKey(organization);
-  const banners = async (address: string) => countElements((await get(address)).text, '[role=status]');
-  for (const done of ['revoked', 'already_revoked', 'constructor'])
-    expect([done, await banners(`/keys/${id}?done=${done}`)]).toEqual([done, 0]);
-  await post('/revoke-all', { organization: 'Northwind' });
-  expect(await banners(`/keys/${id}?done=revoked`)).toBe(1);
+test('a page reports a change only if this administrator made it in the last minute', async () => {
+  let now = Date.parse('2027-03-22T12:00:00Z');
+  const { organization, get, post } = await makeSettings({ now: () => now });
+  const [{ id }, other] = [await makeKey(organization), await makeKey(organization, { name: 'other' })];
+  const addresses = [
+    `/keys/${id}?done=changed`,
+    `/keys/${id}?done=revoked`,
+    `/keys/${id}?done=already_revoked`,
+    `/keys/${id}?done=constructor`,
+    '/key-rules?done=changed',
+    '/keys?revoked=1',
+    '/keys?revoked=2',
+  ];
+  const shown = async () => {
+    const pages = await Promise.all(addresses.map((address) => get(address)));
+    const counts = await Promise.all(pages.map(({ text }) => countElements(text, '[role=status]')));
+    return addresses.filter((_, index) => counts[index] === 1);
+  };
+  expect(await shown()).toEqual([]);
+  await post(`/keys/${other.id}/change`, { name: 'changed', revision: '0' });
+  expect(await shown()).toEqual([]);
+  await post(`/keys/${id}/change`, { name: 'new', revision: '0' });
+  await post('/key-rules', { revision: '0', maxLifetimeDays: '90', accessReviewMonths: '' });
+  expect(await shown()).toEqual([addresses[0], addresses[4]]);
+  await post(`/keys/${other.id}/revoke`, {});
+  expect(await shown()).toEqual([addresses[0], addresses[4], addresses[5]]);
+  await post(`/keys/${id}/revoke`, {});
+  expect(await shown()).toEqual([addresses[1], addresses[2], ...addresses.slice(4)]);
+  now += 90_001;
+  expect(await shown()).toEqual([addresses[2]]);
 });
