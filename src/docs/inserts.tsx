@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { Icon, type IconName } from '../http/page/icon.tsx';
+import { MODULE_PAGES } from './modules.ts';
 import { READERS } from './navigation.tsx';
 import { RECIPES } from './recipes.ts';
 
@@ -48,9 +49,8 @@ const ICONS: Readonly<Record<string, IconName>> = {
   '/docs/recipes': 'bolt',
   '/settings': 'key',
   '/docs/reference': 'pen',
-  '/docs/agents': 'user',
-  '/docs/psa': 'rotate',
   '/docs/errors': 'alert',
+  ...Object.fromEntries(MODULE_PAGES.flatMap(({ path, reader }) => (reader ? [[path, reader.icon]] : []))),
 };
 
 export function Readers() {

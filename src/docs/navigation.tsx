@@ -1,4 +1,5 @@
 import { withIncludes } from './blocks.ts';
+import { MODULE_PAGES } from './modules.ts';
 import texts from './navigation.md?raw';
 import { RECIPES } from './recipes.ts';
 
@@ -9,21 +10,31 @@ export interface Link {
   about: string;
 }
 
+const linkTo = (href: string, text: string, about = ''): Link => ({ href, text, about });
+
 const recipes = RECIPES.map(({ slug, tool }) => `- [${tool}](/docs/recipes/${slug})`).join('\n');
+const readers = MODULE_PAGES.flatMap(({ path, reader }) =>
+  reader ? `- [${reader.text}](${path}): ${reader.about}` : [],
+).join('\n');
 const LINK = /^- \[(.+?)\]\((.+?)\)(?:: (.+))?$/gm;
-const [header, ...lists] = withIncludes(texts, { recipes })
+const [header, ...lists] = withIncludes(texts, { recipes, readers })
   .split(/^## /m)
   .slice(1)
-  .map((list) => ({
-    title: list.split('\n', 1)[0] ?? '',
-    links: Array.from(list.matchAll(LINK), ([, text = '', href = '', about = '']): Link => ({ href, text, about })),
-  }));
+  .map((list) => {
+    const title = list.split('\n', 1)[0] ?? '';
+    const links = Array.from(list.matchAll(LINK), ([, text = '', href = '', about]) => linkTo(href, text, about));
+    const ofModules = MODULE_PAGES.filter(({ group }) => group === title).map(({ path, name }) => linkTo(path, name));
+    return { title, links: [...links, ...ofModules] };
+  });
 
 /** The pages in the header. */
-export const TABS = header?.links ?? [];
+export const TABS = [
+  ...(header?.links ?? []),
+  ...MODULE_PAGES.flatMap(({ path, tab }) => (tab === undefined ? [] : linkTo(path, tab))),
+];
 
 /** The pages beside the text, in groups. */
-const GROUPS = lists.slice(0, -1);
+const GROUPS = lists.slice(0, -1).filter(({ links }) => links.length > 0);
 
 /** Where each reader goes from the first page. */
 export const READERS = lists.at(-1)?.links ?? [];

@@ -32,11 +32,11 @@ export function openapi({
   );
 }
 
-const [, apiTable = '', psaTable = ''] = withIncludes(texts, { 'retry-after-503': RETRY_AFTER_503 }).split(/^## .+$/m);
-
 /** Describes headers as components of a document, each by the row of a table with its id. */
-function headersIn(table: string) {
-  const rows = table.matchAll(/^\| (\w+) \| (.+) \| `(.+)` \|$/gm);
+export function headersIn(table: string) {
+  const rows = withIncludes(table, { 'retry-after-503': RETRY_AFTER_503 }).matchAll(
+    /^\| (\w+) \| (.+) \| `(.+)` \|$/gm,
+  );
   const texts = new Map(Array.from(rows, ([, id = '', description, example]) => [id, { description, example }]));
   return <Shape extends z.ZodType>(id: string, shape: Shape): Shape => {
     const text = texts.get(id);
@@ -44,8 +44,7 @@ function headersIn(table: string) {
     return shape.meta({ ...text, header: { id } });
   };
 }
-export const apiHeader = headersIn(apiTable);
-export const psaHeader = headersIn(psaTable);
+export const apiHeader = headersIn(texts);
 
 /** `malformed_json` as `MalformedJson`. */
 export const pascalCase = (name: string) =>

@@ -1,48 +1,26 @@
 import type { Child } from 'hono/jsx';
 import type { Config } from '../config.ts';
-import agents from '../modules/mcp/docs/agents.md?raw';
-import firstUpsert from '../modules/psa/assets/docs/psa/samples/first-upsert.json';
-import { alertRows, Calls } from '../modules/psa/docs/calls.tsx';
-import psa from '../modules/psa/docs/psa.md?raw';
-import psaCalls from '../modules/psa/docs/psa-calls.md?raw';
-import { describePsa } from '../modules/psa/docs/psa-openapi.ts';
-import receiverCs from '../modules/push/assets/docs/psa/Receiver.cs?raw';
-import receiverMjs from '../modules/push/assets/docs/psa/receiver.mjs?raw';
-import receiverPhp from '../modules/push/assets/docs/psa/receiver.php?raw';
-import receiverPy from '../modules/push/assets/docs/psa/receiver.py?raw';
-import keyExpiring from '../modules/push/assets/docs/psa/samples/alert-key-expiring.json';
-import noteCreated from '../modules/push/assets/docs/psa/samples/note-created.json';
 import { describeApi } from './api-openapi.ts';
-import { type Includes, withIncludes } from './blocks.ts';
+import { withIncludes } from './blocks.ts';
 import { errorsPage } from './errors.ts';
-import { callsMarkdown, operationsMarkdown, toolsMarkdown } from './generated-markdown.ts';
+import { operationsMarkdown, toolsMarkdown } from './generated-markdown.ts';
 import { Hero, NewToken, Readers, ToolTiles } from './inserts.tsx';
 import { keyPattern } from './key-format.ts';
-import { type Inserts, MarkdownPage, readable } from './markdown.tsx';
+import { MarkdownPage, readable } from './markdown.tsx';
+import type { MarkdownSource } from './module.ts';
+import { DOCUMENTS, MESSAGES, MODULE_PAGES, withSections } from './modules.ts';
 import concepts from './pages/concepts.md?raw';
 import home from './pages/home.md?raw';
 import keys from './pages/keys.md?raw';
 import recipes from './pages/recipes.md?raw';
 import { ORIGIN, RECIPES } from './recipes.ts';
-import { messagesOf, operationsOf } from './reference/contract.ts';
+import { operationsOf } from './reference/contract.ts';
 import { Reference } from './reference/reference-page.tsx';
 import { WrongAddress } from './wrong-address-page.tsx';
 
 const HOST = new URL(ORIGIN).host;
 /** The origin that readers without script see if the operator has not set SERVICE_URL. */
 const UNKNOWN_ORIGIN = 'https://YOUR-SERVICE';
-
-const json = (value: unknown) => JSON.stringify(value, null, 2);
-
-const FILES: Includes = {
-  'first-upsert.json': json(firstUpsert),
-  'note-created.json': json(noteCreated),
-  'alert-key-expiring.json': json(keyExpiring),
-  'receiver.mjs': receiverMjs.trim(),
-  'receiver.php': receiverPhp.trim(),
-  'receiver.py': receiverPy.trim(),
-  'Receiver.cs': receiverCs.trim(),
-};
 
 /** A page as HTML, and as Markdown for assistants. */
 interface Rendered {
@@ -51,24 +29,16 @@ interface Rendered {
   markdown: string;
 }
 
-type Insert = readonly [html: Child, markdown: string];
-
 /**
- * Renders pages as HTML and Markdown, the index of the search, `llms.txt` and both OpenAPI
+ * Renders pages as HTML and Markdown, the index of the search, `llms.txt` and the OpenAPI
  * documents, by file name: `docs/keys.html` is served at `/docs/keys`.
  */
 export async function renderDocs(config: Config): Promise<Map<string, string>> {
   const { serviceUrl = '' } = config;
   const operations = operationsOf(describeApi(config, ORIGIN));
-  const messages = messagesOf(describePsa(ORIGIN));
-  const includes: Includes = {
-    ...FILES,
-    'key-pattern': keyPattern(config.keyPrefix),
-    'alert-types': alertRows,
-  };
-  function page(path: string, source: string, inserts: Record<string, Insert> = {}, isWide = false): Rendered {
-    const markdown = withIncludes(source, includes);
-    const components: Inserts = Object.fromEntries(Object.entries(inserts).map(([name, [html]]) => [name, html]));
+  function page({ path, markdown: source, inserts = {}, isWide = false }: MarkdownSource): Rendered {
+    const markdown = withSections(source);
+    const components = Object.fromEntries(Object.entries(inserts).map(([name, [html]]) => [name, html]));
     const hero = path === '/docs' ? (lead: string) => <Hero lead={lead} /> : undefined;
     const withInserts = markdown.replaceAll(/<!-- insert: (.+) -->/g, (_, name: string) => inserts[name]?.[1] ?? '');
     return {
@@ -78,25 +48,29 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
     };
   }
   const pages: readonly Rendered[] = [
-    page('/docs', home, { readers: [<Readers />, ''], tools: [<ToolTiles />, toolsMarkdown] }),
-    page('/docs/concepts', concepts),
-    page('/docs/recipes', recipes, { tools: [<ToolTiles hasLead />, toolsMarkdown] }),
-    ...RECIPES.map(({ slug, markdown }) => page(`/docs/recipes/${slug}`, markdown, { token: [<NewToken />, ''] })),
+    page({
+      path: '/docs',
+      markdown: home,
+      inserts: { readers: [<Readers />, ''], tools: [<ToolTiles />, toolsMarkdown] },
+    }),
+    page({ path: '/docs/concepts', markdown: concepts }),
+    page({ path: '/docs/recipes', markdown: recipes, inserts: { tools: [<ToolTiles hasLead />, toolsMarkdown] } }),
+    ...RECIPES.map(({ slug, markdown }) =>
+      page({ path: `/docs/recipes/${slug}`, markdown, inserts: { token: [<NewToken />, ''] } }),
+    ),
     {
       path: '/docs/reference',
       html: <Reference origin={ORIGIN} operations={operations} limits={config} />,
       markdown: `# Reference\n\nEvery request and response of the API.\n\n${operationsMarkdown(operations)}\n`,
     },
-    page('/docs/errors', errorsPage, {}, true),
-    page('/docs/agents', agents),
-    page('/docs/psa', psa),
-    page('/docs/psa/calls', psaCalls, { calls: [<Calls messages={messages} />, callsMarkdown(messages)] }, true),
-    page('/docs/keys', keys),
+    page({ path: '/docs/errors', markdown: errorsPage, isWide: true }),
+    ...MODULE_PAGES.map(page),
+    page({ path: '/docs/keys', markdown: withIncludes(keys, { 'key-pattern': keyPattern(config.keyPrefix) }) }),
   ];
   const origin = serviceUrl || UNKNOWN_ORIGIN;
   const files = new Map([
     ['api/v1/openapi.json', JSON.stringify(describeApi(config, serviceUrl))],
-    ['psa/openapi.json', JSON.stringify(describePsa(serviceUrl))],
+    ...DOCUMENTS.map(({ path, describe }) => [path, JSON.stringify(describe(serviceUrl, MESSAGES))] as const),
     ['llms.txt', llmsText(pages, serviceUrl)],
     ['404.html', withOrigin(String(await (<WrongAddress />)), origin)],
   ]);
@@ -118,6 +92,7 @@ function llmsText(pages: readonly Rendered[], serviceUrl: string): string {
     const [, title, lead] = /^# (.+)\n\n(.+)/.exec(markdown) ?? [];
     return `- [${title}](${serviceUrl}${path}.md): ${lead?.replaceAll(ORIGIN, serviceUrl)}`;
   });
+  const contracts = [{ path: 'api/v1/openapi.json', title: 'the API' }, ...DOCUMENTS];
   return `# Ticket Write-Back API
 
 > Automations and AI agents write the result of their work back into a ticketing system: internal notes and time entries, once for each event.
@@ -128,9 +103,7 @@ ${lines.join('\n')}
 
 ## Contracts
 
-- [OpenAPI 3.1 of the API](${serviceUrl}/api/v1/openapi.json)
-- [OpenAPI 3.1 of the interface for the PSA](${serviceUrl}/psa/openapi.json)
-`;
+${contracts.map(({ path, title }) => `- [OpenAPI 3.1 of ${title}](${serviceUrl}/${path})\n`).join('')}`;
 }
 
 /** A place that the search finds: the address, and the words of the heading. */

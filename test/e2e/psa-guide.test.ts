@@ -8,13 +8,14 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import psa from '../../src/modules/psa/docs/psa.md?raw';
+import { MODULE_PAGES, withSections } from '../../src/docs/modules.ts';
 import { isInstalled } from '../support/command.ts';
 import { codesOfPage } from '../support/recipes.ts';
 
 // The code of /docs/psa, run as it is copied.
 
 const run = promisify(execFile);
+const psa = withSections(MODULE_PAGES.find(({ path }) => path === '/docs/psa')?.markdown ?? '');
 
 let directory: string;
 beforeAll(async () => {

@@ -7,8 +7,8 @@ import spectral from '@stoplight/spectral-core';
 import { oas } from '@stoplight/spectral-rulesets';
 import { expect, test } from 'vitest';
 import { describeApi } from '../../src/docs/api-openapi.ts';
+import { DOCUMENTS, MESSAGES } from '../../src/docs/modules.ts';
 import { PROBLEMS } from '../../src/http/problems.ts';
-import { describePsa } from '../../src/modules/psa/docs/psa-openapi.ts';
 
 const settings = {
   keyPrefix: 'twb',
@@ -18,19 +18,21 @@ const settings = {
 };
 const document = describeApi(settings, 'https://tickets.northwind.example');
 const documents = [
-  ['of the API', document],
-  ['of the API, without SERVICE_URL', describeApi(settings, '')],
-  ['of the interface for the PSA', describePsa('https://tickets.northwind.example')],
-  ['of the interface for the PSA, without SERVICE_URL', describePsa('')],
+  ['the API', document],
+  ['the API, without SERVICE_URL', describeApi(settings, '')],
+  ...DOCUMENTS.flatMap(({ title, describe }) => [
+    [title, describe('https://tickets.northwind.example', MESSAGES)] as const,
+    [`${title}, without SERVICE_URL`, describe('', MESSAGES)] as const,
+  ]),
 ] as const;
 
-test.each(documents)('Spectral finds neither an error nor a warning in the document %s', async (_, document) => {
+test.each(documents)('Spectral finds neither an error nor a warning in the document of %s', async (_, document) => {
   const linter = new spectral.Spectral();
   linter.setRuleset(new spectral.Ruleset({ extends: [oas] }));
   expect(await linter.run(JSON.stringify(document))).toEqual([]);
 });
 
-test.each(documents)('Redocly finds neither an error nor a warning in the document %s', async (_, document) => {
+test.each(documents)('Redocly finds neither an error nor a warning in the document of %s', async (_, document) => {
   const directory = await mkdtemp(join(tmpdir(), 'openapi-'));
   try {
     await writeFile(join(directory, 'openapi.json'), JSON.stringify(document));

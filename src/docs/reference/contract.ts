@@ -85,8 +85,6 @@ const document = z.object({
   paths: z.record(z.string(), z.partialRecord(z.enum(['get', 'post']), operation)),
 });
 
-const psaDocument = z.object({ paths: z.object({ '/psa': z.object({ post: operation }) }) });
-
 export type Operation = z.infer<typeof operation> & { method: string; path: string };
 
 export function operationsOf(openapi: object): Operation[] {
@@ -114,24 +112,6 @@ export const responsesOf = ({ responses: { 201: created, ...others } }: Operatio
 ];
 
 export const isSuccess = (status: string) => status.startsWith('2');
-
-export interface MessageShapes {
-  data: Schema;
-  value: Schema;
-}
-
-/** The shapes of the messages by their type. The document lists the results in the order of the messages. */
-export function messagesOf(openapi: object): Map<string, MessageShapes> {
-  const { post } = psaDocument.parse(resolveReferences(openapi)).paths['/psa'];
-  const results = variantsOf(firstContent(post.responses['200'])?.schema.properties?.['value']);
-  const messages = variantsOf(firstContent(post.requestBody)?.schema);
-  return new Map(
-    messages.flatMap(({ properties: { type, data } = {} }, index) => {
-      const value = results[index];
-      return type && data && value ? [[String(type.const), { data, value }] as const] : [];
-    }),
-  );
-}
 
 /** The alternatives of a schema; itself if there is only one. */
 export const variantsOf = (schema: Schema | undefined): Schema[] =>

@@ -1,17 +1,38 @@
-import type { MessageShapes } from '../../../docs/reference/contract.ts';
+import { fieldLines, jsonBlock } from '../../../docs/generated-markdown.ts';
+import { firstContent, type Operation, type Schema, variantsOf } from '../../../docs/reference/contract.ts';
 import { Fields } from '../../../docs/reference/fields.tsx';
 import { fieldsOf } from '../../../docs/reference/rules.ts';
 import { Text } from '../../../docs/text.tsx';
-import { FACT_TYPES } from '../../../domain/facts.ts';
 import { Code } from '../../../http/page/code.tsx';
-import { messageType } from '../../alerts/alert.ts';
-import { FACT_MEANINGS } from '../../alerts/docs/fact-meanings.ts';
 import { PSA_CALL_TYPES, type PsaCallType } from '../psa-calls.ts';
 import { callText } from './call-texts.ts';
 
 const json = (value: unknown) => JSON.stringify(value, null, 2);
 
-export const alertRows = FACT_TYPES.map((type) => `| \`${messageType(type)}\` | ${FACT_MEANINGS[type]} |`).join('\n');
+interface MessageShapes {
+  data: Schema;
+  value: Schema;
+}
+
+/** The shapes of the messages by their type. The document lists the results in the order of the messages. */
+export function messagesOf({ requestBody, responses }: Operation): Map<string, MessageShapes> {
+  const results = variantsOf(firstContent(responses['200'])?.schema.properties?.['value']);
+  const messages = variantsOf(firstContent(requestBody)?.schema);
+  return new Map(
+    messages.flatMap(({ properties: { type, data } = {} }, index) => {
+      const value = results[index];
+      return type && data && value ? [[String(type.const), { data, value }] as const] : [];
+    }),
+  );
+}
+
+export const callsMarkdown = (messages: ReadonlyMap<string, MessageShapes>): string =>
+  PSA_CALL_TYPES.map((type) => {
+    const { summary, data, value } = callText(type);
+    const shapes = messages.get(type);
+    const fields = shapes ? [fieldLines(fieldsOf(shapes.data))] : [];
+    return [`### ${type}`, summary, ...fields, jsonBlock({ type, data }), jsonBlock(value)].join('\n\n');
+  }).join('\n\n');
 
 export function Calls({ messages }: { messages: ReadonlyMap<string, MessageShapes> }) {
   return (

@@ -3,13 +3,11 @@ import { pascalCase } from '../../../docs/openapi.ts';
 import { describedRecord } from '../../../domain/directory.ts';
 import {
   callErrorFields,
-  change,
   changesPage,
   deactivated,
   listed,
   psaStatus,
   released,
-  time,
   upserted,
 } from '../../../domain/psa-shapes.ts';
 import { fieldErrorShape } from '../../../domain/response-shapes.ts';
@@ -80,11 +78,3 @@ const callError: z.ZodType<CallError> = z
   .meta({ id: 'CallError' });
 
 export const failure = z.object({ ok: z.literal(false), error: callError }).meta({ id: 'Failure' });
-
-export const pushedPage = z
-  .object({
-    type: z.literal('work.changes'),
-    timestamp: time(),
-    data: z.object({ organization: z.string(), changes: z.array(change), cursor: z.string() }),
-  })
-  .meta({ id: 'PushedPage' });

@@ -1,0 +1,19 @@
+import { alertsDocs } from '../modules/alerts/docs.ts';
+import { archiveDocs } from '../modules/archive/docs.ts';
+import { mcpDocs } from '../modules/mcp/docs.ts';
+import { psaDocs } from '../modules/psa/docs.tsx';
+import { pushDocs } from '../modules/push/docs.ts';
+import type { DocsModule } from './module.ts';
+
+/** The documentation of the optional modules, in the order of the pages. Remove a line to remove a module. */
+const DOCS_MODULES: readonly DocsModule[] = [mcpDocs, psaDocs, pushDocs, alertsDocs, archiveDocs];
+
+export const MODULE_PAGES = DOCS_MODULES.flatMap(({ pages = [] }) => pages);
+export const DOCUMENTS = DOCS_MODULES.flatMap(({ documents = [] }) => documents);
+export const MESSAGES = DOCS_MODULES.flatMap(({ messages = [] }) => messages);
+
+/** Puts the sections of the modules into a page: none, if no module has a section of that name. */
+export const withSections = (markdown: string) =>
+  markdown.replaceAll(/<!-- section: (.+) -->\n/g, (_, name: string) =>
+    DOCS_MODULES.flatMap(({ sections }) => sections?.[name] ?? []).join('\n'),
+  );

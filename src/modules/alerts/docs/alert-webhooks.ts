@@ -1,0 +1,50 @@
+import * as z from 'zod';
+import { webhook } from '../../../docs/webhook.ts';
+import { FACT_TYPES, type FactType } from '../../../domain/facts.ts';
+import { nullable, plainText, time } from '../../../domain/psa-shapes.ts';
+import { type AlertData, messageType } from '../alert.ts';
+import { FACT_MEANINGS } from './fact-meanings.ts';
+
+const alertData: z.ZodObject & z.ZodType<AlertData> = z.object({
+  organization: nullable(z.string()).meta({ description: 'Null for an alert about the whole deployment.' }),
+  key: nullable(
+    z.object({ id: z.string(), name: plainText, hint: z.string(), expiresAt: nullable(time()) }).meta({
+      id: 'AlertKey',
+      description: 'The key as it was when the alert was made.',
+    }),
+  ),
+  since: time().meta({ description: 'Since when it needs attention, as far as that is known.' }),
+  level: z.int().meta({ description: '1, and higher if it has become more urgent.' }),
+  text: z.string().meta({ description: 'The alert in English, without markup and without names.' }),
+  advice: z.string().meta({ description: 'What to do about it.' }),
+});
+
+const settingsUrl = nullable(z.url()).meta({
+  description: 'The page of the settings area to look at; null if the operator has not set the address of the service.',
+});
+
+const alertMessage = (type: FactType) =>
+  z
+    .object({
+      type: z.literal(messageType(type)),
+      timestamp: time().meta({ description: 'When it was found.' }),
+      data: alertData.extend({ settingsUrl }),
+    })
+    .meta({ id: `Alert_${type}`, description: FACT_MEANINGS[type] });
+
+const alertWebhook = (type: FactType) =>
+  webhook(
+    {
+      operationId: `receive_${type}`,
+      tags: ['Alerts'],
+      summary: `Receive ${messageType(type)}`,
+      description: FACT_MEANINGS[type],
+    },
+    alertMessage(type),
+    {
+      stored: 'The alert is stored, or of no interest.',
+      gone: 'Do not send this alert again. The changes are not affected.',
+    },
+  );
+
+export const alertWebhooks = Object.fromEntries(FACT_TYPES.map((type) => [messageType(type), alertWebhook(type)]));
