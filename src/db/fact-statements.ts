@@ -37,7 +37,7 @@ interface CommonValues {
   databaseLimit: number;
 }
 
-export interface FactValues extends CommonValues {
+interface FactValues extends CommonValues {
   from: string;
   to: string;
 }

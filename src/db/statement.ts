@@ -1,4 +1,4 @@
-export type Bindable = string | number | null;
+type Bindable = string | number | null;
 
 /** A statement with its parameters bound; `Row` is a row it returns. */
 export interface BoundStatement<Row> {

@@ -14,7 +14,7 @@ export function withIncludes(markdown: string, includes: Includes): string {
 
 export type Block = Heading | Tokens.Paragraph | Tokens.List | Tokens.Table | CodeBlock | TabsBlock | Insert;
 
-export interface Heading {
+interface Heading {
   type: 'heading';
   depth: number;
   text: string;
@@ -31,7 +31,7 @@ export interface CodeBlock {
 }
 
 /** Blocks of which the reader sees one at a time, from `<!-- tab: Note -->` to `<!-- end -->`. */
-export interface TabsBlock {
+interface TabsBlock {
   type: 'tabs';
   /** Unique in a file. */
   id: string;

@@ -87,7 +87,7 @@ function Section({ part: { id, title, blocks }, inserts }: { part: Part; inserts
   );
 }
 
-export function Markdown({ blocks, inserts = {} }: { blocks: readonly Block[]; inserts?: Inserts }) {
+function Markdown({ blocks, inserts = {} }: { blocks: readonly Block[]; inserts?: Inserts }) {
   return (
     <>
       {blocks.map((block) => {

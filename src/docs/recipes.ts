@@ -13,7 +13,7 @@ import zapier from './recipes/zapier.md?raw';
 /** The address of the service in the recipes and all pages, until `renderDocs` replaces it. */
 export const ORIGIN = 'https://service.invalid';
 
-export interface Recipe {
+interface Recipe {
   slug: string;
   tool: string;
   /** Where the reader starts and ends, and the versions of the tool. */

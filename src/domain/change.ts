@@ -1,7 +1,7 @@
 import type { Change } from './psa-shapes.ts';
 import type { RECORD_KINDS, RecordKind } from './record-kinds.ts';
 
-export type { Change, PlainText } from './psa-shapes.ts';
+export type { Change } from './psa-shapes.ts';
 
 /** For each kind of record, under its field: the record that a change is about, or null. */
 export type ChangedRecords = Pick<Change, (typeof RECORD_KINDS)[RecordKind]['changeField']>;

@@ -52,7 +52,7 @@ function dayLimitInWords({ records, bytes }: DayLimit): string {
   return `${inThousands(records)} new records and ${bytes / MEGABYTE} MB of text a day`;
 }
 
-export function dayLimitsSentence({ key, organization }: DayLimits): string {
+function dayLimitsSentence({ key, organization }: DayLimits): string {
   const limits = [
     ...(key ? [`${dayLimitInWords(key)} per key`] : []),
     ...(organization ? [`${dayLimitInWords(organization)} per organization`] : []),

@@ -20,7 +20,7 @@ const TEXT_PATTERN = '^\\s*[^\\s\\x00][^\\x00]*$';
 
 const MISSING = 'is missing';
 
-export const MAX_FIELD_ERRORS = 20;
+const MAX_FIELD_ERRORS = 20;
 
 export function echo(text: string, max = MAX_ECHO_LENGTH): string {
   const points = Array.from(text.slice(0, 4 * max));

@@ -4,7 +4,7 @@ import { addressGroup, IPV6_GROUP_BITS, IPV6_SITE_BITS, ipv6Network, isIPv4 } fr
 import { formatNetwork, isWithin, type Network, parseNetwork } from './networks.ts';
 import { parseRequestLimit, type RequestLimit } from './request-limit.ts';
 
-export interface IpLimitOverride extends Network {
+interface IpLimitOverride extends Network {
   requestLimit: RequestLimit;
   /** Whether all addresses of the network share one limit; otherwise each address group has its own. */
   isTotal: boolean;
@@ -54,7 +54,7 @@ export function findOverride(
 }
 
 /** The limits that a request counts against by its address. One limiter object keeps them all. */
-export interface IpLimit {
+interface IpLimit {
   /** The object's subject: an IPv4 address, a network, or `none`. */
   subject: string;
   requestLimit: RequestLimit;

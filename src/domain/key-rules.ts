@@ -3,7 +3,7 @@ import { addDays, dateIn, daysBetween } from './calendar.ts';
 import { type FieldError, ruleError, strictObject, wholeUpTo } from './fields.ts';
 
 export const MAX_RULE_DAYS = 3_650;
-export const MAX_REVIEW_MONTHS = 12;
+const MAX_REVIEW_MONTHS = 12;
 
 /**
  * An organization's rules for new keys and for reviews; null where there is none. Existing keys are not affected. A

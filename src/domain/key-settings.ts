@@ -74,7 +74,7 @@ function number(label: string, max: number, help: string) {
   return { input, control: 'number' as const, max, label, help };
 }
 
-export const KEY_SETTINGS = {
+const KEY_SETTINGS = {
   name: {
     column: 'name',
     input: oneLine(`a text of 1 to ${MAX_NAME_LENGTH} characters`, freeText(MAX_NAME_LENGTH)),

@@ -38,7 +38,7 @@ const timeEntry = z
   })
   .meta({ id: 'TimeEntry' });
 
-export const key = z
+const key = z
   .object({
     id: z.string(),
     name: plainText,
@@ -69,7 +69,7 @@ export const change = z
   })
   .meta({ id: 'Change', description: 'One row of the audit log, with its record as it is now.' });
 
-export const archivedChanges = z
+const archivedChanges = z
   .object({
     object: z.string().meta({ description: 'The name of the object in the archive of the operator.' }),
     digest: z.string().meta({ description: 'SHA-256 of the object in hex.' }),
@@ -171,9 +171,6 @@ export const callErrorFields = z.object({
 });
 
 export type CallErrorFields = z.output<typeof callErrorFields>;
-
-/** Text from users. It is plain text, never markup: escape it before showing it in a page. */
-export type PlainText = z.output<typeof plainText>;
 
 /** One row of the audit log, with its record in its current state: a redaction shows in all its changes. */
 export type Change = z.output<typeof change>;

@@ -42,7 +42,7 @@ const addressParser = (whyNoPassword: string) => (text: string) =>
 export const parseWebhookUrl = addressParser('the signature is the credential');
 export const parseAlertUrl = addressParser('it would not be sent');
 
-export interface WebhookHeaders {
+interface WebhookHeaders {
   'webhook-id': string;
   'webhook-timestamp': string;
   /** One signature for each secret, separated by spaces. */

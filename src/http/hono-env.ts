@@ -38,7 +38,7 @@ export interface AppliedLimit {
 }
 
 /** Log fields that the response does not carry. */
-export interface RequestStats extends D1Counter, LookupStats {
+interface RequestStats extends D1Counter, LookupStats {
   /** Calls to limiter objects, retries included. */
   limiterCalls: number;
   problem?: string;

@@ -13,7 +13,7 @@ const LIMITER_DEADLINE_MS = 1_000;
 const OVERLOADED_RETRY_MS = 1_000;
 
 /** The limits that one call to a limiter object takes a request from. */
-export interface Limits extends Pick<AppliedLimit, 'name' | 'requestLimit' | 'isNetwork'> {
+interface Limits extends Pick<AppliedLimit, 'name' | 'requestLimit' | 'isNetwork'> {
   subject: string;
   subnet?: SubnetLimit;
 }

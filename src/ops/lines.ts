@@ -1,5 +1,5 @@
 /** A line of a text, counted from 1, or what is wrong with it. */
-export type Line = { line: number; text: string } | { line: number; fault: 'too_long' | 'not_utf8' };
+type Line = { line: number; text: string } | { line: number; fault: 'too_long' | 'not_utf8' };
 
 const LINE_FEED = 0x0a;
 

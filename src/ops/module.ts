@@ -13,7 +13,7 @@ export interface OpsModule {
 }
 
 /** An option of `doctor`, and what it checks. */
-export interface DoctorCheck {
+interface DoctorCheck {
   /** As commander reads it, such as `--receiver <URL>`. */
   flags: string;
   description: string;

@@ -20,7 +20,7 @@ export interface ProbeResponse {
 }
 
 /** Keeps the last response of a check, so that its finding names the request. */
-export class Notes {
+class Notes {
   requestId: string | undefined;
   of(given: ProbeResponse): ProbeResponse {
     this.requestId = given.headers.get('x-request-id') ?? undefined;

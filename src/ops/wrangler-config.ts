@@ -18,7 +18,7 @@ const configShape = z.object({
   vars: z.record(z.string(), z.string()).default({}),
   build: z.object({ command: z.string() }).optional(),
 });
-export type WranglerConfig = z.output<typeof configShape>;
+type WranglerConfig = z.output<typeof configShape>;
 
 export function readWranglerConfig(path: string): WranglerConfig {
   return configShape.parse(parse(readFileSync(path, 'utf8')));

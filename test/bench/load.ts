@@ -15,7 +15,7 @@ export interface Slice {
 /** The bytes of a request, by its number in its slice. */
 export type Requests = (number: number) => string;
 
-export interface Bounds {
+interface Bounds {
   ms: number;
   requests: number;
 }

@@ -13,7 +13,7 @@ export interface Series {
   slices: Slice[];
 }
 
-export interface Plan {
+interface Plan {
   rounds: number;
   sliceMs: number;
   connections: number[];

@@ -27,7 +27,7 @@ export interface BenchKey {
 }
 
 /** What becomes of keys; `live` ones hold both scopes. */
-export type Standing = 'live' | 'revoked' | 'expired' | 'wrong_scope';
+type Standing = 'live' | 'revoked' | 'expired' | 'wrong_scope';
 
 /**
  * Makes keys, all in one statement: one by one, as an administrator makes them, thousands would

@@ -13,7 +13,7 @@ const UNLIMITED = '10000/1s';
 const HIGHEST_DAY_LIMIT = '10000000/10000MB';
 
 /** The databases: one of a new deployment, and one with 1,000,000 time entries and 10,000 keys. */
-export type Database = 'small' | 'large';
+type Database = 'small' | 'large';
 
 /** The script of a Worker, and the texts that it imports. */
 export interface Bundle {

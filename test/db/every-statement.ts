@@ -4,7 +4,7 @@ const sources = import.meta.glob<string>('../../src/**/*.ts', { eager: true, que
 const modules = import.meta.glob<Record<string, unknown>>('../../src/**/*.ts');
 
 /** A statement, and where it is exported: as itself, or in a list or record of statements. */
-export interface NamedStatement {
+interface NamedStatement {
   /** The file in `src`. */
   path: string;
   /** The names of the export and, in a list or record, of the statement in it. */

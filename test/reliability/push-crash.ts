@@ -30,7 +30,7 @@ export type Fault = (typeof FAULTS)[number];
 const DELIVERY_LIMIT_MS = 60_000;
 
 /** What a run found. */
-export interface PushCrashRun {
+interface PushCrashRun {
   deliveries: number;
   /** Messages whose id the receiver had already. */
   duplicates: number;

@@ -44,7 +44,7 @@ export async function makeLocalParts(): Promise<LocalParts> {
 /**
  * The production bundle, served by workerd alone. Its port and data stay the same across restarts.
  */
-export interface RestartableServer {
+interface RestartableServer {
   readonly url: URL;
   /** Where the Worker beside it is. */
   readonly besideUrl: URL;

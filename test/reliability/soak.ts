@@ -16,7 +16,7 @@ import {
   UNLIMITED_VARS,
 } from './restartable.ts';
 
-export const CONNECTIONS = 16;
+const CONNECTIONS = 16;
 const KEYS_EACH = 4;
 const ADDRESSES = 64;
 /** The number of latest writes that may be repeated. */
@@ -28,7 +28,7 @@ const SAMPLE_MS = 1_000;
  */
 const WARM_UP_MINUTES = 4;
 
-export interface SoakOptions {
+interface SoakOptions {
   minutes: number;
   /**
    * The average pause of each connection between a response and the next request. A workerd that is
@@ -39,7 +39,7 @@ export interface SoakOptions {
   pauseMs: number;
 }
 
-export interface SoakRun {
+interface SoakRun {
   seconds: number;
   /**
    * For each kind of request, the number of responses by status, and their times in milliseconds.

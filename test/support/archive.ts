@@ -67,7 +67,7 @@ export async function everyChange(
 }
 
 /** The changes in an object of the archive; undefined if it is missing or damaged. */
-export async function changesOf(
+async function changesOf(
   organization: string,
   object: { object: string; digest: string },
 ): Promise<Change[] | undefined> {

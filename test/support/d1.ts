@@ -2,7 +2,7 @@ import { findKeyByHash } from '../../src/db/keys/find-key-statements.ts';
 import { numberParameters } from '../../src/db/statement.ts';
 
 /** A call of D1. */
-export interface D1Call {
+interface D1Call {
   statements: number;
   rowsRead: number;
   rowsWritten: number;

@@ -95,7 +95,7 @@ export const RARE_TICKET = '471100';
  * entries of its keys in use on 300 tickets, and every 40th entry a change by an administrator. The daily ledger of
  * these keys is the one of these entries. A few statements, however many entries.
  */
-export async function insertActivity(db: D1Database, organization: string, count: number, now: number): Promise<void> {
+async function insertActivity(db: D1Database, organization: string, count: number, now: number): Promise<void> {
   const run = (sql: string, ...values: unknown[]) =>
     whenFree(() =>
       db

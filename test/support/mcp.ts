@@ -3,7 +3,7 @@ import { makeApi } from './world.ts';
 
 /** The newest revision of the protocol, and one of the older ones, which begin with `initialize`. */
 export const ERAS = ['2026-07-28', '2025-11-25'] as const;
-export type Era = (typeof ERAS)[number];
+type Era = (typeof ERAS)[number];
 
 /** An app whose /mcp is answered by the Worker for AI agents. */
 export function makeMcpApi(options: Parameters<typeof makeApi>[0] = {}) {

@@ -12,7 +12,7 @@ export interface PushedPage {
 }
 
 /** One message as it arrived. */
-export interface Delivery {
+interface Delivery {
   id: string;
   organization: string;
   /** The `seq` of its first and last change. */

@@ -7,7 +7,7 @@ import { RECORD_TABLES } from '../work/record-tables.ts';
 // An audit row is written only by the statement that follows a write in the same batch, and only if that write changed
 // a row. There is no `on conflict`: on a conflict this statement fails, and the write with it.
 
-export interface AuditValues {
+interface AuditValues {
   organizationId: string;
   now: number;
   actorId: string;

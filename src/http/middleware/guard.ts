@@ -57,7 +57,7 @@ export function httpsRequired(): Problem {
 const RETRY_AFTER_SECONDS = 60;
 
 /** While paused, refuses everything, before any limit or lookup. */
-export function pause(): MiddlewareHandler<AppEnv> {
+function pause(): MiddlewareHandler<AppEnv> {
   return async function pause(c, next) {
     if (c.get('config').mode === 'paused') {
       throw new Problem(
@@ -73,7 +73,7 @@ export function pause(): MiddlewareHandler<AppEnv> {
 }
 
 /** Sends the key's expiry in `Api-Key-Expires-At`, except on a 401, so that clients can warn in time. */
-export function keyExpiry(): MiddlewareHandler<AppEnv> {
+function keyExpiry(): MiddlewareHandler<AppEnv> {
   return async function keyExpiry(c, next) {
     await next();
     const expiresAt = c.get('principal')?.expiresAt ?? null;

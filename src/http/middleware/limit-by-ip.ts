@@ -10,7 +10,7 @@ type Refuse = (c: Context<AppEnv>, applied: AppliedLimit) => Response | Promise<
 const refuseWithProblem: Refuse = (c, applied) => problem(c, ...rateLimited(applied));
 
 /** Counted separately: a flood of one area blocks no other, so an administrator can still revoke a key. */
-export type LimitedArea = 'api' | 'mcp' | 'psa' | 'settings' | 'site';
+type LimitedArea = 'api' | 'mcp' | 'psa' | 'settings' | 'site';
 
 /** Applies the limits of the caller's address before anything else of the request is examined. */
 export function limitByIp(area: LimitedArea, refuse: Refuse = refuseWithProblem): MiddlewareHandler<AppEnv> {

@@ -9,7 +9,7 @@ import { PageProblem } from './page-problem.ts';
  * At most this many pages in a file. A page takes up to two queries, and an invocation may make 1,000. A file
  * of the audit log thus has at most 1,000,000 entries, which a spreadsheet can open.
  */
-export const MAX_PAGES = 400;
+const MAX_PAGES = 400;
 
 type Cell = string | number | null;
 

@@ -6,7 +6,7 @@ import { readJustDone } from '../../services/audit/read-audit-log.ts';
 import { type AdminEnv, type AppEnv, adminContext, type ContextOf } from '../hono-env.ts';
 
 /** The organization's pages: its name, the path of all its links, its time zone, and the current time. */
-export interface PageContext {
+interface PageContext {
   organization: string;
   base: string;
   timeZone: string;

@@ -8,7 +8,7 @@ import { type AlertChannel, alertData } from './alert.ts';
 import { findStoredAlerts, type NewAlert, type StoredAlert, saveAlerts, withdrawAlerts } from './alert-statements.ts';
 
 /** How many facts of one statement a run compares. */
-export const MAX_FACTS = 2_000;
+const MAX_FACTS = 2_000;
 /** How many alerts one statement stores. */
 const SAVED_AT_ONCE = 500;
 

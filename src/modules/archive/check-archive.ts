@@ -19,7 +19,7 @@ export interface ArchiveFinding {
   finding: Damage | 'replaced' | 'not named' | 'deleted';
 }
 
-export interface CheckOptions {
+interface CheckOptions {
   /** Whether every object is read. Otherwise only those with another size, and those that were damaged. */
   read: boolean;
   remove: boolean;
@@ -29,7 +29,7 @@ export interface CheckOptions {
 
 const PAGE = 500;
 /** No call that stored an object earlier than this can still be about to commit its name. */
-export const LONGEST_CALL_MS = 15 * 60_000;
+const LONGEST_CALL_MS = 15 * 60_000;
 
 /** The organizations with archives, and those with objects, the ones that were erased included. */
 export async function archivedOrganizations(context: () => ArchiveContext): Promise<string[]> {

@@ -44,7 +44,7 @@ export async function searchArchives(ctx: ActorContext<AdminActor>, text: string
   return listArchives(ctx, { since: receivedAt, until: receivedAt + LONGEST_REQUEST_MS });
 }
 
-export type ReadArchive = { fromSeq: number } & ({ lines: string } | { damage: Damage });
+type ReadArchive = { fromSeq: number } & ({ lines: string } | { damage: Damage });
 
 export async function readOwnArchive(
   ctx: ActorContext<AdminActor> & ArchiveContext,

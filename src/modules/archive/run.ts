@@ -15,7 +15,7 @@ interface Stores {
 
 const DEADLINE_MS = 60_000;
 /** The largest number of steps in one run. Each calls D1 and the bucket about 20 times: 1,000 are allowed. */
-export const MAX_STEPS = 40;
+const MAX_STEPS = 40;
 /**
  * How many objects an hour are read and compared with their digest: all objects within a week, and at
  * most what one invocation may call, since each object costs two calls of the 1,000.

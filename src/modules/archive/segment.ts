@@ -42,7 +42,7 @@ export function parseArchive(text: string, object: string): ArchivedChange[] {
   return lines.map((line, index) => parseStored(archivedChange, line, `line ${index + 1} of ${object}`));
 }
 
-export const toLines = (changes: readonly object[]) => changes.map((change) => `${JSON.stringify(change)}\n`).join('');
+const toLines = (changes: readonly object[]) => changes.map((change) => `${JSON.stringify(change)}\n`).join('');
 
 /** The bytes of an object, if they are the ones that were stored. @throws ServiceError `unavailable` */
 export async function readObject(
@@ -120,7 +120,7 @@ export function withoutTexts(changes: readonly ArchivedChange[], redacted: reado
   });
 }
 
-export type StoredFile = Pick<ArchiveRow, 'object' | 'digest' | 'bytes'>;
+type StoredFile = Pick<ArchiveRow, 'object' | 'digest' | 'bytes'>;
 
 /**
  * The only way to store a segment: its changes become an object, `commit` stores its name in one transaction that

@@ -17,7 +17,7 @@ export interface ToolReply {
 }
 
 /** The code of a replay whose record is on another ticket. The other interfaces have no such error. */
-export const OTHER_TICKET = 'idempotency_key_on_other_ticket';
+const OTHER_TICKET = 'idempotency_key_on_other_ticket';
 
 /** The reply to a call whose record exists now: written by this call, or by an earlier one. */
 export function writtenReply(

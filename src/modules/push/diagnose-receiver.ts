@@ -63,7 +63,7 @@ function refusal(status: number): string {
 }
 
 /** Where the samples are written: ids of the PSA under test, or those of the samples. */
-export interface SampleNames {
+interface SampleNames {
   organization?: string | undefined;
   ticket?: string | undefined;
   user?: string | undefined;

@@ -7,7 +7,7 @@ import { emptyPusher, type Pushers, wakePusher } from './wake.ts';
 
 const DEADLINE_MS = 30_000;
 /** The largest number of objects that one run wakes: half of the subrequests that it may make. */
-export const MAX_WOKEN = 500;
+const MAX_WOKEN = 500;
 const WOKEN_AT_ONCE = 6;
 
 /** A lost wake costs minutes, and never a change. Also empties the objects of erased organizations. */

@@ -9,7 +9,7 @@ import type { RecordKind } from '../../domain/record-kinds.ts';
 import { callD1, type LostCall } from '../call-d1.ts';
 import type { ActorContext, AdminActor, ServiceContext, Source, SystemActor } from '../service-context.ts';
 
-export type AuditActor =
+type AuditActor =
   | { type: 'api_key' | 'user'; id: string }
   /** `name`: who asked for the change, as given by the operator or the PSA. */
   | { type: 'system'; id: SystemActor; name: string };

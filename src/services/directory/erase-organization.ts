@@ -84,7 +84,7 @@ export async function beginErasure(ctx: ServiceContext, request: z.input<typeof 
   return erasure;
 }
 
-export interface ErasedChunk {
+interface ErasedChunk {
   table: string;
   rows: number;
 }

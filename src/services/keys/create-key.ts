@@ -26,7 +26,7 @@ export interface CreatedKey {
   allowedNetworks: string;
 }
 
-export interface NewKeyInput extends SettingsInput {
+interface NewKeyInput extends SettingsInput {
   scopes: unknown;
   expires?: unknown;
 }
@@ -106,7 +106,7 @@ export function formAlreadyUsed(keyId: string): ServiceError {
 }
 
 /** The lifetime of a new key, and when it expires (UTC milliseconds, or null for never). */
-export interface Lifetime extends NewKeyLifetime {
+interface Lifetime extends NewKeyLifetime {
   expiresAt: number | null;
 }
 

@@ -71,7 +71,7 @@ async function redactInArchive(
   return undefined;
 }
 
-export function recordNotFound(organizationId: string, kind: RecordKind, id: string): ServiceError {
+function recordNotFound(organizationId: string, kind: RecordKind, id: string): ServiceError {
   return new ServiceError(
     'record_not_found',
     `Organization ${organizationId} has no ${RECORD_KINDS[kind].noun} ${id}.`,

@@ -29,7 +29,7 @@ export interface WriteTarget {
   idempotencyKey: string | undefined;
 }
 
-export interface RecordWrite<Row> {
+interface RecordWrite<Row> {
   kind: RecordKind;
   /**
    * The validated body. Together with the ticket it decides whether a replay is the same request. A

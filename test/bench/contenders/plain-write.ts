@@ -1,4 +1,4 @@
-export interface PlainEntry {
+interface PlainEntry {
   organizationId: string;
   keyId: string;
   keyName: string;

@@ -11,14 +11,14 @@ export const isActive = (rows: Row[], id: Row[string] | undefined) =>
 
 const keyWithId = (own: Contents, keyId: string) => own.api_keys.find(({ id }) => id === keyId);
 
-export interface ExpectedWrite {
+interface ExpectedWrite {
   status: number;
   /** The user and company of the new record, with status 201. */
   user?: Row[string] | undefined;
   company?: Row[string] | undefined;
 }
 
-export interface WriteRequest {
+interface WriteRequest {
   keyId: string;
   kind: EventOf<'write'>['kind'];
   idempotencyKey: string | null;
@@ -56,7 +56,7 @@ export function expectedPage(own: Contents, page: EventOf<'open'>['page'], keyId
   return 200;
 }
 
-export interface FormRequest {
+interface FormRequest {
   form: EventOf<'send'>['form'];
   keyId: string;
   name: string;

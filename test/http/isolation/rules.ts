@@ -20,7 +20,7 @@ export const RULES = {
   redaction: 'a redaction finds the records of its own organization only',
   directory: 'a change of the directory is accepted',
 } as const;
-export type Rule = keyof typeof RULES;
+type Rule = keyof typeof RULES;
 
 /** Thrown after an event that broke a rule. */
 export class RuleBroken extends Error {

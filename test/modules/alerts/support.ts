@@ -7,7 +7,7 @@ import { PUSH, WEBHOOK_URL } from '../../support/push.ts';
 import { WEBHOOK_SECRET } from '../../support/receiver.ts';
 import { config } from '../../support/world.ts';
 
-export const ALERT_URL = 'https://chat.example/hooks/a-token';
+const ALERT_URL = 'https://chat.example/hooks/a-token';
 const SERVICE_URL = 'https://tickets.example';
 
 /** A message with an alert. */

@@ -7,7 +7,7 @@ import { aroundLimiters } from '../../support/limiter.ts';
  * Part of the message of each injected error, as SQL and bound values are in real ones: no response
  * may show it.
  */
-export const SENTINEL = 'insert into "notes" … values (hunter2)';
+const SENTINEL = 'insert into "notes" … values (hunter2)';
 
 /** One way in which a call fails. */
 export interface Fault {

@@ -16,12 +16,12 @@ const WITHOUT_FAULT = {
   'unknown ticket': 'refused',
   'invalid body': 'refused',
 } as const;
-export type RequestKind = keyof typeof WITHOUT_FAULT;
+type RequestKind = keyof typeof WITHOUT_FAULT;
 
 export const ALWAYS = Number.POSITIVE_INFINITY;
 
 /** A call of a request that fails, and the outcome that the failure leads to. */
-export interface Point {
+interface Point {
   name: string;
   call: Call;
   /**

@@ -30,7 +30,7 @@ export function Ago({ at }: { at: number }) {
 }
 
 /** A span of time in the past in words, rounded down: `just now`, `5 min ago`, `2 months ago`. */
-export function ago(ms: number): string {
+function ago(ms: number): string {
   const days = Math.floor(ms / DAY_MS);
   if (ms < MINUTE_MS) return 'just now';
   if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min ago`;
@@ -40,7 +40,7 @@ export function ago(ms: number): string {
 }
 
 /** In how many days a time is, rounded: `within a day`, `in 5 days`. */
-export function inDays(ms: number): string {
+function inDays(ms: number): string {
   const days = Math.round(ms / DAY_MS);
   return ms < DAY_MS ? 'within a day' : days === 1 ? 'in 1 day' : `in ${days} days`;
 }

@@ -3,7 +3,7 @@ import { waitFor } from './wait-for.ts';
 
 // Redmine as its people see it, over its REST API.
 
-export interface Journal {
+interface Journal {
   notes: string;
   private_notes: boolean;
   user: { id: number };

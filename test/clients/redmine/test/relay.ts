@@ -14,7 +14,7 @@ export interface Passed {
 }
 
 /** Passes requests on to a server, and notes them. */
-export interface Relay {
+interface Relay {
   url: string;
   /** All requests that got a response from the server. */
   passed: Passed[];
