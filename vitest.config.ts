@@ -10,6 +10,7 @@ import { defineConfig } from 'vitest/config';
 const ON_NODE = [
   'test/{bench,connectors,dev,domain,e2e,lib,ops/commands,reliability,repository}/**/*.test.ts',
   'test/config.test.ts',
+  'test/modules/*/{commands,e2e,reliability}/**/*.test.ts',
 ];
 
 /** Tests that only `npm run test:long` runs. */

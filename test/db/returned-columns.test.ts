@@ -15,7 +15,7 @@ import {
 import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
 import { recordRefusedUses } from '../../src/services/keys/refused-uses.ts';
 import { redactRecord, reportRecord, setApproval } from '../../src/services/work/record-verbs.ts';
-import { archive, releaseAll } from '../support/archive.ts';
+import { archive, releaseAll } from '../modules/archive/support.ts';
 import { importOrganizations, insertKeys } from '../support/many-keys.ts';
 import { lastCursor } from '../support/rpc.ts';
 import { asAdmin, asOperator, makeKey, makeWorld, NOTE, revoke, rotate, rowsOf, TIME } from '../support/world.ts';

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { generateKey, keyHint } from '../../src/domain/api-key.ts';
+import { callTool, makeMcpApi, NOTE_ARGUMENTS, post, resultOf } from '../modules/mcp/support.ts';
 import { countD1, REPLICA_REGION, withReplica } from '../support/d1.ts';
-import { callTool, makeMcpApi, NOTE_ARGUMENTS, post, resultOf } from '../support/mcp.ts';
 import { loggedLines } from '../support/searched-logs.ts';
 import { makeSignIn } from '../support/sign-in.ts';
 import {

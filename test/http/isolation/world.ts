@@ -1,8 +1,8 @@
 import { env, exports } from 'cloudflare:workers';
 import { keyHint } from '../../../src/domain/api-key.ts';
+import { callTool, makeMcpApi, type ToolResult } from '../../modules/mcp/support.ts';
 import { withReplica } from '../../support/d1.ts';
 import { ledgerInconsistencies } from '../../support/ledger.ts';
-import { callTool, makeMcpApi, type ToolResult } from '../../support/mcp.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { keyIn, openSettings, signIn } from '../../support/settings.ts';
 import { UNLIMITED } from '../../support/world.ts';

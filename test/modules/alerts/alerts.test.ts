@@ -6,7 +6,6 @@ import { savePushState } from '../../../src/modules/push/push-state.ts';
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
 import { revokeAsAdministrator } from '../../../src/services/keys/revoke-key.ts';
-import { archive, releaseAll } from '../../support/archive.ts';
 import { aroundD1, reportingSize } from '../../support/d1.ts';
 import { lastCursor } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
@@ -22,6 +21,7 @@ import {
   makeWorld,
   rotate,
 } from '../../support/world.ts';
+import { archive, releaseAll } from '../archive/support.ts';
 import { type AlertMessage, forgetAlerts, runAlerts, runDailyAlerts, startAddresses } from './support.ts';
 
 const MINUTE_MS = 60_000;

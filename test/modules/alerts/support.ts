@@ -3,9 +3,9 @@ import { Webhook } from 'standardwebhooks';
 import { vi } from 'vitest';
 import type { AlertConfig } from '../../../src/modules/alerts/outlets.ts';
 import { findDailyAlerts, sendUrgentAlerts } from '../../../src/modules/alerts/run.ts';
-import { PUSH, WEBHOOK_URL } from '../../support/push.ts';
 import { WEBHOOK_SECRET } from '../../support/receiver.ts';
 import { config } from '../../support/world.ts';
+import { PUSH, WEBHOOK_URL } from '../push/support.ts';
 
 const ALERT_URL = 'https://chat.example/hooks/a-token';
 const SERVICE_URL = 'https://tickets.example';

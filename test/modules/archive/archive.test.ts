@@ -5,6 +5,10 @@ import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { gunzip } from '../../../src/modules/archive/gzip.ts';
 import { readNamedArchive } from '../../../src/modules/archive/read-archives.ts';
 import { redactRecord, setApproval } from '../../../src/services/work/record-verbs.ts';
+import { aroundD1, countD1 } from '../../support/d1.ts';
+import { failureOf, lastCursor, resultOf, work } from '../../support/rpc.ts';
+import { loggedLines } from '../../support/searched-logs.ts';
+import { asOperator, makeWorld, NOTE, rowsOf, TIME } from '../../support/world.ts';
 import {
   archive,
   archiveContext,
@@ -14,11 +18,7 @@ import {
   failingBatch,
   objectsIn,
   releaseAll,
-} from '../../support/archive.ts';
-import { aroundD1, countD1 } from '../../support/d1.ts';
-import { failureOf, lastCursor, resultOf, work } from '../../support/rpc.ts';
-import { loggedLines } from '../../support/searched-logs.ts';
-import { asOperator, makeWorld, NOTE, rowsOf, TIME } from '../../support/world.ts';
+} from './support.ts';
 
 /** The SHA-256 of nothing. */
 const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';

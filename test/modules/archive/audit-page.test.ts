@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test, vi } from 'vitest';
 import { generateKey } from '../../../src/domain/api-key.ts';
-import { archive, objectsIn, releaseAll } from '../../support/archive.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
 import { makeSettings } from '../../support/settings.ts';
 import { makeKey, TIME } from '../../support/world.ts';
+import { archive, objectsIn, releaseAll } from './support.ts';
 
 describe('the archived part of the audit log', () => {
   /** Settings with a note that is archived, and one that is not. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { archive, releaseAll } from '../../support/archive.ts';
 import { makeLastOrganization } from '../../support/last-organization.ts';
 import { resultOf, work } from '../../support/rpc.ts';
 import { makeCountedApi, makeWorld, NOTE, rowsOf, TIME } from '../../support/world.ts';
+import { archive, releaseAll } from './support.ts';
 
 const readsOf = (calls: { rowsRead: number }[]) => calls.reduce((sum, { rowsRead }) => sum + rowsRead, 0);
 

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { addDays, dateIn } from '../../../src/domain/calendar.ts';
 import { CRON_TRIGGERS, runJobs } from '../../../src/jobs.ts';
 import { forgetOldAddresses, forgetOldDays } from '../../../src/services/forget.ts';
-import { archive, releaseAll } from '../../support/archive.ts';
 import { config, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
+import { archive, releaseAll } from './support.ts';
 
 // Days of the ledger can be deleted after their audit rows are archived.
 

@@ -9,20 +9,11 @@ import { archive as archiveModule } from '../../../src/modules/archive/module.ts
 import { archiveDue, checkDigests, checkSizes } from '../../../src/modules/archive/run.ts';
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { redactRecord } from '../../../src/services/work/record-verbs.ts';
-import {
-  AT_ONCE,
-  archive,
-  archiveContext,
-  bucket,
-  everyChange,
-  failing,
-  objectsIn,
-  releaseAll,
-} from '../../support/archive.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { lastCursor } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { config, makeWorld, rowsOf } from '../../support/world.ts';
+import { AT_ONCE, archive, archiveContext, bucket, everyChange, failing, objectsIn, releaseAll } from './support.ts';
 
 const RULE = { keepDays: 30, isPushed: false };
 const afterDays = (days: number) => () => Date.now() + days * DAY_MS;

@@ -4,6 +4,11 @@ import { expect, test } from 'vitest';
 import { checkArchives } from '../../../src/modules/archive/check-archive.ts';
 import { gunzip } from '../../../src/modules/archive/gzip.ts';
 import { redactRecord } from '../../../src/services/work/record-verbs.ts';
+import { Tally } from '../../support/hostile.ts';
+import { inLongRuns, runs } from '../../support/property.ts';
+import { lastCursor, resultOf, work } from '../../support/rpc.ts';
+import { keepRows } from '../../support/time-travel.ts';
+import { makeWorld, rowsOf, TIME } from '../../support/world.ts';
 import {
   archive,
   archiveContext,
@@ -13,12 +18,7 @@ import {
   failingBatch,
   objectsIn,
   releaseAll,
-} from '../../support/archive.ts';
-import { Tally } from '../../support/hostile.ts';
-import { inLongRuns, runs } from '../../support/property.ts';
-import { lastCursor, resultOf, work } from '../../support/rpc.ts';
-import { keepRows } from '../../support/time-travel.ts';
-import { makeWorld, rowsOf, TIME } from '../../support/world.ts';
+} from './support.ts';
 
 // Random sequences of everything that happens to records, with steps of the archive that end early, a
 // bucket that loses, cuts and brings back objects, and a database that goes back in time. A model has

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { callTool, connect, ERAS, makeMcpApi, NOTE_ARGUMENTS, resultOf, TIME_ARGUMENTS } from '../../support/mcp.ts';
 import { runs } from '../../support/property.ts';
 import { makeWorld, rowsOf, UNLIMITED } from '../../support/world.ts';
+import { callTool, connect, ERAS, makeMcpApi, NOTE_ARGUMENTS, resultOf, TIME_ARGUMENTS } from './support.ts';
 
 // A script in the place of an agent, because no model is available to the tests: it does what agents
 // do after a timeout, which is to send the call again, in other words, in another session, at once.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { connect, ERAS, makeMcpApi, NOTE_ARGUMENTS, TIME_ARGUMENTS } from '../../support/mcp.ts';
 import { makeKey, makeOrganization, revoke, rowsOf } from '../../support/world.ts';
+import { connect, ERAS, makeMcpApi, NOTE_ARGUMENTS, TIME_ARGUMENTS } from './support.ts';
 
 const NOTE_CALL = { name: 'add_internal_note', arguments: NOTE_ARGUMENTS };
 

@@ -6,7 +6,6 @@ import { AGENT_MODULES } from '../../../src/agents/modules.ts';
 import type { Scope } from '../../../src/domain/scopes.ts';
 import { startModules } from '../../../src/module.ts';
 import { anyText, headerValue, Tally } from '../../support/hostile.ts';
-import { makeMcpApi, message, NOTE_ARGUMENTS, post, resultOf } from '../../support/mcp.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import {
@@ -20,6 +19,7 @@ import {
   rowsOf,
   UNLIMITED,
 } from '../../support/world.ts';
+import { makeMcpApi, message, NOTE_ARGUMENTS, post, resultOf } from './support.ts';
 
 /** The options of an app whose keys may send `quota` requests in ten seconds. */
 const limitedTo = (quota: number) => ({ config: { keyLimit: { quota, windowMs: 10_000 } } });

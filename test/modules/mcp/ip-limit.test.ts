@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { makeMcpApi } from '../../support/mcp.ts';
 import { newAddress } from '../../support/world.ts';
+import { makeMcpApi } from './support.ts';
 
 test('requests to /mcp and to the API are counted separately for each address', async () => {
   const ipLimit = { quota: 3, windowMs: 10_000 };

@@ -1,5 +1,5 @@
-import { message, NOTE_ARGUMENTS, TIME_ARGUMENTS } from '../../support/mcp.ts';
 import { describeRefusals } from '../../support/refusals.ts';
+import { message, NOTE_ARGUMENTS, TIME_ARGUMENTS } from './support.ts';
 
 describeRefusals(
   {

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { expect, test, vi } from 'vitest';
 import { aroundD1 } from '../../support/d1.ts';
-import { makeMcpApi, NOTE_ARGUMENTS, resultOf } from '../../support/mcp.ts';
 import { makeKey, makeOrganization } from '../../support/world.ts';
+import { makeMcpApi, NOTE_ARGUMENTS, resultOf } from './support.ts';
 
 test.each([
   [0, '4'],

@@ -1,14 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  callTool,
-  makeMcpApi,
-  NOTE_ARGUMENTS,
-  post,
-  resultOf,
-  TIME_ARGUMENTS,
-  type ToolResult,
-} from '../../support/mcp.ts';
 import { makeCountedApi, makeKey, makeOrganization, NOTE, rowsOf } from '../../support/world.ts';
+import { callTool, makeMcpApi, NOTE_ARGUMENTS, post, resultOf, TIME_ARGUMENTS, type ToolResult } from './support.ts';
 
 const TABLES = { add_internal_note: 'notes', log_time: 'time_entries' } as const;
 const ARGUMENTS = { add_internal_note: NOTE_ARGUMENTS, log_time: TIME_ARGUMENTS };

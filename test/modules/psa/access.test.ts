@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { aroundD1, countD1 } from '../../support/d1.ts';
-import { makePsa, PSA_SECRET, signed } from '../../support/psa.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { makeApi, makeOrganization, makeWorld, problemOf, seenByProber } from '../../support/world.ts';
+import { makePsa, PSA_SECRET, signed } from './support.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { PSA_SECRET } from '../../support/psa.ts';
 import { readStatic } from '../../support/static-files.ts';
 import { makeApi } from '../../support/world.ts';
+import { PSA_SECRET } from './support.ts';
 
 const ORIGIN = 'https://tickets.northwind.example';
 

@@ -7,11 +7,11 @@ import { callText } from '../../../src/modules/psa/docs/call-texts.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../../../src/modules/psa/psa-calls.ts';
 import type { CallResult } from '../../../src/services/call-result.ts';
 import type { ChangesPage } from '../../../src/services/work/list-changes.ts';
-import { archive, objectsIn } from '../../support/archive.ts';
-import { makePsa } from '../../support/psa.ts';
 import { allChanges, directory, resultOf, work } from '../../support/rpc.ts';
 import { psaContract } from '../../support/static-files.ts';
 import { importRecords, makeApi, makeOrganization, makeWorld, problemOf, rowsOf } from '../../support/world.ts';
+import { archive, objectsIn } from '../archive/support.ts';
+import { makePsa } from './support.ts';
 
 /** An organization with a note and a time entry, and a PSA that sends messages. */
 async function makePsaWorld() {

@@ -3,9 +3,9 @@ import { beforeAll, expect, test } from 'vitest';
 import { PSA_CALL_TYPES, type PsaCallType } from '../../../src/modules/psa/psa-calls.ts';
 import { anyText, headerValue, rowCounts, Tally } from '../../support/hostile.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
-import { makePsa, signed } from '../../support/psa.ts';
 import { psaContract } from '../../support/static-files.ts';
 import { makeWorld, UNLIMITED } from '../../support/world.ts';
+import { makePsa, signed } from './support.ts';
 
 const psa = makePsa({ config: UNLIMITED });
 const contract = await psaContract();

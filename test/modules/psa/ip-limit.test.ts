@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { PSA_SECRET } from '../../support/psa.ts';
 import { makeApi, newAddress } from '../../support/world.ts';
+import { PSA_SECRET } from './support.ts';
 
 test('requests to /psa and to the API are counted separately for each address', async () => {
   const ipLimit = { quota: 3, windowMs: 10_000 };

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { aroundD1, committingTwice } from '../../support/d1.ts';
-import { makePsa } from '../../support/psa.ts';
 import { directory, lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { importRecords, makeApi, makeWorld, problemOf, TIME } from '../../support/world.ts';
+import { makePsa } from './support.ts';
 
 // The clock stands still except where a test moves it: messages of one second have the same time. It is
 // ahead of the database's, which gives unsigned changes their time: messages of the start and later are

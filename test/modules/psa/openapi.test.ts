@@ -2,11 +2,11 @@ import { env } from 'cloudflare:workers';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { DIRECTORY_TYPES } from '../../../src/domain/directory.ts';
 import { aroundD1 } from '../../support/d1.ts';
-import { type MessageOptions, makePsa } from '../../support/psa.ts';
-import { PUSH } from '../../support/push.ts';
 import { lastCursor } from '../../support/rpc.ts';
 import { psaContract, readStatic } from '../../support/static-files.ts';
 import { makeWorld } from '../../support/world.ts';
+import { PUSH } from '../push/support.ts';
+import { type MessageOptions, makePsa } from './support.ts';
 
 const psa = makePsa();
 const contract = await psaContract();

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { expect, test, vi } from 'vitest';
 import { aroundD1 } from '../../support/d1.ts';
-import { makePsa } from '../../support/psa.ts';
 import { makeOrganization } from '../../support/world.ts';
+import { makePsa } from './support.ts';
 
 test.each([
   [0, '4'],

@@ -5,8 +5,8 @@ import { Pusher } from '../../../src/modules/push/pusher.ts';
 import type { Pushers } from '../../../src/modules/push/wake.ts';
 import published from '../../bench/README.md?raw';
 import { countD1 } from '../../support/d1.ts';
-import { expectDelivered, makePushed, PUSH, startPush } from '../../support/push.ts';
 import { makeApi } from '../../support/world.ts';
+import { expectDelivered, makePushed, PUSH, startPush } from './support.ts';
 
 // What the push adds to the cost of a write. The counts of single writes are exact; those of a burst
 // depend on how many of its writes the first page has.

@@ -14,7 +14,7 @@ import {
   makePushed,
   startPush,
   storedBy,
-} from '../../support/push.ts';
+} from './support.ts';
 
 // Random sequences of changes, wakes, answers of the receiver, evictions and orders. Whatever
 // happens, the receiver ends up with the feed, and a page changes only to its first half after a timeout.

@@ -8,10 +8,15 @@ import { sweep } from '../../../src/modules/push/sweep.ts';
 import { MODULES } from '../../../src/modules.ts';
 import { beginErasure } from '../../../src/services/directory/erase-organization.ts';
 import { resumePush, skipPush } from '../../../src/services/work/control-push.ts';
-import { archive, releaseAll } from '../../support/archive.ts';
 import { aroundD1, withoutWrites } from '../../support/d1.ts';
 import { elementsOf } from '../../support/page.ts';
-import { makePsa } from '../../support/psa.ts';
+import type { PushedPage } from '../../support/receiver.ts';
+import { lastCursor, resultOf, work } from '../../support/rpc.ts';
+import { loggedLines } from '../../support/searched-logs.ts';
+import { openSettings, signIn } from '../../support/settings.ts';
+import { asOperator, config, importRecords, makeApi } from '../../support/world.ts';
+import { archive, releaseAll } from '../archive/support.ts';
+import { makePsa } from '../psa/support.ts';
 import {
   type Answer,
   addChanges,
@@ -26,12 +31,7 @@ import {
   startPush,
   storedBy,
   WEBHOOK_URL,
-} from '../../support/push.ts';
-import type { PushedPage } from '../../support/receiver.ts';
-import { lastCursor, resultOf, work } from '../../support/rpc.ts';
-import { loggedLines } from '../../support/searched-logs.ts';
-import { openSettings, signIn } from '../../support/settings.ts';
-import { asOperator, config, importRecords, makeApi } from '../../support/world.ts';
+} from './support.ts';
 
 let push: ReturnType<typeof startPush>;
 beforeAll(() => {

@@ -2,9 +2,9 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { countD1 } from '../../support/d1.ts';
 import { elementsOf } from '../../support/page.ts';
-import { PUSH } from '../../support/push.ts';
 import { makeSettings } from '../../support/settings.ts';
 import { makeOrganization } from '../../support/world.ts';
+import { PUSH } from './support.ts';
 
 const NOW = Date.parse('2026-11-22T08:00:00Z');
 const PATHS = ['/keys', '/which-key', '/audit', '/refused', '/which-key', '/revoke-all', '/keys/unknown'];

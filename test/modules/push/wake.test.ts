@@ -5,10 +5,10 @@ import { CRON_TRIGGERS } from '../../../src/jobs.ts';
 import { sweep } from '../../../src/modules/push/sweep.ts';
 import { type Pushers, Wakes } from '../../../src/modules/push/wake.ts';
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
-import { expectDelivered, makePushed, PUSH, pushRow, startPush } from '../../support/push.ts';
 import { directory, lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { asOperator, importRecords, makeApi, makeOrganization, makeWorld } from '../../support/world.ts';
+import { expectDelivered, makePushed, PUSH, pushRow, startPush } from './support.ts';
 
 /** Objects that only note when they are woken. */
 function makePushers(wake: () => Promise<void> = async () => {}) {

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { makeMcpApi } from '../../modules/mcp/support.ts';
 import { withReplica } from '../../support/d1.ts';
 import { compareWithAcknowledged } from '../../support/ledger.ts';
-import { makeMcpApi } from '../../support/mcp.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
 import { UNLIMITED } from '../../support/world.ts';
 import {

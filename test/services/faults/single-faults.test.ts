@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { makeMcpApi } from '../../modules/mcp/support.ts';
 import { withReplica } from '../../support/d1.ts';
-import { makeMcpApi } from '../../support/mcp.ts';
 import { inLongRuns } from '../../support/property.ts';
 import { UNLIMITED } from '../../support/world.ts';
 import { type Fault, Faults } from './faults.ts';

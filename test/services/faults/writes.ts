@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
+import { makeMcpApi, message, type ToolResult } from '../../modules/mcp/support.ts';
 import { inconsistencies } from '../../support/ledger.ts';
-import { makeMcpApi, message, type ToolResult } from '../../support/mcp.ts';
 import { makeKey, makeOrganization, TIME, UNLIMITED } from '../../support/world.ts';
 
 type Api = ReturnType<typeof makeMcpApi>;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import agents from '../../src/modules/mcp/docs/agents.md?raw';
-import { codesOfPage } from '../support/recipes.ts';
+import agents from '../../../src/modules/mcp/docs/agents.md?raw';
+import { codesOfPage } from '../../support/recipes.ts';
 
 const settings = codesOfPage(agents, 'https://tickets.example').map(
   ({ label, versions }) => [label, versions[0]?.text ?? ''] as const,

@@ -5,16 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
-import type { Change } from '../../src/domain/change.ts';
-import { SCOPE_IDS } from '../../src/domain/scopes.ts';
-import { importDirectory } from '../../src/ops/import/import-directory.ts';
-import { withLocalD1 } from '../../src/ops/local.ts';
-import { createApiKey } from '../../src/services/keys/create-key.ts';
-import { WEBHOOK_SECRET } from '../support/receiver.ts';
-import { type SampleReceiver, startReceiver } from '../support/sample-receivers.ts';
-import { freePort } from '../support/server.ts';
-import { startSlowPsa } from '../support/slow-psa.ts';
-import { type LocalParts, restartable, UNLIMITED_VARS } from './restartable.ts';
+import type { Change } from '../../../../src/domain/change.ts';
+import { SCOPE_IDS } from '../../../../src/domain/scopes.ts';
+import { importDirectory } from '../../../../src/ops/import/import-directory.ts';
+import { withLocalD1 } from '../../../../src/ops/local.ts';
+import { createApiKey } from '../../../../src/services/keys/create-key.ts';
+import { type LocalParts, restartable, UNLIMITED_VARS } from '../../../reliability/restartable.ts';
+import { WEBHOOK_SECRET } from '../../../support/receiver.ts';
+import { freePort } from '../../../support/server.ts';
+import { type SampleReceiver, startReceiver } from '../sample-receivers.ts';
+import { startSlowPsa } from '../slow-psa.ts';
 
 /** When a receiver is killed: during a create in the PSA, before the PSA answers, or before the service gets the 2xx. */
 const MOMENTS = ['begun', 'stored', 'confirmed'] as const;

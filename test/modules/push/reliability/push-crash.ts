@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
-import type { Change } from '../../src/domain/change.ts';
-import { timeOrderedId } from '../../src/domain/record-id.ts';
-import { withLocalD1 } from '../../src/ops/local.ts';
-import { listChanges } from '../../src/services/work/list-changes.ts';
-import { Receiver, WEBHOOK_SECRET } from '../support/receiver.ts';
-import { freePort } from '../support/server.ts';
-import { type LocalParts, restartable, seed, UNLIMITED_VARS } from './restartable.ts';
+import type { Change } from '../../../../src/domain/change.ts';
+import { timeOrderedId } from '../../../../src/domain/record-id.ts';
+import { withLocalD1 } from '../../../../src/ops/local.ts';
+import { listChanges } from '../../../../src/services/work/list-changes.ts';
+import { type LocalParts, restartable, seed, UNLIMITED_VARS } from '../../../reliability/restartable.ts';
+import { Receiver, WEBHOOK_SECRET } from '../../../support/receiver.ts';
+import { freePort } from '../../../support/server.ts';
 
 /** What goes wrong with one delivery, and who dies at which moment. */
 export const FAULTS = [

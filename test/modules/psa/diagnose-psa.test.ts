@@ -1,14 +1,14 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
-import { parseWebhookSecrets } from '../../src/domain/webhook.ts';
-import { diagnoseAlerts } from '../../src/modules/alerts/diagnose-alerts.ts';
-import { diagnosePsa } from '../../src/modules/psa/diagnose-psa.ts';
-import { diagnoseReceiver, diagnoseSamples } from '../../src/modules/push/diagnose-receiver.ts';
-import type { Finding } from '../../src/ops/probe.ts';
-import { makePsa, PSA_SECRET } from '../support/psa.ts';
-import { resultOf, work } from '../support/rpc.ts';
-import { psaContract } from '../support/static-files.ts';
-import { makeApi, makeWorld } from '../support/world.ts';
+import { parseWebhookSecrets } from '../../../src/domain/webhook.ts';
+import { diagnoseAlerts } from '../../../src/modules/alerts/diagnose-alerts.ts';
+import { diagnosePsa } from '../../../src/modules/psa/diagnose-psa.ts';
+import { diagnoseReceiver, diagnoseSamples } from '../../../src/modules/push/diagnose-receiver.ts';
+import type { Finding } from '../../../src/ops/probe.ts';
+import { resultOf, work } from '../../support/rpc.ts';
+import { psaContract } from '../../support/static-files.ts';
+import { makeApi, makeWorld } from '../../support/world.ts';
+import { makePsa, PSA_SECRET } from './support.ts';
 
 const SECRETS = parseWebhookSecrets(PSA_SECRET);
 const OTHERS = parseWebhookSecrets(`whsec_${btoa('the secret of someone else......')}`);

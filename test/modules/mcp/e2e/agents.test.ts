@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished, test } from 'vitest';
-import { withLocalD1 } from '../../src/ops/local.ts';
-import { seed } from '../reliability/restartable.ts';
-import { freePort } from '../support/server.ts';
-import { copyDatabase, sharedServer } from '../support/shared.ts';
+import { withLocalD1 } from '../../../../src/ops/local.ts';
+import { seed } from '../../../reliability/restartable.ts';
+import { freePort } from '../../../support/server.ts';
+import { copyDatabase, sharedServer } from '../../../support/shared.ts';
 
 /** Has the official client of the MCP SDK list the tools and log time. */
 async function logTime(url: string, key: string) {

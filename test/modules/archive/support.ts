@@ -1,15 +1,15 @@
 import { env } from 'cloudflare:workers';
-import type { Change } from '../../src/domain/change.ts';
-import { timeOrderedId } from '../../src/domain/record-id.ts';
-import { type ObjectStore, objectStore } from '../../src/lib/object-store.ts';
-import { type ArchiveStep, archiveStep } from '../../src/modules/archive/archive-step.ts';
-import { archivedRecordsIn } from '../../src/modules/archive/archived-records.ts';
-import type { ArchiveContext } from '../../src/modules/archive/bucket.ts';
-import { readLines } from '../../src/modules/archive/segment.ts';
-import type { ActorContext, SystemActor } from '../../src/services/service-context.ts';
-import type { ChangesPage } from '../../src/services/work/list-changes.ts';
-import { aroundD1 } from './d1.ts';
-import { lastCursor, resultOf, work } from './rpc.ts';
+import type { Change } from '../../../src/domain/change.ts';
+import { timeOrderedId } from '../../../src/domain/record-id.ts';
+import { type ObjectStore, objectStore } from '../../../src/lib/object-store.ts';
+import { type ArchiveStep, archiveStep } from '../../../src/modules/archive/archive-step.ts';
+import { archivedRecordsIn } from '../../../src/modules/archive/archived-records.ts';
+import type { ArchiveContext } from '../../../src/modules/archive/bucket.ts';
+import { readLines } from '../../../src/modules/archive/segment.ts';
+import type { ActorContext, SystemActor } from '../../../src/services/service-context.ts';
+import type { ChangesPage } from '../../../src/services/work/list-changes.ts';
+import { aroundD1 } from '../../support/d1.ts';
+import { lastCursor, resultOf, work } from '../../support/rpc.ts';
 
 /** The bucket of the tests. */
 export const bucket = objectStore(env.ARCHIVE);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { inLongRuns } from '../support/property.ts';
-import { SAMPLE_RECEIVERS } from '../support/sample-receivers.ts';
-import { copyDatabase, productionBundle } from '../support/shared.ts';
+import { inLongRuns } from '../../../support/property.ts';
+import { copyDatabase, productionBundle } from '../../../support/shared.ts';
+import { SAMPLE_RECEIVERS } from '../sample-receivers.ts';
 import { makeSlowPsas, type Receiver, torture } from './slow-psa.ts';
 
 // The sample receivers between the service and a PSA whose only interface is a slow REST API.

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
-import type { CallResult } from '../../src/services/call-result.ts';
-import { rememberText } from './secrets.ts';
-import { makeApi } from './world.ts';
+import type { CallResult } from '../../../src/services/call-result.ts';
+import { rememberText } from '../../support/secrets.ts';
+import { makeApi } from '../../support/world.ts';
 
 /** The secret of the PSA in tests. */
 export const PSA_SECRET = `whsec_${btoa('the secret of the PSA in tests.')}`;

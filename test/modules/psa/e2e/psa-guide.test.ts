@@ -8,9 +8,9 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { MODULE_PAGES, withSections } from '../../src/docs/modules.ts';
-import { isInstalled } from '../support/command.ts';
-import { codesOfPage } from '../support/recipes.ts';
+import { MODULE_PAGES, withSections } from '../../../../src/docs/modules.ts';
+import { isInstalled } from '../../../support/command.ts';
+import { codesOfPage } from '../../../support/recipes.ts';
 
 // The code of /docs/psa, run as it is copied.
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { inLongRuns } from '../support/property.ts';
-import { copyDatabase, productionBundle } from '../support/shared.ts';
+import { inLongRuns } from '../../../support/property.ts';
+import { copyDatabase, productionBundle } from '../../../support/shared.ts';
 import { FAULTS, type Fault, pushCrash } from './push-crash.ts';
 
 /** Without most of those after which the service pauses for 5 to 10 seconds. */

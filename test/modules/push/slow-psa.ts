@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
-import { freePort } from './server.ts';
+import { freePort } from '../../support/server.ts';
 
 /** What an adapter sends. Nothing in the PSA enforces that `externalId`, the id of our record, is unique. */
 interface Fields {

@@ -3,12 +3,12 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { savePushState } from '../../../src/modules/push/push-state.ts';
-import type { PushRow } from '../../../src/modules/push/push-statements.ts';
-import { listChanges } from '../../../src/services/work/list-changes.ts';
-import { runCli } from '../../support/run-cli.ts';
-import { freePort } from '../../support/server.ts';
-import { remoteDatabase, setUpContext, writeNotes } from './database.ts';
+import { savePushState } from '../../../../src/modules/push/push-state.ts';
+import type { PushRow } from '../../../../src/modules/push/push-statements.ts';
+import { listChanges } from '../../../../src/services/work/list-changes.ts';
+import { remoteDatabase, setUpContext, writeNotes } from '../../../ops/commands/database.ts';
+import { runCli } from '../../../support/run-cli.ts';
+import { freePort } from '../../../support/server.ts';
 
 const SECRET = `whsec_${btoa('the secret of the PSA in tests.')}`;
 const BY = ['--by', 'Ada, ticket 77'];

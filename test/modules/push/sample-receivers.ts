@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { isInstalled } from './command.ts';
+import { isInstalled } from '../../support/command.ts';
 
 const FILES = 'src/modules/push/assets/docs/psa';
 

@@ -1,16 +1,16 @@
 import { listDurableObjectIds, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, vi } from 'vitest';
-import type { Config } from '../../src/config.ts';
-import { contributions } from '../../src/deployment.ts';
-import type { Change } from '../../src/domain/change.ts';
-import { parseWebhookSecrets } from '../../src/domain/webhook.ts';
-import { startModules } from '../../src/module.ts';
-import { controlOf } from '../../src/modules/push/control.ts';
-import { MODULES } from '../../src/modules.ts';
-import { Receiver, WEBHOOK_SECRET } from './receiver.ts';
-import { resultOf, work } from './rpc.ts';
-import { asOperator, config, makeApi, makeKey, makeOrganization } from './world.ts';
+import type { Config } from '../../../src/config.ts';
+import { contributions } from '../../../src/deployment.ts';
+import type { Change } from '../../../src/domain/change.ts';
+import { parseWebhookSecrets } from '../../../src/domain/webhook.ts';
+import { startModules } from '../../../src/module.ts';
+import { controlOf } from '../../../src/modules/push/control.ts';
+import { MODULES } from '../../../src/modules.ts';
+import { Receiver, WEBHOOK_SECRET } from '../../support/receiver.ts';
+import { resultOf, work } from '../../support/rpc.ts';
+import { asOperator, config, makeApi, makeKey, makeOrganization } from '../../support/world.ts';
 
 export const WEBHOOK_URL = 'https://psa.example/push';
 /** The configuration of an app that pushes. */

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { sha256 } from '../../../src/lib/bytes.ts';
-import type { ObjectStore } from '../../../src/lib/object-store.ts';
-import { withLocalD1 } from '../../../src/ops/local.ts';
-import { copyOf, type LocalDatabase } from '../../support/command.ts';
-import { inLongRuns } from '../../support/property.ts';
-import { copyDatabase } from '../../support/shared.ts';
-import { remoteDatabase } from './database.ts';
-import { archiveAll, commandsOf, oldRecords, organization } from './old-records.ts';
+import { sha256 } from '../../../../src/lib/bytes.ts';
+import type { ObjectStore } from '../../../../src/lib/object-store.ts';
+import { withLocalD1 } from '../../../../src/ops/local.ts';
+import { remoteDatabase } from '../../../ops/commands/database.ts';
+import { archiveAll, commandsOf, oldRecords, organization } from '../../../ops/commands/old-records.ts';
+import { copyOf, type LocalDatabase } from '../../../support/command.ts';
+import { inLongRuns } from '../../../support/property.ts';
+import { copyDatabase } from '../../../support/shared.ts';
 
 // An object of the archive that is missing, damaged or older than the database.
 

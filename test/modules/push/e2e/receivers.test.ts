@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { parseWebhookSecrets, signWebhook } from '../../src/domain/webhook.ts';
-import { SAMPLE_RECEIVERS, startReceiver } from '../support/sample-receivers.ts';
-import { freePort } from '../support/server.ts';
-import { type PsaRecord, startSlowPsa } from '../support/slow-psa.ts';
+import { parseWebhookSecrets, signWebhook } from '../../../../src/domain/webhook.ts';
+import { freePort } from '../../../support/server.ts';
+import { SAMPLE_RECEIVERS, startReceiver } from '../sample-receivers.ts';
+import { type PsaRecord, startSlowPsa } from '../slow-psa.ts';
 
 // The receivers that /docs/psa offers, each with the interpreter that is installed here.
 

@@ -16,14 +16,14 @@ import { resumePush, skipPush } from '../../../src/services/work/control-push.ts
 import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { redactRecord, setApproval } from '../../../src/services/work/record-verbs.ts';
 import { releaseChanges } from '../../../src/services/work/release-changes.ts';
-import { archive, bucket, everyChange, failing, objectsIn, releaseAll } from '../../support/archive.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { inLongRuns } from '../../support/property.ts';
-import { makePsa } from '../../support/psa.ts';
-import { asPushOperator } from '../../support/push.ts';
 import { lastCursor } from '../../support/rpc.ts';
 import * as support from '../../support/world.ts';
 import { asAdmin, importRecords, makeApi, makeKey, makeWorld, rowsOf } from '../../support/world.ts';
+import { makePsa } from '../psa/support.ts';
+import { asPushOperator } from '../push/support.ts';
+import { archive, bucket, everyChange, failing, objectsIn, releaseAll } from './support.ts';
 
 const asOperator = (db = env.DB, archive = bucket) => ({
   ...support.asOperator(db),

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { alertData, messageType } from '../../src/modules/alerts/alert.ts';
-import firstUpsert from '../../src/modules/psa/assets/docs/psa/samples/first-upsert.json';
-import alert from '../../src/modules/push/assets/docs/psa/samples/alert-key-expiring.json';
-import revoked from '../../src/modules/push/assets/docs/psa/samples/api-key-revoked.json';
-import noteCreated from '../../src/modules/push/assets/docs/psa/samples/note-created.json';
-import noteRedacted from '../../src/modules/push/assets/docs/psa/samples/note-redacted.json';
-import approved from '../../src/modules/push/assets/docs/psa/samples/time-entry-approved.json';
-import entryCreated from '../../src/modules/push/assets/docs/psa/samples/time-entry-created.json';
-import { pushedPage } from '../../src/modules/push/docs/push-webhook.ts';
-import { makePsa } from '../support/psa.ts';
+import { alertData, messageType } from '../../../src/modules/alerts/alert.ts';
+import firstUpsert from '../../../src/modules/psa/assets/docs/psa/samples/first-upsert.json';
+import alert from '../../../src/modules/push/assets/docs/psa/samples/alert-key-expiring.json';
+import revoked from '../../../src/modules/push/assets/docs/psa/samples/api-key-revoked.json';
+import noteCreated from '../../../src/modules/push/assets/docs/psa/samples/note-created.json';
+import noteRedacted from '../../../src/modules/push/assets/docs/psa/samples/note-redacted.json';
+import approved from '../../../src/modules/push/assets/docs/psa/samples/time-entry-approved.json';
+import entryCreated from '../../../src/modules/push/assets/docs/psa/samples/time-entry-created.json';
+import { pushedPage } from '../../../src/modules/push/docs/push-webhook.ts';
+import { makePsa } from '../psa/support.ts';
 
 // The sample messages that /docs/psa offers.
 

@@ -1,5 +1,5 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { makeApi } from './world.ts';
+import { makeApi } from '../../support/world.ts';
 
 /** The newest revision of the protocol, and one of the older ones, which begin with `initialize`. */
 export const ERAS = ['2026-07-28', '2025-11-25'] as const;
