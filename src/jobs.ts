@@ -55,11 +55,12 @@ export async function runJobs(
   const jobs = [...coreJobs(config), ...contributions.flatMap(({ jobs }) => jobs ?? [])].filter(
     (job) => job.cron === trigger,
   );
+  const facts = contributions.flatMap((contribution) => contribution.facts ?? []);
   const failures: unknown[] = [];
   await Promise.all(
     jobs.map(async ({ name, run }) => {
       try {
-        await run({ db, now });
+        await run({ db, now, facts });
       } catch (err) {
         failures.push(err);
         log('error', 'job_failed', { job: name, cause: err });

@@ -3,6 +3,7 @@ import type { Child } from 'hono/jsx';
 import type { Bindings, Config } from './config.ts';
 import type { AdminEnv, Administrator, AppEnv, ContextOf } from './http/hono-env.ts';
 import type { AuditFilter } from './services/audit/read-audit-log.ts';
+import type { FactSource } from './services/bind-facts.ts';
 import type { Ports } from './services/service-context.ts';
 
 /** An optional capability: a folder of src/modules, and a line in each list. */
@@ -25,6 +26,8 @@ export interface Contribution {
   banner?: (administrator: Administrator) => Child | undefined;
   /** A section below the audit log, for the period or the search of the page. */
   auditSection?: (c: ContextOf<AdminEnv>, filter: AuditFilter) => Promise<Child>;
+  /** Facts that need attention, beside those of the core. */
+  facts?: readonly FactSource[];
   jobs?: readonly Job[];
   /** The ports that it provides. `waitUntil` gets work that the response does not wait for. */
   ports?: (waitUntil: (work: Promise<void>) => void) => Ports;
@@ -34,7 +37,14 @@ export interface Contribution {
 export interface Job {
   name: string;
   cron: 'sweep' | 'hourly' | 'daily';
-  run: (database: { db: D1Database; now: () => number }) => Promise<void>;
+  run: (context: JobContext) => Promise<void>;
+}
+
+export interface JobContext {
+  db: D1Database;
+  now: () => number;
+  /** What all modules contribute. */
+  facts: readonly FactSource[];
 }
 
 /** Starts modules. @throws Error as `start` */

@@ -4,8 +4,10 @@ import {
   DAY_LIMIT_PERCENT,
   EXPIRING_DAYS,
   EXPIRY_LEVELS,
+  FACT_TYPES,
   FACTS,
   type Fact,
+  type FactKind,
   type FactType,
   PSA_REFUSAL_DAYS,
   REASONS_FOR_ATTENTION,
@@ -13,13 +15,13 @@ import {
   REVIEW_DUE_DAYS,
   UNUSED_DAYS,
 } from '../domain/facts.ts';
+import { fromKeys, pick } from '../lib/objects.ts';
 import { isPushInTrouble } from './directory/administrator-statements.ts';
 import { liveKeyIds } from './keys/read-keys-statements.ts';
 import { columns, type Fields, type Statement, statement } from './statement.ts';
 import { ALL_RECORDS, LAST_WRITE, sum } from './work/key-days.ts';
 
-// The statements of the facts in domain/facts.ts. Each returns the facts of all organizations whose
-// ids are between `from` and `to`.
+// The statements of the facts in domain/facts.ts.
 
 interface CommonValues {
   now: number;
@@ -45,15 +47,29 @@ interface FactValues extends CommonValues {
 /** The ids between which all organizations are: `~` sorts after every other character of an id. */
 export const ALL_ORGANIZATIONS = { from: '', to: '~'.repeat(65) } as const;
 
-export interface FactStatement {
-  types: readonly [FactType, ...FactType[]];
+/** The facts that one statement finds. */
+export interface FactSource {
+  /** The kinds of these facts, by type. */
+  kinds: Readonly<Record<string, FactKind>>;
+  /** Finds the facts of all organizations whose ids are between `from` and `to`. */
   statement: Statement<FactValues, Fact>;
+  /** Finds the facts of the organizations in a JSON array of ids. Undefined if no page shows them. */
+  ofPage: Statement<CommonValues & { organizationIds: string }, Fact> | undefined;
+}
+
+/** The source of the facts of these kinds. Its text restricts the organization's id by `RANGE`. */
+export function factSource(kinds: FactSource['kinds'], text: string): FactSource {
+  const isShown = Object.values(kinds).some(({ tile }) => tile);
+  const ofPage = isShown
+    ? statement(text.replaceAll(RANGE, 'in (select value from json_each(:organizationIds))'))
+    : undefined;
+  return { kinds, statement: statement(text), ofPage };
 }
 
 type FactFields = Partial<Fields<Fact>> & Pick<Fields<Fact>, 'type' | 'organizationId' | 'since'>;
 
 /** The select list of a fact. Omitted columns are empty. */
-const fact = (fields: FactFields) =>
+export const fact = (fields: FactFields) =>
   columns<Fact>({
     subject: "''",
     keyId: 'null',
@@ -71,7 +87,7 @@ const KEY = { subject: 'k.id', keyId: 'k.id', keyName: 'k.name', keyHint: 'k.hin
 
 /** Joins keep their order: SQLite would read all keys of the database instead. */
 const RANGE = 'between :from and :to';
-const IN_RANGE = `o.id ${RANGE} and o.active = 1`;
+export const IN_RANGE = `o.id ${RANGE} and o.active = 1`;
 /** The live keys `k` of the organization `o` that no other key has replaced. */
 const CURRENT_KEYS = `api_keys k on k.organization_id = o.id and k.id in (${liveKeyIds('o.id')}) and k.successor_id is null`;
 
@@ -83,203 +99,169 @@ const used = (amount: string, limit: string) => `${amount} * 100 / ${limit}`;
 const SHARE = `max(${used('u.records', 'u.maxRecords')}, ${used('u.minutes', 'u.maxMinutes')}, ${used('u.bytes', 'u.maxBytes')})`;
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
-const STATEMENTS = {
-  pushFailing: {
-    types: ['push_failing'],
-    statement: statement(`
-      select ${fact({
-        type: "'push_failing'",
-        organizationId: 'o.id',
-        since: 'coalesce(s.failing_since, s.stopped_at)',
-        level: 'iif(s.stopped_at is null, 1, 2)',
-        detail: 's.failure',
-      })}
-      from pushes s indexed by pushes_in_trouble cross join organizations o on o.id = s.organization_id
-      where :isPushed = 1 and s.organization_id ${RANGE} and o.active = 1
-        and (s.failing_since is not null or s.stopped_at is not null)
-        and ${isPushInTrouble('s')}
-      limit :limit`),
-  },
-  refusedByPsa: {
-    types: ['refused_by_psa'],
-    statement: statement(`
-      select ${fact({
-        type: "'refused_by_psa'",
-        organizationId: 'o.id',
-        subject: 'f.kind',
-        since: 'min(f.refused_at)',
-        level: 'length(count(*))',
-        count: 'count(*)',
-        lastAt: 'max(f.refused_at)',
-      })}
-      from psa_refusals f cross join organizations o on o.id = f.organization_id
-      where f.organization_id ${RANGE} and f.refused_at >= :now - ${PSA_REFUSAL_DAYS * DAY_MS} and o.active = 1
-      group by o.id, f.kind order by lastAt desc limit :limit`),
-  },
-  refusedUses: {
-    // A revoked key counts only if it is still in use, or if a replay lost a write.
-    types: ['refused_expired', ...REASONS_FOR_ATTENTION.map((reason) => `refused_${reason}` as const)],
-    statement: statement(`
-      select ${fact({
-        ...KEY,
-        type: "'refused_' || r.reason",
-        organizationId: 'o.id',
-        since: 'r.first_at',
-        count: 'r.count',
-        lastAt: 'r.last_at',
-        detail: 'r.source_address',
-      })}
-      from organizations o
-      cross join refused_uses r indexed by refused_uses_latest on r.organization_id = o.id and r.last_at >= :now - ${REFUSED_ATTENTION_MS}
-      cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
-      where ${IN_RANGE} and r.reason in (${REASONS_FOR_ATTENTION.map((reason) => `'${reason}'`).join(', ')})
-        and (k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch'))
-      order by r.last_at desc limit :limit`),
-  },
-  keyExpiring: {
-    types: ['key_expiring'],
-    statement: statement(`
-      select ${fact({
-        ...KEY,
-        type: "'key_expiring'",
-        organizationId: 'o.id',
-        since: `k.expires_at - ${EXPIRING_DAYS * DAY_MS}`,
-        level: `1 + (k.expires_at <= :now + ${SOON * DAY_MS}) + (k.expires_at <= :now + ${VERY_SOON * DAY_MS})`,
-      })}
-      from organizations o
-      cross join api_keys k indexed by api_keys_unrevoked on k.organization_id = o.id and k.revoked_at is null
-        and k.expires_at > :now and k.expires_at <= :now + ${EXPIRING_DAYS * DAY_MS}
-      where ${IN_RANGE} and k.successor_id is null
-      order by k.expires_at limit :limit`),
-  },
-  keyUnused: {
-    types: ['key_unused'],
-    statement: statement(`
-      select ${fact({
-        ...KEY,
-        type: "'key_unused'",
-        organizationId: 'k.organization_id',
-        since: `coalesce(k.lastWrite, k.created_at) + ${UNUSED_MS}`,
-        count: String(UNUSED_DAYS),
-        lastAt: 'k.lastWrite',
-      })}
-      from (
-        select k.*, ${LAST_WRITE} as lastWrite
-        from organizations o cross join ${CURRENT_KEYS}
-        where ${IN_RANGE} and k.created_at <= ${UNUSED_SINCE}
-          and not exists (select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
-            and d.day >= date(${UNUSED_SINCE} / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > ${UNUSED_SINCE})
-        limit :limit) k`),
-  },
-  keyOfFormer: {
-    types: ['key_of_former'],
-    statement: statement(`
-      select ${fact({ ...KEY, type: "'key_of_former'", organizationId: 'o.id', since: ':now', detail: 'u.name' })}
+/** A revoked key counts only if it is still in use, or if a replay lost a write. */
+const REFUSED_USES = `
+  select ${fact({
+    ...KEY,
+    type: "'refused_' || r.reason",
+    organizationId: 'o.id',
+    since: 'r.first_at',
+    count: 'r.count',
+    lastAt: 'r.last_at',
+    detail: 'r.source_address',
+  })}
+  from organizations o
+  cross join refused_uses r indexed by refused_uses_latest on r.organization_id = o.id and r.last_at >= :now - ${REFUSED_ATTENTION_MS}
+  cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
+  where ${IN_RANGE} and r.reason in (${REASONS_FOR_ATTENTION.map((reason) => `'${reason}'`).join(', ')})
+    and (k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch'))
+  order by r.last_at desc limit :limit`;
+
+/** The SQL that finds the facts of each type. */
+const TEXTS: Readonly<Record<FactType, string>> = {
+  push_failing: `
+    select ${fact({
+      type: "'push_failing'",
+      organizationId: 'o.id',
+      since: 'coalesce(s.failing_since, s.stopped_at)',
+      level: 'iif(s.stopped_at is null, 1, 2)',
+      detail: 's.failure',
+    })}
+    from pushes s indexed by pushes_in_trouble cross join organizations o on o.id = s.organization_id
+    where :isPushed = 1 and s.organization_id ${RANGE} and o.active = 1
+      and (s.failing_since is not null or s.stopped_at is not null)
+      and ${isPushInTrouble('s')}
+    limit :limit`,
+  refused_by_psa: `
+    select ${fact({
+      type: "'refused_by_psa'",
+      organizationId: 'o.id',
+      subject: 'f.kind',
+      since: 'min(f.refused_at)',
+      level: 'length(count(*))',
+      count: 'count(*)',
+      lastAt: 'max(f.refused_at)',
+    })}
+    from psa_refusals f cross join organizations o on o.id = f.organization_id
+    where f.organization_id ${RANGE} and f.refused_at >= :now - ${PSA_REFUSAL_DAYS * DAY_MS} and o.active = 1
+    group by o.id, f.kind order by lastAt desc limit :limit`,
+  ...fromKeys(
+    REASONS_FOR_ATTENTION.map((reason) => `refused_${reason}` as const),
+    () => REFUSED_USES,
+  ),
+  key_expiring: `
+    select ${fact({
+      ...KEY,
+      type: "'key_expiring'",
+      organizationId: 'o.id',
+      since: `k.expires_at - ${EXPIRING_DAYS * DAY_MS}`,
+      level: `1 + (k.expires_at <= :now + ${SOON * DAY_MS}) + (k.expires_at <= :now + ${VERY_SOON * DAY_MS})`,
+    })}
+    from organizations o
+    cross join api_keys k indexed by api_keys_unrevoked on k.organization_id = o.id and k.revoked_at is null
+      and k.expires_at > :now and k.expires_at <= :now + ${EXPIRING_DAYS * DAY_MS}
+    where ${IN_RANGE} and k.successor_id is null
+    order by k.expires_at limit :limit`,
+  key_unused: `
+    select ${fact({
+      ...KEY,
+      type: "'key_unused'",
+      organizationId: 'k.organization_id',
+      since: `coalesce(k.lastWrite, k.created_at) + ${UNUSED_MS}`,
+      count: String(UNUSED_DAYS),
+      lastAt: 'k.lastWrite',
+    })}
+    from (
+      select k.*, ${LAST_WRITE} as lastWrite
       from organizations o cross join ${CURRENT_KEYS}
-      cross join users u on u.organization_id = k.organization_id and u.id = k.created_by
-      where ${IN_RANGE} and (u.active = 0 or u.is_admin = 0)
-      order by k.name, k.id limit :limit`),
-  },
-  reviewDue: {
-    // The time zone decides about the date: see the entry of the list. A month has at least 28 days.
-    types: ['review_due'],
-    statement: statement(`
-      select ${fact({
-        type: "'review_due'",
-        organizationId: 'r.id',
-        since: 'r.since',
-        count: 'r.review_months',
-        detail: 'r.time_zone',
-      })}
-      from (
-        select o.id, o.time_zone, p.review_months, coalesce((select e.finished_at from key_reviews e
-          where e.organization_id = o.id and e.finished_at is not null order by e.id desc limit 1), p.reviews_since) as since
-        from organizations o cross join key_policies p on p.organization_id = o.id
-        where ${IN_RANGE} and p.review_months is not null) r
-      where r.since + (r.review_months * 28 - ${REVIEW_DUE_DAYS + 2}) * ${DAY_MS} <= :now
-      limit :limit`),
-  },
-  dailyLimit: {
-    // The ledger is read by chain: of each current key, and for the organization of every key.
-    types: ['daily_limit'],
-    statement: statement(`
-      select ${fact({
-        type: "'daily_limit'",
-        organizationId: 'u.organization',
-        subject: "coalesce(u.id, '') || ' ' || u.day",
-        keyId: 'u.id',
-        keyName: 'u.name',
-        keyHint: 'u.hint',
-        keyExpiresAt: 'u.expires_at',
-        since: ':now',
-        level: `1 + (${SHARE} >= 100)`,
-        count: SHARE,
-        detail: `case ${SHARE}
-          when ${used('u.records', 'u.maxRecords')} then printf('%,d new records', u.maxRecords)
-          when ${used('u.minutes', 'u.maxMinutes')} then printf('%,d minutes', u.maxMinutes)
-          else printf('%,d MB of text', u.maxBytes / 1000000) end || ', on ' || u.day`,
-      })}
-      from (
-        select o.id as organization, k.id, k.name, k.hint, k.expires_at, d.day,
-          ${sum(ALL_RECORDS)} as records, ${sum('d.minutes')} as minutes, ${sum('d.bytes')} as bytes,
-          min(coalesce(k.day_limit_records, :keyRecords), :keyRecords) as maxRecords,
-          coalesce(k.day_limit_minutes, ${NO_LIMIT}) as maxMinutes, :keyBytes as maxBytes
-        from organizations o cross join ${CURRENT_KEYS}
-        cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day >= :firstDay
-        where ${IN_RANGE} group by o.id, k.id, d.day
-        union all
-        select o.id, null, null, null, null, d.day, ${sum(ALL_RECORDS)}, 0, ${sum('d.bytes')},
-          :organizationRecords, ${NO_LIMIT}, :organizationBytes
-        from organizations o cross join api_keys k on k.organization_id = o.id and k.id = k.chain_id
-        cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day >= :firstDay
-        where ${IN_RANGE} group by o.id, d.day) u
-      where ${SHARE} >= ${DAY_LIMIT_PERCENT}
-      order by u.day desc, u.organization, u.id limit :limit`),
-  },
-  archiveDamaged: {
-    types: ['archive_damaged'],
-    statement: statement(`
-      select ${fact({
-        type: "'archive_damaged'",
-        organizationId: 'o.id',
-        since: 'min(s.damaged_at)',
-        level: 'count(*)',
-        count: 'count(*)',
-        detail: 'min(s.object)',
-      })}
-      from archives s indexed by archives_damaged cross join organizations o on o.id = s.organization_id
-      where s.damaged_at is not null and s.organization_id ${RANGE} and o.active = 1
-      group by o.id limit :limit`),
-  },
-  databaseSize: {
-    types: ['database_size'],
-    statement: statement(`
-      select ${fact({
-        type: "'database_size'",
-        organizationId: "''",
-        since: ':now',
-        level: `1 + (:databaseBytes >= :databaseLimit * ${WARNED_FROM[1]})`,
-        count: ':databaseBytes',
-        detail: "printf('%,d MB', :databaseLimit / 1000000)",
-      })}
-      where '' ${RANGE} and :databaseBytes >= :databaseLimit * ${WARNED_FROM[0]}`),
-  },
-} satisfies Record<string, FactStatement>;
+      where ${IN_RANGE} and k.created_at <= ${UNUSED_SINCE}
+        and not exists (select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
+          and d.day >= date(${UNUSED_SINCE} / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > ${UNUSED_SINCE})
+      limit :limit) k`,
+  key_of_former: `
+    select ${fact({ ...KEY, type: "'key_of_former'", organizationId: 'o.id', since: ':now', detail: 'u.name' })}
+    from organizations o cross join ${CURRENT_KEYS}
+    cross join users u on u.organization_id = k.organization_id and u.id = k.created_by
+    where ${IN_RANGE} and (u.active = 0 or u.is_admin = 0)
+    order by k.name, k.id limit :limit`,
+  // The time zone decides about the date: see the entry of the list. A month has at least 28 days.
+  review_due: `
+    select ${fact({
+      type: "'review_due'",
+      organizationId: 'r.id',
+      since: 'r.since',
+      count: 'r.review_months',
+      detail: 'r.time_zone',
+    })}
+    from (
+      select o.id, o.time_zone, p.review_months, coalesce((select e.finished_at from key_reviews e
+        where e.organization_id = o.id and e.finished_at is not null order by e.id desc limit 1), p.reviews_since) as since
+      from organizations o cross join key_policies p on p.organization_id = o.id
+      where ${IN_RANGE} and p.review_months is not null) r
+    where r.since + (r.review_months * 28 - ${REVIEW_DUE_DAYS + 2}) * ${DAY_MS} <= :now
+    limit :limit`,
+  // The ledger is read by chain: of each current key, and for the organization of every key.
+  daily_limit: `
+    select ${fact({
+      type: "'daily_limit'",
+      organizationId: 'u.organization',
+      subject: "coalesce(u.id, '') || ' ' || u.day",
+      keyId: 'u.id',
+      keyName: 'u.name',
+      keyHint: 'u.hint',
+      keyExpiresAt: 'u.expires_at',
+      since: ':now',
+      level: `1 + (${SHARE} >= 100)`,
+      count: SHARE,
+      detail: `case ${SHARE}
+        when ${used('u.records', 'u.maxRecords')} then printf('%,d new records', u.maxRecords)
+        when ${used('u.minutes', 'u.maxMinutes')} then printf('%,d minutes', u.maxMinutes)
+        else printf('%,d MB of text', u.maxBytes / 1000000) end || ', on ' || u.day`,
+    })}
+    from (
+      select o.id as organization, k.id, k.name, k.hint, k.expires_at, d.day,
+        ${sum(ALL_RECORDS)} as records, ${sum('d.minutes')} as minutes, ${sum('d.bytes')} as bytes,
+        min(coalesce(k.day_limit_records, :keyRecords), :keyRecords) as maxRecords,
+        coalesce(k.day_limit_minutes, ${NO_LIMIT}) as maxMinutes, :keyBytes as maxBytes
+      from organizations o cross join ${CURRENT_KEYS}
+      cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day >= :firstDay
+      where ${IN_RANGE} group by o.id, k.id, d.day
+      union all
+      select o.id, null, null, null, null, d.day, ${sum(ALL_RECORDS)}, 0, ${sum('d.bytes')},
+        :organizationRecords, ${NO_LIMIT}, :organizationBytes
+      from organizations o cross join api_keys k on k.organization_id = o.id and k.id = k.chain_id
+      cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day >= :firstDay
+      where ${IN_RANGE} group by o.id, d.day) u
+    where ${SHARE} >= ${DAY_LIMIT_PERCENT}
+    order by u.day desc, u.organization, u.id limit :limit`,
+  archive_damaged: `
+    select ${fact({
+      type: "'archive_damaged'",
+      organizationId: 'o.id',
+      since: 'min(s.damaged_at)',
+      level: 'count(*)',
+      count: 'count(*)',
+      detail: 'min(s.object)',
+    })}
+    from archives s indexed by archives_damaged cross join organizations o on o.id = s.organization_id
+    where s.damaged_at is not null and s.organization_id ${RANGE} and o.active = 1
+    group by o.id limit :limit`,
+  database_size: `
+    select ${fact({
+      type: "'database_size'",
+      organizationId: "''",
+      since: ':now',
+      level: `1 + (:databaseBytes >= :databaseLimit * ${WARNED_FROM[1]})`,
+      count: ':databaseBytes',
+      detail: "printf('%,d MB', :databaseLimit / 1000000)",
+    })}
+    where '' ${RANGE} and :databaseBytes >= :databaseLimit * ${WARNED_FROM[0]}`,
+};
 
-type Stated = (typeof STATEMENTS)[keyof typeof STATEMENTS]['types'][number];
-
-/** A fact without a statement does not compile: its type would be a missing property. */
-export const FACT_STATEMENTS: Readonly<
-  Record<string, FactStatement> & Record<Exclude<FactType, Stated>, FactStatement>
-> = STATEMENTS;
-
-/** The statements of the facts that pages show, for the organizations in a JSON array of ids. */
-export const PAGE_FACT_STATEMENTS: Readonly<
-  Record<string, Statement<CommonValues & { organizationIds: string }, Fact>>
-> = Object.fromEntries(
-  Object.entries(FACT_STATEMENTS).flatMap(([name, { types, statement: all }]) =>
-    FACTS[types[0]].tile
-      ? [[name, statement(all.text.replaceAll(RANGE, 'in (select value from json_each(:organizationIds))'))]]
-      : [],
+/** The sources of the core's facts, one for each statement, by the first of their types. */
+export const FACT_SOURCES: Readonly<Record<string, FactSource>> = Object.fromEntries(
+  Array.from(
+    Map.groupBy(FACT_TYPES, (type) => TEXTS[type]),
+    ([text, types]) => [types[0], factSource(pick(FACTS, types), text)],
   ),
 );

@@ -12,7 +12,6 @@ import {
 } from 'drizzle-orm/sqlite-core';
 import { MAX_REASON_LENGTH, REVIEW_DECISIONS } from '../domain/access-review.ts';
 import { ACTOR_TYPES } from '../domain/audit-actions.ts';
-import type { FactType } from '../domain/facts.ts';
 import { MAX_TEXT_LENGTH } from '../domain/fields.ts';
 import { MAX_HOURLY_RATE_MINOR } from '../domain/money.ts';
 import type { RefusedUseReason } from '../domain/refused-use.ts';
@@ -521,7 +520,7 @@ export const alerts = sqliteTable(
     /** Empty for an alert about the deployment: there is no foreign key. */
     organizationId: organizationId(),
     /** The type of the fact, and what distinguishes it from others of the type. */
-    type: text('type').$type<FactType>().notNull(),
+    type: text('type').notNull(),
     subject: text('subject').notNull(),
     channel: text('channel').notNull(),
     /** How urgent it is. A fact that becomes more urgent is sent again, under a new id. */

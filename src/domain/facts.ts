@@ -6,7 +6,7 @@ import type { RefusedUseReason } from './refused-use.ts';
 
 // The facts that need attention: what, since when, which key, and what to do. The settings area shows the facts of an
 // organization, and the alerts send the facts of all organizations. A new fact is an entry here, a statement in
-// db/fact-statements.ts and a line in modules/alerts/docs/fact-meanings.ts.
+// db/fact-statements.ts and a line in modules/alerts/docs/fact-meanings.ts. A module contributes a `FactSource`.
 
 /** How long a refused use needs attention after the last time. */
 export const REFUSED_ATTENTION_MS = 7 * DAY_MS;
@@ -46,7 +46,8 @@ export type FactType =
   | 'database_size';
 
 export interface Fact {
-  type: FactType;
+  /** A `FactType`, or the type of a module's fact. */
+  type: string;
   /** Empty for a fact about the deployment. */
   organizationId: string;
   /** Distinguishes the facts of one type and organization, such as the id of a key. */
@@ -67,6 +68,11 @@ export interface Fact {
   detail: string | null;
 }
 
+/** A fact with its kind. */
+export interface FoundFact extends Fact {
+  kind: FactKind;
+}
+
 /** A tile of "Needs attention", for all facts of one type that an organization has. */
 interface Tile {
   icon: 'alert' | 'ban' | 'check' | 'clock' | 'hourglass' | 'stop' | 'user';
@@ -76,7 +82,7 @@ interface Tile {
   path: (first: Fact, dateOf: (at: number) => string) => string;
 }
 
-interface FactKind {
+export interface FactKind {
   /** Whether alerts are sent within five minutes instead of once a day. */
   isUrgent: boolean;
   /** For alerts. Without any text that a tenant can choose: a chat may show it as a link or a mention. */
@@ -268,4 +274,4 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
 export const FACT_TYPES = keysOf(FACTS);
 
 /** Whether work is lost while there is such a fact. */
-export const isLostWork = (type: FactType): boolean => FACTS[type].tile?.tone === 'danger';
+export const isLostWork = ({ kind }: FoundFact): boolean => kind.tile?.tone === 'danger';

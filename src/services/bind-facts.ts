@@ -1,16 +1,25 @@
-import { ALL_ORGANIZATIONS, type FactStatement, PAGE_FACT_STATEMENTS } from '../db/fact-statements.ts';
+import { ALL_ORGANIZATIONS, FACT_SOURCES, type FactSource } from '../db/fact-statements.ts';
 import type { BoundStatement } from '../db/statement.ts';
 import { addDays, dateIn } from '../domain/calendar.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
-import { FACTS, type Fact } from '../domain/facts.ts';
+import { FACTS, type Fact, type FactKind, type FoundFact } from '../domain/facts.ts';
 import type { ServiceContext } from './service-context.ts';
 import { latestDatabaseSize } from './size-warning.ts';
 
-/** What of the configuration decides about facts. */
+export type { FactSource } from '../db/fact-statements.ts';
+
+/** What of the deployment decides about facts. */
 export interface FactOptions {
   isPushed: boolean;
   dayLimits: DayLimits;
+  /** The sources that modules contribute. */
+  ofModules: readonly FactSource[];
 }
+
+export const factSources = ({ ofModules }: Pick<FactOptions, 'ofModules'>): readonly FactSource[] => [
+  ...Object.values(FACT_SOURCES),
+  ...ofModules,
+];
 
 /** How many facts of an organization a page examines of each statement. */
 const MAX_PAGE_FACTS = 500;
@@ -18,7 +27,7 @@ const MAX_PAGE_FACTS = 500;
 /** Binds a statement to all organizations. */
 export const bindFacts = (
   ctx: ServiceContext,
-  { statement }: FactStatement,
+  { statement }: FactSource,
   options: FactOptions,
   limit: number,
 ): BoundStatement<Fact> => statement.bind({ ...ALL_ORGANIZATIONS, ...factValues(ctx, options, limit) });
@@ -27,7 +36,7 @@ export const bindFacts = (
 export function bindPageFacts(ctx: ServiceContext, options: FactOptions, organizationIds: readonly string[]) {
   const limit = MAX_PAGE_FACTS * organizationIds.length;
   const values = { ...factValues(ctx, options, limit), organizationIds: JSON.stringify(organizationIds) };
-  return Object.values(PAGE_FACT_STATEMENTS).map((statement) => statement.bind(values));
+  return factSources(options).flatMap(({ ofPage }) => ofPage?.bind(values) ?? []);
 }
 
 function factValues(ctx: ServiceContext, { isPushed, dayLimits: { key, organization } }: FactOptions, limit: number) {
@@ -47,8 +56,19 @@ function factValues(ctx: ServiceContext, { isPushed, dayLimits: { key, organizat
   };
 }
 
+/** The facts of the rows that these statements return, the most urgent type first and those of modules last. */
+export function toPageFacts(rows: readonly Fact[], { ofModules }: FactOptions, now: number): FoundFact[] {
+  const kinds = { ...FACTS, ...Object.fromEntries(ofModules.flatMap((source) => Object.entries(source.kinds))) };
+  const order = Object.keys(kinds);
+  return rows
+    .flatMap((row) => toFact(row, kinds, now) ?? [])
+    .sort((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
+}
+
 /** The fact of a row, or undefined if what SQL cannot decide excludes it. */
-export function toFact(row: Fact, now: number): Fact | undefined {
-  const { judge } = FACTS[row.type];
-  return judge ? judge(row, now) : row;
+export function toFact(row: Fact, kinds: Readonly<Record<string, FactKind>>, now: number): FoundFact | undefined {
+  const kind = kinds[row.type];
+  if (!kind) throw new Error(`there is no kind of facts for the type ${row.type}`);
+  const fact = kind.judge ? kind.judge(row, now) : row;
+  return fact && { ...fact, kind };
 }

@@ -20,7 +20,9 @@ type Columns<Row> = { readonly [Column in ColumnOf<Row>]: OneOrTwo<InWords<Value
 
 /** The columns of each statement that a module exports: as itself, or in a list or record of statements. */
 export type ReturnedColumns<Exports> = {
-  readonly [Name in keyof Exports]?: Exports[Name] extends { bind(values: never): BoundStatement<infer Row> }
+  readonly [Name in keyof Exports]?: NonNullable<Exports[Name]> extends {
+    bind(values: never): BoundStatement<infer Row>;
+  }
     ? Columns<Row>
     : ReturnedColumns<Exports[Name]>;
 };

@@ -1,7 +1,7 @@
 import { applyD1Migrations, reset } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { ALL_ORGANIZATIONS, FACT_STATEMENTS, PAGE_FACT_STATEMENTS } from '../../src/db/fact-statements.ts';
+import { ALL_ORGANIZATIONS, FACT_SOURCES } from '../../src/db/fact-statements.ts';
 import { hashKey } from '../../src/domain/api-key.ts';
 import { DAY_MS } from '../../src/domain/calendar.ts';
 import { savePushState } from '../../src/modules/push/push-state.ts';
@@ -238,7 +238,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       // Every organization of the tests has an administrator with this address; ours is the first.
       findAdministrator: [{ limit: 1 }],
       ...facts,
-      'FACT_STATEMENTS.archiveDamaged.statement': [{ ...ALL_ORGANIZATIONS }],
+      'FACT_SOURCES.archive_damaged.statement': [{ ...ALL_ORGANIZATIONS }],
       findNewestArchive: [{ without: '[]' }],
       findLeastChecked: [{ shares: 1, least: 100, most: 100 }],
       findErased: [{ organizationId: erased.organization }],
@@ -310,11 +310,14 @@ async function makeFacts(now: number): Promise<Record<string, Values[]>> {
     ...{ ...limits, databaseBytes: 9, databaseLimit: 10 },
   };
   return {
-    ...Object.fromEntries(Object.keys(FACT_STATEMENTS).map((name) => [`FACT_STATEMENTS.${name}.statement`, [values]])),
-    ...Object.fromEntries(Object.keys(PAGE_FACT_STATEMENTS).map((name) => [`PAGE_FACT_STATEMENTS.${name}`, [values]])),
-    'FACT_STATEMENTS.reviewDue.statement': [{ ...values, now: now + 40 * DAY_MS }],
-    'PAGE_FACT_STATEMENTS.reviewDue': [{ ...values, now: now + 40 * DAY_MS }],
-    'FACT_STATEMENTS.databaseSize.statement': [{ ...values, ...ALL_ORGANIZATIONS }],
+    ...Object.fromEntries(
+      Object.keys(FACT_SOURCES).flatMap((type) =>
+        ['statement', 'ofPage'].map((name) => [`FACT_SOURCES.${type}.${name}`, [values]]),
+      ),
+    ),
+    'FACT_SOURCES.review_due.statement': [{ ...values, now: now + 40 * DAY_MS }],
+    'FACT_SOURCES.review_due.ofPage': [{ ...values, now: now + 40 * DAY_MS }],
+    'FACT_SOURCES.database_size.statement': [{ ...values, ...ALL_ORGANIZATIONS }],
     findStoredAlerts: [{ types: '["key_unused"]' }],
     findWaitingAlerts: [{ only: id }],
     claimAlerts: [{ channel: 'push', claimedUntil: now, each: 10 }],

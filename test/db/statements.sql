@@ -216,7 +216,7 @@ left join audit_log p on p.organization_id = :organizationId
   and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
 where a.organization_id = :organizationId and a.id = :actorId and changes() = 1;
 
--- src/db/fact-statements.ts: FACT_STATEMENTS.archiveDamaged.statement
+-- src/db/fact-statements.ts: FACT_SOURCES.archive_damaged.statement
 select '' as subject,
     null as keyId,
     null as keyName,
@@ -233,7 +233,7 @@ from archives s indexed by archives_damaged cross join organizations o on o.id =
 where s.damaged_at is not null and s.organization_id between :from and :to and o.active = 1
 group by o.id limit :limit;
 
--- src/db/fact-statements.ts: FACT_STATEMENTS.dailyLimit.statement
+-- src/db/fact-statements.ts: FACT_SOURCES.daily_limit.statement
 select coalesce(u.id, '') || ' ' || u.day as subject,
     u.id as keyId,
     u.name as keyName,
@@ -268,7 +268,7 @@ from (
 where max(u.records * 100 / u.maxRecords, u.minutes * 100 / u.maxMinutes, u.bytes * 100 / u.maxBytes) >= 80
 order by u.day desc, u.organization, u.id limit :limit;
 
--- src/db/fact-statements.ts: FACT_STATEMENTS.databaseSize.statement
+-- src/db/fact-statements.ts: FACT_SOURCES.database_size.statement
 select '' as subject,
     null as keyId,
     null as keyName,
@@ -283,7 +283,7 @@ select '' as subject,
     :now as since
 where '' between :from and :to and :databaseBytes >= :databaseLimit * 0.7;
 
--- src/db/fact-statements.ts: FACT_STATEMENTS.keyExpiring.statement
+-- src/db/fact-statements.ts: FACT_SOURCES.key_expiring.statement
 select k.id as subject,
     k.id as keyId,
     k.name as keyName,
@@ -302,7 +302,7 @@ cross join api_keys k indexed by api_keys_unrevoked on k.organization_id = o.id 
 where o.id between :from and :to and o.active = 1 and k.successor_id is null
 order by k.expires_at limit :limit;
 
--- src/db/fact-statements.ts: FACT_STATEMENTS.keyOfFormer.statement
+-- src/db/fact-statements.ts: FACT_SOURCES.key_of_former.statement
 select k.id as subject,
     k.id as keyId,
     k.name as keyName,
@@ -320,29 +320,29 @@ cross join users u on u.organization_id = k.organization_id and u.id = k.created
 where o.id between :from and :to and o.active = 1 and (u.active = 0 or u.is_admin = 0)
 order by k.name, k.id limit :limit;
 
--- src/db/fact-statements.ts: FACT_STATEMENTS.keyUnused.statement
-  select k.id as subject,
-      k.id as keyId,
-      k.name as keyName,
-      k.hint as keyHint,
-      k.expires_at as keyExpiresAt,
-      1 as level,
-      60 as count,
-      k.lastWrite as lastAt,
-      null as detail,
-      'key_unused' as type,
-      k.organization_id as organizationId,
-      coalesce(k.lastWrite, k.created_at) + 5184000000 as since
-  from (
-    select k.*, (select max(w.last_at) from (select d.last_at from key_days d
+-- src/db/fact-statements.ts: FACT_SOURCES.key_unused.statement
+select k.id as subject,
+    k.id as keyId,
+    k.name as keyName,
+    k.hint as keyHint,
+    k.expires_at as keyExpiresAt,
+    1 as level,
+    60 as count,
+    k.lastWrite as lastAt,
+    null as detail,
+    'key_unused' as type,
+    k.organization_id as organizationId,
+    coalesce(k.lastWrite, k.created_at) + 5184000000 as since
+from (
+  select k.*, (select max(w.last_at) from (select d.last_at from key_days d
 where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id order by d.day desc limit 3) w) as lastWrite
-    from organizations o cross join api_keys k on k.organization_id = o.id and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at > :now) and k.successor_id is null
-    where o.id between :from and :to and o.active = 1 and k.created_at <= (:now - 5184000000)
-      and not exists (select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
-        and d.day >= date((:now - 5184000000) / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > (:now - 5184000000))
-    limit :limit) k;
+  from organizations o cross join api_keys k on k.organization_id = o.id and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at > :now) and k.successor_id is null
+  where o.id between :from and :to and o.active = 1 and k.created_at <= (:now - 5184000000)
+    and not exists (select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
+      and d.day >= date((:now - 5184000000) / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > (:now - 5184000000))
+  limit :limit) k;
 
--- src/db/fact-statements.ts: FACT_STATEMENTS.pushFailing.statement
+-- src/db/fact-statements.ts: FACT_SOURCES.push_failing.statement
 select '' as subject,
     null as keyId,
     null as keyName,
@@ -361,7 +361,7 @@ where :isPushed = 1 and s.organization_id between :from and :to and o.active = 1
   and (s.stopped_at is not null or s.failing_since <= :now - 300000)
 limit :limit;
 
--- src/db/fact-statements.ts: FACT_STATEMENTS.refusedByPsa.statement
+-- src/db/fact-statements.ts: FACT_SOURCES.refused_by_psa.statement
 select f.kind as subject,
     null as keyId,
     null as keyName,
@@ -378,7 +378,7 @@ from psa_refusals f cross join organizations o on o.id = f.organization_id
 where f.organization_id between :from and :to and f.refused_at >= :now - 2592000000 and o.active = 1
 group by o.id, f.kind order by lastAt desc limit :limit;
 
--- src/db/fact-statements.ts: FACT_STATEMENTS.refusedUses.statement
+-- src/db/fact-statements.ts: FACT_SOURCES.refused_expired.statement
 select k.id as subject,
     k.id as keyId,
     k.name as keyName,
@@ -398,7 +398,7 @@ where o.id between :from and :to and o.active = 1 and r.reason in ('expired', 'i
   and (k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch'))
 order by r.last_at desc limit :limit;
 
--- src/db/fact-statements.ts: FACT_STATEMENTS.reviewDue.statement
+-- src/db/fact-statements.ts: FACT_SOURCES.review_due.statement
 select '' as subject,
     null as keyId,
     null as keyName,

@@ -1,9 +1,10 @@
 import type { Context } from 'hono';
 import { dateIn } from '../../domain/calendar.ts';
-import { FACT_TYPES, FACTS, isLostWork } from '../../domain/facts.ts';
+import { isLostWork } from '../../domain/facts.ts';
 import { MAX_LISTED_ORGANIZATIONS } from '../../services/directory/administrators.ts';
 import { type OverviewItem, readOrganizationOverview } from '../../services/directory/organization-overview.ts';
 import { type AppEnv, serviceContext } from '../hono-env.ts';
+import { factOptions } from './page-context.ts';
 import { Banner, Table, type TableColumn } from './pages/components.tsx';
 import { type AreaTab, FindOrganization, tabOf } from './pages/header.tsx';
 import { render } from './render-page.tsx';
@@ -23,9 +24,8 @@ export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> 
   // Never choose one of several: any tenant can name the administrator as its own and be first by name.
   const [only] = all.length === 1 ? all : text !== '' && found.length === 1 ? found : [];
   if (only) return c.redirect(`/settings/${only.organization.id}/${tab}`, 303);
-  const { signIn, receiver, dayLimits } = c.get('config');
-  const options = { isPushed: receiver !== undefined, dayLimits };
-  const organizations = await readOrganizationOverview(serviceContext(c), found, options);
+  const { signIn } = c.get('config');
+  const organizations = await readOrganizationOverview(serviceContext(c), found, factOptions(c));
   const page = (
     <>
       <p>You administer {all.length} organizations. The ones that need attention come first.</p>
@@ -75,7 +75,7 @@ const Dash = () => <span class="dash">–</span>;
 function Count({ of: { facts } }: { of: OverviewItem }) {
   if (facts.size === 0) return <Dash />;
   return (
-    <span class={[...facts.keys()].some(isLostWork) ? 'chip count mark' : 'chip count'}>
+    <span class={[...facts.values()].flat().some(isLostWork) ? 'chip count mark' : 'chip count'}>
       {facts.size}
       <span class="visually-hidden"> to look at</span>
     </span>
@@ -84,10 +84,9 @@ function Count({ of: { facts } }: { of: OverviewItem }) {
 
 function MostUrgent({ of: { organization, facts } }: { of: OverviewItem }) {
   const { id, timeZone } = organization;
-  const type = FACT_TYPES.find((one) => facts.has(one));
-  const tile = type && FACTS[type].tile;
-  const ofType = (type && facts.get(type)) ?? [];
+  const [ofType = []] = facts.values();
   const [first] = ofType;
-  if (!tile || !first) return <Dash />;
+  if (!first?.kind.tile) return <Dash />;
+  const { tile } = first.kind;
   return <a href={`/settings/${id}${tile.path(first, (at) => dateIn(timeZone, at))}`}>{tile.title(ofType)}</a>;
 }

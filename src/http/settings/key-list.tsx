@@ -11,7 +11,7 @@ import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { Icon } from '../page/icon.tsx';
 import { type Column, csvDownload, fileName } from './download.ts';
 import { isFiltered, isPlainList, keyListParameters, keyListPath, keyListSearch, readKeyQuery } from './key-query.ts';
-import { todayOf, usePage } from './page-context.ts';
+import { factOptions, todayOf, usePage } from './page-context.ts';
 import { NeedsAttention } from './pages/attention.tsx';
 import {
   Banner,
@@ -37,14 +37,13 @@ import { render } from './render-page.tsx';
 export const keyList = new Hono<AdminEnv>();
 
 keyList.get('/keys', async (c) => {
-  const { keyPrefix, dayLimits, receiver } = c.get('config');
+  const { keyPrefix, dayLimits } = c.get('config');
   const parameters = new URL(c.req.url).searchParams;
   const { q, ...filters } = readKeyQuery(parameters);
   const searchedKey = containsKey(q ?? '', keyPrefix);
   const query = searchedKey ? filters : { q, ...filters };
   const today = todayOf(c);
-  const factOptions = isPlainList(query) ? { isPushed: receiver !== undefined, dayLimits } : undefined;
-  const list = await listKeys(adminContext(c), query, today, factOptions);
+  const list = await listKeys(adminContext(c), query, today, isPlainList(query) ? factOptions(c) : undefined);
   const { hasPsa } = c.get('administrator').organization;
   const asked = /^\d{1,4}$/.test(parameters.get('revoked') ?? '') ? Number(parameters.get('revoked')) : 0;
   const justDone = asked > 0 ? await readJustDone(adminContext(c)) : [];

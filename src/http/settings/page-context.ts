@@ -3,6 +3,7 @@ import type { AuditAction } from '../../domain/audit-actions.ts';
 import { dateIn } from '../../domain/calendar.ts';
 import { ticketUrl } from '../../domain/ticket-url.ts';
 import { readJustDone } from '../../services/audit/read-audit-log.ts';
+import type { FactOptions } from '../../services/bind-facts.ts';
 import { type AdminEnv, type AppEnv, adminContext, type ContextOf } from '../hono-env.ts';
 
 /** The organization's pages: its name, the path of all its links, its time zone, and the current time. */
@@ -38,6 +39,13 @@ export function pageContext(c: ContextOf<AppEnv>): PageContext | undefined {
   const linkTo = template === undefined ? undefined : (ticketId: string) => ticketUrl(template, id, ticketId);
   const { address } = c.get('source');
   return { organization: name, base: `/settings/${id}`, timeZone, now: c.get('now')(), userId, address, linkTo };
+}
+
+/** What decides about the facts that need attention. */
+export function factOptions(c: ContextOf<AppEnv>): FactOptions {
+  const { receiver, dayLimits } = c.get('config');
+  const ofModules = c.get('contributions').flatMap(({ facts = [] }) => facts);
+  return { isPushed: receiver !== undefined, dayLimits, ofModules };
 }
 
 /** Today's date in the organization's time zone. */

@@ -1,5 +1,4 @@
 import { columns, insertInto, statement } from '../../db/statement.ts';
-import type { FactType } from '../../domain/facts.ts';
 import type { AlertChannel } from './alert.ts';
 
 // The state of the alerts: a row for each fact that exists and each channel.
@@ -7,7 +6,7 @@ import type { AlertChannel } from './alert.ts';
 interface AlertKey {
   /** Empty for an alert about the deployment. */
   organizationId: string;
-  type: FactType;
+  type: string;
   subject: string;
   channel: AlertChannel;
 }

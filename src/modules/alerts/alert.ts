@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { instant, optionalInstant, plain } from '../../domain/change.ts';
-import { FACTS, type Fact, type FactType } from '../../domain/facts.ts';
+import type { FoundFact } from '../../domain/facts.ts';
 
 /** The receiver of the push, a chat, or the log if there is no address. */
 export type AlertChannel = 'push' | 'chat' | 'log';
@@ -26,11 +26,11 @@ export const alertDataShape = z.object({
 });
 export type AlertData = z.output<typeof alertDataShape>;
 
-export const messageType = <Type extends FactType>(type: Type) => `alert.${type}` as const;
+export const messageType = <Type extends string>(type: Type) => `alert.${type}` as const;
 
-export function alertData(fact: Fact): AlertData {
+export function alertData(fact: FoundFact): AlertData {
   const { organizationId, keyId, keyName, keyHint, keyExpiresAt } = fact;
-  const { sentence, advice } = FACTS[fact.type];
+  const { sentence, advice } = fact.kind;
   return {
     organization: organizationId === '' ? null : organizationId,
     key:

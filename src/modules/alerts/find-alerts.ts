@@ -1,7 +1,6 @@
-import type { FactStatement } from '../../db/fact-statements.ts';
-import type { Fact } from '../../domain/facts.ts';
+import type { Fact, FoundFact } from '../../domain/facts.ts';
 import { log } from '../../lib/log.ts';
-import { bindFacts, type FactOptions, toFact } from '../../services/bind-facts.ts';
+import { bindFacts, type FactOptions, type FactSource, toFact } from '../../services/bind-facts.ts';
 import { readBatch } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
 import { type AlertChannel, alertData } from './alert.ts';
@@ -14,20 +13,20 @@ const SAVED_AT_ONCE = 500;
 
 /**
  * Stores an alert for each new or more urgent fact, and withdraws alerts whose facts are gone. Each
- * statement is one call to D1, and one more after a change. The first error is thrown at the end.
+ * source is one call to D1, and one more after a change. The first error is thrown at the end.
  */
 export async function findAlerts(
   ctx: ServiceContext,
-  statements: readonly FactStatement[],
+  sources: readonly FactSource[],
   channels: readonly AlertChannel[],
   options: FactOptions,
 ): Promise<void> {
   const errors: unknown[] = [];
-  for (const statement of statements) {
+  for (const source of sources) {
     try {
-      await compare(ctx, statement, channels, options);
+      await compare(ctx, source, channels, options);
     } catch (err) {
-      log('error', 'alerts_not_found', { types: statement.types, cause: err });
+      log('error', 'alerts_not_found', { types: Object.keys(source.kinds), cause: err });
       errors.push(err);
     }
   }
@@ -39,20 +38,20 @@ const identityOf = ({ organizationId, type, subject }: Pick<Fact, 'organizationI
 
 async function compare(
   ctx: ServiceContext,
-  statement: FactStatement,
+  source: FactSource,
   channels: readonly AlertChannel[],
   options: FactOptions,
 ): Promise<void> {
   const now = ctx.now();
   const [rows, stored] = await readBatch(ctx, [
-    bindFacts(ctx, statement, options, MAX_FACTS),
-    findStoredAlerts.bind({ types: JSON.stringify(statement.types), limit: channels.length * MAX_FACTS }),
+    bindFacts(ctx, source, options, MAX_FACTS),
+    findStoredAlerts.bind({ types: JSON.stringify(Object.keys(source.kinds)), limit: channels.length * MAX_FACTS }),
   ]);
   const levels = new Map(stored.map((alert) => [`${alert.channel} ${identityOf(alert)}`, alert.level]));
   const present = new Set<string>();
   const found: NewAlert[] = [];
   for (const row of rows) {
-    const fact = judged(row, now);
+    const fact = judged(row, source, now);
     if (fact === undefined) continue;
     const identity = identityOf(row);
     present.add(identity);
@@ -70,9 +69,9 @@ async function compare(
 }
 
 /** A bad fact of one organization is logged, and keeps no other organization from its alerts. */
-function judged(row: Fact, now: number): Fact | 'failed' | undefined {
+function judged(row: Fact, { kinds }: FactSource, now: number): FoundFact | 'failed' | undefined {
   try {
-    return toFact(row, now);
+    return toFact(row, kinds, now);
   } catch (err) {
     log('error', 'alert_not_made', { organization: row.organizationId, type: row.type, cause: err });
     return 'failed';

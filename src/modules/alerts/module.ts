@@ -10,8 +10,8 @@ export const alerts: Module = {
     const config = { ...coreConfig, alertUrl: reader(bindings)('ALERT_URL', parseAlertUrl) };
     return {
       jobs: [
-        { name: 'urgent alerts', cron: 'sweep', run: ({ db, now }) => sendUrgentAlerts(db, config, now) },
-        { name: 'daily alerts', cron: 'daily', run: ({ db, now }) => findDailyAlerts(db, config, now) },
+        { name: 'urgent alerts', cron: 'sweep', run: (context) => sendUrgentAlerts(config, context) },
+        { name: 'daily alerts', cron: 'daily', run: (context) => findDailyAlerts(config, context) },
       ],
     };
   },

@@ -1,6 +1,6 @@
-import { FACT_STATEMENTS, type FactStatement } from '../../db/fact-statements.ts';
-import { FACTS } from '../../domain/facts.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
+import type { JobContext } from '../../module.ts';
+import { type FactOptions, type FactSource, factSources } from '../../services/bind-facts.ts';
 import { findAlerts } from './find-alerts.ts';
 import { type AlertConfig, outletsOf } from './outlets.ts';
 import { sendAlerts } from './send-alerts.ts';
@@ -8,20 +8,15 @@ import { sendAlerts } from './send-alerts.ts';
 /** The deadline of a run. It is shorter than the time for which alerts are claimed. */
 const DEADLINE_MS = 180_000;
 
-const isUrgent = ({ types: [type] }: FactStatement) => FACTS[type].isUrgent;
+const isUrgent = ({ kinds }: FactSource) => Object.values(kinds).some((kind) => kind.isUrgent);
 
 /** Every five minutes: finds the urgent alerts, and sends all that are due. */
-export async function sendUrgentAlerts(
-  db: D1Database,
-  config: AlertConfig,
-  now: () => number = Date.now,
-): Promise<void> {
-  const { receiver, dayLimits } = config;
+export async function sendUrgentAlerts(config: AlertConfig, { db, now, facts }: JobContext): Promise<void> {
+  const options = optionsOf(config, facts);
   const ctx = contextOf(db, config, now);
   const outlets = outletsOf(config);
   const channels = outlets.map(({ channel }) => channel);
-  const options = { isPushed: receiver !== undefined, dayLimits };
-  const found = findAlerts(ctx, Object.values(FACT_STATEMENTS).filter(isUrgent), channels, options);
+  const found = findAlerts(ctx, factSources(options).filter(isUrgent), channels, options);
   // Facts that were found earlier are sent although a statement fails.
   const [finding] = await Promise.allSettled([found]);
   const sending = await Promise.allSettled(outlets.map((outlet) => sendAlerts(ctx, outlet)));
@@ -29,18 +24,20 @@ export async function sendUrgentAlerts(
 }
 
 /** Once a day: finds all other alerts. The next run of `sendUrgentAlerts` sends them. */
-export async function findDailyAlerts(
-  db: D1Database,
-  config: AlertConfig,
-  now: () => number = Date.now,
-): Promise<void> {
-  const { receiver, alertUrl, dayLimits } = config;
+export async function findDailyAlerts(config: AlertConfig, { db, now, facts }: JobContext): Promise<void> {
   // Without an address, only urgent alerts are written to the log.
-  if (!receiver && alertUrl === undefined) return;
+  if (!config.receiver && config.alertUrl === undefined) return;
   const channels = outletsOf(config).map(({ channel }) => channel);
-  const statements = Object.values(FACT_STATEMENTS).filter((statement) => !isUrgent(statement));
-  await findAlerts(contextOf(db, config, now), statements, channels, { isPushed: receiver !== undefined, dayLimits });
+  const options = optionsOf(config, facts);
+  const sources = factSources(options).filter((source) => !isUrgent(source));
+  await findAlerts(contextOf(db, config, now), sources, channels, options);
 }
+
+const optionsOf = ({ receiver, dayLimits }: AlertConfig, ofModules: readonly FactSource[]): FactOptions => ({
+  isPushed: receiver !== undefined,
+  dayLimits,
+  ofModules,
+});
 
 const contextOf = (db: D1Database, { databaseLimit }: AlertConfig, now: () => number) => ({
   db,

@@ -1,6 +1,6 @@
 import { countLiveKeysOf } from '../../db/keys/read-keys-statements.ts';
 import type { Fact } from '../../domain/facts.ts';
-import { bindPageFacts, type FactOptions, toFact } from '../bind-facts.ts';
+import { bindPageFacts, type FactOptions, toPageFacts } from '../bind-facts.ts';
 import { readBatch } from '../call-d1.ts';
 import type { ServiceContext } from '../service-context.ts';
 import type { Administration } from './administrators.ts';
@@ -20,15 +20,12 @@ export async function readOrganizationOverview(
     ...bindPageFacts(ctx, options, ids),
   ]);
   const live = new Map(counts.map(({ organizationId, keys }) => [organizationId, keys]));
-  const facts = Map.groupBy(
-    rows.flat().flatMap((row) => toFact(row, now) ?? []),
-    ({ organizationId }) => organizationId,
-  );
+  const facts = Map.groupBy(toPageFacts(rows.flat(), options, now), ({ organizationId }) => organizationId);
   return administrations
     .map(({ organization }) => ({
       organization,
       liveKeys: live.get(organization.id) ?? 0,
-      /** What its list of keys shows under "Needs attention", by type. */
+      /** What its list of keys shows under "Needs attention", by type, the most urgent first. */
       facts: Map.groupBy(facts.get(organization.id) ?? [], ({ type }) => type),
     }))
     .sort((a, b) => b.facts.size - a.facts.size);

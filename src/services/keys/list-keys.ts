@@ -4,7 +4,7 @@ import { findKeyPage, findLiveKeys, findRefusedKeys, type KeyDetailsRow } from '
 import { isLive } from '../../domain/api-key.ts';
 import { type Fact, REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
 import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
-import { bindPageFacts, type FactOptions, toFact } from '../bind-facts.ts';
+import { bindPageFacts, type FactOptions, toPageFacts } from '../bind-facts.ts';
 import { readAll, readBatch } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
 import { readUsage } from './key-usage.ts';
@@ -69,7 +69,7 @@ async function readOverview(ctx: ActorContext<AdminActor>, now: number, options:
     /** How many keys the open access review has, and how many are decided or need no decision. */
     review: open ? { keys: open.keys, decided: open.keys - open.undecided } : null,
     /** Empty if the list was not asked for it. */
-    facts: facts.flat().flatMap((row) => toFact(row, now) ?? []),
+    facts: options ? toPageFacts(facts.flat(), options, now) : [],
   };
 }
 

@@ -67,11 +67,11 @@ const configured = (changes: Partial<AlertConfig>): AlertConfig => ({
 
 /** Runs what the cron runs every five minutes. */
 export const runAlerts = (now: number, changes: Partial<AlertConfig> = {}, db = env.DB) =>
-  sendUrgentAlerts(db, configured(changes), () => now);
+  sendUrgentAlerts(configured(changes), { db, now: () => now, facts: [] });
 
 /** Runs what the cron runs once a day, before the next of the runs of every five minutes. */
 export const runDailyAlerts = (now: number, changes: Partial<AlertConfig> = {}, db = env.DB) =>
-  findDailyAlerts(db, configured(changes), () => now);
+  findDailyAlerts(configured(changes), { db, now: () => now, facts: [] });
 
 /** Forgets all alerts, and leaves no organization of an earlier test active. */
 export async function forgetAlerts(): Promise<void> {

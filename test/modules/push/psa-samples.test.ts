@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
+import { FACTS } from '../../../src/domain/facts.ts';
 import { alertData, messageType } from '../../../src/modules/alerts/alert.ts';
 import firstUpsert from '../../../src/modules/psa/assets/docs/psa/samples/first-upsert.json';
 import alert from '../../../src/modules/push/assets/docs/psa/samples/alert-key-expiring.json';
@@ -44,7 +45,10 @@ test('alert-key-expiring.json agrees with the alert that the service sends', () 
   expect(alert).toEqual({
     type: messageType('key_expiring'),
     timestamp: '2026-11-22T03:17:00.000Z',
-    data: { ...alertData({ type: 'key_expiring', ...fact, ...key, since }), settingsUrl: null },
+    data: {
+      ...alertData({ type: 'key_expiring', kind: FACTS.key_expiring, ...fact, ...key, since }),
+      settingsUrl: null,
+    },
   });
 });
 

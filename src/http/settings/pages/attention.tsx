@@ -1,24 +1,23 @@
 import { dateIn } from '../../../domain/calendar.ts';
-import { FACT_TYPES, FACTS, type Fact, type FactType, isLostWork } from '../../../domain/facts.ts';
+import { type FoundFact, isLostWork } from '../../../domain/facts.ts';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 import { Address, counted } from './components.tsx';
 import { Ago } from './time.tsx';
 
-/** What needs attention: a tile for each type of lost work, then a line of links. Nothing if all is in order. */
-export function NeedsAttention({ facts }: { facts: readonly Fact[] }) {
-  const ofType = Map.groupBy(facts, ({ type }) => type);
-  if (ofType.size === 0) return null;
+/** What needs attention, by urgency: a tile for each type of lost work, then a line of links. Nothing if all is in order. */
+export function NeedsAttention({ facts }: { facts: readonly FoundFact[] }) {
+  if (facts.length === 0) return null;
   return (
     <section class="attention" aria-labelledby="attention">
       <h2 id="attention">Needs attention</h2>
       {[true, false].map((isLost) => {
-        const types = FACT_TYPES.filter((type) => ofType.has(type) && isLostWork(type) === isLost);
+        const shown = facts.filter((fact) => isLostWork(fact) === isLost);
         return (
-          types.length > 0 && (
+          shown.length > 0 && (
             <ul>
-              {types.map((type) => (
-                <Tile type={type} facts={ofType.get(type) ?? []} />
+              {[...Map.groupBy(shown, ({ type }) => type).values()].map((ofType) => (
+                <Tile facts={ofType} />
               ))}
             </ul>
           )
@@ -28,18 +27,19 @@ export function NeedsAttention({ facts }: { facts: readonly Fact[] }) {
   );
 }
 
-function Tile({ type, facts }: { type: FactType; facts: readonly Fact[] }) {
+/** For the facts of one type. */
+function Tile({ facts }: { facts: readonly FoundFact[] }) {
   const { base, timeZone } = usePage();
-  const { tile, advice } = FACTS[type];
   const [first] = facts;
-  if (!tile || !first) return null;
+  if (!first?.kind.tile) return null;
+  const { tile, advice } = first.kind;
   return (
     <li>
       <a href={`${base}${tile.path(first, (at) => dateIn(timeZone, at))}`} class={tile.tone}>
         <Icon name={tile.icon} />
         <span>
           <strong>{tile.title(facts)}</strong>
-          {isLostWork(type) && (
+          {isLostWork(first) && (
             <span class="minor">{first.keyId === null ? advice : <LostWork facts={facts} first={first} />}</span>
           )}
         </span>
@@ -49,7 +49,7 @@ function Tile({ type, facts }: { type: FactType; facts: readonly Fact[] }) {
 }
 
 /** The keys whose work is lost, how often, and since when from where. */
-function LostWork({ facts, first: { keyName, lastAt, detail } }: { facts: readonly Fact[]; first: Fact }) {
+function LostWork({ facts, first: { keyName, lastAt, detail } }: { facts: readonly FoundFact[]; first: FoundFact }) {
   const requests = facts.reduce((sum, { count }) => sum + count, 0);
   return (
     <>
