@@ -1,4 +1,4 @@
-import type { Contract, Schema } from './connector-files.ts';
+import type { Contract, Schema } from './contract.ts';
 
 /**
  * The OpenAPI 2.0 document of the Power Automate connector, with the vendor's extensions: titles and visibility of

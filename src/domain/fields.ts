@@ -1,7 +1,11 @@
 import * as z from 'zod';
-import type { FieldError } from './response-shapes.ts';
 
-export type { FieldError } from './response-shapes.ts';
+/** One error of a body: where (a JSON Pointer, RFC 6901), which rule, and in words what was sent and what to send. */
+export interface FieldError {
+  pointer: string;
+  code: string;
+  detail: string;
+}
 
 /** Maximum length of a message or description in Unicode code points, not counting leading and trailing white space. */
 export const MAX_TEXT_LENGTH = 32_000;

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { FieldError } from './fields.ts';
 import { SCOPE_IDS } from './scopes.ts';
 import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from './time-entry.ts';
 
@@ -69,13 +70,10 @@ export const pingResponse = z.object({
 
 export type PingResponse = z.output<typeof pingResponse>;
 
-/** One error of a body: where (a JSON Pointer, RFC 6901), which rule, and in words what was sent and what to send. */
 export const fieldErrorShape = z.object({
   pointer: z.string().meta({ description: 'The field, as a JSON Pointer (RFC 6901); empty for the body itself.' }),
   code: z.string().meta({
     description: 'The rule that was broken, such as `required`, `invalid_type`, `out_of_range` or `unknown_field`.',
   }),
   detail: z.string().meta({ description: 'What was sent and what to send instead.' }),
-});
-
-export type FieldError = z.output<typeof fieldErrorShape>;
+}) satisfies z.ZodType<FieldError>;

@@ -6,8 +6,6 @@ import type { ArchivedChanges } from '../domain/psa-shapes.ts';
 import type { RecordKind } from '../domain/record-kinds.ts';
 import type { SignedMessage } from '../domain/webhook.ts';
 
-import type { AuditTarget } from './audit/write-with-audit.ts';
-
 export type { D1Counter } from '../db/run-d1.ts';
 
 /** What optional modules do for the verbs of the core. */
@@ -120,6 +118,16 @@ export interface AdminActor {
 
 /** The PSA's own software or an operator: not a user of an organization. */
 export type SystemActor = 'psa' | 'operator';
+
+/** Whose change it is, for the audit log. */
+export interface AuditTarget {
+  organizationId: string;
+  /** `name`: who asked for the change, as given by the operator or the PSA. */
+  actor: { type: 'api_key' | 'user'; id: string } | { type: 'system'; id: SystemActor; name: string };
+  source: Source;
+  /** How many changes the organization may make in a day. Undefined: no limit. */
+  dayChanges?: AdminActor['dayChanges'];
+}
 
 /** The deadline of one page of an export, and of one chunk of a job, in milliseconds. */
 const NEXT_CALL_DEADLINE_MS = 30_000;

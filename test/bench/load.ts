@@ -12,6 +12,13 @@ export interface Slice {
   cpu: number;
 }
 
+/** The slices of one scenario at one number of connections: one of each round, in order. */
+export interface Series {
+  name: string;
+  connections: number;
+  slices: Slice[];
+}
+
 /** The bytes of a request, by its number in its slice. */
 export type Requests = (number: number) => string;
 

@@ -1,5 +1,5 @@
 import type { FirstRequest } from './first-request.ts';
-import type { Series } from './rounds.ts';
+import type { Series } from './load.ts';
 import { type Spread, spread } from './statistics.ts';
 import { integer, table } from './tables.ts';
 import { FLOOR, ratio, type Verdict } from './targets.ts';

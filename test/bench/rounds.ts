@@ -1,17 +1,10 @@
-import { load, measure, type Slice } from './load.ts';
+import { load, measure, type Series, type Slice } from './load.ts';
 import type { Scenario } from './scenarios.ts';
 import type { Workers } from './workers.ts';
 
 const WARM_UP = { ms: 2_000, requests: 150 };
 /** Of a slice in the round that is not counted. */
 const SETTLING_MS = 250;
-
-/** The slices of one scenario at one number of connections: one of each round, in order. */
-export interface Series {
-  name: string;
-  connections: number;
-  slices: Slice[];
-}
 
 interface Plan {
   rounds: number;

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Slice } from './load.ts';
-import type { Series } from './rounds.ts';
+import type { Series, Slice } from './load.ts';
 import { cliffsDelta, median, spread } from './statistics.ts';
 import { judge } from './targets.ts';
 

@@ -1,4 +1,4 @@
-import type { Series } from './rounds.ts';
+import type { Series } from './load.ts';
 import { type Spread, spread } from './statistics.ts';
 
 /** The name of what everything is compared with. */

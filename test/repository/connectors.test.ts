@@ -1,6 +1,7 @@
 import { access, glob, readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { type Contract, connectorFiles, readContract } from '../../src/dev/connector-files.ts';
+import { connectorFiles } from '../../src/dev/connector-files.ts';
+import { type Contract, readContract } from '../../src/dev/contract.ts';
 
 const NODE = 'src/connectors/n8n-nodes-ticket-write-back';
 const CLIENT = 'src/connectors/client-typescript';

@@ -1,5 +1,4 @@
-import type { WriteTarget } from '../../services/work/write-once.ts';
-import type { Written } from './tool.ts';
+import type { WriteOutcome, WriteTarget } from '../../services/work/write-once.ts';
 
 export interface ToolResult {
   content: { type: 'text'; text: string }[];
@@ -14,6 +13,15 @@ export interface ToolReply {
   code?: string;
   /** The write that created nothing, because an earlier call had its Idempotency-Key. */
   lost?: WriteTarget;
+}
+
+/** The record that a tool wrote, or that an earlier call had written. */
+export interface Written<Row> {
+  outcome: WriteOutcome<Row>;
+  /** The written record, in one sentence without its full stop. */
+  sentence: string;
+  /** Facts about the record, in addition to its id and ticket. */
+  facts: Readonly<Record<string, string | number | boolean>>;
 }
 
 /** The code of a replay whose record is on another ticket. The other interfaces have no such error. */

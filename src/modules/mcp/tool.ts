@@ -5,8 +5,8 @@ import { checkIdempotencyKey } from '../../domain/idempotency-key.ts';
 import { validationFailed } from '../../http/middleware/json-body.ts';
 import { Problem } from '../../http/problems.ts';
 import type { WriteContext } from '../../services/service-context.ts';
-import type { WriteOutcome, WriteTarget } from '../../services/work/write-once.ts';
-import { type ToolReply, writtenReply } from './tool-reply.ts';
+import type { WriteTarget } from '../../services/work/write-once.ts';
+import { type ToolReply, type Written, writtenReply } from './tool-reply.ts';
 
 const ticketRule = 'the id of a ticket: a string of 1 to 64 letters, digits and ._~-';
 
@@ -24,15 +24,6 @@ export const targetFields = {
   }),
 };
 type Target = keyof typeof targetFields;
-
-/** The reply of a tool about the record that it wrote, or that an earlier call had written. */
-export interface Written<Row> {
-  outcome: WriteOutcome<Row>;
-  /** The written record, in one sentence without its full stop. */
-  sentence: string;
-  /** Facts about the record, in addition to its id and ticket. */
-  facts: Readonly<Record<string, string | number | boolean>>;
-}
 
 interface ToolTexts {
   name: string;

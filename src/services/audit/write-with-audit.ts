@@ -7,12 +7,7 @@ import { dateIn } from '../../domain/calendar.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
 import { callD1, type LostCall } from '../call-d1.ts';
-import type { ActorContext, AdminActor, ServiceContext, Source, SystemActor } from '../service-context.ts';
-
-type AuditActor =
-  | { type: 'api_key' | 'user'; id: string }
-  /** `name`: who asked for the change, as given by the operator or the PSA. */
-  | { type: 'system'; id: SystemActor; name: string };
+import type { ActorContext, AdminActor, AuditTarget, ServiceContext, SystemActor } from '../service-context.ts';
 
 /** One change: its statement, and its entry in the audit log. */
 export interface AuditedChange<Row> {
@@ -30,14 +25,6 @@ export interface AuditedChange<Row> {
   unlimited?: boolean;
   /** A statement after the audit row, for `changes() = 1` if that was written. */
   completion?: BoundStatement<never>;
-}
-
-export interface AuditTarget {
-  organizationId: string;
-  actor: AuditActor;
-  source: Source;
-  /** How many changes the organization may make in a day. Undefined: no limit. */
-  dayChanges?: AdminActor['dayChanges'];
 }
 
 /**
