@@ -49,7 +49,7 @@ async function renderDocs(): Promise<Map<string, string>> {
     format: 'esm',
     packages: 'external',
     // The texts of the pages, and the files that they show.
-    loader: { '.md': 'text', '.php': 'text', '.py': 'text', '.cs': 'text', '.mjs': 'text' },
+    loader: { '.md': 'text', '.py': 'text', '.mjs': 'text' },
     write: false,
   });
   for (const { contents } of outputFiles) await replace(RENDERER, contents);

@@ -138,8 +138,6 @@ const textsOf = (cells: readonly { text: string }[]) => cells.map(({ text }) => 
 const LANGUAGES: Readonly<Record<string, string>> = {
   bash: 'bash',
   powershell: 'PowerShell',
-  php: 'PHP',
-  csharp: 'C#',
   python: 'Python',
   typescript: 'TypeScript',
   js: 'Node.js',

@@ -55,7 +55,7 @@ test('pages, documents and files are served without the Worker, even while it is
         .replace(/^build.static/, '')
         .replaceAll('\\', '/'),
     );
-  expect(files).toEqual(expect.arrayContaining([...DOCUMENTS, '/docs/recipes/n8n.json', '/docs/psa/receiver.php']));
+  expect(files).toEqual(expect.arrayContaining([...DOCUMENTS, '/docs/recipes/n8n.json', '/docs/psa/receiver.py']));
   const answers = await Promise.all(
     [...PAGES, ...files].map(async (path) => {
       const { status, headers } = await get(path);

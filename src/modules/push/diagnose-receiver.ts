@@ -35,13 +35,20 @@ export async function* diagnoseReceiver(
   if (!accepted.answered) return;
   yield* diagnoseClock(url, () => event(secrets));
   if (!accepted.ok) return;
-  yield await check('the receiver, with a forged event', async () => {
-    const given = await event([crypto.getRandomValues(new Uint8Array(32))]);
-    if (!isSuccess(given)) return `refused with ${given.status}`;
-    throw new Failure(
-      `accepted with ${given.status}: anyone who knows the address can write into your PSA. Verify webhook-signature.`,
-    );
-  });
+  const forgeries = [
+    ['a forged event', crypto.getRandomValues(new Uint8Array(32)), 'Verify webhook-signature.'],
+    // HMAC pads its key with zeros, so a zero signs as the empty key, which WebCrypto does not accept.
+    ['an event signed with the empty key', new Uint8Array(1), 'Refuse to start with an empty secret.'],
+  ] as const;
+  for (const [what, key, remedy] of forgeries) {
+    yield await check(`the receiver, with ${what}`, async () => {
+      const given = await event([key]);
+      if (!isSuccess(given)) return `refused with ${given.status}`;
+      throw new Failure(
+        `accepted with ${given.status}: anyone who knows the address can write into your PSA. ${remedy}`,
+      );
+    });
+  }
   yield await check('the receiver, with an old event', async () => {
     const given = await event(secrets, Date.now() - OLD_MS);
     if (!isSuccess(given)) return `refused with ${given.status}`;

@@ -1,8 +1,6 @@
 import { withIncludes } from '../../docs/blocks.ts';
 import type { DocsModule } from '../../docs/module.ts';
-import receiverCs from './assets/docs/psa/Receiver.cs?raw';
 import receiverMjs from './assets/docs/psa/receiver.mjs?raw';
-import receiverPhp from './assets/docs/psa/receiver.php?raw';
 import receiverPy from './assets/docs/psa/receiver.py?raw';
 import noteCreated from './assets/docs/psa/samples/note-created.json';
 import { pushWebhook } from './docs/push-webhook.ts';
@@ -11,9 +9,7 @@ import receive from './docs/receive.md?raw';
 const files = {
   'note-created.json': JSON.stringify(noteCreated, null, 2),
   'receiver.mjs': receiverMjs.trim(),
-  'receiver.php': receiverPhp.trim(),
   'receiver.py': receiverPy.trim(),
-  'Receiver.cs': receiverCs.trim(),
 };
 
 export const pushDocs: DocsModule = {

@@ -52,5 +52,7 @@ end
 # The signature of a message, as in Standard Webhooks 1.0.
 def sign(secret, id, time, body)
   key = secret.delete_prefix('whsec_').unpack1('m')
+  raise 'A secret is missing, or has less than 24 bytes.' if key.bytesize < 24
+
   "v1,#{[OpenSSL::HMAC.digest('SHA256', key, "#{id}.#{time}.#{body}")].pack('m0')}"
 end

@@ -155,6 +155,7 @@ describe('the commands of the push and the alerts', () => {
       const tested = await runCli('push:test', [url, '--ticket', '7'], { env });
       expect([tested.code, tested.stderr]).toEqual([0, '']);
       expect(tested.stdout).toContain('a forged event: refused with 401');
+      expect(tested.stdout).toContain('an event signed with the empty key: refused with 401');
       expect(tested.stdout).toMatch(/with the same 100 changes twice simultaneously: accepted after \d+ ms/);
       const doctor = await runCli('doctor', [`http://127.0.0.1:${port}`, '--receiver', url, '--sample'], { env });
       expect(doctor.stdout).toMatch(/with 100 changes: accepted after \d+ ms/);

@@ -11,14 +11,13 @@ const { writes, kills, delayMs } = inLongRuns(
   { writes: 300, kills: 10, delayMs: 500 },
   { writes: 15, kills: 3, delayMs: 25 },
 );
-const WRITERS = SAMPLE_RECEIVERS.filter(({ writes }) => writes);
 
 let world: Awaited<ReturnType<typeof makeSlowPsas>>;
 let removeDatabase: () => Promise<void>;
 beforeAll(async () => {
   const database = await copyDatabase();
   removeDatabase = database.remove;
-  world = await makeSlowPsas(WRITERS, delayMs, { database, bundle: await productionBundle() });
+  world = await makeSlowPsas(SAMPLE_RECEIVERS, delayMs, { database, bundle: await productionBundle() });
 });
 afterAll(async () => {
   await world.close();

@@ -1,6 +1,6 @@
 // Receives what the Ticket Write-Back API pushes, and writes notes and time entries into your PSA.
 //
-// WEBHOOK_SECRET=whsec_… PSA_URL=https://psa.example/api PSA_TOKEN=… node receiver.mjs 8080
+// WEBHOOK_SECRET=whsec_… PSA_URL=https://psa.example/api PSA_TOKEN=… node receiver.mjs 8971
 //
 // Fit psa, write and report to your PSA. The rest can stay.
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -9,9 +9,13 @@ import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 
-const { WEBHOOK_SECRET, PSA_URL, PSA_TOKEN, QUEUE = 'queue', PAUSE = '30' } = process.env;
-// Two secrets, separated by a space, while one replaces the other.
-const SECRETS = WEBHOOK_SECRET.split(' ').map((secret) => Buffer.from(secret.replace('whsec_', ''), 'base64'));
+const { WEBHOOK_SECRET = '', PSA_URL, PSA_TOKEN, QUEUE = 'queue', PAUSE = '30' } = process.env;
+// Two secrets, separated by white space, while one replaces the other.
+const SECRETS = (WEBHOOK_SECRET.match(/\S+/g) ?? ['']).map((secret) =>
+  Buffer.from(secret.replace('whsec_', ''), 'base64'),
+);
+// Everyone knows the empty key.
+if (SECRETS.some(({ length }) => length < 24)) throw new Error('WEBHOOK_SECRET needs a secret of at least 24 bytes.');
 // Longer than any call to your PSA takes: a call that was cut off may still be running there.
 const PAUSE_MS = Number(PAUSE) * 1000;
 // The changes to write. Others are not: a refusal that you report also comes back, with its record.

@@ -1,6 +1,6 @@
 """Receives what the Ticket Write-Back API pushes, and writes notes and time entries into your PSA.
 
-WEBHOOK_SECRET=whsec_… PSA_URL=https://psa.example/api PSA_TOKEN=… python3 receiver.py 8080
+WEBHOOK_SECRET=whsec_… PSA_URL=https://psa.example/api PSA_TOKEN=… python3 receiver.py 8971
 
 Fit psa, write and report to your PSA. The rest can stay.
 """
@@ -10,8 +10,11 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-# Two secrets, separated by a space, while one replaces the other.
-SECRETS = [base64.b64decode(secret.removeprefix("whsec_")) for secret in os.environ["WEBHOOK_SECRET"].split()]
+# Two secrets, separated by white space, while one replaces the other.
+SECRETS = [base64.b64decode(one.removeprefix("whsec_")) for one in os.environ.get("WEBHOOK_SECRET", "").split()]
+# Everyone knows the empty key.
+if not SECRETS or any(len(secret) < 24 for secret in SECRETS):
+    sys.exit("WEBHOOK_SECRET needs a secret of at least 24 bytes.")
 QUEUE = Path(os.environ.get("QUEUE", "queue"))
 # Seconds, longer than any call to your PSA takes: a call that was cut off may still be running there.
 PAUSE = float(os.environ.get("PAUSE", "30"))
