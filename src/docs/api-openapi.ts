@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { ZodOpenApiOperationObject } from 'zod-openapi';
 import type { Config } from '../config.ts';
 import { KEY_LENGTH } from '../domain/api-key.ts';
-import { type Limits, limitsInWords } from '../domain/day-limit.ts';
+import { type DeploymentLimits, limitsInWords } from '../domain/day-limit.ts';
 import { DIRECTORY_ID } from '../domain/directory-id.ts';
 import { idempotencyKeyHeader } from '../domain/idempotency-key.ts';
 import { noteRequest } from '../domain/note.ts';
@@ -167,7 +167,7 @@ const writes = Object.fromEntries(
  * The contract, from the same schemas that validate requests and type responses. If `origin` is empty,
  * the addresses are relative to the document's (OpenAPI 3.1.0 §4.8.5).
  */
-export function describeApi({ keyPrefix, ...limits }: Pick<Config, 'keyPrefix'> & Limits, origin: string) {
+export function describeApi({ keyPrefix, ...limits }: Pick<Config, 'keyPrefix'> & DeploymentLimits, origin: string) {
   return openapi({
     info: {
       title: 'Ticket Write-Back API',

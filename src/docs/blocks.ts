@@ -45,7 +45,7 @@ interface Insert {
 }
 
 /** A heading, and the blocks up to the next heading of its level. */
-export interface Part {
+export interface Section {
   title: string;
   id: string;
   blocks: Block[];
@@ -106,13 +106,14 @@ function addCode(blocks: Block[], { lang = '', text, raw }: Tokens.Code): void {
   else blocks.push({ type: 'code', label, versions: [{ language, text }] });
 }
 
-export function partsOf(blocks: readonly Block[], depth: number): Part[] {
-  const parts: Part[] = [];
+export function sectionsOf(blocks: readonly Block[], depth: number): Section[] {
+  const sections: Section[] = [];
   for (const block of blocks) {
-    if (block.type === 'heading' && block.depth === depth) parts.push({ title: block.text, id: block.id, blocks: [] });
-    else parts.at(-1)?.blocks.push(block);
+    if (block.type === 'heading' && block.depth === depth)
+      sections.push({ title: block.text, id: block.id, blocks: [] });
+    else sections.at(-1)?.blocks.push(block);
   }
-  return parts;
+  return sections;
 }
 
 export const codesIn = (blocks: readonly Block[]): CodeBlock[] =>

@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import { Code } from '../http/page/code.tsx';
 import { Icon } from '../http/page/icon.tsx';
 import { Tabs } from '../http/page/tabs.tsx';
-import { type Block, blocksOf, type CodeBlock, idOf, type Part, partsOf } from './blocks.ts';
+import { type Block, blocksOf, type CodeBlock, idOf, type Section, sectionsOf } from './blocks.ts';
 import { Page } from './layout.tsx';
 import { Text } from './text.tsx';
 
@@ -26,12 +26,12 @@ interface PageProps {
 
 /** A page from Markdown, with its headings of level 2 in the navigation. */
 export function MarkdownPage({ path, markdown, inserts = {}, isWide = false, hero }: PageProps) {
-  const [page] = partsOf(blocksOf(markdown), 1);
+  const [page] = sectionsOf(blocksOf(markdown), 1);
   if (!page) throw new Error(`The page ${path} has no title`);
-  const parts = partsOf(page.blocks, 2);
+  const sections = sectionsOf(page.blocks, 2);
   const [lead, ...others] = page.blocks;
   if (lead?.type !== 'paragraph') throw new Error(`The page ${path} does not begin with a paragraph`);
-  const links = parts.map(({ id, title }) => ({ href: `#${id}`, text: title }));
+  const links = sections.map(({ id, title }) => ({ href: `#${id}`, text: title }));
   return (
     <Page title={page.title} path={path} parts={links} isWide={isWide} hero={hero?.(lead.text)}>
       {!hero && (
@@ -40,8 +40,8 @@ export function MarkdownPage({ path, markdown, inserts = {}, isWide = false, her
         </p>
       )}
       <Markdown blocks={untilHeading(others)} inserts={inserts} />
-      {parts.map((part) => (
-        <Section part={part} inserts={inserts} />
+      {sections.map((section) => (
+        <PageSection section={section} inserts={inserts} />
       ))}
     </Page>
   );
@@ -52,8 +52,8 @@ function untilHeading(blocks: readonly Block[]): readonly Block[] {
   return end === -1 ? blocks : blocks.slice(0, end);
 }
 
-/** A part of a page. One that begins with a heading is a list of steps. */
-function Section({ part: { id, title, blocks }, inserts }: { part: Part; inserts: Inserts }) {
+/** A section of a page. One that begins with a heading is a list of steps. */
+function PageSection({ section: { id, title, blocks }, inserts }: { section: Section; inserts: Inserts }) {
   if (title === 'You need')
     return (
       <div class="banner" id={id}>
@@ -71,7 +71,7 @@ function Section({ part: { id, title, blocks }, inserts }: { part: Part; inserts
       <h2 id={id}>{title}</h2>
       {blocks[0]?.type === 'heading' ? (
         <ol class="steps">
-          {partsOf(blocks, 3).map((step) => (
+          {sectionsOf(blocks, 3).map((step) => (
             <li>
               <h3 id={step.id}>
                 <Text>{step.title}</Text>

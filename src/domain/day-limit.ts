@@ -111,14 +111,14 @@ export function untilMidnight(day: string, timeZone: string, now: number): numbe
   return Math.max(0, endOfDate(day, timeZone) - now);
 }
 
-export interface Limits {
+export interface DeploymentLimits {
   keyLimit: RequestLimit;
   ipLimit: RequestLimit;
   dayLimits: DayLimits;
 }
 
 /** The limits of a deployment as a text, the same in the documentation and at /healthz. */
-export function limitsInWords({ keyLimit, ipLimit, dayLimits }: Limits): string {
+export function limitsInWords({ keyLimit, ipLimit, dayLimits }: DeploymentLimits): string {
   const requests = `${requestLimitInWords(keyLimit)} per key, and ${requestLimitInWords(ipLimit)} per source address.`;
   return `${requests} ${dayLimitsSentence(dayLimits)}`.trim();
 }

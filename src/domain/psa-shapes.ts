@@ -3,7 +3,7 @@ import { fromKeys } from '../lib/objects.ts';
 import { ACTOR_TYPES, AUDIT_ACTION_GROUPS } from './audit-actions.ts';
 import { DIRECTORY_FIELDS, DIRECTORY_TYPES, fieldsOf } from './directory.ts';
 import { fieldErrorShape } from './response-shapes.ts';
-import { AGREEMENT_SOURCES, DECISIONS, TIME_ENTRY_STATUSES } from './time-entry.ts';
+import { AGREEMENT_SOURCES, APPROVAL_DECISIONS, TIME_ENTRY_STATUSES } from './time-entry.ts';
 
 // What the PSA receives. The shapes are for the documents: the Worker imports only their types, so the shapes are not
 // in its bundle. Everything in them can be sent over RPC and serialized as JSON.
@@ -155,7 +155,7 @@ export type PsaStatus = z.output<typeof psaStatus>;
 
 /** The fields of an error in addition to its code. */
 export const callErrorFields = z.object({
-  decision: z.enum(DECISIONS).optional().meta({ description: 'For `already_reviewed`: the stored decision.' }),
+  decision: z.enum(APPROVAL_DECISIONS).optional().meta({ description: 'For `already_reviewed`: the stored decision.' }),
   reviewer: nullable(z.string())
     .optional()
     .meta({ description: "For `already_reviewed`: the administrator's id; null if the entry is archived." }),

@@ -39,8 +39,8 @@ export const TIME_ENTRY_STATUSES = ['SUBMITTED', 'APPROVED', 'REJECTED'] as cons
 export type TimeEntryStatus = (typeof TIME_ENTRY_STATUSES)[number];
 
 /** The decisions of an administrator about an entry. */
-export const DECISIONS = ['APPROVED', 'REJECTED'] as const satisfies readonly TimeEntryStatus[];
-export type Decision = (typeof DECISIONS)[number];
+export const APPROVAL_DECISIONS = ['APPROVED', 'REJECTED'] as const satisfies readonly TimeEntryStatus[];
+export type ApprovalDecision = (typeof APPROVAL_DECISIONS)[number];
 
 /** Whether the hourly rate is that of the company's active agreement, or the organization's default. */
 export const AGREEMENT_SOURCES = ['company_default', 'organization_default'] as const;

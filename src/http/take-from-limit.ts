@@ -12,8 +12,8 @@ import type { ProblemArguments } from './problems.ts';
 const LIMITER_DEADLINE_MS = 1_000;
 const OVERLOADED_RETRY_MS = 1_000;
 
-/** The limits that one call to a limiter object takes a request from. */
-interface Limits extends Pick<AppliedLimit, 'name' | 'requestLimit' | 'isNetwork'> {
+/** What one call to a limiter object needs to take a request from its limits. */
+interface LimitedRequest extends Pick<AppliedLimit, 'name' | 'requestLimit' | 'isNetwork'> {
   subject: string;
   subnet?: SubnetLimit;
 }
@@ -21,7 +21,7 @@ interface Limits extends Pick<AppliedLimit, 'name' | 'requestLimit' | 'isNetwork
 /** Takes one request from the limits of an address or key. Undefined if the limiter is unreachable: it passes. */
 export async function takeFromLimit(
   c: ContextOf<AppEnv>,
-  { name, subject, requestLimit, isNetwork, subnet }: Limits,
+  { name, subject, requestLimit, isNetwork, subnet }: LimitedRequest,
 ): Promise<AppliedLimit | undefined> {
   const object = `${name}:${subject}`;
   const own = { memo: `${object} ${formatRequestLimit(requestLimit)}`, limit: { name, requestLimit, isNetwork } };

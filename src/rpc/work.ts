@@ -1,6 +1,6 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { RecordKind } from '../domain/record-kinds.ts';
-import type { Decision } from '../domain/time-entry.ts';
+import type { ApprovalDecision } from '../domain/time-entry.ts';
 import { eraseOrganization } from '../services/directory/erase-organization.ts';
 import { resumePush, skipPush } from '../services/work/control-push.ts';
 import { listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
@@ -21,7 +21,7 @@ export class Work extends WorkerEntrypoint<Env> {
     return call(this.env, (ctx) => releaseChanges(ctx, { organization, cursor }));
   }
 
-  reviewTimeEntry(organization: string, entry: string, decision: Decision, reviewer: string) {
+  reviewTimeEntry(organization: string, entry: string, decision: ApprovalDecision, reviewer: string) {
     return call(this.env, (ctx) => setApproval(ctx, { organization, entry, decision, reviewer }));
   }
 

@@ -1,6 +1,6 @@
 import { access, readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { type Block, blocksOf, codesIn, type Part, partsOf } from '../../src/docs/blocks.ts';
+import { type Block, blocksOf, codesIn, type Section, sectionsOf } from '../../src/docs/blocks.ts';
 import { RECIPES } from '../../src/docs/recipes.ts';
 import { MAX_TEXT_LENGTH } from '../../src/domain/fields.ts';
 
@@ -10,17 +10,20 @@ test('each tool has a recipe', () => {
   expect(RECIPES.map(({ slug }) => slug)).toEqual(SLUGS);
 });
 
-/** The blocks of the part with this title; none if there is none. */
-const partOf = (markdown: string, title: string): readonly Block[] =>
-  partsOf(blocksOf(markdown), 2).find((part) => part.title === title)?.blocks ?? [];
+/** The blocks of the section with this title; none if there is none. */
+const sectionOf = (markdown: string, title: string): readonly Block[] =>
+  sectionsOf(blocksOf(markdown), 2).find((section) => section.title === title)?.blocks ?? [];
 
 /** Tools whose readers never open a terminal. */
 const WITHOUT_TERMINAL = ['n8n', 'make', 'zapier', 'power-automate'];
 
 describe.each(RECIPES)('the recipe for $tool', ({ slug, markdown }) => {
-  const [first, later] = ['First note', 'From your real event'].map((title) => partsOf(partOf(markdown, title), 3));
+  const [first, later] = ['First note', 'From your real event'].map((title) =>
+    sectionsOf(sectionOf(markdown, title), 3),
+  );
   const codes = codesIn(blocksOf(markdown));
-  const codesOf = (part: readonly Part[] = []) => JSON.stringify(part.flatMap(({ blocks }) => codesIn(blocks)));
+  const codesOf = (section: readonly Section[] = []) =>
+    JSON.stringify(section.flatMap(({ blocks }) => codesIn(blocks)));
 
   test('writes a note in at most six steps, the second time as a replay', () => {
     expect(first?.length).toBeGreaterThan(2);
@@ -35,7 +38,7 @@ describe.each(RECIPES)('the recipe for $tool', ({ slug, markdown }) => {
     for (const group of tabs) expect(group.map(({ title }) => title)).toEqual(['Note', 'Time entry']);
     expect(tabs.length > 0).toBe(slug !== 'n8n');
     expect(JSON.stringify(later)).toMatch(/every event has.*invalid_idempotency_key/);
-    expect(JSON.stringify(partOf(markdown, 'When it fails'))).toContain('invalid_idempotency_key');
+    expect(JSON.stringify(sectionOf(markdown, 'When it fails'))).toContain('invalid_idempotency_key');
   });
 
   test('fails the run when an event id was used before', () => {
@@ -53,7 +56,7 @@ describe.each(RECIPES)('the recipe for $tool', ({ slug, markdown }) => {
   });
 
   test('shows that a key and a ticket are needed, with a message to an administrator', () => {
-    const needs = JSON.stringify(partOf(markdown, 'You need'));
+    const needs = JSON.stringify(sectionOf(markdown, 'You need'));
     expect(needs).toMatch(/A key with the scopes.*The id of a ticket.*Message to your administrator/s);
   });
 
@@ -86,7 +89,7 @@ test.each([
   ['power-automate', 'With the connector'],
 ])('the recipe for %s offers the connector first', (slug, title) => {
   const { markdown = '' } = RECIPES.find((recipe) => recipe.slug === slug) ?? {};
-  const titles = partsOf(blocksOf(markdown), 2).map((part) => part.title);
+  const titles = sectionsOf(blocksOf(markdown), 2).map((section) => section.title);
   expect(titles.slice(0, 3)).toEqual(['You need', title, 'First note']);
 });
 

@@ -59,7 +59,7 @@ const rowsOf = (seqs: string) => `
   where a.organization_id = :organizationId and a.seq in (${seqs})
   order by a.seq desc`;
 
-interface PartValues {
+interface WindowValues {
   organizationId: string;
   before: number;
   from: number;
@@ -116,7 +116,7 @@ const WALK = `with recursive walk(seq, low, day) as (
  * The actions of one key, among rows of other actors, and the changes to it. The cross join makes SQLite
  * read one audit row for each number, instead of the log from its end.
  */
-const PART_OF_KEY = `select * from (
+const ROWS_OF_KEY = `select * from (
     select * from (${WALK}
       select a.* from walk cross join audit_log a on a.organization_id = :organizationId and a.seq = walk.seq)
     union all
@@ -142,20 +142,20 @@ export const countWritesOfKey = statement<
   from (${WALK}
     select a.* from walk cross join audit_log a on a.organization_id = :organizationId and a.seq = walk.seq) a`);
 
-const PART_OF_ADMINISTRATOR = newest(
+const ROWS_OF_ADMINISTRATOR = newest(
   "and actor_type <> 'api_key' and actor_id = :administratorId",
   'indexed by audit_log_actor',
 );
 
-const matching = (part: string, condition = '') =>
-  rowsOf(`select seq from ${part}
+const matching = (rows: string, condition = '') =>
+  rowsOf(`select seq from ${rows}
     where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
       and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
       ${condition}
     order by seq desc limit :limit`);
 
 /** How many rows a page examined, the lowest `seq` of them, and when that row was written. */
-export interface ExaminedPart {
+export interface ExaminedWindow {
   examined: number;
   lowest: number | null;
   lowestAt: number | null;
@@ -166,8 +166,8 @@ export interface ExaminedPart {
 const ARCHIVED_TO = '(select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId)';
 
 /** SQLite takes the time from the row with the minimum. */
-const examined = (part: string) =>
-  `select count(*) as examined, min(seq) as lowest, at as lowestAt, ${ARCHIVED_TO} as archivedTo from (${part})`;
+const examined = (rows: string) =>
+  `select count(*) as examined, min(seq) as lowest, at as lowestAt, ${ARCHIVED_TO} as archivedTo from (${rows})`;
 
 /** The first row of the range that a page of the whole log examines: its numbers have no gaps. */
 const LOWEST = `max(:from, ${ARCHIVED_TO} + 1, min(:before, ${NEXT_SEQ}) - :examine)`;
@@ -177,10 +177,10 @@ const LOWEST = `max(:from, ${ARCHIVED_TO} + 1, min(:before, ${NEXT_SEQ}) - :exam
  * one range of the primary key, and no further than to the last row of a full page.
  */
 export const findAuditPage = {
-  rows: statement<PartValues & FilterValues, AuditLogRow>(
+  rows: statement<WindowValues & FilterValues, AuditLogRow>(
     matching('audit_log', `and organization_id = :organizationId and seq < :before and seq >= ${LOWEST}`),
   ),
-  examined: statement<PartValues, ExaminedPart>(`
+  examined: statement<WindowValues, ExaminedWindow>(`
     select min(:before, ${NEXT_SEQ}) - p.lowest as examined, p.lowest as lowest,
       (select at from audit_log where organization_id = :organizationId and seq = p.lowest) as lowestAt, p.archivedTo as archivedTo
     from (select ${LOWEST} as lowest, ${ARCHIVED_TO} as archivedTo) p`),
@@ -188,18 +188,18 @@ export const findAuditPage = {
 
 /** The same for one key. */
 export const findAuditPageOfKey = {
-  rows: statement<PartValues & FilterValues & { keyId: string }, AuditLogRow>(
-    matching(`(${PART_OF_KEY})`, 'and (actor_id = :keyId or target_id = :keyId)'),
+  rows: statement<WindowValues & FilterValues & { keyId: string }, AuditLogRow>(
+    matching(`(${ROWS_OF_KEY})`, 'and (actor_id = :keyId or target_id = :keyId)'),
   ),
-  examined: statement<PartValues & { keyId: string }, ExaminedPart>(examined(PART_OF_KEY)),
+  examined: statement<WindowValues & { keyId: string }, ExaminedWindow>(examined(ROWS_OF_KEY)),
 };
 
 /** The same for one administrator, and for one key that was changed if it is not empty. */
 export const findAuditPageOfAdministrator = {
-  rows: statement<PartValues & FilterValues & { administratorId: string; keyId: string }, AuditLogRow>(
-    matching(`(${PART_OF_ADMINISTRATOR})`, "and (:keyId = '' or target_id = :keyId)"),
+  rows: statement<WindowValues & FilterValues & { administratorId: string; keyId: string }, AuditLogRow>(
+    matching(`(${ROWS_OF_ADMINISTRATOR})`, "and (:keyId = '' or target_id = :keyId)"),
   ),
-  examined: statement<PartValues & { administratorId: string }, ExaminedPart>(examined(PART_OF_ADMINISTRATOR)),
+  examined: statement<WindowValues & { administratorId: string }, ExaminedWindow>(examined(ROWS_OF_ADMINISTRATOR)),
 };
 
 const AUDIT_ADMINISTRATOR = { id: text('u.id'), name: text('u.name'), isPresent: number('u.active and u.is_admin') };

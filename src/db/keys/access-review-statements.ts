@@ -9,7 +9,7 @@ import {
 import { columns, insertInto, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
 import { LAST_WRITE } from '../work/key-days.ts';
 import { THE_KEY } from './key-statements.ts';
-import { KEY_COLUMNS, KEY_JOINS, type KeyDetailsRow, LIVE_KEY_IDS } from './read-keys-statements.ts';
+import { DETAIL_COLUMNS, KEY_JOINS, type KeyDetailsRow, LIVE_KEY_IDS } from './read-keys-statements.ts';
 
 // Access reviews. A review has the list of the keys that were live when it began, and one row for each of them on which
 // was decided. A decision also applies to the key's successors by rotations since the review began.
@@ -104,7 +104,7 @@ const SETTINGS = {
 };
 
 export const findReviewedKeys = statement<ReviewValues, ReviewedKeyRow>(`${members()}
-  select k.id as id, ${columns(SETTINGS)}, ${columns(KEY_COLUMNS)}, ${columns(DECISION)}
+  select k.id as id, ${columns(SETTINGS)}, ${columns(DETAIL_COLUMNS)}, ${columns(DECISION)}
   ${FROM_MEMBERS} ${KEY_JOINS}
   left join users decider on decider.organization_id = :organizationId and decider.id = decided.decided_by`);
 

@@ -21,7 +21,7 @@ const KEY = {
 
 export type KeyRow = RowOf<typeof KEY>;
 
-export const KEY_COLUMNS = columns(KEY);
+export const PRINCIPAL_COLUMNS = columns(KEY);
 
 /** Dummy row for an unknown key, about as long as a real one: timing does not reveal a key. */
 const UNKNOWN_KEY = columns<KeyRow>({
@@ -43,7 +43,7 @@ const UNKNOWN_KEY = columns<KeyRow>({
 
 /** The key with this hash, always one row: `found` is 0 if there is no such key. */
 export const findKeyByHash = statement<{ hash: string }, KeyRow & { found: number }>(`
-  select ${KEY_COLUMNS}, 1 as found
+  select ${PRINCIPAL_COLUMNS}, 1 as found
   from api_keys k join organizations o on o.id = k.organization_id
   where k.hash = :hash
   union all

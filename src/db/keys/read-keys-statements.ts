@@ -23,7 +23,7 @@ const isLiveLink = (alias: string) =>
 const SETTINGS = fromKeys(KEY_SETTING_NAMES, (name) => `k.${keySetting(name).column}`);
 
 /** A key `k` as the settings area shows it, after its id and settings, with these joins. Flags are 0 or 1. */
-export const KEY_COLUMNS = {
+export const DETAIL_COLUMNS = {
   hint: text('k.hint'),
   scopes: text('k.scopes'),
   revision: number('k.revision'),
@@ -42,7 +42,7 @@ export const KEY_COLUMNS = {
   lastWriteFrom: textOrNull('d.last_address'),
 };
 
-export type KeyDetailsRow = { id: string } & KeySettings & RowOf<typeof KEY_COLUMNS>;
+export type KeyDetailsRow = { id: string } & KeySettings & RowOf<typeof DETAIL_COLUMNS>;
 
 export const KEY_JOINS = `
   join users creator on creator.organization_id = k.organization_id and creator.id = k.created_by
@@ -53,7 +53,7 @@ export const KEY_JOINS = `
       select day, last_seq from key_days where organization_id = k.organization_id and chain_id = k.chain_id
         and key_id = k.id order by day desc limit 3) w order by w.last_seq desc limit 1)`;
 const KEY_DETAILS = `
-  select k.id as id, ${columns(SETTINGS)}, ${columns(KEY_COLUMNS)}
+  select k.id as id, ${columns(SETTINGS)}, ${columns(DETAIL_COLUMNS)}
   from api_keys k${KEY_JOINS}
   where k.organization_id = :organizationId`;
 

@@ -1,6 +1,6 @@
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
 import type { StoredRecords } from '../../domain/stored-json.ts';
-import { KEY_COLUMNS } from '../keys/find-key-statements.ts';
+import { PRINCIPAL_COLUMNS } from '../keys/find-key-statements.ts';
 import { statement } from '../statement.ts';
 import { WITHIN_DAY_LIMITS, WRITTEN_OF_DAY } from './day-limits.ts';
 import { ALL_RECORDS } from './key-days.ts';
@@ -42,7 +42,7 @@ export const insertNote = statement<InsertValues & { message: string }, StoredNo
 /** Why a note was not inserted; no row if the key is gone. `r`: the record with the id, `s`: its archived rest. */
 export const explainNote = statement<ExplainValues, Explanation<StoredNote>>(`
   select
-    ${KEY_COLUMNS},
+    ${PRINCIPAL_COLUMNS},
     ${WRITTEN_OF_DAY},
     coalesce(r.id, iif(s.organization_id is null, null, :id)) as id,
     coalesce(r.ticket_id, s.ticket_id) as ticketId,

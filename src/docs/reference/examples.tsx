@@ -1,12 +1,14 @@
 import { Code } from '../../http/page/code.tsx';
 import { Tabs } from '../../http/page/tabs.tsx';
-import { blocksOf, codesIn, partsOf } from '../blocks.ts';
+import { blocksOf, codesIn, sectionsOf } from '../blocks.ts';
 import { languageName } from '../markdown.tsx';
 import { firstContent, firstExample, isSuccess, type Operation, responsesOf } from './contract.ts';
 import texts from './examples.md?raw';
 
 /** The same request in several languages, by operation. */
-const REQUESTS = new Map(partsOf(blocksOf(texts), 2).map(({ title, blocks }) => [title, codesIn(blocks)[0]?.versions]));
+const REQUESTS = new Map(
+  sectionsOf(blocksOf(texts), 2).map(({ title, blocks }) => [title, codesIn(blocks)[0]?.versions]),
+);
 
 const json = (value: unknown) => JSON.stringify(value, null, 2);
 

@@ -1,5 +1,5 @@
 import type { PropsWithChildren } from 'hono/jsx';
-import { type Limits, limitsInWords } from '../../domain/day-limit.ts';
+import { type DeploymentLimits, limitsInWords } from '../../domain/day-limit.ts';
 import { Page } from '../layout.tsx';
 import { Text } from '../text.tsx';
 import { firstContent, type Header, type Operation, type Response, variantsOf } from './contract.ts';
@@ -11,7 +11,7 @@ import { type Field, fieldsOf } from './rules.ts';
 interface Props {
   origin: string;
   operations: readonly Operation[];
-  limits: Limits;
+  limits: DeploymentLimits;
 }
 
 export function Reference({ origin, operations, limits }: Props) {

@@ -96,14 +96,14 @@ function toPageProblem(err: Error, isRead: boolean, requestId: string): PageProb
   if (err instanceof PageProblem) return err;
   if (hasCode(err, 'unavailable')) return unavailable(err, isRead);
   if (hasCode(err, 'too_many_changes')) return new PageProblem(429, 'Too many changes today', err.detail);
-  const known = err instanceof ServiceError ? PROBLEMS[err.code] : undefined;
+  const known = err instanceof ServiceError ? PAGE_PROBLEMS[err.code] : undefined;
   if (known) return new PageProblem(...known);
   const detail = `This is an error on our side. If it happens again, send us the request ID: ${requestId}`;
   return new PageProblem(500, 'Something went wrong', detail);
 }
 
 /** The page for each error code that an administrator can cause. Others are internal errors. */
-const PROBLEMS: Partial<Record<ServiceErrorCode, ConstructorParameters<typeof PageProblem>>> = {
+const PAGE_PROBLEMS: Partial<Record<ServiceErrorCode, ConstructorParameters<typeof PageProblem>>> = {
   not_administrator: [403, 'No access', 'You are no longer an administrator of this organization.'],
   key_not_found: [404, 'Not found', 'Your organization has no key with this ID.'],
   key_not_live: [

@@ -1,7 +1,7 @@
 import {
   type AuditLogRow,
   countWritesOfKey,
-  type ExaminedPart,
+  type ExaminedWindow,
   findAuditAdministrators,
   findAuditPage,
   findAuditPageOfAdministrator,
@@ -82,9 +82,9 @@ export async function readLatestOfKey(
   limit: number,
 ): Promise<AuditEntry[]> {
   const { organizationId } = ctx.actor;
-  const part = { before: Number.MAX_SAFE_INTEGER, from: 0, examine: EXAMINED_FOR_LATEST, limit };
+  const window = { before: Number.MAX_SAFE_INTEGER, from: 0, examine: EXAMINED_FOR_LATEST, limit };
   const any = { action: null, ticketId: null, requestId: null, since: null, until: null };
-  const rows = await readAll(ctx, findAuditPageOfKey.rows.bind({ organizationId, keyId, ...part, ...any }));
+  const rows = await readAll(ctx, findAuditPageOfKey.rows.bind({ organizationId, keyId, ...window, ...any }));
   return rows.map(toEntry);
 }
 
@@ -130,8 +130,8 @@ export async function* exportAuditLog(
   }
   const range = await seqRange(forNextCall(ctx), filter, cursor);
   for (let before: number | undefined = range.before; before !== undefined; ) {
-    const part = { ...range, before, limit: EXPORT_PAGE_SIZE, examine: EXPORT_PAGE_SIZE };
-    const { entries, next }: AuditPage = await readPage(forNextCall(ctx), filter, part);
+    const window = { ...range, before, limit: EXPORT_PAGE_SIZE, examine: EXPORT_PAGE_SIZE };
+    const { entries, next }: AuditPage = await readPage(forNextCall(ctx), filter, window);
     yield { items: entries, next: next?.toString() };
     before = next;
   }
@@ -178,7 +178,7 @@ export async function searchedIds(
 }
 
 /** The range of the log that a page examines, and how many entries it returns at most. */
-interface Part {
+interface Window {
   before: number;
   from: number;
   limit: number;
@@ -186,17 +186,17 @@ interface Part {
   requestId?: string;
 }
 
-async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part: Part): Promise<AuditPage> {
+async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, window: Window): Promise<AuditPage> {
   const { organizationId } = ctx.actor;
   const { administratorId = '', keyId = '', action = null, since = null, until = null } = filter;
   const ticketId = filter.search ?? filter.ticketId ?? null;
   const page =
     administratorId !== '' ? findAuditPageOfAdministrator : keyId !== '' ? findAuditPageOfKey : findAuditPage;
   const ids = { organizationId, administratorId, keyId, ticketId, requestId: null };
-  const values = { ...ids, action, since, until, ...part };
+  const values = { ...ids, action, since, until, ...window };
   const [rows, [examined]] = await readBatch(ctx, [page.rows.bind(values), page.examined.bind(values)]);
-  const isFull = rows.length === part.limit;
-  const next = nextCursor(isFull ? rows.at(-1) : undefined, examined, part);
+  const isFull = rows.length === window.limit;
+  const next = nextCursor(isFull ? rows.at(-1) : undefined, examined, window);
   const searchedTo = next === undefined || isFull ? undefined : (examined?.lowestAt ?? undefined);
   return { entries: rows.map(toEntry), next, searchedTo, isById: false };
 }
@@ -204,8 +204,8 @@ async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, part
 /** The next page begins after the last row of a full page, otherwise after the last one examined. */
 function nextCursor(
   last: AuditLogRow | undefined,
-  examined: ExaminedPart | undefined,
-  { examine, from }: Part,
+  examined: ExaminedWindow | undefined,
+  { examine, from }: Window,
 ): number | undefined {
   if (examined === undefined || examined.lowest === null) return undefined;
   if (last && examined.lowest < last.seq) return last.seq;

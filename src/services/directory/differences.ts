@@ -136,7 +136,7 @@ export async function findConflicts(
 }
 
 /** The stored values that decide whether records can be written. */
-interface StoredRecords {
+interface StoredDirectory {
   organization: string;
   missingCompanies: ReadonlySet<string>;
   /** The email addresses, and companies with an active agreement, that other records have. */
@@ -145,7 +145,7 @@ interface StoredRecords {
 }
 
 function conflictsWith(
-  { organization, missingCompanies, emails, agreements }: StoredRecords,
+  { organization, missingCompanies, emails, agreements }: StoredDirectory,
   entries: readonly DirectoryEntry[],
 ): DirectoryError[] {
   // Records of this upsert take the values that they name. Only records outside it keep theirs.

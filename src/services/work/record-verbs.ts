@@ -19,7 +19,7 @@ import { freeText, lazyObject, ruleError } from '../../domain/fields.ts';
 import type { PsaStatus } from '../../domain/psa-shapes.ts';
 import { recordId } from '../../domain/record-id.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
-import { DECISIONS, type Decision } from '../../domain/time-entry.ts';
+import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../domain/time-entry.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
@@ -78,7 +78,7 @@ function recordNotFound(organizationId: string, kind: RecordKind, id: string): S
   );
 }
 
-const MAX_REASON_LENGTH = 500;
+const MAX_REFUSAL_LENGTH = 500;
 
 /** The input of `reportRecord`. */
 export const reportRequest = lazyObject(() => ({
@@ -86,7 +86,7 @@ export const reportRequest = lazyObject(() => ({
   kind: z.enum(RECORD_KIND_NAMES, { error: ruleError(`one of ${RECORD_KIND_NAMES.join(', ')}`) }),
   id: recordId('the record'),
   result: z.enum(['refused', 'taken'], { error: ruleError('refused or taken') }),
-  reason: freeText(MAX_REASON_LENGTH)
+  reason: freeText(MAX_REFUSAL_LENGTH)
     .optional()
     .meta({ description: 'Why, for administrators; required for `refused`. Do not repeat its text.' }),
 })).refine(({ result, reason }) => result === 'taken' || reason !== undefined, {
@@ -144,7 +144,7 @@ const ACTIONS = { APPROVED: 'time_entry.approved', REJECTED: 'time_entry.rejecte
 export const approvalRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   entry: recordId('a time entry'),
-  decision: z.enum(DECISIONS, { error: ruleError('APPROVED or REJECTED') }),
+  decision: z.enum(APPROVAL_DECISIONS, { error: ruleError('APPROVED or REJECTED') }),
   reviewer: directoryId('the administrator who decided'),
 }));
 
@@ -156,8 +156,8 @@ export const approvalRequest = lazyObject(() => ({
  */
 export async function setApproval(
   ctx: ActorContext<SystemActor>,
-  request: { organization: string; entry: string; decision: Decision; reviewer: string },
-): Promise<{ status: Decision }> {
+  request: { organization: string; entry: string; decision: ApprovalDecision; reviewer: string },
+): Promise<{ status: ApprovalDecision }> {
   const {
     organization: organizationId,
     entry: id,

@@ -25,10 +25,10 @@ interface Use {
 }
 
 /** Null for a limit that does not exist. */
-type Limits = { [Measure in keyof Required<Use>]: number | null };
+type UseLimits = { [Measure in keyof Required<Use>]: number | null };
 
 /** The usage of the limits: `12 of 20,000 new records, 90 minutes, 0.1 of 64 MB of text`. */
-export function useText({ records, minutes, bytes }: Use, limits: Limits): string {
+export function useText({ records, minutes, bytes }: Use, limits: UseLimits): string {
   return [
     amount(records, limits.records, 'new record'),
     ...(minutes === undefined ? [] : [amount(minutes, limits.minutes, 'minute')]),
@@ -37,13 +37,13 @@ export function useText({ records, minutes, bytes }: Use, limits: Limits): strin
 }
 
 /** The limits of records and minutes that exist: `50 new records, 480 minutes`; empty if there is none. */
-export const limitsText = ({ records, minutes }: Pick<Limits, 'records' | 'minutes'>): string =>
+export const limitsText = ({ records, minutes }: Pick<UseLimits, 'records' | 'minutes'>): string =>
   [
     ...(records === null ? [] : [counted(records, 'new record')]),
     ...(minutes === null ? [] : [counted(minutes, 'minute')]),
   ].join(', ');
 
-export const organizationLimits = (limit: DayLimit | null): Limits => ({
+export const organizationLimits = (limit: DayLimit | null): UseLimits => ({
   records: limit?.records ?? null,
   minutes: null,
   bytes: limit?.bytes ?? null,

@@ -11,7 +11,7 @@ import {
   upserted,
 } from '../../../domain/psa-shapes.ts';
 import { fieldErrorShape } from '../../../domain/response-shapes.ts';
-import { DECISIONS } from '../../../domain/time-entry.ts';
+import { APPROVAL_DECISIONS } from '../../../domain/time-entry.ts';
 import { CALL_ERRORS, type CallError } from '../../../services/call-result.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from '../psa-calls.ts';
 import { callText } from './call-texts.ts';
@@ -24,7 +24,7 @@ const VALUES: Record<PsaCallType, z.ZodType> = {
   'directory.list': listed,
   'work.changes': changesPage,
   'work.release': released,
-  'work.review': z.object({ status: z.enum(DECISIONS) }).meta({ id: 'Reviewed' }),
+  'work.review': z.object({ status: z.enum(APPROVAL_DECISIONS) }).meta({ id: 'Reviewed' }),
   'work.report': z.object({ status: z.enum(['recorded', 'unchanged']) }).meta({ id: 'Reported' }),
   'work.status': psaStatus,
   'push.resume': z.object({ status: z.enum(['resumed', 'unchanged']) }).meta({ id: 'Resumed' }),
