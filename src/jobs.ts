@@ -9,7 +9,7 @@ import { logSize } from './services/size-warning.ts';
 
 /** The cron triggers of wrangler.toml, by name. */
 export const CRON_TRIGGERS: Readonly<Record<Job['cron'], string>> = {
-  sweep: '*/5 * * * *',
+  frequent: '*/5 * * * *',
   hourly: '47 * * * *',
   daily: '17 3 * * *',
 };

@@ -36,7 +36,7 @@ export interface Contribution {
 /** Runs when the cron trigger of that name fires. Its name is for the log. */
 export interface Job {
   name: string;
-  cron: 'sweep' | 'hourly' | 'daily';
+  cron: 'frequent' | 'hourly' | 'daily';
   run: (context: JobContext) => Promise<void>;
 }
 

@@ -85,11 +85,11 @@ test('every failure of a run is logged, the first one is thrown, and the other j
   });
   const failing = (message: string) => () => Promise.reject(new Error(message));
   const contributions = [
-    { jobs: [job('a', 'sweep', failing('first')), job('b', 'sweep', failing('second'))] },
+    { jobs: [job('a', 'frequent', failing('first')), job('b', 'frequent', failing('second'))] },
     {},
-    { jobs: [job('c', 'sweep', async () => {}), job('d', 'hourly', async () => {})] },
+    { jobs: [job('c', 'frequent', async () => {}), job('d', 'hourly', async () => {})] },
   ];
-  const run = runJobs(CRON_TRIGGERS.sweep, { db: env.DB, config: config(), contributions });
+  const run = runJobs(CRON_TRIGGERS.frequent, { db: env.DB, config: config(), contributions });
   await expect(run).rejects.toThrow('first');
   expect(ran).toEqual(['a', 'b', 'c']);
   expect(loggedLines('job_failed', 'error').map(({ job }) => job)).toEqual(['a', 'b']);

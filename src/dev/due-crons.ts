@@ -10,8 +10,8 @@ const INTERVAL_MS = 30_000;
  * waits for it; the others if they were due since `before`, or if that is undefined. UTC milliseconds.
  */
 export function dueCrons(before: number | undefined, now: number): string[] {
-  const { sweep, hourly, daily } = CRON_TRIGGERS;
-  return [sweep, ...[hourly, daily].filter((cron) => before === undefined || lastDue(cron, now) > before)];
+  const { frequent, hourly, daily } = CRON_TRIGGERS;
+  return [frequent, ...[hourly, daily].filter((cron) => before === undefined || lastDue(cron, now) > before)];
 }
 
 /** Fires the due cron triggers now and then every 30 s, one after the other: `wrangler dev` fires none. */

@@ -91,7 +91,7 @@ export interface FactKind {
   /** None for facts that concern only the operator, or that other parts of the page show. */
   tile?: Tile;
   /** Decides what SQL cannot: the fact with its level, or undefined if there is none. */
-  judge?: (row: Fact, now: number) => Fact | undefined;
+  evaluate?: (row: Fact, now: number) => Fact | undefined;
 }
 
 const plural = (number: number, one: string, many = `${one}s`) => `${number} ${number === 1 ? one : many}`;
@@ -239,7 +239,7 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
       path: () => '/access-review',
     },
     // `count` are the months between reviews, `detail` is the time zone.
-    judge: (row, now) => {
+    evaluate: (row, now) => {
       const timeZone = row.detail ?? 'UTC';
       const date = accessReviewDueDate(
         { accessReviewMonths: row.count, accessReviewsSince: row.since },

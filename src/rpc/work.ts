@@ -2,9 +2,9 @@ import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { RecordKind } from '../domain/record-kinds.ts';
 import type { ApprovalDecision } from '../domain/time-entry.ts';
 import { eraseOrganization } from '../services/directory/erase-organization.ts';
-import { resumePush, skipPush } from '../services/work/control-push.ts';
 import { listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
-import { readPsaStatus, redactRecord, reportRecord, setApproval } from '../services/work/record-verbs.ts';
+import { resumePush, skipPush } from '../services/work/push-control.ts';
+import { readPsaStatus, redactRecord, reportRecord, setApproval } from '../services/work/record-services.ts';
 import { releaseChanges } from '../services/work/release-changes.ts';
 import { call } from './call.ts';
 

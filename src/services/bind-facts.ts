@@ -69,6 +69,6 @@ export function toPageFacts(rows: readonly Fact[], { ofModules }: FactOptions, n
 export function toFact(row: Fact, kinds: Readonly<Record<string, FactKind>>, now: number): FoundFact | undefined {
   const kind = kinds[row.type];
   if (!kind) throw new Error(`there is no kind of facts for the type ${row.type}`);
-  const fact = kind.judge ? kind.judge(row, now) : row;
+  const fact = kind.evaluate ? kind.evaluate(row, now) : row;
   return fact && { ...fact, kind };
 }

@@ -13,7 +13,7 @@ export interface Ports {
   /** Called after a commit that added to an organization's changes, or erased it. It must not throw. */
   changed?: ((organizationId: string) => void) | undefined;
   /** Acts on an organization's push immediately. Without it, nothing is pushed. */
-  control?: PushControl | undefined;
+  pushControl?: PushControl | undefined;
   /** Without it, the core refuses what needs an archive. */
   archivedRecords?: ArchivedRecords | undefined;
 }

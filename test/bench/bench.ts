@@ -13,7 +13,7 @@ import { renderResults } from './report.ts';
 import { runRounds } from './rounds.ts';
 import { makeScenarios } from './scenarios.ts';
 import { grow, prepare } from './seed.ts';
-import { judge } from './targets.ts';
+import { evaluate } from './targets.ts';
 import { timeUnauthorized } from './unauthorized-timing.ts';
 import { startWorkers } from './workers.ts';
 
@@ -76,7 +76,7 @@ try {
     note: options.note,
     loaded: LOADED,
     series,
-    verdicts: judge(series, LOADED),
+    verdicts: evaluate(series, LOADED),
     timings,
     firstRequests,
   };

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { type Run, renderResults } from './report.ts';
-import { FLOOR, judge } from './targets.ts';
+import { evaluate, FLOOR } from './targets.ts';
 
 const LOADED = 16;
 
@@ -31,7 +31,7 @@ function sampleRun(): Run {
     note: 'nothing else ran',
     loaded: LOADED,
     series,
-    verdicts: judge(series, LOADED),
+    verdicts: evaluate(series, LOADED),
     timings: [{ cause: 'unknown', samples: 4_000, median: 1.6314, cliffsDelta: 0 }],
     firstRequests: [{ name: 'this Worker', cpu: { median: 100, min: 90, max: 120 } }],
   };

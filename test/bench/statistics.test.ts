@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Series, Slice } from './load.ts';
 import { cliffsDelta, median, spread } from './statistics.ts';
-import { judge } from './targets.ts';
+import { evaluate } from './targets.ts';
 
 test('the median is in the middle, or halfway between the two middle values', () => {
   expect(median([3, 1, 2])).toBe(2);
@@ -38,7 +38,7 @@ test('ratios are computed within a round, and the report marks a target whose ro
     slices: perSecond.map((value): Slice => ({ requests: 1, perSecond: value, p50: 1, cpu: 1 })),
   });
   const verdicts = (warm: number[]) =>
-    judge([series('floor chain', [100, 200, 400]), series('time entry, cached key', warm)], 16).filter(
+    evaluate([series('floor chain', [100, 200, 400]), series('time entry, cached key', warm)], 16).filter(
       ({ measure }) => measure === 'perSecond',
     );
   expect(verdicts([150, 300, 640])).toMatchObject([{ reached: { median: 1.5, min: 1.5, max: 1.6 }, verdict: 'met' }]);

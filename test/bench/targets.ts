@@ -44,7 +44,7 @@ export function ratio(of: Series, to: Series, measure: Measure): Spread {
 }
 
 /** Every target whose scenarios were measured, at 16 connections, against what was reached. */
-export function judge(series: readonly Series[], connections: number): Verdict[] {
+export function evaluate(series: readonly Series[], connections: number): Verdict[] {
   const find = (scenario: string) => series.find((one) => one.name === scenario && one.connections === connections);
   return TARGETS.flatMap((target) => {
     const [of, to] = [find(target.of), find(target.to)];

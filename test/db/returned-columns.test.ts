@@ -14,7 +14,7 @@ import {
 } from '../../src/services/keys/access-review.ts';
 import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
 import { recordRefusedUses } from '../../src/services/keys/refused-uses.ts';
-import { redactRecord, reportRecord, setApproval } from '../../src/services/work/record-verbs.ts';
+import { redactRecord, reportRecord, setApproval } from '../../src/services/work/record-services.ts';
 import { archive, releaseAll } from '../modules/archive/support.ts';
 import { importOrganizations, insertKeys } from '../support/many-keys.ts';
 import { lastCursor } from '../support/rpc.ts';

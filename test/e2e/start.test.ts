@@ -79,7 +79,7 @@ describe('npm start', () => {
     });
     await once(chat.listen(chatPort, '127.0.0.1'), 'listening');
     const cron = () =>
-      fetch(`http://localhost:${port}/cdn-cgi/handler/scheduled?cron=${encodeURIComponent(CRON_TRIGGERS.sweep)}`);
+      fetch(`http://localhost:${port}/cdn-cgi/handler/scheduled?cron=${encodeURIComponent(CRON_TRIGGERS.frequent)}`);
     try {
       expect((await cron()).status).toBe(200);
       const key = await withLocalD1(directory, async (db) => {

@@ -295,7 +295,7 @@ describe('after a change of the time zone to an earlier local day', () => {
   });
 });
 
-test('a write that commits after one of the next day is judged on its own day', async () => {
+test('a write that commits after one of the next day is evaluated on its own day', async () => {
   const organization = await makeOrganization({ timeZone: 'UTC' });
   const { value: key } = await makeKey(organization);
   const api = apiWith({ organization: { records: 2, bytes: 1_000_000 } });

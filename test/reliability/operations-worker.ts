@@ -8,7 +8,7 @@ import { archivedRecordsIn } from '../../src/modules/archive/archived-records.ts
 import { eraseOrganization } from '../../src/services/directory/erase-organization.ts';
 import type { ActorContext, SystemActor } from '../../src/services/service-context.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
-import { redactRecord, setApproval } from '../../src/services/work/record-verbs.ts';
+import { redactRecord, setApproval } from '../../src/services/work/record-services.ts';
 import { releaseChanges } from '../../src/services/work/release-changes.ts';
 
 // A Worker beside the production bundle, in the same workerd and with the same database and bucket. It

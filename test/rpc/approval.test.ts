@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { setApproval } from '../../src/services/work/record-verbs.ts';
+import { setApproval } from '../../src/services/work/record-services.ts';
 import { aroundD1 } from '../support/d1.ts';
 import { allChanges, directory, failureOf, untyped, work } from '../support/rpc.ts';
 import { makeOrganization, makeWorld, rowsOf, TIME } from '../support/world.ts';

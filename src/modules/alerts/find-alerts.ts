@@ -51,7 +51,7 @@ async function compare(
   const present = new Set<string>();
   const found: NewAlert[] = [];
   for (const row of rows) {
-    const fact = judged(row, source, now);
+    const fact = evaluated(row, source, now);
     if (fact === undefined) continue;
     const identity = identityOf(row);
     present.add(identity);
@@ -69,7 +69,7 @@ async function compare(
 }
 
 /** A bad fact of one organization is logged, and keeps no other organization from its alerts. */
-function judged(row: Fact, { kinds }: FactSource, now: number): FoundFact | 'failed' | undefined {
+function evaluated(row: Fact, { kinds }: FactSource, now: number): FoundFact | 'failed' | undefined {
   try {
     return toFact(row, kinds, now);
   } catch (err) {

@@ -10,7 +10,7 @@ export const alerts: Module = {
     const config = { ...coreConfig, alertUrl: reader(bindings)('ALERT_URL', parseAlertUrl) };
     return {
       jobs: [
-        { name: 'urgent alerts', cron: 'sweep', run: (context) => sendUrgentAlerts(config, context) },
+        { name: 'urgent alerts', cron: 'frequent', run: (context) => sendUrgentAlerts(config, context) },
         { name: 'daily alerts', cron: 'daily', run: (context) => findDailyAlerts(config, context) },
       ],
     };

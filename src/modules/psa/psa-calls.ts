@@ -8,8 +8,8 @@ import {
 import { listRecords, listRequest } from '../../services/directory/list-records.ts';
 import { requireInput } from '../../services/parse-input.ts';
 import type { ActorContext, DirectoryContext, SystemActor } from '../../services/service-context.ts';
-import { resumePush, resumeRequest, skipPush, skipRequest } from '../../services/work/control-push.ts';
 import { changesRequest, listChanges, MAX_PAGE_BYTES } from '../../services/work/list-changes.ts';
+import { resumePush, resumeRequest, skipPush, skipRequest } from '../../services/work/push-control.ts';
 import {
   approvalRequest,
   readPsaStatus,
@@ -19,7 +19,7 @@ import {
   reportRequest,
   setApproval,
   statusRequest,
-} from '../../services/work/record-verbs.ts';
+} from '../../services/work/record-services.ts';
 import { releaseChanges, releaseRequest } from '../../services/work/release-changes.ts';
 
 export type PsaContext = ActorContext<SystemActor> & DirectoryContext;

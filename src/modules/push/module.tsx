@@ -2,11 +2,11 @@ import { reader } from '../../config.ts';
 import { placedIn } from '../../domain/deployments.ts';
 import type { Module } from '../../module.ts';
 import { PushBanner } from './banner.tsx';
-import { controlOf } from './control.ts';
+import { pushControlOf } from './push-control.ts';
 import { resumeForm } from './resume-form.ts';
 import { parsePageLimit } from './rules.ts';
-import { sweep } from './sweep.ts';
 import { isolateWakes } from './wake.ts';
+import { wakeDue } from './wake-due.ts';
 
 /** Pushes changes to the receiver at WEBHOOK_URL, in order. */
 export const push: Module = {
@@ -19,11 +19,11 @@ export const push: Module = {
     const pushers = placedIn(namespace, jurisdiction);
     return {
       banner: ({ pushTrouble: trouble }) => <PushBanner trouble={trouble} />,
-      jobs: [{ name: 'push', cron: 'sweep', run: ({ db, now }) => sweep(db, pushers, now) }],
+      jobs: [{ name: 'push', cron: 'frequent', run: ({ db, now }) => wakeDue(db, pushers, now) }],
       settings: resumeForm,
       ports: (waitUntil) => ({
         changed: (organization) => isolateWakes.afterWrite(pushers, organization, waitUntil),
-        control: controlOf(pushers),
+        pushControl: pushControlOf(pushers),
       }),
     };
   },

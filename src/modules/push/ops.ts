@@ -3,7 +3,7 @@ import { UsageError } from '../../ops/command.ts';
 import { readAddress, secretsIn } from '../../ops/input.ts';
 import type { OpsModule } from '../../ops/module.ts';
 import { diagnoseReceiver, diagnoseSamples } from './diagnose-receiver.ts';
-import { pushResume, pushSkip } from './push-control.ts';
+import { pushResume, pushSkip } from './push-commands.ts';
 import { pushStatus } from './push-status.ts';
 import { pushTest } from './push-test.ts';
 import { parsePageLimit } from './rules.ts';

@@ -1,51 +1,53 @@
-import { callPsa } from '../../ops/call-psa.ts';
-import { byOption, operatorCommand, requireBy, requireCursor, UsageError } from '../../ops/command.ts';
+import { formatCursor } from '../../domain/change.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { withDeadline } from '../../lib/deadline.ts';
+import { hasChanged, writeWithAudit } from '../../services/audit/write-with-audit.ts';
+import { readOne } from '../../services/call-d1.ts';
+import type { PushControl } from '../../services/service-context.ts';
+import { findConfirmedSeq, markResumed, markSkipped } from './push-statements.ts';
+import type { Pusher } from './pusher.ts';
 
-export const pushResume = operatorCommand({
-  name: 'push:resume',
-  summary: 'try again now, if the push is stopped or waits',
-  purpose:
-    'Resumes a push immediately, whether it was stopped by a 410 or waits after a failure. The command signs a message to /psa with PSA_SECRET in the environment. The audit log shows who asked for it.',
-  usage: 'https://HOST ORGANIZATION --by NAME',
-  example: 'push:resume https://tickets.example northwind --by "Ada, the receiver is repaired"',
-  failure: 'failure: there is no such organization, the deployment pushes nothing, or it did not respond',
-})
-  .argument('<https://HOST>', 'The address of the deployment.')
-  .argument('<ORGANIZATION>', 'The id of the organization.')
-  .addOption(byOption)
-  .action(async (address, organization, options) => {
-    const by = requireBy(options.by);
-    const status = await callPsa('push:resume', address, 'push.resume', { organization, by });
-    console.log(
-      status === 'resumed'
-        ? `The push of organization ${organization} tries again now.`
-        : `The push of organization ${organization} was neither stopped nor waiting.`,
-    );
-  });
+/** The namespace of the objects that push, as their control needs it. */
+interface ControlledPushers {
+  getByName(organizationId: string): Pick<Pusher, 'resume' | 'skip'>;
+}
 
-export const pushSkip = operatorCommand({
-  name: 'push:skip',
-  summary: 'leave out changes that the receiver refuses',
-  purpose:
-    'Leaves out changes of an organization up to a cursor, and tries again after them. They stay in the feed, where the PSA can read them. The command signs a message to /psa with PSA_SECRET in the environment. The audit log shows which changes were left out, and who asked for it. A push that was stopped stays stopped until push:resume.',
-  usage: 'https://HOST ORGANIZATION --to CURSOR --by NAME',
-  example:
-    'push:skip https://tickets.example northwind --to 9f86d081884c7d65.150.0198c0de-0000-7000-8000-000000000000 --by "Ada, ticket 77"',
-  failure: 'failure: the cursor is of another organization or database, or the deployment did not respond',
-})
-  .argument('<https://HOST>', 'The address of the deployment.')
-  .argument('<ORGANIZATION>', 'The id of the organization.')
-  .option('--to <CURSOR>', 'The cursor of the last change to leave out, as changes:export prints it.')
-  .addOption(byOption)
-  .action(async (address, organization, options) => {
-    const { to } = options;
-    if (to === undefined) throw new UsageError('Add --to CURSOR: the cursor up to which changes are left out.');
-    requireCursor('--to', to, 'Take one from a line of changes:export.');
-    const by = requireBy(options.by);
-    const status = await callPsa('push:skip', address, 'push.skip', { organization, to, by });
-    console.log(
-      status === 'skipped'
-        ? `The changes of organization ${organization} up to the cursor are left out.`
-        : `The changes of organization ${organization} up to the cursor were delivered or left out before.`,
-    );
-  });
+const OBJECT_DEADLINE_MS = 10_000;
+
+/**
+ * Each function first writes the state's copy in the database, with its audit row, and then calls the
+ * object. If that does not respond, a repeated call writes nothing, and only calls the object.
+ */
+export const pushControlOf = (pushers: ControlledPushers): PushControl => ({
+  async resume(ctx, target) {
+    const { organizationId } = target;
+    const [resumed] = await writeWithAudit(ctx, target, 'safe_to_repeat', () => [
+      { statement: markResumed.bind({ organizationId }), action: 'push.resumed', targetId: organizationId },
+    ]);
+    await acted(pushers.getByName(organizationId).resume(organizationId));
+    return { status: hasChanged(resumed) ? 'resumed' : 'unchanged' };
+  },
+  async skip(ctx, target, to) {
+    const { organizationId } = target;
+    const before = await readOne(ctx, findConfirmedSeq.bind({ organizationId }));
+    const [skipped] = await writeWithAudit(ctx, target, 'safe_to_repeat', () => [
+      {
+        statement: markSkipped.bind({ organizationId, seq: to.seq }),
+        action: 'push.skipped',
+        targetId: organizationId,
+        detail: `changes ${(before?.confirmedSeq ?? 0) + 1} to ${to.seq} are not delivered, unless they were before`,
+      },
+    ]);
+    await acted(pushers.getByName(organizationId).skip(organizationId, formatCursor(to)));
+    return { status: hasChanged(skipped) ? 'skipped' : 'unchanged' };
+  },
+});
+
+async function acted(object: Promise<void>): Promise<void> {
+  try {
+    await withDeadline(object, OBJECT_DEADLINE_MS);
+  } catch (cause) {
+    const detail = 'The push did not respond. Make the same call again; it is safe to repeat.';
+    throw new ServiceError('unavailable', detail, { database: 'unknown', cause });
+  }
+}

@@ -1,7 +1,7 @@
 import { IS_BEING_ERASED } from '../../db/directory/erasure.ts';
 import { columns, type Fields, statement } from '../../db/statement.ts';
 
-// A copy of the state of each object, for the sweep, the commands and the settings area.
+// A copy of the state of each object, for the push job, the commands and the settings area.
 
 /** The state of an organization's push, as its object reports it. Times are UTC milliseconds. */
 export interface PushRow {

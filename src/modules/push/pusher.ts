@@ -211,7 +211,7 @@ export class Pusher extends DurableObject<Env> {
     return state;
   }
 
-  /** A failure is only logged: the sweep wakes the object once more. */
+  /** A failure is only logged: the push job wakes the object once more. */
   private async save(state: State): Promise<void> {
     const row = rowOf(state);
     this.savedSeq = undefined;

@@ -5,6 +5,6 @@ import { byAdministrator } from '../../services/audit/write-with-audit.ts';
 
 export const resumeForm = new Hono<AdminEnv>().post('/push/resume', async (c) => {
   const ctx = adminContext(c);
-  await ctx.control?.resume(ctx, byAdministrator(ctx));
+  await ctx.pushControl?.resume(ctx, byAdministrator(ctx));
   return c.redirect(`${pageContext(c).base}/keys`, 303);
 });

@@ -14,7 +14,7 @@ const WINDOW_MS = 1_000;
 /** How many organizations an isolate remembers. One that it forgot is woken once more. */
 const REMEMBERED = 10_000;
 
-/** A failure is only logged, because the sweep repeats a wake that was lost. */
+/** A failure is only logged, because the push job repeats a wake that was lost. */
 export const wakePusher = (pushers: Pushers, organizationId: string): Promise<void> =>
   callPusher(organizationId, () => pushers.getByName(organizationId).wake(organizationId));
 

@@ -1,7 +1,7 @@
 import { Argument } from '@commander-js/extra-typings';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import type { Redaction } from '../../services/service-context.ts';
-import { redactRecord } from '../../services/work/record-verbs.ts';
+import { redactRecord } from '../../services/work/record-services.ts';
 import { listReleases } from '../../services/work/release-changes.ts';
 import { byOption, type Database, databaseCommand, onCode, requireBy, UsageError } from '../command.ts';
 import { readExportedChanges } from '../exported-changes.ts';

@@ -114,7 +114,7 @@ export function requireValidCursor(
 ): string {
   if (!position) throw new Error('the database has no epoch; apply the migrations');
   const { epoch, organizationId, isBeingErased } = position;
-  // Before the cursor is judged: its row may be gone.
+  // Check this first: an erasure may have removed the row of the cursor.
   if (isBeingErased === 1) throw beingErased();
   if (cursor && (cursor.epoch !== epoch || (organizationId !== null && !isAt(position, cursor)))) {
     throw new ServiceError(

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { redactRecord } from '../../../src/services/work/record-verbs.ts';
+import { redactRecord } from '../../../src/services/work/record-services.ts';
 import { countD1 } from '../../support/d1.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
 import { makeSettings } from '../../support/settings.ts';

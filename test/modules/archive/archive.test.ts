@@ -4,7 +4,7 @@ import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../src/domain/record-kind
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { gunzip } from '../../../src/modules/archive/gzip.ts';
 import { readNamedArchive } from '../../../src/modules/archive/read-archives.ts';
-import { redactRecord, setApproval } from '../../../src/services/work/record-verbs.ts';
+import { redactRecord, setApproval } from '../../../src/services/work/record-services.ts';
 import { aroundD1, countD1 } from '../../support/d1.ts';
 import { failureOf, lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';

@@ -12,9 +12,9 @@ import {
 } from '../../../src/services/directory/erase-organization.ts';
 import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
 import { revokeAsAdministrator, revokeAsOperator } from '../../../src/services/keys/revoke-key.ts';
-import { resumePush, skipPush } from '../../../src/services/work/control-push.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
-import { redactRecord, setApproval } from '../../../src/services/work/record-verbs.ts';
+import { resumePush, skipPush } from '../../../src/services/work/push-control.ts';
+import { redactRecord, setApproval } from '../../../src/services/work/record-services.ts';
 import { releaseChanges } from '../../../src/services/work/release-changes.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { inLongRuns } from '../../support/property.ts';

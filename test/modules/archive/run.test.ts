@@ -8,7 +8,7 @@ import { archiveStep, STEP_CHANGES } from '../../../src/modules/archive/archive-
 import { archive as archiveModule } from '../../../src/modules/archive/module.tsx';
 import { archiveDue, checkDigests, checkSizes } from '../../../src/modules/archive/run.ts';
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
-import { redactRecord } from '../../../src/services/work/record-verbs.ts';
+import { redactRecord } from '../../../src/services/work/record-services.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { lastCursor } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';

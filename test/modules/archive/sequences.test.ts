@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { checkArchives } from '../../../src/modules/archive/check-archive.ts';
 import { gunzip } from '../../../src/modules/archive/gzip.ts';
-import { redactRecord } from '../../../src/services/work/record-verbs.ts';
+import { redactRecord } from '../../../src/services/work/record-services.ts';
 import { Tally } from '../../support/hostile.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
 import { lastCursor, resultOf, work } from '../../support/rpc.ts';

@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Pusher } from '../../../src/modules/push/pusher.ts';
-import { resumePush } from '../../../src/services/work/control-push.ts';
+import { resumePush } from '../../../src/services/work/push-control.ts';
 import { runs } from '../../support/property.ts';
 import {
   type Answer,

@@ -2,12 +2,12 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'c
 import { env } from 'cloudflare:workers';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startModules } from '../../../src/module.ts';
-import { controlOf } from '../../../src/modules/push/control.ts';
+import { pushControlOf } from '../../../src/modules/push/push-control.ts';
 import { seqOf } from '../../../src/modules/push/push-state.ts';
-import { sweep } from '../../../src/modules/push/sweep.ts';
+import { wakeDue } from '../../../src/modules/push/wake-due.ts';
 import { MODULES } from '../../../src/modules.ts';
 import { beginErasure } from '../../../src/services/directory/erase-organization.ts';
-import { resumePush, skipPush } from '../../../src/services/work/control-push.ts';
+import { resumePush, skipPush } from '../../../src/services/work/push-control.ts';
 import { aroundD1, withoutWrites } from '../../support/d1.ts';
 import { elementsOf } from '../../support/page.ts';
 import type { PushedPage } from '../../support/receiver.ts';
@@ -573,9 +573,11 @@ describe('an order of an operator', () => {
     const { organization } = await makeFailed(answering(410));
     push.answers.delete(organization);
     const broken = () => Promise.reject(new Error('overloaded'));
-    const control = controlOf({ getByName: () => ({ resume: broken, skip: broken }) });
+    const pushControl = pushControlOf({ getByName: () => ({ resume: broken, skip: broken }) });
     const request = { organization, by: 'Ada' };
-    await expect(resumePush({ ...asPushOperator(), control }, request)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(resumePush({ ...asPushOperator(), pushControl }, request)).rejects.toMatchObject({
+      code: 'unavailable',
+    });
     expect(await resumePush(asPushOperator(), request)).toEqual({ status: 'unchanged' });
     await expectDelivered(push.receiver, organization);
     const actions = (await feedOf(organization)).map(({ action }) => action);
@@ -736,7 +738,7 @@ describe('the feed', () => {
   });
 
   test.each([200, 410])(
-    'after a last answer of %i to an erased organization, the next sweep empties the storage',
+    'after a last answer of %i to an erased organization, the next run empties the storage',
     async (status) => {
       const { organization, key, quiet } = await makePushed();
       push.answers.set(organization, answering(status));
@@ -752,7 +754,7 @@ describe('the feed', () => {
         }));
       expect((await storage()).values).toHaveLength(1);
       resultOf(await work.eraseOrganization(organization, await lastCursor(organization), 'Ada'));
-      await sweep(env.DB, env.PUSHER);
+      await wakeDue(env.DB, env.PUSHER);
       expect(await storage()).toEqual({ values: [], tables: [], alarm: null });
       expect(await pushRow(organization)).toBeNull();
     },

@@ -6,7 +6,7 @@ import { contributions } from '../../../src/deployment.ts';
 import type { Change } from '../../../src/domain/change.ts';
 import { parseWebhookSecrets } from '../../../src/domain/webhook.ts';
 import { startModules } from '../../../src/module.ts';
-import { controlOf } from '../../../src/modules/push/control.ts';
+import { pushControlOf } from '../../../src/modules/push/push-control.ts';
 import { MODULES } from '../../../src/modules.ts';
 import { Receiver, WEBHOOK_SECRET } from '../../support/receiver.ts';
 import { resultOf, work } from '../../support/rpc.ts';
@@ -17,7 +17,7 @@ export const WEBHOOK_URL = 'https://psa.example/push';
 export const PUSH: NonNullable<Config['receiver']> = { url: WEBHOOK_URL, secrets: parseWebhookSecrets(WEBHOOK_SECRET) };
 
 /** The context of an operator of a deployment that pushes. */
-export const asPushOperator = (db = env.DB) => ({ ...asOperator(db), control: controlOf(env.PUSHER) });
+export const asPushOperator = (db = env.DB) => ({ ...asOperator(db), pushControl: pushControlOf(env.PUSHER) });
 
 /** How the receiver answers a message: `receive` stores it. */
 export type Answer = (receive: () => void, init: RequestInit) => Promise<Response> | Response;

@@ -2,8 +2,8 @@ import { env } from 'cloudflare:workers';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import worker from '../../../src/index.ts';
 import { CRON_TRIGGERS } from '../../../src/jobs.ts';
-import { sweep } from '../../../src/modules/push/sweep.ts';
 import { type Pushers, Wakes } from '../../../src/modules/push/wake.ts';
+import { wakeDue } from '../../../src/modules/push/wake-due.ts';
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { directory, lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
@@ -138,10 +138,10 @@ describe('with real objects', () => {
     await expectDelivered(push.receiver, organization);
   });
 
-  test('the sweep delivers changes without a wake', async () => {
+  test('the push job delivers changes without a wake', async () => {
     const { organization, key, quiet } = await makePushed();
     await quiet.postNote(key);
-    // A sweep wakes at most 500 organizations, and those of other tests may be due.
+    // The job wakes at most 500 organizations, and those of other tests may be due.
     await env.DB.prepare(
       `insert into pushes (organization_id, confirmed_seq, attempts)
        select organization_id, max(seq), 0 from audit_log where organization_id <> ? group by organization_id
@@ -149,16 +149,16 @@ describe('with real objects', () => {
     )
       .bind(organization)
       .run();
-    await sweep(env.DB, env.PUSHER);
+    await wakeDue(env.DB, env.PUSHER);
     await expectDelivered(push.receiver, organization);
   });
 });
 
-describe('the sweep', () => {
+describe('the push job', () => {
   /** Sweeps, and returns which of these organizations were woken. */
   async function swept(organizations: string[], now = Date.now()): Promise<string[]> {
     const { pushers, woken } = makePushers();
-    await sweep(env.DB, pushers, () => now);
+    await wakeDue(env.DB, pushers, () => now);
     return organizations.flatMap((id) => woken.flatMap(({ organization }) => (organization === id ? id : [])));
   }
   const setRow = (organization: string, columns: string) =>
@@ -166,7 +166,7 @@ describe('the sweep', () => {
       .bind(organization)
       .run();
 
-  test('the sweep wakes objects of organizations that were erased in the last day, so that they delete their storage', async () => {
+  test('the push job wakes objects of organizations that were erased in the last day, so that they delete their storage', async () => {
     const { organization } = await makeWorld();
     const cursor = await lastCursor(organization);
     await eraseOrganization(asOperator(), { organization, cursor, by: 'Ada' });
@@ -183,7 +183,7 @@ describe('the sweep', () => {
     expect(await swept([organization])).toEqual([]);
   });
 
-  test('the sweep wakes objects with unconfirmed changes, unless they are stopped or wait', async () => {
+  test('the push job wakes objects with unconfirmed changes, unless they are stopped or wait', async () => {
     const now = Date.now();
     const { organization } = await makeWorld();
     const none = await makeOrganization();
@@ -201,7 +201,7 @@ describe('the sweep', () => {
     expect(await isSwept()).toBe('');
   });
 
-  test('the sweep wakes at most 500 objects, and over time all of them', async () => {
+  test('the push job wakes at most 500 objects, and over time all of them', async () => {
     await env.DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 700)
        insert into organizations select 'sweep-' || i, 'S', 1, 'UTC', 0, 1 from n`,
@@ -213,30 +213,30 @@ describe('the sweep', () => {
     const seen = new Set<string>();
     for (let run = 0; run < 12; run++) {
       const { pushers, woken } = makePushers();
-      await sweep(env.DB, pushers);
+      await wakeDue(env.DB, pushers);
       expect(woken).toHaveLength(500);
       for (const { organization } of woken) if (organization.startsWith('sweep-')) seen.add(organization);
     }
     expect(seen.size).toBe(700);
-    expect(loggedLines('push_sweep_full')).toHaveLength(12);
+    expect(loggedLines('push_job_full')).toHaveLength(12);
     await env.DB.prepare(
       "insert into pushes (organization_id, confirmed_seq, attempts) select id, 1, 0 from organizations where id glob 'sweep-*'",
     ).run();
   });
 
-  test('the sweep continues if an object cannot be woken', async () => {
+  test('the push job continues if an object cannot be woken', async () => {
     const organizations = await Promise.all(Array.from({ length: 8 }, async () => (await makeWorld()).organization));
     const { pushers, woken } = makePushers(() => Promise.reject(new Error('overloaded')));
-    await sweep(env.DB, pushers);
+    await wakeDue(env.DB, pushers);
     const names = woken.map(({ organization }) => organization);
     expect(organizations.filter((id) => !names.includes(id))).toEqual([]);
     loggedLines('push_wake_failed');
   });
 
-  test('the second cron runs the sweep but not the daily job, and does nothing without a receiver', async () => {
+  test('the second cron runs the push job but not the daily job, and does nothing without a receiver', async () => {
     const { organization } = await makeWorld();
     const run = (cron: string) => worker.scheduled({ cron, scheduledTime: Date.now(), noRetry: () => undefined }, env);
-    await run(CRON_TRIGGERS.sweep);
+    await run(CRON_TRIGGERS.frequent);
     expect(loggedLines('database_size')).toEqual([]);
     expect(await pushRow(organization)).toBeNull();
     await run(CRON_TRIGGERS.daily);

@@ -13,7 +13,7 @@ import { exportChanges } from '../../../src/ops/export-changes.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import { commandPorts } from '../../../src/ops/modules.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
-import { redactRecord, setApproval } from '../../../src/services/work/record-verbs.ts';
+import { redactRecord, setApproval } from '../../../src/services/work/record-services.ts';
 import { releaseChanges } from '../../../src/services/work/release-changes.ts';
 
 // A database with an archive of the release before 0015_complete_archive.sql: an entry left with its

@@ -6,7 +6,7 @@ import { SCOPE_IDS } from '../../../src/domain/scopes.ts';
 import { readAuditLog, searchAuditLog } from '../../../src/services/audit/read-audit-log.ts';
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
-import { redactRecord } from '../../../src/services/work/record-verbs.ts';
+import { redactRecord } from '../../../src/services/work/record-services.ts';
 import { readStatic } from '../../support/static-files.ts';
 import { asAdmin, asOperator, makeApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { redactRecord } from '../../../src/services/work/record-verbs.ts';
+import { redactRecord } from '../../../src/services/work/record-services.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { ledgerInconsistencies } from '../../support/ledger.ts';
 import { aroundLimiters } from '../../support/limiter.ts';

@@ -12,7 +12,7 @@ import { withLocalD1 } from '../../../../src/ops/local.ts';
 import { commandPorts } from '../../../../src/ops/modules.ts';
 import { remoteArchive } from '../../../../src/ops/remote-store.ts';
 import { listChanges } from '../../../../src/services/work/list-changes.ts';
-import { redactRecord } from '../../../../src/services/work/record-verbs.ts';
+import { redactRecord } from '../../../../src/services/work/record-services.ts';
 import { releaseChanges } from '../../../../src/services/work/release-changes.ts';
 import { demoDatabase, remoteDatabase, withRemote, writeNotes } from '../../../ops/commands/database.ts';
 import { age, commandsOf, organization } from '../../../ops/commands/old-records.ts';

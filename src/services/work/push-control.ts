@@ -25,7 +25,7 @@ export const skipRequest = lazyObject(() => ({
 export async function resumePush(ctx: ActorContext<SystemActor>, request: z.input<typeof resumeRequest>) {
   const { organization, by } = parseInput(resumeRequest, request);
   await requireOrganization(ctx, organization, null);
-  return controlOf(ctx).resume(ctx, bySystem(ctx, organization, by));
+  return requirePushControl(ctx).resume(ctx, bySystem(ctx, organization, by));
 }
 
 /**
@@ -35,11 +35,11 @@ export async function resumePush(ctx: ActorContext<SystemActor>, request: z.inpu
 export async function skipPush(ctx: ActorContext<SystemActor>, request: z.input<typeof skipRequest>) {
   const { organization, to, by } = parseInput(skipRequest, request);
   await requireOrganization(ctx, organization, to);
-  return controlOf(ctx).skip(ctx, bySystem(ctx, organization, by), to);
+  return requirePushControl(ctx).skip(ctx, bySystem(ctx, organization, by), to);
 }
 
-function controlOf({ control }: ServiceContext): PushControl {
-  if (control) return control;
+function requirePushControl({ pushControl }: ServiceContext): PushControl {
+  if (pushControl) return pushControl;
   throw new ServiceError('not_pushed', 'This deployment pushes no changes: the operator has not set WEBHOOK_URL.');
 }
 

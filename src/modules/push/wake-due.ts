@@ -11,11 +11,11 @@ const MAX_WOKEN = 500;
 const WOKEN_AT_ONCE = 6;
 
 /** A lost wake costs minutes, and never a change. Also empties the objects of erased organizations. */
-export async function sweep(db: D1Database, pushers: Pushers, now: () => number = Date.now): Promise<void> {
+export async function wakeDue(db: D1Database, pushers: Pushers, now: () => number = Date.now): Promise<void> {
   const at = now();
   const ctx = { db, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(at) };
   const due = await readAll(ctx, findDuePushes.bind({ now: at, erasedSince: at - DAY_MS, limit: MAX_WOKEN }));
-  if (due.length === MAX_WOKEN) log('warn', 'push_sweep_full', { woken: MAX_WOKEN });
+  if (due.length === MAX_WOKEN) log('warn', 'push_job_full', { woken: MAX_WOKEN });
   const remaining = due.values();
   const wakeOneAfterAnother = async () => {
     for (const { organizationId, isErased } of remaining)
