@@ -1,8 +1,11 @@
 import ipaddr from 'ipaddr.js';
 import { ExpiringMap } from '../lib/expiring-map.ts';
+import { parseList } from './entered-list.ts';
 
 /** The most networks that one key may be limited to. */
 export const MAX_NETWORKS = 20;
+/** Room for twice as many, with white space between them. */
+const MAX_NETWORKS_LENGTH = 2_000;
 
 export interface Network {
   address: ipaddr.IPv4 | ipaddr.IPv6;
@@ -18,24 +21,12 @@ const readLists = new ExpiringMap<readonly Network[]>(1_000);
  * @throws RangeError naming each wrong entry and its rule
  */
 export function parseNetworks(text: string): string {
-  const entries = text.split(/[\s,;]+/).filter((entry) => entry !== '');
-  const wrong: string[] = [];
-  const parsed = entries.map((entry) => {
-    try {
-      const network = parseNetwork(entry);
-      if (network.bits > 0) return formatNetwork(network);
-      throw new RangeError(`has ${JSON.stringify(entry)}, which is every address; leave the field empty instead`);
-    } catch (err) {
-      if (!(err instanceof RangeError)) throw err;
-      wrong.push(err.message);
-      return entry;
-    }
-  });
-  if (wrong.length > 0) throw new RangeError(wrong.slice(0, MAX_NETWORKS).join('; '));
-  const networks = [...new Set(parsed)];
-  if (networks.length > MAX_NETWORKS)
-    throw new RangeError(`has ${networks.length} networks; write at most ${MAX_NETWORKS}`);
-  return networks.join(' ');
+  const limits = { maxLength: MAX_NETWORKS_LENGTH, max: MAX_NETWORKS, entries: 'networks' };
+  return parseList(text, limits, (entry) => {
+    const network = parseNetwork(entry);
+    if (network.bits > 0) return formatNetwork(network);
+    throw new RangeError(`has ${JSON.stringify(entry)}, which is every address; leave the field empty instead`);
+  }).join(' ');
 }
 
 /** The network of one address: `192.0.2.9/32`. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { parseList } from '../../src/domain/entered-list.ts';
 import { isAllowedFrom, MAX_NETWORKS, parseNetworks } from '../../src/domain/networks.ts';
 
 describe('a list of networks', () => {
@@ -40,6 +41,23 @@ describe('a list of networks', () => {
     const text = Array.from({ length: MAX_NETWORKS }, (_, index) => `10.0.${index}.0/24`).join('\n');
     expect(parseNetworks(text).split(' ')).toHaveLength(MAX_NETWORKS);
   });
+});
+
+test('reading a list that a person entered ends at its 20th wrong entry, and a long one is not read', () => {
+  const read = (text: string) => {
+    let parsed = 0;
+    const limits = { maxLength: 2_000, max: 20, entries: 'networks' };
+    const parse = (entry: string): string => {
+      parsed += 1;
+      throw new RangeError(`has ${entry}`);
+    };
+    expect(() => parseList(text, limits, parse)).toThrow(/^has /);
+    return parsed;
+  };
+  expect(['a', 'a '.repeat(1_000), 'a '.repeat(250_000)].map(read)).toEqual([1, 20, 0]);
+  expect(() => parseNetworks('a '.repeat(250_000))).toThrow('has 500000 characters; write at most 2000');
+  const longest = '2001:db8:ffff:ffff:ffff:ffff:ffff:ffff/128';
+  expect(longest.length * 2 * MAX_NETWORKS).toBeLessThan(2_000);
 });
 
 describe('an address', () => {

@@ -58,7 +58,12 @@ accessReview.post('/access-review/:review/decisions', async (c) => {
   const reviewId = c.req.param('review');
   const { keys } = await readOpenReview(ctx, reviewId);
   const values = await readForm(c);
-  const field = (name: string) => values.get(name)?.trim() ?? '';
+  // Long enough to be refused, and short enough to check it for each key.
+  const field = (name: string) =>
+    values
+      .get(name)
+      ?.trim()
+      .slice(0, 2 * MAX_REASON_LENGTH + 1) ?? '';
   const keepsOthers = field('others') === 'keep';
   if (keepsOthers && field('reason') === '')
     return renderReview(c, { values, messages: { reason: 'Enter the reason for all keys that are kept.' } });

@@ -11,23 +11,25 @@ import type { AppEnv } from '../hono-env.ts';
 import { readBody } from '../middleware/read-body.ts';
 import { PageProblem } from './page-problem.ts';
 
-/**
- * Above the size of any form in the settings area. The largest one has 151 reasons of 200 characters,
- * each of up to 12 bytes in a form.
- */
-const MAX_FORM_BYTES = 512 * 1024;
+const MAX_FORM_BYTES = 64 * 1024;
+/** Above the number of keys that an organization can select. */
+const MAX_FORM_FIELDS = 2_000;
+/** The decisions of an access review: 151 reasons of 200 characters, each of up to 12 bytes in a form. */
+const LARGE_FORM = { path: /\/decisions$/, maxBytes: 512 * 1024 };
 
 /** Requires every POST to be a form, every method but GET and HEAD to come from this origin, and a body below the size limit. */
-export const guardForms = () =>
-  [
-    requireForm(),
-    requireSameOrigin(),
-    readBody(MAX_FORM_BYTES, {
-      tooLarge: () => new PageProblem(413, 'Form too large', 'The form holds more text than its fields allow.'),
-      broken: (why) =>
-        new PageProblem(400, 'Incomplete form', `The form ${why}. Nothing was changed. Submit it again.`),
-    }),
-  ] as const;
+export function guardForms() {
+  const errors = {
+    tooLarge,
+    broken: (why: string) =>
+      new PageProblem(400, 'Incomplete form', `The form ${why}. Nothing was changed. Submit it again.`),
+  };
+  const [small, large] = [readBody(MAX_FORM_BYTES, errors), readBody(LARGE_FORM.maxBytes, errors)];
+  const readForm: MiddlewareHandler<AppEnv> = (c, next) => (LARGE_FORM.path.test(c.req.path) ? large : small)(c, next);
+  return [requireForm(), requireSameOrigin(), readForm] as const;
+}
+
+const tooLarge = () => new PageProblem(413, 'Form too large', 'The form holds more text than its fields allow.');
 
 /** The media type of a form, with or without parameters (RFC 9110 §8.3.1). */
 const FORM_TYPE = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
@@ -62,8 +64,11 @@ function requireSameOrigin(): MiddlewareHandler<AppEnv> {
   };
 }
 
+/** @throws PageProblem if it has more fields than any form */
 export async function readForm(c: { req: { arrayBuffer(): Promise<ArrayBuffer> } }): Promise<URLSearchParams> {
-  return new URLSearchParams(new TextDecoder().decode(await c.req.arrayBuffer()));
+  const form = new URLSearchParams(new TextDecoder().decode(await c.req.arrayBuffer()));
+  if (form.size > MAX_FORM_FIELDS) throw tooLarge();
+  return form;
 }
 
 /** @throws PageProblem if the one-time token is not one of ours */
