@@ -149,9 +149,6 @@ export const apiKeys = sqliteTable(
     hash: text('hash').notNull(),
     hint: text('hint').notNull(),
     scopes: text('scopes').notNull(),
-    /** Not read: request limits of keys from before they were the same for all. */
-    limitQuota: integer('limit_quota'),
-    limitWindowMs: integer('limit_window_ms'),
     /** The key's own daily limits; null where it has none. */
     dayLimitRecords: integer('day_limit_records'),
     dayLimitMinutes: integer('day_limit_minutes'),
@@ -186,10 +183,7 @@ export const apiKeys = sqliteTable(
     check('api_keys_name', sql`length(trim("name")) between 1 and 100`),
     check('api_keys_hash', sql`length("hash") = 64 and "hash" not glob '*[^0-9a-f]*'`),
     check('api_keys_scopes', words('scopes')),
-    check(
-      'api_keys_limit',
-      sql`("limit_quota" is null) = ("limit_window_ms" is null) and ("limit_quota" is null or ("limit_quota" between 1 and 10000 and "limit_window_ms" between 1000 and 10000))`,
-    ),
+    check('api_keys_day_limits', sql`"day_limit_records" > 0 and "day_limit_minutes" > 0`),
     check('api_keys_revoked', sql`("revoked_at" is null) = ("revoked_by" is null)`),
   ],
 );
@@ -228,8 +222,8 @@ export const timeEntries = sqliteTable(
     hourlyRateMinor: integer('hourly_rate_minor').notNull(),
     agreementSource: text('agreement_source', { enum: AGREEMENT_SOURCES }).notNull(),
     status: text('status', { enum: TIME_ENTRY_STATUSES }).notNull(),
-    /** The audit row of the review, null while SUBMITTED: identifies a retried batch's review. */
-    reviewSeq: integer('review_seq'),
+    /** The audit row of the approval or rejection, null while SUBMITTED: identifies that of a retried batch. */
+    approvalSeq: integer('approval_seq'),
   },
   (t) => [
     primaryKey({ columns: [t.organizationId, t.id] }),
@@ -345,9 +339,9 @@ export const refusedUses = sqliteTable(
   ],
 );
 
-/** The organization's rules for new keys and for reviews. Without a row there are none. */
-export const keyPolicies = sqliteTable(
-  'key_policies',
+/** The organization's rules for new keys and for access reviews. Without a row there are none. */
+export const keyRules = sqliteTable(
+  'key_rules',
   {
     organizationId: organizationId()
       .primaryKey()
@@ -355,31 +349,28 @@ export const keyPolicies = sqliteTable(
     /** The longest lifetime of a new key; null if it is not limited. */
     maxLifetimeDays: integer('max_lifetime_days'),
     expiryRequired: flag('expiry_required'),
-    /** Not read: it is the same for all organizations now. */
-    unusedDays: integer('unused_days').notNull(),
-    /** The months between two reviews, and since when they are required; null if they are not. */
-    reviewMonths: integer('review_months'),
-    reviewsSince: integer('reviews_since'),
+    /** The months between two access reviews, and since when they are required; null if they are not. */
+    accessReviewMonths: integer('access_review_months'),
+    accessReviewsSince: integer('access_reviews_since'),
     /** Counts the changes, so that no form overwrites a change that it did not show. */
     revision: integer('revision').notNull(),
   },
   () => [
-    check('key_policies_flags', flags('expiry_required')),
-    check('key_policies_unused', sql`"unused_days" > 0`),
+    check('key_rules_flags', flags('expiry_required')),
     check(
-      'key_policies_lifetime',
+      'key_rules_lifetime',
       sql`"max_lifetime_days" is null or ("max_lifetime_days" > 0 and "expiry_required" = 1)`,
     ),
     check(
-      'key_policies_reviews',
-      sql`("review_months" is null) = ("reviews_since" is null) and ("review_months" is null or "review_months" > 0)`,
+      'key_rules_access_reviews',
+      sql`("access_review_months" is null) = ("access_reviews_since" is null) and ("access_review_months" is null or "access_review_months" > 0)`,
     ),
   ],
 );
 
-/** A review of the keys that were live when it began. At most one of an organization is open. */
-export const keyReviews = sqliteTable(
-  'key_reviews',
+/** An access review of the keys that were live when it began. At most one of an organization is open. */
+export const accessReviews = sqliteTable(
+  'access_reviews',
   {
     organizationId: organizationId().references(() => organizations.id),
     id: id(),
@@ -394,15 +385,15 @@ export const keyReviews = sqliteTable(
     primaryKey({ columns: [t.organizationId, t.id] }),
     foreignKey({ columns: [t.organizationId, t.startedBy], foreignColumns: [users.organizationId, users.id] }),
     foreignKey({ columns: [t.organizationId, t.finishedBy], foreignColumns: [users.organizationId, users.id] }),
-    uniqueIndex('key_reviews_one_open').on(t.organizationId).where(sql`finished_at is null`),
-    check('key_reviews_keys', sql`json_type("key_ids") = 'array'`),
-    check('key_reviews_finished', sql`("finished_at" is null) = ("finished_by" is null)`),
+    uniqueIndex('access_reviews_one_open').on(t.organizationId).where(sql`finished_at is null`),
+    check('access_reviews_keys', sql`json_type("key_ids") = 'array'`),
+    check('access_reviews_finished', sql`("finished_at" is null) = ("finished_by" is null)`),
   ],
 );
 
-/** The latest decision on a key in a review. Triggers keep those of a finished review as they are. */
-export const keyReviewDecisions = sqliteTable(
-  'key_review_decisions',
+/** The latest decision on a key in an access review. Triggers keep the decisions of a finished review unchanged. */
+export const accessReviewDecisions = sqliteTable(
+  'access_review_decisions',
   {
     organizationId: organizationId(),
     reviewId: text('review_id').notNull(),
@@ -414,16 +405,19 @@ export const keyReviewDecisions = sqliteTable(
     /** The name of the key and its last write, as they were at the decision. */
     keyName: text('key_name').notNull(),
     lastWriteAt: integer('last_write_at'),
-    /** JSON object: the settings of the key at the decision. Null for a decision made before they were stored. */
-    keySettings: text('key_settings'),
+    /** JSON object: the settings of the key at the decision. */
+    keySettings: text('key_settings').notNull(),
   },
   (t) => [
     primaryKey({ columns: [t.organizationId, t.reviewId, t.keyId] }),
-    foreignKey({ columns: [t.organizationId, t.reviewId], foreignColumns: [keyReviews.organizationId, keyReviews.id] }),
+    foreignKey({
+      columns: [t.organizationId, t.reviewId],
+      foreignColumns: [accessReviews.organizationId, accessReviews.id],
+    }),
     foreignKey({ columns: [t.organizationId, t.keyId], foreignColumns: [apiKeys.organizationId, apiKeys.id] }),
     foreignKey({ columns: [t.organizationId, t.decidedBy], foreignColumns: [users.organizationId, users.id] }),
-    check('key_review_decisions_decision', oneOf('decision', REVIEW_DECISIONS)),
-    check('key_review_decisions_reason', sql.raw(`length(trim("reason")) between 1 and ${MAX_REASON_LENGTH}`)),
+    check('access_review_decisions_decision', oneOf('decision', REVIEW_DECISIONS)),
+    check('access_review_decisions_reason', sql.raw(`length(trim("reason")) between 1 and ${MAX_REASON_LENGTH}`)),
   ],
 );
 
@@ -575,7 +569,6 @@ export const archives = sqliteTable(
     object: text('object').notNull(),
     digest: text('digest').notNull(),
     bytes: integer('bytes').notNull(),
-    archivedAt: integer('archived_at').notNull(),
     /** Counts the replacements of the object: a call that read an earlier one replaces nothing. */
     revision: integer('revision').notNull().default(0),
     /** When the SHA-256 of the object was last compared, or the object stored. */
@@ -599,6 +592,8 @@ const archivedColumns = {
   id: blob('id').$type<Uint8Array>().notNull(),
   ticketId: text('ticket_id').notNull(),
   createdAt: integer('created_at').notNull(),
+  /** The rotation chain of the key that wrote it: the 16 bytes of `api_keys.chain_id`. */
+  chainId: blob('chain_id').$type<Uint8Array>().notNull(),
   /** The first 16 bytes of the request's digest; null if the record was redacted. */
   requestDigest: blob('request_digest').$type<Uint8Array>(),
   /** The audit row with which it was archived: its write. */
@@ -607,7 +602,7 @@ const archivedColumns = {
   redacted: flag('redacted').default(false),
 };
 const archivedChecks = (table: string) => [
-  check(`${table}_id`, sql`length("id") = 16`),
+  check(`${table}_ids`, sql`length("id") = 16 and length("chain_id") = 16`),
   check(`${table}_digest`, sql`"request_digest" is null or length("request_digest") = 16`),
 ];
 
@@ -630,8 +625,8 @@ export const archivedTimeEntries = sqliteTable(
     byAgreement: flag('by_agreement'),
     /** Whether the entry was approved; if not, it was rejected, or is SUBMITTED. */
     approved: flag('approved'),
-    /** The audit row of the review, null while SUBMITTED: the same as in `time_entries`. */
-    reviewSeq: integer('review_seq'),
+    /** The audit row of the approval or rejection, null while SUBMITTED: the same as in `time_entries`. */
+    approvalSeq: integer('approval_seq'),
   },
   (t) => [
     primaryKey({ columns: [t.organizationId, t.id] }),

@@ -16,8 +16,8 @@ const OTHER_ACTIONS = {
     reviewed: 'Key reviewed',
     revoked: 'Key revoked',
   },
-  key_review: { started: 'Review started', finished: 'Review finished' },
-  key_policy: { changed: 'Key rules changed' },
+  access_review: { started: 'Access review started', finished: 'Access review finished' },
+  key_rules: { changed: 'Key rules changed' },
   push: { resumed: 'Push resumed', skipped: 'Changes not pushed' },
 } as const;
 type OtherActions = typeof OTHER_ACTIONS;
@@ -44,10 +44,10 @@ function labelled(subject: string, actions: Readonly<Record<string, string>>) {
 export const AUDIT_ACTION_GROUPS: readonly { name: string; actions: readonly (readonly [string, string])[] }[] = [
   { name: 'Writes', actions: RECORD_KIND_NAMES.flatMap((kind) => labelled(kind, RECORD_KINDS[kind].auditActions)) },
   { name: 'Keys', actions: labelled('api_key', OTHER_ACTIONS.api_key) },
-  { name: 'Reviews', actions: labelled('key_review', OTHER_ACTIONS.key_review) },
+  { name: 'Access reviews', actions: labelled('access_review', OTHER_ACTIONS.access_review) },
   {
     name: 'Key rules and push',
-    actions: (['key_policy', 'push'] as const).flatMap((subject) => labelled(subject, OTHER_ACTIONS[subject])),
+    actions: (['key_rules', 'push'] as const).flatMap((subject) => labelled(subject, OTHER_ACTIONS[subject])),
   },
 ];
 

@@ -40,7 +40,7 @@ export type FactType =
   | 'key_expiring'
   | 'key_unused'
   | 'key_of_former'
-  | 'review_due'
+  | 'access_review_due'
   | 'daily_limit'
   | 'archive_damaged'
   | 'database_size';
@@ -224,7 +224,7 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
       path: () => '/keys?former=yes',
     },
   },
-  review_due: {
+  access_review_due: {
     isUrgent: false,
     sentence: ({ level, detail }) => `An access review ${level === 1 ? 'is' : 'was'} due on ${detail}.`,
     advice: 'Decide for each key whether it is still needed.',

@@ -214,44 +214,32 @@ describe('the directory', () => {
 });
 
 describe('the table of keys', () => {
-  test('refuses a duplicate value, malformed scopes, and a limit without a window', async () => {
+  const COLUMNS = 'organization_id, id, chain_id, name, hash, hint, scopes, created_at, created_by, form_token';
+
+  test('refuses a duplicate value, malformed scopes, and a daily limit of 0', async () => {
     await refuses(
-      `insert into api_keys select organization_id, 'copy', 'copy', 'Copy', hash, hint, scopes, null, null, created_at, created_by, null, null, null, null, null, null, null, '', '', '', 0 from api_keys where id = '${keyId}'`,
+      `insert into api_keys (${COLUMNS}) select organization_id, 'copy', 'copy', 'Copy', hash, hint, scopes, created_at, created_by, null from api_keys where id = '${keyId}'`,
       /UNIQUE constraint failed: api_keys.hash/,
     );
     for (const scopes of ['', ' ', 'Tickets:note:write', 'tickets:note:write ', ' a', 'a  b', 'a,b']) {
       await refuses(`update api_keys set scopes = '${scopes}' where id = '${keyId}'`, /api_keys_scopes/);
     }
-    await refuses(`update api_keys set limit_quota = 5 where id = '${keyId}'`, /api_keys_limit/);
-  });
-
-  test('refuses a limit that a limiter does not support', async () => {
-    const limit = (quota: number, windowMs: number) =>
-      `update api_keys set limit_quota = ${quota}, limit_window_ms = ${windowMs} where id = '${keyId}'`;
-    for (const [quota, windowMs] of [
-      [0, 1000],
-      [10_001, 1000],
-      [1, 999],
-      [1, 10_001],
-    ] as const) {
-      await refuses(limit(quota, windowMs), /api_keys_limit/);
-    }
-    expect((await run(limit(1, 1000))).meta.changes).toBe(1);
-    expect((await run(limit(10_000, 10_000))).meta.changes).toBe(1);
+    for (const limit of ['day_limit_records', 'day_limit_minutes'])
+      await refuses(`update api_keys set ${limit} = 0 where id = '${keyId}'`, /api_keys_day_limits/);
   });
 
   test('refuses two live keys with one name, two keys from one form, and a second successor', async () => {
-    const columns = 'hint, scopes, null, null, created_at, created_by, null, null, null';
+    const columns = 'hint, scopes, created_at, created_by';
     const copy = (id: string, rest: string) =>
-      `insert into api_keys select organization_id, '${id}', '${id}', ${rest}, null, null, '', '', '', 0 from api_keys where id = '${keyId}'`;
+      `insert into api_keys (${COLUMNS}) select organization_id, '${id}', '${id}', ${rest} from api_keys where id = '${keyId}'`;
     const hash = (digit: string) => `'${digit.repeat(64)}'`;
     await refuses(
-      copy('same-name', `name, ${hash('a')}, ${columns}, null, null`),
+      copy('same-name', `name, ${hash('a')}, ${columns}, null`),
       /UNIQUE constraint failed: api_keys.organization_id, api_keys.name/,
     );
-    await run(copy('of-a-form', `'Other', ${hash('b')}, ${columns}, null, 'token'`));
+    await run(copy('of-a-form', `'Other', ${hash('b')}, ${columns}, 'token'`));
     await refuses(
-      copy('same-form', `'Third', ${hash('c')}, ${columns}, null, 'token'`),
+      copy('same-form', `'Third', ${hash('c')}, ${columns}, 'token'`),
       /UNIQUE constraint failed: .*form_token/,
     );
     await run(`update api_keys set successor_id = 'next' where id = 'of-a-form'`);
@@ -390,12 +378,12 @@ test('all tables are clustered except for notes, whose long rows would need over
 describe('the archive', () => {
   const DIGEST = `'${'0'.repeat(64)}'`;
   const INSERT =
-    'insert into archives (organization_id, from_seq, to_seq, first_at, last_at, last_request_id, object, digest, bytes, archived_at)';
+    'insert into archives (organization_id, from_seq, to_seq, first_at, last_at, last_request_id, object, digest, bytes)';
   const part = (
     from: number,
     to: number,
     requestId = `(select request_id from audit_log where organization_id = $org and seq = ${to})`,
-  ) => `${INSERT} values ($org, ${from}, ${to}, 0, 0, ${requestId}, 'o', ${DIGEST}, 1, 0)`;
+  ) => `${INSERT} values ($org, ${from}, ${to}, 0, 0, ${requestId}, 'o', ${DIGEST}, 1)`;
   const release = (seq: number) => `insert into releases values ($org, ${seq}, 0)`;
   const deleteUpTo = (seq: number) => `delete from audit_log where organization_id = $org and seq <= ${seq}`;
 
@@ -444,7 +432,7 @@ describe('the archive', () => {
     const { run, refuses } = await released();
     await run(part(1, 3));
     await refuses('delete from archives where organization_id = $org', /kept/);
-    for (const change of ['to_seq = 4', 'from_seq = 2', "last_request_id = 'r'", 'first_at = 1', 'archived_at = 1'])
+    for (const change of ['to_seq = 4', 'from_seq = 2', "last_request_id = 'r'", 'first_at = 1'])
       await refuses(`update archives set ${change} where organization_id = $org`, /kept/);
     await refuses("update archives set object = 'p' where organization_id = $org", /kept/);
     await run("update archives set object = 'p', bytes = 2, revision = revision + 1 where organization_id = $org");
@@ -465,17 +453,23 @@ describe('the archive', () => {
     await run('update releases set seq = 5 where organization_id = $org');
   });
 
-  test("a time entry's stub can be reviewed and redacted once, and nothing else changes", async () => {
+  test("a time entry's stub can be approved and redacted once, and nothing else changes", async () => {
     const { run, refuses } = await released();
     await run(part(1, 3));
     await run(
-      "insert into archived_time_entries values ($org, x'00112233445566778899aabbccddeeff', '1001', 0, x'00112233445566778899aabbccddeeff', 2, 'tess', 30, 1, 20000, 0, 0, 0, 0, null)",
+      "insert into archived_time_entries values ($org, x'00112233445566778899aabbccddeeff', '1001', 0, zeroblob(16), x'00112233445566778899aabbccddeeff', 2, 0, 'tess', 30, 1, 20000, 0, 0, 0, null)",
     );
     const set = (changes: string) => `update archived_time_entries set ${changes} where organization_id = $org`;
-    for (const change of ['minutes = 31', 'approved = 1', 'minutes = 31, review_seq = 3', 'request_digest = null'])
+    for (const change of [
+      'minutes = 31',
+      'chain_id = randomblob(16)',
+      'approved = 1',
+      'minutes = 31, approval_seq = 3',
+      'request_digest = null',
+    ])
       await refuses(set(change), /kept/);
-    await run(set('approved = 1, review_seq = 3'));
-    for (const change of ['approved = 0, review_seq = 4', 'approved = 0', 'review_seq = null'])
+    await run(set('approved = 1, approval_seq = 3'));
+    for (const change of ['approved = 0, approval_seq = 4', 'approved = 0', 'approval_seq = null'])
       await refuses(set(change), /kept/);
     await run(set('redacted = 1, request_digest = null'));
     await refuses(set('redacted = 0'), /kept/);
@@ -484,7 +478,7 @@ describe('the archive', () => {
   test("a note's stub is kept, and the note itself cannot be stored again", async () => {
     const { run, refuses } = await released();
     const stub = (seq: number) =>
-      `insert into archived_notes select organization_id, unhex(replace(id, '-', '')), ticket_id, created_at, unhex(substr(request_digest, 1, 32)), ${seq}, 0 from notes where organization_id = $org and audit_seq = 2`;
+      `insert into archived_notes select organization_id, unhex(replace(id, '-', '')), ticket_id, created_at, zeroblob(16), unhex(substr(request_digest, 1, 32)), ${seq}, 0 from notes where organization_id = $org and audit_seq = 2`;
     await refuses(stub(2), /only what is in an archive/);
     await run(part(1, 3));
     await refuses(stub(4), /only what is in an archive/);
@@ -493,7 +487,13 @@ describe('the archive', () => {
     await refuses('delete from archived_notes where organization_id = $org', /kept/);
     const redacted = 'redacted = 1, request_digest = null';
     const other = "redacted = 1, request_digest = x'00112233445566778899aabbccddeeff'";
-    for (const change of [`ticket_id = 'x', ${redacted}`, `archived_seq = 1, ${redacted}`, other, 'redacted = 1'])
+    for (const change of [
+      `ticket_id = 'x', ${redacted}`,
+      `archived_seq = 1, ${redacted}`,
+      `chain_id = randomblob(16), ${redacted}`,
+      other,
+      'redacted = 1',
+    ])
       await refuses(`update archived_notes set ${change} where organization_id = $org`, /kept/);
     await run(`update archived_notes set ${redacted} where organization_id = $org`);
     await refuses('update archived_notes set redacted = 0 where organization_id = $org', /kept/);

@@ -244,8 +244,8 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       findErased: [{ organizationId: erased.organization }],
       findUnrevoked: [{ keyIds: JSON.stringify([keyId]) }],
       findSettingsChanges: [
-        { targetId: organization, actions: '["key_policy.changed"]' },
-        { targetId: full.id, actions: '["key_review.kept", "api_key.rotated"]' },
+        { targetId: organization, actions: '["key_rules.changed"]' },
+        { targetId: full.id, actions: '["access_review.kept", "api_key.rotated"]' },
       ],
       findKeyByHash: [{}, { hash: 'unknown' }],
       findKeyPage: [{ before: '~' }],
@@ -292,7 +292,7 @@ async function makeFacts(now: number): Promise<Record<string, Values[]>> {
   await importOrganizations(env.DB, [{ id, name: 'Facts' }], `max@${id}.example`);
   await insertKeys(env.DB, id, 60, now);
   const run = (sql: string) => env.DB.prepare(sql).bind(id, now).run();
-  await run('insert into key_policies values (?1, null, 0, 60, 1, ?2, 1)');
+  await run('insert into key_rules values (?1, null, 0, 1, ?2, 1)');
   await run("insert into pushes values (?1, 0, null, ?2, 1, 'HTTP 500', null, null)");
   await run("insert into psa_refusals values (?1, 'r', 'note', 'Closed', ?2)");
   await run("insert into alerts values (?1, 'key_unused', 'k', 'push', 1, 'alert_1', ?2, '{}', 0, 0, null, null)");
@@ -315,8 +315,8 @@ async function makeFacts(now: number): Promise<Record<string, Values[]>> {
         ['statement', 'ofPage'].map((name) => [`FACT_SOURCES.${type}.${name}`, [values]]),
       ),
     ),
-    'FACT_SOURCES.review_due.statement': [{ ...values, now: now + 40 * DAY_MS }],
-    'FACT_SOURCES.review_due.ofPage': [{ ...values, now: now + 40 * DAY_MS }],
+    'FACT_SOURCES.access_review_due.statement': [{ ...values, now: now + 40 * DAY_MS }],
+    'FACT_SOURCES.access_review_due.ofPage': [{ ...values, now: now + 40 * DAY_MS }],
     'FACT_SOURCES.database_size.statement': [{ ...values, ...ALL_ORGANIZATIONS }],
     findStoredAlerts: [{ types: '["key_unused"]' }],
     findWaitingAlerts: [{ only: id }],

@@ -31,7 +31,7 @@ export const RETURNED_COLUMNS = {
     findClock: { at: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/clock.ts')>,
   'db/directory/erasure.ts': {
-    countErasableRows: { notes: 'number', archived_notes: 'number', time_entries: 'number', archived_time_entries: 'number', psa_refusals: 'number', releases: 'number', key_days: 'number', refused_uses: 'number', pushes: 'number', alerts: 'number', key_review_decisions: 'number', key_reviews: 'number', key_policies: 'number', api_keys: 'number', agreements: 'number', tickets: 'number', companies: 'number', users: 'number', audit_log: 'number', archives: 'number', organizations: 'number' },
+    countErasableRows: { notes: 'number', archived_notes: 'number', time_entries: 'number', archived_time_entries: 'number', psa_refusals: 'number', releases: 'number', key_days: 'number', refused_uses: 'number', pushes: 'number', alerts: 'number', access_review_decisions: 'number', access_reviews: 'number', key_rules: 'number', api_keys: 'number', agreements: 'number', tickets: 'number', companies: 'number', users: 'number', audit_log: 'number', archives: 'number', organizations: 'number' },
     findOpenErasure: { organizationId: 'string', requestId: 'string', erasedAt: 'number', erasedBy: 'string', lastSeq: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/erasure.ts')>,
   'db/directory/records.ts': {
@@ -71,6 +71,10 @@ export const RETURNED_COLUMNS = {
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/records.ts')>,
   'db/fact-statements.ts': {
     FACT_SOURCES: {
+      access_review_due: {
+        ofPage: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+        statement: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+      },
       archive_damaged: {
         statement: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
       },
@@ -103,10 +107,6 @@ export const RETURNED_COLUMNS = {
       refused_expired: {
         ofPage: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'number | null', level: 'number', count: 'number', lastAt: 'number', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
         statement: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'number | null', level: 'number', count: 'number', lastAt: 'number', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
-      },
-      review_due: {
-        ofPage: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
-        statement: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
       },
     },
   } satisfies ReturnedColumns<typeof import('../../src/db/fact-statements.ts')>,
@@ -206,7 +206,6 @@ export const RETURNED_COLUMNS = {
     findArchiveOfObject: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
     findArchivesAbout: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
     findArchivesOfPeriod: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
-    findEntries: { id: 'string', entry: 'string' },
     findErased: { organizationId: 'string' },
     findLeastChecked: { organizationId: 'string', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
     findNewestArchive: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },

@@ -216,6 +216,27 @@ left join audit_log p on p.organization_id = :organizationId
   and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
 where a.organization_id = :organizationId and a.id = :actorId and changes() = 1;
 
+-- src/db/fact-statements.ts: FACT_SOURCES.access_review_due.statement
+select '' as subject,
+    null as keyId,
+    null as keyName,
+    null as keyHint,
+    null as keyExpiresAt,
+    1 as level,
+    r.access_review_months as count,
+    null as lastAt,
+    r.time_zone as detail,
+    'access_review_due' as type,
+    r.id as organizationId,
+    r.since as since
+from (
+  select o.id, o.time_zone, k.access_review_months, coalesce((select e.finished_at from access_reviews e
+    where e.organization_id = o.id and e.finished_at is not null order by e.id desc limit 1), k.access_reviews_since) as since
+  from organizations o cross join key_rules k on k.organization_id = o.id
+  where o.id between :from and :to and o.active = 1 and k.access_review_months is not null) r
+where r.since + (r.access_review_months * 28 - 16) * 86400000 <= :now
+limit :limit;
+
 -- src/db/fact-statements.ts: FACT_SOURCES.archive_damaged.statement
 select '' as subject,
     null as keyId,
@@ -398,27 +419,6 @@ where o.id between :from and :to and o.active = 1 and r.reason in ('expired', 'i
   and (k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch'))
 order by r.last_at desc limit :limit;
 
--- src/db/fact-statements.ts: FACT_SOURCES.review_due.statement
-select '' as subject,
-    null as keyId,
-    null as keyName,
-    null as keyHint,
-    null as keyExpiresAt,
-    1 as level,
-    r.review_months as count,
-    null as lastAt,
-    r.time_zone as detail,
-    'review_due' as type,
-    r.id as organizationId,
-    r.since as since
-from (
-  select o.id, o.time_zone, p.review_months, coalesce((select e.finished_at from key_reviews e
-    where e.organization_id = o.id and e.finished_at is not null order by e.id desc limit 1), p.reviews_since) as since
-  from organizations o cross join key_policies p on p.organization_id = o.id
-  where o.id between :from and :to and o.active = 1 and p.review_months is not null) r
-where r.since + (r.review_months * 28 - 16) * 86400000 <= :now
-limit :limit;
-
 -- src/db/keys/find-key-statements.ts: findKeyByHash
 select k.organization_id as organizationId,
     k.id as keyId,
@@ -476,7 +476,7 @@ select a.seq as seq,
   coalesce(iif(note.organization_id is null, null, json_object('id', note.id, 'ticketId', note.ticket_id, 'createdAt', note.created_at, 'message', note.message)), (select json_object('id', a.target_id, 'ticketId', s.ticket_id, 'createdAt', s.created_at, 'message', '[redacted]') from archived_notes s
     where s.organization_id = a.organization_id and s.id = iif(a.action = 'note.redacted', unhex(replace(a.target_id, '-', '')), null))) as note, coalesce(iif(time_entry.organization_id is null,
         null,
-        json_object('id', time_entry.id, 'ticketId', time_entry.ticket_id, 'createdAt', time_entry.created_at, 'description', time_entry.description, 'userId', time_entry.user_id, 'minutes', time_entry.minutes, 'billable', time_entry.billable, 'workDate', time_entry.work_date, 'hourlyRateMinor', time_entry.hourly_rate_minor, 'agreementSource', time_entry.agreement_source, 'status', time_entry.status)), (select json_object('id', a.target_id, 'ticketId', s.ticket_id, 'createdAt', s.created_at, 'userId', s.user_id, 'minutes', s.minutes, 'billable', s.billable, 'workDate', date(s.work_day * 86400, 'unixepoch'), 'hourlyRateMinor', s.hourly_rate_minor, 'agreementSource', iif(s.by_agreement = 1, 'company_default', 'organization_default'), 'status', iif(s.review_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED')), 'description', '[redacted]') from archived_time_entries s
+        json_object('id', time_entry.id, 'ticketId', time_entry.ticket_id, 'createdAt', time_entry.created_at, 'description', time_entry.description, 'userId', time_entry.user_id, 'minutes', time_entry.minutes, 'billable', time_entry.billable, 'workDate', time_entry.work_date, 'hourlyRateMinor', time_entry.hourly_rate_minor, 'agreementSource', time_entry.agreement_source, 'status', time_entry.status)), (select json_object('id', a.target_id, 'ticketId', s.ticket_id, 'createdAt', s.created_at, 'userId', s.user_id, 'minutes', s.minutes, 'billable', s.billable, 'workDate', date(s.work_day * 86400, 'unixepoch'), 'hourlyRateMinor', s.hourly_rate_minor, 'agreementSource', iif(s.by_agreement = 1, 'company_default', 'organization_default'), 'status', iif(s.approval_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED')), 'description', '[redacted]') from archived_time_entries s
     where s.organization_id = a.organization_id and s.id = iif(a.action = 'time_entry.redacted', unhex(replace(a.target_id, '-', '')), null))) as time_entry
 from audit_log a
 left join notes note on note.organization_id = a.organization_id and note.id = a.target_id and a.action glob 'note.*'
@@ -664,7 +664,7 @@ select
   coalesce(r.work_date, date(s.work_day * 86400, 'unixepoch')) as workDate,
   coalesce(r.hourly_rate_minor, s.hourly_rate_minor) as hourlyRateMinor,
   coalesce(r.agreement_source, iif(s.by_agreement = 1, 'company_default', 'organization_default')) as agreementSource,
-  coalesce(r.status, iif(s.review_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED'))) as status,
+  coalesce(r.status, iif(s.approval_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED'))) as status,
   c.id is not null as ticketFound,
   u.id is not null as userFound
 from api_keys k
@@ -725,7 +725,7 @@ select
   coalesce(r.work_date, date(s.work_day * 86400, 'unixepoch')) as workDate,
   coalesce(r.hourly_rate_minor, s.hourly_rate_minor) as hourlyRateMinor,
   coalesce(r.agreement_source, iif(s.by_agreement = 1, 'company_default', 'organization_default')) as agreementSource,
-  coalesce(r.status, iif(s.review_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED'))) as status,
+  coalesce(r.status, iif(s.approval_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED'))) as status,
   c.id is not null as ticketFound,
   u.id is not null as userFound
 from api_keys k
@@ -752,7 +752,7 @@ insert into time_entries (
   user_id, minutes, description, billable, work_date,
   hourly_rate_minor,
   agreement_source,
-  status, review_seq)
+  status, approval_seq)
 select
   k.organization_id, :id, t.id, :now, k.id,
   :requestId, :requestDigest, coalesce(p.seq, 0) + 1,
@@ -809,7 +809,7 @@ insert into time_entries (
   user_id, minutes, description, billable, work_date,
   hourly_rate_minor,
   agreement_source,
-  status, review_seq)
+  status, approval_seq)
 select
   k.organization_id, :id, t.id, :now, k.id,
   :requestId, :requestDigest, coalesce(p.seq, 0) + 1,

@@ -99,11 +99,11 @@ test("a review's changes contain the key and the reason, and key rules' changes 
   await finishAccessReview(admin, open?.id ?? '', [keyId]);
   await changeKeyRules(admin, 0, { ...NO_KEY_RULES, maxLifetimeDays: 30 });
   expect((await allChanges(organization)).slice(1)).toMatchObject([
-    { action: 'key_review.started', targetId: open?.id, key: null },
+    { action: 'access_review.started', targetId: open?.id, key: null },
     { action: 'api_key.reviewed', detail: { text: 'revoke: Not used' }, key: { id: keyId } },
-    { action: 'key_review.finished', targetId: open?.id, key: null },
+    { action: 'access_review.finished', targetId: open?.id, key: null },
     { action: 'api_key.revoked', detail: { text: 'decided in a review' }, key: { id: keyId } },
-    { action: 'key_policy.changed', targetId: organization, key: null },
+    { action: 'key_rules.changed', targetId: organization, key: null },
   ]);
 });
 

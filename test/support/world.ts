@@ -302,10 +302,10 @@ export async function rowsOf(
     | 'api_keys'
     | 'key_days'
     | 'refused_uses'
-    | 'key_policies'
-    | 'key_reviews'
+    | 'key_rules'
+    | 'access_reviews'
     | 'alerts'
-    | 'key_review_decisions'
+    | 'access_review_decisions'
     | 'psa_refusals',
   organizationId: string,
 ): Promise<Record<string, unknown>[]> {

@@ -38,15 +38,15 @@ export type AccessReviewRow = RowOf<typeof REVIEW>;
 /** The latest reviews, or the one with the id. The open one is the latest. */
 export const findReviews = statement<ReviewValues & { limit: number }, AccessReviewRow>(`
   select ${columns(REVIEW)}
-  from key_reviews r join users starter on starter.organization_id = r.organization_id and starter.id = r.started_by
+  from access_reviews r join users starter on starter.organization_id = r.organization_id and starter.id = r.started_by
     left join users finisher on finisher.organization_id = r.organization_id and finisher.id = r.finished_by
-    left join key_review_decisions d on d.organization_id = r.organization_id and d.review_id = r.id
+    left join access_review_decisions d on d.organization_id = r.organization_id and d.review_id = r.id
   where r.organization_id = :organizationId and r.id between coalesce(:reviewId, '') and coalesce(:reviewId, '~')
   group by r.organization_id, r.id order by r.organization_id desc, r.id desc limit :limit`);
 
 /** Begins a review of the keys that are live at `now`, unless one is open. */
 export const startReview = statement<AdministratorValues & { reviewId: string; now: number }>(`
-  ${insertInto('key_reviews', {
+  ${insertInto('access_reviews', {
     organization_id: ':organizationId',
     id: ':reviewId',
     started_at: ':now',
@@ -55,22 +55,22 @@ export const startReview = statement<AdministratorValues & { reviewId: string; n
     finished_at: 'null',
     finished_by: 'null',
   })}
-  from users u where ${IS_ACTIVE_ADMINISTRATOR} and not exists (select 1 from key_reviews r
+  from users u where ${IS_ACTIVE_ADMINISTRATOR} and not exists (select 1 from access_reviews r
     where r.organization_id = :organizationId and (r.finished_at is null or r.id = :reviewId))`);
 
 /** The keys of a review (or `which` of them), and their later successors, each with the key of the review. */
 const members = (which = '') => `with recursive members(review, finished, reviewed, id) as (
-    select r.id, r.finished_at, i.value, i.value from key_reviews r, json_each(r.key_ids) i
+    select r.id, r.finished_at, i.value, i.value from access_reviews r, json_each(r.key_ids) i
     where r.organization_id = :organizationId and r.id = coalesce(:reviewId,
-      (select o.id from key_reviews o where o.organization_id = :organizationId and o.finished_at is null))${which}
+      (select o.id from access_reviews o where o.organization_id = :organizationId and o.finished_at is null))${which}
     union all
     select m.review, m.finished, m.reviewed, k.successor_id from members m
     cross join api_keys k on k.organization_id = :organizationId and k.id = m.id and k.successor_id is not null
-    where not exists (select 1 from key_reviews r, json_each(r.key_ids) i
+    where not exists (select 1 from access_reviews r, json_each(r.key_ids) i
       where r.organization_id = :organizationId and r.id = m.review and i.value = k.successor_id)
   )`;
 const FROM_MEMBERS = `from members m cross join api_keys k on k.organization_id = :organizationId and k.id = m.id
-    left join key_review_decisions decided on decided.organization_id = :organizationId
+    left join access_review_decisions decided on decided.organization_id = :organizationId
       and decided.review_id = m.review and decided.key_id = m.reviewed`;
 const IS_LIVE = 'k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)';
 
@@ -89,16 +89,12 @@ const DECISION = {
 
 export type ReviewedKeyRow = KeyDetailsRow & RowOf<typeof DECISION>;
 
-/** For decisions that were stored without the settings of their key: no setting is known. */
-const UNKNOWN_SETTINGS = JSON.stringify({ allowedNetworks: '', description: '', owner: '' });
-
 /** In a finished review, the settings are those at the decision. A key that ended before it keeps its own. */
 const SETTINGS = {
   ...fromKeys(
     KEY_SETTING_NAMES,
     (name) =>
-      `iif(m.finished is null or decided.decision is null, k.${keySetting(name).column},
-        coalesce(decided.key_settings, '${UNKNOWN_SETTINGS}') ->> '${name}')`,
+      `iif(m.finished is null or decided.decision is null, k.${keySetting(name).column}, decided.key_settings ->> '${name}')`,
   ),
   name: 'coalesce(iif(m.finished is null, null, decided.key_name), k.name)',
 };
@@ -136,7 +132,7 @@ export const decideKey = statement<
     shownAt: number | null;
   }
 >(`
-  ${insertInto('key_review_decisions', {
+  ${insertInto('access_review_decisions', {
     organization_id: 'r.organization_id',
     review_id: 'r.id',
     key_id: 'k.id',
@@ -148,20 +144,20 @@ export const decideKey = statement<
     key_settings: `json_object(${KEY_SETTING_NAMES.map((name) => `'${name}', k.${keySetting(name).column}`).join(', ')})`,
     last_write_at: LAST_WRITE,
   })}
-  from key_reviews r join api_keys k on k.organization_id = r.organization_id and k.id = :keyId
+  from access_reviews r join api_keys k on k.organization_id = r.organization_id and k.id = :keyId
   where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is null and ${BY_ACTIVE_ADMINISTRATOR}
     and exists (${members(' and i.value = :keyId')} select 1 ${FROM_MEMBERS} where ${IS_LIVE})
   on conflict (organization_id, review_id, key_id) do update set
     decision = excluded.decision, reason = excluded.reason, decided_at = excluded.decided_at, decided_by = excluded.decided_by,
     key_name = excluded.key_name, key_settings = excluded.key_settings, last_write_at = excluded.last_write_at
-  where key_review_decisions.decided_at is :shownAt`);
+  where access_review_decisions.decided_at is :shownAt`);
 
 /**
  * Finishes an open review if every key that works, or that a later successor continues, has a decision, and if `revoke`
  * (a JSON array of ids) has every key that is to be revoked.
  */
 export const finishReview = statement<AdministratorValues & { reviewId: string; now: number; revoke: string }>(`
-  update key_reviews set finished_at = :now, finished_by = :userId
+  update access_reviews set finished_at = :now, finished_by = :userId
   where organization_id = :organizationId and id = :reviewId and finished_at is null and ${BY_ACTIVE_ADMINISTRATOR}
     and not exists (
       ${members()} select 1 ${FROM_MEMBERS} where (decided.decision is null and ${IS_LIVE})
@@ -171,6 +167,6 @@ export const finishReview = statement<AdministratorValues & { reviewId: string; 
 export const revokeDecided = statement<AdministratorValues & { reviewId: string; keyId: string; now: number }>(`
   update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
   where ${THE_KEY} and revoked_at is null and ${BY_ACTIVE_ADMINISTRATOR}
-    and exists (select 1 from key_reviews r
+    and exists (select 1 from access_reviews r
       where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is not null)
     and :keyId in (${members()} select m.id ${FROM_MEMBERS} where decided.decision = 'revoke')`);

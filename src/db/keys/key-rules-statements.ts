@@ -3,12 +3,12 @@ import { columns, insertInto, number, numberOrNull, type RowOf, statement, text 
 
 /** The key rules and the time zone of an organization, with the default values if it has not set any rules. */
 const KEY_RULES = {
-  maxLifetimeDays: numberOrNull('p.max_lifetime_days'),
-  expiryRequired: number('coalesce(p.expiry_required, 0)'),
-  accessReviewMonths: numberOrNull('p.review_months'),
-  accessReviewsSince: numberOrNull('p.reviews_since'),
+  maxLifetimeDays: numberOrNull('r.max_lifetime_days'),
+  expiryRequired: number('coalesce(r.expiry_required, 0)'),
+  accessReviewMonths: numberOrNull('r.access_review_months'),
+  accessReviewsSince: numberOrNull('r.access_reviews_since'),
   /** 0 if the organization has not set key rules. */
-  revision: number('coalesce(p.revision, 0)'),
+  revision: number('coalesce(r.revision, 0)'),
   timeZone: text('o.time_zone'),
 };
 
@@ -17,19 +17,19 @@ export type KeyRulesRow = RowOf<typeof KEY_RULES>;
 /** The key rules, if the user is an active administrator of the organization. */
 export const findKeyRules = statement<AdministratorValues, KeyRulesRow>(`
   select ${columns(KEY_RULES)} from users u join organizations o on o.id = u.organization_id
-  left join key_policies p on p.organization_id = o.id where ${IS_ACTIVE_ADMINISTRATOR}`);
+  left join key_rules r on r.organization_id = o.id where ${IS_ACTIVE_ADMINISTRATOR}`);
 
 /** Condition: the key rules admit a new key with a lifetime of `:lifetimeDays` (null for one that never expires). */
-export const ADMITTED_BY_RULES = `not exists (select 1 from key_policies p where p.organization_id = :organizationId
-    and (p.max_lifetime_days < :lifetimeDays or (p.expiry_required = 1 and :lifetimeDays is null)))`;
+export const ADMITTED_BY_RULES = `not exists (select 1 from key_rules r where r.organization_id = :organizationId
+    and (r.max_lifetime_days < :lifetimeDays or (r.expiry_required = 1 and :lifetimeDays is null)))`;
 
 /** The expiry under the key rules at this moment, in a statement without its table. */
 export const EXPIRY_RULES = {
   maxLifetimeDays: numberOrNull(
-    '(select p.max_lifetime_days from key_policies p where p.organization_id = :organizationId)',
+    '(select r.max_lifetime_days from key_rules r where r.organization_id = :organizationId)',
   ),
   expiryRequired: number(
-    'exists (select 1 from key_policies p where p.organization_id = :organizationId and p.expiry_required = 1)',
+    'exists (select 1 from key_rules r where r.organization_id = :organizationId and r.expiry_required = 1)',
   ),
 };
 
@@ -40,21 +40,20 @@ type ChangeValues = AdministratorValues &
 
 /** Changes the key rules if they still have the old revision. Another review interval does not restart the count. */
 export const changeRules = statement<ChangeValues>(`
-  ${insertInto('key_policies', {
+  ${insertInto('key_rules', {
     organization_id: ':organizationId',
     max_lifetime_days: ':maxLifetimeDays',
     expiry_required: ':expiryRequired',
-    unused_days: '60',
-    review_months: ':accessReviewMonths',
-    reviews_since: 'iif(:accessReviewMonths is null, null, :now)',
+    access_review_months: ':accessReviewMonths',
+    access_reviews_since: 'iif(:accessReviewMonths is null, null, :now)',
     revision: ':oldRevision + 1',
   })}
   from users u where ${IS_ACTIVE_ADMINISTRATOR}
-    and :oldRevision = coalesce((select revision from key_policies where organization_id = :organizationId), 0)
+    and :oldRevision = coalesce((select revision from key_rules where organization_id = :organizationId), 0)
   on conflict (organization_id) do update set
     max_lifetime_days = excluded.max_lifetime_days, expiry_required = excluded.expiry_required,
-    review_months = excluded.review_months, revision = excluded.revision,
-    reviews_since = iif(excluded.review_months is null, null, coalesce(key_policies.reviews_since, excluded.reviews_since))`);
+    access_review_months = excluded.access_review_months, revision = excluded.revision,
+    access_reviews_since = iif(excluded.access_review_months is null, null, coalesce(key_rules.access_reviews_since, excluded.access_reviews_since))`);
 
 export const countEndlessKeys = statement<{ organizationId: string }, { keys: number }>(`
   select count(*) as keys from api_keys indexed by api_keys_unrevoked

@@ -10,7 +10,7 @@ type TimeEntryFields = Omit<StoredRecords['time_entry'], 'id' | 'ticketId' | 'cr
 
 export type StoredTimeEntry = StoredRecord & TimeEntryFields;
 
-const ARCHIVED_STATUS = "iif(s.review_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED'))";
+const ARCHIVED_STATUS = "iif(s.approval_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED'))";
 
 export const TIME_ENTRIES: RecordTable<StoredRecords['time_entry']> = {
   table: 'time_entries',
@@ -37,7 +37,7 @@ export const TIME_ENTRIES: RecordTable<StoredRecords['time_entry']> = {
       hourly_rate_minor: 'r.hourly_rate_minor',
       by_agreement: "r.agreement_source = 'company_default'",
       approved: "r.status = 'APPROVED'",
-      review_seq: 'r.review_seq',
+      approval_seq: 'r.approval_seq',
     },
     fields: {
       userId: 's.user_id',
@@ -70,7 +70,7 @@ const insertTimeEntry = (creditedUser: string) => `
     user_id, minutes, description, billable, work_date,
     hourly_rate_minor,
     agreement_source,
-    status, review_seq)
+    status, approval_seq)
   select
     k.organization_id, :id, t.id, :now, k.id,
     :requestId, :requestDigest, coalesce(p.seq, 0) + 1,

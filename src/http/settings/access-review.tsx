@@ -143,9 +143,9 @@ const time = (heading: string, timeOf: (line: Line) => number | null | undefined
 ];
 
 const EVIDENCE_COLUMNS: readonly Column<Line>[] = [
-  time('Review started', ({ review }) => review.startedAt),
+  time('Access review started', ({ review }) => review.startedAt),
   ['Started by', ({ review }) => review.startedBy],
-  time('Review finished', ({ review }) => review.finishedAt),
+  time('Access review finished', ({ review }) => review.finishedAt),
   ['Finished by', ({ review }) => review.finishedBy],
   ['Key', ({ key }) => key.name],
   ['Key hint', ({ key }) => key.hint],

@@ -16,7 +16,7 @@ export const keyRules = new Hono<AdminEnv>();
 keyRules.get('/key-rules', async (c) => {
   const ctx = adminContext(c);
   const overview = await readKeyRulesOverview(ctx);
-  const done = await readDone(c, { changed: 'key_policy.changed' }, ctx.actor.organizationId);
+  const done = await readDone(c, { changed: 'key_rules.changed' }, ctx.actor.organizationId);
   const { maxLifetimeDays, expiryRequired, accessReviewMonths, revision } = overview.rules;
   const values = new URLSearchParams({
     maxLifetimeDays: String(maxLifetimeDays ?? ''),
@@ -77,7 +77,7 @@ interface Props extends Pick<KeyRulesOverview, 'endlessKeys'> {
 
 const FIELDS = [
   ['maxLifetimeDays', 'Longest lifetime'],
-  ['accessReviewMonths', 'Reviews'],
+  ['accessReviewMonths', 'Access reviews'],
 ] as const;
 
 function KeyRulesPage({ form, revision, endlessKeys, done, conflict }: Props) {
@@ -95,7 +95,7 @@ function KeyRulesPage({ form, revision, endlessKeys, done, conflict }: Props) {
         actions={
           <>
             <button type="submit">Save key rules</button>
-            <a href={`${base}/audit?action=key_policy.changed`}>History</a>
+            <a href={`${base}/audit?action=key_rules.changed`}>History</a>
           </>
         }
       >

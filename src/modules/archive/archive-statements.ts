@@ -1,8 +1,7 @@
-import { columns, jsonObject, statement } from '../../db/statement.ts';
+import { columns, statement } from '../../db/statement.ts';
 import { ARCHIVE_COLUMNS, type ArchiveRow, archivesWhere } from '../../db/work/archives.ts';
 import { idBytes } from '../../db/work/record-table.ts';
 import { RECORD_TABLES } from '../../db/work/record-tables.ts';
-import { TIME_ENTRIES } from '../../db/work/time-entry-statements.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 
 /** The archives that have changes of a period, the newest first. Null: no bound. */
@@ -65,11 +64,6 @@ export const findReleased = statement<{ organizationId: string }, { seq: number 
 export const findErased = statement<{ organizationId: string }, { organizationId: string }>(`
   select organization_id as organizationId from erasures where organization_id = :organizationId
     and not exists (select 1 from releases where organization_id = :organizationId) limit 1`);
-
-/** Time entries of a JSON array of ids, each as JSON. */
-export const findEntries = statement<{ organizationId: string; ids: string }, { id: string; entry: string }>(`
-  select e.id, ${jsonObject(TIME_ENTRIES.fields, 'e')} as entry
-  from json_each(:ids) i cross join ${TIME_ENTRIES.table} e on e.organization_id = :organizationId and e.id = i.value`);
 
 export interface Replacement {
   organizationId: string;

@@ -3,13 +3,12 @@ import { type ArchiveRow, findArchivesAfter } from '../../db/work/archives.ts';
 import { findRedacted } from '../../db/work/record-statements.ts';
 import { plain, REDACTED } from '../../domain/change.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../domain/record-kinds.ts';
-import { parseStored, STORED_RECORDS } from '../../domain/stored-json.ts';
+import { parseStored } from '../../domain/stored-json.ts';
 import { sha256 } from '../../lib/bytes.ts';
 import { fromKeys } from '../../lib/objects.ts';
-import { readAll, readBatch, readOne, write } from '../../services/call-d1.ts';
+import { readBatch, readOne, write } from '../../services/call-d1.ts';
 import type { Damage } from '../../services/service-context.ts';
-import { toTimeEntry } from '../../services/work/list-changes.ts';
-import { claimSegment, findEntries, findReleased, type Replacement, replaceObject } from './archive-statements.ts';
+import { claimSegment, findReleased, type Replacement, replaceObject } from './archive-statements.ts';
 import { type ArchiveContext, callBucket, deleteObjects, listObjects } from './bucket.ts';
 import { gunzip, gzip } from './gzip.ts';
 import { objectName, objectsFrom } from './object-names.ts';
@@ -65,30 +64,14 @@ export async function readSegment(
   return { changes: await corrected(ctx, organizationId, parseArchive(await gunzip(read.bytes), segment.object)) };
 }
 
-/**
- * An earlier release left a time entry in the database until it was reviewed, and null in the line of
- * its creation: that line gets the entry. @throws ServiceError `unavailable`
- */
+/** The same as lines of JSON. @throws ServiceError `unavailable` */
 export async function readLines(
   ctx: ArchiveContext,
   organizationId: string,
   segment: Pick<ArchiveRow, 'object' | 'digest'>,
 ): Promise<{ lines: string } | { damage: Damage }> {
   const read = await readSegment(ctx, organizationId, segment);
-  if ('damage' in read) return read;
-  const { changes } = read;
-  const lacksEntry = ({ action, timeEntry }: ArchivedChange) => action === 'time_entry.created' && timeEntry === null;
-  const ids = changes.filter(lacksEntry).map(({ targetId }) => targetId);
-  if (ids.length === 0) return { lines: toLines(changes) };
-  const rows = await readAll(ctx, findEntries.bind({ organizationId, ids: JSON.stringify(ids) }));
-  const entries = new Map(
-    rows.map(({ id, entry }) => [id, parseStored(STORED_RECORDS.time_entry, entry, `entry ${id}`)]),
-  );
-  const complete = changes.map((change) => {
-    const entry = lacksEntry(change) ? entries.get(change.targetId) : undefined;
-    return entry ? { ...change, timeEntry: toTimeEntry(entry) } : change;
-  });
-  return { lines: toLines(complete) };
+  return 'damage' in read ? read : { lines: toLines(read.changes) };
 }
 
 /** Changes without the texts of redacted records. */

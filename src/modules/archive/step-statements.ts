@@ -70,7 +70,6 @@ const insertArchive = statement<
     object: ':object',
     digest: ':digest',
     bytes: ':bytes',
-    archived_at: ':now',
     checked_at: ':now',
   })}
   from audit_log a join releases r on r.organization_id = a.organization_id and r.seq >= a.seq
@@ -93,6 +92,7 @@ const leaveRecords = (kind: RecordKind) => {
     id: idBytes('r.id'),
     ticket_id: 'r.ticket_id',
     created_at: 'r.created_at',
+    chain_id: idBytes('k.chain_id'),
     request_digest: "iif(r.request_digest = '', null, unhex(substr(r.request_digest, 1, 32)))",
     archived_seq: 'a.seq',
     redacted: "r.request_digest = ''",
@@ -100,6 +100,7 @@ const leaveRecords = (kind: RecordKind) => {
   })}
   from (${firstRows(kind)}) a
   cross join ${table} r on r.organization_id = :organizationId and r.id = a.target_id
+  cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
   where ${IS_ARCHIVED}`;
 };
 

@@ -120,7 +120,11 @@ export const keysToRevoke = (keys: readonly AccessReviewKey[]) =>
 export async function startAccessReview(ctx: ActorContext<AdminActor>): Promise<void> {
   const reviewId = timeOrderedId(ctx.now());
   const [started] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
-    { statement: startReview.bind({ ...ctx.actor, reviewId, now }), action: 'key_review.started', targetId: reviewId },
+    {
+      statement: startReview.bind({ ...ctx.actor, reviewId, now }),
+      action: 'access_review.started',
+      targetId: reviewId,
+    },
   ]);
   if (!hasChanged(started)) await administratorsTimeZone(ctx);
 }
@@ -178,7 +182,7 @@ export async function finishAccessReview(
     return [
       {
         statement: finishReview.bind({ ...values, revoke: JSON.stringify(confirmed) }),
-        action: 'key_review.finished' as const,
+        action: 'access_review.finished' as const,
         targetId: reviewId,
         unlimited: true,
       },

@@ -17,7 +17,7 @@ import type { ActorContext, AdminActor } from '../service-context.ts';
 
 export type StoredKeyRules = ReturnType<typeof toKeyRules>;
 
-const CHANGED = 'key_policy.changed';
+const CHANGED = 'key_rules.changed';
 /** How many changes the page of the key rules shows. */
 const LISTED_CHANGES = 10;
 
@@ -66,7 +66,7 @@ function describeChange(from: KeyRules, to: KeyRules): string[] {
     [
       ['longest lifetime', describeDays(from.maxLifetimeDays), describeDays(to.maxLifetimeDays)],
       ['expiration required', yesOrNo(from.expiryRequired), yesOrNo(to.expiryRequired)],
-      ['review', describeMonths(from.accessReviewMonths), describeMonths(to.accessReviewMonths)],
+      ['access review', describeMonths(from.accessReviewMonths), describeMonths(to.accessReviewMonths)],
     ] as const
   ).flatMap(([what, old, changed]) => (old === changed ? [] : [`${what} ${old} to ${changed}`]));
 }

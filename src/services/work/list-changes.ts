@@ -162,7 +162,7 @@ function toNote(row: StoredRecords['note']): ChangedRecords['note'] {
   return { ...row, createdAt: instant(row.createdAt), message: plain(row.message) };
 }
 
-export function toTimeEntry({ hourlyRateMinor, ...row }: StoredRecords['time_entry']): ChangedRecords['timeEntry'] {
+function toTimeEntry({ hourlyRateMinor, ...row }: StoredRecords['time_entry']): ChangedRecords['timeEntry'] {
   return {
     ...row,
     createdAt: instant(row.createdAt),

@@ -86,7 +86,7 @@ export function expectedReview(own: Contents, entryId: string, reviewer: string)
   const entry = own.time_entries.find(({ id }) => id === entryId);
   if (!entry) return 'record_not_found';
   if (entry['status'] !== 'SUBMITTED') {
-    const approved = own.audit_log.find(({ seq }) => seq === entry['review_seq']);
+    const approved = own.audit_log.find(({ seq }) => seq === entry['approval_seq']);
     return approved?.['actor_id'] === reviewer ? undefined : 'already_reviewed';
   }
   const isAdministrator = own.users.some(({ id, is_admin }) => id === reviewer && is_admin === 1);

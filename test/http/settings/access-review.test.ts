@@ -11,7 +11,7 @@ async function makeReview(names = ['Alpha', 'Beta', 'Gamma'], options: Parameter
   const keys = [];
   for (const name of names) keys.push(await makeKey(settings.organization, { name }, options.now));
   expect((await settings.post('/access-review', {})).status).toBe(303);
-  const [review] = await rowsOf('key_reviews', settings.organization);
+  const [review] = await rowsOf('access_reviews', settings.organization);
   const reviewId = String(review?.['id']);
   const path = `/access-review/${reviewId}`;
   const ids = keys.map(({ id }) => id);
@@ -39,7 +39,7 @@ describe('the page of reviews', () => {
     const { text } = await get('/access-review');
     expect(await progressOf(text)).toEqual([['0', '1']]);
     expect(await countElements(text, 'nav[aria-label=Settings] a[aria-current=true][href$="/keys"]')).toBe(1);
-    expect(await auditedActions(organization)).toEqual(['api_key.created', 'key_review.started']);
+    expect(await auditedActions(organization)).toEqual(['api_key.created', 'access_review.started']);
   });
 
   test('the page shows progress and every key, undecided keys first and with nothing preselected', async () => {
@@ -136,7 +136,10 @@ describe('the form of a review', () => {
       reason: 'Still needed, asked Jana',
     });
     expect([saved.status, saved.location]).toEqual([303, `${base}/access-review?done=saved`]);
-    const reasons = (await rowsOf('key_review_decisions', organization)).map((row) => [row['decision'], row['reason']]);
+    const reasons = (await rowsOf('access_review_decisions', organization)).map((row) => [
+      row['decision'],
+      row['reason'],
+    ]);
     expect(reasons.sort()).toEqual([
       ['keep', 'Own'],
       ['keep', 'Still needed, asked Jana'],
@@ -147,7 +150,7 @@ describe('the form of a review', () => {
   test('one button also keeps every key without a decision, and leaves earlier decisions as they are', async () => {
     const { organization, ids, decide, fields } = await makeReview(['Alpha', 'Beta', 'Gamma', 'Delta']);
     await decide(fields(0, 'revoke', 'Pilot ended'));
-    const [row] = await rowsOf('key_review_decisions', organization);
+    const [row] = await rowsOf('access_review_decisions', organization);
     const shown = { [`reason-${ids[0]}`]: '', [`shown-${ids[0]}`]: String(row?.['decided_at']) };
     const untouched = { [`reason-${ids[2]}`]: '', [`reason-${ids[3]}`]: '' };
     const others = { ...shown, ...untouched, others: 'keep' };
@@ -155,7 +158,10 @@ describe('the form of a review', () => {
     expect([missing.status, await countElements(missing.text, '#errors a[href="#reason"]')]).toEqual([400, 1]);
     const saved = await decide(fields(1, 'revoke', 'Unused'), others, { reason: 'Asked the owners' });
     expect(saved.location).toContain('?done=saved');
-    const reasons = (await rowsOf('key_review_decisions', organization)).map((one) => [one['decision'], one['reason']]);
+    const reasons = (await rowsOf('access_review_decisions', organization)).map((one) => [
+      one['decision'],
+      one['reason'],
+    ]);
     expect(reasons.sort()).toEqual([
       ['keep', 'Asked the owners'],
       ['keep', 'Asked the owners'],
@@ -189,7 +195,7 @@ describe('the form of a review', () => {
       { attributes: { value: 'Good' } },
       { attributes: { value: 'Only for keep' } },
     ]);
-    expect(await rowsOf('key_review_decisions', organization)).toEqual([]);
+    expect(await rowsOf('access_review_decisions', organization)).toEqual([]);
   });
 
   test('the page shows the decisions that were not saved because another administrator was faster', async () => {
@@ -220,8 +226,8 @@ describe('the form of a review', () => {
     ] as const) {
       expect((await post(to, body, evil)).status).toBe(403);
     }
-    expect(await rowsOf('key_review_decisions', organization)).toEqual([]);
-    expect(await rowsOf('key_reviews', organization)).toMatchObject([{ finished_at: null }]);
+    expect(await rowsOf('access_review_decisions', organization)).toEqual([]);
+    expect(await rowsOf('access_reviews', organization)).toMatchObject([{ finished_at: null }]);
   });
 
   test('the form accepts the longest reasons for the largest review', async () => {
@@ -244,7 +250,7 @@ describe('the form for a changed decision', () => {
     expect((await decide(fields(0, 'keep', 'New owner'))).location).toContain('done=some_saved');
     expect((await decide(fields(0, 'keep', 'New owner'), shownAt)).location).toContain('done=saved');
     expect((await decide(fields(0, 'revoke', 'Late'), shownAt)).location).toContain('done=some_saved');
-    expect(await rowsOf('key_review_decisions', organization)).toMatchObject([
+    expect(await rowsOf('access_review_decisions', organization)).toMatchObject([
       { decision: 'keep', reason: 'New owner' },
     ]);
   });
@@ -350,7 +356,7 @@ describe('the evidence of a review', () => {
     await decide(fields(0, 'keep', 'Used'));
     await post(`${path}/finish`, {});
     const { text, headers } = await get(`${path}/evidence.csv?separator=semicolon`);
-    expect(text).toContain('"Review started (UTC)";"Started by"');
+    expect(text).toContain('"Access review started (UTC)";"Started by"');
     expect(headers.get('Content-Disposition')).toContain(`"${organization}-access-review-2026-11-22.csv"`);
     expect((await get(`${path}/evidence.csv?separator=tab`)).status).toBe(400);
   });
@@ -367,25 +373,6 @@ describe('the evidence of a review', () => {
     expect(text).toContain(',"Jana","Triage",7,,"192.0.2.0/24",');
     await change('1', { owner: 'Max', name: 'Renamed' });
     await revoke(organization, ids[0] ?? '');
-    expect((await get(`${path}/evidence.csv`)).text).toBe(text);
-  });
-
-  test('evidence without stored settings shows no later settings', async () => {
-    const { organization, path, ids, decide, fields, get, post } = await makeReview(['Alpha']);
-    await decide(fields(0, 'keep', 'Used'));
-    await env.DB.prepare('update key_review_decisions set key_settings = null where organization_id = ?1')
-      .bind(organization)
-      .run();
-    await post(`${path}/finish`, {});
-    const { text } = await get(`${path}/evidence.csv`);
-    const later = {
-      name: 'Alpha',
-      revision: '0',
-      owner: 'Jana',
-      allowedNetworks: '192.0.2.0/24',
-      dayLimitRecords: '7',
-    };
-    expect((await post(`/keys/${ids[0]}/change`, later)).status).toBe(303);
     expect((await get(`${path}/evidence.csv`)).text).toBe(text);
   });
 
@@ -446,7 +433,7 @@ describe('a page of reviews reads', () => {
       .run();
     await addFinished(organization, 20);
     await env.DB.prepare(
-      `insert into key_reviews select organization_id, 'open', 1, 'ada', json_group_array(id), null, null from api_keys where organization_id = ?1`,
+      `insert into access_reviews select organization_id, 'open', 1, 'ada', json_group_array(id), null, null from api_keys where organization_id = ?1`,
     )
       .bind(organization)
       .run();
@@ -458,12 +445,12 @@ describe('a page of reviews reads', () => {
       const id = `00${crypto.randomUUID()}`;
       await env.DB.batch([
         env.DB.prepare(
-          `insert into key_reviews select organization_id, ?2, 1, 'ada', json_group_array(id), null, null from api_keys where organization_id = ?1`,
+          `insert into access_reviews select organization_id, ?2, 1, 'ada', json_group_array(id), null, null from api_keys where organization_id = ?1`,
         ).bind(organization, id),
         env.DB.prepare(
-          `insert into key_review_decisions select organization_id, ?2, id, 'keep', 'x', 1, 'ada', name, null, null from api_keys where organization_id = ?1`,
+          `insert into access_review_decisions select organization_id, ?2, id, 'keep', 'x', 1, 'ada', name, null, '{}' from api_keys where organization_id = ?1`,
         ).bind(organization, id),
-        env.DB.prepare("update key_reviews set finished_at = 2, finished_by = 'ada' where id = ?").bind(id),
+        env.DB.prepare("update access_reviews set finished_at = 2, finished_by = 'ada' where id = ?").bind(id),
       ]);
     }
   }

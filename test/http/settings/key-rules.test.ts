@@ -25,8 +25,8 @@ describe('the page of the key rules', () => {
     const { organization, base, get, post } = await makeSettings();
     const { status, location } = await post('/key-rules', KEY_RULES);
     expect([status, location]).toEqual([303, `${base}/key-rules?done=changed`]);
-    expect(await rowsOf('key_policies', organization)).toMatchObject([
-      { max_lifetime_days: 90, expiry_required: 1, unused_days: 60, review_months: 3, revision: 1 },
+    expect(await rowsOf('key_rules', organization)).toMatchObject([
+      { max_lifetime_days: 90, expiry_required: 1, access_review_months: 3, revision: 1 },
     ]);
     const { text } = await get('/key-rules?done=changed');
     expect(await elementsOf(text, '#maxLifetimeDays')).toMatchObject([{ attributes: { value: '90' } }]);
@@ -34,11 +34,11 @@ describe('the page of the key rules', () => {
     expect(await elementsOf(text, '#accessReviewMonths option[selected]')).toMatchObject([
       { attributes: { value: '3' } },
     ]);
-    const history = (await get('/audit?action=key_policy.changed')).text;
+    const history = (await get('/audit?action=key_rules.changed')).text;
     expect(await elementsOf(history, '.log .line')).toMatchObject([
       { text: expect.stringContaining('longest lifetime none to 90 days') },
     ]);
-    expect(await countElements(text, 'main a[href$="/audit?action=key_policy.changed"]')).toBe(1);
+    expect(await countElements(text, 'main a[href$="/audit?action=key_rules.changed"]')).toBe(1);
     expect(await countElements(text, 'nav[aria-label=Settings] a[aria-current=page][href$="/key-rules"]')).toBe(1);
   });
 
@@ -55,7 +55,7 @@ describe('the page of the key rules', () => {
       'accessReviewMonths-error',
     ]);
     expect(await elementsOf(text, '#maxLifetimeDays')).toMatchObject([{ attributes: { value: '9999' } }]);
-    expect(await rowsOf('key_policies', organization)).toEqual([]);
+    expect(await rowsOf('key_rules', organization)).toEqual([]);
   });
 
   test('does not overwrite a change that the form did not show', async () => {
@@ -70,7 +70,7 @@ describe('the page of the key rules', () => {
     const theirs = (await elementsOf(refused.text, '[role=alert] dd')).map(({ text }) => text);
     expect(theirs).toEqual([expect.stringContaining('longest lifetime none to 90 days')]);
     expect(theirs).toEqual([expect.stringContaining('by Ada &lt;b&gt;Lovelace&lt;/b&gt;')]);
-    expect(await rowsOf('key_policies', organization)).toMatchObject([{ max_lifetime_days: 90, revision: 1 }]);
+    expect(await rowsOf('key_rules', organization)).toMatchObject([{ max_lifetime_days: 90, revision: 1 }]);
     const wrong = await post('/key-rules', { ...KEY_RULES, maxLifetimeDays: '0' });
     expect(await elementsOf(wrong.text, '[name=revision]')).toMatchObject([{ attributes: { value: '0' } }]);
   });

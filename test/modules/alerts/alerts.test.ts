@@ -202,12 +202,12 @@ describe('a key', () => {
       name: 'Ada',
       admin: false,
     });
-    await env.DB.prepare('insert into key_policies values (?, null, 0, 60, 1, ?, 1)').bind(organization, now).run();
+    await env.DB.prepare('insert into key_rules values (?, null, 0, 1, ?, 1)').bind(organization, now).run();
     await passDays(35);
     expect(addresses.messages.map(({ type, data }) => [type, data.key?.id, data['level'], data['text']])).toEqual([
       ['alert.key_of_former', id, 1, expect.stringContaining('no longer an administrator')],
-      ['alert.review_due', undefined, 1, 'An access review is due on 2027-04-01.'],
-      ['alert.review_due', undefined, 2, 'An access review was due on 2027-04-01.'],
+      ['alert.access_review_due', undefined, 1, 'An access review is due on 2027-04-01.'],
+      ['alert.access_review_due', undefined, 2, 'An access review was due on 2027-04-01.'],
     ]);
   });
 
@@ -455,16 +455,16 @@ describe('an alert', () => {
 
   test('an alert that cannot be created for one organization holds back no other organization', async () => {
     const [bad, good] = [await makeOrganization(), await makeOrganization()];
-    const insert = env.DB.prepare('insert into key_policies values (?, null, 0, 60, 1, ?, 1)');
+    const insert = env.DB.prepare('insert into key_rules values (?, null, 0, 1, ?, 1)');
     await env.DB.batch([
       ...[bad, good].map((organization) => insert.bind(organization, now - 40 * DAY_MS)),
       env.DB.prepare("update organizations set time_zone = 'Nowhere' where id = ?").bind(bad),
     ]);
     await runDailyAlerts(now);
     await pass(RUN_MS);
-    expect([typesSent(bad), typesSent(good)]).toEqual([[], ['review_due']]);
+    expect([typesSent(bad), typesSent(good)]).toEqual([[], ['access_review_due']]);
     expect(loggedLines('alert_not_made', 'error')).toEqual([
-      expect.objectContaining({ organization: bad, type: 'review_due' }),
+      expect.objectContaining({ organization: bad, type: 'access_review_due' }),
     ]);
   });
 

@@ -63,10 +63,10 @@ async function makeFull() {
     [
       "insert into refused_uses values (?1, ?2, 'revoked', 1, 0, 0, null, null), (?1, ?2, 'expired', 1, 0, 0, null, null)",
       "insert into alerts values (?1, 'key_unused', ?2, 'push', 1, 'a', 0, '{}', 0, 0, null, 0)",
-      'insert into key_policies values (?1, null, 0, 90, null, null, 1)',
+      'insert into key_rules values (?1, null, 0, null, null, 1)',
       "insert into psa_refusals values (?1, 'r', 'note', 'Closed', 0)",
-      "insert into key_reviews values (?1, 'review', 0, 'ada', '[]', null, null)",
-      "insert into key_review_decisions values (?1, 'review', ?2, 'keep', 'in use', 0, 'ada', 'n8n', null, null)",
+      "insert into access_reviews values (?1, 'review', 0, 'ada', '[]', null, null)",
+      "insert into access_review_decisions values (?1, 'review', ?2, 'keep', 'in use', 0, 'ada', 'n8n', null, '{}')",
     ].map((sql) => env.DB.prepare(sql).bind(...(sql.includes('?2') ? [organization, keyId] : [organization]))),
   );
   return { ...made, cursor: await lastCursor(organization) };

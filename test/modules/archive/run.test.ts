@@ -269,8 +269,8 @@ test('the hourly job reads every object of a large archive within a week', async
     .run();
   await releaseAll(organization);
   await env.DB.prepare(
-    `insert into archives (organization_id, from_seq, to_seq, first_at, last_at, last_request_id, object, digest, bytes, archived_at)
-     select ?1, seq, seq, 0, 0, request_id, ?1 || '/' || seq, printf('%064d', seq), 1, 0 from audit_log
+    `insert into archives (organization_id, from_seq, to_seq, first_at, last_at, last_request_id, object, digest, bytes)
+     select ?1, seq, seq, 0, 0, request_id, ?1 || '/' || seq, printf('%064d', seq), 1 from audit_log
      where organization_id = ?1 order by seq limit ${objects}`,
   )
     .bind(organization)

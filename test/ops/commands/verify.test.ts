@@ -204,8 +204,8 @@ test('an archive whose newest object is missing from the bucket is reported, and
   const run = (sql: string) => db.prepare(sql).bind(organization).run();
   await run('insert into releases values (?1, 1, 0)');
   await run(
-    `insert into archives (organization_id, from_seq, to_seq, first_at, last_at, last_request_id, object, digest, bytes, archived_at)
-     select organization_id, 1, 1, at, at, request_id, 'us-msp/1', '${'0'.repeat(64)}', 9, 0 from audit_log where organization_id = ?1 and seq = 1`,
+    `insert into archives (organization_id, from_seq, to_seq, first_at, last_at, last_request_id, object, digest, bytes)
+     select organization_id, 1, 1, at, at, request_id, 'us-msp/1', '${'0'.repeat(64)}', 9 from audit_log where organization_id = ?1 and seq = 1`,
   );
   const failedChecks = async (database: Verification['database']) => {
     const found = await findings({ ...all(deployment, url), database });

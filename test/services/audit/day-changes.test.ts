@@ -95,7 +95,7 @@ describe('revocations', () => {
     const { ctx, create } = await limitedTo(3);
     const { id } = await create('one');
     await startAccessReview(ctx);
-    const [review] = await rowsOf('key_reviews', ctx.actor.organizationId);
+    const [review] = await rowsOf('access_reviews', ctx.actor.organizationId);
     const reviewId = String(review?.['id']);
     await decideKeys(ctx, reviewId, [{ keyId: id, decision: 'revoke', reason: 'unused' }]);
     await expect(create('two')).rejects.toMatchObject(REFUSED);

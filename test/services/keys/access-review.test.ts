@@ -80,8 +80,8 @@ describe('a review', () => {
     const organization = await makeOrganization();
     const admin = asAdmin(organization);
     await Promise.all([startAccessReview(admin), startAccessReview(admin), startAccessReview(admin)]);
-    expect(await rowsOf('key_reviews', organization)).toHaveLength(1);
-    expect(await auditedAfter(organization, 0)).toEqual([['key_review.started', null]]);
+    expect(await rowsOf('access_reviews', organization)).toHaveLength(1);
+    expect(await auditedAfter(organization, 0)).toEqual([['access_review.started', null]]);
   });
 
   test('can be started again only after it is finished', async () => {
@@ -102,9 +102,9 @@ describe('a review', () => {
       code: 'access_review_finished',
     });
     expect((await auditedAfter(organization, 1)).map(([action]) => action)).toEqual([
-      'key_review.started',
+      'access_review.started',
       'api_key.reviewed',
-      'key_review.finished',
+      'access_review.finished',
       'api_key.revoked',
     ]);
   });
@@ -119,8 +119,8 @@ describe('a review', () => {
     await expect(finishAccessReview(other, reviewId, [])).rejects.toMatchObject(notFound);
     const own = await start(other);
     expect(await decideKeys(other, own, [decision])).toBe(1);
-    expect(await rowsOf('key_review_decisions', organization)).toEqual([]);
-    expect(await rowsOf('key_review_decisions', other.actor.organizationId)).toEqual([]);
+    expect(await rowsOf('access_review_decisions', organization)).toEqual([]);
+    expect(await rowsOf('access_review_decisions', other.actor.organizationId)).toEqual([]);
   });
 
   test('a user who is not an administrator cannot use the review', async () => {
@@ -158,7 +158,7 @@ describe('a decision', () => {
     await env.DB.prepare(`${trigger} begin select raise(abort, 'no'); end`).run();
     await expect(decide(0, 'keep')).rejects.toThrow();
     await env.DB.prepare('drop trigger no_audit').run();
-    expect(await rowsOf('key_review_decisions', organization)).toEqual([]);
+    expect(await rowsOf('access_review_decisions', organization)).toEqual([]);
   });
 
   test.each([
@@ -169,7 +169,7 @@ describe('a decision', () => {
   ])('a decision needs a reason that can be stored: %j', async (reason, code) => {
     const { organization, decide } = await makeReview(1);
     await expect(decide(0, 'keep', reason)).rejects.toMatchObject({ errors: [{ pointer: '/0/reason', code }] });
-    expect(await rowsOf('key_review_decisions', organization)).toEqual([]);
+    expect(await rowsOf('access_review_decisions', organization)).toEqual([]);
   });
 
   test('a decision does not replace one that the administrator has not seen', async () => {
@@ -177,10 +177,12 @@ describe('a decision', () => {
     const bob = await asBob(organization);
     await decideKeys(bob, reviewId, [{ keyId: ids[0] ?? '', decision: 'revoke', reason: 'Leaked' }]);
     expect(await decide(0, 'keep')).toBe(1);
-    const [row] = await rowsOf('key_review_decisions', organization);
+    const [row] = await rowsOf('access_review_decisions', organization);
     expect(row).toMatchObject({ decision: 'revoke', decided_by: 'bob' });
     expect(await decide(0, 'keep', 'Rotated', Number(row?.['decided_at']))).toBe(0);
-    expect(await rowsOf('key_review_decisions', organization)).toMatchObject([{ decision: 'keep', reason: 'Rotated' }]);
+    expect(await rowsOf('access_review_decisions', organization)).toMatchObject([
+      { decision: 'keep', reason: 'Rotated' },
+    ]);
     expect(await auditedAfter(organization, 2)).toEqual([
       ['api_key.reviewed', 'revoke: Leaked'],
       ['api_key.reviewed', 'keep: Rotated'],
@@ -232,7 +234,7 @@ describe('finishing a review', () => {
     await expect(finishAccessReview(admin, reviewId, [])).rejects.toMatchObject({
       code: 'access_review_changed_meanwhile',
     });
-    expect(await rowsOf('key_reviews', organization)).toMatchObject([{ finished_at: null }]);
+    expect(await rowsOf('access_reviews', organization)).toMatchObject([{ finished_at: null }]);
     await revoke(organization, ids[1] ?? '');
     expect(await finishAccessReview(admin, reviewId, [])).toBe(0);
     expect((await statuses()).map(([, status]) => status)).toEqual(['keep', 'ended']);
@@ -263,7 +265,7 @@ describe('finishing a review', () => {
     const states = await Promise.all(ids.map(async (id) => (await getOwnKey(admin, id)).state));
     expect(states).toEqual(['revoked', 'active', 'revoked']);
     expect((await auditedAfter(organization, 7)).map(([action]) => action)).toEqual([
-      'key_review.finished',
+      'access_review.finished',
       'api_key.revoked',
       'api_key.revoked',
     ]);
@@ -282,10 +284,10 @@ describe('finishing a review', () => {
   test('respects a decision that another administrator changes at that moment', async () => {
     const { organization, admin, reviewId, ids, decide } = await makeReview(1);
     await decide(0, 'revoke');
-    const [row] = await rowsOf('key_review_decisions', organization);
+    const [row] = await rowsOf('access_review_decisions', organization);
     let isDone = false;
     const db = aroundD1(env.DB, async (run, _, sql) => {
-      if (!isDone && sql.some((text) => text.includes('update key_reviews'))) {
+      if (!isDone && sql.some((text) => text.includes('update access_reviews'))) {
         isDone = true;
         await decide(0, 'keep', 'Needed', Number(row?.['decided_at']));
       }
@@ -298,19 +300,19 @@ describe('finishing a review', () => {
   test('ends the review: no decision can be made or changed, not even in the database', async () => {
     const { organization, admin, reviewId, decide } = await makeReview(1);
     await decide(0, 'keep');
-    const [row] = await rowsOf('key_review_decisions', organization);
+    const [row] = await rowsOf('access_review_decisions', organization);
     await finishAccessReview(admin, reviewId, []);
     const late = decide(0, 'revoke', 'Late', Number(row?.['decided_at']));
     await expect(late).rejects.toMatchObject({ code: 'access_review_finished' });
     for (const sql of [
-      "update key_review_decisions set decision = 'revoke' where organization_id = ?",
-      'insert or replace into key_review_decisions select * from key_review_decisions where organization_id = ?',
-      'delete from key_review_decisions where organization_id = ?',
-      'update key_reviews set finished_at = null, finished_by = null where organization_id = ?',
-      'insert or replace into key_reviews select * from key_reviews where organization_id = ?',
-      'delete from key_reviews where organization_id = ?',
+      "update access_review_decisions set decision = 'revoke' where organization_id = ?",
+      'insert or replace into access_review_decisions select * from access_review_decisions where organization_id = ?',
+      'delete from access_review_decisions where organization_id = ?',
+      'update access_reviews set finished_at = null, finished_by = null where organization_id = ?',
+      'insert or replace into access_reviews select * from access_reviews where organization_id = ?',
+      'delete from access_reviews where organization_id = ?',
     ]) {
-      await expect(env.DB.prepare(sql).bind(organization).run()).rejects.toThrow('key_review');
+      await expect(env.DB.prepare(sql).bind(organization).run()).rejects.toThrow('access_review');
     }
     expect(keysToRevoke((await readAccessReview(admin, reviewId)).keys)).toEqual([]);
   });
@@ -372,7 +374,7 @@ describe('a rotation while a review is open', () => {
     await decide(0, 'revoke');
     let isDone = false;
     const db = aroundD1(env.DB, async (run, _, sql) => {
-      if (!isDone && sql.some((text) => text.includes('update key_reviews'))) {
+      if (!isDone && sql.some((text) => text.includes('update access_reviews'))) {
         isDone = true;
         await rotate(organization, ids[0] ?? '', { grace: 'now' });
       }

@@ -113,7 +113,7 @@ describe('key rules that another administrator tightens during the creation of a
     const created = createApiKey(ctx, 'twb', { name: 'n8n', scopes: ['tickets:note:write'] });
     await expect(created).rejects.toMatchObject(refused('key_rules_expiry_required'));
     expect(await rowsOf('api_keys', organization)).toEqual([]);
-    expect((await rowsOf('audit_log', organization)).map(({ action }) => action)).toEqual(['key_policy.changed']);
+    expect((await rowsOf('audit_log', organization)).map(({ action }) => action)).toEqual(['key_rules.changed']);
   });
 
   test('the rules apply to the successor, and the old key stays as it is', async () => {
@@ -133,10 +133,11 @@ describe('a change of the key rules', () => {
   test('a change is audited with the old and new rules, and listed', async () => {
     const organization = await organizationWith({ maxLifetimeDays: 90, accessReviewMonths: 3 });
     await setKeyRules(organization, { expiryRequired: true });
-    const detail = 'longest lifetime none to 90 days, expiration required no to yes, review none to every 3 months';
+    const detail =
+      'longest lifetime none to 90 days, expiration required no to yes, access review none to every 3 months';
     expect(await rowsOf('audit_log', organization)).toMatchObject([
-      { action: 'key_policy.changed', actor_id: 'ada', target_id: organization, detail },
-      { detail: 'longest lifetime 90 days to none, review every 3 months to none' },
+      { action: 'key_rules.changed', actor_id: 'ada', target_id: organization, detail },
+      { detail: 'longest lifetime 90 days to none, access review every 3 months to none' },
     ]);
     const { changes } = await readKeyRulesOverview(asAdmin(organization));
     expect(changes).toMatchObject([{ by: 'Ada' }, { by: 'Ada', at: now(), detail }]);
@@ -146,7 +147,7 @@ describe('a change of the key rules', () => {
     const organization = await makeOrganization();
     expect(await changeKeyRules(asAdmin(organization), 0, NO_KEY_RULES)).toBe('unchanged');
     expect(await rowsOf('audit_log', organization)).toEqual([]);
-    expect(await rowsOf('key_policies', organization)).toEqual([]);
+    expect(await rowsOf('key_rules', organization)).toEqual([]);
   });
 
   test('a change is refused after another one, even at the same moment', async () => {
@@ -173,7 +174,7 @@ describe('a change of the key rules', () => {
     await env.DB.prepare(`${trigger} begin select raise(abort, 'no'); end`).run();
     await expect(setKeyRules(organization, { maxLifetimeDays: 10 })).rejects.toThrow();
     await env.DB.prepare('drop trigger no_audit').run();
-    expect(await rowsOf('key_policies', organization)).toEqual([]);
+    expect(await rowsOf('key_rules', organization)).toEqual([]);
   });
 
   test('a change by a user who is not an administrator is refused', async () => {
@@ -181,7 +182,7 @@ describe('a change of the key rules', () => {
     const asTechnician = { ...asAdmin(organization), actor: { organizationId: organization, userId: 'tess' } };
     const changed = changeKeyRules(asTechnician, 0, { ...NO_KEY_RULES, maxLifetimeDays: 10 });
     await expect(changed).rejects.toMatchObject({ code: 'not_administrator' });
-    expect(await rowsOf('key_policies', organization)).toEqual([]);
+    expect(await rowsOf('key_rules', organization)).toEqual([]);
   });
 
   test.each([

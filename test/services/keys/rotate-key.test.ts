@@ -39,8 +39,8 @@ describe('keys in their grace period', () => {
     const organization = await makeOrganization();
     const { id } = await makeKey(organization);
     await env.DB.prepare(
-      `insert into api_keys select organization_id, 'old-' || value, chain_id, name, lower(hex(randomblob(32))), hint, scopes, null, null,
-       created_at, created_by, ?3, null, null, 'new-' || value, null, null, null, '', '', '', 0
+      `insert into api_keys (organization_id, id, chain_id, name, hash, hint, scopes, created_at, created_by, expires_at, successor_id)
+       select organization_id, 'old-' || value, chain_id, name, lower(hex(randomblob(32))), hint, scopes, created_at, created_by, ?3, 'new-' || value
        from api_keys, json_each(?1) where organization_id = ?2`,
     )
       .bind(JSON.stringify(Array.from({ length: 50 }, (_, i) => i)), organization, Date.now() + 3_600_000)

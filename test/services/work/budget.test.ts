@@ -47,15 +47,16 @@ beforeAll(async () => {
     ).bind(organization),
     env.DB.prepare(
       `insert into time_entries ${numbers} select organization_id, 'e' || i, ticket_id, created_at, key_id, request_id, request_digest, audit_seq + i,
-         user_id, minutes, description, billable, work_date, hourly_rate_minor, agreement_source, status, review_seq from n, (select * from time_entries where organization_id = ?1)`,
+         user_id, minutes, description, billable, work_date, hourly_rate_minor, agreement_source, status, approval_seq from n, (select * from time_entries where organization_id = ?1)`,
     ).bind(organization),
   ]);
   // 150 more keys that have written today, 60 of them replaced.
   await env.DB.batch([
     env.DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 150)
-       insert into api_keys select organization_id, 'key-' || i, 'key-' || i, 'Key ' || i, lower(hex(randomblob(32))), hint, scopes, null, null,
-         created_at, created_by, null, null, null, iif(i > 90, 'successor-' || i, null), null, null, null, '', '', '', 0 from n, (select * from api_keys where organization_id = ?1)`,
+       insert into api_keys (organization_id, id, chain_id, name, hash, hint, scopes, created_at, created_by, successor_id)
+       select organization_id, 'key-' || i, 'key-' || i, 'Key ' || i, lower(hex(randomblob(32))), hint, scopes, created_at, created_by,
+         iif(i > 90, 'successor-' || i, null) from n, (select * from api_keys where organization_id = ?1)`,
     ).bind(organization),
     env.DB.prepare(
       `insert into key_days select k.organization_id, k.id, d.day, k.id, 1, 0, 0, 1, 1, 1, 1, null

@@ -23,7 +23,7 @@ export const FACT_MEANINGS: Readonly<Record<FactType, string>> = {
   key_expiring: `A key without a successor expires within ${EXPIRING_DAYS} days; it becomes more urgent within ${EXPIRY_LEVELS.join(' days and within ')} day.`,
   key_unused: `A key has not written anything for ${UNUSED_DAYS} days.`,
   key_of_former: 'A key was created by a person who is no longer an administrator.',
-  review_due: `An access review is due within ${REVIEW_DUE_DAYS} days, or overdue.`,
+  access_review_due: `An access review is due within ${REVIEW_DUE_DAYS} days, or overdue.`,
   daily_limit: `A key, or the organization if \`key\` is null, has used ${DAY_LIMIT_PERCENT} or 100 percent of a daily limit on one of the last two days.`,
   archive_damaged: 'Objects of the archive of the organization are missing or damaged.',
   database_size: 'The database of the deployment has reached 70 or 90 percent of its limit. `organization` is null.',

@@ -1,1 +1,0 @@
-ALTER TABLE `api_keys` ADD `revision` integer DEFAULT 0 NOT NULL;

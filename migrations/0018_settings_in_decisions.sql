@@ -1,1 +1,0 @@
-ALTER TABLE `key_review_decisions` ADD `key_settings` text;
