@@ -12,7 +12,7 @@ export interface Network {
   bits: number;
 }
 
-/** Lists that were read lately, by their text: a busy key has the same one with each request. */
+/** Lists that were read recently, by their text: a busy key has the same one with each request. */
 const readLists = new ExpiringMap<readonly Network[]>(1_000);
 
 /**

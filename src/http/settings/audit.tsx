@@ -224,7 +224,7 @@ type Option = readonly [value: string, text: string];
 const withSelected = (value: string | undefined, text: string | undefined, options: readonly Option[]) =>
   new Map([...(value === undefined ? [] : [[value, text ?? value] as const]), ...options]);
 
-function Options({ of: options, value }: { of: Iterable<Option>; value: string | undefined }) {
+function Options({ options, value }: { options: Iterable<Option>; value: string | undefined }) {
   return (
     <>
       {Array.from(options, ([one, label]) => (
@@ -283,15 +283,15 @@ function Filters({ query, keys, administrators, entries }: Props) {
             <summary>More filters</summary>
             <div class="filters">
               <Select label="Key" name="key">
-                <Options of={keyNames} value={key} />
+                <Options options={keyNames} value={key} />
               </Select>
               <Select label="Administrator" name="by">
-                <Options of={people} value={by} />
+                <Options options={people} value={by} />
               </Select>
               <Select label="Action" name="action">
                 {AUDIT_ACTION_GROUPS.map(({ name, actions }) => (
                   <optgroup label={name}>
-                    <Options of={actions} value={action} />
+                    <Options options={actions} value={action} />
                   </optgroup>
                 ))}
               </Select>

@@ -64,15 +64,15 @@ const columnsFor = (tab: AreaTab): readonly TableColumn<OverviewItem>[] => [
       </>
     ),
   ],
-  ['Needs attention', (item) => <Count of={item} />],
-  ['Most urgent', (item) => <MostUrgent of={item} />],
+  ['Needs attention', (item) => <Count item={item} />],
+  ['Most urgent', (item) => <MostUrgent item={item} />],
   ['Keys in use', ({ liveKeys }) => liveKeys],
 ];
 
 /** In place of a zero. A narrow screen leaves it out. */
 const Dash = () => <span class="dash">–</span>;
 
-function Count({ of: { facts } }: { of: OverviewItem }) {
+function Count({ item: { facts } }: { item: OverviewItem }) {
   if (facts.size === 0) return <Dash />;
   return (
     <span class={[...facts.values()].flat().some(isLostWork) ? 'chip count mark' : 'chip count'}>
@@ -82,7 +82,7 @@ function Count({ of: { facts } }: { of: OverviewItem }) {
   );
 }
 
-function MostUrgent({ of: { organization, facts } }: { of: OverviewItem }) {
+function MostUrgent({ item: { organization, facts } }: { item: OverviewItem }) {
   const { id, timeZone } = organization;
   const [ofType = []] = facts.values();
   const [first] = ofType;

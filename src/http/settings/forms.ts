@@ -5,7 +5,7 @@ import { type KeyRules, MAX_RULE_DAYS } from '../../domain/key-rules.ts';
 import { KEY_SETTING_NAMES, type KeySettings, keySetting, type SettingsInput } from '../../domain/key-settings.ts';
 import { hostNetwork } from '../../domain/networks.ts';
 import { inThousands } from '../../lib/in-thousands.ts';
-import type { ShutOut } from '../../services/keys/key-usage.ts';
+import type { Lockout } from '../../services/keys/key-usage.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import type { AppEnv } from '../hono-env.ts';
 import { readBody } from '../middleware/read-body.ts';
@@ -125,8 +125,8 @@ export function chosenNumber(form: URLSearchParams, field: string): number | nul
   return /^\d+$/.test(text) ? Number(text) : Number.NaN;
 }
 
-/** Adds to a form what its settings would shut out. */
-export function widen(form: URLSearchParams, { addresses, records, minutes }: ShutOut): void {
+/** Adds the recent use that the form's settings would refuse, so that they allow it. */
+export function allowRecentUse(form: URLSearchParams, { addresses, records, minutes }: Lockout): void {
   const networks = [form.get('allowedNetworks') ?? '', ...addresses.map(({ address }) => hostNetwork(address))];
   form.set('allowedNetworks', networks.join('\n'));
   if (records !== undefined) form.set('dayLimitRecords', String(records));

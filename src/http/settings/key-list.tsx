@@ -270,7 +270,7 @@ function Keys({ list, query }: ListProps) {
         <Older list={list} query={query} />
         {canSelect && (
           <div class="pages">
-            <HiddenFields of={keyListParameters(query)} />
+            <HiddenFields fields={keyListParameters(query)} />
             <label hidden>
               <input type="checkbox" data-all="key" /> Select all
             </label>{' '}
@@ -298,7 +298,7 @@ function columnsOf(base: string, query: KeyQuery, canSelect: boolean): TableColu
           {canSelect && key.state !== 'revoked' && (
             <input type="checkbox" name="key" value={key.id} aria-label={`Select ${key.name} ${key.hint}`} />
           )}{' '}
-          <KeyName of={key} search={keyListSearch(query)} />
+          <KeyName subject={key} search={keyListSearch(query)} />
         </>
       ),
       sortedBy('name', 'ascending'),
@@ -311,7 +311,7 @@ function columnsOf(base: string, query: KeyQuery, canSelect: boolean): TableColu
       sortedBy('last', 'descending'),
     ],
     ['Writes, 30 days', ({ usage }) => <SmallChart usage={usage} />],
-    ['Expires', (key) => <ShortExpiry of={key} />],
+    ['Expires', (key) => <ShortExpiry subject={key} />],
   ];
 }
 

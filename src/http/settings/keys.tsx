@@ -5,7 +5,7 @@ import { hasCode, type ServiceError } from '../../domain/errors.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
 import { countWritesSince, readLatestOfKey } from '../../services/audit/read-audit-log.ts';
 import { listAdministratorNames } from '../../services/directory/administrators.ts';
-import { changeApiKey, findShutOut, listKeyChanges } from '../../services/keys/change-key.ts';
+import { changeApiKey, findLockout, listKeyChanges } from '../../services/keys/change-key.ts';
 import { getKeyRules } from '../../services/keys/change-key-rules.ts';
 import { createApiKey } from '../../services/keys/create-key.ts';
 import { readRecentUse, readUsage } from '../../services/keys/key-usage.ts';
@@ -14,6 +14,7 @@ import { listRefusedUses } from '../../services/keys/refused-uses.ts';
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import {
+  allowRecentUse,
   chosenExpiry,
   chosenSettings,
   type FormState,
@@ -23,7 +24,6 @@ import {
   sameLifetime,
   settingsInForm,
   shownCount,
-  widen,
 } from './forms.ts';
 import { pageContext, readDone, todayOf } from './page-context.ts';
 import { bannerFor, KeyActions, KeyLead, KeyPage } from './pages/key.tsx';
@@ -104,7 +104,7 @@ keys.get('/keys/:key', async (c) => {
     entries: shownEntries(c, entries, SHOWN_TEXT),
     refused,
     done,
-    lately:
+    lastDay:
       done !== undefined && key.state === 'revoked'
         ? { since, ...(await countWritesSince(ctx, key.id, since)) }
         : undefined,
@@ -146,9 +146,9 @@ keys.post('/keys/:key/change', async (c) => {
   const revision = shownCount(values, 'revision');
   const page = { subject: key, revision };
   if (values.has('widened') || !values.has('confirmed')) {
-    const shuts = await findShutOut(ctx, key, chosenSettings(values), todayOf(c));
-    if (shuts && !values.has('widened')) return renderChange(c, { ...page, form: { values, messages: {} }, shuts });
-    if (shuts) widen(values, shuts);
+    const lockout = await findLockout(ctx, key, chosenSettings(values), todayOf(c));
+    if (lockout && !values.has('widened')) return renderChange(c, { ...page, form: { values, messages: {} }, lockout });
+    if (lockout) allowRecentUse(values, lockout);
   }
   try {
     const result = await changeApiKey(ctx, key, chosenSettings(values), revision);

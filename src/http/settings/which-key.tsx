@@ -22,7 +22,7 @@ whichKey.post('/which-key', async (c) => {
   const found = await identifyKey(adminContext(c), c.get('config').keyPrefix, pasted).catch((err: unknown) => {
     if (!hasCode(err, 'not_a_key')) throw err;
   });
-  const result = found?.map((key) => <FoundKey of={key} />) ?? (
+  const result = found?.map((key) => <FoundKey subject={key} />) ?? (
     <Banner tone="warning">
       This is neither a complete key nor a hint. Part of it may be missing, or the key belongs to another system or
       environment.
@@ -37,7 +37,7 @@ whichKey.post('/which-key', async (c) => {
   return render(c, TITLE, page);
 });
 
-function FoundKey({ of: key }: { of: KeyDetails }) {
+function FoundKey({ subject: key }: { subject: KeyDetails }) {
   const { base } = usePage();
   return (
     <section class="card" role="status">
@@ -49,7 +49,7 @@ function FoundKey({ of: key }: { of: KeyDetails }) {
         (<Hint hint={key.hint} />) <State state={key.state} /> <Scopes scopes={key.scopes} />
       </p>
       <p>
-        Last write: <LastWrite of={key} />
+        Last write: <LastWrite subject={key} />
       </p>
       <div class="actions">
         <KeyActions subject={key} />

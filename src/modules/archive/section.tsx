@@ -31,10 +31,10 @@ const COLUMNS: readonly TableColumn<ArchiveRow>[] = [
   ['Entries', ({ fromSeq, toSeq }) => `${formatNumber(fromSeq)} to ${formatNumber(toSeq)}`],
   ['From', ({ firstAt }) => <Time at={firstAt} />],
   ['To', ({ lastAt }) => <Time at={lastAt} />],
-  ['File', (archive) => <File of={archive} />],
+  ['File', (archive) => <File archive={archive} />],
 ];
 
-function File({ of: { toSeq, object, damagedAt } }: { of: ArchiveRow }) {
+function File({ archive: { toSeq, object, damagedAt } }: { archive: ArchiveRow }) {
   const { base } = usePage();
   return (
     <>

@@ -8,7 +8,7 @@ import { readAll, readOne } from '../call-d1.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
 import { NAME_TAKEN } from './create-key.ts';
-import { readRecentUse, type ShutOut, shutOut } from './key-usage.ts';
+import { type Lockout, lockoutOf, readRecentUse } from './key-usage.ts';
 import { getOwnKey, type KeyDetails } from './read-keys.ts';
 import { keyNotLive } from './rotate-key.ts';
 
@@ -60,17 +60,17 @@ export async function changeApiKey(
   throw keyChangedMeanwhile();
 }
 
-/** What a valid change would shut out of the key's use of the last 30 days. `today` is in the organization's time zone. */
-export async function findShutOut(
+/** The use of the last 30 days that a valid change would refuse. `today` is in the organization's time zone. */
+export async function findLockout(
   ctx: ActorContext<AdminActor>,
   key: KeyDetails,
   input: SettingsInput,
   today: string,
-): Promise<ShutOut | undefined> {
+): Promise<Lockout | undefined> {
   const { data } = keyChanges.safeParse(input);
   const names = ['allowedNetworks', 'dayLimitRecords', 'dayLimitMinutes'] as const;
   if (!data || names.every((name) => data[name] === key[name] || !data[name])) return undefined;
-  return shutOut(key, data, await readRecentUse(ctx, key.id, today));
+  return lockoutOf(key, data, await readRecentUse(ctx, key.id, today));
 }
 
 /** The error of a name that another current key has, to report with those of other fields. */

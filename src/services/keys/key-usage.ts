@@ -70,11 +70,11 @@ export async function readRecentUse(ctx: ActorContext<AdminActor>, keyId: string
   };
 }
 
-/** What a key did lately and could no longer do after a change of its settings. */
-export type ShutOut = NonNullable<ReturnType<typeof shutOut>>;
+/** The recent use of a key that a change of its settings would refuse. */
+export type Lockout = NonNullable<ReturnType<typeof lockoutOf>>;
 
-/** What a change shuts out that the settings admitted before; undefined for nothing. */
-export function shutOut(from: KeySettings, to: KeySettings, use: RecentUse) {
+/** The recent use that the new settings refuse and the old ones allow; undefined for none. */
+export function lockoutOf(from: KeySettings, to: KeySettings, use: RecentUse) {
   const addresses = use.wrote.filter(
     ({ address }) => isAllowedFrom(from.allowedNetworks, address) && !isAllowedFrom(to.allowedNetworks, address),
   );

@@ -253,7 +253,7 @@ function ReviewedKey(props: ReviewedKeyProps) {
   return (
     <li>
       <div>
-        <KeyName of={key} /> <Scopes scopes={key.scopes} />
+        <KeyName subject={key} /> <Scopes scopes={key.scopes} />
         {successors.map((successor) => (
           <span class="minor">
             {' '}
@@ -279,7 +279,7 @@ function ReviewedKey(props: ReviewedKeyProps) {
         )}
       </div>
       <div>
-        {works && <DecisionFields of={key} form={props.form} />}
+        {works && <DecisionFields subject={key} form={props.form} />}
         {decision && (
           <p class="decided minor">
             <Icon name={decision.decision === 'keep' ? 'check' : 'ban'} /> {DECISION_LABELS[decision.decision]}
@@ -320,12 +320,12 @@ function factsOf(key: KeyDetails, usage: Usage): NamedFact[] {
     ['Daily limits', limitsText({ records, minutes })],
     ['Last write', key.lastWrite ? <Ago at={key.lastWrite.at} /> : 'never'],
     ['Writes in 30 days', formatNumber(recordsOf(usage))],
-    ['Expires', <Expiry of={key} />],
-    ['Created', <Creator of={key} />],
+    ['Expires', <Expiry subject={key} />],
+    ['Created', <Creator subject={key} />],
   ];
 }
 
-function DecisionFields({ of: { id, name, hint }, form }: { of: KeyDetails; form: FormState }) {
+function DecisionFields({ subject: { id, name, hint }, form }: { subject: KeyDetails; form: FormState }) {
   const [decision, shown] = [`decision-${id}`, `shown-${id}`];
   return (
     <fieldset class="decision">

@@ -99,7 +99,7 @@ function Details({ entry }: { entry: AuditEntry }) {
   const { base, linkTo } = usePage();
   const { actorType, actorId, actorName, key, ticketId, text, sourceAddress, detail, refusal } = entry;
   const facts = [
-    ['Key', key && <KeyName of={key} />],
+    ['Key', key && <KeyName subject={key} />],
     ['From', sourceAddress && <Address address={sourceAddress} />],
     ['Record', entry.targetId],
     ['Request', entry.requestId],

@@ -131,7 +131,7 @@ export function Menu({
 export type NamedFact = readonly [name: string, content: Child];
 
 /** A card of facts. A fact without content is left out. */
-export function Facts({ of: facts }: { of: readonly NamedFact[] }) {
+export function Facts({ facts }: { facts: readonly NamedFact[] }) {
   return (
     <dl class="facts card">
       {facts.map(
@@ -201,7 +201,7 @@ const SortLink = ({ heading, to, order }: Sorting & { heading: string }) => (
 );
 
 /** The fields that a form sends without showing them. */
-export const HiddenFields = ({ of: fields }: { of: readonly (readonly [name: string, value: string])[] }) => (
+export const HiddenFields = ({ fields }: { fields: readonly (readonly [name: string, value: string])[] }) => (
   <>
     {fields.map(([name, value]) => (
       <input type="hidden" name={name} value={value} />
@@ -215,7 +215,7 @@ interface SearchProps {
   label: string;
   text: string | undefined;
   /** Sent with the text. */
-  fields: Parameters<typeof HiddenFields>[0]['of'];
+  fields: Parameters<typeof HiddenFields>[0]['fields'];
 }
 
 /** A field that searches a list. */
@@ -235,7 +235,7 @@ export const SearchForm = ({ id, to, label, text, fields }: SearchProps) => (
         autocomplete="off"
         spellcheck={false}
       />
-      <HiddenFields of={fields} />
+      <HiddenFields fields={fields} />
       <button type="submit" class="quiet">
         Search
       </button>

@@ -3,9 +3,9 @@ import { counted, HiddenFields, State, Table, type TableColumn } from './compone
 import { KeyName, LastWrite } from './key-facts.tsx';
 
 const COLUMNS: readonly TableColumn<KeyDetails>[] = [
-  ['Key', (key) => <KeyName of={key} />],
+  ['Key', (key) => <KeyName subject={key} />],
   ['State', ({ state }) => <State state={state} />],
-  ['Last write', (key) => <LastWrite of={key} />],
+  ['Last write', (key) => <LastWrite subject={key} />],
   ['Owner', ({ owner }) => <bdi>{owner || '–'}</bdi>],
 ];
 
@@ -27,7 +27,7 @@ export function ConfirmRevoke({ keys, action, fields = [], button, cancel }: Pro
       </p>
       <Table caption="Keys to revoke" columns={COLUMNS} rows={keys} />
       <form method="post" action={action} class="actions">
-        <HiddenFields of={fields} />
+        <HiddenFields fields={fields} />
         <button type="submit" class="danger">
           {button ?? (keys.length === 1 ? 'Revoke' : `Revoke ${counted(keys.length, 'key')}`)}
         </button>

@@ -3,7 +3,7 @@ import { usePage } from '../page-context.ts';
 import { Address, Hint } from './components.tsx';
 import { Time } from './time.tsx';
 
-export function LastWrite({ of: { lastWrite } }: { of: KeyDetails }) {
+export function LastWrite({ subject: { lastWrite } }: { subject: KeyDetails }) {
   if (!lastWrite) return <>Never</>;
   return (
     <>
@@ -19,13 +19,13 @@ export function LastWrite({ of: { lastWrite } }: { of: KeyDetails }) {
 }
 
 interface KeyNameProps {
-  of: Pick<KeyDetails, 'id' | 'name' | 'hint'>;
+  subject: Pick<KeyDetails, 'id' | 'name' | 'hint'>;
   /** The query string of the list that the page leads back to. */
   search?: string;
 }
 
 /** The name of a key with a link to its page, and its hint. */
-export function KeyName({ of: { id, name, hint }, search = '' }: KeyNameProps) {
+export function KeyName({ subject: { id, name, hint }, search = '' }: KeyNameProps) {
   const { base } = usePage();
   return (
     <>
@@ -38,7 +38,7 @@ export function KeyName({ of: { id, name, hint }, search = '' }: KeyNameProps) {
 }
 
 /** Who created a key, with a mark if that user is no longer an active administrator. */
-export function Creator({ of: { createdBy, creatorActive } }: { of: KeyDetails }) {
+export function Creator({ subject: { createdBy, creatorActive } }: { subject: KeyDetails }) {
   return (
     <span>
       by <bdi>{createdBy}</bdi>

@@ -5,7 +5,7 @@ import { type KeySettingName, keySetting } from '../../../domain/key-settings.ts
 import { hostNetwork, MAX_NETWORKS } from '../../../domain/networks.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
 import type { SettingsChange } from '../../../services/keys/change-key.ts';
-import { type RecentUse, type ShutOut, USAGE_DAYS } from '../../../services/keys/key-usage.ts';
+import { type Lockout, type RecentUse, USAGE_DAYS } from '../../../services/keys/key-usage.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { Icon } from '../../page/icon.tsx';
 import type { FormState } from '../forms.ts';
@@ -45,7 +45,7 @@ interface SettingsProps {
   seen?: RecentUse;
 }
 
-const SettingFields = ({ of: names, form, owners, seen }: SettingsProps & { of: readonly KeySettingName[] }) =>
+const SettingFields = ({ names, form, owners, seen }: SettingsProps & { names: readonly KeySettingName[] }) =>
   names.map((name) => {
     const { label, help, required, ...field } = keySetting(name);
     return (
@@ -71,17 +71,17 @@ function Seen({ wrote = [], refused = [] }: Partial<RecentUse>) {
   const { address } = usePage();
   return (
     <>
-      <SeenAddresses text="You are at" of={address === null ? [] : [address]} />
+      <SeenAddresses text="You are at" addresses={address === null ? [] : [address]} />
       <SeenAddresses
         text={`Wrote in the last ${USAGE_DAYS} days from`}
-        of={wrote.slice(0, MAX_SEEN).map((one) => one.address)}
+        addresses={wrote.slice(0, MAX_SEEN).map((one) => one.address)}
       />
-      <SeenAddresses text="Refused from" of={refused} />
+      <SeenAddresses text="Refused from" addresses={refused} />
     </>
   );
 }
 
-function SeenAddresses({ text, of: addresses }: { text: string; of: readonly string[] }) {
+function SeenAddresses({ text, addresses }: { text: string; addresses: readonly string[] }) {
   return addresses.length === 0 ? null : (
     <p class="seen">
       {text}
@@ -111,7 +111,7 @@ export function NewKeyForm({ token, owners, ...expiration }: NewKeyProps & Pick<
       actions={<SubmitOrCancel submit="Create key" cancel={`${base}/keys`} />}
       aside={<BeforeYouCreate />}
     >
-      <SettingFields of={BASIC} form={form} owners={owners} />
+      <SettingFields names={BASIC} form={form} owners={owners} />
       <fieldset {...describedBy('scopes', form.messages)}>
         <legend>What the key can write</legend>
         <div class="tiles-2">
@@ -143,7 +143,7 @@ export function NewKeyForm({ token, owners, ...expiration }: NewKeyProps & Pick<
       <ExpirationField {...expiration} />
       <details class="advanced" open={ADVANCED.some((name) => form.values.get(name) || form.messages?.[name])}>
         <summary>Advanced: description, daily limits and networks</summary>
-        <SettingFields of={ADVANCED} form={form} owners={owners} />
+        <SettingFields names={ADVANCED} form={form} owners={owners} />
       </details>
     </CardForm>
   );
@@ -204,12 +204,12 @@ interface ChangeProps extends SettingsProps {
   revision: number;
   /** What other administrators did since the form was opened, after which nothing was saved. */
   changes?: readonly SettingsChange[];
-  /** What the key did lately and could no longer do: nothing was saved, and saving again confirms it. */
-  shuts?: ShutOut;
+  /** The recent use that the settings would refuse: nothing was saved, and saving again confirms it. */
+  lockout?: Lockout;
 }
 
 /** The form to change a key's settings. */
-export function ChangeForm({ subject: key, revision, changes, shuts, ...fields }: ChangeProps) {
+export function ChangeForm({ subject: key, revision, changes, lockout, ...fields }: ChangeProps) {
   const { base } = usePage();
   const path = `${base}/keys/${key.id}`;
   return (
@@ -218,29 +218,29 @@ export function ChangeForm({ subject: key, revision, changes, shuts, ...fields }
       action={`${path}/change`}
       fields={FIELDS}
       nothing="Nothing was saved."
-      hidden={{ revision, ...(shuts && { confirmed: 'yes' }) }}
-      actions={<SubmitOrCancel submit={shuts ? 'Save anyway' : 'Save'} cancel={path} />}
+      hidden={{ revision, ...(lockout && { confirmed: 'yes' }) }}
+      actions={<SubmitOrCancel submit={lockout ? 'Save anyway' : 'Save'} cancel={path} />}
       notice={
         changes ? (
           <Conflict what="key" changes={changes} />
         ) : (
-          shuts && <ShutsOut {...shuts} entered={fields.form.values.get('allowedNetworks') ?? ''} />
+          lockout && <LockoutQuestion {...lockout} entered={fields.form.values.get('allowedNetworks') ?? ''} />
         )
       }
     >
-      <SettingFields of={[...BASIC, ...ADVANCED]} {...fields} />
+      <SettingFields names={[...BASIC, ...ADVANCED]} {...fields} />
     </CardForm>
   );
 }
 
 /** How many of the addresses the question lists. */
-const MAX_SHUT_OUT = 5;
+const MAX_LOCKED_OUT = 5;
 
 /**
- * Asks before a change that would refuse what the key did lately, with a button that admits it unless the addresses and
- * the entered networks are more than a key can have.
+ * Asks before a change that would refuse recent use of the key, with a button that allows this use unless the addresses
+ * and the entered networks are more than a key can have.
  */
-function ShutsOut({ addresses, records, minutes, entered }: ShutOut & { entered: string }) {
+function LockoutQuestion({ addresses, records, minutes, entered }: Lockout & { entered: string }) {
   const [first, ...others] = addresses;
   const hasRoom = entered.split(/\s+/).filter(Boolean).length + addresses.length <= MAX_NETWORKS;
   const limits = [
@@ -255,12 +255,12 @@ function ShutsOut({ addresses, records, minutes, entered }: ShutOut & { entered:
     <Banner tone="warning">
       <strong>Not saved yet.</strong> The key would be refused for what it did in the last {USAGE_DAYS} days:
       <ul>
-        {addresses.slice(0, MAX_SHUT_OUT).map(({ address, writes, lastAt }) => (
+        {addresses.slice(0, MAX_LOCKED_OUT).map(({ address, writes, lastAt }) => (
           <li>
             <Address address={address} /> wrote <Ago at={lastAt} />: about {counted(writes, 'write')}.
           </li>
         ))}
-        {addresses.length > MAX_SHUT_OUT && <li>{addresses.length - MAX_SHUT_OUT} more addresses wrote.</li>}
+        {addresses.length > MAX_LOCKED_OUT && <li>{addresses.length - MAX_LOCKED_OUT} more addresses wrote.</li>}
         {limits.map((limit) => (
           <li>It wrote up to {limit} a day.</li>
         ))}

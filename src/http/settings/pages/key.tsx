@@ -48,7 +48,7 @@ interface Props {
   refused: readonly RefusedUse[];
   done: string | undefined;
   /** What the key wrote since an instant (UTC milliseconds), if it was just revoked. */
-  lately: ({ since: number } & Awaited<ReturnType<typeof countWritesSince>>) | undefined;
+  lastDay: ({ since: number } & Awaited<ReturnType<typeof countWritesSince>>) | undefined;
 }
 
 export function KeyLead({ subject: key }: Pick<Props, 'subject'>) {
@@ -78,7 +78,17 @@ export function KeyActions({ subject: key }: Pick<Props, 'subject'>) {
 }
 
 /** One key with its details, use, latest activity, refused uses and settings. */
-export function KeyPage({ subject: key, dayLimit, written, usage, entries, refused, done, lately, otherUsage }: Props) {
+export function KeyPage({
+  subject: key,
+  dayLimit,
+  written,
+  usage,
+  entries,
+  refused,
+  done,
+  lastDay,
+  otherUsage,
+}: Props) {
   const { base, timeZone } = usePage();
   const path = `${base}/keys/${key.id}`;
   const limits = dayLimits(key, dayLimit);
@@ -91,16 +101,16 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
       {done && (
         <Banner>
           {done}
-          {lately && <WrittenLately subject={key} lately={lately} />}
+          {lastDay && <LastDay subject={key} lastDay={lastDay} />}
         </Banner>
       )}
       <RefusedNow subject={key} refused={refused} />
       <Facts
-        of={[
+        facts={[
           ['Scopes', <Scopes scopes={key.scopes} />],
-          key.revokedAt === null ? ['Expires', <Expiry of={key} />] : ['Revoked', <Revocation of={key} />],
-          ['Last write', <LastWrite of={key} />],
-          ['Created', [<Time at={key.createdAt} />, ' ', <Creator of={key} />]],
+          key.revokedAt === null ? ['Expires', <Expiry subject={key} />] : ['Revoked', <Revocation subject={key} />],
+          ['Last write', <LastWrite subject={key} />],
+          ['Created', [<Time at={key.createdAt} />, ' ', <Creator subject={key} />]],
           [
             'Today',
             [today, (predecessor || successor) && <span class="minor"> (with the other keys of its rotation)</span>],
@@ -123,9 +133,9 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
       <RefusedUsesTable uses={refused} forOneKey />
       <h2>Settings</h2>
       <Facts
-        of={[
+        facts={[
           ['Daily limits', limitsText(own) || 'Those of all keys'],
-          ['Allowed networks', <Networks of={key.allowedNetworks} />],
+          ['Allowed networks', <Networks networks={key.allowedNetworks} />],
         ]}
       />
       {isLive(key.state) && (
@@ -146,9 +156,9 @@ function rotationText({ id, successor }: KeyDetails, own: Usage, other: Usage, t
 }
 
 /** What a revoked key wrote in the last 24 hours, for a leak. */
-function WrittenLately({ subject: { id }, lately }: { subject: KeyDetails; lately: NonNullable<Props['lately']> }) {
+function LastDay({ subject: { id }, lastDay }: { subject: KeyDetails; lastDay: NonNullable<Props['lastDay']> }) {
   const { base } = usePage();
-  const { since, writes, addresses, isMinimum } = lately;
+  const { since, writes, addresses, isMinimum } = lastDay;
   const query = `key=${id}&since=${new Date(since).toISOString()}`;
   return (
     <p>
@@ -189,7 +199,7 @@ function RefusedNow({ subject: key, refused }: Pick<Props, 'subject' | 'refused'
   );
 }
 
-function Revocation({ of: { revokedAt, revokedBy } }: { of: KeyDetails }) {
+function Revocation({ subject: { revokedAt, revokedBy } }: { subject: KeyDetails }) {
   return (
     <>
       <Time at={revokedAt ?? 0} /> by <bdi>{revokedBy}</bdi>
@@ -197,7 +207,7 @@ function Revocation({ of: { revokedAt, revokedBy } }: { of: KeyDetails }) {
   );
 }
 
-function Networks({ of: networks }: { of: string }) {
+function Networks({ networks }: { networks: string }) {
   if (networks === '') return <>All (the key works from everywhere)</>;
   return networks.split(' ').map((network, index) => [index > 0 && ', ', <Address address={network} />]);
 }

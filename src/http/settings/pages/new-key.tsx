@@ -31,7 +31,7 @@ export function NewKeyPage({ created, origin, replaced }: Props) {
             <bdi>{name}</bdi>
           </h2>
           <span class="minor">
-            <Scopes scopes={scopes} /> Expires: <Expiry of={created} />
+            <Scopes scopes={scopes} /> Expires: <Expiry subject={created} />
           </span>
         </div>
         <code id="key" class="value">
@@ -84,7 +84,7 @@ function Replaced({ old }: { old: KeyDetails }) {
         ', which is revoked: the automation is refused until then.'
       ) : (
         <>
-          , which stops at <Expiry of={old} />.{' '}
+          , which stops at <Expiry subject={old} />.{' '}
           {old.lastWrite && (
             <>
               The old key last wrote <Ago at={old.lastWrite.at} />.{' '}

@@ -14,14 +14,14 @@ export const REFUSAL_REASONS: Record<RefusedUse['reason'], string> = {
   idempotency_mismatch: 'An Idempotency-Key was reused for a different request, so nothing was written',
 };
 
-const KEY_COLUMN: TableColumn<RefusedUse> = ['Key', ({ key }) => <KeyName of={key} />];
+const KEY_COLUMN: TableColumn<RefusedUse> = ['Key', ({ key }) => <KeyName subject={key} />];
 const COLUMNS: readonly TableColumn<RefusedUse>[] = [
   [
     'Reason',
     ({ reason, lost }) => (
       <div>
         {REFUSAL_REASONS[reason]}
-        <LostWrites of={lost} />
+        <LostWrites lost={lost} />
       </div>
     ),
   ],
@@ -48,7 +48,7 @@ export function RefusedUsesTable({ uses, forOneKey = false }: { uses: readonly R
 }
 
 /** The latest writes that were lost, so that they can be entered again, and the cause found. */
-function LostWrites({ of: lost }: { of: RefusedUse['lost'] }) {
+function LostWrites({ lost }: { lost: RefusedUse['lost'] }) {
   return lost.length === 0 ? null : (
     <ul class="lost minor">
       {lost.map(({ at, idempotencyKey, ticketId, requestId }) => (

@@ -50,11 +50,11 @@ export const dateText = (date: string) =>
   new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }).format(Date.parse(date));
 
 interface ExpiryProps {
-  of: { expiresAt: number | null; state?: KeyState };
+  subject: { expiresAt: number | null; state?: KeyState };
 }
 
 /** When a key expires, usually at the end of a day. If that is soon, also in how many days. */
-export function Expiry({ of: { expiresAt, state } }: ExpiryProps) {
+export function Expiry({ subject: { expiresAt, state } }: ExpiryProps) {
   const { now, timeZone } = usePage();
   if (expiresAt === null) return <>Never</>;
   const lastDay = dateIn(timeZone, expiresAt - 1);
@@ -69,7 +69,7 @@ export function Expiry({ of: { expiresAt, state } }: ExpiryProps) {
 }
 
 /** When a key expires or expired, in the few words of a list. */
-export function ShortExpiry({ of: { expiresAt, state } }: ExpiryProps) {
+export function ShortExpiry({ subject: { expiresAt, state } }: ExpiryProps) {
   const { now, timeZone } = usePage();
   if (state === 'revoked') return <span class="dash">–</span>;
   if (expiresAt === null) return <>Never</>;
