@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { type Run, renderResults } from './report.ts';
 import { evaluate, FLOOR } from './targets.ts';
@@ -37,17 +36,6 @@ function sampleRun(): Run {
   };
 }
 
-/**
- * The lines that do not depend on the run: headings, sentences, the names of the facts, and the
- * head of each table.
- */
-function skeleton(markdown: string): string[] {
-  const lines = markdown.split('\n');
-  return lines
-    .filter((line, index) => line !== '' && (!line.startsWith('|') || lines[index + 1]?.startsWith('|--') === true))
-    .map((line) => (line.startsWith('- ') ? line.replace(/[:\d].*/, '') : line.replace(/\d{4}-\d\d-\d\d/, 'DATE')));
-}
-
 test('a report contains the facts of the run, a table for each number of connections, the targets and the timing of the 401', () => {
   const report = renderResults(sampleRun());
   expect(report).toContain('- Large database: 1,000,000 time entries, 10,000 keys, 488 MB\n');
@@ -58,15 +46,4 @@ test('a report contains the facts of the run, a table for each number of connect
   expect(report).toContain('| time entry, cached key : floor chain, requests/s ≥ 1.4 | 2.00 (2.00–2.00) | met |');
   expect(report).toContain('| unknown | 4,000 | 1.631 | 0.000 |');
   expect(report).toContain('| this Worker | 100.0 (90.0–120.0) |');
-});
-
-test('RESULTS.md has the form that the benchmark writes', async () => {
-  const results = await readFile('test/bench/RESULTS.md', 'utf8');
-  const { note, firstRequests = [], ...always } = sampleRun();
-  const run = {
-    ...always,
-    ...(results.includes('\n- Note: ') ? { note } : {}),
-    ...(results.includes('\n## First request') ? { firstRequests } : {}),
-  };
-  expect(skeleton(results)).toEqual(skeleton(renderResults(run)));
 });

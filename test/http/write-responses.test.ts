@@ -1,7 +1,5 @@
-import { env } from 'cloudflare:workers';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { retryAfter503 } from '../../src/http/problems.ts';
-import { aroundD1 } from '../support/d1.ts';
 import { makeApi, makeKey, makeOrganization, TIME } from '../support/world.ts';
 
 test.each([
@@ -27,29 +25,10 @@ test.each([
   },
 );
 
-afterEach(() => {
-  vi.restoreAllMocks();
-});
-
 test('the Retry-After of a 503 takes each whole number from 4 to 8, equally often', () => {
   const values = Array.from({ length: 100 }, (_, index) => retryAfter503(() => index / 100)['Retry-After']);
   const counts = Map.groupBy(values, (value) => value);
   expect(Array.from(counts, ([value, { length }]) => [value, length])).toEqual(
     [4, 5, 6, 7, 8].map((s) => [`${s}`, 20]),
   );
-});
-
-test.each([
-  [0, '4'],
-  [0.5, '6'],
-  [0.999, '8'],
-])('with the random number %d, a 503 asks to wait %s s', async (random, seconds) => {
-  vi.spyOn(console, 'error').mockImplementation(() => undefined);
-  const { value: key } = await makeKey(await makeOrganization());
-  const DB = aroundD1(env.DB, (run, statements) =>
-    statements === 1 ? run() : Promise.reject(new Error('D1 DB is overloaded. Too many requests queued.')),
-  );
-  vi.spyOn(Math, 'random').mockReturnValue(random);
-  const rest = await makeApi({ bindings: { DB } }).postNote(key);
-  expect([rest.status, rest.headers.get('Retry-After')]).toEqual([503, seconds]);
 });

@@ -34,11 +34,6 @@ export function countLimiters(namespace: Namespace): { namespace: Namespace; nam
   return { namespace: counted, names };
 }
 
-/** A namespace whose objects hang, fail or are overloaded, as `take` does. */
-export function brokenLimiters(namespace: Namespace, take: () => Promise<never>): Namespace {
-  return aroundLimiters(namespace, take);
-}
-
 /** A namespace whose objects are logs in this isolate, so that thousands of them cost little. */
 export function plainLimiters(namespace: Namespace): Namespace {
   const logs = new Map<string, AdmissionLog>();

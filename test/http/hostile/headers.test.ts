@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { generateKey } from '../../../src/domain/api-key.ts';
 import { countLimiters } from '../../support/limiter.ts';
-import { makeApi, makeWorld, problemOf, rowsOf, UNLIMITED } from '../../support/world.ts';
+import { makeApi, makeWorld, rowsOf, UNLIMITED } from '../../support/world.ts';
 
 describe('headers', async () => {
   const { organization, key } = await makeWorld();
@@ -10,33 +10,11 @@ describe('headers', async () => {
   const note = (headers: Record<string, string>) => api.postNote(key, { message: 'a' }, headers);
 
   test.each([
-    ['two good keys', `Bearer ${key}, Bearer ${key}`],
-    ['a good key and another scheme', `Bearer ${key}, Basic eDp5`],
-    ['two schemes for one key', `Bearer Bearer ${key}`],
-    ['a good key and more', `Bearer ${key} x`],
-    ['a key in quotes', `Bearer "${key}"`],
     ['a percent-encoded key', `Bearer ${key.replace('_', '%5F')}`],
-    ['a tab for the space', `Bearer\t${key}`],
     ['100,000 spaces and no key', `Bearer ${' '.repeat(100_000)}x`],
     ['a value of 64 KiB', `Bearer twb_${'a'.repeat(65_536)}`],
-    ['nothing', ''],
   ])('Authorization with %s returns 401', async (_, Authorization) => {
     expect((await note({ Authorization })).status).toBe(401);
-  });
-
-  test.each([
-    ['sent twice', 'a, a'],
-    ['sent twice, once empty', ', a'],
-    ['empty', ''],
-    ['an empty quoted text', '""'],
-    ['quoted on one side', '"a'],
-    ['two quoted texts', '"a","b"'],
-    ['two words', 'a b'],
-    ['two words with a tab', 'a\tb'],
-    ['256 characters long', 'a'.repeat(256)],
-    ['64 KiB long', 'a'.repeat(65_536)],
-  ])('an Idempotency-Key that is %s is refused', async (_, value) => {
-    expect(await problemOf(note({ 'Idempotency-Key': value }))).toBe('400 invalid_idempotency_key');
   });
 
   test.each(['x'.repeat(255), `"${'y'.repeat(255)}"`, 'a,b', '__proto__', '%00', "';--", '../..', '{}'])(
@@ -75,10 +53,6 @@ describe('headers', async () => {
     const response = await note({ 'Content-Type': 'y'.repeat(65_536) });
     expect(response.status).toBe(415);
     expect((await response.text()).length).toBeLessThan(1_000);
-  });
-
-  test.each(['gzip', 'br', 'identity, gzip', 'deflate', 'x'])('Content-Encoding %s is refused', async (encoding) => {
-    expect(await problemOf(note({ 'Content-Encoding': encoding }))).toBe('415 unsupported_media_type');
   });
 
   test('only CF-Connecting-IP is used as the source address, and requests without a valid one share a limit', async () => {

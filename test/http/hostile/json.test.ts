@@ -54,17 +54,12 @@ const CASES: [what: string, body: string | Uint8Array, answer: string][] = [
   ['-1e999', time('-1e999'), WRONG_MINUTES],
   ['400,000 digits', time('9'.repeat(400_000)), WRONG_MINUTES],
   ['above 2^53', time('9007199254740993'), OUT_OF_RANGE],
-  ['-0', time('-0'), OUT_OF_RANGE],
   ['1e-400', time('1e-400'), OUT_OF_RANGE],
   ['30.0', time('30.0'), '201 30'],
   ['3e1', time('3e1'), '201 30'],
   ['300E-1', time('300E-1'), '201 30'],
   ['30 and a fraction too small for a double', time('30.0000000000000000001'), '201 30'],
-  ['30.5', time('30.5'), WRONG_MINUTES],
-  ['1441', time('1441'), OUT_OF_RANGE],
-  ['"30"', time('"30"'), WRONG_MINUTES],
   ['[30]', time('[30]'), WRONG_MINUTES],
-  ['null', time('null'), WRONG_MINUTES],
   ['030', time('030'), NOT_JSON],
   ['0x1e', time('0x1e'), NOT_JSON],
   ['+30', time('+30'), NOT_JSON],
@@ -75,22 +70,12 @@ const CASES: [what: string, body: string | Uint8Array, answer: string][] = [
 
   ['a byte order mark', bytes([0xef, 0xbb, 0xbf], message('"a"')), '201 a'],
   ['two byte order marks', bytes([0xef, 0xbb, 0xbf, 0xef, 0xbb, 0xbf], message('"a"')), NOT_JSON],
-  [
-    'UTF-16 with a byte order mark',
-    new Uint8Array([0xff, 0xfe, ...bytes('{}')].flatMap((byte) => [byte, 0])),
-    NOT_UTF8,
-  ],
-  ['UTF-16 without', new Uint8Array([...bytes(message('"a"'))].flatMap((byte) => [byte, 0])), NOT_UTF8],
-  ['Latin-1', inMessage(0xe9), NOT_UTF8],
-  ['an overlong slash', inMessage(0xc0, 0xaf), NOT_UTF8],
   ['an overlong NUL', inMessage(0xc0, 0x80), NOT_UTF8],
-  ['an incomplete character', inMessage(0xe2, 0x82), NOT_UTF8],
   ['an incomplete character at the end of the body', bytes(message('"a"'), [0xe2, 0x82]), NOT_UTF8],
   ['surrogates in three bytes each (CESU-8)', inMessage(0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80), NOT_UTF8],
   ['a character of five bytes', inMessage(0xf8, 0x88, 0x80, 0x80, 0x80), NOT_UTF8],
   ['a character beyond U+10FFFF', inMessage(0xf4, 0x90, 0x80, 0x80), NOT_UTF8],
 
-  ['__proto__', '{"message":"a","__proto__":{"x":1}}', '422 /__proto__ unknown_field'],
   ['inherited fields', '{"__proto__":{"message":"a"}}', '422 /message required, /__proto__ unknown_field'],
   ['constructor', '{"message":"a","constructor":{"prototype":{"x":1}}}', '422 /constructor unknown_field'],
   ['toString', '{"message":"a","toString":1}', '422 /toString unknown_field'],
@@ -98,16 +83,11 @@ const CASES: [what: string, body: string | Uint8Array, answer: string][] = [
   ['a name with slash and tilde', '{"message":"a","a/b~c":1}', '422 /a~1b~0c unknown_field'],
   ['a name with half a character', '{"message":"a","\\ud800":1}', '422 /\uFFFD unknown_field'],
   ['a name that ends with NUL', '{"message\\u0000":"a"}', '422 /message required, /message\0 unknown_field'],
-  ['a name in capitals', '{"Message":"a"}', '422 /message required, /Message unknown_field'],
 
-  ['a list', '[]', NO_OBJECT],
   ['a list of one body', '[{"message":"a"}]', NO_OBJECT],
-  ['a text', '"a"', NO_OBJECT],
   ['a number', '1', NO_OBJECT],
-  ['null', 'null', NO_OBJECT],
   ['true', 'true', NO_OBJECT],
 
-  ['nothing', '', NOT_JSON],
   ['white space only', ' \r\n\t', NOT_JSON],
   ['white space around', ' \r\n\t{"message":"a"}\t\r\n ', '201 a'],
   ["white space that is not JSON's: U+000B", '\v{"message":"a"}', NOT_JSON],
@@ -115,17 +95,12 @@ const CASES: [what: string, body: string | Uint8Array, answer: string][] = [
   ['more text after it', '{"message":"a"}x', NOT_JSON],
   ['NUL after it', '{"message":"a"}\0', NOT_JSON],
   ['two bodies', '{"message":"a"}{"message":"b"}', NOT_JSON],
-  ['an additional comma', '{"message":"a",}', NOT_JSON],
   ['a comment after it', '{"message":"a"}//x', NOT_JSON],
   ['a comment inside', '{/*x*/"message":"a"}', NOT_JSON],
-  ['single quotes', "{'message':'a'}", NOT_JSON],
   ['a name without quotes', '{message:"a"}', NOT_JSON],
-  ['a line break in a text', '{"message":"a\nb"}', NOT_JSON],
   ['NUL in a text', '{"message":"a\0b"}', NOT_JSON],
   ["an escape that is not JSON's", '{"message":"\\x41"}', NOT_JSON],
-  ['a web form', 'message=a', NOT_JSON],
 
-  ['NUL, escaped', message('"a\\u0000b"'), '422 /message forbidden_character'],
   ['the first half of a character, escaped', message('"a\\ud83d"'), '422 /message forbidden_character'],
   ['the second half', message('"\\ude00a"'), '422 /message forbidden_character'],
   ['both halves in the wrong order', message('"\\ude00\\ud83d"'), '422 /message forbidden_character'],
@@ -137,7 +112,6 @@ const CASES: [what: string, body: string | Uint8Array, answer: string][] = [
   ['a body of one byte more', padded(BODY_LIMIT + 1), '413 body_too_large'],
   ['32,000 characters of four bytes each', message(`"${'😀'.repeat(32_000)}"`), `201 ${'😀'.repeat(32_000)}`],
   ['the same, escaped: 384,014 bytes', message(`"${'\\ud83d\\ude00'.repeat(32_000)}"`), `201 ${'😀'.repeat(32_000)}`],
-  ['one character more', message(`"${'😀'.repeat(32_001)}"`), '422 /message too_long'],
 ];
 
 describe('the body', async () => {
@@ -156,12 +130,5 @@ describe('the body', async () => {
     const made = (await rowsOf(table, organization)).filter(({ id }) => !before.has(id)).map((row) => row[column]);
     const fields = errors.map(({ pointer, code }) => `${pointer} ${code}`).join(', ');
     expect(`${response.status} ${made.join()}${fields || (code ?? '')}`).toBe(answer);
-  });
-
-  test('a body with 30,000 unknown fields is refused with the first 20 of them', async () => {
-    const names = Array.from({ length: 30_000 }, (_, index) => `"field${index}":1`);
-    const response = await api.postNote(key, `{"message":"a",${names}}`);
-    expect(response.status).toBe(422);
-    expect((await response.json<{ errors: unknown[] }>()).errors).toHaveLength(20);
   });
 });

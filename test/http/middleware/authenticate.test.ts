@@ -87,19 +87,6 @@ describe('a blocked key', () => {
     expect(await rowsOf('refused_uses', organization)).toEqual([]);
   });
 
-  test.each(Object.entries(blockedBy))(
-    'a key blocked by its %s is refused by an isolate that has cached it',
-    async (_, by) => {
-      const { organization, key } = await world();
-      const blockedKeys = new Set<string>();
-      const api = makeApi({ config: { blockedKeys } });
-      expect((await api.postNote(key.value)).status).toBe(201);
-      blockedKeys.add(by(key));
-      expect((await api.postNote(key.value)).status).toBe(401);
-      expect(await rowsOf('notes', organization)).toHaveLength(1);
-    },
-  );
-
   test('a hint blocks every key with that hint, and no other', async () => {
     const { organization, key } = await world();
     const twin = withHintOf(key.value);

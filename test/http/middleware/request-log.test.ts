@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { Config } from '../../../src/config.ts';
 import { generateKey } from '../../../src/domain/api-key.ts';
 import { aroundD1, countD1 } from '../../support/d1.ts';
-import { brokenLimiters, countLimiters } from '../../support/limiter.ts';
+import { aroundLimiters, countLimiters } from '../../support/limiter.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { makeSignIn } from '../../support/sign-in.ts';
 import { importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf, TIME } from '../../support/world.ts';
@@ -140,7 +140,7 @@ describe('the line of a request', () => {
   test('the line counts failed attempts', async () => {
     const { key } = await world();
     const DB = aroundD1(env.DB, () => Promise.reject(new Error('D1_ERROR: Network connection lost.')));
-    const RATE_LIMITER = brokenLimiters(env.RATE_LIMITER, () => Promise.reject(new Error('Network connection lost.')));
+    const RATE_LIMITER = aroundLimiters(env.RATE_LIMITER, () => Promise.reject(new Error('Network connection lost.')));
     expect(await lineOf(makeApi({ bindings: { DB, RATE_LIMITER } }).send('/api/v1/ping', { key }))).toMatchObject({
       status: 503,
       d1Calls: 3,
