@@ -51,9 +51,7 @@ const writeParameters = {
 
 interface WriteDescription {
   operationId: string;
-  /** The beginning of the names of its schemas. */
   schemaName: string;
-  /** The record in a sentence. */
   noun: string;
   summary: string;
   description: string;

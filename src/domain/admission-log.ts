@@ -9,7 +9,7 @@ export interface SubnetLimit {
   requestLimit: RequestLimit;
 }
 
-/** Of two limits, the one that leaves less room; for a refusal, the one that refuses longer. */
+/** The stricter of two limits: fewer requests left, or the longer wait. */
 export interface LimiterDecision extends RateLimitDecision {
   /** Whether it describes a subnet's limit rather than the object's own. */
   ofSubnet?: boolean;

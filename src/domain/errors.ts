@@ -3,7 +3,7 @@ import type { ExceededDayLimit } from './day-limit.ts';
 import type { FieldError } from './fields.ts';
 import type { CallErrorFields } from './psa-shapes.ts';
 
-/** Every expected failure of a verb. Each interface maps the codes that can reach it. */
+/** Every expected failure of a service. Each interface maps the codes that can reach it. */
 export type ServiceErrorCode =
   // Writes of the API.
   | 'psa_not_included'
@@ -54,7 +54,7 @@ interface Info {
   cause?: unknown;
 }
 
-/** Thrown by verbs for every expected failure. `detail` explains what is wrong and what to do. */
+/** Thrown by services for every expected failure. `detail` explains what is wrong and what to do. */
 export class ServiceError extends Error {
   override name = 'ServiceError';
   readonly code: ServiceErrorCode;

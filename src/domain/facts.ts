@@ -111,7 +111,6 @@ function refused(
   };
 }
 
-/** The kind of record that a fact counts. */
 const nounOf = (subject: string) =>
   RECORD_KIND_NAMES.filter((kind) => kind === subject).map((kind) => RECORD_KINDS[kind].noun)[0] ?? 'record';
 

@@ -119,7 +119,7 @@ export function serviceContext(c: ContextOf<AppEnv>): ServiceContext {
   };
 }
 
-/** The context of the API's verbs. Only a route after `guard` has the principal for it. */
+/** The context of the API's services. Only a route after `guard` has the principal for it. */
 export function writeContext(c: Context<ApiEnv>): WriteContext {
   return {
     ...serviceContext(c),
@@ -130,7 +130,7 @@ export function writeContext(c: Context<ApiEnv>): WriteContext {
   };
 }
 
-/** The context of administrators' verbs. Only a page after `signIn` has the administrator for it. */
+/** The context of administrators' services. Only a page after `signIn` has the administrator for it. */
 export function adminContext(c: ContextOf<AdminEnv>): ActorContext<AdminActor> {
   const { userId, organization } = c.get('administrator');
   const dayChanges = { limit: MAX_DAY_CHANGES, timeZone: organization.timeZone };

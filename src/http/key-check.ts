@@ -15,7 +15,6 @@ export type RequiredScope = Scope | 'in_body' | undefined;
 export interface LookupStats {
   /** Whether the key came from the isolate's cache (`warm`), a replica (`near`) or the primary (`cold`). */
   lookup?: 'warm' | 'near' | 'cold';
-  /** The region of the replica. */
   region?: string | undefined;
   /** Whether the key was then read from the primary. */
   readAgain?: true;

@@ -28,7 +28,7 @@ export async function takeFromLimit(
   const ofSubnet = subnet && { memo: `${own.memo} ${subnet.id}`, limit: { name, requestLimit: subnet.requestLimit } };
 
   // An object that has refused would refuse again until the time it named, so a flood is answered from here. That time
-  // is counted from before the request was sent: what is refused here, the object would also have refused.
+  // is counted from before the call, so this cache never refuses longer than the object.
   const asked = Date.now();
   const refusals = c.get('caches').limitRefusals;
   const refusedUntil = (memo: string) => refusals.get(memo, asked)?.until ?? asked;

@@ -8,7 +8,7 @@ import type { ActorContext, SystemActor } from '../services/service-context.ts';
 const CALL_DEADLINE_MS = 30_000;
 
 /**
- * Runs a verb for a PSA that calls over a service binding. Expected errors are results: a thrown error loses its fields
+ * Runs a service for a PSA that calls over a service binding. Expected errors are results: a thrown error loses its fields
  * on the way to another Worker. The runtime logs the others.
  */
 export function call<T>(env: Env, run: (ctx: ActorContext<SystemActor>) => Promise<T>): Promise<CallResult<T>> {

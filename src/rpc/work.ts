@@ -10,7 +10,7 @@ import { call } from './call.ts';
 
 /**
  * Notes and time entries, for a PSA that is a Worker. Like `Directory`, not reachable over HTTP. The
- * verbs that the methods call document them.
+ * services that the methods call document them.
  */
 export class Work extends WorkerEntrypoint<Env> {
   changes(organization: string, cursor: string | null, limit = MAX_CHANGES) {

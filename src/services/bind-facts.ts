@@ -8,7 +8,7 @@ import { latestDatabaseSize } from './size-warning.ts';
 
 export type { FactSource } from '../db/fact-statements.ts';
 
-/** What of the deployment decides about facts. */
+/** The configuration that facts depend on. */
 export interface FactOptions {
   isPushed: boolean;
   dayLimits: DayLimits;

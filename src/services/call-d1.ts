@@ -25,9 +25,9 @@ type CallContext = Pick<ServiceContext, 'db' | 'deadlineAt' | 'stats' | 'databas
   Pick<D1Caller, 'maxAttempts'>;
 
 /**
- * The only way in which a verb calls D1: until the request's deadline, with retries where D1's error allows them (see
+ * The only way in which a service calls D1: until the request's deadline, with retries where D1's error allows them (see
  * `runD1`). `run` must be idempotent. Warns of a database that is becoming full, if the context has its limit. Every
- * verb therefore throws `unavailable`, and does not repeat it in its own `@throws`.
+ * service therefore throws `unavailable`, and does not repeat it in its own `@throws`.
  * @throws ServiceError `unavailable` if D1 did not respond or takes no writes, `being_erased` if a trigger refused a
  *   change for this reason; D1Failure if D1 rejected a statement, which is a bug
  */

@@ -27,7 +27,7 @@ export interface CallError extends CallErrorFields {
 /** The result of a call of the PSA. Expected errors are results, over a binding as over HTTP. */
 export type CallResult<T> = { ok: true; value: T } | { ok: false; error: CallError };
 
-/** Runs a verb for the PSA. Throws only unexpected errors. */
+/** Runs a service for the PSA. Throws only unexpected errors. */
 export async function toCallResult<T>(run: () => Promise<T>): Promise<CallResult<T>> {
   try {
     return { ok: true, value: await run() };

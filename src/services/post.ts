@@ -34,14 +34,14 @@ export async function post(url: string, body: string, headers: object = {}): Pro
       signal: timeout.signal,
     });
   } catch {
-    // What the runtime says about it would name the address.
+    // Do not log the runtime's message: it contains the URL.
     const isTimeout = timeout.signal.aborted;
     const failure = isTimeout ? `no response within ${ATTEMPT_TIMEOUT_MS / 1000} s` : 'no connection';
     return { result: 'failed', failure, retryAfterMs: 0, isTooLarge: isTimeout };
   } finally {
     clearTimeout(timer);
   }
-  // Not read: the status says everything. A connection that breaks now changes nothing.
+  // Discard the body: only the status counts.
   await response.body?.cancel().catch(() => undefined);
   return outcomeOf(response.status, response.headers.get('Retry-After'), Date.now());
 }

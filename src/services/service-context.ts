@@ -8,7 +8,7 @@ import type { SignedMessage } from '../domain/webhook.ts';
 
 export type { D1Counter } from '../db/run-d1.ts';
 
-/** What optional modules do for the verbs of the core. */
+/** What optional modules do for the services of the core. */
 export interface Ports {
   /** Called after a commit that added to an organization's changes, or erased it. It must not throw. */
   changed?: ((organizationId: string) => void) | undefined;
@@ -73,7 +73,7 @@ export interface ServiceContext extends Ports {
 }
 
 /**
- * The context of a verb that acts for an actor. The tenant is always the actor's, never one from
+ * The context of a service that acts for an actor. The tenant is always the actor's, never one from
  * the input: for the API the actor is a `Principal`, in the settings area an `AdminActor`. A
  * `SystemActor` is trusted with all organizations and names one in each call.
  */

@@ -69,7 +69,6 @@ function auditRow(actorType: ActorType, ticketId: string) {
     where ${where} and changes() = 1`);
 }
 
-/** The ticket of a record or of its stub. */
 const ticketOf = (kind: RecordKind) => {
   const { table, archived } = RECORD_TABLES[kind];
   return `coalesce((select r.ticket_id from ${table} r where r.organization_id = :organizationId and r.id = :targetId),

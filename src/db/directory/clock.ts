@@ -19,7 +19,7 @@ export const findClock = statement<{ organizationId: string }, { at: number }>(
   'select at from directory_clock where organization_id = :organizationId',
 );
 
-/** A change that came over another way, which has no id. */
+/** Stands for a change without a signed message (import, service binding). */
 const UNSIGNED = "''";
 const UNSIGNED_CONFLICT = `on conflict (organization_id) do update set
     at = max(directory_clock.at, excluded.at),

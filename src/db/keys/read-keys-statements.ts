@@ -76,7 +76,7 @@ export const findLiveKeys = statement<{ organizationId: string; now: number }, K
   order by k.name, k.id desc`,
 );
 
-/** Those of these keys (a JSON array of ids) that are not revoked, by name. */
+/** The unrevoked keys of a JSON array of ids, by name. */
 export const findUnrevoked = statement<{ organizationId: string; keyIds: string }, KeyDetailsRow>(
   `${KEY_DETAILS} and k.id in (select value from json_each(:keyIds)) and k.revoked_at is null order by k.name, k.id desc`,
 );

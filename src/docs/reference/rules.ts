@@ -55,7 +55,7 @@ export interface Field {
   kinds: readonly { title: string; description: string; fields: readonly Field[] }[];
 }
 
-/** The fields of an object and of the objects in it. One that can be null is a field of its own. */
+/** The fields of an object and of the objects in it. A nullable object is listed as one field. */
 export function fieldsOf(whole: Schema, prefix = ''): Field[] {
   const { schema } = withoutNull(whole);
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {

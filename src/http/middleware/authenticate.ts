@@ -43,7 +43,7 @@ export function authenticate(scope?: RequiredScope): MiddlewareHandler<ApiEnv> {
     c.set('principal', key);
 
     await next();
-    // A verb throws these after D1 decided. No error means that a verb returned.
+    // A service throws these after D1 decided. No error means that a service returned.
     const decidedByD1 = c.error === undefined || c.error instanceof ServiceError || c.error instanceof Unauthorized;
     if (check.isStale && !decidedByD1) {
       const response = c.res;

@@ -110,7 +110,6 @@ export const settingsInForm = (key: KeySettings): [field: string, value: string]
     return [name, control === 'lines' ? text.replaceAll(' ', '\n') : text];
   });
 
-/** The settings that a form asks for. */
 export function chosenSettings(form: URLSearchParams): SettingsInput {
   const settings: SettingsInput = {};
   for (const { name, control } of KEY_FIELDS)

@@ -27,7 +27,7 @@ const INVALID_TOKEN = [
   errors.JWKSMultipleMatchingKeys,
 ];
 
-/** What signing in reads of a request. */
+/** The request fields that sign-in reads. */
 type SignInContext = ContextOf<AppEnv> & Pick<Context, 'executionCtx'>;
 
 /**

@@ -14,7 +14,7 @@ interface McpMessage {
   /** The tool that it calls, named by the kind of record that the tool writes. */
   call?: { kind: RecordKind; arguments: unknown } | undefined;
   problem?: Problem;
-  /** The limit of the key refuses the call, whose result says so. */
+  /** Set if the key's limit refuses the call. The tool's result reports it. */
   limitRefusal?: Problem;
 }
 

@@ -43,7 +43,7 @@ interface ToolDescription<Input extends z.ZodType> extends ToolTexts {
 /** An entry in `tools/list`, and its call. */
 export interface Tool extends ToolTexts {
   inputSchema: () => { type: 'object' };
-  /** @throws Problem `validation_failed`, `invalid_idempotency_key`; what the verb throws */
+  /** @throws Problem `validation_failed`, `invalid_idempotency_key`; what the service throws */
   call: (ctx: WriteContext, keyPrefix: string, args: unknown) => Promise<ToolReply>;
 }
 

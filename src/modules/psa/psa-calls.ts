@@ -24,7 +24,7 @@ import { releaseChanges, releaseRequest } from '../../services/work/release-chan
 
 export type PsaContext = ActorContext<SystemActor> & DirectoryContext;
 
-/** A call of the PSA over HTTP, with the verb of the service bindings that it runs. */
+/** A call of the PSA over HTTP, with the service of the service bindings that it runs. */
 interface PsaCall {
   request: z.ZodType;
   /** @throws ServiceError `invalid` if the data do not have the shape of the request */
@@ -33,11 +33,11 @@ interface PsaCall {
 
 function psaCall<Request extends z.ZodType>(
   request: Request,
-  verb: (ctx: PsaContext, data: z.input<Request>) => Promise<unknown>,
+  service: (ctx: PsaContext, data: z.input<Request>) => Promise<unknown>,
 ): PsaCall {
   const run = async (ctx: PsaContext, data: unknown) => {
     requireInput(request, data);
-    return verb(ctx, data);
+    return service(ctx, data);
   };
   return { request, run };
 }

@@ -24,7 +24,7 @@ const messageShape = strictObject({
 });
 const addressed = z.object({ organization: directoryId('an organization') });
 
-/** POST /psa runs an operation of the service bindings, for a sender that signs with one of the secrets. */
+/** POST /psa runs a service of the service bindings, for a sender that signs with one of the secrets. */
 export function createPsa(secrets: readonly WebhookSecret[]) {
   const psa = new Hono<PsaEnv>()
     .use(requireHttps(), limitByIp('psa'))
@@ -46,7 +46,7 @@ async function run(c: Context<PsaEnv>): Promise<CallResult<unknown>> {
   c.get('requestStats').organization = addressed.safeParse(data).data?.organization;
   const result = await toCallResult(() => PSA_CALLS[type].run(psaContext(c), data));
   if (result.ok) return result;
-  // The verb sees the data only; the caller sent the whole body.
+  // The service sees the data only; the caller sent the whole body.
   const errors = result.error.errors.map((one) => ({
     ...one,
     pointer: `/data${one.pointer}`,

@@ -11,7 +11,7 @@ export interface Pushers {
 const WAKE_DEADLINE_MS = 5_000;
 /** An isolate wakes an object at most once in this time. */
 const WINDOW_MS = 1_000;
-/** How many organizations an isolate remembers. One that it forgot is woken once more. */
+/** The capacity of an isolate's map. An evicted organization gets one extra wake. */
 const REMEMBERED = 10_000;
 
 /** A failure is only logged, because the push job repeats a wake that was lost. */

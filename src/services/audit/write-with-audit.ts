@@ -31,8 +31,7 @@ export interface AuditedChange<Row> {
  * Sends changes as one transaction, each followed by its audit row, which is written if and only if the change changed
  * a row, and by its count in the daily ledger if it is a new record. A change may require that the previous one did
  * (`changes() = 1`). Calls `changes` again for each attempt, with the time of that attempt. Returns one result per
- * change. Tells `ctx.changed` if one was made; a lost response does not, and the push job finds what was
- * written.
+ * change. Calls `ctx.changed` after a change. If the response is lost, the push job finds the change.
  * @throws ServiceError `too_many_changes` if one of the changes exceeds the daily limit: then none is made
  */
 export async function writeWithAudit<Row>(

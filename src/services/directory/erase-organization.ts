@@ -124,8 +124,8 @@ async function requireErasable(ctx: ServiceContext, organizationId: string, with
 const STEPS = ROWS.flatMap((step) => (step.table === 'archives' ? [OBJECTS, step] : [step]));
 
 /**
- * Goes on with an erasure to its end, one transaction at a time, and yields what each has removed. If the caller stops
- * or dies, call this again. One row of the erasure remains: the id of the organization, the time, the number of audit
+ * Continues an open erasure until nothing is left. Yields what each transaction removed. If the caller stops or dies,
+ * call this again. One row of the erasure remains: the id of the organization, the time, the number of audit
  * rows, and who asked for it. Two callers at a time do no harm.
  * @throws ServiceError `unavailable`: some of the rows are removed, call this again
  */

@@ -84,7 +84,7 @@ export async function findOwnKey(ctx: ActorContext<AdminActor>, keyId: string): 
   return row ? toKeyDetails(row, ctx.now()) : undefined;
 }
 
-/** Those of these keys that are not revoked, by name. */
+/** The unrevoked keys among `keyIds`, by name. */
 export async function findUnrevokedKeys(
   ctx: ActorContext<AdminActor>,
   keyIds: readonly string[],

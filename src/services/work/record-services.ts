@@ -80,7 +80,6 @@ function recordNotFound(organizationId: string, kind: RecordKind, id: string): S
 
 const MAX_REFUSAL_LENGTH = 500;
 
-/** The input of `reportRecord`. */
 export const reportRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   kind: z.enum(RECORD_KIND_NAMES, { error: ruleError(`one of ${RECORD_KIND_NAMES.join(', ')}`) }),
@@ -122,7 +121,6 @@ export async function reportRecord(
   return { status: 'unchanged' };
 }
 
-/** The input of `readPsaStatus`. */
 export const statusRequest = lazyObject(() => ({
   organization: directoryId('an organization').optional().meta({ description: 'Without it: all organizations.' }),
 }));
@@ -138,7 +136,6 @@ export async function readPsaStatus(ctx: ServiceContext, request: z.input<typeof
   return { refused: row?.refused ?? 0, refusedSince: optionalInstant(row?.since ?? null) };
 }
 
-/** The audit action of each decision. */
 const ACTIONS = { APPROVED: 'time_entry.approved', REJECTED: 'time_entry.rejected' } as const;
 
 export const approvalRequest = lazyObject(() => ({

@@ -15,7 +15,7 @@ const STATES: Record<StateInList, { label: string; icon: IconName }> = {
   revoked: { label: 'Revoked', icon: 'ban' },
 };
 
-/** A key's state as an icon of its own shape with a word. */
+/** The state as a word and an icon; each state has its own shape. */
 export function State({ state }: { state: StateInList }) {
   const { label, icon } = STATES[state];
   return (
