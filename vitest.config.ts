@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
+import { writeConfigs } from './src/dev/render-configs.ts';
 
 /**
  * The tests that run on Node: rules without I/O, real servers and browsers, and checks of the
@@ -37,29 +38,9 @@ export default defineConfig(async ({ mode }) => {
           // Inside workerd, with real D1 and Durable Objects.
           plugins: [
             cloudflareTest({
-              wrangler: { configPath: './wrangler.toml' },
-              miniflare: {
-                bindings: {
-                  TEST_MIGRATIONS: migrations,
-                  // Override what a developer may have set in .dev.vars.
-                  KEY_PREFIXES_KNOWN: '',
-                  JURISDICTION: '',
-                  SETTINGS_LINKS: '',
-                  IP_LIMIT_OVERRIDES: '',
-                  BLOCKED_KEYS: '',
-                  MODE: '',
-                  PSA_SECRET: '',
-                  WEBHOOK_URL: '',
-                  WEBHOOK_SECRET: '',
-                  WEBHOOK_LIMIT: '100',
-                  ALERT_URL: '',
-                  SERVICE_URL: '',
-                  TICKET_URL: '',
-                  KEEP_DAYS: '',
-                  SECURITY_CONTACT: '',
-                  SECURITY_EXPIRES: '',
-                },
-              },
+              // In another directory than .dev.vars, which belongs to the developer.
+              wrangler: { configPath: writeConfigs().main.path },
+              miniflare: { bindings: { TEST_MIGRATIONS: migrations } },
             }),
           ],
           test: {

@@ -10,7 +10,7 @@ import { parseWebhookSecrets, parseWebhookUrl } from './domain/webhook.ts';
 import { parseSecureUrl } from './lib/loopback.ts';
 import { remoteKeySet } from './lib/remote-key-set.ts';
 
-/** The core's variables and secrets. BLOCKED_KEYS and MODE are switched without a deployment. */
+/** The core's variables. A deployment has those that differ from their defaults, which are below. */
 export const VARIABLES = [
   'KEY_PREFIX',
   'JURISDICTION',
@@ -19,8 +19,6 @@ export const VARIABLES = [
   'KEY_LIMIT',
   'KEY_DAY_LIMIT',
   'ORGANIZATION_DAY_LIMIT',
-  'BLOCKED_KEYS',
-  'MODE',
   'ADMIN_ISSUER',
   'ADMIN_AUDIENCE',
   'ADMIN_JWKS_URL',
@@ -28,13 +26,17 @@ export const VARIABLES = [
   'DATABASE_LIMIT',
   'TICKET_URL',
   'WEBHOOK_URL',
-  'WEBHOOK_SECRET',
   'SERVICE_URL',
   'SECURITY_CONTACT',
   'SECURITY_EXPIRES',
 ] as const;
 
-type Variables = Partial<Record<(typeof VARIABLES)[number], string>>;
+/** The core's secrets. BLOCKED_KEYS and MODE are switched without a deployment. */
+export const SECRETS = ['BLOCKED_KEYS', 'MODE', 'WEBHOOK_SECRET'] as const;
+
+export const DEFAULT_KEY_PREFIX = 'twb';
+
+type Variables = Partial<Record<(typeof VARIABLES | typeof SECRETS)[number], string>>;
 
 declare global {
   // Wrangler generates the types of the bindings alone.
@@ -48,7 +50,7 @@ declare global {
 export type Bindings = { readonly [Name in keyof Env]?: Env[Name] | undefined } & Readonly<Record<string, unknown>>;
 
 export function parseConfig(vars: Variables) {
-  const { KEY_PREFIX: keyPrefix = 'twb' } = vars;
+  const { KEY_PREFIX: keyPrefix = DEFAULT_KEY_PREFIX } = vars;
   if (!isKeyPrefix(keyPrefix)) throw new Error(`KEY_PREFIX is "${keyPrefix}"; it must ${KEY_PREFIX_RULE}`);
   const read = reader(vars);
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseConfig } from '../src/config.ts';
+import { parseConfig, SECRETS, VARIABLES } from '../src/config.ts';
 import { generateKey, keyHint } from '../src/domain/api-key.ts';
 import { unknownVariables } from '../src/ops/unknown-variables.ts';
 
@@ -105,7 +105,9 @@ test.each([
   ['RATE_LIMITER', undefined],
   ['GREETING', undefined],
 ])('%s is an unknown variable, and the message proposes %s', (name, nearest) => {
-  expect(unknownVariables(['KEY_LIMIT', name, 'MODE', 'KEEP_DAYS'], ['KEEP_DAYS'])).toEqual([{ name, nearest }]);
+  expect(unknownVariables(['KEY_LIMIT', name, 'MODE', 'KEEP_DAYS'], [...VARIABLES, ...SECRETS, 'KEEP_DAYS'])).toEqual([
+    { name, nearest },
+  ]);
 });
 
 describe('the size limit of the database', () => {

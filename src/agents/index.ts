@@ -4,7 +4,7 @@ import { startModules } from '../module.ts';
 import { createAgents } from './app.ts';
 import { AGENT_MODULES } from './modules.ts';
 
-// The Worker for AI agents: /mcp. Its bindings and variables are in wrangler.toml beside this file.
+// The Worker for AI agents: /mcp. Its bindings and variables are those of the main Worker.
 
 // Without WEBHOOK_URL, because the configuration would demand the secret of the push with it.
 const config = parseConfig({ ...env, WEBHOOK_URL: '' });

@@ -1,43 +1,63 @@
-// npm run deploy: builds and deploys this commit. With several -c FILE, releases to one deployment
-// after the other.
+// npm run deploy [NAME...]: builds and deploys this commit to one deployment after the other.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { cloudflareApi } from '../ops/cloudflare-api.ts';
+import { CommandFailure, explain, UsageError } from '../ops/command.ts';
+import { deploymentName, requireDistinctDeployments } from '../ops/deployment.ts';
 import { prompt } from '../ops/input.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
-import { MAIN_CONFIG } from '../ops/wrangler-config.ts';
-import { type Run, release } from './release.ts';
+import { release, type Tools } from './release.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    config: { type: 'string', short: 'c', multiple: true, default: [MAIN_CONFIG] },
-    migrate: { type: 'boolean', default: false },
-    agents: { type: 'boolean', default: false },
-    /** Minutes between two deployments. Without it, the script asks. */
-    wait: { type: 'string' },
-  },
-});
-
-const run: Run = async (program, args) => {
+const run: Tools['run'] = async (program, args) => {
   const child =
     program === 'wrangler'
       ? spawnWrangler([...args], { stdio: 'inherit' })
-      : spawn(process.execPath, [process.env['npm_execpath'] ?? '', 'run', '-s', program, '--', ...args], {
-          stdio: 'inherit',
-        });
+      : spawn(process.execPath, ['src/dev/build.ts', ...args], { stdio: 'inherit' });
   const [code] = await once(child, 'close');
-  if (code === 0) return;
-  console.error(`${program} ${args.join(' ')} failed. The release ends here.`);
-  process.exit(1);
+  if (code !== 0) throw new CommandFailure(`${program} ${args.join(' ')} failed. The release ends here.`);
 };
 
-await release(options.config, options, run, async (done, next) => {
-  if (options.wait !== undefined) {
-    console.log(`${done} is released. ${next} follows in ${options.wait} minutes; Ctrl-C ends the release.`);
-    await setTimeout(Number(options.wait) * 60_000);
-    return;
+async function agrees(question: string): Promise<boolean> {
+  if (process.stdin.isTTY) return (await prompt(question)).trim() === 'yes';
+  throw new CommandFailure('This needs a confirmation: run the command in a terminal.');
+}
+
+const MAX_WAIT_MINUTES = 1_440;
+
+function parseWait(text: string): number {
+  const minutes = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (minutes <= MAX_WAIT_MINUTES) return minutes;
+  throw new UsageError(`--wait ${text} is not a number of minutes. Write 0 to ${MAX_WAIT_MINUTES}.`);
+}
+
+async function deploy(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      migrate: { type: 'boolean', default: false },
+      'dry-run': { type: 'boolean', default: false },
+      /** Minutes between two deployments. Without it, the script asks. */
+      wait: { type: 'string' },
+    },
+  });
+  const { migrate, 'dry-run': dryRun } = values;
+  const wait = values.wait === undefined ? undefined : parseWait(values.wait);
+  const names = await Promise.all((positionals.length > 0 ? positionals : [undefined]).map(deploymentName));
+  await requireDistinctDeployments();
+  for (const [index, name] of names.entries()) {
+    if (index > 0 && !dryRun && wait !== undefined) {
+      console.log(`${name} follows in ${wait} minutes; Ctrl-C ends the release.`);
+      await setTimeout(wait * 60_000);
+    } else if (index > 0 && !dryRun && !(await agrees(`Verify it, then type yes to release ${name}: `))) return;
+    await release(name, { migrate, dryRun }, { run, agrees, api: cloudflareApi, print: console.log, fetch });
   }
-  const answer = await prompt(`${done} is released. Verify it, then type yes to release ${next}: `);
-  if (answer.trim() !== 'yes') process.exit(1);
-});
+}
+
+try {
+  await deploy();
+} catch (err) {
+  console.error(explain(err));
+  process.exitCode = err instanceof UsageError ? 2 : 1;
+}

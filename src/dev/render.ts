@@ -1,5 +1,5 @@
 // Makes the static files in build/static: those of src/assets and of the modules, with stylesheet and script minified and
-// named by their content, the documentation, rendered with the variables in wrangler.toml (or --config FILE), and the connectors.
+// named by their content, the documentation, rendered with the defaults of all variables or those of --deployment NAME, and the connectors.
 // Wrangler runs it before it bundles the Worker, and Vitest before the tests. Several processes may run it at the same
 // time: a file is replaced as a whole, and only if its content changes.
 import { createHash } from 'node:crypto';
@@ -10,7 +10,6 @@ import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build, transform } from 'esbuild';
 import { parseConfig } from '../config.ts';
-import { MAIN_CONFIG, readWranglerConfig } from '../ops/wrangler-config.ts';
 import { connectorPackages } from './connector-packages.ts';
 
 const ASSETS = 'src/assets';
@@ -54,8 +53,10 @@ async function renderDocs(): Promise<Map<string, string>> {
   });
   for (const { contents } of outputFiles) await replace(RENDERER, contents);
   const renderer: typeof import('../docs/render.tsx') = await import(pathToFileURL(RENDERER).href);
-  const { values: options } = parseArgs({ options: { config: { type: 'string', default: MAIN_CONFIG } } });
-  return renderer.renderDocs(parseConfig(readWranglerConfig(options.config).vars));
+  const { values: options } = parseArgs({ options: { deployment: { type: 'string' } } });
+  if (options.deployment === undefined) return renderer.renderDocs(parseConfig({}));
+  const { configOf, readDeployment } = await import('../ops/deployment.ts');
+  return renderer.renderDocs(configOf(await readDeployment(options.deployment)));
 }
 
 /** The files in a directory and its subdirectories, with `/` in their names. */

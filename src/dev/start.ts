@@ -7,15 +7,14 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, parseEnv, stripVTControlCharacters } from 'node:util';
-import { type Config, parseConfig, reader } from '../config.ts';
+import { type Config, parseConfig, reader, SECRETS, VARIABLES } from '../config.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import { SCOPE_IDS } from '../domain/scopes.ts';
 import { importDirectory } from '../ops/import/import-directory.ts';
 import { withLocalD1 } from '../ops/local.ts';
-import { MODULE_VARIABLES } from '../ops/modules.ts';
+import { MODULE_SECRETS, MODULE_VARIABLES } from '../ops/modules.ts';
 import { unknownVariables } from '../ops/unknown-variables.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
-import { AGENTS_CONFIG, readWranglerConfig, wranglerConfig } from '../ops/wrangler-config.ts';
 import { createApiKey } from '../services/keys/create-key.ts';
 import { revokeAsAdministrator } from '../services/keys/revoke-key.ts';
 import type { ActorContext, AdminActor } from '../services/service-context.ts';
@@ -25,6 +24,7 @@ import { appliedMigrations, migrate, migrationNames } from './migrate.ts';
 const DEMO_KEY_NAME = 'Local demo';
 const READY_TIMEOUT_MS = 60_000;
 const DEV_VARS = '.dev.vars';
+const OF_MODULES = new Map([...MODULE_VARIABLES, ...MODULE_SECRETS]);
 
 // Offline, the lookup of Request.cf only produces a warning.
 process.env['CLOUDFLARE_CF_FETCH_ENABLED'] = 'false';
@@ -70,11 +70,10 @@ function fail(message: string): never {
   process.exit(1);
 }
 
-/** As `wrangler dev`: `--var NAME:value` overrides .dev.vars, which overrides wrangler.toml. */
+/** As `wrangler dev`: `--var NAME:value` overrides .dev.vars. */
 function readVariables(): Map<string, { value: string; source: string }> {
   const given = [options.var].flat().filter((pair) => typeof pair === 'string');
   const sources = {
-    'wrangler.toml': Object.entries(wranglerConfig.vars),
     [DEV_VARS]: existsSync(DEV_VARS) ? Object.entries(parseEnv(readFileSync(DEV_VARS, 'utf8'))) : [],
     '--var': given.map((pair) => [pair.split(':', 1)[0] ?? '', pair.slice(pair.indexOf(':') + 1)] as const),
   };
@@ -88,7 +87,7 @@ function readVariables(): Map<string, { value: string; source: string }> {
 function readConfig(): Config {
   try {
     const values = Object.fromEntries(Array.from(vars, ([name, { value }]) => [name, value]));
-    for (const [name, parse] of MODULE_VARIABLES) reader(values)(name, parse);
+    for (const [name, parse] of OF_MODULES) reader(values)(name, parse);
     return parseConfig(values);
   } catch (err) {
     if (!(err instanceof Error)) throw err;
@@ -97,9 +96,10 @@ function readConfig(): Config {
 }
 
 function warnOfUnknownVariables(): void {
-  const ofAgents = Object.keys(readWranglerConfig(AGENTS_CONFIG).vars);
-  const names = [...vars.keys()].filter((name) => !ofAgents.includes(name));
-  for (const { name, nearest } of unknownVariables(names, [...MODULE_VARIABLES.keys()])) {
+  for (const { name, nearest } of unknownVariables(
+    [...vars.keys()],
+    [...VARIABLES, ...SECRETS, ...OF_MODULES.keys()],
+  )) {
     const question = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
     console.error(
       `Warning: ${name} (${vars.get(name)?.source}) is not a variable of this service, and has no effect.${question}`,

@@ -1,8 +1,8 @@
 // A service may consist of several deployments, each with its own database, objects and key prefix.
 
 /** Where the Durable Objects of a deployment are placed and stored. */
-export type Jurisdiction = 'eu' | 'us' | 'fedramp';
-const JURISDICTIONS: readonly Jurisdiction[] = ['eu', 'us', 'fedramp'];
+export const JURISDICTIONS = ['eu', 'us', 'fedramp'] as const;
+export type Jurisdiction = (typeof JURISDICTIONS)[number];
 
 /** The rule for a key prefix, as a sentence continues after "it must". */
 export const KEY_PREFIX_RULE = 'be 2 to 16 lower-case letters and digits and begin with a letter';

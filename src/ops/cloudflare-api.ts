@@ -36,22 +36,22 @@ export class Pace {
   }
 }
 
-/** Sends a request to a path below `/accounts/{account}` of Cloudflare's API, when its turn has come. */
+/** Sends a request to a path of Cloudflare's API, when its turn has come. */
 export type CloudflareApi = (path: string, init?: ApiRequest) => Promise<Response>;
 type ApiRequest = Pick<RequestInit, 'method' | 'body'> & { headers?: Record<string, string> };
 
-/** Cloudflare's API, with the variables that wrangler reads. @throws UsageError */
-export function cloudflareApi(env = process.env, pace = new Pace(API_PACE, Date.now())): CloudflareApi {
-  const required = (name: string) => {
-    const value = env[name];
-    if (!value) throw new UsageError(`--remote needs ${name} in the environment.`);
-    return value;
-  };
+/** Paths below `/accounts/{account}`, or all without an account, with the variables that wrangler reads. @throws UsageError */
+export function cloudflareApi(
+  account: string | undefined,
+  env = process.env,
+  pace = new Pace(API_PACE, Date.now()),
+): CloudflareApi {
+  const token = env['CLOUDFLARE_API_TOKEN'];
+  if (!token) throw new UsageError('Set CLOUDFLARE_API_TOKEN in the environment.');
   const baseUrl = env['CLOUDFLARE_API_BASE_URL'] ?? 'https://api.cloudflare.com/client/v4';
-  const account = `${baseUrl}/accounts/${required('CLOUDFLARE_ACCOUNT_ID')}`;
-  const authorization = { Authorization: `Bearer ${required('CLOUDFLARE_API_TOKEN')}` };
+  const root = account === undefined ? baseUrl : `${baseUrl}/accounts/${account}`;
   return async (path, init = {}) => {
     await pace.wait();
-    return fetch(account + path, { ...init, headers: { ...init.headers, ...authorization } });
+    return fetch(root + path, { ...init, headers: { ...init.headers, Authorization: `Bearer ${token}` } });
   };
 }

@@ -7,7 +7,6 @@ import { timeOrderedId } from '../domain/record-id.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
 import type { ActorContext, Ports, SystemActor } from '../services/service-context.ts';
 import { printable } from './printable.ts';
-import { archiveBucketName, databaseId, MAIN_CONFIG, readWranglerConfig } from './wrangler-config.ts';
 
 const DEADLINE_MS = 60_000;
 
@@ -58,17 +57,16 @@ export const withoutBrackets = (text: string) => text.replaceAll(/[<>]/g, '');
 
 export const remoteOption = new Option(
   '--remote',
-  'Work on the deployed database. Needs CLOUDFLARE_ACCOUNT_ID and CLOUDFLARE_API_TOKEN.',
+  'Work on the deployed database. Needs CLOUDFLARE_API_TOKEN.',
 ).conflicts('persistTo');
 export const persistToOption = new Option(
   '--persist-to <DIRECTORY>',
   'Work on the local database of a server that was started with the same option.',
 );
-export const configOption = new Option(
-  '--config <FILE>',
-  'The wrangler.toml of the deployment, where there are several. Default: wrangler.toml.',
-);
-const DATABASE_USAGE = '[--remote [--config FILE] | --persist-to DIRECTORY]';
+const DEPLOYMENT_HELP = 'The deployment with the file .deployments/NAME.toml. Default: the only one.';
+export const deploymentOption = new Option('--deployment <NAME>', DEPLOYMENT_HELP);
+export const remoteDeploymentOption = new Option('--deployment <NAME>', DEPLOYMENT_HELP).implies({ remote: true });
+const DATABASE_USAGE = '[--remote [--deployment NAME] | --persist-to DIRECTORY]';
 
 export const byOption = new Option('--by <NAME>', 'Who asked for this. It is kept in the database.');
 
@@ -111,13 +109,14 @@ export interface Database {
 /** Opens the database that the options choose, for as long as `use` runs. */
 interface WithDatabase {
   <T>(use: (database: Database) => Promise<T>): Promise<T>;
-  vars(): Record<string, string>;
+  /** The variables of the deployment; none for a local database. */
+  variables(): Promise<Record<string, string>>;
 }
 
 const choice = z.object({
   remote: z.literal(true).optional(),
   persistTo: z.string().optional(),
-  config: z.string().optional(),
+  deployment: z.string().optional(),
 });
 
 /** `define` adds arguments and options. `run` gets their values, and opens the database when it has checked them. */
@@ -127,7 +126,7 @@ export function databaseCommand<Args extends unknown[], Options extends OptionVa
   run: (withDatabase: WithDatabase, ...values: [...Args, Options]) => Promise<void>,
 ): Command<Args, Options> {
   const command = define(operatorCommand({ ...help, usage: `${help.usage} ${DATABASE_USAGE}`.trim() }));
-  command.addOption(remoteOption).addOption(configOption).addOption(persistToOption);
+  command.addOption(remoteOption).addOption(remoteDeploymentOption).addOption(persistToOption);
   const open = <T>(use: (database: Database) => Promise<T>) =>
     withDatabase(choice.parse(command.opts()), async (db, archive) => {
       // Not at the start: the commands of modules import this file.
@@ -135,8 +134,13 @@ export function databaseCommand<Args extends unknown[], Options extends OptionVa
       const ports = commandPorts(archive);
       return use({ db, archive, context: () => operatorContext(db, ports) });
     });
-  const vars = () => readWranglerConfig(choice.parse(command.opts()).config ?? MAIN_CONFIG).vars;
-  return command.action(() => run(Object.assign(open, { vars }), ...command.processedArgs, command.opts()));
+  const variables = async () => {
+    const { remote, deployment } = choice.parse(command.opts());
+    if (!remote) return {};
+    const { readDeployment, variablesOf } = await import('./deployment.ts');
+    return variablesOf(await readDeployment(deployment));
+  };
+  return command.action(() => run(Object.assign(open, { variables }), ...command.processedArgs, command.opts()));
 }
 
 /** Opens the chosen database, and the bucket of its archive, for as long as `use` runs. */
@@ -146,17 +150,18 @@ export async function withDatabase<T>(
 ): Promise<T> {
   // Loaded when needed: miniflare takes longer to load than a help text to print.
   const { withLocalD1 } = await import('./local.ts');
-  const config = readWranglerConfig(options.config ?? MAIN_CONFIG);
-  if (!options.remote) return withLocalD1(options.persistTo, use, config);
-  const [{ RemoteD1 }, { remoteArchive }, { cloudflareApi }] = await Promise.all([
-    import('./remote-d1.ts'),
-    import('./remote-store.ts'),
-    import('./cloudflare-api.ts'),
-  ]);
-  const api = cloudflareApi();
-  const bucket = process.env['R2_BUCKET_NAME'] ?? archiveBucketName(config);
-  const db = new RemoteD1(api, process.env['D1_DATABASE_ID'] ?? databaseId(config));
-  return use(db, bucket === undefined ? undefined : remoteArchive(api, bucket));
+  if (!options.remote) return withLocalD1(options.persistTo, use);
+  const [{ bucketOf, jurisdictionOf, readDeployment }, { RemoteD1 }, { remoteArchive }, { cloudflareApi }] =
+    await Promise.all([
+      import('./deployment.ts'),
+      import('./remote-d1.ts'),
+      import('./remote-store.ts'),
+      import('./cloudflare-api.ts'),
+    ]);
+  const deployment = await readDeployment(options.deployment);
+  const api = cloudflareApi(deployment.account);
+  const archive = deployment.archive ? remoteArchive(api, bucketOf(deployment), jurisdictionOf(deployment)) : undefined;
+  return use(new RemoteD1(api, deployment.database), archive);
 }
 
 export function operatorContext(db: D1Database, ports: Ports = {}): ActorContext<SystemActor> {

@@ -137,7 +137,7 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
     const document = bodyOf(given, contract);
     if (document.info.description.includes(limits)) return 'the document is available, with the limits of the service';
     throw new Failure(
-      `the documentation states other limits than the service has (${limits}). They are rendered from wrangler.toml: change them there, and run npm run deploy.`,
+      `the documentation states other limits than the service has (${limits}). They are rendered by npm run deploy: run it again.`,
     );
   });
   const tools = (headers: Record<string, string> = {}) => ask('/mcp', agentMessage('tools/list', headers));

@@ -3,9 +3,12 @@ import type { ObjectStore } from '../lib/object-store.ts';
 import type { Ports } from '../services/service-context.ts';
 import type { Finding } from './probe.ts';
 
+type Parsers = Readonly<Record<string, (text: string) => unknown>>;
+
 export interface OpsModule {
-  /** How it parses its variables and secrets when the Worker starts. They throw a RangeError. */
-  variables?: Readonly<Record<string, (text: string) => unknown>>;
+  /** How it parses its variables when the Worker starts. The parsers throw a RangeError. */
+  variables?: Parsers;
+  secrets?: Parsers;
   commands?: readonly CommandUnknownOpts[];
   checks?: readonly DoctorCheck[];
   /** The ports that it provides to the commands of the core; `store` is the bucket of the deployment. */

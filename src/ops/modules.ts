@@ -10,8 +10,9 @@ import type { OpsModule } from './module.ts';
 /** The tools of the optional modules, in the order of the help. Remove a line to remove a module. */
 export const OPS_MODULES: readonly OpsModule[] = [psaOps, archiveOps, pushOps, alertsOps, mcpOps];
 
-/** The variables of the modules by name, each with its parser. */
+/** The variables of the modules by name, each with its parser, and their secrets. */
 export const MODULE_VARIABLES = new Map(OPS_MODULES.flatMap(({ variables = {} }) => Object.entries(variables)));
+export const MODULE_SECRETS = new Map(OPS_MODULES.flatMap(({ secrets = {} }) => Object.entries(secrets)));
 
 /** The ports of the modules, for a command of the core. `store` is the bucket of the deployment. */
 export function commandPorts(store: ObjectStore | undefined): Ports {

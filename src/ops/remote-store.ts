@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { Jurisdiction } from '../domain/deployments.ts';
 import { LoggableError } from '../lib/log.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
 import type { CloudflareApi } from './cloudflare-api.ts';
@@ -16,10 +17,13 @@ const AT_ONCE = 6;
 const MAX_DELETED = 50;
 
 /** The bucket over Cloudflare's API. The token needs the permission to edit Workers R2 Storage. */
-export function remoteArchive(api: CloudflareApi, bucket: string): ObjectStore {
+export function remoteArchive(api: CloudflareApi, bucket: string, jurisdiction?: Jurisdiction): ObjectStore {
   const objects = `/r2/buckets/${bucket}/objects`;
   const call = async (path: string, init?: Pick<RequestInit, 'method' | 'body'>): Promise<Response | undefined> => {
-    const response = await api(path, init);
+    const response = await api(path, {
+      ...init,
+      ...(jurisdiction && { headers: { 'cf-r2-jurisdiction': jurisdiction } }),
+    });
     if (response.ok) return response;
     await response.body?.cancel();
     if (response.status === 404) return undefined;

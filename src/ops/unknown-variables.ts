@@ -1,11 +1,8 @@
-import { VARIABLES } from '../config.ts';
-
 /** Names that are no variables, each with the variable that it probably misspells. */
 export function unknownVariables(
   names: readonly string[],
-  ofModules: readonly string[],
+  known: readonly string[],
 ): { name: string; nearest: string | undefined }[] {
-  const known = [...VARIABLES, ...ofModules];
   return names.filter((name) => !known.includes(name)).map((name) => ({ name, nearest: nearestName(name, known) }));
 }
 

@@ -1,35 +1,24 @@
 import { readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
 import { parse } from 'smol-toml';
 import * as z from 'zod';
 
-export const MAIN_CONFIG = 'wrangler.toml';
-export const AGENTS_CONFIG = 'src/agents/wrangler.toml';
-
-/** The file of the Worker for AI agents of a deployment: the same name in src/agents. */
-export const agentsConfigOf = (file: string) => join('src/agents', basename(file));
-
-const configShape = z.object({
+const shape = z.looseObject({
   name: z.string(),
-  d1_databases: z.array(z.object({ binding: z.string(), database_id: z.string() })),
-  r2_buckets: z
-    .array(z.object({ binding: z.string(), bucket_name: z.string(), jurisdiction: z.string().default('') }))
-    .default([]),
-  vars: z.record(z.string(), z.string()).default({}),
-  build: z.object({ command: z.string() }).optional(),
+  main: z.string(),
+  compatibility_date: z.string(),
+  assets: z.looseObject({ directory: z.string() }),
+  d1_databases: z.tuple([z.looseObject({ binding: z.string(), database_id: z.string(), migrations_dir: z.string() })]),
+  r2_buckets: z.tuple([z.looseObject({ binding: z.string(), bucket_name: z.string() })]),
+  durable_objects: z.object({ bindings: z.array(z.looseObject({ name: z.string(), class_name: z.string() })) }),
 });
-type WranglerConfig = z.output<typeof configShape>;
 
-export function readWranglerConfig(path: string): WranglerConfig {
-  return configShape.parse(parse(readFileSync(path, 'utf8')));
-}
+/** The file wrangler.toml. Read by ourselves: wrangler would take a second and 150 MiB more. */
+export const wranglerConfig = shape.parse(parse(readFileSync('wrangler.toml', 'utf8')));
 
-/** Read by ourselves: wrangler would take a second and 150 MiB more. */
-export const wranglerConfig = readWranglerConfig(MAIN_CONFIG);
+const { d1_databases: databases, r2_buckets: buckets } = wranglerConfig;
 
-export const databaseId = ({ d1_databases }: WranglerConfig) =>
-  d1_databases.find(({ binding }) => binding === 'DB')?.database_id ?? '';
-
-/** The name of the bucket of the archive; undefined if the deployment has none. */
-export const archiveBucketName = ({ r2_buckets }: WranglerConfig) =>
-  r2_buckets.find(({ binding }) => binding === 'ARCHIVE')?.bucket_name;
+/** The local database and bucket by their bindings, as Miniflare takes them. */
+export const LOCAL_RESOURCES = {
+  d1Databases: Object.fromEntries(databases.map(({ binding, database_id }) => [binding, database_id])),
+  r2Buckets: Object.fromEntries(buckets.map(({ binding, bucket_name }) => [binding, bucket_name])),
+};

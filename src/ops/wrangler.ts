@@ -13,8 +13,12 @@ export function spawnWrangler(args: string[], options: SpawnOptions): ChildProce
 }
 
 /** Runs wrangler to its end, with `input` on standard input. */
-export async function runWrangler(args: string[], input = ''): Promise<{ code: number | null; output: string }> {
-  const child = spawnWrangler(args, { stdio: ['pipe', 'pipe', 'pipe'] });
+export async function runWrangler(
+  args: string[],
+  input = '',
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ code: number | null; output: string }> {
+  const child = spawnWrangler(args, { stdio: ['pipe', 'pipe', 'pipe'], env });
   child.stdin?.end(input);
   const [stdout, stderr, [code]] = await Promise.all([
     child.stdout ? text(child.stdout) : '',

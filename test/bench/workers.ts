@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { wranglerConfig } from '../../src/ops/wrangler-config.ts';
-import { COMPATIBILITY_DATE } from '../support/compatibility-date.ts';
 import { bundleProduction, readBundle } from '../support/production-worker.ts';
 
 /** Of the keys that are made here. */
@@ -93,9 +92,8 @@ function workerOptions(name: string, { script, texts, database, ipLimit }: Worke
   return {
     name,
     modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...texts],
-    compatibilityDate: COMPATIBILITY_DATE,
+    compatibilityDate: wranglerConfig.compatibility_date,
     bindings: {
-      ...wranglerConfig.vars,
       KEY_PREFIX,
       IP_LIMIT: ipLimit,
       KEY_LIMIT: UNLIMITED,

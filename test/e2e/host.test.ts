@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writeConfigs } from '../../src/dev/render-configs.ts';
 import { withLocalD1 } from '../../src/ops/local.ts';
 import { createApiKey } from '../../src/services/keys/create-key.ts';
 import { freePort } from '../support/server.ts';
@@ -17,7 +18,7 @@ beforeAll(async () => {
   const port = String(await freePort());
   const inspectorPort = String(await freePort());
   base = `http://127.0.0.1:${port}`;
-  const configs = ['-c', 'test/e2e/host/wrangler.toml', '-c', 'wrangler.toml'];
+  const configs = ['-c', 'test/e2e/host/wrangler.toml', '-c', writeConfigs().main.path];
   const flags = [
     '--ip',
     '127.0.0.1',

@@ -2,12 +2,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { writeDeployments } from '../support/deployments.ts';
 import { runCli } from '../support/run-cli.ts';
 
 // The real wrangler, with a stand-in for Cloudflare's API that has some Workers.
 const MAIN = 'ticket-write-back-api';
 const AGENTS = 'ticket-write-back-api-agents';
-const SECRETS = /^\/accounts\/acc\/workers\/scripts\/([^/]+)\/secrets$/;
+const SECRETS = /^\/accounts\/0+acc\/workers\/scripts\/([^/]+)\/secrets$/;
 
 let deployed: Set<string>;
 /** Workers whose secrets the API refuses to change. */
@@ -34,12 +35,12 @@ afterEach(async () => {
   await new Promise((resolve) => api.close(resolve));
 });
 
-function runSwitch(...args: string[]) {
+async function runSwitch(...args: string[]) {
   const { port } = api.address() as AddressInfo;
   const env = {
     CLOUDFLARE_API_BASE_URL: `http://127.0.0.1:${port}`,
-    CLOUDFLARE_ACCOUNT_ID: 'acc',
     CLOUDFLARE_API_TOKEN: 'good',
+    ...(await writeDeployments({ production: {} })),
   };
   return runCli('switch', args, { env });
 }

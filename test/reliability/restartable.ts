@@ -59,7 +59,7 @@ interface RestartableServer {
 }
 
 /**
- * Prepares a server. `vars` override the variables in wrangler.toml; `persistTo` is a migrated
+ * Prepares a server. `vars` are its variables; `persistTo` is a migrated
  * database; `beside` is the script of another Worker.
  */
 export async function restartable({

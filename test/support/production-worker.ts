@@ -5,21 +5,15 @@ import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { archiveBucketName, databaseId, wranglerConfig } from '../../src/ops/wrangler-config.ts';
-import { COMPATIBILITY_DATE } from './compatibility-date.ts';
+import { LOCAL_RESOURCES, wranglerConfig } from '../../src/ops/wrangler-config.ts';
 
 const run = promisify(execFile);
 
-/**
- * Runs `npm run build` or `npm run build:agents`: its output directory, exit code and all that it
- * printed.
- */
-export async function buildProduction(
-  script: 'build' | 'build:agents',
-): Promise<{ outdir: string; code: number | null; output: string }> {
-  const child = spawn('npm', ['run', script], { stdio: ['ignore', 'pipe', 'pipe'] });
+/** Runs `npm run build`: its output directory, exit code and all that it printed. */
+export async function buildProduction(): Promise<{ outdir: string; code: number | null; output: string }> {
+  const child = spawn('npm', ['run', 'build'], { stdio: ['ignore', 'pipe', 'pipe'] });
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  return { outdir: resolve(script === 'build' ? 'dist' : 'dist-agents'), code, output: stdout + stderr };
+  return { outdir: resolve('dist'), code, output: stdout + stderr };
 }
 
 /**
@@ -47,7 +41,6 @@ export async function readBundle(directory: string) {
 export interface ProductionWorker {
   /** The directory with the bundle. */
   bundle: string;
-  /** Override the variables in wrangler.toml. */
   vars: Record<string, string>;
   /** 0 for any free port. */
   port: number;
@@ -68,9 +61,8 @@ export async function serveProduction({ bundle, vars, port, persistTo, beside }:
   const worker = (name: string, contents: string, at: number) => ({
     name,
     modules: [{ type: 'ESModule' as const, path: 'index.js', contents }, ...texts],
-    compatibilityDate: COMPATIBILITY_DATE,
-    d1Databases: { DB: databaseId(wranglerConfig) },
-    r2Buckets: { ARCHIVE: archiveBucketName(wranglerConfig) ?? '' },
+    compatibilityDate: wranglerConfig.compatibility_date,
+    ...LOCAL_RESOURCES,
     unsafeDirectSockets: [{ host: '127.0.0.1', port: at }],
   });
   const miniflare = new Miniflare(
@@ -82,7 +74,7 @@ export async function serveProduction({ bundle, vars, port, persistTo, beside }:
       workers: [
         {
           ...worker('api', script, port),
-          bindings: { ...wranglerConfig.vars, ...vars },
+          bindings: vars,
           durableObjects: {
             RATE_LIMITER: { className: 'RateLimiter', useSQLite: true },
             PUSHER: { className: 'Pusher', useSQLite: true },

@@ -4,10 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
 import * as z from 'zod';
 import type { ObjectStore } from '../../src/lib/object-store.ts';
+import { MINIMAL, writeDeployments } from './deployments.ts';
 
 const request = z.strictObject({ batch: z.array(z.strictObject({ sql: z.string(), params: z.array(z.unknown()) })) });
 
-const OBJECTS = '/accounts/acc/r2/buckets/bucket/objects';
+const OBJECTS = `/accounts/${MINIMAL.account}/r2/buckets/ticket-write-back-archive/objects`;
 
 /**
  * Serves a local database, and the bucket of its archive, as Cloudflare's API does. Accepts one token,
@@ -47,7 +48,7 @@ export async function serveRemoteD1(
     if (incoming.headers.authorization !== 'Bearer good')
       return [403, { success: false, errors: [{ message: 'Authentication error' }] }];
     if (archive && incoming.url?.startsWith(OBJECTS)) return answerBucket(incoming, archive);
-    if (incoming.url !== '/accounts/acc/d1/database/base/query')
+    if (incoming.url !== `/accounts/${MINIMAL.account}/d1/database/${MINIMAL.database}/query`)
       return [404, { success: false, errors: [{ message: 'not found' }] }];
     const { batch } = request.parse(JSON.parse(await text(incoming)));
     try {
@@ -69,10 +70,8 @@ export async function serveRemoteD1(
   return {
     env: {
       CLOUDFLARE_API_BASE_URL: `http://127.0.0.1:${port}`,
-      CLOUDFLARE_ACCOUNT_ID: 'acc',
       CLOUDFLARE_API_TOKEN: 'good',
-      D1_DATABASE_ID: 'base',
-      R2_BUCKET_NAME: 'bucket',
+      ...(await writeDeployments({ production: { archive: archive !== undefined } })),
     },
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };

@@ -31,18 +31,15 @@ function migratedDatabase(): Promise<LocalDatabase> {
 const copyOfMigrated = async () => copyOf((await migratedDatabase()).persistTo);
 
 /** A build: what it printed, its exit code, and a copy of its output. */
-async function build(
-  script: 'build' | 'build:agents',
-): Promise<Resource<{ directory: string; code: number | null; output: string }>> {
+async function build(): Promise<Resource<{ directory: string; code: number | null; output: string }>> {
   const directory = await mkdtemp(join(tmpdir(), 'twb-build-'));
-  const { outdir, code, output } = await buildProduction(script);
+  const { outdir, code, output } = await buildProduction();
   if (code === 0) await cp(outdir, directory, { recursive: true });
   return { value: { directory, code, output }, close: () => rm(directory, { recursive: true }) };
 }
 
 const RESOURCES = {
-  build: () => build('build'),
-  'build:agents': () => build('build:agents'),
+  build,
   /** A migrated, empty database. Tests copy it. */
   database: async (): Promise<Resource<{ persistTo: string }>> => {
     const { persistTo } = await migratedDatabase();

@@ -1,9 +1,10 @@
+import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 import { inject } from 'vitest';
 import { copyOf, type LocalDatabase } from './command.ts';
 import type { Shared } from './shared-setup.ts';
 
-async function ask<Name extends 'build' | 'build:agents' | 'database' | 'demo' | 'server' | 'browser'>(
+async function ask<Name extends 'build' | 'database' | 'demo' | 'server' | 'browser'>(
   name: Name,
 ): Promise<Shared<Name>> {
   const response = await fetch(`${inject('sharedUrl')}/${name}`);
@@ -11,14 +12,14 @@ async function ask<Name extends 'build' | 'build:agents' | 'database' | 'demo' |
   return response.json();
 }
 
-/** What `npm run build` or `npm run build:agents` printed in this run of the tests, and its exit code. */
-export const productionBuild = (script: 'build' | 'build:agents' = 'build') => ask(script);
+/** What `npm run build` printed in this run of the tests, its exit code, and a copy of its output. */
+export const productionBuild = () => ask('build');
 
-/** The directory of the main Worker's bundle, or of the Worker for AI agents. */
-export async function productionBundle(script: 'build' | 'build:agents' = 'build'): Promise<string> {
-  const { directory, code, output } = await productionBuild(script);
+/** The directory of the bundle of a Worker. */
+export async function productionBundle(worker: 'main' | 'agents' = 'main'): Promise<string> {
+  const { directory, code, output } = await productionBuild();
   if (code !== 0) throw new Error(output);
-  return directory;
+  return join(directory, worker);
 }
 
 /**

@@ -4,7 +4,6 @@ import { migrate } from '../../src/dev/migrate.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { wranglerConfig } from '../../src/ops/wrangler-config.ts';
 import { createApiKey } from '../../src/services/keys/create-key.ts';
-import { COMPATIBILITY_DATE } from './compatibility-date.ts';
 import { readBundle } from './production-worker.ts';
 import { type Incoming, type Intercept, serveProxy } from './proxy.ts';
 import { productionBundle } from './shared.ts';
@@ -29,12 +28,12 @@ export async function startTwoDeployments(): Promise<{
   close: () => Promise<void>;
 }> {
   const main = await readBundle(await productionBundle());
-  const agents = await readBundle(await productionBundle('build:agents'));
+  const agents = await readBundle(await productionBundle('agents'));
   const worker = ({ script, texts }: typeof main, name: string, vars: Record<string, string>, database: string) => ({
     name,
     modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...texts],
-    compatibilityDate: COMPATIBILITY_DATE,
-    bindings: { ...wranglerConfig.vars, ...vars },
+    compatibilityDate: wranglerConfig.compatibility_date,
+    bindings: vars,
     d1Databases: { DB: database },
     unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }],
   });

@@ -27,7 +27,7 @@ export const UNLIMITED = {
 
 export const BOTH_SCOPES: Scope[] = ['tickets:note:write', 'tickets:time:write'];
 
-/** The configuration in wrangler.toml, with some changes. */
+/** The configuration of the tests: the defaults, with some changes. */
 export function config(changes: Partial<Config> = {}): Config {
   return { ...parseConfig(env), ...changes };
 }

@@ -5,7 +5,7 @@ import { alertsStatus } from './alerts-status.ts';
 import { diagnoseAlerts } from './diagnose-alerts.ts';
 
 export const alertsOps: OpsModule = {
-  variables: { ALERT_URL: parseAlertUrl },
+  secrets: { ALERT_URL: parseAlertUrl },
   commands: [alertsStatus],
   checks: [
     {

@@ -17,7 +17,7 @@ export const archiveRun = databaseCommand(
     name: 'archive:run',
     summary: 'archive released changes that are old enough now',
     purpose:
-      'Moves the changes that the PSA has released, and that are older than KEEP_DAYS, to the archive: of one organization, or of all. What the push has not delivered stays, if wrangler.toml has a WEBHOOK_URL. The hourly job does the same, in small parts. Prints each object.',
+      'Moves the changes that the PSA has released, and that are older than KEEP_DAYS, to the archive: of one organization, or of all. What the push has not delivered stays, if the deployment has a WEBHOOK_URL. The hourly job does the same, in small parts. Prints each object.',
     usage: '[ORGANIZATION] [--keep-days N]',
     example: 'archive:run northwind --keep-days 30',
     failure: 'failure: the objects printed so far are archived; run it again to continue',
@@ -25,15 +25,15 @@ export const archiveRun = databaseCommand(
   (command) =>
     command
       .argument('[ORGANIZATION]', 'The id of the organization. Without it, all of them.')
-      .option('--keep-days <N>', 'How many days stay in the database. Default: KEEP_DAYS in wrangler.toml.'),
+      .option('--keep-days <N>', 'How many days stay in the database. Default: KEEP_DAYS of the deployment.'),
   async (withDatabase, organization, options) => {
-    const vars = withDatabase.vars();
+    const vars = await withDatabase.variables();
     const text = options.keepDays ?? vars['KEEP_DAYS'] ?? '';
     const keepDays = parseOption('--keep-days or KEEP_DAYS', () => parseKeepDays(text));
-    if (keepDays === undefined) throw new UsageError('Add --keep-days N: KEEP_DAYS in wrangler.toml is empty.');
+    if (keepDays === undefined) throw new UsageError('Add --keep-days N: the deployment has no KEEP_DAYS.');
     const rule = { before: Date.now() - keepDays * DAY_MS, isPushed: Boolean(vars['WEBHOOK_URL']) };
     const archived = await withDatabase(async ({ archive, context }) => {
-      if (!archive) throw new CommandFailure('wrangler.toml has no bucket with the binding ARCHIVE.');
+      if (!archive) throw new CommandFailure('The deployment has no archive.');
       const releases = await listReleases(context(), organization);
       let changes = 0;
       for (const { organizationId } of releases)

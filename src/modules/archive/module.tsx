@@ -16,7 +16,9 @@ export const archive: Module = {
     const bucket = archiveOf(bindings);
     const isPushed = receiver !== undefined;
     if (keepDays !== undefined && !bucket)
-      throw new Error('KEEP_DAYS is set, but there is no bucket with the binding ARCHIVE; add one, or empty KEEP_DAYS');
+      throw new Error(
+        'KEEP_DAYS is set, but there is no bucket with the binding ARCHIVE; set archive = true, or empty KEEP_DAYS',
+      );
     return {
       // Even without KEEP_DAYS: earlier archives can be read, redacted and erased.
       ports: () => ({ archivedRecords: archivedRecordsIn(bucket) }),

@@ -4,7 +4,7 @@ import type { OpsModule } from '../../ops/module.ts';
 import { diagnosePsa } from './diagnose-psa.ts';
 
 export const psaOps: OpsModule = {
-  variables: { PSA_SECRET: parseWebhookSecrets },
+  secrets: { PSA_SECRET: parseWebhookSecrets },
   checks: [
     {
       flags: '--psa',

@@ -1,8 +1,8 @@
 import { Option } from '@commander-js/extra-typings';
-import { cloudflareApi } from '../cloudflare-api.ts';
 import { operatorCommand, withoutBrackets } from '../command.ts';
+import { readDeployment } from '../deployment.ts';
 import { diagnose } from '../diagnose.ts';
-import { diagnoseConfig } from '../diagnose-config.ts';
+import { diagnoseReplicas } from '../diagnose-replicas.ts';
 import { printFindings } from '../findings.ts';
 import { parseServiceAddress, readKeyValue } from '../input.ts';
 import { OPS_MODULES } from '../modules.ts';
@@ -18,7 +18,7 @@ export const doctor = operatorCommand({
   purpose:
     'Checks a deployment from outside, as an automation sees it, and with the options as the PSA does. Each failure says what it means and what to do. Nothing is written, except for the test text of --alerts.',
   usage: [
-    'https://HOST [--key-stdin] [--config FILE]',
+    'https://HOST [--key-stdin] [--deployment NAME]',
     ...CHECKS.map(({ flags }) => `[${withoutBrackets(flags)}]`),
   ].join(' '),
   example: 'doctor https://tickets.example',
@@ -27,8 +27,8 @@ export const doctor = operatorCommand({
   .argument('<https://HOST>', 'The address of the deployment.')
   .option('--key-stdin', 'Also check the key on standard input.')
   .option(
-    '--config <FILE>',
-    'Also say whether the database in this wrangler.toml has read replicas. Needs CLOUDFLARE_ACCOUNT_ID and CLOUDFLARE_API_TOKEN.',
+    '--deployment <NAME>',
+    'Also say whether the database of this deployment has read replicas. Needs CLOUDFLARE_API_TOKEN.',
   )
   .action(run);
 
@@ -36,7 +36,7 @@ for (const { option } of CHECKS) doctor.addOption(option);
 
 async function run(
   address: string,
-  options: { keyStdin?: true; config?: string } & Record<string, unknown>,
+  options: { keyStdin?: true; deployment?: string } & Record<string, unknown>,
 ): Promise<void> {
   const url = parseServiceAddress(address);
   const probes = CHECKS.flatMap(({ option, prepare }) => {
@@ -45,12 +45,12 @@ async function run(
   });
   const key = options.keyStdin ? await readKeyValue() : undefined;
 
-  const config = options.config;
+  const deployment = options.deployment === undefined ? undefined : await readDeployment(options.deployment);
   const unchecked = CHECKS.filter(({ option }) => options[option.attributeName()] === undefined);
   await printFindings(
     [
       diagnose(url, key),
-      ...(config === undefined ? [] : [diagnoseConfig(cloudflareApi(), config, url.origin)]),
+      ...(deployment === undefined ? [] : [diagnoseReplicas(deployment, url.origin)]),
       ...probes.map((probe) => probe(url.origin)),
     ],
     { notes: unchecked.flatMap(({ unchecked: note }) => note ?? []) },

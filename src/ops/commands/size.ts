@@ -21,11 +21,11 @@ export const size = databaseCommand(
   (command) =>
     command.option(
       '--limit <SIZE>',
-      'The size at which the database is full, such as 500MB. Default: DATABASE_LIMIT in wrangler.toml.',
+      'The size at which the database is full, such as 500MB. Default: DATABASE_LIMIT of the deployment.',
     ),
   async (withDatabase, options) => {
-    const source = options.limit === undefined ? 'DATABASE_LIMIT in wrangler.toml' : '--limit';
-    const limit = parseOption(source, () => parseDatabaseLimit(options.limit ?? withDatabase.vars()['DATABASE_LIMIT']));
+    const limitText = options.limit ?? (await withDatabase.variables())['DATABASE_LIMIT'];
+    const limit = parseOption('--limit', () => parseDatabaseLimit(limitText));
     const now = Date.now();
     const { organizations, database, releases } = await withDatabase(async ({ context }) => {
       const ctx = context();

@@ -1,9 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { writeDeployments } from '../../support/deployments.ts';
 import { runCli } from '../../support/run-cli.ts';
 
 /** How long the database of a stand-in for the service takes, in milliseconds. */
@@ -20,10 +18,6 @@ async function serve(server: ReturnType<typeof createServer>): Promise<number> {
 }
 
 test('the doctor shows whether the database has read replicas, and how long one trip to it takes', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'twb-doctor-'));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  const file = join(directory, 'us.toml');
-  await writeFile(file, 'name = "us"\n[[d1_databases]]\nbinding = "DB"\ndatabase_id = "us"\n');
   let mode = 'disabled';
   const api = createServer((_, response) => {
     response.end(JSON.stringify({ success: true, result: { read_replication: { mode } } }));
@@ -34,11 +28,11 @@ test('the doctor shows whether the database has read replicas, and how long one 
   });
   const env = {
     CLOUDFLARE_API_BASE_URL: `http://127.0.0.1:${await serve(api)}`,
-    CLOUDFLARE_ACCOUNT_ID: 'acc',
     CLOUDFLARE_API_TOKEN: 'good',
+    ...(await writeDeployments({ eu: {}, us: {} })),
   };
   const port = await serve(service);
-  const run = async () => (await runCli('doctor', [`http://127.0.0.1:${port}`, '--config', file], { env })).stdout;
+  const run = async () => (await runCli('doctor', [`http://127.0.0.1:${port}`, '--deployment', 'us'], { env })).stdout;
   const [, ms] = /^ok {4}read replication: off: would save one trip to the database, (\d+) ms/m.exec(await run()) ?? [];
   expect(Number(ms)).toBeGreaterThan(LOOKUP_MS / 2);
   mode = 'auto';

@@ -31,7 +31,7 @@ describe('help', () => {
     expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual(
       COMMANDS.map(({ name, summary }) => [name, summary]),
     );
-    expect(COMMANDS.length).toBe(21);
+    expect(COMMANDS.length).toBe(20);
   });
 
   test.each(COMMANDS)(

@@ -122,7 +122,7 @@ describe('size', () => {
     expect(sentencesIn((await size(...args)).stdout).at(-1)).toBe(sentence);
   });
 
-  test('reads the limit from wrangler.toml, and refuses an invalid limit', async () => {
+  test('has a default limit, and refuses an invalid limit', async () => {
     expect((await size()).stdout).toContain(' of 10 GB: ');
     const { code, stdout, stderr } = await size('--limit', '10GiB');
     expect([code, stdout]).toEqual([2, '']);

@@ -39,7 +39,7 @@ beforeEach(async () => {
   remote = await remoteDatabase(copyOf(original.persistTo));
   ops = commandsOf(remote);
   files = await mkdtemp(join(tmpdir(), 'twb-damage-'));
-  if (!remote.archive) throw new Error('wrangler.toml has no bucket');
+  if (!remote.archive) throw new Error('the deployment has no archive');
   bucket = remote.archive;
 });
 afterEach(async () => {

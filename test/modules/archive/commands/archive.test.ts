@@ -16,6 +16,7 @@ import { redactRecord } from '../../../../src/services/work/record-services.ts';
 import { releaseChanges } from '../../../../src/services/work/release-changes.ts';
 import { demoDatabase, remoteDatabase, withRemote, writeNotes } from '../../../ops/commands/database.ts';
 import { age, commandsOf, organization } from '../../../ops/commands/old-records.ts';
+import { MINIMAL, writeDeployments } from '../../../support/deployments.ts';
 import { runCli } from '../../../support/run-cli.ts';
 
 const OBJECT = /^fabrikam\/000000000001-000000000003-[0-9a-f]{16}\.ndjson\.gz\n$/;
@@ -88,11 +89,18 @@ test('a redaction replaces the archived object, and the check finds every object
     expect((await ops('record:redact', organization, 'note', id, '--by', 'Ada')).code).toBe(0);
     expect(await ops('archive:read', object)).toMatchObject({ code: 1, stdout: '' });
     expect(await ops('archive:check')).toMatchObject({ code: 0, stdout: '', stderr: '1 archive checked.\n' });
-    const failed = await runCli('archive:check', ['--remote'], { env: { ...remote.env, R2_BUCKET_NAME: 'other' } });
+    const other = await writeDeployments({ other: { name: 'other', archive: true } });
+    const failed = await runCli('archive:check', ['--remote'], { env: { ...remote.env, ...other } });
     expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('archive did not respond') });
   } finally {
     await remote.close();
   }
+});
+
+test('a deployment with a wrong KEEP_DAYS is refused', async () => {
+  const env = await writeDeployments({ eu: { archive: true, vars: { KEEP_DAYS: '0' } } });
+  const { code, stderr } = await runCli('archive:check', ['--remote'], { env });
+  expect([code, stderr]).toEqual([1, expect.stringContaining('eu.toml: KEEP_DAYS: "0" is not a whole number of days')]);
 });
 
 test('objects of a deployed bucket are deleted in small groups, and every call waits for its turn', async () => {
@@ -100,7 +108,7 @@ test('objects of a deployed bucket are deleted in small groups, and every call w
   try {
     const pace = new Pace({ burst: 1_000, perSecond: 1 }, Date.now());
     const wait = vi.spyOn(pace, 'wait');
-    const archive = remoteArchive(cloudflareApi(remote.env, pace), 'bucket');
+    const archive = remoteArchive(cloudflareApi(MINIMAL.account, remote.env, pace), 'ticket-write-back-archive');
     const groups: number[] = [];
     const counted: ObjectStore = {
       ...archive,

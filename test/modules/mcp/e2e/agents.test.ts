@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished, test } from 'vitest';
+import { writeConfigs } from '../../../../src/dev/render-configs.ts';
 import { withLocalD1 } from '../../../../src/ops/local.ts';
 import { seed } from '../../../reliability/restartable.ts';
 import { freePort } from '../../../support/server.ts';
@@ -36,18 +37,15 @@ test('npm start serves /mcp on its one port', async () => {
   expect(await logTime(url, key)).toEqual(LOGGED);
 });
 
-/** Runs the two Workers with their own files; the URL is that of the Worker for AI agents. */
+/** Runs the two Workers with the local configurations; the URL is that of the Worker for AI agents. */
 async function serveBoth(persistTo: string): Promise<string> {
+  const { main, agents } = writeConfigs();
   const [port, inspectorPort] = [await freePort(), await freePort()];
   const flags = ['--ip', '127.0.0.1', '--port', String(port), '--inspector-port', String(inspectorPort)];
-  const server = spawn(
-    'wrangler',
-    ['dev', '-c', 'src/agents/wrangler.toml', '-c', 'wrangler.toml', '--persist-to', persistTo, ...flags],
-    {
-      env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  );
+  const server = spawn('wrangler', ['dev', '-c', agents.path, '-c', main.path, '--persist-to', persistTo, ...flags], {
+    env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   let errors = '';
   server.stderr.on('data', (chunk) => {
     errors += chunk;

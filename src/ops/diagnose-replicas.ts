@@ -1,16 +1,15 @@
 import * as z from 'zod';
-import { parseConfig } from '../config.ts';
 import { generateKey } from '../domain/api-key.ts';
-import type { CloudflareApi } from './cloudflare-api.ts';
+import { type CloudflareApi, cloudflareApi } from './cloudflare-api.ts';
+import { configOf, type Deployment } from './deployment.ts';
 import { check, type Finding, sendProbe } from './probe.ts';
-import { databaseId, readWranglerConfig } from './wrangler-config.ts';
 
 /** Measures what read replicas save, or would save. */
-export async function* diagnoseConfig(api: CloudflareApi, file: string, origin: string): AsyncGenerator<Finding> {
-  const config = readWranglerConfig(file);
+export async function* diagnoseReplicas(deployment: Deployment, origin: string): AsyncGenerator<Finding> {
+  const api = cloudflareApi(deployment.account);
   yield await check('read replication', async () => {
-    const isOn = await hasReplicas(api, databaseId(config));
-    const trip = `one trip to the database, ${await tripToPrimary(origin, parseConfig(config.vars).keyPrefix)} ms from here`;
+    const isOn = await hasReplicas(api, deployment.database);
+    const trip = `one trip to the database, ${await tripToPrimary(origin, configOf(deployment).keyPrefix)} ms from here`;
     return isOn
       ? `on: saves ${trip}, for each write whose key is not cached`
       : `off: would save ${trip}, for each write whose key is not cached. See "Read replicas" in src/ops/deploy.md`;

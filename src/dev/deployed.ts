@@ -1,0 +1,88 @@
+import * as z from 'zod';
+import type { CloudflareApi } from '../ops/cloudflare-api.ts';
+import { CommandFailure } from '../ops/command.ts';
+import { type Deployment, workerOf } from '../ops/deployment.ts';
+import type { renderConfigs } from './render-configs.ts';
+
+const binding = z.looseObject({
+  type: z.string(),
+  name: z.string(),
+  text: z.string().optional(),
+  id: z.string().optional(),
+  bucket_name: z.string().optional(),
+});
+type Binding = z.output<typeof binding>;
+
+/** The result of a call; undefined for a 404. @throws CommandFailure for any other error */
+async function resultOf<T>(api: CloudflareApi, path: string, shape: z.ZodType<T>): Promise<T | undefined> {
+  const response = await api(path);
+  const found = z.object({ result: shape }).safeParse(await response.json().catch(() => undefined));
+  if (response.ok && found.success) return found.data.result;
+  if (response.status === 404) return undefined;
+  const advice = response.status === 403 ? ' The token lacks a permission: see src/ops/deploy.md.' : '';
+  throw new CommandFailure(`Cloudflare's API responded with ${response.status} to GET ${path}.${advice}`);
+}
+
+/** The bindings and variables of a deployed Worker; undefined if there is none with this name. */
+export async function deployedBindings(api: CloudflareApi, worker: string): Promise<Binding[] | undefined> {
+  const settings = await resultOf(api, `/workers/scripts/${worker}/settings`, z.object({ bindings: z.array(binding) }));
+  return settings?.bindings;
+}
+
+/** A line for each variable that a deployment would add, change or remove. */
+export function variableChanges(deployed: readonly Binding[], vars: Readonly<Record<string, string>>): string[] {
+  const before = new Map(deployed.flatMap(({ type, name, text }) => (type === 'plain_text' ? [[name, text]] : [])));
+  const names = [...new Set([...before.keys(), ...Object.keys(vars)])].sort();
+  return names.flatMap((name) => {
+    const [from, to] = [before.get(name), vars[name]];
+    if (from === to) return [];
+    if (to === undefined) return [`${name} "${from}" is removed.`];
+    return [from === undefined ? `${name} "${to}" is added.` : `${name} "${from}" becomes "${to}".`];
+  });
+}
+
+type MainConfig = ReturnType<typeof renderConfigs>['main'];
+
+/** A sentence for each change that loses something. */
+export function risksOf(deployed: readonly Binding[], { vars, d1_databases, r2_buckets }: MainConfig): string[] {
+  const of = (name: string) => deployed.find((one) => one.name === name);
+  const compare = (what: string, from: string | undefined, to: string | undefined, effect: string) =>
+    from === to ? [] : [`The ${what} changes from ${from || 'none'} to ${to || 'none'}: ${effect}`];
+  const bucket = of('ARCHIVE')?.bucket_name;
+  return [
+    ...compare('key prefix', of('KEY_PREFIX')?.text, vars['KEY_PREFIX'], 'existing keys stop working.'),
+    ...compare(
+      'jurisdiction',
+      of('JURISDICTION')?.text,
+      vars['JURISDICTION'],
+      'the objects are new and empty, so limits start again, and the push repeats or loses its place.',
+    ),
+    ...compare('database', of('DB')?.id, d1_databases[0]?.database_id, 'the service has other data.'),
+    ...(bucket === undefined
+      ? []
+      : compare('bucket', bucket, r2_buckets[0]?.bucket_name, 'archived changes are missing.')),
+  ];
+}
+
+/** What has the host of a deployment: another Worker or a DNS record. Wrangler would take it without a question. */
+export async function hostOwner(
+  account: CloudflareApi,
+  root: CloudflareApi,
+  deployment: Deployment,
+): Promise<string | undefined> {
+  const { host, zone } = deployment;
+  const domains = await resultOf(
+    account,
+    `/workers/domains?hostname=${host}`,
+    z.array(z.object({ hostname: z.string(), service: z.string() })),
+  );
+  const domain = domains?.find(({ hostname }) => hostname === host);
+  // Cloudflare made the DNS record of a Worker's domain.
+  if (domain) return domain.service === workerOf(deployment) ? undefined : `the Worker ${domain.service}`;
+  const zones = await resultOf(root, `/zones?name=${zone}`, z.array(z.object({ id: z.string() })));
+  const id = zones?.[0]?.id;
+  if (id === undefined) throw new CommandFailure(`The token sees no zone ${zone}.`);
+  const records = z.array(z.object({ type: z.string(), content: z.string() }));
+  const [record] = (await resultOf(root, `/zones/${id}/dns_records?name=${host}`, records)) ?? [];
+  return record && `the DNS record ${record.type} ${record.content}`;
+}

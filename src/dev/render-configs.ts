@@ -1,0 +1,69 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { agentsWorkerOf, bucketOf, type Deployment, jurisdictionOf, variablesOf, workerOf } from '../ops/deployment.ts';
+import { wranglerConfig } from '../ops/wrangler-config.ts';
+
+/** The configurations of the main Worker and the Worker for AI agents; without a deployment, of the local ones. */
+export function renderConfigs(name?: string, deployment?: Deployment) {
+  const { assets, r2_buckets, migrations, triggers, build, durable_objects, ...rest } = wranglerConfig;
+  const [database] = rest.d1_databases;
+  const worker = deployment ? workerOf(deployment) : rest.name;
+  const common = {
+    ...rest,
+    d1_databases: [
+      {
+        ...database,
+        // Wrangler resolves paths from the directory of the file.
+        migrations_dir: resolve(database.migrations_dir),
+        ...(deployment && { database_name: deployment.name, database_id: deployment.database }),
+      },
+    ],
+    vars: deployment ? variablesOf(deployment) : {},
+    ...(deployment && { account_id: deployment.account }),
+  };
+  const main = {
+    ...common,
+    name: worker,
+    main: resolve(rest.main),
+    assets: { ...assets, directory: resolve(assets.directory) },
+    r2_buckets: deployment ? bucketsOf(deployment) : r2_buckets,
+    durable_objects,
+    migrations,
+    triggers,
+    build: name === undefined ? build : { command: `node src/dev/render.ts --deployment ${name}` },
+    ...(deployment && { routes: [{ pattern: deployment.host, custom_domain: true }] }),
+  };
+  const agents = {
+    ...common,
+    name: deployment ? agentsWorkerOf(deployment) : `${worker}-agents`,
+    main: resolve('src/agents/index.ts'),
+    // The objects of the main Worker: both Workers count against the same limits.
+    durable_objects: { bindings: durable_objects.bindings.map((object) => ({ ...object, script_name: worker })) },
+    // It is served before the custom domain of the host. Without the "*", an address with a query would not match.
+    ...(deployment && { routes: [{ pattern: `${deployment.host}/mcp*`, zone_name: deployment.zone }] }),
+  };
+  return { main, agents };
+}
+
+function bucketsOf(deployment: Deployment) {
+  const [{ binding }] = wranglerConfig.r2_buckets;
+  const jurisdiction = jurisdictionOf(deployment);
+  return deployment.archive
+    ? [{ binding, bucket_name: bucketOf(deployment), ...(jurisdiction && { jurisdiction }) }]
+    : [];
+}
+
+/** Writes both configurations, of a deployment or the local ones, and returns their paths. */
+export function writeConfigs(name?: string, deployment?: Deployment) {
+  const configs = renderConfigs(name, deployment);
+  const directory = name === undefined ? 'build/local' : join('build/deployments', name);
+  mkdirSync(directory, { recursive: true });
+  const write = <T extends object>(worker: string, config: T) => {
+    const path = join(directory, `${worker}.json`);
+    const content = JSON.stringify(config, null, 2);
+    // Another process may read it: the tests run several at the same time.
+    if (!existsSync(path) || readFileSync(path, 'utf8') !== content) writeFileSync(path, content);
+    return { path, ...config };
+  };
+  return { main: write('main', configs.main), agents: write('agents', configs.agents) };
+}

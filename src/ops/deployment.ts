@@ -1,0 +1,160 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'smol-toml';
+import * as z from 'zod';
+import { DEFAULT_KEY_PREFIX, parseConfig, reader, SECRETS, VARIABLES } from '../config.ts';
+import { JURISDICTIONS } from '../domain/deployments.ts';
+import { CommandFailure, UsageError } from './command.ts';
+import { MODULE_SECRETS, MODULE_VARIABLES } from './modules.ts';
+import { nearestName } from './unknown-variables.ts';
+
+// A deployment is a file, .deployments/NAME.toml, without secrets. deploy.md describes it.
+
+const LOCATIONS = ['weur', 'eeur', 'wnam', 'enam', 'apac', 'oc'] as const;
+
+/** Variables that follow from another setting of the file. */
+const DERIVED = new Map([
+  ['JURISDICTION', 'place'],
+  ['SERVICE_URL', 'host'],
+  ['ADMIN_AUDIENCE', 'audience'],
+]);
+
+const hostname = z.hostname('It must be a host name, such as tickets.example.com.').lowercase();
+
+const shape = z
+  .strictObject({
+    account: z.string().regex(/^[0-9a-f]{32}$/, 'It must be the 32 hexadecimal digits of the account id.'),
+    zone: hostname,
+    host: hostname,
+    /** The name of the database. The names of the Workers and the bucket begin with it. */
+    name: z
+      .string()
+      .regex(/^[a-z][a-z0-9-]{0,40}[a-z0-9]$/, 'It must be 2 to 42 lower-case letters, digits and hyphens.')
+      .default('ticket-write-back'),
+    /** Where the database is; a jurisdiction also places the bucket and the Durable Objects. */
+    place: z.enum([...LOCATIONS, ...JURISDICTIONS]),
+    /** The id of the database. */
+    database: z.guid('It must be the id of the database.'),
+    /** The team name of Cloudflare Access. Without it, ADMIN_ISSUER is a variable. */
+    team: z
+      .string()
+      .regex(/^[a-z0-9-]+$/, 'It must be TEAM in https://TEAM.cloudflareaccess.com.')
+      .optional(),
+    /** The audience of the tokens that sign administrators in. */
+    audience: z.string().min(1).optional(),
+    archive: z.boolean().default(false),
+    agents: z.boolean().default(false),
+    /** The variables that differ from their defaults. */
+    vars: z.record(z.string(), z.string()).default({}),
+  })
+  .superRefine(({ host, zone, team, vars }, { addIssue }) => {
+    const refuse = (path: string[], message: string) => addIssue({ code: 'custom', path, message });
+    if (host !== zone && !host.endsWith(`.${zone}`)) refuse(['host'], `It must be ${zone} or a name below it.`);
+    for (const name of Object.keys(vars)) {
+      const fault = faultOf(name, team);
+      if (fault !== undefined) refuse(['vars', name], fault);
+    }
+  });
+
+function faultOf(name: string, team: string | undefined): string | undefined {
+  const setting = DERIVED.get(name) ?? (name === 'ADMIN_ISSUER' && team !== undefined ? 'team' : undefined);
+  if (setting !== undefined) return `Its value follows from ${setting}.`;
+  if ([...SECRETS, ...MODULE_SECRETS.keys()].includes(name))
+    return `It is a secret: npx wrangler secret put ${name} --name WORKER`;
+  const known = [...VARIABLES, ...MODULE_VARIABLES.keys()];
+  if (known.includes(name)) return undefined;
+  const nearest = nearestName(name, known);
+  return `It is not a variable of this service.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`;
+}
+
+export type Deployment = z.output<typeof shape>;
+
+export const workerOf = ({ name }: Deployment) => `${name}-api`;
+export const agentsWorkerOf = (deployment: Deployment) => `${workerOf(deployment)}-agents`;
+export const bucketOf = ({ name }: Deployment) => `${name}-archive`;
+export const jurisdictionOf = ({ place }: Deployment) => JURISDICTIONS.find((jurisdiction) => jurisdiction === place);
+
+/** The variables of both Workers. Always includes what must not change later, KEY_PREFIX and JURISDICTION. */
+export function variablesOf(deployment: Deployment): Record<string, string> {
+  const { host, team, audience, vars } = deployment;
+  return {
+    KEY_PREFIX: DEFAULT_KEY_PREFIX,
+    ...vars,
+    JURISDICTION: jurisdictionOf(deployment) ?? '',
+    SERVICE_URL: `https://${host}`,
+    ...(team !== undefined && { ADMIN_ISSUER: `https://${team}.cloudflareaccess.com` }),
+    ...(audience !== undefined && { ADMIN_AUDIENCE: audience }),
+  };
+}
+
+/** Takes the place of the secret that WEBHOOK_URL requires: the file has none. */
+export const SECRET_STAND_IN = { WEBHOOK_SECRET: `whsec_${btoa('0'.repeat(32))}` };
+
+export const configOf = (deployment: Deployment) => parseConfig({ ...variablesOf(deployment), ...SECRET_STAND_IN });
+
+const directory = () => process.env['DEPLOYMENTS_DIRECTORY'] ?? '.deployments';
+
+async function deploymentNames(): Promise<string[]> {
+  const files = await readdir(directory()).catch(() => []);
+  return files.flatMap((file) => /^([a-z0-9-]+)\.toml$/.exec(file)?.[1] ?? []).sort();
+}
+
+/** The deployment with this name; without a name, the only one. @throws UsageError, CommandFailure */
+export const readDeployment = async (given?: string) => parseDeployment(await deploymentName(given));
+
+/** The name, if there is such a deployment; without a name, that of the only one. @throws UsageError */
+export async function deploymentName(given?: string): Promise<string> {
+  const names = await deploymentNames();
+  const name = given ?? (names.length === 1 ? names[0] : undefined);
+  if (name !== undefined && names.includes(name)) return name;
+  throw new UsageError(
+    names.length === 0
+      ? `There is no deployment: ${directory()} has no file NAME.toml. See src/ops/deploy.md.`
+      : `${name === undefined ? 'Name the deployment' : `There is no deployment ${name}`}: ${names.join(', ')}.`,
+  );
+}
+
+async function parseDeployment(name: string): Promise<Deployment> {
+  const file = join(directory(), `${name}.toml`);
+  try {
+    const deployment = shape.parse(parse(await readFile(file, 'utf8')));
+    configOf(deployment);
+    for (const [variable, parseValue] of MODULE_VARIABLES) reader(deployment.vars)(variable, parseValue);
+    return deployment;
+  } catch (err) {
+    throw new CommandFailure(
+      faultsIn(err)
+        .map((fault) => `${file}: ${fault}`)
+        .join('\n'),
+    );
+  }
+}
+
+function faultsIn(err: unknown): string[] {
+  if (!(err instanceof z.ZodError)) return [err instanceof Error ? err.message : String(err)];
+  return err.issues.map(({ path, message }) => {
+    const fault = message.endsWith('received undefined') ? 'It is missing.' : message;
+    return path.length === 0 ? fault : `${path.join('.')}: ${fault}`;
+  });
+}
+
+/** What no two deployments may share. */
+const UNIQUE: Readonly<Record<string, (deployment: Deployment) => string>> = {
+  'key prefix': (deployment) => configOf(deployment).keyPrefix,
+  name: ({ name }) => name,
+  host: ({ host }) => host,
+  database: ({ database }) => database,
+};
+
+/** @throws CommandFailure if two deployments share a key prefix, a name (and so a bucket), a host or a database */
+export async function requireDistinctDeployments(): Promise<void> {
+  const names = await deploymentNames();
+  const deployments = await Promise.all(names.map(async (name) => ({ name, deployment: await parseDeployment(name) })));
+  for (const [index, one] of deployments.entries())
+    for (const other of deployments.slice(index + 1))
+      for (const [what, read] of Object.entries(UNIQUE))
+        if (read(one.deployment) === read(other.deployment))
+          throw new CommandFailure(
+            `${one.name} and ${other.name} have the same ${what}, ${read(one.deployment)}. Each deployment needs its own.`,
+          );
+}

@@ -1,0 +1,167 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { release } from '../../src/dev/release.ts';
+import { cloudflareApi } from '../../src/ops/cloudflare-api.ts';
+import { MINIMAL, writeDeployments } from '../support/deployments.ts';
+
+const HOST = MINIMAL.host;
+const WORKER = 'ticket-write-back-api';
+const plain = (name: string, text: string) => ({ type: 'plain_text', name, text });
+const DATABASE = { type: 'd1', name: 'DB', id: MINIMAL.database };
+/** The bindings of a Worker that was deployed from the file with only the required settings. */
+const AS_DEPLOYED = [
+  plain('KEY_PREFIX', 'twb'),
+  plain('JURISDICTION', ''),
+  plain('SERVICE_URL', `https://${HOST}`),
+  DATABASE,
+];
+
+/** What is on Cloudflare. */
+interface World {
+  workers?: Record<string, object[]>;
+  domains?: { hostname: string; service: string }[];
+  records?: { type: string; content: string }[];
+}
+
+/** Cloudflare's API for such a world. Returns the variables with its address. */
+async function serveApi({ workers = {}, domains = [], records = [] }: World) {
+  const account = `/accounts/${MINIMAL.account}/workers`;
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://api');
+    const bindings = workers[/scripts\/([^/]+)\/settings$/.exec(pathname)?.[1] ?? ''];
+    const result =
+      {
+        [`${account}/domains`]: domains,
+        '/zones': searchParams.get('name') === MINIMAL.zone ? [{ id: 'zone' }] : [],
+        '/zones/zone/dns_records': records,
+      }[pathname] ??
+      (bindings && { bindings });
+    response.writeHead(result ? 200 : 404).end(JSON.stringify({ success: result !== undefined, result }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { CLOUDFLARE_API_BASE_URL: `http://127.0.0.1:${port}`, CLOUDFLARE_API_TOKEN: 'good' };
+}
+
+/** Releases with wrangler and the build written down; `fails` is a step that fails. */
+async function releaseTo(
+  world: World,
+  { settings = {}, migrate = false, dryRun = false, answer = false, fails = '' } = {},
+) {
+  vi.stubEnv('DEPLOYMENTS_DIRECTORY', (await writeDeployments({ eu: settings })).DEPLOYMENTS_DIRECTORY);
+  const env = await serveApi(world);
+  const steps: string[] = [];
+  const printed: string[] = [];
+  const ended = await release(
+    'eu',
+    { migrate, dryRun },
+    {
+      run: async (program, args) => {
+        const step = [program, ...args].join(' ').replace('build/deployments/', '');
+        steps.push(step);
+        if (step === fails) throw new Error(`${step} failed`);
+      },
+      api: (account) => cloudflareApi(account, env),
+      print: (line) => printed.push(line),
+      agrees: async () => {
+        steps.push('ask');
+        return answer;
+      },
+      fetch: async (url) => {
+        steps.push(`GET ${url}`);
+        return Response.json({ status: 'ok' });
+      },
+    },
+  ).then(
+    () => 'released',
+    (err: Error) => err.message,
+  );
+  return { ended, steps, printed };
+}
+
+const BUILD = 'build --deployment eu';
+const HEALTH = `GET https://${HOST}/healthz`;
+
+test('a release builds, migrates, deploys both Workers, and waits for the host', async () => {
+  const { ended, steps, printed } = await releaseTo({}, { settings: { agents: true }, migrate: true });
+  expect([ended, steps]).toEqual([
+    'released',
+    [
+      BUILD,
+      'wrangler d1 migrations apply DB --remote -c eu/main.json',
+      'wrangler deploy -c eu/main.json',
+      'wrangler deploy -c eu/agents.json',
+      HEALTH,
+    ],
+  ]);
+  expect(printed[0]).toBe(`${WORKER} is new.`);
+});
+
+test('a bundle that cannot be built changes nothing, not even the schema', async () => {
+  const { ended, steps } = await releaseTo({}, { migrate: true, fails: BUILD });
+  expect([ended, steps]).toEqual([`${BUILD} failed`, [BUILD]]);
+});
+
+test('a release shows each variable that it adds, changes or removes, without a question', async () => {
+  const deployed = [...AS_DEPLOYED, plain('KEY_LIMIT', '200/10s'), plain('TICKET_URL', 'https://psa.example/{ticket}')];
+  const domains = [{ hostname: HOST, service: WORKER }];
+  const settings = { vars: { KEY_LIMIT: '100/10s', IP_LIMIT: '90/1s' } };
+  const { steps, printed } = await releaseTo({ workers: { [WORKER]: deployed }, domains }, { settings });
+  expect(printed.slice(0, -1)).toEqual([
+    'IP_LIMIT "90/1s" is added.',
+    'KEY_LIMIT "200/10s" becomes "100/10s".',
+    'TICKET_URL "https://psa.example/{ticket}" is removed.',
+  ]);
+  expect(steps).toEqual([BUILD, 'wrangler deploy -c eu/main.json', HEALTH]);
+});
+
+const bucket = { type: 'r2_bucket', name: 'ARCHIVE', bucket_name: 'old-archive' };
+test.each<[World, object, string]>([
+  [{ workers: { [WORKER]: AS_DEPLOYED } }, { vars: { KEY_PREFIX: 'eu' } }, 'The key prefix changes from twb to eu: '],
+  [{ workers: { [WORKER]: AS_DEPLOYED } }, { place: 'eu' }, 'The jurisdiction changes from none to eu: '],
+  [
+    { workers: { [WORKER]: [...AS_DEPLOYED.slice(0, 3), { ...DATABASE, id: 'old' }] } },
+    {},
+    `The database changes from old to ${MINIMAL.database}: `,
+  ],
+  [{ workers: { [WORKER]: [...AS_DEPLOYED, bucket] } }, {}, 'The bucket changes from old-archive to none: '],
+  [
+    { workers: { [WORKER]: [...AS_DEPLOYED, bucket] } },
+    { archive: true },
+    'The bucket changes from old-archive to ticket-write-back-archive: ',
+  ],
+  [{ domains: [{ hostname: HOST, service: 'shop' }] }, {}, `${HOST} is taken from the Worker shop.`],
+  [{ records: [{ type: 'A', content: '192.0.2.1' }] }, {}, `${HOST} is taken from the DNS record A 192.0.2.1.`],
+])('a release asks before it goes on: %j %j', async (world, settings, risk) => {
+  const refused = await releaseTo(world, { settings, migrate: true });
+  expect(refused).toMatchObject({ ended: 'eu was not deployed.', steps: [BUILD, 'ask'] });
+  expect(refused.printed.at(-1)).toContain(risk);
+  expect((await releaseTo(world, { settings, answer: true })).steps.slice(1)).toEqual([
+    'ask',
+    'wrangler deploy -c eu/main.json',
+    HEALTH,
+  ]);
+});
+
+test('a dry run shows changes and risks, and changes nothing', async () => {
+  const { ended, steps, printed } = await releaseTo(
+    { domains: [{ hostname: HOST, service: 'shop' }] },
+    { dryRun: true, migrate: true },
+  );
+  expect([ended, steps, printed.at(-1)]).toEqual(['released', [BUILD], `${HOST} is taken from the Worker shop.`]);
+});
+
+test('a Worker for AI agents is not left with its old code', async () => {
+  const { ended, steps } = await releaseTo({ workers: { [`${WORKER}-agents`]: [] } });
+  expect([ended, steps]).toEqual([
+    expect.stringContaining(`${WORKER}-agents is deployed, and would keep its code`),
+    [BUILD],
+  ]);
+});
+
+test('a token without a permission stops the release', async () => {
+  const { ended } = await releaseTo({ workers: {} }, { settings: { zone: 'tickets.example.com' } });
+  expect(ended).toBe('The token sees no zone tickets.example.com.');
+});

@@ -1,0 +1,122 @@
+import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { renderConfigs } from '../../src/dev/render-configs.ts';
+import { readDeployment, SECRET_STAND_IN } from '../../src/ops/deployment.ts';
+import { MINIMAL, writeDeployments } from '../support/deployments.ts';
+import { readBundle } from '../support/production-worker.ts';
+import { productionBundle } from '../support/shared.ts';
+
+const EVERY_VARIABLE = {
+  KEY_PREFIX: 'eu',
+  IP_LIMIT: '100/10s',
+  IP_LIMIT_OVERRIDES: '203.0.113.0/24=5000/10s',
+  KEY_LIMIT: '20/10s',
+  KEY_DAY_LIMIT: '2000/6MB',
+  ORGANIZATION_DAY_LIMIT: '10000/25MB',
+  ADMIN_JWKS_URL: 'https://northwind.cloudflareaccess.com/certs',
+  ADMIN_TOKEN_HEADER: 'Authorization',
+  DATABASE_LIMIT: '500MB',
+  TICKET_URL: 'https://psa.example/tickets/{ticket}',
+  WEBHOOK_URL: 'https://psa.example/hook',
+  SECURITY_CONTACT: 'mailto:security@example.com',
+  SECURITY_EXPIRES: '2027-06-30',
+  WEBHOOK_LIMIT: '50',
+  KEEP_DAYS: '90',
+  MCP_ORIGINS: 'https://inspector.example',
+};
+const FULL = {
+  ...{ name: 'twb-eu', place: 'eu', team: 'northwind', audience: 'aud', archive: true, agents: true },
+  vars: EVERY_VARIABLE,
+};
+
+async function render(settings: object) {
+  vi.stubEnv('DEPLOYMENTS_DIRECTORY', (await writeDeployments({ eu: settings })).DEPLOYMENTS_DIRECTORY);
+  return renderConfigs('eu', await readDeployment());
+}
+
+test('a file with the required settings gives both Workers names, database, routes and no bucket', async () => {
+  const { main, agents } = await render({});
+  const vars = { KEY_PREFIX: 'twb', JURISDICTION: '', SERVICE_URL: 'https://tickets.example.com' };
+  const database = { binding: 'DB', database_name: 'ticket-write-back', database_id: MINIMAL.database };
+  const common = { account_id: MINIMAL.account, vars, d1_databases: [expect.objectContaining(database)] };
+  expect(main).toMatchObject({
+    ...common,
+    name: 'ticket-write-back-api',
+    routes: [{ pattern: 'tickets.example.com', custom_domain: true }],
+    r2_buckets: [],
+    build: { command: 'node src/dev/render.ts --deployment eu' },
+  });
+  expect(agents).toMatchObject({
+    ...common,
+    name: 'ticket-write-back-api-agents',
+    routes: [{ pattern: 'tickets.example.com/mcp*', zone_name: 'example.com' }],
+  });
+  expect(Object.keys(agents)).not.toEqual(expect.arrayContaining(['assets', 'migrations', 'triggers', 'build']));
+  const objects = main.durable_objects.bindings.map((object) => ({ ...object, script_name: main.name }));
+  expect(agents.durable_objects.bindings).toEqual(objects);
+});
+
+test('place, host, team and audience determine the variables and the bucket', async () => {
+  const { main, agents } = await render(FULL);
+  expect(main.vars).toEqual({
+    ...EVERY_VARIABLE,
+    JURISDICTION: 'eu',
+    SERVICE_URL: 'https://tickets.example.com',
+    ADMIN_ISSUER: 'https://northwind.cloudflareaccess.com',
+    ADMIN_AUDIENCE: 'aud',
+  });
+  expect(agents.vars).toEqual(main.vars);
+  expect(main.r2_buckets).toEqual([{ binding: 'ARCHIVE', bucket_name: 'twb-eu-archive', jurisdiction: 'eu' }]);
+});
+
+/** Starts both rendered Workers, and returns their addresses. */
+async function start({ main, agents }: Awaited<ReturnType<typeof render>>) {
+  const worker = async (
+    config: typeof main | typeof agents,
+    { script, texts }: Awaited<ReturnType<typeof readBundle>>,
+  ) => ({
+    name: config.name,
+    modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...texts],
+    compatibilityDate: config.compatibility_date,
+    // The local runtime has no jurisdictions.
+    bindings: { ...config.vars, ...SECRET_STAND_IN, JURISDICTION: '' },
+    d1Databases: { DB: 'db' },
+    durableObjects: Object.fromEntries(
+      config.durable_objects.bindings.map(({ name, class_name, script_name }) => [
+        name,
+        { className: class_name, useSQLite: true, ...(script_name ? { scriptName: String(script_name) } : {}) },
+      ]),
+    ),
+    unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }],
+  });
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      unsafeEphemeralDurableObjects: true,
+      cf: false,
+      handleStructuredLogs: () => undefined,
+      workers: [
+        {
+          ...(await worker(main, await readBundle(await productionBundle()))),
+          r2Buckets: Object.fromEntries(main.r2_buckets.map(({ binding, bucket_name }) => [binding, bucket_name])),
+        },
+        await worker(agents, await readBundle(await productionBundle('agents'))),
+      ],
+    }),
+  );
+  onTestFinished(() => miniflare.dispose());
+  await miniflare.ready;
+  return Promise.all([main, agents].map(async ({ name }) => (await miniflare.unsafeGetDirectURL(name)).origin));
+}
+
+test.each([
+  ['the required settings', {}, '200 requests in any 10 seconds per key, and 1,200 requests'],
+  ['every setting and variable', FULL, '20 requests in any 10 seconds per key, and 100 requests'],
+])('both Workers start with %s', async (_, settings, limits) => {
+  const [main, agents] = await start(await render(settings));
+  const health = await fetch(`${main}/healthz`);
+  expect([health.status, await health.json()]).toEqual([
+    200,
+    expect.objectContaining({ status: 'ok', limits: expect.stringContaining(limits) }),
+  ]);
+  expect((await fetch(`${agents}/mcp`, { method: 'POST' })).status).toBe(401);
+});
