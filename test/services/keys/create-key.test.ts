@@ -1,8 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { ownDayLimit } from '../../../src/domain/key-settings.ts';
 import { createApiKey } from '../../../src/services/keys/create-key.ts';
-import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { revokeAllKeys } from '../../../src/services/keys/revoke-key.ts';
 import { countD1 } from '../../support/d1.ts';
 import { copyKey } from '../../support/settings.ts';
@@ -34,24 +32,6 @@ describe('a new key', () => {
     expect(rowsRead()).toBeLessThan(20);
     expect(await revokeAllKeys({ ...asAdmin(organization), db })).toBe(2);
     expect(rowsRead()).toBeLessThan(30);
-  });
-
-  test('one form creates one key', async () => {
-    const organization = await makeOrganization();
-    const token = crypto.randomUUID();
-    const { id } = await createApiKey(asAdmin(organization), 'twb', input, token);
-    const second = createApiKey(asAdmin(organization), 'twb', { ...input, name: 'Another' }, token);
-    await expect(second).rejects.toMatchObject({ code: 'form_already_used', info: { keyId: id } });
-    expect(await rowsOf('audit_log', organization)).toHaveLength(1);
-  });
-
-  test('a new key gets the requested daily limits', async () => {
-    const organization = await makeOrganization();
-    const limitsOf = async (dayLimit: { records?: number; minutes?: number }) =>
-      ownDayLimit(await getOwnKey(asAdmin(organization), (await makeKey(organization, { dayLimit })).id));
-    expect(await limitsOf({ records: 20, minutes: 60 })).toEqual({ records: 20, minutes: 60 });
-    expect(await limitsOf({ minutes: 60 })).toEqual({ records: null, minutes: 60 });
-    expect(await limitsOf({})).toEqual({ records: null, minutes: null });
   });
 
   test('a user who is not an administrator cannot create a key', async () => {
