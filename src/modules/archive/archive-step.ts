@@ -3,10 +3,11 @@ import { type ChangeRow, findChanges } from '../../db/work/changes.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
 import type { Change, ChangedRecords } from '../../domain/change.ts';
 import { utf8Length } from '../../lib/bytes.ts';
+import { fromKeys } from '../../lib/objects.ts';
 import { callD1, readAll, readOne } from '../../services/call-d1.ts';
 import { toChange } from '../../services/work/list-changes.ts';
 import type { ArchiveContext } from './bucket.ts';
-import { segmentFrom, storeSegment } from './segment.ts';
+import { RECORD_FIELDS, segmentFrom, storeSegment } from './segment.ts';
 import { type ArchivableRow, archiveSegment, findArchivable, type SegmentRange } from './step-statements.ts';
 
 export const STEP_CHANGES = 1_000;
@@ -79,7 +80,7 @@ async function readRows(
   return rows;
 }
 
-const NO_RECORD: ChangedRecords = { note: null, timeEntry: null };
+const NO_RECORD: ChangedRecords = fromKeys(RECORD_FIELDS, () => null);
 
 /**
  * The lines of the object. The line of a creation carries the record if its row is archived in this

@@ -17,7 +17,8 @@ import { objectName, objectsFrom } from './object-names.ts';
 // JSON. The object's name ends with its digest, and the segment's row in `archives` contains this name.
 
 const KINDS = Object.values(RECORD_KINDS);
-const RECORD_FIELDS = KINDS.map(({ changeField }) => changeField);
+/** The fields of a line that contain records. */
+export const RECORD_FIELDS = KINDS.map(({ changeField }) => changeField);
 const anything = z.unknown().optional();
 /** A line: a `Change`. It has all fields, so that they stay in their order, but only checks what is used. */
 const archivedChange = z.looseObject({

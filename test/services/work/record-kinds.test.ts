@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import files from '../../../build/page-files.json';
 import { RECORD_TABLES } from '../../../src/db/work/record-tables.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../src/domain/record-kinds.ts';
 import { SCOPE_IDS } from '../../../src/domain/scopes.ts';
@@ -70,9 +71,10 @@ describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] }))
       }
     });
 
-    test('a record is found by its Idempotency-Key and by its id', async () => {
+    test('a record is found with its text by its Idempotency-Key and by its id', async () => {
       const { organization, id } = await written();
-      const expected = [{ action: `${kind}.created`, targetId: id }];
+      const text = new Map<string, unknown>(Object.entries(example.body)).get(textField);
+      const expected = [{ action: `${kind}.created`, targetId: id, text }];
       expect(await searchAuditLog(asAdmin(organization), `${kind}:evt-1`)).toMatchObject(expected);
       expect(await searchAuditLog(asAdmin(organization), id)).toMatchObject(expected);
     });
@@ -97,6 +99,11 @@ describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] }))
       const { cursor } = await listChanges(asOperator(), { organization, cursor: null, limit: 100 });
       await eraseOrganization(asOperator(), { organization, cursor, by: 'Ada' });
       expect(await rows(organization)).toEqual([]);
+    });
+
+    test('the stylesheet has colours for its icon and its bars', async () => {
+      const css = await (await readStatic(files.stylesheet)).text();
+      for (const selector of [`.icon.${kind}`, `.fill.${kind}`]) expect(css).toContain(selector);
     });
 
     test('the OpenAPI document describes the request with its scope', async () => {
