@@ -42,6 +42,8 @@ interface CommonValues {
 interface FactValues extends CommonValues {
   from: string;
   to: string;
+  /** The largest number of facts of one organization. */
+  each: number;
 }
 
 /** The ids between which all organizations are: `~` sorts after every other character of an id. */
@@ -51,11 +53,32 @@ export const ALL_ORGANIZATIONS = { from: '', to: '~'.repeat(65) } as const;
 export interface FactSource {
   /** The kinds of these facts, by type. */
   kinds: Readonly<Record<string, FactKind>>;
-  /** Finds the facts of all organizations whose ids are between `from` and `to`. */
+  /**
+   * Finds the facts of all organizations whose ids are between `from` and `to`: the first of each organization before
+   * the second of any, so that no organization takes the place of another.
+   */
   statement: Statement<FactValues, Fact>;
   /** Finds the facts of the organizations in a JSON array of ids. Undefined if no page shows them. */
   ofPage: Statement<CommonValues & { organizationIds: string }, Fact> | undefined;
 }
+
+type FactFields = Partial<Fields<Fact>> & Pick<Fields<Fact>, 'type' | 'organizationId' | 'since'>;
+
+const OMITTED = {
+  subject: "''",
+  keyId: 'null',
+  keyName: 'null',
+  keyHint: 'null',
+  keyExpiresAt: 'null',
+  level: '1',
+  count: '0',
+  lastAt: 'null',
+  detail: 'null',
+};
+const FIELDS = ['type', 'organizationId', 'since', ...Object.keys(OMITTED)].join(', ');
+
+/** The select list of a fact. Omitted columns are empty. */
+export const fact = (fields: FactFields) => columns<Fact>({ ...OMITTED, ...fields });
 
 /** The source of the facts of these kinds. Its text restricts the organization's id by `RANGE`. */
 export function factSource(kinds: FactSource['kinds'], text: string): FactSource {
@@ -63,25 +86,14 @@ export function factSource(kinds: FactSource['kinds'], text: string): FactSource
   const ofPage = isShown
     ? statement(text.replaceAll(RANGE, 'in (select value from json_each(:organizationIds))'))
     : undefined;
-  return { kinds, statement: statement(text), ofPage };
+  const shared = `
+    select ${FIELDS} from (
+      select *, row_number() over (
+        partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
+      from (${text.replaceAll('limit :limit', '')}))
+    where place <= :each order by place, organizationId limit :limit`;
+  return { kinds, statement: statement(shared), ofPage };
 }
-
-type FactFields = Partial<Fields<Fact>> & Pick<Fields<Fact>, 'type' | 'organizationId' | 'since'>;
-
-/** The select list of a fact. Omitted columns are empty. */
-export const fact = (fields: FactFields) =>
-  columns<Fact>({
-    subject: "''",
-    keyId: 'null',
-    keyName: 'null',
-    keyHint: 'null',
-    keyExpiresAt: 'null',
-    level: '1',
-    count: '0',
-    lastAt: 'null',
-    detail: 'null',
-    ...fields,
-  });
 
 const KEY = { subject: 'k.id', keyId: 'k.id', keyName: 'k.name', keyHint: 'k.hint', keyExpiresAt: 'k.expires_at' };
 
@@ -177,7 +189,7 @@ const TEXTS: Readonly<Record<FactType, string>> = {
       where ${IN_RANGE} and k.created_at <= ${UNUSED_SINCE}
         and not exists (select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
           and d.day >= date(${UNUSED_SINCE} / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > ${UNUSED_SINCE})
-      limit :limit) k`,
+      order by o.id, k.name, k.id limit :limit) k`,
   key_of_former: `
     select ${fact({ ...KEY, type: "'key_of_former'", organizationId: 'o.id', since: ':now', detail: 'u.name' })}
     from organizations o cross join ${CURRENT_KEYS}

@@ -29,8 +29,8 @@ export const bindFacts = (
   ctx: ServiceContext,
   { statement }: FactSource,
   options: FactOptions,
-  limit: number,
-): BoundStatement<Fact> => statement.bind({ ...ALL_ORGANIZATIONS, ...factValues(ctx, options, limit) });
+  { each, limit }: { each: number; limit: number },
+): BoundStatement<Fact> => statement.bind({ ...ALL_ORGANIZATIONS, ...factValues(ctx, options, limit), each });
 
 /** The statements of the facts that pages show, bound to these organizations. */
 export function bindPageFacts(ctx: ServiceContext, options: FactOptions, organizationIds: readonly string[]) {

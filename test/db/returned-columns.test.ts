@@ -238,7 +238,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       // Every organization of the tests has an administrator with this address; ours is the first.
       findAdministrator: [{ limit: 1 }],
       ...facts,
-      'FACT_SOURCES.archive_damaged.statement': [{ ...ALL_ORGANIZATIONS }],
+      'FACT_SOURCES.archive_damaged.statement': [{ ...ALL_ORGANIZATIONS, each: 10 }],
       findNewestArchive: [{ without: '[]' }],
       findLeastChecked: [{ shares: 1, least: 100, most: 100 }],
       findErased: [{ organizationId: erased.organization }],
@@ -298,6 +298,7 @@ async function makeFacts(now: number): Promise<Record<string, Values[]>> {
   await run("insert into alerts values (?1, 'key_unused', 'k', 'push', 1, 'alert_1', ?2, '{}', 0, 0, null, null)");
   const limits = { keyRecords: 1, keyBytes: 1, organizationRecords: 1, organizationBytes: 1 };
   const values = {
+    each: 1_000,
     ...{
       from: id,
       to: id,
@@ -318,7 +319,7 @@ async function makeFacts(now: number): Promise<Record<string, Values[]>> {
     'FACT_SOURCES.access_review_due.statement': [{ ...values, now: now + 40 * DAY_MS }],
     'FACT_SOURCES.access_review_due.ofPage': [{ ...values, now: now + 40 * DAY_MS }],
     'FACT_SOURCES.database_size.statement': [{ ...values, ...ALL_ORGANIZATIONS }],
-    findStoredAlerts: [{ types: '["key_unused"]' }],
+    findStoredAlerts: [{ types: '["key_unused"]', each: 10 }],
     findWaitingAlerts: [{ only: id }],
     claimAlerts: [{ channel: 'push', claimedUntil: now, each: 10 }],
   };

@@ -73,40 +73,40 @@ export const RETURNED_COLUMNS = {
     FACT_SOURCES: {
       access_review_due: {
         ofPage: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
-        statement: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+        statement: { type: 'string', organizationId: 'string', since: 'number', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
       },
       archive_damaged: {
-        statement: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+        statement: { type: 'string', organizationId: 'string', since: 'number', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
       },
       daily_limit: {
-        statement: { subject: 'string', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyExpiresAt: 'number | null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+        statement: { type: 'string', organizationId: 'string', since: 'number', subject: 'string', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyExpiresAt: 'number | null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
       },
       database_size: {
-        statement: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+        statement: { type: 'string', organizationId: 'string', since: 'number', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
       },
       key_expiring: {
         ofPage: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'number', level: 'number', count: 'number', lastAt: 'null', detail: 'null', type: 'string', organizationId: 'string', since: 'number' },
-        statement: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'number', level: 'number', count: 'number', lastAt: 'null', detail: 'null', type: 'string', organizationId: 'string', since: 'number' },
+        statement: { type: 'string', organizationId: 'string', since: 'number', subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'number', level: 'number', count: 'number', lastAt: 'null', detail: 'null' },
       },
       key_of_former: {
         ofPage: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
-        statement: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+        statement: { type: 'string', organizationId: 'string', since: 'number', subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
       },
       key_unused: {
         ofPage: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'number | null', detail: 'null', type: 'string', organizationId: 'string', since: 'number' },
-        statement: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'number | null', detail: 'null', type: 'string', organizationId: 'string', since: 'number' },
+        statement: { type: 'string', organizationId: 'string', since: 'number', subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'number | null', detail: 'null' },
       },
       push_failing: {
         ofPage: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
-        statement: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+        statement: { type: 'string', organizationId: 'string', since: 'number', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
       },
       refused_by_psa: {
         ofPage: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'number', detail: 'null', type: 'string', organizationId: 'string', since: 'number' },
-        statement: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'number', detail: 'null', type: 'string', organizationId: 'string', since: 'number' },
+        statement: { type: 'string', organizationId: 'string', since: 'number', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'number', detail: 'null' },
       },
       refused_expired: {
         ofPage: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'number | null', level: 'number', count: 'number', lastAt: 'number', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
-        statement: { subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'number | null', level: 'number', count: 'number', lastAt: 'number', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+        statement: { type: 'string', organizationId: 'string', since: 'number', subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'number | null', level: 'number', count: 'number', lastAt: 'number', detail: 'string' },
       },
     },
   } satisfies ReturnedColumns<typeof import('../../src/db/fact-statements.ts')>,

@@ -217,6 +217,10 @@ left join audit_log p on p.organization_id = :organizationId
 where a.organization_id = :organizationId and a.id = :actorId and changes() = 1;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.access_review_due.statement
+select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+  select *, row_number() over (
+    partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
+  from (
 select '' as subject,
     null as keyId,
     null as keyName,
@@ -235,9 +239,14 @@ from (
   from organizations o cross join key_rules k on k.organization_id = o.id
   where o.id between :from and :to and o.active = 1 and k.access_review_months is not null) r
 where r.since + (r.access_review_months * 28 - 16) * 86400000 <= :now
-limit :limit;
+))
+where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.archive_damaged.statement
+select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+  select *, row_number() over (
+    partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
+  from (
 select '' as subject,
     null as keyId,
     null as keyName,
@@ -252,9 +261,14 @@ select '' as subject,
     min(s.damaged_at) as since
 from archives s indexed by archives_damaged cross join organizations o on o.id = s.organization_id
 where s.damaged_at is not null and s.organization_id between :from and :to and o.active = 1
-group by o.id limit :limit;
+group by o.id ))
+where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.daily_limit.statement
+select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+  select *, row_number() over (
+    partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
+  from (
 select coalesce(u.id, '') || ' ' || u.day as subject,
     u.id as keyId,
     u.name as keyName,
@@ -287,9 +301,14 @@ from (
   cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day >= :firstDay
   where o.id between :from and :to and o.active = 1 group by o.id, d.day) u
 where max(u.records * 100 / u.maxRecords, u.minutes * 100 / u.maxMinutes, u.bytes * 100 / u.maxBytes) >= 80
-order by u.day desc, u.organization, u.id limit :limit;
+order by u.day desc, u.organization, u.id ))
+where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.database_size.statement
+select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+  select *, row_number() over (
+    partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
+  from (
 select '' as subject,
     null as keyId,
     null as keyName,
@@ -302,9 +321,14 @@ select '' as subject,
     'database_size' as type,
     '' as organizationId,
     :now as since
-where '' between :from and :to and :databaseBytes >= :databaseLimit * 0.7;
+where '' between :from and :to and :databaseBytes >= :databaseLimit * 0.7))
+where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.key_expiring.statement
+select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+  select *, row_number() over (
+    partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
+  from (
 select k.id as subject,
     k.id as keyId,
     k.name as keyName,
@@ -321,9 +345,14 @@ from organizations o
 cross join api_keys k indexed by api_keys_unrevoked on k.organization_id = o.id and k.revoked_at is null
   and k.expires_at > :now and k.expires_at <= :now + 1209600000
 where o.id between :from and :to and o.active = 1 and k.successor_id is null
-order by k.expires_at limit :limit;
+order by k.expires_at ))
+where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.key_of_former.statement
+select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+  select *, row_number() over (
+    partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
+  from (
 select k.id as subject,
     k.id as keyId,
     k.name as keyName,
@@ -339,9 +368,14 @@ select k.id as subject,
 from organizations o cross join api_keys k on k.organization_id = o.id and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at > :now) and k.successor_id is null
 cross join users u on u.organization_id = k.organization_id and u.id = k.created_by
 where o.id between :from and :to and o.active = 1 and (u.active = 0 or u.is_admin = 0)
-order by k.name, k.id limit :limit;
+order by k.name, k.id ))
+where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.key_unused.statement
+select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+  select *, row_number() over (
+    partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
+  from (
 select k.id as subject,
     k.id as keyId,
     k.name as keyName,
@@ -361,9 +395,14 @@ where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.ke
   where o.id between :from and :to and o.active = 1 and k.created_at <= (:now - 5184000000)
     and not exists (select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
       and d.day >= date((:now - 5184000000) / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > (:now - 5184000000))
-  limit :limit) k;
+  order by o.id, k.name, k.id ) k))
+where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.push_failing.statement
+select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+  select *, row_number() over (
+    partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
+  from (
 select '' as subject,
     null as keyId,
     null as keyName,
@@ -380,9 +419,14 @@ from pushes s indexed by pushes_in_trouble cross join organizations o on o.id = 
 where :isPushed = 1 and s.organization_id between :from and :to and o.active = 1
   and (s.failing_since is not null or s.stopped_at is not null)
   and (s.stopped_at is not null or s.failing_since <= :now - 300000)
-limit :limit;
+))
+where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.refused_by_psa.statement
+select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+  select *, row_number() over (
+    partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
+  from (
 select f.kind as subject,
     null as keyId,
     null as keyName,
@@ -397,9 +441,25 @@ select f.kind as subject,
     min(f.refused_at) as since
 from psa_refusals f cross join organizations o on o.id = f.organization_id
 where f.organization_id between :from and :to and f.refused_at >= :now - 2592000000 and o.active = 1
-group by o.id, f.kind order by lastAt desc limit :limit;
+group by o.id, f.kind order by lastAt desc ))
+where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.refused_expired.statement
+  select type,
+      organizationId,
+      since,
+      subject,
+      keyId,
+      keyName,
+      keyHint,
+      keyExpiresAt,
+      level,
+      count,
+      lastAt,
+      detail from (
+    select *, row_number() over (
+      partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
+    from (
 select k.id as subject,
     k.id as keyId,
     k.name as keyName,
@@ -417,7 +477,8 @@ cross join refused_uses r indexed by refused_uses_latest on r.organization_id = 
 cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
 where o.id between :from and :to and o.active = 1 and r.reason in ('expired', 'idempotency_mismatch', 'revoked', 'scope_missing', 'address_not_allowed', 'daily_limit_reached')
   and (k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch'))
-order by r.last_at desc limit :limit;
+order by r.last_at desc ))
+  where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/keys/find-key-statements.ts: findKeyByHash
 select k.organization_id as organizationId,

@@ -16,10 +16,12 @@ const KEY = { organizationId: 'organization_id', type: 'type', subject: 'subject
 /** An alert whose fact existed when the facts were last compared. */
 export type StoredAlert = AlertKey & { level: number };
 
-/** The alerts about these types of facts, at most `limit`. `types` is a JSON array. */
-export const findStoredAlerts = statement<{ types: string; limit: number }, StoredAlert>(`
-  select ${columns<StoredAlert>({ ...KEY, level: 'level' })} from alerts indexed by alerts_type
-  where type in (select value from json_each(:types)) limit :limit`);
+/** The oldest alerts about these types of facts, with shares as those of the facts. `types` is a JSON array. */
+export const findStoredAlerts = statement<{ types: string; each: number; limit: number }, StoredAlert>(`
+  select ${columns<StoredAlert>({ ...KEY, level: 'level' })} from (
+    select *, row_number() over (partition by organization_id order by found_at, subject, channel) as place
+    from alerts indexed by alerts_type where type in (select value from json_each(:types)))
+  where place <= :each order by place, organization_id limit :limit`);
 
 export interface NewAlert extends StoredAlert {
   id: string;

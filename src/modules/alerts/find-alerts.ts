@@ -6,8 +6,8 @@ import type { ServiceContext } from '../../services/service-context.ts';
 import { type AlertChannel, alertData } from './alert.ts';
 import { findStoredAlerts, type NewAlert, type StoredAlert, saveAlerts, withdrawAlerts } from './alert-statements.ts';
 
-/** How many facts of one statement a run compares. */
-const MAX_FACTS = 2_000;
+/** How many facts of one statement a run compares: of one organization, and of all. */
+const MAX_FACTS = { each: 200, limit: 2_000 };
 /** How many alerts one statement stores. */
 const SAVED_AT_ONCE = 500;
 
@@ -43,9 +43,14 @@ async function compare(
   options: FactOptions,
 ): Promise<void> {
   const now = ctx.now();
+  const types = Object.keys(source.kinds);
   const [rows, stored] = await readBatch(ctx, [
     bindFacts(ctx, source, options, MAX_FACTS),
-    findStoredAlerts.bind({ types: JSON.stringify(Object.keys(source.kinds)), limit: channels.length * MAX_FACTS }),
+    findStoredAlerts.bind({
+      types: JSON.stringify(types),
+      each: channels.length * MAX_FACTS.each,
+      limit: channels.length * MAX_FACTS.limit,
+    }),
   ]);
   const levels = new Map(stored.map((alert) => [`${alert.channel} ${identityOf(alert)}`, alert.level]));
   const present = new Set<string>();
@@ -63,8 +68,14 @@ async function compare(
       found.push({ organizationId, type, subject, channel, level, id, data: alertData(fact) });
     }
   }
+  const isFull = rows.length === MAX_FACTS.limit;
+  const ofEach = Map.groupBy(rows, ({ organizationId }) => organizationId);
+  const full = [...ofEach].flatMap(([id, facts]) => (facts.length === MAX_FACTS.each ? id : []));
+  if (isFull || full.length > 0) log('warn', 'alert_limit_met', { types, facts: rows.length, organizations: full });
   // With more facts than were read, an alert whose fact was not found may still be true.
-  const gone = rows.length < MAX_FACTS ? stored.filter((alert) => !present.has(identityOf(alert))) : [];
+  const mayBeTrue = (alert: StoredAlert) =>
+    isFull || full.includes(alert.organizationId) || present.has(identityOf(alert));
+  const gone = stored.filter((alert) => !mayBeTrue(alert));
   await save(ctx, found, gone, now);
 }
 

@@ -4,6 +4,7 @@ import { MAX_SENT } from '../../../src/modules/alerts/send-alerts.ts';
 import published from '../../bench/README.md?raw';
 import { countD1 } from '../../support/d1.ts';
 import { insertKeys } from '../../support/many-keys.ts';
+import { loggedLines } from '../../support/searched-logs.ts';
 import { forgetAlerts, runAlerts, runDailyAlerts, startAddresses } from './support.ts';
 
 // What the runs of the alerts read and write.
@@ -94,8 +95,8 @@ test('the daily cost of a full organization does not depend on facts that were s
   await daily();
   for (let run = 0; run < 20; run++) await urgent();
   expect(addresses.messages.length).toBeGreaterThan(0);
-  expectPublished('one with 150 keys, every five minutes', { calls: 7, read: 30, written: 0 }, await urgent());
-  expectPublished('one with 150 keys, daily', { calls: 5, read: 3_025, written: 0 }, await daily());
+  expectPublished('one with 150 keys, every five minutes', { calls: 7, read: 87, written: 0 }, await urgent());
+  expectPublished('one with 150 keys, daily', { calls: 5, read: 3_615, written: 0 }, await daily());
 });
 
 test('a run sends 100 alerts on each channel; nothing is lost or sent twice', async () => {
@@ -116,4 +117,31 @@ test('a run sends 100 alerts on each channel; nothing is lost or sent twice', as
   expect(addresses.messages).toHaveLength(facts ?? 0);
   expect(new Set(addresses.messages.map(({ id }) => id)).size).toBe(facts);
   expect(addresses.posts.flat()).toHaveLength(facts ?? 0);
+});
+
+test('an organization with thousands of facts keeps no other organization from its alerts', async () => {
+  const [flood = '', other = ''] = await makeOrganizations('flood', 2);
+  for (const organization of [flood, other]) await insertKeys(env.DB, organization, 3, now);
+  await env.DB.prepare(
+    `insert into api_keys (organization_id, id, chain_id, name, hash, hint, scopes, created_at, created_by)
+     with recursive n(i) as (select 1 union all select i + 1 from n where i < 2100)
+     select organization_id, printf('00000000-0000-7000-8000-%012d', i), printf('00000000-0000-7000-8000-%012d', i),
+       'flood ' || i, printf('%064d', i), hint, scopes, created_at, created_by from api_keys, n where organization_id = ? and name = (select min(name) from api_keys)`,
+  )
+    .bind(flood)
+    .run();
+  await env.DB.prepare("delete from refused_uses where organization_id like 'flood-%'").run();
+  await refuseAll('flood');
+  // The fact of the other organization is older than all of the flood.
+  await env.DB.prepare('update refused_uses set last_at = last_at - 60000 where organization_id = ?').bind(other).run();
+  loggedLines('alert_limit_met');
+  const stored = () =>
+    env.DB.prepare('select count(*) as n from alerts where organization_id = ?').bind(other).first('n');
+  await urgent();
+  expect(await stored()).toBeGreaterThan(0);
+  expect(loggedLines('alert_limit_met')).toContainEqual(expect.objectContaining({ organizations: [flood] }));
+  // Its fact ends while the flood continues: the alert is withdrawn.
+  await env.DB.prepare('delete from refused_uses where organization_id = ?').bind(other).run();
+  await urgent();
+  expect(await stored()).toBe(0);
 });
