@@ -1,37 +1,34 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, glob, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, test } from 'vitest';
+import { build } from 'esbuild';
+import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { migrate } from '../../src/dev/migrate.ts';
+import { importDirectory } from '../../src/ops/import/import-directory.ts';
+import { createApiKey } from '../../src/services/keys/create-key.ts';
+import { COMPATIBILITY_DATE } from '../support/compatibility-date.ts';
 import { inLongRuns } from '../support/property.ts';
 
 // Each optional module can be deleted as src/README.md says: its folder, its tests, and its lines in
-// the lists. This is done in a copy, to which a deleted module returns. The documentation is not compiled there: its pages describe the
-// modules. Its static files are those that were rendered with all modules.
+// the lists. This is done in a copy, to which a deleted module returns.
 
 const run = promisify(execFile);
 const MODULES = ['push', 'alerts', 'archive', 'psa', 'mcp'] as const;
 type ModuleName = (typeof MODULES)[number];
 
 /** The lists of the modules. */
-const LISTS = ['src/modules.ts', 'src/agents/modules.ts', 'src/ops/modules.ts'];
+const LISTS = ['src/modules.ts', 'src/agents/modules.ts', 'src/ops/modules.ts', 'src/docs/modules.ts'];
 /** The entry points that export the Durable Object of the push, and the files that name it. */
 const PUSHER: Record<string, RegExp> = {
   'src/index.ts': /^export \{ Pusher \}.*\n/m,
+  'src/dev/index.tsx': /^export \{ Pusher \}.*\n/m,
   'wrangler.toml': /^\[\[durable_objects\.bindings\]\]\nname = "PUSHER"\n.*\n|^new_sqlite_classes = \["Pusher"\]/gm,
   // `npm run types` writes it.
   'src/bindings.d.ts': /^\tPUSHER: .*\n| \| "Pusher"/gm,
 };
-
-/** What compiles without the documentation: both Workers and the commands. */
-const ENTRIES = [
-  'src/index.ts',
-  'src/agents/index.ts',
-  'src/ops/ops.ts',
-  'src/bindings.d.ts',
-  'src/http/page/page-files.d.ts',
-];
 
 let copy: string;
 beforeAll(async () => {
@@ -72,16 +69,14 @@ async function copyRepository(): Promise<string> {
   ])
     await cp(path, join(directory, path), { recursive: true });
   await cp('test', join(directory, 'test'), { recursive: true, filter: (path) => !path.startsWith('test/clients') });
-  await writeFile(join(directory, 'src/dev/render.ts'), '');
   await symlink(resolve('node_modules'), join(directory, 'node_modules'));
   const config = {
     extends: './tsconfig.json',
     // In a long run, later compilations check only what a deletion affects.
-    compilerOptions: { incremental: true, tsBuildInfoFile: './entries.tsbuildinfo' },
-    include: [],
-    files: ENTRIES,
+    compilerOptions: { incremental: true, tsBuildInfoFile: './src.tsbuildinfo' },
+    include: ['src'],
   };
-  await writeFile(join(directory, 'tsconfig.entries.json'), JSON.stringify(config));
+  await writeFile(join(directory, 'tsconfig.src.json'), JSON.stringify(config));
   return directory;
 }
 
@@ -109,24 +104,112 @@ async function restoreModules(): Promise<void> {
     await cp(path, join(copy, path), { recursive: true });
 }
 
-/** @throws Error with what the compiler says */
-async function compile(): Promise<void> {
-  // One thread needs half of the processor time of several.
-  await run('tsc', ['-p', 'tsconfig.entries.json', '--singleThreaded'], { cwd: copy }).catch(
-    ({ stdout }: { stdout: string }) => {
-      throw new Error(stdout);
-    },
-  );
+/** Runs a program in the copy. @throws Error with what it printed */
+async function runInCopy(program: string, ...args: string[]): Promise<void> {
+  await run(program, args, { cwd: copy }).catch(({ stdout, stderr }: { stdout: string; stderr: string }) => {
+    throw new Error(`${stdout}\n${stderr}`.slice(-4_000));
+  });
 }
 
-test.each(MODULES)('without %s, both Workers and the commands compile', async (module) => {
-  await deleteModules([module]);
+/** Renders the pages. @throws Error if one links to a page that is not there */
+async function render(): Promise<void> {
+  await runInCopy('node', 'src/dev/render.ts');
+  const files = new Map<string, string>();
+  for await (const name of glob('**/*.*', { cwd: join(copy, 'build/static') }))
+    files.set(`/${name.replace(/\.html$/, '')}`, await readFile(join(copy, 'build/static', name), 'utf8'));
+  const missing = Array.from(files, ([page, text]) =>
+    Array.from(text.matchAll(/ href="(\/(?:docs|psa|mcp)[^"#]*)/g), ([, href = '']) => `${page}: ${href}`).filter(
+      (link) => !files.has(link.slice(link.indexOf(' ') + 1)),
+    ),
+  );
+  expect(missing.flat()).toEqual([]);
+}
+
+const own = (className: string) => ({ className, useSQLite: true });
+
+/** Bundles and starts both Workers, and writes a note. */
+async function write(withPusher: boolean): Promise<void> {
+  const { outputFiles } = await build({
+    absWorkingDir: copy,
+    entryPoints: { api: 'src/index.ts', agents: 'src/agents/index.ts' },
+    outdir: 'bundles',
+    bundle: true,
+    format: 'esm',
+    conditions: ['workerd', 'worker'],
+    external: ['cloudflare:*', 'node:*'],
+    write: false,
+  });
+  const classes = { RATE_LIMITER: own('RateLimiter'), ...(withPusher && { PUSHER: own('Pusher') }) };
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      unsafeEphemeralDurableObjects: true,
+      cf: false,
+      handleStructuredLogs: () => undefined,
+      workers: ['api', 'agents'].map((name) => ({
+        name,
+        modules: outputFiles
+          .filter(({ path }) => path.endsWith(`${name}.js`))
+          .map(({ text }) => ({ type: 'ESModule' as const, path: 'index.js', contents: text })),
+        compatibilityDate: COMPATIBILITY_DATE,
+        d1Databases: { DB: 'db' },
+        ...(name === 'api' && { durableObjects: classes }),
+      })),
+    }),
+  );
   try {
-    await compile();
+    const db = await miniflare.getD1Database('DB', 'api');
+    await migrate(db);
+    expect(await importDirectory(db, await readFile('src/dev/demo-directory.ndjson', 'utf8'))).toMatchObject({
+      ok: true,
+    });
+    const actor = { organizationId: 'northwind', userId: 'ada' };
+    const ctx = { db, now: Date.now, requestId: 'setup', deadlineAt: Date.now() + 30_000 };
+    const input = { name: 'modules', scopes: ['tickets:note:write' as const] };
+    const { value } = await createApiKey({ ...ctx, actor, source: { address: null, userAgent: null } }, 'twb', input);
+    const response = await miniflare.dispatchFetch('https://tickets.example/api/v1/tickets/1001/notes', {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${value}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ message: 'Written without modules' }),
+    });
+    expect([response.status, await response.json()]).toEqual([201, { note: expect.anything() }]);
   } finally {
-    await restoreModules();
+    await miniflare.dispose();
   }
-});
+}
+
+/** Type-checks all of src, and builds as a deployment does. */
+async function compileAndBuild(): Promise<void> {
+  // One thread needs half of the processor time of several.
+  await runInCopy('tsc', '-p', 'tsconfig.src.json', '--singleThreaded');
+  const { scripts }: { scripts: Record<string, string> } = JSON.parse(await readFile('package.json', 'utf8'));
+  for (const script of Object.keys(scripts).filter((name) => name.startsWith('build')))
+    await runInCopy('npm', 'run', script);
+}
+
+/** In a long run all tests of the core in workerd. A second runtime would take longer to start than the others run. */
+const testCore = () =>
+  runInCopy(
+    ...(['vitest', 'run', '--project', 'workerd'] as const),
+    ...inLongRuns(['--exclude', 'test/modules/**'], ['--no-file-parallelism', ...CORE_TESTS]),
+  );
+
+test.each(MODULES)(
+  'without %s, the pages are rendered, both Workers start, and a note is written',
+  async (module) => {
+    await deleteModules([module]);
+    try {
+      await render();
+      await write(module !== 'push');
+      if (inLongRuns(true, false)) {
+        await compileAndBuild();
+        await testCore();
+      }
+    } finally {
+      await restoreModules();
+    }
+  },
+  900_000,
+);
 
 /** Tests of the core that use no module. */
 const CORE_TESTS = [
@@ -140,14 +223,10 @@ const CORE_TESTS = [
   'test/services/keys/rotate-key.test.ts',
 ];
 
-test('without any module, both Workers and the commands compile, and tests of the core pass', async () => {
+test('without any module, both Workers compile, are built and start, and tests of the core pass', async () => {
   await deleteModules(MODULES);
-  await compile();
-  const tests = inLongRuns(['test/http/api', 'test/rpc', 'test/http/settings'], CORE_TESTS);
-  // A second runtime would take longer to start than these tests run.
-  await run('vitest', ['run', '--project', 'workerd', '--no-file-parallelism', ...tests], { cwd: copy }).catch(
-    ({ stdout, stderr }: { stdout: string; stderr: string }) => {
-      throw new Error(`${stdout}\n${stderr}`.slice(-4_000));
-    },
-  );
-}, 300_000);
+  await render();
+  await write(false);
+  await compileAndBuild();
+  await testCore();
+}, 900_000);
