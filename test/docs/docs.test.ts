@@ -2,9 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { ERROR_TEXTS } from '../../src/docs/errors.ts';
 import { renderDocs } from '../../src/docs/render.tsx';
 import { PROBLEMS } from '../../src/http/problems.ts';
-import { CALL_ERROR_TEXTS } from '../../src/modules/psa/docs/call-texts.ts';
-import { PSA_CALL_TYPES } from '../../src/modules/psa/psa-calls.ts';
-import { PSA_ERRORS } from '../../src/modules/psa/psa-errors.ts';
 import { elementsOf } from '../support/page.ts';
 import { readStatic } from '../support/static-files.ts';
 import { config, makeApi } from '../support/world.ts';
@@ -140,37 +137,8 @@ describe('the documentation', () => {
       expect([name, text]).not.toEqual([name, expect.stringContaining('service.invalid')]);
   });
 
-  test('the page of the PSA calls lists the fields of each call and its own result', async () => {
-    const page = await read('/docs/psa/calls');
-    const calls = await elementsOf(page, '.operation');
-    expect(calls.map(({ attributes }) => attributes['aria-labelledby'])).toEqual([...PSA_CALL_TYPES]);
-    const ends = [
-      ['defaultHourlyRate', 'not_written'],
-      ['records[].id', 'service_account'],
-      ['limit', 'records[]'],
-      ['cursor', 'changes[].seq'],
-      ['cursor', 'released'],
-      ['reviewer', 'APPROVED'],
-      ['reason', 'recorded'],
-      ['organization', 'refusedSince'],
-      ['by', 'redacted'],
-      ['by', 'resumed'],
-      ['by', 'skipped'],
-    ];
-    const links = (await elementsOf(page, '.side ul ul a')).map(({ attributes }) => attributes['href']);
-    for (const { attributes } of await elementsOf(page, 'article > h2'))
-      expect(links).toContain(`#${attributes['id']}`);
-    for (const [index, [field = '', result]] of ends.entries()) {
-      const [data = '', value = ''] = calls[index]?.text.split('Fields of value') ?? [];
-      expect([data, value]).toEqual([expect.stringContaining(field), expect.stringContaining(result ?? '')]);
-    }
-  });
-
-  test('explains every error of the API, and every error of a call over HTTP with its status', () => {
+  test('explains every error of the API', () => {
     expect([...ERROR_TEXTS.keys()]).toEqual(Object.keys(PROBLEMS));
-    // No call over HTTP erases an organization.
-    const { not_exported: _, ...errors } = PSA_ERRORS;
-    expect(Object.fromEntries(CALL_ERROR_TEXTS.map(({ code, status }) => [code, status]))).toEqual(errors);
   });
 
   test('each page exists as Markdown, without comments of the source, and llms.txt lists it', async () => {
@@ -188,13 +156,12 @@ describe('the documentation', () => {
     }
   });
 
-  test('the search index has at most 10 KB, and finds pages, headings, calls and error codes', async () => {
+  test('the search index has at most 10 KB, and finds pages, headings and error codes', async () => {
     const text = (await renderDocs(config())).get('docs/search.json') ?? '';
     expect(new TextEncoder().encode(text).length).toBeLessThanOrEqual(10_000);
     const index = new Map<string, string>(JSON.parse(text));
     expect(index.get('/docs/recipes/make')).toBe('Write back from Make');
     expect(index.get('/docs/errors#rate_limited')).toMatch(/^rate_limited 429/);
-    expect(index.get('/docs/psa/calls#directory.upsert')).toBe('directory.upsert');
     expect(index.get('/docs/reference#createNote')).toBe('Add an internal note to a ticket');
     expect(index.get('/docs/concepts#retries')).toBe('Why retries are safe');
   });

@@ -140,6 +140,17 @@ test('every file imports only files that its part may import', async () => {
   expect(found).toEqual([]);
 });
 
+test('tests outside test/modules import no test support of a module', async () => {
+  const found: string[] = [];
+  for await (const path of glob('test/**/*.{ts,tsx}', {
+    exclude: (name) => isForeign(name) || name === 'test/modules',
+  }))
+    for (const [, specifier = '', dynamic = specifier] of (await readFile(path, 'utf8')).matchAll(IMPORT))
+      if (normalize(join(dirname(path), dynamic)).startsWith('test/modules/')) found.push(`${path}: ${dynamic}`);
+  // It fills the tables for the statements of the modules too.
+  expect(found).toEqual(['test/db/returned-columns.test.ts: ../modules/archive/support.ts']);
+});
+
 test('only modules/mcp/serve.ts imports the MCP library', async () => {
   const found: string[] = [];
   for await (const path of glob('**/*.{ts,tsx}', { cwd: 'src', exclude: isForeign })) {

@@ -8,8 +8,8 @@ import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { migrate } from '../../src/dev/migrate.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
+import { wranglerConfig } from '../../src/ops/wrangler-config.ts';
 import { createApiKey } from '../../src/services/keys/create-key.ts';
-import { COMPATIBILITY_DATE } from '../support/compatibility-date.ts';
 import { inLongRuns } from '../support/property.ts';
 
 // Each optional module can be deleted as src/README.md says: its folder, its tests, and its lines in
@@ -150,7 +150,7 @@ async function write(withPusher: boolean): Promise<void> {
         modules: outputFiles
           .filter(({ path }) => path.endsWith(`${name}.js`))
           .map(({ text }) => ({ type: 'ESModule' as const, path: 'index.js', contents: text })),
-        compatibilityDate: COMPATIBILITY_DATE,
+        compatibilityDate: wranglerConfig.compatibility_date,
         d1Databases: { DB: 'db' },
         ...(name === 'api' && { durableObjects: classes }),
       })),
@@ -181,9 +181,7 @@ async function write(withPusher: boolean): Promise<void> {
 async function compileAndBuild(): Promise<void> {
   // One thread needs half of the processor time of several.
   await runInCopy('tsc', '-p', 'tsconfig.src.json', '--singleThreaded');
-  const { scripts }: { scripts: Record<string, string> } = JSON.parse(await readFile('package.json', 'utf8'));
-  for (const script of Object.keys(scripts).filter((name) => name.startsWith('build')))
-    await runInCopy('npm', 'run', script);
+  await runInCopy('npm', 'run', 'build');
 }
 
 /** In a long run all tests of the core in workerd. A second runtime would take longer to start than the others run. */

@@ -1,11 +1,11 @@
 import { env, exports } from 'cloudflare:workers';
 import { keyHint } from '../../../src/domain/api-key.ts';
-import { callTool, makeMcpApi, type ToolResult } from '../../modules/mcp/support.ts';
 import { withReplica } from '../../support/d1.ts';
 import { ledgerInconsistencies } from '../../support/ledger.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { keyIn, openSettings, signIn } from '../../support/settings.ts';
-import { UNLIMITED } from '../../support/world.ts';
+import { callTool, type ToolResult } from '../../support/tools.ts';
+import { makeApi, UNLIMITED } from '../../support/world.ts';
 import { type Event, type EventOf, ORGANIZATIONS, type Viewer } from './events.ts';
 import {
   expectedForm,
@@ -59,7 +59,7 @@ interface Outcome {
 export class World {
   private readonly organizations: Organization[] = [];
   private readonly replica: ReturnType<typeof withReplica> | undefined;
-  private readonly api: ReturnType<typeof makeMcpApi>;
+  private readonly api: ReturnType<typeof makeApi>;
   private readonly pages = new Map<string, ReturnType<typeof openSettings>>();
   private readonly tokens = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
   private readonly name: string;
@@ -73,7 +73,8 @@ export class World {
     this.name = name;
     this.checks = checks;
     this.replica = hasReplica ? withReplica(env.DB) : undefined;
-    this.api = makeMcpApi({
+    this.api = makeApi({
+      agents: true,
       config: { ...UNLIMITED, signIn: signIn.config },
       bindings: { DB: this.replica?.db ?? env.DB },
     });
@@ -249,8 +250,9 @@ export class World {
     const table = kind === 'note' ? 'notes' : 'time_entries';
     const created = { added: { [table]: 1, audit_log: 1 }, changed: [table, 'audit_log'] } satisfies Partial<Outcome>;
 
-    if (event.through === 'MCP' && idempotencyKey !== null) {
-      const [name, body] = kind === 'note' ? ['add_internal_note', { message: text }] : ['log_time', time];
+    if (callTool && event.through === 'MCP' && idempotencyKey !== null) {
+      const [name, body] =
+        kind === 'note' ? (['add_internal_note', { message: text }] as const) : (['log_time', time] as const);
       const answer = await callTool(this.api, key.value, name, { ticketId: ticket, ...body, idempotencyKey });
       const response = await answer.text();
       const status = answer.status === 200 ? statusOfTool(JSON.parse(response).result) : answer.status;

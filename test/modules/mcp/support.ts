@@ -1,4 +1,5 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { ToolResult } from '../../support/tools.ts';
 import { makeApi } from '../../support/world.ts';
 
 /** The newest revision of the protocol, and one of the older ones, which begin with `initialize`. */
@@ -49,21 +50,20 @@ export function message(method: string, params: Record<string, unknown> = {}) {
 }
 
 /** Posts a message. */
-export function post(api: Api, key: string, method: string, params?: Record<string, unknown>): Promise<Response> {
+export function post(
+  api: Api,
+  key: string,
+  method: string,
+  params?: Record<string, unknown>,
+  more: Record<string, string> = {},
+): Promise<Response> {
   const { body, headers } = message(method, params);
-  return api.post('/mcp', key, body, headers);
+  return api.post('/mcp', key, body, { ...headers, ...more });
 }
 
 /** Calls a tool with plain HTTP. */
 export const callTool = (api: Api, key: string, name: string, args: unknown) =>
   post(api, key, 'tools/call', { name, arguments: args });
-
-/** The result of a tool, as an agent reads it. */
-export interface ToolResult {
-  isError?: boolean;
-  content: { type: string; text: string }[];
-  structuredContent: Record<string, unknown>;
-}
 
 /** Calls a tool and returns its result. */
 export async function resultOf(api: Api, key: string, name: string, args: unknown): Promise<ToolResult> {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { ToolResult } from '../../support/tools.ts';
 import { makeCountedApi, makeKey, makeOrganization, NOTE, rowsOf } from '../../support/world.ts';
-import { callTool, makeMcpApi, NOTE_ARGUMENTS, post, resultOf, TIME_ARGUMENTS, type ToolResult } from './support.ts';
+import { callTool, makeMcpApi, NOTE_ARGUMENTS, post, resultOf, TIME_ARGUMENTS } from './support.ts';
 
 const TABLES = { add_internal_note: 'notes', log_time: 'time_entries' } as const;
 const ARGUMENTS = { add_internal_note: NOTE_ARGUMENTS, log_time: TIME_ARGUMENTS };

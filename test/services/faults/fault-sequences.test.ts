@@ -1,11 +1,10 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { makeMcpApi } from '../../modules/mcp/support.ts';
 import { withReplica } from '../../support/d1.ts';
 import { compareWithAcknowledged } from '../../support/ledger.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
-import { UNLIMITED } from '../../support/world.ts';
+import { makeApi, UNLIMITED } from '../../support/world.ts';
 import {
   BATCH_FAULTS,
   type Call,
@@ -21,6 +20,7 @@ import {
   type Claim,
   consistentRecordsOf,
   contradictions,
+  INTERFACES,
   makeWorld,
   readClaim,
   send,
@@ -55,7 +55,7 @@ describe('a write', () => {
     };
     faulty.choose = (call) => faults[call]?.shift();
     const claim = await readClaim(
-      await send(makeMcpApi({ config: UNLIMITED, bindings: faulty.bindings }), key, NOTE),
+      await send(makeApi({ agents: true, config: UNLIMITED, bindings: faulty.bindings }), key, NOTE),
       false,
     );
     await faulty.end();
@@ -74,7 +74,7 @@ describe('a write', () => {
       return undefined;
     };
     const claim = await readClaim(
-      await send(makeMcpApi({ config: UNLIMITED, bindings: faulty.bindings }), key, NOTE),
+      await send(makeApi({ agents: true, config: UNLIMITED, bindings: faulty.bindings }), key, NOTE),
       false,
     );
     expect([claim.outcome, claim.wrong]).toEqual(['unavailable', []]);
@@ -87,7 +87,9 @@ test('a ping gets 503 unavailable if its key cannot be read', async () => {
   const { key } = await makeWorld();
   const faulty = new Faults();
   faulty.choose = (call) => (call === 'read' ? LOST : undefined);
-  const response = await makeMcpApi({ config: UNLIMITED, bindings: faulty.bindings }).send('/api/v1/ping', { key });
+  const response = await makeApi({ agents: true, config: UNLIMITED, bindings: faulty.bindings }).send('/api/v1/ping', {
+    key,
+  });
   const claim = await readClaim(response, false);
   expect([claim.outcome, claim.wrong]).toEqual(['unavailable', []]);
 });
@@ -104,7 +106,7 @@ const burst = fc.record({
     fc.record({
       kind: fc.constantFrom('note', 'time entry'),
       idempotencyKey: fc.constantFrom(undefined, 'a', 'b', 'c'),
-      through: fc.constantFrom('REST', 'MCP'),
+      through: fc.constantFrom(...INTERFACES),
       isolate: fc.nat(1),
     }),
     { minLength: 1, maxLength: 3 },
@@ -123,7 +125,7 @@ test('after any sequence of faults each acknowledged record exists once, and a r
       const replica = withReplica(env.DB);
       await replica.catchUp(organization);
       const faulty = new Faults(hasReplica ? replica.db : env.DB);
-      const isolates = [0, 1].map(() => makeMcpApi({ config: UNLIMITED, bindings: faulty.bindings }));
+      const isolates = [0, 1].map(() => makeApi({ agents: true, config: UNLIMITED, bindings: faulty.bindings }));
       const claims: { write: Write; claim: Claim }[] = [];
       let texts = 0;
 
@@ -138,7 +140,7 @@ test('after any sequence of faults each acknowledged record exists once, and a r
             // Every call of a tool has an Idempotency-Key.
             const through = idempotencyKey === undefined ? 'REST' : request.through;
             const write: Write = { kind, through, idempotencyKey, text };
-            const response = await send(isolates[isolate] ?? makeMcpApi(), key, write);
+            const response = await send(isolates[isolate] ?? makeApi({ agents: true }), key, write);
             claims.push({ write, claim: await readClaim(response, idempotencyKey !== undefined) });
           }),
         ).finally(() => {

@@ -1,14 +1,14 @@
 import { env } from 'cloudflare:workers';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { makeMcpApi } from '../../modules/mcp/support.ts';
 import { withReplica } from '../../support/d1.ts';
 import { inLongRuns } from '../../support/property.ts';
-import { UNLIMITED } from '../../support/world.ts';
+import { makeApi, UNLIMITED } from '../../support/world.ts';
 import { type Fault, Faults } from './faults.ts';
 import { ALWAYS, maxAttempts, POINTS } from './points.ts';
 import {
   consistentRecordsOf,
   contradictions,
+  INTERFACES,
   makeWorld,
   readClaim,
   recordsOf,
@@ -48,7 +48,7 @@ interface Situation {
   isCached: boolean;
   /** Whether a replica is nearer than the primary. */
   hasReplica: boolean;
-  through: 'REST' | 'MCP';
+  through: (typeof INTERFACES)[number];
   /** How many times in a row the call fails. */
   times: number;
 }
@@ -64,7 +64,7 @@ describe.each(POINTS)(
           .flatMap((lookup) =>
             [1, 2, ALWAYS].flatMap((times) =>
               // Every call of a tool has an Idempotency-Key.
-              (isRepeatable ? (['REST', 'MCP'] as const) : (['REST'] as const)).map((through) => ({
+              (isRepeatable ? INTERFACES : (['REST'] as const)).map((through) => ({
                 kind,
                 isRepeatable,
                 ...lookup,
@@ -92,7 +92,7 @@ describe.each(POINTS)(
       const replica = withReplica(env.DB);
       if (hasReplica) await replica.catchUp(organization);
       const faulty = new Faults(hasReplica ? replica.db : env.DB);
-      const api = makeMcpApi({ config: UNLIMITED, bindings: faulty.bindings });
+      const api = makeApi({ agents: true, config: UNLIMITED, bindings: faulty.bindings });
       if (isCached) {
         const cold = await send(api, key, { kind, text: 'x', idempotencyKey: undefined }, { unknownTicket: true });
         expect(cold.status).toBe(404);

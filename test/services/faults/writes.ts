@@ -1,9 +1,12 @@
 import { env } from 'cloudflare:workers';
-import { makeMcpApi, message, type ToolResult } from '../../modules/mcp/support.ts';
 import { inconsistencies } from '../../support/ledger.ts';
-import { makeKey, makeOrganization, TIME, UNLIMITED } from '../../support/world.ts';
+import { callTool, type ToolResult } from '../../support/tools.ts';
+import { makeApi, makeKey, makeOrganization, TIME, UNLIMITED } from '../../support/world.ts';
 
-type Api = ReturnType<typeof makeMcpApi>;
+type Api = ReturnType<typeof makeApi>;
+
+/** The interfaces that a write with an Idempotency-Key can be sent to. */
+export const INTERFACES: ('REST' | 'MCP')[] = callTool ? ['REST', 'MCP'] : ['REST'];
 
 /** An organization with a key of its own. */
 export async function makeWorld() {
@@ -19,7 +22,7 @@ export async function makeWorld() {
 export interface Write {
   kind: 'note' | 'time entry';
   /** The interface it is sent to; REST by default. A call of a tool has an Idempotency-Key. */
-  through?: 'REST' | 'MCP';
+  through?: (typeof INTERFACES)[number];
   idempotencyKey: string | undefined;
   text: string;
 }
@@ -38,11 +41,13 @@ export function send(
     ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
   };
   const extra = invalidBody ? { minutes: 0 } : {};
-  if (through === 'MCP') {
+  if (callTool && through === 'MCP') {
     const [name, body] =
-      kind === 'note' ? ['add_internal_note', { message: text }] : ['log_time', { ...TIME, description: text }];
-    const call = message('tools/call', { name, arguments: { ticketId: ticket, ...body, ...extra, idempotencyKey } });
-    return api.post('/mcp', key, call.body, { 'CF-Connecting-IP': '192.0.2.1', ...call.headers });
+      kind === 'note'
+        ? (['add_internal_note', { message: text }] as const)
+        : (['log_time', { ...TIME, description: text }] as const);
+    const args = { ticketId: ticket, ...body, ...extra, idempotencyKey };
+    return callTool(api, key, name, args, { 'CF-Connecting-IP': '192.0.2.1' });
   }
   return kind === 'note'
     ? api.postNote(key, { message: text, ...extra }, headers, ticket)
@@ -50,7 +55,8 @@ export function send(
 }
 
 /** Sends a write without faults. */
-export const sendWithoutFaults = (key: string, write: Write) => send(makeMcpApi({ config: UNLIMITED }), key, write);
+export const sendWithoutFaults = (key: string, write: Write) =>
+  send(makeApi({ agents: true, config: UNLIMITED }), key, write);
 
 /** What a response says became of a write. */
 export interface Claim {

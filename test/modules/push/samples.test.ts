@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { FACTS } from '../../../src/domain/facts.ts';
-import { alertData, messageType } from '../../../src/modules/alerts/alert.ts';
-import firstUpsert from '../../../src/modules/psa/assets/docs/psa/samples/first-upsert.json';
 import alert from '../../../src/modules/push/assets/docs/psa/samples/alert-key-expiring.json';
 import revoked from '../../../src/modules/push/assets/docs/psa/samples/api-key-revoked.json';
 import noteCreated from '../../../src/modules/push/assets/docs/psa/samples/note-created.json';
@@ -10,7 +8,6 @@ import noteRedacted from '../../../src/modules/push/assets/docs/psa/samples/note
 import approved from '../../../src/modules/push/assets/docs/psa/samples/time-entry-approved.json';
 import entryCreated from '../../../src/modules/push/assets/docs/psa/samples/time-entry-created.json';
 import { pushedPage } from '../../../src/modules/push/docs/push-webhook.ts';
-import { makePsa } from '../psa/support.ts';
 
 // The sample messages that /docs/psa offers.
 
@@ -36,28 +33,11 @@ test.each([
   expect(sample.data.cursor).toBe(sample.data.changes[0]?.cursor);
 });
 
-test('alert-key-expiring.json agrees with the alert that the service sends', () => {
-  const keyExpiresAt = Date.parse('2026-12-06T05:00:00Z');
-  const id = '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6073';
-  const fact = { organizationId: 'northwind', subject: id, level: 1, count: 0, lastAt: null, detail: null };
-  const key = { keyId: id, keyName: 'n8n: triage', keyHint: 'twb_Ab12…x9Yz', keyExpiresAt };
-  const since = Date.parse('2026-11-22T05:00:00Z');
-  expect(alert).toEqual({
-    type: messageType('key_expiring'),
-    timestamp: '2026-11-22T03:17:00.000Z',
-    data: {
-      ...alertData({ type: 'key_expiring', kind: FACTS.key_expiring, ...fact, ...key, since }),
-      settingsUrl: null,
-    },
-  });
-});
-
-test('first-upsert.json creates an organization with all kinds of records', async () => {
-  const organization = `sample-${crypto.randomUUID()}`;
-  const text = JSON.stringify(firstUpsert).replaceAll('"northwind"', JSON.stringify(organization));
-  const response = await makePsa().post(JSON.parse(text));
-  expect([response.status, await response.json()]).toEqual([
-    200,
-    expect.objectContaining({ ok: true, value: expect.objectContaining({ written: true }) }),
-  ]);
+test('alert-key-expiring.json has the texts of its fact', () => {
+  const { sentence, advice } = FACTS.key_expiring;
+  const { text, since, key } = alert.data;
+  const found = { type: 'key_expiring', organizationId: 'northwind', subject: key.id, level: 1, count: 0 } as const;
+  const times = { since: Date.parse(since), keyExpiresAt: Date.parse(key.expiresAt), lastAt: null };
+  const fact = { ...found, ...times, keyId: key.id, keyName: key.name.text, keyHint: key.hint, detail: null };
+  expect({ text, advice: alert.data.advice }).toEqual({ text: sentence(fact), advice });
 });

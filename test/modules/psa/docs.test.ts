@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import firstUpsert from '../../../src/modules/psa/assets/docs/psa/samples/first-upsert.json';
+import { CALL_ERROR_TEXTS } from '../../../src/modules/psa/docs/call-texts.ts';
+import { PSA_CALL_TYPES } from '../../../src/modules/psa/psa-calls.ts';
+import { PSA_ERRORS } from '../../../src/modules/psa/psa-errors.ts';
+import { elementsOf } from '../../support/page.ts';
+import { readStatic } from '../../support/static-files.ts';
+import { makePsa } from './support.ts';
+
+test('the page of the PSA calls lists the fields of each call and its own result', async () => {
+  const page = await (await readStatic('/docs/psa/calls')).text();
+  const calls = await elementsOf(page, '.operation');
+  expect(calls.map(({ attributes }) => attributes['aria-labelledby'])).toEqual([...PSA_CALL_TYPES]);
+  const ends = [
+    ['defaultHourlyRate', 'not_written'],
+    ['records[].id', 'service_account'],
+    ['limit', 'records[]'],
+    ['cursor', 'changes[].seq'],
+    ['cursor', 'released'],
+    ['reviewer', 'APPROVED'],
+    ['reason', 'recorded'],
+    ['organization', 'refusedSince'],
+    ['by', 'redacted'],
+    ['by', 'resumed'],
+    ['by', 'skipped'],
+  ];
+  const links = (await elementsOf(page, '.side ul ul a')).map(({ attributes }) => attributes['href']);
+  for (const { attributes } of await elementsOf(page, 'article > h2')) expect(links).toContain(`#${attributes['id']}`);
+  for (const [index, [field = '', result]] of ends.entries()) {
+    const [data = '', value = ''] = calls[index]?.text.split('Fields of value') ?? [];
+    expect([data, value]).toEqual([expect.stringContaining(field), expect.stringContaining(result ?? '')]);
+  }
+});
+
+test('the search finds each call', async () => {
+  const index = new Map(await (await readStatic('/docs/search.json')).json<[string, string][]>());
+  for (const type of PSA_CALL_TYPES) expect(index.get(`/docs/psa/calls#${type}`)).toBe(type);
+});
+
+test('the page explains every error of a call over HTTP with its status', () => {
+  // No call over HTTP erases an organization.
+  const { not_exported: _, ...errors } = PSA_ERRORS;
+  expect(Object.fromEntries(CALL_ERROR_TEXTS.map(({ code, status }) => [code, status]))).toEqual(errors);
+});
+
+test('first-upsert.json creates an organization with all kinds of records', async () => {
+  const organization = `sample-${crypto.randomUUID()}`;
+  const text = JSON.stringify(firstUpsert).replaceAll('"northwind"', JSON.stringify(organization));
+  const response = await makePsa().post(JSON.parse(text));
+  expect([response.status, await response.json()]).toEqual([
+    200,
+    expect.objectContaining({ ok: true, value: expect.objectContaining({ written: true }) }),
+  ]);
+});
