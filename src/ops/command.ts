@@ -3,12 +3,9 @@ import * as z from 'zod';
 import { D1Failure } from '../db/run-d1.ts';
 import { parseCursor } from '../domain/change.ts';
 import { hasCode, ServiceError, type ServiceErrorCode } from '../domain/errors.ts';
-import { timeOrderedId } from '../domain/record-id.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
-import type { ActorContext, Ports, SystemActor } from '../services/service-context.ts';
+import type { ActorContext, SystemActor } from '../services/service-context.ts';
 import { printable } from './printable.ts';
-
-const DEADLINE_MS = 60_000;
 
 /** Thrown for a wrong call: the message is followed by the usage, and the exit code is 2. */
 export class UsageError extends Error {
@@ -107,74 +104,35 @@ export interface Database {
 }
 
 /** Opens the database that the options choose, for as long as `use` runs. */
-interface WithDatabase {
+export interface WithDatabase {
   <T>(use: (database: Database) => Promise<T>): Promise<T>;
   /** The variables of the deployment; none for a local database. */
   variables(): Promise<Record<string, string>>;
 }
 
-const choice = z.object({
+const databaseChoice = z.object({
   remote: z.literal(true).optional(),
   persistTo: z.string().optional(),
   deployment: z.string().optional(),
 });
+export type DatabaseChoice = z.output<typeof databaseChoice>;
+export type DatabaseOf = (choice: DatabaseChoice) => WithDatabase;
 
-/** `define` adds arguments and options. `run` gets their values, and opens the database when it has checked them. */
+/**
+ * A command that the program makes with what opens databases. `define` adds arguments and options. `run` gets their
+ * values, and opens the database when it has checked them.
+ */
 export function databaseCommand<Args extends unknown[], Options extends OptionValues>(
   help: CommandHelp,
   define: (command: Command) => Command<Args, Options>,
   run: (withDatabase: WithDatabase, ...values: [...Args, Options]) => Promise<void>,
-): Command<Args, Options> {
-  const command = define(operatorCommand({ ...help, usage: `${help.usage} ${DATABASE_USAGE}`.trim() }));
-  command.addOption(remoteOption).addOption(remoteDeploymentOption).addOption(persistToOption);
-  const open = <T>(use: (database: Database) => Promise<T>) =>
-    withDatabase(choice.parse(command.opts()), async (db, archive) => {
-      // Not at the start: the commands of modules import this file.
-      const { commandPorts } = await import('./modules.ts');
-      const ports = commandPorts(archive);
-      return use({ db, archive, context: () => operatorContext(db, ports) });
-    });
-  const variables = async () => {
-    const { remote, deployment } = choice.parse(command.opts());
-    if (!remote) return {};
-    const { readDeployment, variablesOf } = await import('./deployment.ts');
-    return variablesOf(await readDeployment(deployment));
-  };
-  return command.action(() => run(Object.assign(open, { variables }), ...command.processedArgs, command.opts()));
-}
-
-/** Opens the chosen database, and the bucket of its archive, for as long as `use` runs. */
-export async function withDatabase<T>(
-  options: z.output<typeof choice>,
-  use: (db: D1Database, archive: ObjectStore | undefined) => Promise<T>,
-): Promise<T> {
-  // Loaded when needed: miniflare takes longer to load than a help text to print.
-  const { withLocalD1 } = await import('./local.ts');
-  if (!options.remote) return withLocalD1(options.persistTo, use);
-  const [{ bucketOf, jurisdictionOf, readDeployment }, { RemoteD1 }, { remoteArchive }, { cloudflareApi }] =
-    await Promise.all([
-      import('./deployment.ts'),
-      import('./remote-d1.ts'),
-      import('./remote-store.ts'),
-      import('./cloudflare-api.ts'),
-    ]);
-  const deployment = await readDeployment(options.deployment);
-  const api = cloudflareApi(deployment.account);
-  const archive = deployment.archive ? remoteArchive(api, bucketOf(deployment), jurisdictionOf(deployment)) : undefined;
-  return use(new RemoteD1(api, deployment.database), archive);
-}
-
-export function operatorContext(db: D1Database, ports: Ports = {}): ActorContext<SystemActor> {
-  const source = { address: null, userAgent: 'operator' };
-  return {
-    ...ports,
-    db,
-    now: Date.now,
-    deadlineAt: Date.now() + DEADLINE_MS,
-    requestId: timeOrderedId(Date.now()),
-    waitsForLock: true,
-    actor: 'operator',
-    source,
+) {
+  return (databaseOf: DatabaseOf): Command<Args, Options> => {
+    const command = define(operatorCommand({ ...help, usage: `${help.usage} ${DATABASE_USAGE}`.trim() }));
+    command.addOption(remoteOption).addOption(remoteDeploymentOption).addOption(persistToOption);
+    return command.action(() =>
+      run(databaseOf(databaseChoice.parse(command.opts())), ...command.processedArgs, command.opts()),
+    );
   };
 }
 

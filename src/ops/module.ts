@@ -1,6 +1,7 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { ObjectStore } from '../lib/object-store.ts';
 import type { Ports } from '../services/service-context.ts';
+import type { DatabaseOf } from './command.ts';
 import type { Finding } from './probe.ts';
 
 type Parsers = Readonly<Record<string, (text: string) => unknown>>;
@@ -10,6 +11,7 @@ export interface OpsModule {
   variables?: Parsers;
   secrets?: Parsers;
   commands?: readonly CommandUnknownOpts[];
+  databaseCommands?: readonly ((databaseOf: DatabaseOf) => CommandUnknownOpts)[];
   checks?: readonly DoctorCheck[];
   /** The ports that it provides to the commands of the core; `store` is the bucket of the deployment. */
   ports?: (store: ObjectStore | undefined) => Ports;

@@ -14,6 +14,7 @@ import { verifyCommand } from './commands/verify.ts';
 import { workRelease } from './commands/work-release.ts';
 import { refuseKeysInArguments } from './input.ts';
 import { OPS_MODULES } from './modules.ts';
+import { databaseOf } from './open-database.ts';
 import { OutputClosed, progress } from './output.ts';
 import { printable, printableLines } from './printable.ts';
 import { nearestName } from './unknown-variables.ts';
@@ -29,16 +30,19 @@ export const program = new Command('ops')
   .addCommand(doctor)
   .addCommand(verifyCommand)
   .addCommand(switchCommand)
-  .addCommand(size)
-  .addCommand(directoryImport)
+  .addCommand(size(databaseOf))
+  .addCommand(directoryImport(databaseOf))
   .addCommand(directorySchema)
-  .addCommand(changesExport)
-  .addCommand(changesUndone)
-  .addCommand(workRelease)
-  .addCommand(recordRedact)
-  .addCommand(keyRevoke)
-  .addCommand(organizationErase);
-for (const command of OPS_MODULES.flatMap(({ commands }) => commands ?? [])) program.addCommand(command);
+  .addCommand(changesExport(databaseOf))
+  .addCommand(changesUndone(databaseOf))
+  .addCommand(workRelease(databaseOf))
+  .addCommand(recordRedact(databaseOf))
+  .addCommand(keyRevoke(databaseOf))
+  .addCommand(organizationErase(databaseOf));
+for (const { databaseCommands = [], commands = [] } of OPS_MODULES) {
+  for (const command of databaseCommands) program.addCommand(command(databaseOf));
+  for (const command of commands) program.addCommand(command);
+}
 
 /** Runs a command. A failure is one message on standard error and exit code 1, or 2 for a wrong call. */
 export async function runProgram(args: readonly string[]): Promise<void> {

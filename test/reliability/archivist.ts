@@ -6,9 +6,9 @@ import { REDACTED } from '../../src/domain/change.ts';
 import type { ObjectStore } from '../../src/lib/object-store.ts';
 import { checkArchives } from '../../src/modules/archive/check-archive.ts';
 import { gunzip } from '../../src/modules/archive/gzip.ts';
-import { operatorContext } from '../../src/ops/command.ts';
 import { exportChanges } from '../../src/ops/export-changes.ts';
 import { commandPorts } from '../../src/ops/modules.ts';
+import { operatorContext } from '../../src/ops/open-database.ts';
 import type { Operation } from './operations-worker.ts';
 
 const RETRY_MS = 50;

@@ -6,7 +6,7 @@ import { diagnoseAlerts } from './diagnose-alerts.ts';
 
 export const alertsOps: OpsModule = {
   secrets: { ALERT_URL: parseAlertUrl },
-  commands: [alertsStatus],
+  databaseCommands: [alertsStatus],
   checks: [
     {
       flags: '--alerts',

@@ -5,6 +5,6 @@ import { parseKeepDays } from './object-names.ts';
 
 export const archiveOps: OpsModule = {
   variables: { KEEP_DAYS: parseKeepDays },
-  commands: [archiveRun, archiveRead, archiveCheck],
+  databaseCommands: [archiveRun, archiveRead, archiveCheck],
   ports: (store) => ({ archivedRecords: archivedRecordsIn(store) }),
 };

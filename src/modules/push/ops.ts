@@ -10,7 +10,8 @@ import { parsePageLimit } from './rules.ts';
 
 export const pushOps: OpsModule = {
   variables: { WEBHOOK_LIMIT: parsePageLimit },
-  commands: [pushStatus, pushResume, pushSkip, pushTest],
+  databaseCommands: [pushStatus],
+  commands: [pushResume, pushSkip, pushTest],
   checks: [
     {
       flags: '--receiver <URL>',

@@ -1,9 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { parseDatabaseLimit } from '../../domain/database-limit.ts';
-import { operatorCommand, persistToOption, remoteDeploymentOption, remoteOption, withDatabase } from '../command.ts';
+import { operatorCommand, persistToOption, remoteDeploymentOption, remoteOption } from '../command.ts';
 import { configOf, readDeployment } from '../deployment.ts';
 import { printFindings } from '../findings.ts';
 import { parseKeyValue, parseServiceAddress, readKeyValue } from '../input.ts';
+import { withDatabase } from '../open-database.ts';
 import { type ExpectedDatabase, verify } from '../verify.ts';
 
 export const verifyCommand = operatorCommand({

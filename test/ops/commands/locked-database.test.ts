@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { D1Failure } from '../../../src/db/run-d1.ts';
-import { explain, operatorContext } from '../../../src/ops/command.ts';
+import { explain } from '../../../src/ops/command.ts';
+import { operatorContext } from '../../../src/ops/open-database.ts';
 import { callD1 } from '../../../src/services/call-d1.ts';
 
 /** A database that another program has locked for the first calls. */

@@ -2,7 +2,7 @@ import { hashKey } from '../../../src/domain/api-key.ts';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { archiveStep } from '../../../src/modules/archive/archive-step.ts';
-import { operatorContext } from '../../../src/ops/command.ts';
+import { operatorContext } from '../../../src/ops/open-database.ts';
 import { createApiKey } from '../../../src/services/keys/create-key.ts';
 import { findKey } from '../../../src/services/keys/find-key.ts';
 import { createNote, createTimeEntry } from '../../../src/services/work/create-record.ts';

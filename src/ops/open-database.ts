@@ -1,0 +1,56 @@
+import { timeOrderedId } from '../domain/record-id.ts';
+import type { ObjectStore } from '../lib/object-store.ts';
+import type { ActorContext, Ports, SystemActor } from '../services/service-context.ts';
+import type { Database, DatabaseChoice, WithDatabase } from './command.ts';
+import { commandPorts } from './modules.ts';
+
+const DEADLINE_MS = 60_000;
+
+export function databaseOf(choice: DatabaseChoice): WithDatabase {
+  const open = <T>(use: (database: Database) => Promise<T>) =>
+    withDatabase(choice, (db, archive) => {
+      const ports = commandPorts(archive);
+      return use({ db, archive, context: () => operatorContext(db, ports) });
+    });
+  const variables = async () => {
+    if (!choice.remote) return {};
+    const { readDeployment, variablesOf } = await import('./deployment.ts');
+    return variablesOf(await readDeployment(choice.deployment));
+  };
+  return Object.assign(open, { variables });
+}
+
+/** Opens the chosen database, and the bucket of its archive, for as long as `use` runs. */
+export async function withDatabase<T>(
+  options: DatabaseChoice,
+  use: (db: D1Database, archive: ObjectStore | undefined) => Promise<T>,
+): Promise<T> {
+  // Loaded when needed: miniflare takes longer to load than a help text to print.
+  const { withLocalD1 } = await import('./local.ts');
+  if (!options.remote) return withLocalD1(options.persistTo, use);
+  const [{ bucketOf, jurisdictionOf, readDeployment }, { RemoteD1 }, { remoteArchive }, { cloudflareApi }] =
+    await Promise.all([
+      import('./deployment.ts'),
+      import('./remote-d1.ts'),
+      import('./remote-store.ts'),
+      import('./cloudflare-api.ts'),
+    ]);
+  const deployment = await readDeployment(options.deployment);
+  const api = cloudflareApi(deployment.account);
+  const archive = deployment.archive ? remoteArchive(api, bucketOf(deployment), jurisdictionOf(deployment)) : undefined;
+  return use(new RemoteD1(api, deployment.database), archive);
+}
+
+export function operatorContext(db: D1Database, ports: Ports = {}): ActorContext<SystemActor> {
+  const source = { address: null, userAgent: 'operator' };
+  return {
+    ...ports,
+    db,
+    now: Date.now,
+    deadlineAt: Date.now() + DEADLINE_MS,
+    requestId: timeOrderedId(Date.now()),
+    waitsForLock: true,
+    actor: 'operator',
+    source,
+  };
+}
