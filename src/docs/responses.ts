@@ -17,7 +17,7 @@ import {
   problemType,
   UNAUTHORIZED_PROBLEM,
 } from '../http/problems.ts';
-import { rateLimited } from '../http/take-from-limit.ts';
+import { rateLimited } from '../http/rate-limit-response.ts';
 import { unavailableDetail } from '../services/call-d1.ts';
 import {
   dailyLimitReached,

@@ -4,7 +4,7 @@ import { describeJsonError } from '../lib/json-error.ts';
 import { log } from '../lib/log.ts';
 import type { AppEnv, ContextOf } from './hono-env.ts';
 import { PROBLEMS, Problem, type ProblemCode, problem, retryAfter503, unauthorized } from './problems.ts';
-import { retryAfter } from './take-from-limit.ts';
+import { retryAfter } from './rate-limit-response.ts';
 
 /** The expected failures that a caller of the API can get. Any other code here is a bug. */
 const API_ERRORS = [

@@ -1,7 +1,8 @@
 import type { MiddlewareHandler } from 'hono';
 import type { ApiEnv } from '../hono-env.ts';
 import { Problem } from '../problems.ts';
-import { rateLimited, takeFromLimit } from '../take-from-limit.ts';
+import { rateLimited } from '../rate-limit-response.ts';
+import { takeFromLimit } from '../take-from-limit.ts';
 
 /** The limit of a key, shared by all keys of a rotation chain. */
 export function keyLimit(): MiddlewareHandler<ApiEnv> {

@@ -2,7 +2,8 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { ipLimitOf } from '../../domain/ip-limit.ts';
 import type { AppEnv, AppliedLimit } from '../hono-env.ts';
 import { problem } from '../problems.ts';
-import { rateLimited, takeFromLimit } from '../take-from-limit.ts';
+import { rateLimited } from '../rate-limit-response.ts';
+import { takeFromLimit } from '../take-from-limit.ts';
 
 type Refuse = (c: Context<AppEnv>, applied: AppliedLimit) => Response | Promise<Response>;
 

@@ -6,7 +6,7 @@ import { timeOrderedId } from '../../domain/record-id.ts';
 import { type Contribution, portsOf } from '../../module.ts';
 import type { Source } from '../../services/service-context.ts';
 import { type AppEnv, IsolateCaches } from '../hono-env.ts';
-import { rateLimitFields } from '../take-from-limit.ts';
+import { rateLimitFields } from '../rate-limit-response.ts';
 
 /** The deadline of one request, not counting the time in which its body is received. */
 const REQUEST_DEADLINE_MS = 10_000;

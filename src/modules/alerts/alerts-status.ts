@@ -5,7 +5,7 @@ import { count, print } from '../../ops/output.ts';
 import { printable } from '../../ops/printable.ts';
 import { readAll, readOne } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
-import { requireValidCursor } from '../../services/work/list-changes.ts';
+import { requireValidCursor } from '../../services/work/require-cursor.ts';
 import { type AlertChannel, messageType } from './alert.ts';
 import { findWaitingAlerts, type WaitingAlert } from './alert-statements.ts';
 

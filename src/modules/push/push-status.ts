@@ -4,7 +4,7 @@ import { count, print } from '../../ops/output.ts';
 import { printable } from '../../ops/printable.ts';
 import { readAll } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
-import { organizationNotFound } from '../../services/work/list-changes.ts';
+import { organizationNotFound } from '../../services/work/require-cursor.ts';
 import { findPushStatus, type PushStatusRow } from './push-statements.ts';
 
 const STATUS_PAGE = 500;

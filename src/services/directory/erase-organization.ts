@@ -17,7 +17,7 @@ import { freeText, lazyObject } from '../../domain/fields.ts';
 import { callD1, readOne, write } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import { forNextCall, type ServiceContext } from '../service-context.ts';
-import { cursorText, organizationNotFound, requireValidCursor } from '../work/list-changes.ts';
+import { cursorText, organizationNotFound, requireValidCursor } from '../work/require-cursor.ts';
 
 export type { OpenErasure } from '../../db/directory/erasure.ts';
 

@@ -8,7 +8,7 @@ import { parseStored } from '../../domain/stored-json.ts';
 import { readBatch } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ServiceContext } from '../service-context.ts';
-import { organizationNotFound } from '../work/list-changes.ts';
+import { organizationNotFound } from '../work/require-cursor.ts';
 import { MAX_RECORDS } from './change-records.ts';
 
 export const listRequest = lazyObject(() => ({

@@ -1,19 +1,16 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import { type ArchiveRow, findArchivesAfter } from '../../db/work/archives.ts';
-import { type ChangeRow, type CursorPosition, findChanges, findCursorPosition } from '../../db/work/changes.ts';
+import { type ChangeRow, findChanges, findCursorPosition } from '../../db/work/changes.ts';
 import {
   type Change,
-  type ChangeCursor,
   type ChangedRecords,
   formatCursor,
   instant,
   optionalInstant,
-  parseCursor,
   plain,
 } from '../../domain/change.ts';
 import { directoryId } from '../../domain/directory.ts';
-import { beingErased, ServiceError } from '../../domain/errors.ts';
-import { lazyObject, ruleError, wholeUpTo } from '../../domain/fields.ts';
+import { lazyObject, wholeUpTo } from '../../domain/fields.ts';
 import { fromMinorUnits } from '../../domain/money.ts';
 import type { ArchivedChanges, ChangesPage } from '../../domain/psa-shapes.ts';
 import { parseStored, STORED_RECORDS, type StoredRecords } from '../../domain/stored-json.ts';
@@ -22,6 +19,7 @@ import { pick } from '../../lib/objects.ts';
 import { readBatch } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ServiceContext } from '../service-context.ts';
+import { cursorText, requireValidCursor } from './require-cursor.ts';
 
 /** The most changes on one page: well under 32 MiB, the limit of one RPC, even with long texts. */
 export const MAX_CHANGES = 100;
@@ -31,21 +29,6 @@ export const MAX_PAGE_BYTES = 512 * 1024;
 
 export type { ChangesPage } from '../../domain/psa-shapes.ts';
 
-const cursorRule = 'the cursor of an earlier response, or null to start from the beginning';
-/** A cursor from an earlier response, or null. */
-export const cursorText = z
-  .string({ error: ruleError(cursorRule) })
-  .transform((text, context) => {
-    const cursor = parseCursor(text);
-    if (cursor) return cursor;
-    context.addIssue({
-      code: 'custom',
-      message: ruleError(cursorRule)({ input: text }),
-      params: { code: 'invalid_format' },
-    });
-    return z.NEVER;
-  })
-  .nullable();
 export const changesRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   cursor: cursorText,
@@ -101,39 +84,6 @@ function firstWithin(maxBytes: number, changes: Change[]): Change[] {
     return bytes > maxBytes;
   });
   return end === -1 ? changes : changes.slice(0, Math.max(1, end));
-}
-
-/**
- * Returns the database's epoch if a cursor into the organization's audit log is valid here.
- * @throws ServiceError `organization_not_found`, `being_erased`, `cursor_reset`
- */
-export function requireValidCursor(
-  position: CursorPosition | undefined,
-  organization: string,
-  cursor: ChangeCursor | null,
-): string {
-  if (!position) throw new Error('the database has no epoch; apply the migrations');
-  const { epoch, organizationId, isBeingErased } = position;
-  // Check this first: an erasure may have removed the row of the cursor.
-  if (isBeingErased === 1) throw beingErased();
-  if (cursor && (cursor.epoch !== epoch || (organizationId !== null && !isAt(position, cursor)))) {
-    throw new ServiceError(
-      'cursor_reset',
-      'The position of the cursor is not in this database, which was restored or replaced; start again with null.',
-    );
-  }
-  if (organizationId === null) throw organizationNotFound(organization);
-  return epoch;
-}
-
-export function organizationNotFound(organization: string): ServiceError {
-  return new ServiceError('organization_not_found', `There is no organization ${organization}.`);
-}
-
-/** Whether the cursor's row is at its position. Unknown within an archive, which is read from its beginning. */
-function isAt({ requestId, archivedTo, archivedRequestId }: CursorPosition, cursor: ChangeCursor): boolean {
-  if (archivedTo === null) return cursor.requestId === requestId;
-  return cursor.seq < archivedTo || cursor.requestId === archivedRequestId;
 }
 
 /** A row of the feed as the PSA reads it. @throws DamagedData if its record is not one */

@@ -7,7 +7,7 @@ import { bySystem } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ActorContext, PushControl, ServiceContext, SystemActor } from '../service-context.ts';
-import { cursorText, requireValidCursor } from './list-changes.ts';
+import { cursorText, requireValidCursor } from './require-cursor.ts';
 
 /** The input of `resumePush`. `by` names who asked for it, for the audit log. */
 export const resumeRequest = lazyObject(() => ({ organization: directoryId('an organization'), by: freeText(100) }));

@@ -6,7 +6,7 @@ import type { Released } from '../../domain/psa-shapes.ts';
 import { readAll, readOne, write } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ServiceContext } from '../service-context.ts';
-import { cursorText, organizationNotFound, requireValidCursor } from './list-changes.ts';
+import { cursorText, organizationNotFound, requireValidCursor } from './require-cursor.ts';
 
 export type { ReleaseRow } from '../../db/work/releases.ts';
 

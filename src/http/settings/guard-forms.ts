@@ -1,0 +1,55 @@
+import type { MiddlewareHandler } from 'hono';
+import type { AppEnv } from '../hono-env.ts';
+import { readBody } from '../middleware/read-body.ts';
+import { PageProblem } from './page-problem.ts';
+
+const MAX_FORM_BYTES = 64 * 1024;
+/** The decisions of an access review: 151 reasons of 200 characters, each of up to 12 bytes in a form. */
+const LARGE_FORM = { path: /\/decisions$/, maxBytes: 512 * 1024 };
+
+/** Requires every POST to be a form, every method but GET and HEAD to come from this origin, and a body below the size limit. */
+export function guardForms() {
+  const errors = {
+    tooLarge,
+    broken: (why: string) =>
+      new PageProblem(400, 'Incomplete form', `The form ${why}. Nothing was changed. Submit it again.`),
+  };
+  const [small, large] = [readBody(MAX_FORM_BYTES, errors), readBody(LARGE_FORM.maxBytes, errors)];
+  const readForm: MiddlewareHandler<AppEnv> = (c, next) => (LARGE_FORM.path.test(c.req.path) ? large : small)(c, next);
+  return [requireForm(), requireSameOrigin(), readForm] as const;
+}
+
+export const tooLarge = () => new PageProblem(413, 'Form too large', 'The form holds more text than its fields allow.');
+
+/** The media type of a form, with or without parameters (RFC 9110 §8.3.1). */
+const FORM_TYPE = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
+
+function requireForm(): MiddlewareHandler<AppEnv> {
+  return async function requireForm(c, next) {
+    if (c.req.method === 'POST' && !FORM_TYPE.test(c.req.header('Content-Type') ?? '')) {
+      throw new PageProblem(
+        415,
+        'Unsupported format',
+        'Open the page and submit its form. No other format is accepted.',
+      );
+    }
+    await next();
+  };
+}
+
+/** Refuses a request that a page of another site may have caused. */
+function requireSameOrigin(): MiddlewareHandler<AppEnv> {
+  return async function requireSameOrigin(c, next) {
+    const { method } = c.req;
+    const isOwn =
+      c.req.header('Origin') === new URL(c.req.url).origin || c.req.header('Sec-Fetch-Site') === 'same-origin';
+    if (method !== 'GET' && method !== 'HEAD' && !isOwn) {
+      throw new PageProblem(
+        403,
+        'Form not accepted',
+        'The form was not submitted from a page of this site, so nothing was changed. Open the page and submit the form there.',
+      );
+    }
+    await next();
+  };
+}

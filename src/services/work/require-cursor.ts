@@ -1,0 +1,54 @@
+import * as z from 'zod';
+import type { CursorPosition } from '../../db/work/changes.ts';
+import { type ChangeCursor, parseCursor } from '../../domain/change.ts';
+import { beingErased, ServiceError } from '../../domain/errors.ts';
+import { ruleError } from '../../domain/fields.ts';
+
+const cursorRule = 'the cursor of an earlier response, or null to start from the beginning';
+/** A cursor from an earlier response, or null. */
+export const cursorText = z
+  .string({ error: ruleError(cursorRule) })
+  .transform((text, context) => {
+    const cursor = parseCursor(text);
+    if (cursor) return cursor;
+    context.addIssue({
+      code: 'custom',
+      message: ruleError(cursorRule)({ input: text }),
+      params: { code: 'invalid_format' },
+    });
+    return z.NEVER;
+  })
+  .nullable();
+
+/**
+ * Returns the database's epoch if a cursor into the organization's audit log is valid here.
+ * @throws ServiceError `organization_not_found`, `being_erased`, `cursor_reset`
+ */
+export function requireValidCursor(
+  position: CursorPosition | undefined,
+  organization: string,
+  cursor: ChangeCursor | null,
+): string {
+  if (!position) throw new Error('the database has no epoch; apply the migrations');
+  const { epoch, organizationId, isBeingErased } = position;
+  // Check this first: an erasure may have removed the row of the cursor.
+  if (isBeingErased === 1) throw beingErased();
+  if (cursor && (cursor.epoch !== epoch || (organizationId !== null && !isAt(position, cursor)))) {
+    throw new ServiceError(
+      'cursor_reset',
+      'The position of the cursor is not in this database, which was restored or replaced; start again with null.',
+    );
+  }
+  if (organizationId === null) throw organizationNotFound(organization);
+  return epoch;
+}
+
+export function organizationNotFound(organization: string): ServiceError {
+  return new ServiceError('organization_not_found', `There is no organization ${organization}.`);
+}
+
+/** Whether the cursor's row is at its position. Unknown within an archive, which is read from its beginning. */
+function isAt({ requestId, archivedTo, archivedRequestId }: CursorPosition, cursor: ChangeCursor): boolean {
+  if (archivedTo === null) return cursor.requestId === requestId;
+  return cursor.seq < archivedTo || cursor.requestId === archivedRequestId;
+}
