@@ -188,7 +188,10 @@ async function compileAndBuild(): Promise<void> {
 const testCore = () =>
   runInCopy(
     ...(['vitest', 'run', '--project', 'workerd'] as const),
-    ...inLongRuns(['--exclude', 'test/modules/**'], ['--no-file-parallelism', ...CORE_TESTS]),
+    ...inLongRuns(
+      ['--exclude', 'test/modules/**', '--exclude', 'test/db/returned-columns.test.ts'],
+      ['--no-file-parallelism', ...CORE_TESTS],
+    ),
   );
 
 test.each(MODULES)(
