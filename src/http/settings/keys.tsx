@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { isLive } from '../../domain/api-key.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
+import { clientAddress } from '../../domain/client-address.ts';
 import { hasCode, type ServiceError } from '../../domain/errors.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
 import { countWritesSince, readLatestOfKey } from '../../services/audit/read-audit-log.ts';
@@ -120,7 +121,7 @@ keys.get('/keys/:key/change', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   requireLive(key);
   const values = new URLSearchParams(settingsInForm(key));
-  const networks = [values.get('allowedNetworks'), c.req.query('allow')].filter(Boolean);
+  const networks = [values.get('allowedNetworks'), clientAddress(c.req.query('allow'))].filter(Boolean);
   values.set('allowedNetworks', networks.join('\n'));
   return renderChange(c, { subject: key, revision: key.revision, form: { values } });
 });
@@ -147,7 +148,10 @@ keys.post('/keys/:key/change', async (c) => {
   const page = { subject: key, revision };
   if (values.has('widened') || !values.has('confirmed')) {
     const lockout = await findLockout(ctx, key, chosenSettings(values), todayOf(c));
-    if (lockout && !values.has('widened')) return renderChange(c, { ...page, form: { values, messages: {} }, lockout });
+    // Only the addresses that the question showed are allowed.
+    const shown = values.get('widened')?.split(' ');
+    const isShown = shown && lockout?.addresses.every(({ address }) => shown.includes(address));
+    if (lockout && !isShown) return renderChange(c, { ...page, form: { values, messages: {} }, lockout });
     if (lockout) allowRecentUse(values, lockout);
   }
   try {

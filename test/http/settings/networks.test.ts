@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { elementsOf } from '../../support/page.ts';
 import { keyIn, makeSettings } from '../../support/settings.ts';
 import { makeKey, rowsOf } from '../../support/world.ts';
@@ -78,7 +79,7 @@ describe('allowed networks', () => {
     const full = await post(path, { ...form, allowedNetworks });
     expect([full.status, await textOf(full.text, '.banner button')]).toEqual([409, []]);
 
-    const widened = await post(path, { ...form, widened: 'yes' });
+    const widened = await post(path, { ...form, widened: '52.20.13.44' });
     expect(widened.location).toContain('done=changed');
     const [saved] = await rowsOf('api_keys', organization);
     expect(saved).toMatchObject({ allowed_networks: '203.0.113.0/24 52.20.13.44/32', day_limit_records: 2 });
@@ -91,6 +92,47 @@ describe('allowed networks', () => {
     // What is already shut out is not asked about again.
     const other = await post(path, { ...form, allowedNetworks: '203.0.113.0/25', dayLimitRecords: '', revision: '2' });
     expect(other.location).toContain('done=changed');
+  });
+
+  test('the question shows every address that its button allows, and the button allows no other', async () => {
+    let now = Date.now() - 8 * DAY_MS;
+    const { organization, api, post } = await makeSettings({ now: () => now });
+    const key = await makeKey(organization, {}, () => now);
+    const write = (address: string) => api.postNote(key.value, undefined, { 'CF-Connecting-IP': address });
+    const addresses = Array.from({ length: 7 }, (_, day) => `198.51.100.${day}`);
+    for (const address of addresses) {
+      await write(address);
+      now += DAY_MS;
+    }
+    const path = `/keys/${key.id}/change`;
+    const form = { name: 'n8n: triage', allowedNetworks: '192.0.2.0/24', revision: '0' };
+    const asked = (await post(path, form)).text;
+    const listed = (await textOf(asked, '.banner.warning li')).join('');
+    for (const address of addresses) expect(listed).toContain(address);
+    // The first button is the one that Enter presses.
+    const buttons = await elementsOf(asked, 'button[type=submit][form=form], #form button[type=submit]');
+    expect(buttons.map(({ attributes }) => [attributes['name'], 'disabled' in attributes])).toEqual([
+      [undefined, true],
+      ['widened', false],
+      [undefined, false],
+    ]);
+    expect(await elementsOf(asked, '[autofocus]')).toEqual([]);
+
+    await write('203.0.113.66');
+    const widened = buttons[1]?.attributes['value'] ?? '';
+    const again = await post(path, { ...form, widened });
+    expect([again.status, (await textOf(again.text, '.banner.warning li')).join('')]).toEqual([
+      409,
+      expect.stringContaining('203.0.113.66'),
+    ]);
+    expect((await post(path, { ...form, widened: `${widened} 203.0.113.66` })).status).toBe(303);
+  });
+
+  test.each(['0.0.0.0/1', '198.51.100.9 0.0.0.0/1', 'x'])('a link that allows %j enters nothing', async (allow) => {
+    const { organization, get } = await makeSettings();
+    const { id } = await makeKey(organization, { networks: '203.0.113.0/24' });
+    const { text } = await get(`/keys/${id}/change?allow=${encodeURIComponent(allow)}`);
+    expect(await textOf(text, '#allowedNetworks')).toEqual(['203.0.113.0/24']);
   });
 
   test('a use of the key from elsewhere needs attention', async () => {

@@ -233,9 +233,6 @@ export function ChangeForm({ subject: key, revision, changes, lockout, ...fields
   );
 }
 
-/** How many of the addresses the question lists. */
-const MAX_LOCKED_OUT = 5;
-
 /**
  * Asks before a change that would refuse recent use of the key, with a button that allows this use unless the addresses
  * and the entered networks are more than a key can have.
@@ -255,20 +252,23 @@ function LockoutQuestion({ addresses, records, minutes, entered }: Lockout & { e
     <Banner tone="warning">
       <strong>Not saved yet.</strong> The key would be refused for what it did in the last {USAGE_DAYS} days:
       <ul>
-        {addresses.slice(0, MAX_LOCKED_OUT).map(({ address, writes, lastAt }) => (
+        {addresses.map(({ address, writes, lastAt }) => (
           <li>
             <Address address={address} /> wrote <Ago at={lastAt} />: about {counted(writes, 'write')}.
           </li>
         ))}
-        {addresses.length > MAX_LOCKED_OUT && <li>{addresses.length - MAX_LOCKED_OUT} more addresses wrote.</li>}
         {limits.map((limit) => (
           <li>It wrote up to {limit} a day.</li>
         ))}
       </ul>
       {hasRoom ? (
-        <button type="submit" form="form" name="widened" value="yes" autofocus>
-          Allow {remedies.join(' and ')} too
-        </button>
+        <>
+          {/* Enter presses the first button of a form: this one, so that it neither allows nor saves. */}
+          <button type="submit" form="form" disabled hidden />
+          <button type="submit" form="form" name="widened" value={addresses.map(({ address }) => address).join(' ')}>
+            Allow {remedies.join(' and ')} too
+          </button>
+        </>
       ) : (
         <p>A key can have {MAX_NETWORKS} networks. To allow these addresses, enter the networks that contain them.</p>
       )}
