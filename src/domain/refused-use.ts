@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { ExpiringMap } from '../lib/expiring-map.ts';
 import type { UnauthorizedReason } from './api-key.ts';
 
 /** Six get a 401 or 403, `daily_limit_reached` a 429; the last is a replay of a different request. */
@@ -43,30 +42,63 @@ export type LostWrite = z.infer<typeof lostWrite>;
 export const KEPT_LOST_WRITES = 5;
 
 const MINUTE_MS = 60_000;
-/** Beyond this, an isolate evicts the oldest subject, which costs an extra write or loses a count. */
-const MAX_SUBJECTS = 1_000;
+/** How many organizations an isolate remembers, and how many keys and reasons of each. */
+const MAX_ORGANIZATIONS = 500;
+const MAX_SUBJECTS = 100;
+
+/** The minute of the latest record, and the uses after it. */
+interface Metered {
+  minute: number;
+  count: number;
+  lost: readonly LostWrite[];
+}
 
 /**
  * Limits what is recorded to one record per subject and minute, so that neither a broken workflow nor a prober causes a
- * database write per request. Uses in between are added to the next record.
+ * database write per request. Uses in between are added to the next record. Each organization has its own share. If it
+ * is full, a use of another subject is not recorded: only subjects of earlier minutes make room, with their counts.
  */
 export class RefusedUseMeter {
-  private readonly seen = new ExpiringMap<{ minute: number; count: number; lost: readonly LostWrite[] }>(MAX_SUBJECTS);
+  /** Both maps are in the order of their latest records. */
+  private readonly organizations = new Map<string, { minute: number; subjects: Map<string, Metered> }>();
 
   /**
    * Counts one refused use at `now` (UTC milliseconds). Returns what to record now: the number of uses, and their lost
    * writes, latest first. Undefined for nothing.
    */
-  take(subject: string, now: number, lostNow?: LostWrite): { count: number; lost: readonly LostWrite[] } | undefined {
+  take(
+    organizationId: string,
+    subject: string,
+    now: number,
+    lostNow?: LostWrite,
+  ): { count: number; lost: readonly LostWrite[] } | undefined {
     const minute = Math.floor(now / MINUTE_MS);
-    const last = this.seen.get(subject, now);
+    const subjects = this.organizations.get(organizationId)?.subjects ?? new Map<string, Metered>();
+    const last = subjects.get(subject);
     const count = 1 + (last?.count ?? 0);
     const lost = [...(lostNow ? [lostNow] : []), ...(last?.lost ?? [])].slice(0, KEPT_LOST_WRITES);
     if (last?.minute === minute) {
       Object.assign(last, { count, lost });
       return undefined;
     }
-    this.seen.set(subject, { minute, count: 0, lost: [] }, Number.POSITIVE_INFINITY);
+    if (!setLast(subjects, subject, { minute, count: 0, lost: [] }, MAX_SUBJECTS)) return undefined;
+    if (!setLast(this.organizations, organizationId, { minute, subjects }, MAX_ORGANIZATIONS)) return undefined;
     return { count, lost };
   }
+}
+
+/** Sets the last entry of a map. In a full one it replaces the first entry, unless that is of the same minute. */
+function setLast<Entry extends { minute: number }>(
+  map: Map<string, Entry>,
+  key: string,
+  entry: Entry,
+  max: number,
+): boolean {
+  const [first] = map;
+  if (!map.delete(key) && map.size >= max) {
+    if (first === undefined || first[1].minute === entry.minute) return false;
+    map.delete(first[0]);
+  }
+  map.set(key, entry);
+  return true;
 }

@@ -200,9 +200,9 @@ describe('under a flood', () => {
     expect([...caches].map(({ size }) => size).sort((a, b) => a - b)).toEqual([1_000, 10_000]);
 
     const meter = new RefusedUseMeter();
-    for (let subject = 0; subject < 5_000; subject++) meter.take(String(subject), 0);
-    const seen: unknown = Reflect.get(meter, 'seen');
-    expect(seen instanceof ExpiringMap && seen.size).toBe(1_000);
+    for (let organization = 0; organization < 5_000; organization++) meter.take(String(organization), 'key', 0);
+    const organizations: unknown = Reflect.get(meter, 'organizations');
+    expect(organizations instanceof Map && organizations.size).toBe(500);
   });
 
   test('under a flood, neither the limiters nor the database store anything about requests', async () => {

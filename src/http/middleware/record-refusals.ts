@@ -25,7 +25,7 @@ export function recordRefusals(): MiddlewareHandler<AppEnv> {
     const { ticketId, idempotencyKey } = c.get('lostWrite') ?? {};
     const lost = ticketId !== undefined &&
       idempotencyKey !== undefined && { at: now, idempotencyKey, ticketId, requestId: c.get('requestId') };
-    const uses = meter.take(`${organizationId}:${keyId}:${reason}`, now, lost || undefined);
+    const uses = meter.take(organizationId, `${keyId}:${reason}`, now, lost || undefined);
     if (uses) {
       const sourceAddress = c.get('source').address;
       c.executionCtx.waitUntil(record(c, { organizationId, keyId, reason, ...uses, sourceAddress }));
