@@ -34,11 +34,15 @@ export class AdmissionLog {
   private readonly ids: (number | undefined)[] = [];
   private readonly subnets = new Map<number | undefined, number[]>();
 
-  /** Counts one request at `now` (milliseconds), or refuses it. A clock that steps back is held still. */
+  /**
+   * Counts one request at `now` (milliseconds), or refuses it. A clock that steps back is held still. If it steps back
+   * by more than a window, it was wrong before, and what it admitted then is dropped.
+   */
   take(requestLimit: RequestLimit, now: number, subnet?: SubnetLimit): LimiterDecision {
+    this.drop(firstAfter(this.times, now + MAX_WINDOW_MS), this.times.length);
     const time = Math.max(now, this.times.at(-1) ?? now);
     const old = Math.max(firstAfter(this.times, time - MAX_WINDOW_MS), this.times.length - MAX_NETWORK_QUOTA);
-    if (old > this.times.length / 2) this.drop(old);
+    if (old > this.times.length / 2) this.drop(0, old);
 
     const ofNetwork = () => stateOf(this.times, requestLimit, time);
     const ofSubnet = () => subnet && stateOf(this.subnets.get(subnet.id) ?? [], subnet.requestLimit, time);
@@ -60,11 +64,12 @@ export class AdmissionLog {
     this.subnets.set(id, subnet);
   }
 
-  private drop(count: number): void {
-    this.times.splice(0, count);
-    for (const [id, { length }] of Map.groupBy(this.ids.splice(0, count), (one) => one)) {
+  /** Drops the entries from `start` to `end`, which are the first or the last ones. */
+  private drop(start: number, end: number): void {
+    this.times.splice(start, end - start);
+    for (const [id, { length }] of Map.groupBy(this.ids.splice(start, end - start), (one) => one)) {
       const subnet = this.subnets.get(id);
-      subnet?.splice(0, length);
+      subnet?.splice(start === 0 ? 0 : -length, length);
       if (subnet?.length === 0) this.subnets.delete(id);
     }
   }

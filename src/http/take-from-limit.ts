@@ -1,6 +1,11 @@
 import type { LimiterDecision, SubnetLimit } from '../domain/admission-log.ts';
 import { placedIn } from '../domain/deployments.ts';
-import { formatRequestLimit, type RateLimitDecision, type RequestLimit } from '../domain/request-limit.ts';
+import {
+  formatRequestLimit,
+  MAX_WINDOW_MS,
+  type RateLimitDecision,
+  type RequestLimit,
+} from '../domain/request-limit.ts';
 import { withDeadline } from '../lib/deadline.ts';
 import { log } from '../lib/log.ts';
 import type { AppEnv, AppliedLimit, ContextOf } from './hono-env.ts';
@@ -28,7 +33,11 @@ export async function takeFromLimit(
   // is counted from before the call, so this cache never refuses longer than the object.
   const asked = Date.now();
   const refusals = c.get('caches').limitRefusals;
-  const refusedUntil = (memo: string) => refusals.get(memo, asked)?.until ?? asked;
+  const refusedUntil = (memo: string) => {
+    const { until = asked } = refusals.get(memo, asked) ?? {};
+    // A longer wait is from a clock that has been corrected since.
+    return until > asked + MAX_WINDOW_MS ? asked : until;
+  };
   const ownUntil = refusedUntil(own.memo);
   const subnetUntil = ofSubnet ? refusedUntil(ofSubnet.memo) : asked;
   if (ofSubnet && subnetUntil > ownUntil) return { ...ofSubnet.limit, decision: refusedFor(subnetUntil - asked) };

@@ -59,6 +59,17 @@ describe('the sliding window', () => {
     });
   });
 
+  test('drops what was admitted more than a window in the future, and keeps the rest', () => {
+    const { log, take } = makeNetwork();
+    for (const time of [5_000, 12_000]) for (const id of [1, 2]) take(id, time);
+    expect(take(1, 12_000)).toMatchObject({ admitted: false });
+    // The clock was wrong, and is right again.
+    expect(take(1, 1_000)).toMatchObject({ admitted: true, remaining: 0, retryAfterMs: 10_000 });
+    expect(heldBy(log)).toEqual({ subnets: 2, numbers: 9 });
+    take(3, 3_600_000);
+    expect(take(3, 1_000)).toMatchObject({ admitted: true, remaining: 1 });
+  });
+
   test('keeps the largest quota exactly', () => {
     const log = new AdmissionLog();
     const largest = requestLimit(MAX_QUOTA, 10_000);

@@ -205,6 +205,15 @@ describe('under a flood', () => {
     expect(organizations instanceof Map && organizations.size).toBe(500);
   });
 
+  test('after a clock that was an hour ahead is corrected, a limit applies again as before', async () => {
+    const apis = isolates({ ipLimit: { quota: 10, windowMs: 10_000 } });
+    const flood = () => burst(apis, 30, () => ({ address: '203.0.113.7' }));
+    pass(3_600_000);
+    expect(await flood()).toBe(10);
+    pass(-3_600_000);
+    expect([await flood(), await flood()]).toEqual([10, 0]);
+  });
+
   test('under a flood, neither the limiters nor the database store anything about requests', async () => {
     const organization = await makeOrganization();
     const { value: key } = await makeKey(organization);
