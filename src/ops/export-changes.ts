@@ -2,6 +2,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { Option } from '@commander-js/extra-typings';
 import { parseCursor } from '../domain/change.ts';
 import { noArchive } from '../domain/errors.ts';
+import { ALL_LOST } from '../services/directory/erase-organization.ts';
 import { listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
 import { CommandFailure, type Database } from './command.ts';
 
@@ -10,7 +11,7 @@ export const PRIVATE = 0o600;
 
 export const withoutOption = new Option(
   '--without <OBJECT>',
-  'Leave out an object of the archive that is missing or damaged. The file then names it.',
+  'Leave out an object of the archive that is missing or damaged, or with "lost" all that archive:check has marked. The file then names them.',
 ).argParser((object: string, before: string[] | undefined) => [...(before ?? []), object]);
 
 /**
@@ -41,11 +42,12 @@ export async function exportChanges(
         count += archived.toSeq - archived.fromSeq + 1 - exported;
       } else {
         const { object, fromSeq, toSeq } = archived;
-        if (!without.includes(object))
+        const isLeftOut = without.includes(object) || (read.isKnown && without.includes(ALL_LOST));
+        if (!isLeftOut)
           throw new CommandFailure(
-            `The object ${object} of the archive, with the changes ${fromSeq} to ${toSeq}, is ${read.damage}. See the runbook. If it cannot be repaired, add --without ${object}.`,
+            `The object ${object} of the archive, with the changes ${fromSeq} to ${toSeq}, is ${read.damage}. See the runbook. If it cannot be repaired, add --without ${object}, or run archive:check and add --without ${ALL_LOST} for all that it finds.`,
           );
-        await write(`${JSON.stringify({ notExported: { object, fromSeq, toSeq, ...read } })}\n`);
+        await write(`${JSON.stringify({ notExported: { object, fromSeq, toSeq, damage: read.damage } })}\n`);
       }
       onProgress(count);
     }

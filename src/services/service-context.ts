@@ -21,6 +21,9 @@ export interface Ports {
 /** What is wrong with an object of the archive. `damaged`: it is not the one that was stored. */
 export type Damage = 'missing' | 'damaged';
 
+/** The lines of an archive, or the damage of its object, and whether the check has marked it. */
+export type ReadLines = { lines: string } | { damage: Damage; isKnown: boolean };
+
 /** The result of a redaction. `archive`: the object of the record is not readable, and was not changed. */
 export interface Redaction {
   status: 'redacted' | 'unchanged';
@@ -37,12 +40,12 @@ export interface PushControl {
 
 /** The records and changes that have left the database. Each function throws `unavailable`. */
 export interface ArchivedRecords {
-  /** The lines of an archive as one text, without redacted texts, or what is wrong with its object. */
+  /** The lines of an archive as one text, without redacted texts. */
   read(
     ctx: ServiceContext,
     organizationId: string,
-    archive: Pick<ArchivedChanges, 'object' | 'digest'>,
-  ): Promise<{ lines: string } | { damage: Damage }>;
+    archive: Pick<ArchivedChanges, 'object' | 'digest' | 'fromSeq'>,
+  ): Promise<ReadLines>;
   /** Redacts an archived record. Undefined if there is no such record. */
   redact(
     ctx: ActorContext<SystemActor>,
@@ -50,7 +53,7 @@ export interface ArchivedRecords {
   ): Promise<Redaction | undefined>;
   /**
    * Makes sure that the bucket is the right one before an organization is erased. `without`: the objects
-   * that need not be there.
+   * that need not be there, or `ALL_LOST`.
    */
   requireErasable(ctx: ServiceContext, organizationId: string, without: readonly string[]): Promise<void>;
   /** Deletes at most `limit` objects of an organization, and returns how many. */

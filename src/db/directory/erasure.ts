@@ -1,5 +1,6 @@
 import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { columns, number, type RowOf, statement, text } from '../statement.ts';
+import { IS_LEFT_OUT } from '../work/archives.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
 import { applyErasure } from './clock.ts';
 
@@ -19,7 +20,7 @@ interface ErasureValues {
 /**
  * Opens the erasure if the organization exists and the caller has read to the end of its audit log,
  * unless one is open. `seq` and `cursorRequestId` are the number and request id of the last audit
- * row that the caller read; 0 and null for none. `without` is a JSON array: of the objects in it, the
+ * row that the caller read; 0 and null for none. Of the objects that are left out, the
  * erasure keeps the names.
  */
 export const openErasure = statement<
@@ -27,7 +28,7 @@ export const openErasure = statement<
 >(`
   insert into erasures (organization_id, request_id, erased_at, erased_by, last_seq, open, not_exported)
   select :organizationId, :requestId, :now, :by, :seq, 1, (select json_group_array(object) from archives
-    where organization_id = :organizationId and object in (select value from json_each(:without)))
+    where organization_id = :organizationId and ${IS_LEFT_OUT})
   from organizations where id = :organizationId
     and (select coalesce(max(seq), 0) from audit_log where organization_id = :organizationId) = :seq
     and (select request_id from audit_log where organization_id = :organizationId and seq = :seq) is :cursorRequestId

@@ -21,6 +21,10 @@ export const ARCHIVE_COLUMNS = {
 
 export type ArchiveRow = RowOf<typeof ARCHIVE_COLUMNS>;
 
+/** Condition: the object of the row is in the JSON array `:without`, or the array has `lost` and the check has marked it. */
+export const IS_LEFT_OUT = `(object in (select value from json_each(:without))
+    or (damaged_at is not null and 'lost' in (select value from json_each(:without))))`;
+
 export const archivesWhere = (condition: string) =>
   `select ${columns(ARCHIVE_COLUMNS)} from archives where organization_id = :organizationId and ${condition}`;
 

@@ -1,5 +1,5 @@
 import { columns, statement } from '../../db/statement.ts';
-import { ARCHIVE_COLUMNS, type ArchiveRow, archivesWhere } from '../../db/work/archives.ts';
+import { ARCHIVE_COLUMNS, type ArchiveRow, archivesWhere, IS_LEFT_OUT } from '../../db/work/archives.ts';
 import { idBytes } from '../../db/work/record-table.ts';
 import { RECORD_TABLES } from '../../db/work/record-tables.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
@@ -42,9 +42,9 @@ export const findArchiveOfObject = statement<{ organizationId: string; object: s
   archivesWhere('object = :object'),
 );
 
-/** The newest archive whose object is not one of a JSON array. */
+/** The newest archive whose object is not left out. */
 export const findNewestArchive = statement<{ organizationId: string; without: string }, ArchiveRow>(
-  archivesWhere('object not in (select value from json_each(:without)) order by to_seq desc limit 1'),
+  archivesWhere(`not ${IS_LEFT_OUT} order by to_seq desc limit 1`),
 );
 
 /** The share of all archives whose objects were not read for the longest time: from `least` to `most` of them. */

@@ -8,7 +8,7 @@ import {
   searchedIds,
 } from '../../services/audit/read-audit-log.ts';
 import { readAll, readOne } from '../../services/call-d1.ts';
-import type { ActorContext, AdminActor, Damage } from '../../services/service-context.ts';
+import type { ActorContext, AdminActor, ReadLines } from '../../services/service-context.ts';
 import { findArchive, findArchiveOfObject, findArchivesAbout, findArchivesOfPeriod } from './archive-statements.ts';
 import type { ArchiveContext } from './bucket.ts';
 import { parseObjectName } from './object-names.ts';
@@ -44,7 +44,7 @@ export async function searchArchives(ctx: ActorContext<AdminActor>, text: string
   return listArchives(ctx, { since: receivedAt, until: receivedAt + LONGEST_REQUEST_MS });
 }
 
-type ReadArchive = { fromSeq: number } & ({ lines: string } | { damage: Damage });
+type ReadArchive = { fromSeq: number } & ReadLines;
 
 export async function readOwnArchive(
   ctx: ActorContext<AdminActor> & ArchiveContext,

@@ -7,7 +7,7 @@ import { parseStored } from '../../domain/stored-json.ts';
 import { sha256 } from '../../lib/bytes.ts';
 import { fromKeys } from '../../lib/objects.ts';
 import { readBatch, readOne, write } from '../../services/call-d1.ts';
-import type { Damage } from '../../services/service-context.ts';
+import type { Damage, ReadLines } from '../../services/service-context.ts';
 import { claimSegment, findReleased, type Replacement, replaceObject } from './archive-statements.ts';
 import { type ArchiveContext, callBucket, deleteObjects, listObjects } from './bucket.ts';
 import { gunzip, gzip } from './gzip.ts';
@@ -69,10 +69,14 @@ export async function readSegment(
 export async function readLines(
   ctx: ArchiveContext,
   organizationId: string,
-  segment: Pick<ArchiveRow, 'object' | 'digest'>,
-): Promise<{ lines: string } | { damage: Damage }> {
+  segment: Pick<ArchiveRow, 'object' | 'digest' | 'fromSeq'>,
+): Promise<ReadLines> {
   const read = await readSegment(ctx, organizationId, segment);
-  return 'damage' in read ? read : { lines: toLines(read.changes) };
+  if ('changes' in read) return { lines: toLines(read.changes) };
+  // A redaction or a repair may have replaced the object since its row was read.
+  const current = await segmentFrom(ctx, organizationId, segment.fromSeq);
+  if (current && current.object !== segment.object) return readLines(ctx, organizationId, current);
+  return { ...read, isKnown: (current?.damagedAt ?? null) !== null };
 }
 
 /** Changes without the texts of redacted records. */

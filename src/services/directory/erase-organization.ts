@@ -26,6 +26,8 @@ const CHUNK_ROWS = 1_000;
 /** How many chunks one call over a service binding removes: half of the queries that it may make. */
 const CHUNKS_PER_CALL = 500;
 
+/** In `without`: all objects that the check has marked missing or damaged. */
+export const ALL_LOST = 'lost';
 const MAX_OBJECT_NAME = 200;
 const MAX_WITHOUT = 1_000;
 
@@ -50,7 +52,8 @@ export async function findErasure(
  * Begins the erasure of an organization, or finds the one that was begun. The organization is
  * inactive from then on: its keys get 401, and nothing of it can be read or changed. All changes must
  * have been read: `cursor` must be that of the last one. `by` is kept permanently, and so are the
- * names in `without`: missing or damaged objects of the archive, which cannot be read.
+ * names in `without`: missing or damaged objects of the archive, which cannot be read, or `lost` for
+ * all that the check has marked.
  * @throws ServiceError `invalid`, `organization_not_found`, `cursor_reset`, `not_exported` (there
  *   are changes after the cursor, or the newest object is not in the bucket)
  */

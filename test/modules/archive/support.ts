@@ -69,7 +69,7 @@ export async function everyChange(
 /** The changes in an object of the archive; undefined if it is missing or damaged. */
 async function changesOf(
   organization: string,
-  object: { object: string; digest: string },
+  object: { object: string; digest: string; fromSeq: number },
 ): Promise<Change[] | undefined> {
   const read = await readLines(archiveContext(), organization, object);
   if ('damage' in read) return undefined;

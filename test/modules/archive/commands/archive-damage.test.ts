@@ -5,7 +5,10 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sha256 } from '../../../../src/lib/bytes.ts';
 import type { ObjectStore } from '../../../../src/lib/object-store.ts';
+import { exportChanges } from '../../../../src/ops/export-changes.ts';
 import { withLocalD1 } from '../../../../src/ops/local.ts';
+import { commandPorts } from '../../../../src/ops/modules.ts';
+import { operatorContext } from '../../../../src/ops/open-database.ts';
 import { remoteDatabase } from '../../../ops/commands/database.ts';
 import { archiveAll, commandsOf, oldRecords, organization } from '../../../ops/commands/old-records.ts';
 import { copyOf, type LocalDatabase } from '../../../support/command.ts';
@@ -147,6 +150,55 @@ describe.each(inLongRuns(Object.keys(DAMAGE), ['missing', 'one byte']))('an obje
     expect(await ops('archive:check')).toMatchObject({ code: 0, stdout: '' });
     expect(await textsInBucket()).toMatch(/^(?!.*hunter2).*hunter3/s);
   });
+});
+
+test('with --without lost, an export and an erasure leave out all objects that archive:check has found', async () => {
+  await bucket.delete([object]);
+  const file = join(files, 'fabrikam.ndjson');
+  const erase = () =>
+    ops(
+      'organization:erase',
+      organization,
+      '--export',
+      file,
+      '--by',
+      'Ada',
+      '--confirm',
+      organization,
+      '--without',
+      'lost',
+    );
+  expect(await erase()).toMatchObject({ code: 1, stderr: expect.stringContaining('run archive:check') });
+  await ops('archive:check');
+  const exported = await ops('changes:export', organization, '--without', 'lost');
+  expect([exported.code, JSON.parse(linesOf(exported.stdout)[0] ?? '')]).toMatchObject([
+    0,
+    { notExported: { object } },
+  ]);
+  expect(await erase()).toMatchObject({ code: 0, stderr: '' });
+  expect(await remote.db.prepare('select not_exported from erasures').first('not_exported')).toBe(
+    JSON.stringify([object]),
+  );
+});
+
+test('an export reads an object that a redaction replaced while the export ran', async () => {
+  const redact = Promise.withResolvers<void>();
+  const archive: ObjectStore = {
+    ...bucket,
+    get: async (name) => {
+      if (name === object) {
+        expect((await ops('record:redact', organization, 'note', made.note, '--by', 'Ada')).code).toBe(0);
+        redact.resolve();
+      }
+      return bucket.get(name);
+    },
+  };
+  let text = '';
+  const context = () => operatorContext(remote.db, commandPorts(archive));
+  await exportChanges(context, organization, null, async (lines) => (text += lines), {});
+  await redact.promise;
+  expect(linesOf(text).map((line) => JSON.parse(line).seq)).toEqual([1, 2, 3, 4, 5, 6]);
+  expect(text).not.toContain('hunter2');
 });
 
 test('a readable object is exported, even with --without', async () => {
