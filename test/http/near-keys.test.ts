@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { generateKey, keyHint } from '../../src/domain/api-key.ts';
-import { countD1, REPLICA_REGION, withReplica } from '../support/d1.ts';
+import { aroundD1, countD1, REPLICA_REGION, withReplica } from '../support/d1.ts';
 import { loggedLines } from '../support/searched-logs.ts';
 import { makeSignIn } from '../support/sign-in.ts';
 import { callTool, postMcp, type ToolResult } from '../support/tools.ts';
@@ -277,6 +277,18 @@ describe('a replica', () => {
       expect((await near.isolate().postTime(near.key.value)).status).toBe(401);
     },
   );
+
+  test('a replica that loses the connection is not tried again', async () => {
+    const near = await world();
+    near.replica.error = new Error('D1_ERROR: Network connection lost.');
+    let attempts = 0;
+    const DB = aroundD1(near.replica.db, (run, _statements, _sql, isNearby) => {
+      if (isNearby) attempts += 1;
+      return run();
+    });
+    expect((await near.isolate({ bindings: { DB } }).postTime(near.key.value)).status).toBe(201);
+    expect(attempts).toBe(1);
+  });
 
   test('a replica whose region is unknown counts as the primary', async () => {
     const near = await world();

@@ -210,18 +210,24 @@ describe('after the key is looked up and before the write is committed', () => {
     expect(await response.text()).toBe('{"type":"about:blank","title":"Unauthorized","status":401}');
   });
 
-  test('a key that expires gets 401', async () => {
-    const organization = await makeOrganization();
-    const expiry = Date.now() + HOUR_MS;
-    let now = Date.now();
-    const { value: key } = await makeKey(organization, { expires: new Date(expiry).toISOString() });
-    const onKeyLimit = aroundLimiters(env.RATE_LIMITER, (take, name) => {
-      if (name.startsWith('key:')) now = expiry;
-      return take();
-    });
-    const response = await makeApi({ now: () => now, bindings: { RATE_LIMITER: onKeyLimit } }).postTime(key, TIME);
-    await expectNothingWritten(organization, response, 401);
-  });
+  test.each(['postNote', 'postTime'] as const)(
+    '%s: a key works until the millisecond before its expiry',
+    async (post) => {
+      const organization = await makeOrganization();
+      const expiry = Date.now() + HOUR_MS;
+      let now = Date.now();
+      const { value: key } = await makeKey(organization, { expires: new Date(expiry).toISOString() });
+      const onKeyLimit = aroundLimiters(env.RATE_LIMITER, (take, name) => {
+        if (name.startsWith('key:')) now = instant;
+        return take();
+      });
+      const write = () => makeApi({ now: () => now, bindings: { RATE_LIMITER: onKeyLimit } })[post](key);
+      let instant = expiry;
+      await expectNothingWritten(organization, await write(), 401);
+      [now, instant] = [Date.now(), expiry - 1];
+      expect((await write()).status).toBe(201);
+    },
+  );
 
   test('a key that expires before the batch is repeated after a lost connection gets 401', async () => {
     const organization = await makeOrganization();
