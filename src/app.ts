@@ -8,7 +8,7 @@ import { ping } from './http/api/ping.ts';
 import { notes, timeEntries } from './http/api/writes.ts';
 import { respondWithError } from './http/error-response.ts';
 import type { AppEnv } from './http/hono-env.ts';
-import { firstChecks, guardUnknown } from './http/middleware/guard.ts';
+import { firstChecks, guard } from './http/middleware/guard.ts';
 import { limitByIp } from './http/middleware/limit-by-ip.ts';
 import { requestContext } from './http/middleware/request-context.ts';
 import { requestLog } from './http/middleware/request-log.ts';
@@ -40,7 +40,7 @@ export function createApp(config: Config, contributions: readonly Contribution[]
   );
   v1.route('/', ping);
   for (const kind of RECORD_KIND_NAMES) v1.route('/', RECORD_ROUTES[kind]);
-  v1.all('*', ...guardUnknown(), (c) => problem(c, ...endpointNotFound()));
+  v1.all('*', ...guard(), (c) => problem(c, ...endpointNotFound()));
 
   const modules = new Hono<AppEnv>();
   for (const { routes } of contributions) if (routes) modules.route(routes.path, routes.app);

@@ -34,9 +34,9 @@ describe('every response', () => {
 });
 
 describe('an unknown address', () => {
-  test('an unknown address returns 404 to a good key of any scope and plan, and 401 to any other key', async () => {
-    const organization = await makeOrganization({ psa: false });
-    const { value: key } = await makeKey(organization, { scopes: ['tickets:note:write'] });
+  test('an unknown address returns 404 to a good key of any scope, 403 without the plan, and 401 to any other key', async () => {
+    const { value: key } = await makeKey(await makeOrganization(), { scopes: ['tickets:note:write'] });
+    const { value: withoutPlan } = await makeKey(await makeOrganization({ psa: false }));
     const api = makeApi();
     for (const path of [
       '/api/v1/nowhere',
@@ -48,12 +48,14 @@ describe('an unknown address', () => {
     ]) {
       const response = await api.send(path, { key });
       expect([path, await problemOf(response)]).toEqual([path, '404 not_found']);
+      expect(await problemOf(api.send(path, { key: withoutPlan }))).toBe('403 psa_not_included');
       expect((await api.send(path)).status).toBe(401);
     }
   });
 
   test('an address with another method returns 405 with Allow', async () => {
     const { key, api } = await makeWorld();
+    const { value: withoutPlan } = await makeKey(await makeOrganization({ psa: false }));
     const cases = [
       ['POST', '/api/v1/ping', 'GET, HEAD'],
       ['GET', '/api/v1/tickets/1001/notes', 'POST'],
@@ -64,6 +66,7 @@ describe('an unknown address', () => {
     for (const [method, path, allow] of cases) {
       const response = await api.send(path, { method, key });
       expect([method, response.status, response.headers.get('Allow')]).toEqual([method, 405, allow]);
+      expect((await api.send(path, { method, key: withoutPlan })).status).toBe(403);
       expect((await api.send(path, { method })).status).toBe(401);
     }
   });

@@ -16,11 +16,11 @@ import { recordRefusals } from './record-refusals.ts';
 export const firstChecks = (area: 'api' | 'mcp') =>
   [requireHttps(), pause(), keyExpiry(), recordRefusals(), limitByIp(area)] as const;
 
-/** Key, scope, key limit and plan, for every endpoint. Without a scope, any live key is admitted. */
+/**
+ * Key, scope, key limit and plan, for every endpoint. Without a scope, any live key is admitted. An unknown path or method
+ * has the same checks: only holders of a live key whose organization has the plan learn that it does not exist.
+ */
 export const guard = (scope?: Scope) => [authenticate(scope), keyLimit(), requirePlan()] as const;
-
-/** Key and key limit, for unknown paths: only holders of a live key learn that they do not exist. */
-export const guardUnknown = () => [authenticate(), keyLimit()] as const;
 
 function requirePlan(): MiddlewareHandler<ApiEnv> {
   return async function requirePlan(c, next) {

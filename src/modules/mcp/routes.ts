@@ -3,7 +3,7 @@ import { jsonWithoutKeys } from '../../domain/pasted-keys.ts';
 import { writableKinds } from '../../domain/scopes.ts';
 import type { ApiEnv, AppEnv } from '../../http/hono-env.ts';
 import { authenticate } from '../../http/middleware/authenticate.ts';
-import { firstChecks, guardUnknown } from '../../http/middleware/guard.ts';
+import { firstChecks, guard } from '../../http/middleware/guard.ts';
 import { methodNotAllowedProblem, problem } from '../../http/problems.ts';
 import { log } from '../../lib/log.ts';
 import { allowOrigin } from './allow-origin.ts';
@@ -22,7 +22,7 @@ export function createMcp({ origins }: McpOptions) {
   return new Hono<AppEnv>()
     .use(...firstChecks('mcp'), allowOrigin(origins))
     .post('/', authenticate('in_body'), readMessage(), requireToolScope(), limitMessages(), respond)
-    .all('/', ...guardUnknown(), (c) => problem(c, ...methodNotAllowedProblem(c.req.method, ['POST'])));
+    .all('/', ...guard(), (c) => problem(c, ...methodNotAllowedProblem(c.req.method, ['POST'])));
 }
 
 async function respond(c: Context<ApiEnv>): Promise<Response> {
