@@ -7,7 +7,7 @@ import { Page } from './layout.tsx';
 import { Text } from './text.tsx';
 
 /** The components of a page by the name at which its Markdown inserts them. */
-export type Inserts = Readonly<Record<string, Child>>;
+type Inserts = Readonly<Record<string, Child>>;
 
 /** The Markdown of a page as a file for readers and their assistants: without the comments and ids of the source. */
 export const readable = (markdown: string): string =>
