@@ -6,9 +6,8 @@ import { parseArgs } from 'node:util';
 import { cloudflareApi } from '../ops/cloudflare-api.ts';
 import { CommandFailure, explain, UsageError } from '../ops/command.ts';
 import { deploymentName, requireDistinctDeployments } from '../ops/deployment.ts';
-import { prompt } from '../ops/input.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
-import { release, type Tools } from './release.ts';
+import { agrees, release, type Tools } from './release.ts';
 
 const run: Tools['run'] = async (program, args) => {
   const child =
@@ -18,11 +17,6 @@ const run: Tools['run'] = async (program, args) => {
   const [code] = await once(child, 'close');
   if (code !== 0) throw new CommandFailure(`${program} ${args.join(' ')} failed. The release ends here.`);
 };
-
-async function agrees(question: string): Promise<boolean> {
-  if (process.stdin.isTTY) return (await prompt(question)).trim() === 'yes';
-  throw new CommandFailure('This needs a confirmation: run the command in a terminal.');
-}
 
 const MAX_WAIT_MINUTES = 1_440;
 

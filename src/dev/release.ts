@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import type { CloudflareApi } from '../ops/cloudflare-api.ts';
 import { CommandFailure } from '../ops/command.ts';
-import { agentsWorkerOf, readDeployment } from '../ops/deployment.ts';
+import { readDeployment } from '../ops/deployment.ts';
+import { prompt } from '../ops/input.ts';
 import { deployedBindings, hostOwner, risksOf, variableChanges } from './deployed.ts';
 import { writeConfigs } from './render-configs.ts';
 
@@ -11,8 +12,7 @@ export interface Tools {
   run: (program: 'build' | 'wrangler', args: readonly string[]) => Promise<void>;
   api: (account: string | undefined) => CloudflareApi;
   print: (line: string) => void;
-  /** Whether the operator agrees. @throws CommandFailure if no one can be asked */
-  agrees: (question: string) => Promise<boolean>;
+  agrees: typeof agrees;
   fetch: typeof fetch;
 }
 
@@ -20,7 +20,7 @@ export interface Tools {
 export async function release(
   name: string,
   { migrate, dryRun }: { migrate: boolean; dryRun: boolean },
-  { run, api, print, agrees, fetch: send }: Tools,
+  { run, api, print, agrees: isAgreed, fetch: send }: Tools,
 ): Promise<void> {
   const deployment = await readDeployment(name);
   const { main, agents } = writeConfigs(name, deployment);
@@ -30,7 +30,7 @@ export async function release(
   const deployed = await deployedBindings(account, main.name);
   if (!deployment.agents && (await deployedBindings(account, agents.name)))
     throw new CommandFailure(
-      `${agentsWorkerOf(deployment)} is deployed, and would keep its code: set agents = true, or delete it with npx wrangler delete --name ${agents.name}`,
+      `${agents.name} is deployed, and would keep its code: set agents = true, or delete it with npx wrangler delete --name ${agents.name}`,
     );
   if (!deployed) print(`${main.name} is new.`);
   for (const change of variableChanges(deployed ?? [], main.vars)) print(change);
@@ -41,7 +41,7 @@ export async function release(
   ];
   for (const risk of risks) print(risk);
   if (dryRun) return;
-  if (risks.length > 0 && !(await agrees('Type yes to deploy this: ')))
+  if (risks.length > 0 && !(await isAgreed('Type yes to deploy this: ')))
     throw new CommandFailure(`${name} was not deployed.`);
 
   if (migrate) await run('wrangler', ['d1', 'migrations', 'apply', 'DB', '--remote', '-c', main.path]);
@@ -49,6 +49,12 @@ export async function release(
   if (deployment.agents) await run('wrangler', ['deploy', '-c', agents.path]);
   await waitForHealth(`https://${deployment.host}/healthz`, send);
   print(`${name} is deployed: https://${deployment.host}`);
+}
+
+/** Asks at the terminal. @throws CommandFailure without one: a release in CI must not decide this */
+export async function agrees(question: string): Promise<boolean> {
+  if (process.stdin.isTTY) return (await prompt(question)).trim() === 'yes';
+  throw new CommandFailure('This needs a confirmation: run the command in a terminal.');
 }
 
 /** A new host needs a certificate. */

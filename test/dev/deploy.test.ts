@@ -81,11 +81,12 @@ test('wrangler deploys both rendered Workers, after the migrations', async () =>
 
   const toServer = `const send = fetch;
     globalThis.fetch = (to, init) => send(String(to).replace('https://${MINIMAL.host}', '${url}'), init);`;
-  const { code, output } = await deploy(checkout, ['eu', '--migrate'], {
+  const env = {
     ...(await writeDeployments({ eu: { agents: true, archive: true, vars: { KEY_PREFIX: 'eu' } } })),
     CLOUDFLARE_API_BASE_URL: url,
     NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(toServer)}`,
-  });
+  };
+  const { code, output } = await deploy(checkout, ['eu', '--migrate'], env);
   expect([code, output]).toEqual([0, expect.stringContaining(`eu is deployed: https://${MINIMAL.host}`)]);
   const indexes = [/\/query$/, /^PUT .*\/ticket-write-back-api$/, /^PUT .*-agents$/].map((pattern) =>
     calls.findIndex((call) => pattern.test(call)),

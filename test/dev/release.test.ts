@@ -1,9 +1,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { release } from '../../src/dev/release.ts';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { agrees, release } from '../../src/dev/release.ts';
 import { cloudflareApi } from '../../src/ops/cloudflare-api.ts';
 import { MINIMAL, writeDeployments } from '../support/deployments.ts';
+
+afterEach(() => vi.unstubAllEnvs());
 
 const HOST = MINIMAL.host;
 const WORKER = 'ticket-write-back-api';
@@ -143,6 +145,10 @@ test.each<[World, object, string]>([
     'wrangler deploy -c eu/main.json',
     HEALTH,
   ]);
+});
+
+test('without a terminal, a release that must ask stops', async () => {
+  await expect(agrees('Type yes: ')).rejects.toThrow('This needs a confirmation: run the command in a terminal.');
 });
 
 test('a dry run shows changes and risks, and changes nothing', async () => {

@@ -1,10 +1,12 @@
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { renderConfigs } from '../../src/dev/render-configs.ts';
 import { readDeployment, SECRET_STAND_IN } from '../../src/ops/deployment.ts';
 import { MINIMAL, writeDeployments } from '../support/deployments.ts';
 import { readBundle } from '../support/production-worker.ts';
 import { productionBundle } from '../support/shared.ts';
+
+afterEach(() => vi.unstubAllEnvs());
 
 const EVERY_VARIABLE = {
   KEY_PREFIX: 'eu',

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,9 +13,15 @@ export const MINIMAL = {
   database: '00000000-0000-4000-8000-0000000000db',
 };
 
+const written: string[] = [];
+process.once('exit', () => {
+  for (const directory of written) rmSync(directory, { recursive: true });
+});
+
 /** Writes the files of deployments, each with what differs from MINIMAL, and returns the variable that names their folder. */
 export async function writeDeployments(files: Record<string, object>): Promise<{ DEPLOYMENTS_DIRECTORY: string }> {
   const directory = await mkdtemp(join(tmpdir(), 'twb-deployments-'));
+  written.push(directory);
   for (const [name, settings] of Object.entries(files))
     await writeFile(join(directory, `${name}.toml`), stringify({ ...MINIMAL, ...settings }));
   return { DEPLOYMENTS_DIRECTORY: directory };

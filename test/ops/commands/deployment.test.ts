@@ -1,6 +1,8 @@
-import { describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readDeployment, requireDistinctDeployments } from '../../../src/ops/deployment.ts';
 import { writeDeployments } from '../../support/deployments.ts';
+
+afterEach(() => vi.unstubAllEnvs());
 
 /** Reads the only deployment, which has these settings in addition to those that are required. */
 async function read(settings: object) {
