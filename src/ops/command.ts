@@ -141,7 +141,7 @@ export function explain(err: unknown): string {
     if (/SQLITE_(BUSY|LOCKED)|is locked/.test(err.reason))
       return 'Another program is writing to this local database. Run the command again.';
     return /no such (table|column)/.test(err.reason)
-      ? 'The database is not migrated: run `npx wrangler d1 migrations apply DB` with --local or --remote first (npm start does it locally). If npm start runs with --persist-to DIRECTORY, add the same option to this command.'
+      ? 'The database is not migrated: run `npm run deploy -- --migrate`; npm start migrates a local one. If npm start runs with --persist-to DIRECTORY, add the same option to this command.'
       : `The database failed: ${err.reason}`;
   }
   // Of a database failure the cause is what an operator can act on.

@@ -184,9 +184,7 @@ export async function* verify({
       const applied = new Set(results.map(({ name }) => name));
       const missing = migrations.filter((name) => !applied.has(name));
       if (missing.length === 0) return `has all ${migrations.length} migrations`;
-      throw new Failure(
-        `the database lacks ${missing.join(', ')}. Migrate it: npx wrangler d1 migrations apply DB --remote`,
-      );
+      throw new Failure(`the database lacks ${missing.join(', ')}. Migrate it: npm run deploy -- --migrate`);
     });
     yield await check('size', async () => {
       const { meta } = await db.prepare('select 1').all();
@@ -262,7 +260,7 @@ function readNote(given: ProbeResponse, status: number): z.output<typeof noteSha
 }
 
 const cannotWrite = (given: ProbeResponse) =>
-  `${whoAnswered(given)} If the log names an unknown table or column, a migration is missing: npx wrangler d1 migrations apply DB --remote`;
+  `${whoAnswered(given)} If the log names an unknown table or column, a migration is missing: npm run deploy -- --migrate`;
 
 function whyAgentsDiffer(status: number): string {
   if (status === 401)

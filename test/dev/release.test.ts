@@ -84,19 +84,14 @@ async function releaseTo(
 }
 
 const BUILD = 'build --deployment eu';
+const MIGRATE = 'wrangler d1 migrations apply DB --remote -c eu/main.json';
 const HEALTH = `GET https://${HOST}/healthz`;
 
 test('a release builds, migrates, deploys both Workers, and waits for the host', async () => {
   const { ended, steps, printed } = await releaseTo({}, { settings: { agents: true }, migrate: true });
   expect([ended, steps]).toEqual([
     'released',
-    [
-      BUILD,
-      'wrangler d1 migrations apply DB --remote -c eu/main.json',
-      'wrangler deploy -c eu/main.json',
-      'wrangler deploy -c eu/agents.json',
-      HEALTH,
-    ],
+    [BUILD, MIGRATE, 'wrangler deploy -c eu/main.json', 'wrangler deploy -c eu/agents.json', HEALTH],
   ]);
   expect(printed[0]).toBe(`${WORKER} is new.`);
 });
@@ -110,13 +105,13 @@ test('a release shows each variable that it adds, changes or removes, without a 
   const deployed = [...AS_DEPLOYED, plain('KEY_LIMIT', '200/10s'), plain('TICKET_URL', 'https://psa.example/{ticket}')];
   const domains = [{ hostname: HOST, service: WORKER }];
   const settings = { vars: { KEY_LIMIT: '100/10s', IP_LIMIT: '90/1s' } };
-  const { steps, printed } = await releaseTo({ workers: { [WORKER]: deployed }, domains }, { settings });
+  const { steps, printed } = await releaseTo({ workers: { [WORKER]: deployed }, domains }, { settings, migrate: true });
   expect(printed.slice(0, -1)).toEqual([
     'IP_LIMIT "90/1s" is added.',
     'KEY_LIMIT "200/10s" becomes "100/10s".',
     'TICKET_URL "https://psa.example/{ticket}" is removed.',
   ]);
-  expect(steps).toEqual([BUILD, 'wrangler deploy -c eu/main.json', HEALTH]);
+  expect(steps).toEqual([BUILD, MIGRATE, 'wrangler deploy -c eu/main.json', HEALTH]);
 });
 
 const bucket = { type: 'r2_bucket', name: 'ARCHIVE', bucket_name: 'old-archive' };

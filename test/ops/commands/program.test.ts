@@ -125,7 +125,7 @@ test('an unmigrated database leads to advice about the migration and --persist-t
   const { code, stderr } = await runCli('changes:export', ['northwind', '--persist-to', join(directory, 'empty')]);
   expect(code).toBe(1);
   expect(stderr).toMatch(
-    /^The database is not migrated: run `npx wrangler d1 migrations apply DB`.*--persist-to DIRECTORY.*\n$/,
+    /^The database is not migrated: run `npm run deploy -- --migrate`.*--persist-to DIRECTORY.*\n$/,
   );
 });
 
