@@ -77,6 +77,8 @@ interface SampleNames {
 }
 
 const MANY = 100;
+/** A ticket that no PSA has. */
+const UNKNOWN_TICKET = 'no-such-ticket';
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 /** Sends a sample of every kind of message, as the push and the alerts send them. */
@@ -85,8 +87,11 @@ export async function* diagnoseSamples(
   secrets: readonly WebhookSecret[],
   names: SampleNames = {},
   send: typeof fetch = fetch,
+  /** Waits for the report that a record is refused. Without it, only the text of the last check mentions it. */
+  reasonFor?: (id: string) => Promise<string | undefined>,
 ): AsyncGenerator<Finding> {
   const renamed = renamer(names);
+  const renamedElsewhere = renamer({ ...names, ticket: UNKNOWN_TICKET });
   const post = (body: string, id?: string) =>
     postSigned(send, url, { secrets, at: Date.now(), body, timeoutMs: ATTEMPT_TIMEOUT_MS, ...(id && { id }) });
   let isAccepted = true;
@@ -104,6 +109,7 @@ export async function* diagnoseSamples(
   const many = renamed(manyNotes());
   const id = `page_${timeOrderedId(Date.now()).replaceAll('-', '')}`;
   const samples: [what: string, body: string][] = [
+    ['a note on a ticket that your system does not have', renamedElsewhere(noteCreated)],
     ['a note', renamed(noteCreated)],
     ['a time entry', renamed(entryCreated)],
     ['an approval', renamed(entryApproved)],
@@ -118,13 +124,21 @@ export async function* diagnoseSamples(
   yield await accepts(`the same ${MANY} changes again`, () => [post(many, id)]);
   yield await accepts(`the same ${MANY} changes twice simultaneously`, () => [post(many, id), post(many, id)]);
   if (!isAccepted) return;
-  const [note = '', entry = ''] = [noteCreated, entryCreated].map((sample) =>
-    renamed(sample.data.changes[0]?.targetId ?? '').replaceAll('"', ''),
-  );
+  const idOf = ({ data }: typeof noteCreated | typeof entryCreated, rename = renamed) =>
+    rename(data.changes[0]?.targetId ?? '').replaceAll('"', '');
+  const [note, entry, refused] = [idOf(noteCreated), idOf(entryCreated), idOf(noteCreated, renamedElsewhere)];
+  if (reasonFor)
+    yield await check(`the work.report of note ${refused}`, async () => {
+      const reason = await reasonFor(refused);
+      if (reason !== undefined) return `arrived: ${reason}`;
+      throw new Failure(
+        `did not arrive within a minute. Your system does not have ticket ${UNKNOWN_TICKET}: report what it refuses, and go on with the next record.`,
+      );
+    });
   yield await check(
     'what your system has now',
     async () =>
-      `look for note ${note}, whose text is "[redacted]", for time entry ${entry}, and for ${MANY} notes "Sample 1 of ${MANY}" and so on: each must be there once, and every note must be internal`,
+      `look for note ${note}, whose text is "[redacted]", for time entry ${entry}, and for ${MANY} notes "Sample 1 of ${MANY}" and so on: each must be there once, and every note must be internal. Your system must have refused note ${refused} on ticket ${UNKNOWN_TICKET}, and its work.report must be sent`,
   );
 }
 

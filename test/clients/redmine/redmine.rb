@@ -44,7 +44,7 @@ class Redmine
     end
     return response.body if response.is_a?(Net::HTTPSuccess)
 
-    error = %w[403 404 422].include?(response.code) ? Refused : RuntimeError
+    error = %w[400 403 404 409 410 413 422].include?(response.code) ? Refused : RuntimeError
     raise error, "#{method} #{path} got #{response.code} #{response.body.to_s[0, 500]}"
   end
 end

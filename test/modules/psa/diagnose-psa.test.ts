@@ -123,18 +123,18 @@ describe('a receiver', () => {
     for (const { body } of sent)
       expect(contract.undocumentedMessage(body.type, JSON.parse(JSON.stringify(body)))).toEqual([]);
     expect(sent.map(({ body: { type, data } }) => `${type} ${data.organization} ${data.changes?.length}`)).toEqual([
-      ...Array(4).fill('work.changes test 1'),
+      ...Array(5).fill('work.changes test 1'),
       'alert.key_expiring test undefined',
       ...Array(4).fill('work.changes test 100'),
     ]);
     expect(new Set(sent.flatMap(({ body }) => body.data.changes?.map(({ ticketId }) => ticketId) ?? []))).toEqual(
-      new Set(['7']),
+      new Set(['no-such-ticket', '7']),
     );
     const [one, ...repeated] = sent.slice(-4);
     for (const again of repeated) expect(again).toEqual(one);
     const [, note, entry] = /note (\S+), .* time entry (\S+),/.exec(lines.at(-1) ?? '') ?? [];
-    expect(JSON.stringify(sent[0]?.body)).toContain(`"note":{"id":"${note}"`);
-    expect(JSON.stringify(sent[1]?.body)).toContain(`"timeEntry":{"id":"${entry}"`);
+    expect(JSON.stringify(sent[1]?.body)).toContain(`"note":{"id":"${note}"`);
+    expect(JSON.stringify(sent[2]?.body)).toContain(`"timeEntry":{"id":"${entry}"`);
   });
 
   test.each<[string, typeof fetch, RegExp]>([
@@ -149,8 +149,17 @@ describe('a receiver', () => {
     for await (const { ok, check, says } of diagnoseSamples(url, SECRETS, {}, send))
       found.push(`${ok} ${check}: ${says}`);
     expect(found.filter((line) => !line.startsWith('false'))).toEqual([]);
-    expect(found).toHaveLength(8);
+    expect(found).toHaveLength(9);
     expect(found).toContainEqual(expect.stringMatching(text));
+  });
+
+  test('a receiver that does not report what its system refuses is found', async () => {
+    const asked: string[] = [];
+    const reasonFor = async (id: string) => void asked.push(id);
+    const silent = await failures(diagnoseSamples(url, SECRETS, {}, receiver(), reasonFor));
+    expect(silent).toEqual([expect.stringMatching(/^the work\.report of note .* did not arrive within a minute/)]);
+    expect(silent[0]).toContain(asked[0]);
+    expect(await failures(diagnoseSamples(url, SECRETS, {}, receiver(), async () => 'HTTP 404'))).toEqual([]);
   });
 
   test('a receiver with another secret is reported once', async () => {

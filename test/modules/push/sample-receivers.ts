@@ -26,7 +26,7 @@ export async function startReceiver(
   { program, file }: SampleReceiver,
   directory: string,
   port: number,
-  variables: { WEBHOOK_SECRET: string; PSA_URL: string; PAUSE: string },
+  variables: { WEBHOOK_SECRET: string; PSA_URL: string; PAUSE: string; LIMIT?: string },
 ) {
   const env = { ...process.env, ...variables, PSA_TOKEN: 'token', QUEUE: join(directory, 'queue') };
   const child = spawn(program, [file, String(port)], { env, stdio: ['ignore', 'ignore', 'pipe'] });

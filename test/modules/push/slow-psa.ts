@@ -29,8 +29,8 @@ export async function startSlowPsa(delayMs: number) {
     /** In the order in which they were created. */
     records: [] as PsaRecord[],
     calls: 0,
-    /** Tickets for which it refuses every write. */
-    refused: new Set<string>(),
+    /** The statuses of all writes to a ticket, or of a record by its `externalId`. */
+    refusals: new Map<string, number>(),
     /** Whether every call gets a 503. */
     isDown: false,
     /** Whether a look-up returns 42, which no adapter expects. */
@@ -55,7 +55,8 @@ export async function startSlowPsa(delayMs: number) {
     if (psa.isDown) return [503, null];
     if (method === 'GET') return [200, psa.isConfused ? 42 : found];
     const fields: Fields = JSON.parse(body);
-    if (psa.refused.has(fields.ticket)) return [422, null];
+    const refusal = psa.refusals.get(fields.ticket) ?? psa.refusals.get(fields.externalId);
+    if (refusal !== undefined) return [refusal, null];
     if (method === 'PUT') return [200, Object.assign(psa.records[Number(id) - 1] ?? {}, fields)];
     const record = { ...fields, path, id: psa.records.length + 1 };
     psa.records.push(record);

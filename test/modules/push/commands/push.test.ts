@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { parseWebhookSecrets, signWebhook } from '../../../../src/domain/webhook.ts';
 import { savePushState } from '../../../../src/modules/push/push-state.ts';
 import type { PushRow } from '../../../../src/modules/push/push-statements.ts';
 import { listChanges } from '../../../../src/services/work/list-changes.ts';
@@ -165,6 +166,50 @@ describe('the commands of the push and the alerts', () => {
     }
     expect((await runCli('push:test', [url], { env })).code).toBe(1);
     expect((await runCli('doctor', [url, '--sample'], { env })).code).toBe(2);
+  });
+
+  test('push:test waits for the signed report that the receiver sends for a record that its system refuses', async () => {
+    const [port, reportsPort] = [await freePort(), await freePort()];
+    const reports = `http://127.0.0.1:${reportsPort}/psa`;
+    const statuses: number[] = [];
+    const report = async (id: string, secret: string) => {
+      const data = { organization: 'northwind', kind: 'note', id, result: 'refused', reason: 'no such ticket here' };
+      const body = JSON.stringify({ type: 'work.report', data });
+      const headers = { ...(await signWebhook(parseWebhookSecrets(secret), { id: 'msg_1', at: Date.now(), body })) };
+      statuses.push((await fetch(reports, { method: 'POST', headers, body })).status);
+    };
+    const server = createServer(async (request, response) => {
+      const { headers } = request;
+      const signed = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+      const body = await text(request);
+      try {
+        new Webhook(SECRET).verify(body, signed);
+      } catch {
+        response.writeHead(401).end();
+        return;
+      }
+      const refused = JSON.parse(body).data.changes?.find(({ ticketId = '' }) => ticketId === 'no-such-ticket');
+      if (refused)
+        for (const secret of [`whsec_${btoa('some other secret, 32 bytes long')}`, SECRET])
+          await report(refused.targetId, secret);
+      response.writeHead(204).end();
+    });
+    await once(server.listen(port, '127.0.0.1'), 'listening');
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    const run = (...args: string[]) =>
+      runCli('push:test', [`http://127.0.0.1:${port}/`, ...args], {
+        env: { WEBHOOK_SECRET: SECRET, PSA_SECRET: SECRET },
+      });
+    const { code, stdout } = await run('--reports', reports);
+    expect(stdout).toMatch(/^ok {4}the work\.report of note \S+: arrived: no such ticket here$/m);
+    expect([code, statuses]).toEqual([0, [401, 200]]);
+    expect(await run('--reports', `http://127.0.0.1:${port}/`)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('cannot listen at 127.0.0.1'),
+    });
   });
 
   test('alerts:status lists the pending alerts with their reasons; it does not show sent alerts', async () => {

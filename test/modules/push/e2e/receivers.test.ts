@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parseWebhookSecrets, signWebhook } from '../../../../src/domain/webhook.ts';
 import { freePort } from '../../../support/server.ts';
-import { SAMPLE_RECEIVERS, startReceiver } from '../sample-receivers.ts';
+import { SAMPLE_RECEIVERS, type SampleReceiver, startReceiver } from '../sample-receivers.ts';
 import { type PsaRecord, startSlowPsa } from '../slow-psa.ts';
 
 // The receivers that /docs/psa offers, each with the interpreter that is installed here.
@@ -16,6 +16,7 @@ const SECRET = `whsec_${btoa('the secret of this test, 32 byte')}`;
 const OTHER = `whsec_${btoa('another secret, also of 32 bytes')}`;
 const LONG_PAUSE_S = 3_600;
 const SHORT_PAUSE_S = 0.05;
+const WAIT = { interval: 20, timeout: 20_000 };
 
 const plain = (text: string) => ({ mediaType: 'text/plain', text });
 const idOf = (number: number) => `a0000000-0000-8000-8000-${String(number).padStart(12, '0')}`;
@@ -51,11 +52,12 @@ const timeEntry = (
   key: null,
 });
 const keyCreated = (seq: number) => ({ seq, action: 'api_key.created', targetId: 'k', note: null, timeEntry: null });
-const page = (...changes: object[]) =>
-  JSON.stringify({ type: 'work.changes', data: { organization: 'northwind', changes, cursor: 'x' } });
+const pageOf = (organization: string, ...changes: object[]) =>
+  JSON.stringify({ type: 'work.changes', data: { organization, changes, cursor: 'x' } });
+const page = (...changes: object[]) => pageOf('northwind', ...changes);
 
 /** A receiver of a new directory with a PSA behind it. */
-async function makeWorld(sample: (typeof SAMPLE_RECEIVERS)[number], pause: number) {
+async function makeWorld(sample: SampleReceiver, pause: number, limit = 3_600) {
   const directory = await mkdtemp(join(tmpdir(), 'twb-receiver-'));
   const psa = await startSlowPsa(10);
   const port = await freePort();
@@ -64,9 +66,11 @@ async function makeWorld(sample: (typeof SAMPLE_RECEIVERS)[number], pause: numbe
       WEBHOOK_SECRET: `${OTHER} ${SECRET}`,
       PSA_URL: psa.url,
       PAUSE: String(pause),
+      LIMIT: String(limit),
     });
   let receiver = await start();
   const queue = join(directory, 'queue');
+  const folder = join(queue, 'northwind');
   return {
     psa,
     queue,
@@ -76,12 +80,20 @@ async function makeWorld(sample: (typeof SAMPLE_RECEIVERS)[number], pause: numbe
       const headers = { ...(await signWebhook(parseWebhookSecrets(secret), { id, at, body })) };
       return (await fetch(receiver.url, { method: 'POST', headers, body: sent })).status;
     },
-    /** The files of the queue, in the order of their names. */
+    /** The files of the organization's queue, in the order of their names. */
     queued: async (extension = '.json'): Promise<{ name: string; content: unknown }[]> => {
-      const names = (await readdir(queue).catch(() => [])).filter((name) => name.endsWith(extension)).sort();
-      const read = async (name: string) => ({ name, content: JSON.parse(await readFile(join(queue, name), 'utf8')) });
+      const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(extension)).sort();
+      const read = async (name: string) => ({ name, content: JSON.parse(await readFile(join(folder, name), 'utf8')) });
       return Promise.all(names.map(read));
     },
+    /** Puts the changes that were set aside back into the queue, as the page says. */
+    putBack: async () => {
+      for (const name of await readdir(folder))
+        await rename(join(folder, name), join(folder, name.replace('.refused', '.json')));
+    },
+    /** The data of the reports, in their order. */
+    reports: () =>
+      Array.from(receiver.printed().matchAll(/^\{.*"work\.report".*\}$/gm), ([line]) => JSON.parse(line).data),
     restart: async () => {
       await receiver.kill();
       receiver = await start();
@@ -247,16 +259,59 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sampl
     expect(records().map(({ externalId }) => externalId)).toEqual([idOf(1), idOf(2), idOf(7)]);
   });
 
-  test('reports a record that the PSA refuses, keeps it as a file, and continues', async () => {
-    world.psa.refused.add('gone');
-    expect(await world.post(page(note(10, 'no ticket', { ticketId: 'gone' }), note(11, 'next')))).toBe(204);
+  test('reports each record that the PSA refuses, sets it aside, and continues', async () => {
+    const statuses = [400, 404, 409, 410, 413, 422];
+    for (const status of statuses) world.psa.refusals.set(`t${status}`, status);
+    const refused = statuses.map((status, index) => note(100 + index, 'no', { ticketId: `t${status}` }));
+    expect(await world.post(page(...refused, note(110, 'next')))).toBe(204);
     await waitForEmptyQueue();
-    expect(records().map(({ text }) => text)).toEqual(expect.arrayContaining(['next']));
-    expect(await world.queued('.refused')).toMatchObject([{ content: { seq: 10 } }]);
-    const data = { organization: 'northwind', kind: 'note', id: idOf(10), result: 'refused', reason: 'HTTP 422' };
-    const [reported = ''] = /\{.*"work\.report".*\}/.exec(world.printed()) ?? [];
-    expect(JSON.parse(reported)).toEqual({ type: 'work.report', data });
+    expect(records().at(-1)).toMatchObject({ text: 'next' });
+    expect(await world.queued('.refused')).toHaveLength(statuses.length);
+    const told = statuses.map((status, index) => ({ id: idOf(100 + index), reason: `HTTP ${status}` }));
+    const data = { organization: 'northwind', kind: 'note', result: 'refused' };
+    expect(world.reports()).toEqual(told.map((one) => ({ ...data, ...one })));
   });
+
+  test('reports that the PSA takes a record that was put back after its refusal', async () => {
+    world.psa.refusals.clear();
+    const before = world.reports().length;
+    await world.putBack();
+    await waitForEmptyQueue();
+    expect(
+      records()
+        .slice(-6)
+        .map(({ ticket }) => ticket),
+    ).toEqual(['t400', 't404', 't409', 't410', 't413', 't422']);
+    const ids = [100, 101, 102, 103, 104, 105].map(idOf);
+    const data = { organization: 'northwind', kind: 'note', result: 'taken' };
+    expect(world.reports().slice(before)).toEqual(ids.map((id) => ({ ...data, id })));
+  });
+
+  // A 407 is an error of the network for Node's fetch.
+  test.each(sample.language === 'Node' ? [401, 403] : [401, 403, 407])(
+    'reports a %i once, and waits until the PSA takes the record',
+    async (status) => {
+      const before = world.reports().length;
+      const [first, second, third, other] = [status, status + 10, status + 20, status + 30];
+      for (const ticketId of ['denied', 'denied too']) world.psa.refusals.set(ticketId, status);
+      const denied = [first, second].map((seq) => note(seq, `after ${status}`, { ticketId: 'denied' }));
+      const deniedToo = note(third, `after ${status}`, { ticketId: 'denied too' });
+      expect(await world.post(page(...denied, deniedToo, note(other, 'other ticket')))).toBe(204);
+      await vi.waitFor(() => expect(records().at(-1)).toMatchObject({ text: 'other ticket' }), WAIT);
+      const { calls } = world.psa;
+      await vi.waitFor(() => expect(world.psa.calls).toBeGreaterThan(calls + 4), WAIT);
+      expect(await world.queued()).toHaveLength(3);
+      world.psa.refusals.clear();
+      await waitForEmptyQueue();
+      const written = records().filter(({ ticket, text }) => ticket === 'denied' && text === `after ${status}`);
+      expect(written.map(({ externalId }) => externalId)).toEqual([first, second].map(idOf));
+      const data = { organization: 'northwind', kind: 'note', id: idOf(first) };
+      expect(world.reports().slice(before)).toEqual([
+        { ...data, result: 'refused', reason: `HTTP ${status}` },
+        { ...data, result: 'taken' },
+      ]);
+    },
+  );
 
   test('writes no record for a returned report', async () => {
     const before = records().length;
@@ -279,6 +334,65 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sampl
     world.psa.isConfused = false;
     await waitForEmptyQueue();
     expect(records()[1]).toMatchObject({ id: 2, status: 'REJECTED' });
+  });
+
+  test.each([403, 408, 425, 429, 500])('sets a change aside that alone gets %i for too long', async (status) => {
+    const limited = await makeWorld(sample, SHORT_PAUSE_S, 1);
+    const { psa } = limited;
+    try {
+      psa.refusals.set(idOf(1), status);
+      expect(await limited.post(page(note(1, 'bad'), note(2, 'after it')))).toBe(204);
+      // Its ticket waits, another does not.
+      for (let seq = 3; (await limited.queued('.refused')).length === 0; seq++) {
+        if (seq === 5) expect(psa.records.map(({ text }) => text)).not.toContain('after it');
+        expect(await limited.post(page(note(seq, 'other', { ticketId: 'other' })), { id: `msg_${seq}` })).toBe(204);
+        await vi.waitFor(() => expect(psa.records.some(({ externalId }) => externalId === idOf(seq))).toBe(true), WAIT);
+      }
+      await waitForEmptyQueue(limited);
+      expect(psa.records.map(({ text }) => text)).toContain('after it');
+      psa.refusals.clear();
+      await limited.putBack();
+      await vi.waitFor(() => expect(limited.reports()).toHaveLength(2), WAIT);
+      expect(limited.reports()).toMatchObject([
+        { id: idOf(1), result: 'refused', reason: expect.stringContaining(String(status)) },
+        { id: idOf(1), result: 'taken' },
+      ]);
+    } finally {
+      await limited.close();
+    }
+  });
+
+  test('sets nothing aside in an outage, however long', async () => {
+    const limited = await makeWorld(sample, 0.2, 0.5);
+    const { psa } = limited;
+    try {
+      psa.isDown = true;
+      const tickets = ['a', 'b', 'c'].map((ticketId, index) => note(index + 1, ticketId, { ticketId }));
+      expect(await limited.post(page(...tickets))).toBe(204);
+      const { calls } = psa;
+      await vi.waitFor(() => expect(psa.calls).toBeGreaterThan(calls + 12), WAIT);
+      expect(await limited.queued()).toHaveLength(3);
+      psa.isDown = false;
+      await waitForEmptyQueue(limited);
+      expect(psa.records.map(({ text }) => text).sort()).toEqual(['a', 'b', 'c']);
+      expect(limited.reports()).toEqual([]);
+    } finally {
+      await limited.close();
+    }
+  });
+
+  test("writes an organization's change while another organization waits", async () => {
+    const waiting = await makeWorld(sample, LONG_PAUSE_S);
+    try {
+      waiting.psa.refusals.set('1001', 500);
+      expect(await waiting.post(page(note(1, 'waits')))).toBe(204);
+      await vi.waitFor(() => expect(waiting.psa.calls).toBe(2), WAIT);
+      const other = pageOf('fabrikam', note(1, 'follows', { number: 2, ticketId: '7' }));
+      expect(await waiting.post(other, { id: 'msg_2' })).toBe(204);
+      await vi.waitFor(() => expect(waiting.psa.records).toMatchObject([{ text: 'follows' }]), WAIT);
+    } finally {
+      await waiting.close();
+    }
   });
 
   test('does not repeat a create that a kill interrupted while the PSA still works on it', async () => {

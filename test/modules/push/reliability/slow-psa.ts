@@ -128,7 +128,8 @@ export async function makeSlowPsas(samples: readonly SampleReceiver[], delayMs: 
       /** Waits until the PSA has `count` records and the queue is empty: every duplicate is written by then. */
       settled: async (count: number) => {
         await waitUntil(`${sample.language}: ${count} records`, () => psa.records.length >= count);
-        const queued = async () => (await readdir(join(directory, 'queue'))).some((name) => name.endsWith('.json'));
+        const queued = async () =>
+          (await readdir(join(directory, 'queue'), { recursive: true })).some((name) => name.endsWith('.json'));
         await waitUntil(`${sample.language}: an empty queue`, async () => !(await queued()));
       },
       close: async () => {

@@ -9,7 +9,7 @@ import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 
-const { WEBHOOK_SECRET = '', PSA_URL, PSA_TOKEN, QUEUE = 'queue', PAUSE = '30' } = process.env;
+const { WEBHOOK_SECRET = '', PSA_URL, PSA_TOKEN, QUEUE = 'queue', PAUSE = '30', LIMIT = '3600' } = process.env;
 // Two secrets, separated by white space, while one replaces the other.
 const SECRETS = (WEBHOOK_SECRET.match(/\S+/g) ?? ['']).map((secret) =>
   Buffer.from(secret.replace('whsec_', ''), 'base64'),
@@ -18,6 +18,8 @@ const SECRETS = (WEBHOOK_SECRET.match(/\S+/g) ?? ['']).map((secret) =>
 if (SECRETS.some(({ length }) => length < 24)) throw new Error('WEBHOOK_SECRET needs a secret of at least 24 bytes.');
 // Longer than any call to your PSA takes: a call that was cut off may still be running there.
 const PAUSE_MS = Number(PAUSE) * 1000;
+// A change that alone fails for this long is set aside.
+const LIMIT_MS = Number(LIMIT) * 1000;
 // The changes to write. Others are not: a refusal that you report also comes back, with its record.
 const WRITTEN = /\.(created|approved|rejected|redacted)$/;
 
@@ -32,16 +34,21 @@ function isGenuine(headers, body) {
   return signatures.split(' ').some((given) => SECRETS.some((secret) => isOurs(given, secret)));
 }
 
-/** Puts each change to write into the queue with its organization, as a file that names seq and record. */
+/** Puts each change to write into its organization's queue, as a file that names seq and record. */
 function store({ organization, changes }) {
-  mkdirSync(QUEUE, { recursive: true });
+  mkdirSync(`${QUEUE}/${organization}`, { recursive: true });
   for (const change of changes) {
     const record = change.note ?? change.timeEntry;
     if (!record || !WRITTEN.test(change.action)) continue;
-    const file = `${QUEUE}/${String(change.seq).padStart(12, '0')}-${change.action}-${record.id}`;
-    writeFileSync(`${file}.new`, JSON.stringify({ ...change, organization }));
-    renameSync(`${file}.new`, `${file}.json`); // So that a file is always complete.
+    const name = `${String(change.seq).padStart(12, '0')}-${change.action}-${record.id}.json`;
+    save(`${QUEUE}/${organization}/${name}`, { ...change, organization });
   }
+  start(organization, 0);
+}
+
+function save(file, change) {
+  writeFileSync(`${file}.new`, JSON.stringify(change));
+  renameSync(`${file}.new`, file); // So that a file is always complete.
 }
 
 async function receive(request) {
@@ -56,14 +63,17 @@ async function receive(request) {
 
 /** The PSA will not take the record, even if it is sent again. */
 class Refused extends Error {}
+/** The PSA does not accept our account: a person has to look at it. */
+class Denied extends Error {}
 
 async function psa(method, path, body) {
   const headers = { Authorization: `Bearer ${PSA_TOKEN}`, 'Content-Type': 'application/json' };
   const signal = AbortSignal.timeout(20_000);
   const response = await fetch(PSA_URL + path, { method, headers, signal, body: body && JSON.stringify(body) });
   if (response.ok) return response.json();
-  const isRefused = method !== 'GET' && [400, 404, 422].includes(response.status);
-  throw new (isRefused ? Refused : Error)(`HTTP ${response.status}`);
+  const isDenied = [401, 403].includes(response.status); // For 407, fetch throws an error.
+  const isRefused = method !== 'GET' && [400, 404, 409, 410, 413, 422].includes(response.status);
+  throw new (isDenied ? Denied : isRefused ? Refused : Error)(`HTTP ${response.status}`);
 }
 
 /**
@@ -84,43 +94,68 @@ function fieldsOf({ description, userId, workDate, minutes, billable, hourlyRate
   return { text: description.text, user: userId, date: workDate.slice(0, 10), minutes, billable, hourlyRate, status };
 }
 
-/** Reports the refusal. Send this to the service, with the function of /docs/psa that sends a call. */
-async function report({ organization, note, targetId }, reason) {
-  const data = { organization, kind: note ? 'note' : 'time_entry', id: targetId, result: 'refused', reason };
+/** Reports a refusal, or its end. Send this to the service, with the function of /docs/psa that sends a call. */
+async function report({ organization, note, targetId }, result, reason) {
+  const data = { organization, kind: note ? 'note' : 'time_entry', id: targetId, result, reason };
   console.error(JSON.stringify({ type: 'work.report', data }));
 }
 
-/** The names of the files in the queue, oldest change first. */
-function waiting() {
-  mkdirSync(QUEUE, { recursive: true });
-  return readdirSync(QUEUE)
-    .filter((name) => name.endsWith('.json'))
-    .sort();
-}
-
-/** Writes a change of the queue into the PSA. What the PSA refuses is kept as a file. */
-async function take(file) {
-  const change = JSON.parse(readFileSync(file, 'utf8'));
+/**
+ * Writes a change into the PSA, or sets it aside as a file. Returns whether the PSA took it. After any other error,
+ * it must be tried again.
+ */
+async function take(file, change, { isAlone, isFirst }) {
   try {
     await write(change);
-    rmSync(file);
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    await report(change, error.message);
+    const isOver = isAlone || error instanceof Refused;
+    if (!change.reported && (isOver || (isFirst && error instanceof Denied))) {
+      await report(change, 'refused', error.message);
+      save(file, { ...change, reported: true });
+    }
+    if (!isOver) throw error;
     renameSync(file, file.replace(/json$/, 'refused'));
+    return false;
   }
+  if (change.reported) await report(change, 'taken');
+  rmSync(file);
+  return true;
 }
 
-/** Takes one change after the other. After any error it waits, and takes the same change again. */
-async function work() {
-  for (let pause = waiting().length > 0 ? PAUSE_MS : 200; ; ) {
-    await setTimeout(pause);
-    pause = 200;
-    try {
-      for (const name of waiting()) await take(`${QUEUE}/${name}`);
-    } catch (error) {
-      console.error('The queue is tried again:', error);
-      pause = PAUSE_MS;
+const started = new Set();
+
+/** Starts to work on an organization's queue, so that none waits for another. */
+function start(organization, pause) {
+  if (started.has(organization)) return;
+  started.add(organization);
+  // Otherwise a queue would be confirmed and never written.
+  work(`${QUEUE}/${organization}`, pause).catch((error) => process.exit(console.error(error) ?? 1));
+}
+
+/** Takes the changes of a queue in order. One that fails holds up only its own ticket, until LIMIT. */
+async function work(queue, pause) {
+  await setTimeout(pause);
+  const failed = new Map(); // By name, when it failed for the first and for the last time.
+  for (let writtenAt = 0; ; await setTimeout(200)) {
+    const held = new Set();
+    for (const name of readdirSync(queue).sort()) {
+      if (!name.endsWith('.json')) continue;
+      const file = `${queue}/${name}`;
+      const change = JSON.parse(readFileSync(file, 'utf8'));
+      const { ticketId } = change.note ?? change.timeEntry;
+      if (held.has(ticketId)) continue;
+      const { first = Date.now(), last = Infinity } = failed.get(name) ?? {};
+      const isLong = Date.now() - first > LIMIT_MS;
+      try {
+        const isTaken = await take(file, change, { isAlone: isLong && writtenAt > last, isFirst: held.size === 0 });
+        if (isTaken) writtenAt = Date.now();
+        failed.delete(name);
+      } catch (error) {
+        console.error(`${file} is tried again:`, error);
+        failed.set(name, { first, last: Date.now() });
+        if (!isLong) held.add(ticketId);
+        await setTimeout(PAUSE_MS);
+      }
     }
   }
 }
@@ -131,4 +166,7 @@ const server = createServer((request, response) =>
     (error) => response.writeHead(500).end(console.error(error)), // The page is sent again.
   ),
 );
-server.listen(Number(process.argv[2]), '127.0.0.1', work);
+mkdirSync(QUEUE, { recursive: true });
+server.listen(Number(process.argv[2]), '127.0.0.1', () => {
+  for (const organization of readdirSync(QUEUE)) start(organization, PAUSE_MS);
+});

@@ -18,6 +18,8 @@ if not SECRETS or any(len(secret) < 24 for secret in SECRETS):
 QUEUE = Path(os.environ.get("QUEUE", "queue"))
 # Seconds, longer than any call to your PSA takes: a call that was cut off may still be running there.
 PAUSE = float(os.environ.get("PAUSE", "30"))
+# A change that alone fails for this long, in seconds, is set aside.
+LIMIT = float(os.environ.get("LIMIT", "3600"))
 # The changes to write. Others are not: a refusal that you report also comes back, with its record.
 WRITTEN = (".created", ".approved", ".rejected", ".redacted")
 
@@ -34,14 +36,19 @@ def is_genuine(headers, body):
 
 
 def store(organization, changes):
-    """Puts each change to write into the queue with its organization, as a file that names seq and record."""
-    QUEUE.mkdir(parents=True, exist_ok=True)
+    """Puts each change to write into its organization's queue, as a file that names seq and record."""
+    (QUEUE / organization).mkdir(parents=True, exist_ok=True)
     for change in changes:
         record = change["note"] or change["timeEntry"]
         if record and change["action"].endswith(WRITTEN):
-            file = QUEUE / f"{change['seq']:012}-{change['action']}-{record['id']}.json"
-            file.with_suffix(".new").write_text(json.dumps({**change, "organization": organization}))
-            file.with_suffix(".new").replace(file)  # So that a file is always complete.
+            file = QUEUE / organization / f"{change['seq']:012}-{change['action']}-{record['id']}.json"
+            save(file, {**change, "organization": organization})
+    start(organization, 0)
+
+
+def save(file, change):
+    file.with_suffix(".new").write_text(json.dumps(change))
+    file.with_suffix(".new").replace(file)  # So that a file is always complete.
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -57,9 +64,16 @@ class Receiver(BaseHTTPRequestHandler):
         self.send_response(204 if genuine else 401)
         self.end_headers()
 
+    def log_message(self, *_):
+        """Prints no line for each request: errors must be seen."""
+
 
 class Refused(Exception):
     """The PSA will not take the record, even if it is sent again."""
+
+
+class Denied(Exception):
+    """The PSA does not accept our account: a person has to look at it."""
 
 
 def psa(method, path, body=None):
@@ -68,8 +82,11 @@ def psa(method, path, body=None):
     try:
         return json.load(urlopen(request, timeout=20))
     except HTTPError as error:
-        is_refused = method != "GET" and error.code in (400, 404, 422)
-        raise Refused(f"HTTP {error.code}") if is_refused else error
+        if error.code in (401, 403, 407):
+            raise Denied(f"HTTP {error.code}") from error
+        if method != "GET" and error.code in (400, 404, 409, 410, 413, 422):
+            raise Refused(f"HTTP {error.code}") from error
+        raise
 
 
 def write(change):
@@ -92,38 +109,76 @@ def write(change):
         psa("PUT", f"{path}/{found[0]['id']}", fields)
 
 
-def report(change, reason):
-    """Reports the refusal. Send this to the service, with the function of /docs/psa that sends a call."""
+def report(change, result, reason=None):
+    """Reports a refusal, or its end. Send this to the service, with the function of /docs/psa that sends a call."""
     data = {"organization": change["organization"], "kind": "note" if change["note"] else "time_entry"}
-    data |= {"id": change["targetId"], "result": "refused", "reason": reason}
-    print(json.dumps({"type": "work.report", "data": data}), file=sys.stderr)
+    data |= {"id": change["targetId"], "result": result} | ({"reason": reason} if reason else {})
+    print(json.dumps({"type": "work.report", "data": data}), file=sys.stderr, flush=True)
 
 
-def take(file):
-    """Writes a change of the queue into the PSA. What the PSA refuses is kept as a file."""
-    change = json.loads(file.read_text(encoding="utf-8"))
+def take(file, change, is_alone, is_first):
+    """Writes a change into the PSA, or sets it aside as a file. Returns whether the PSA took it.
+
+    After any other error, it must be tried again.
+    """
     try:
         write(change)
-        file.unlink()
-    except Refused as refused:
-        report(change, str(refused))
+    except Exception as error:
+        is_over = is_alone or isinstance(error, Refused)
+        if "reported" not in change and (is_over or (is_first and isinstance(error, Denied))):
+            report(change, "refused", str(error) or repr(error))
+            save(file, {**change, "reported": True})
+        if not is_over:
+            raise
         file.replace(file.with_suffix(".refused"))
+        return False
+    if "reported" in change:
+        report(change, "taken")
+    file.unlink()
+    return True
 
 
-def work():
-    """Takes one change after the other. After any error it waits, and takes the same change again."""
-    pause = PAUSE if any(QUEUE.glob("*.json")) else 0.2
+started = set()
+
+
+def start(organization, pause):
+    """Starts to work on an organization's queue, so that none waits for another."""
+    if organization not in started:
+        started.add(organization)
+        threading.Thread(target=work, args=(QUEUE / organization, pause), daemon=True).start()
+
+
+def work(queue, pause):
+    """Takes the changes of a queue in order. One that fails holds up only its own ticket, until LIMIT."""
+    failed = {}  # By file, when it failed for the first and for the last time.
+    written_at = 0
+    time.sleep(pause)
     while True:
-        time.sleep(pause)
-        pause = 0.2
-        try:
-            for file in sorted(QUEUE.glob("*.json")):
-                take(file)
-        except Exception as error:
-            print(f"The queue is tried again: {error!r}", file=sys.stderr)
-            pause = PAUSE
+        held = set()
+        for file in sorted(queue.glob("*.json")):
+            change = json.loads(file.read_text(encoding="utf-8"))
+            ticket = (change["note"] or change["timeEntry"])["ticketId"]
+            if ticket in held:
+                continue
+            first, last = failed.get(file, (time.time(), float("inf")))
+            is_long = time.time() - first > LIMIT
+            try:
+                if take(file, change, is_alone=is_long and written_at > last, is_first=not held):
+                    written_at = time.time()
+                failed.pop(file, None)
+            except Exception as error:
+                print(f"{file} is tried again: {error!r}", file=sys.stderr, flush=True)
+                failed[file] = first, time.time()
+                if not is_long:
+                    held.add(ticket)
+                time.sleep(PAUSE)
+        time.sleep(0.2)
 
 
+# Otherwise a queue would be confirmed and never written.
+threading.excepthook = lambda error: (sys.__excepthook__(*error[:3]), os._exit(1))
+QUEUE.mkdir(parents=True, exist_ok=True)
 server = HTTPServer(("127.0.0.1", int(sys.argv[1])), Receiver)
-threading.Thread(target=work, daemon=True).start()
+for folder in QUEUE.iterdir():
+    start(folder.name, PAUSE)
 server.serve_forever()
