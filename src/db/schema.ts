@@ -17,12 +17,16 @@ import { MAX_HOURLY_RATE_MINOR } from '../domain/money.ts';
 import type { RefusedUseReason } from '../domain/refused-use.ts';
 import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../domain/time-entry.ts';
 
-// The schema, from which drizzle-kit generates migrations. The migrations add WITHOUT ROWID, STRICT and triggers by
-// hand, because drizzle-kit does not support them. Every table is clustered (WITHOUT ROWID) on a primary key that
-// begins with the organization: an insert writes one row, and each query stays within one tenant. Only `notes` keeps
-// its rowid: a WITHOUT ROWID row above about 1,000 bytes takes a 4 KB overflow page, so a note of 800 characters would
-// take almost four times the space, which is worth a second row written. Times are UTC milliseconds, money is minor
-// units, email addresses are lower case.
+// The schema. It is never loaded at run time: drizzle is used only to generate migrations from this file. Queries are SQL
+// text (statement.ts), because a write is one statement whose conditions, plan and rows are reviewed one by one: `indexed
+// by`, `changes() = 1`, recursive queries and `+k.hash` would be raw text in a query builder too.
+// WITHOUT ROWID, STRICT and triggers are added to a migration by hand, because drizzle-kit does not support them.
+// test/repository/schema.test.ts compares this file with the migrations.
+//
+// Every table is clustered (WITHOUT ROWID) on a primary key that begins with the organization: an insert writes one row,
+// and each query stays within one tenant. Only `notes` keeps its rowid: a WITHOUT ROWID row above about 1,000 bytes takes
+// a 4 KB overflow page, so a note of 800 characters would take almost four times the space, which is worth a second row
+// written. Times are UTC milliseconds, money is minor units, email addresses are lower case.
 
 const organizationId = () => text('organization_id').notNull();
 const id = () => text('id').notNull();
