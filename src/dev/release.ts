@@ -3,6 +3,8 @@ import type { CloudflareApi } from '../ops/cloudflare-api.ts';
 import { CommandFailure } from '../ops/command.ts';
 import { readDeployment } from '../ops/deployment.ts';
 import { prompt } from '../ops/input.ts';
+import { NEW_DATABASE, refuseEarlierSchema } from '../ops/refuse-earlier-schema.ts';
+import { RemoteD1 } from '../ops/remote-d1.ts';
 import { deployedBindings, hostOwner, risksOf, variableChanges } from './deployed.ts';
 import { writeConfigs } from './render-configs.ts';
 
@@ -27,6 +29,7 @@ export async function release(
   await run('build', ['--deployment', name]);
 
   const account = api(deployment.account);
+  await refuseEarlierSchema(new RemoteD1(account, deployment.database), NEW_DATABASE);
   const deployed = await deployedBindings(account, main.name);
   if (!deployment.agents && (await deployedBindings(account, agents.name)))
     throw new CommandFailure(

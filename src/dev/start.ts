@@ -11,7 +11,7 @@ import { type Config, parseConfig, reader, SECRETS, VARIABLES } from '../config.
 import { timeOrderedId } from '../domain/record-id.ts';
 import { SCOPE_IDS } from '../domain/scopes.ts';
 import { importDirectory } from '../ops/import/import-directory.ts';
-import { withLocalD1 } from '../ops/local.ts';
+import { removalAdvice, withLocalD1 } from '../ops/local.ts';
 import { MODULE_SECRETS, MODULE_VARIABLES } from '../ops/modules.ts';
 import { unknownVariables } from '../ops/unknown-variables.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
@@ -56,12 +56,8 @@ warnOfUnknownVariables();
 if (await isInUse())
   fail(`${baseUrl} is in use. End what runs there, or choose another port: npm start -- --port 8080`);
 const { others, key } = await withLocalD1(persistTo, prepareDatabase);
-if (others.length > 0) {
-  const state = persistTo ?? '.wrangler/state';
-  fail(
-    `The local database was made by other migrations (${others.join(', ')}): delete the directory ${state} and start again.`,
-  );
-}
+if (others.length > 0)
+  fail(`The local database has the unknown migration ${others[0]}. Nothing was changed. ${removalAdvice(persistTo)}`);
 await serve();
 
 /** Ends the start with one sentence, because a stack trace would hide it. */

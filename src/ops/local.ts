@@ -2,7 +2,14 @@ import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { type ObjectStore, objectStore } from '../lib/object-store.ts';
 import { LOCAL_RESOURCES } from './wrangler-config.ts';
 
-/** Opens the database and the bucket that `wrangler dev` uses. `persistTo` is wrangler's own option. */
+/** The folder of the local database, bucket and Durable Objects. `persistTo` is wrangler's own option. */
+const stateFolder = (persistTo: string | undefined) => `${persistTo ?? '.wrangler/state'}/v3`;
+
+/** How to remove the local data, in a sentence of an error message. */
+export const removalAdvice = (persistTo: string | undefined) =>
+  `To remove it with its data: rm -r ${stateFolder(persistTo)}`;
+
+/** Opens the database and the bucket that `wrangler dev` uses. */
 export async function withLocalD1<T>(
   persistTo: string | undefined,
   use: (db: D1Database, archive: ObjectStore) => Promise<T>,
@@ -12,7 +19,7 @@ export async function withLocalD1<T>(
       modules: true,
       script: 'export default {}',
       ...LOCAL_RESOURCES,
-      resourcePersistencePath: `${persistTo ?? '.wrangler/state'}/v3`,
+      resourcePersistencePath: stateFolder(persistTo),
     }),
   );
   try {

@@ -3,6 +3,7 @@ import type { ObjectStore } from '../lib/object-store.ts';
 import type { ActorContext, Ports, SystemActor } from '../services/service-context.ts';
 import type { Database, DatabaseChoice, WithDatabase } from './command.ts';
 import { commandPorts } from './modules.ts';
+import { NEW_DATABASE, refuseEarlierSchema } from './refuse-earlier-schema.ts';
 
 const DEADLINE_MS = 60_000;
 
@@ -26,8 +27,12 @@ export async function withDatabase<T>(
   use: (db: D1Database, archive: ObjectStore | undefined) => Promise<T>,
 ): Promise<T> {
   // Loaded when needed: miniflare takes longer to load than a help text to print.
-  const { withLocalD1 } = await import('./local.ts');
-  if (!options.remote) return withLocalD1(options.persistTo, use);
+  const { removalAdvice, withLocalD1 } = await import('./local.ts');
+  const useOr = (advice: string) => async (db: D1Database, archive: ObjectStore | undefined) => {
+    await refuseEarlierSchema(db, advice);
+    return use(db, archive);
+  };
+  if (!options.remote) return withLocalD1(options.persistTo, useOr(removalAdvice(options.persistTo)));
   const [{ bucketOf, jurisdictionOf, readDeployment }, { RemoteD1 }, { remoteArchive }, { cloudflareApi }] =
     await Promise.all([
       import('./deployment.ts'),
@@ -38,7 +43,7 @@ export async function withDatabase<T>(
   const deployment = await readDeployment(options.deployment);
   const api = cloudflareApi(deployment.account);
   const archive = deployment.archive ? remoteArchive(api, bucketOf(deployment), jurisdictionOf(deployment)) : undefined;
-  return use(new RemoteD1(api, deployment.database), archive);
+  return useOr(NEW_DATABASE)(new RemoteD1(api, deployment.database), archive);
 }
 
 export function operatorContext(db: D1Database, ports: Ports = {}): ActorContext<SystemActor> {

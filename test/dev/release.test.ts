@@ -24,17 +24,20 @@ interface World {
   workers?: Record<string, object[]>;
   domains?: { hostname: string; service: string }[];
   records?: { type: string; content: string }[];
+  /** What a search for a migration finds in the database. */
+  migrations?: { name: string }[];
 }
 
 /** Cloudflare's API for such a world. Returns the variables with its address. */
-async function serveApi({ workers = {}, domains = [], records = [] }: World) {
-  const account = `/accounts/${MINIMAL.account}/workers`;
+async function serveApi({ workers = {}, domains = [], records = [], migrations = [] }: World) {
+  const account = `/accounts/${MINIMAL.account}`;
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://api');
     const bindings = workers[/scripts\/([^/]+)\/settings$/.exec(pathname)?.[1] ?? ''];
     const result =
       {
-        [`${account}/domains`]: domains,
+        [`${account}/workers/domains`]: domains,
+        [`${account}/d1/database/${MINIMAL.database}/query`]: [{ success: true, meta: {}, results: migrations }],
         '/zones': searchParams.get('name') === MINIMAL.zone ? [{ id: 'zone' }] : [],
         '/zones/zone/dns_records': records,
       }[pathname] ??
@@ -152,6 +155,11 @@ test('a dry run shows changes and risks, and changes nothing', async () => {
     { dryRun: true, migrate: true },
   );
   expect([ended, steps, printed.at(-1)]).toEqual(['released', [BUILD], `${HOST} is taken from the Worker shop.`]);
+});
+
+test('a database of before 1.0 stops the release before anything changes', async () => {
+  const { ended, steps } = await releaseTo({ migrations: [{ name: '0000_foundation.sql' }] }, { migrate: true });
+  expect([ended, steps]).toEqual([expect.stringMatching('before 1.0.* Create a new database'), [BUILD]]);
 });
 
 test('a Worker for AI agents is not left with its old code', async () => {

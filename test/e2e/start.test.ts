@@ -212,15 +212,15 @@ test('an invalid variable stops the start with one line about it', async () => {
   });
 });
 
-test('a database with unknown migrations stops the start with one line about the migrations and the directory', async () => {
+test('a database with an unknown migration stops the start with one line and the command that removes its folder', async () => {
   const { persistTo, remove } = await copyDatabase();
   try {
     await withLocalD1(persistTo, (db) =>
-      db.prepare("insert into d1_migrations (name) values ('0001_of_old.sql')").run(),
+      db.prepare("insert into d1_migrations (name) values ('0000_foundation.sql')").run(),
     );
     expect(await failedStart('--port', String(await freePort()), '--persist-to', persistTo)).toEqual({
       code: 1,
-      output: expect.stringMatching(new RegExp(`^.*0001_of_old\\.sql.*${persistTo}.*\\n$`)),
+      output: expect.stringMatching(new RegExp(`^.*0000_foundation\\.sql.* rm -r ${persistTo}/v3\\n$`)),
     });
   } finally {
     await remove();

@@ -9,6 +9,8 @@ import { ProgressLine } from '../../../src/ops/output.ts';
 import { program } from '../../../src/ops/program.ts';
 import { spawnCli } from '../../support/command.ts';
 import { runCli } from '../../support/run-cli.ts';
+import { copyDatabase } from '../../support/shared.ts';
+import { withRemote } from './database.ts';
 
 const COMMANDS = program.commands.map((command) => ({
   name: command.name(),
@@ -127,6 +129,26 @@ test('an unmigrated database leads to advice about the migration and --persist-t
   expect(stderr).toMatch(
     /^The database is not migrated: run `npm run deploy -- --migrate`.*--persist-to DIRECTORY.*\n$/,
   );
+});
+
+test('a database of before 1.0 is refused, with the next step', async () => {
+  const { persistTo, remove } = await copyDatabase();
+  try {
+    const failure = (step: string) => ({
+      code: 1,
+      stdout: '',
+      stderr: `This database was created before 1.0, and its schema cannot be migrated. Nothing was changed. ${step}\n`,
+    });
+    await withRemote(persistTo, async ({ db, env }) => {
+      await db.prepare("insert into d1_migrations (name) values ('0000_foundation.sql')").run();
+      const step = 'Create a new database (src/ops/deploy.md), and import the directory again.';
+      expect(await runCli('size', ['--remote'], { env })).toEqual(failure(step));
+    });
+    const step = `To remove it with its data: rm -r ${persistTo}/v3`;
+    expect(await runCli('size', ['--persist-to', persistTo])).toEqual(failure(step));
+  } finally {
+    await remove();
+  }
 });
 
 test('progress is one line on a terminal, and a line for each 100,000 units elsewhere', () => {
