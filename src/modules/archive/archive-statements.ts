@@ -2,7 +2,7 @@ import { columns, statement } from '../../db/statement.ts';
 import { ARCHIVE_COLUMNS, type ArchiveRow, archivesWhere, IS_LEFT_OUT } from '../../db/work/archives.ts';
 import { idBytes } from '../../db/work/record-table.ts';
 import { RECORD_TABLES } from '../../db/work/record-tables.ts';
-import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
+import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 
 /** The archives that have changes of a period, the newest first. Null: no bound. */
 export const findArchivesOfPeriod = statement<
@@ -64,6 +64,28 @@ export const findReleased = statement<{ organizationId: string }, { seq: number 
 export const findErased = statement<{ organizationId: string }, { organizationId: string }>(`
   select organization_id as organizationId from erasures where organization_id = :organizationId
     and not exists (select 1 from releases where organization_id = :organizationId) limit 1`);
+
+export interface StubRow {
+  /** Its UUID in hex, without hyphens. */
+  id: string;
+  ticketId: string;
+  createdAt: number;
+  /** The first half of the request's digest in hex; empty if the record was redacted. */
+  requestDigest: string;
+  /** The address of the credited user; null for the service account. */
+  email: string | null;
+}
+
+/** The stubs of the records that were created in a segment. */
+export const findStubs = forEachKind((kind) => {
+  const { table, fields } = RECORD_TABLES[kind].archived;
+  const user = 'userId' in fields ? `u.organization_id = s.organization_id and u.id = ${fields['userId']}` : 'false';
+  return statement<{ organizationId: string; fromSeq: number; toSeq: number }, StubRow>(`
+    select lower(hex(s.id)) as id, s.ticket_id as ticketId, s.created_at as createdAt,
+      lower(hex(s.request_digest)) as requestDigest, u.email as email
+    from ${table} s left join users u on ${user} and u.is_service = 0
+    where s.organization_id = :organizationId and s.archived_seq between :fromSeq and :toSeq`);
+});
 
 export interface Replacement {
   organizationId: string;

@@ -7,6 +7,7 @@ import type { Damage } from '../../services/service-context.ts';
 import { listReleases } from '../../services/work/release-changes.ts';
 import { findErased, markChecked } from './archive-statements.ts';
 import { type ArchiveContext, callBucket, deleteObjects, listObjects } from './bucket.ts';
+import { isSegment } from './compare-stubs.ts';
 import { gunzip } from './gzip.ts';
 import { objectName, objectsOf, parseObjectName } from './object-names.ts';
 import { corrected, deleteOthers, parseArchive, readObject, replaceSegment } from './segment.ts';
@@ -137,7 +138,7 @@ export const logDamage = (organization: string, object: string, damage: Damage) 
   log('error', 'archive_damaged', { organization, object, damage });
 
 /**
- * The only way to repair a segment: the newest of the other objects that has its changes is stored again,
+ * The only way to repair a segment: the newest of the other objects that agrees with the database is stored again,
  * without what is redacted. So it does not matter whether the database or the bucket is older. Returns
  * false if there is none.
  */
@@ -154,6 +155,7 @@ async function repairSegment(
     if (name !== objectName(organizationId, segment.fromSeq, segment.toSeq, digest)) continue;
     const changes = parseArchive(await gunzip(bytes), name);
     if (changes.at(-1)?.requestId !== segment.lastRequestId) continue;
+    if (!(await isSegment(ctx, organizationId, segment, changes))) continue;
     return replaceSegment(ctx, organizationId, segment, await corrected(ctx, organizationId, changes));
   }
   return false;

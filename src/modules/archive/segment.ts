@@ -34,7 +34,7 @@ const archivedChange = z.looseObject({
   detail: anything,
   ...fromKeys(RECORD_FIELDS, () => z.looseObject({ id: z.string() }).nullable()),
 });
-type ArchivedChange = z.output<typeof archivedChange>;
+export type ArchivedChange = z.output<typeof archivedChange>;
 
 /** @throws DamagedData */
 export function parseArchive(text: string, object: string): ArchivedChange[] {

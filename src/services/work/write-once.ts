@@ -50,6 +50,10 @@ export interface WriteOutcome<Row> {
   mismatch: boolean;
 }
 
+/** Identifies a request: the SHA-256 in hex of its ticket and its body. */
+export const digestOf = async (ticketId: string, body: object): Promise<string> =>
+  (await sha256(JSON.stringify([ticketId, Object.entries(body).sort()]))).toHex();
+
 /**
  * Writes a record and its audit row in one transaction, or finds the record that this Idempotency-Key already created.
  *
@@ -79,7 +83,7 @@ export async function writeOnce<Row extends StoredRecord>(
     organizationDayRecords: dayLimits.organization?.records ?? null,
     organizationDayBytes: dayLimits.organization?.bytes ?? null,
     requestId: ctx.requestId,
-    requestDigest: (await sha256(JSON.stringify([ticketId, Object.entries(body).sort()]))).toHex(),
+    requestDigest: await digestOf(ticketId, body),
   };
   const target = { organizationId, actor: { type: 'api_key' as const, id: keyId }, source: ctx.source };
   const audit = {

@@ -53,7 +53,7 @@ export async function oldRecords(db: D1Database): Promise<{ note: string; entry:
   const target = { ticketId: '1001', idempotencyKey: undefined };
   const note = await createNote(ctx(), target, { message: 'the password is hunter2' });
   await createNote(ctx(), target, { message: 'it was hunter3' });
-  const work = { minutes: 47, description: 'Replaced the disk', billable: true };
+  const work = { minutes: 47, description: 'Replaced the disk', billable: true, userEmail: 'fay@fabrikam.example' };
   const entry = await createTimeEntry(ctx(), target, work);
   await createNote(ctx(), target, { message: 'the newest' });
   await age(db, 40);

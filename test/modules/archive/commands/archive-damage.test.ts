@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sha256 } from '../../../../src/lib/bytes.ts';
 import type { ObjectStore } from '../../../../src/lib/object-store.ts';
@@ -221,6 +221,49 @@ test('an older bucket does not restore a redacted text: it is in no export and, 
   expect(exported).toContain('hunter3');
   expect((await ops('record:redact', organization, 'note', made.note, '--by', 'Ada')).stdout).toContain('already');
   expect(await ops('archive:check', '--read')).toMatchObject({ code: 0, stdout: '' });
+});
+
+test.each<[string, (lines: Record<string, Record<string, unknown>>[]) => unknown[]]>([
+  [
+    'another text',
+    (lines) =>
+      lines.map((line) =>
+        line['note'] ? { ...line, note: { ...line['note'], message: { text: 'Discount' } } } : line,
+      ),
+  ],
+  [
+    'another ticket',
+    (lines) => lines.map((line) => (line['note'] ? { ...line, note: { ...line['note'], ticketId: '2001' } } : line)),
+  ],
+  [
+    'other minutes',
+    (lines) =>
+      lines.map((line) => (line['timeEntry'] ? { ...line, timeEntry: { ...line['timeEntry'], minutes: 470 } } : line)),
+  ],
+  ['a record removed', (lines) => lines.map((line) => ({ ...line, timeEntry: null }))],
+  ['a number twice', (lines) => [...lines.slice(0, 1), ...lines.slice(0, 1), ...lines.slice(2)]],
+])('a repair names an object with %s, and does not take it', async (_, forge) => {
+  const lines = linesOf(gunzipSync(bytes).toString()).map((line) => JSON.parse(line));
+  const forged = new Uint8Array(
+    gzipSync(
+      forge(lines)
+        .map((line) => `${JSON.stringify(line)}\n`)
+        .join(''),
+    ),
+  );
+  const digest = (await sha256(forged)).toHex();
+  const name = object.replace(/[0-9a-f]{16}(?=\.ndjson)/, digest.slice(0, 16));
+  await bucket.delete([object]);
+  await bucket.put(name, forged, digest);
+  const repaired = await ops('archive:check', '--repair');
+  expect(repaired).toMatchObject({ code: 1, stdout: `missing: ${object}\nnot named: ${name}\n` });
+  // The right object is taken, although the other one is newer.
+  const copy = new Uint8Array(gzipSync(gunzipSync(bytes), { level: 1 }));
+  const copied = (await sha256(copy)).toHex();
+  await bucket.put(object.replace(/[0-9a-f]{16}(?=\.ndjson)/, copied.slice(0, 16)), copy, copied);
+  await bucket.put(name, forged, digest);
+  expect(await ops('archive:check', '--repair')).toMatchObject({ stdout: expect.stringContaining('replaced: ') });
+  expect(linesOf((await ops('changes:export', organization)).stdout)).toEqual(made.lines);
 });
 
 test('a repair reports when to run it again for the remaining objects', async () => {
