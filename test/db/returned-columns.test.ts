@@ -241,6 +241,8 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       'FACT_SOURCES.archive_damaged.statement': [{ ...ALL_ORGANIZATIONS, each: 10 }],
       findNewestArchive: [{ without: '[]' }],
       findLeastChecked: [{ shares: 1, least: 100, most: 100 }],
+      'findStubs.note': [{ fromSeq: 1, toSeq: LARGE }],
+      'findStubs.time_entry': [{ fromSeq: 1, toSeq: LARGE }],
       findErased: [{ organizationId: erased.organization }],
       findUnrevoked: [{ keyIds: JSON.stringify([keyId]) }],
       findSettingsChanges: [
