@@ -8,7 +8,7 @@ import { redactRecord, setApproval } from '../../../src/services/work/record-ser
 import { aroundD1, countD1 } from '../../support/d1.ts';
 import { failureOf, lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
-import { asOperator, makeWorld, NOTE, rowsOf, TIME } from '../../support/world.ts';
+import { asOperator, makeWorld, NOTE, rotate, rowsOf, TIME } from '../../support/world.ts';
 import {
   archive,
   archiveContext,
@@ -97,6 +97,24 @@ describe('a replay', () => {
     expect((await api.postNote(key, NOTE, keyed('n'))).status).toBe(200);
     expect((await api.postNote(key, NOTE, keyed('new'))).status).toBe(404);
   });
+});
+
+test('the stub of an archived record has the rotation chain of its key', async () => {
+  const { organization, keyId, api } = await makeWorld();
+  const { value: successor } = await rotate(organization, keyId, { grace: 'now' });
+  await api.postNote(successor);
+  await api.postTime(successor);
+  await api.postNote(successor);
+  await releaseAll(organization);
+  expect(await archive(organization)).toMatchObject({ status: 'archived' });
+  const { results } = await env.DB.prepare(
+    `select lower(hex(chain_id)) as chain from archived_notes where organization_id = ?1
+     union all select lower(hex(chain_id)) from archived_time_entries where organization_id = ?1`,
+  )
+    .bind(organization)
+    .all();
+  const chain = keyId.replaceAll('-', '');
+  expect(results).toEqual([{ chain }, { chain }]);
 });
 
 test('an archive writes 3 rows for a note or an entry, one for the row of its review, and two for each step', async () => {
