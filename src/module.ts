@@ -2,8 +2,10 @@ import type { Hono } from 'hono';
 import type { Child } from 'hono/jsx';
 import type { Bindings, Config } from './config.ts';
 import type { AdminEnv, Administrator, AppEnv, ContextOf } from './http/hono-env.ts';
+import type { FormState } from './http/settings/forms.ts';
 import type { AuditFilter } from './services/audit/read-audit-log.ts';
 import type { FactSource } from './services/bind-facts.ts';
+import type { KeyTask } from './services/keys/list-keys.ts';
 import type { Ports } from './services/service-context.ts';
 
 /** An optional capability: a folder of src/modules, and a line in each list. */
@@ -26,6 +28,10 @@ export interface Contribution {
   banner?: (administrator: Administrator) => Child | undefined;
   /** A section below the audit log, for the period or the search of the page. */
   auditSection?: (c: ContextOf<AdminEnv>, filter: AuditFilter) => Promise<Child>;
+  /** A page about the keys, which their list links to. */
+  keyTask?: KeyTask;
+  /** A field of the form of the key rules. */
+  keyRule?: (form: FormState) => Child;
   /** Facts that need attention, beside those of the core. */
   facts?: readonly FactSource[];
   jobs?: readonly Job[];

@@ -12,7 +12,6 @@ import {
   PSA_REFUSAL_DAYS,
   REASONS_FOR_ATTENTION,
   REFUSED_ATTENTION_MS,
-  REVIEW_DUE_DAYS,
   UNUSED_DAYS,
 } from '../domain/facts.ts';
 import { fromKeys, pick } from '../lib/objects.ts';
@@ -196,22 +195,6 @@ const TEXTS: Readonly<Record<FactType, string>> = {
     cross join users u on u.organization_id = k.organization_id and u.id = k.created_by
     where ${IN_RANGE} and (u.active = 0 or u.is_admin = 0)
     order by k.name, k.id limit :limit`,
-  // The time zone decides about the date: see the entry of the list. A month has at least 28 days.
-  access_review_due: `
-    select ${fact({
-      type: "'access_review_due'",
-      organizationId: 'r.id',
-      since: 'r.since',
-      count: 'r.access_review_months',
-      detail: 'r.time_zone',
-    })}
-    from (
-      select o.id, o.time_zone, k.access_review_months, coalesce((select e.finished_at from access_reviews e
-        where e.organization_id = o.id and e.finished_at is not null order by e.id desc limit 1), k.access_reviews_since) as since
-      from organizations o cross join key_rules k on k.organization_id = o.id
-      where ${IN_RANGE} and k.access_review_months is not null) r
-    where r.since + (r.access_review_months * 28 - ${REVIEW_DUE_DAYS + 2}) * ${DAY_MS} <= :now
-    limit :limit`,
   // The ledger is read by chain: of each current key, and for the organization of every key.
   daily_limit: `
     select ${fact({

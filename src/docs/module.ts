@@ -16,7 +16,14 @@ export interface DocsModule {
   }[];
   /** The messages that it sends to the PSA. */
   messages?: Messages;
+  facts?: FactMeanings;
 }
+
+/** When there is a fact, by type. */
+export type FactMeanings = Readonly<Record<string, string>>;
+
+/** The documentation of a module that describes the facts of all modules. */
+export type DocsOfFacts = (facts: FactMeanings) => DocsModule;
 
 export interface MarkdownSource {
   path: string;

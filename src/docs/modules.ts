@@ -1,12 +1,25 @@
+import { accessReviewDocs } from '../modules/access-review/docs.ts';
 import { alertsDocs } from '../modules/alerts/docs.ts';
 import { archiveDocs } from '../modules/archive/docs.ts';
 import { mcpDocs } from '../modules/mcp/docs.ts';
 import { psaDocs } from '../modules/psa/docs.tsx';
 import { pushDocs } from '../modules/push/docs.ts';
-import type { DocsModule } from './module.ts';
+import type { DocsModule, DocsOfFacts } from './module.ts';
 
 /** The documentation of the optional modules, in the order of the pages. Remove a line to remove a module. */
-const DOCS_MODULES: readonly DocsModule[] = [mcpDocs, psaDocs, pushDocs, alertsDocs, archiveDocs];
+const LIST: readonly (DocsModule | DocsOfFacts)[] = [
+  mcpDocs,
+  psaDocs,
+  pushDocs,
+  alertsDocs,
+  archiveDocs,
+  accessReviewDocs,
+];
+
+const facts = Object.fromEntries(
+  LIST.flatMap((docs) => (typeof docs === 'function' ? [] : Object.entries(docs.facts ?? {}))),
+);
+const DOCS_MODULES = LIST.map((docs) => (typeof docs === 'function' ? docs(facts) : docs));
 
 export const MODULE_PAGES = DOCS_MODULES.flatMap(({ pages = [] }) => pages);
 export const DOCUMENTS = DOCS_MODULES.flatMap(({ documents = [] }) => documents);

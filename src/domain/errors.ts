@@ -23,9 +23,6 @@ export type ServiceErrorCode =
   | 'key_already_rotated'
   | 'key_changed_meanwhile'
   | 'key_rules_changed_meanwhile'
-  | 'access_review_not_found'
-  | 'access_review_finished'
-  | 'access_review_changed_meanwhile'
   | 'not_a_key'
   | 'too_many_changes'
   // The PSA and operators.

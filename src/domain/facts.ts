@@ -1,6 +1,5 @@
 import { keysOf } from '../lib/objects.ts';
-import { accessReviewDueDate } from './access-review.ts';
-import { DAY_MS, dateIn, daysBetween } from './calendar.ts';
+import { DAY_MS } from './calendar.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from './record-kinds.ts';
 import type { RefusedUseReason } from './refused-use.ts';
 
@@ -17,8 +16,6 @@ export const EXPIRING_DAYS = 14;
 export const EXPIRY_LEVELS = [3, 1] as const;
 /** After how many days without a write a key needs attention. */
 export const UNUSED_DAYS = 60;
-/** How many days before its date an access review needs attention. */
-export const REVIEW_DUE_DAYS = 14;
 /** From which percentage on a used daily limit needs attention. It becomes more urgent at 100. */
 export const DAY_LIMIT_PERCENT = 80;
 
@@ -40,7 +37,6 @@ export type FactType =
   | 'key_expiring'
   | 'key_unused'
   | 'key_of_former'
-  | 'access_review_due'
   | 'daily_limit'
   | 'archive_damaged'
   | 'database_size';
@@ -221,33 +217,6 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
       icon: 'user',
       title: (facts) => `${plural(facts.length, 'key')} of former administrators`,
       path: () => '/keys?former=yes',
-    },
-  },
-  access_review_due: {
-    isUrgent: false,
-    sentence: ({ level, detail }) => `An access review ${level === 1 ? 'is' : 'was'} due on ${detail}.`,
-    advice: 'Decide for each key whether it is still needed.',
-    tile: {
-      icon: 'check',
-      tone: 'warning',
-      title: ([first]) => {
-        const daysLeft = first?.count ?? 0;
-        if (daysLeft < 0) return 'An access review is overdue';
-        return `An access review is due ${daysLeft === 0 ? 'today' : `in ${plural(daysLeft, 'day')}`}`;
-      },
-      path: () => '/access-review',
-    },
-    // `count` are the months between reviews, `detail` is the time zone.
-    evaluate: (row, now) => {
-      const timeZone = row.detail ?? 'UTC';
-      const date = accessReviewDueDate(
-        { accessReviewMonths: row.count, accessReviewsSince: row.since },
-        null,
-        timeZone,
-      );
-      const daysLeft = date === null ? REVIEW_DUE_DAYS + 1 : daysBetween(dateIn(timeZone, now), date);
-      if (daysLeft > REVIEW_DUE_DAYS) return undefined;
-      return { ...row, since: now, level: daysLeft < 0 ? 2 : 1, count: daysLeft, detail: date };
     },
   },
   daily_limit: {

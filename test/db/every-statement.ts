@@ -20,9 +20,9 @@ function statementsIn(path: string, names: string[], value: unknown): NamedState
   return Object.entries(value).flatMap(([name, member]) => statementsIn(path, [...names, name], member));
 }
 
-/** The files that define statements, by their paths in `src`, and how many calls of `statement` each has. */
+/** The files that define statements, by their paths in `src`, and how many calls of `statement` or `factSource` each has. */
 export const statementFiles = Object.entries(sources).flatMap(([path, text]) => {
-  const calls = [...text.matchAll(/(?<!function |\w)statement(?=[<(])/g)].length;
+  const calls = [...text.matchAll(/(?<!function |\w)(?:statement|factSource)(?=[<(])/g)].length;
   return calls > 0 ? [{ path: path.replace('../../src/', ''), calls }] : [];
 });
 

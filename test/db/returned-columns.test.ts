@@ -4,14 +4,14 @@ import { expect, test } from 'vitest';
 import { ALL_ORGANIZATIONS, FACT_SOURCES } from '../../src/db/fact-statements.ts';
 import { hashKey } from '../../src/domain/api-key.ts';
 import { DAY_MS } from '../../src/domain/calendar.ts';
-import { savePushState } from '../../src/modules/push/push-state.ts';
-import { beginErasure } from '../../src/services/directory/erase-organization.ts';
 import {
   decideKeys,
   finishAccessReview,
   readAccessReviews,
   startAccessReview,
-} from '../../src/services/keys/access-review.ts';
+} from '../../src/modules/access-review/reviews.ts';
+import { savePushState } from '../../src/modules/push/push-state.ts';
+import { beginErasure } from '../../src/services/directory/erase-organization.ts';
 import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
 import { recordRefusedUses } from '../../src/services/keys/refused-uses.ts';
 import { redactRecord, reportRecord, setApproval } from '../../src/services/work/record-services.ts';
@@ -318,8 +318,8 @@ async function makeFacts(now: number): Promise<Record<string, Values[]>> {
         ['statement', 'ofPage'].map((name) => [`FACT_SOURCES.${type}.${name}`, [values]]),
       ),
     ),
-    'FACT_SOURCES.access_review_due.statement': [{ ...values, now: now + 40 * DAY_MS }],
-    'FACT_SOURCES.access_review_due.ofPage': [{ ...values, now: now + 40 * DAY_MS }],
+    'REVIEW_DUE.statement': [{ ...values, now: now + 40 * DAY_MS }],
+    'REVIEW_DUE.ofPage': [{ ...values, now: now + 40 * DAY_MS }],
     'FACT_SOURCES.database_size.statement': [{ ...values, ...ALL_ORGANIZATIONS }],
     findStoredAlerts: [{ types: '["key_unused"]', each: 10 }],
     findWaitingAlerts: [{ only: id }],

@@ -71,10 +71,6 @@ export const RETURNED_COLUMNS = {
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/records.ts')>,
   'db/fact-statements.ts': {
     FACT_SOURCES: {
-      access_review_due: {
-        ofPage: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
-        statement: { type: 'string', organizationId: 'string', since: 'number', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
-      },
       archive_damaged: {
         statement: { type: 'string', organizationId: 'string', since: 'number', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
       },
@@ -110,11 +106,6 @@ export const RETURNED_COLUMNS = {
       },
     },
   } satisfies ReturnedColumns<typeof import('../../src/db/fact-statements.ts')>,
-  'db/keys/access-review-statements.ts': {
-    findOpenReviewProgress: { keys: 'number', undecided: 'number' },
-    findReviewedKeys: { id: 'string', name: 'string', owner: 'string', description: 'string', dayLimitRecords: 'number | null', dayLimitMinutes: 'number | null', allowedNetworks: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'number | null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'string | null', successorHint: 'string | null', predecessorId: 'string | null', predecessorHint: 'string | null', lastWriteAt: 'number | null', lastWriteFrom: 'string | null', reviewedId: 'string', decision: 'string | null', reason: 'string | null', decidedAt: 'number | null', decidedById: 'string | null', decidedBy: 'string | null', decidedAfterWriteAt: 'number | null' },
-    findReviews: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', kept: 'number', revoked: 'number', finishedAt: 'number | null', finishedBy: 'string | null' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/keys/access-review-statements.ts')>,
   'db/keys/find-key-statements.ts': {
     findKeyByHash: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'number | null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', found: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/find-key-statements.ts')>,
@@ -196,6 +187,17 @@ export const RETURNED_COLUMNS = {
     insertServiceTimeEntry: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', userId: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', agreementSource: 'string', status: 'string', chainRecords: 'number' },
     insertTechnicianTimeEntry: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', userId: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', agreementSource: 'string', status: 'string', chainRecords: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/time-entry-statements.ts')>,
+  'modules/access-review/review-due.ts': {
+    REVIEW_DUE: {
+      ofPage: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+      statement: { type: 'string', organizationId: 'string', since: 'number', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
+    },
+  } satisfies ReturnedColumns<typeof import('../../src/modules/access-review/review-due.ts')>,
+  'modules/access-review/review-statements.ts': {
+    findOpenReviewProgress: { total: 'number', done: 'number' },
+    findReviewedKeys: { id: 'string', name: 'string', owner: 'string', description: 'string', dayLimitRecords: 'number | null', dayLimitMinutes: 'number | null', allowedNetworks: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'number | null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'string | null', successorHint: 'string | null', predecessorId: 'string | null', predecessorHint: 'string | null', lastWriteAt: 'number | null', lastWriteFrom: 'string | null', reviewedId: 'string', decision: 'string | null', reason: 'string | null', decidedAt: 'number | null', decidedById: 'string | null', decidedBy: 'string | null', decidedAfterWriteAt: 'number | null' },
+    findReviews: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', kept: 'number', revoked: 'number', finishedAt: 'number | null', finishedBy: 'string | null' },
+  } satisfies ReturnedColumns<typeof import('../../src/modules/access-review/review-statements.ts')>,
   'modules/alerts/alert-statements.ts': {
     claimAlerts: { organizationId: 'string', type: 'string', subject: 'string', channel: 'string', id: 'string', foundAt: 'number', data: 'string', attempts: 'number' },
     findStoredAlerts: { organizationId: 'string', type: 'string', subject: 'string', channel: 'string', level: 'number' },

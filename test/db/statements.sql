@@ -216,32 +216,6 @@ left join audit_log p on p.organization_id = :organizationId
   and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
 where a.organization_id = :organizationId and a.id = :actorId and changes() = 1;
 
--- src/db/fact-statements.ts: FACT_SOURCES.access_review_due.statement
-select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
-  select *, row_number() over (
-    partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
-  from (
-select '' as subject,
-    null as keyId,
-    null as keyName,
-    null as keyHint,
-    null as keyExpiresAt,
-    1 as level,
-    r.access_review_months as count,
-    null as lastAt,
-    r.time_zone as detail,
-    'access_review_due' as type,
-    r.id as organizationId,
-    r.since as since
-from (
-  select o.id, o.time_zone, k.access_review_months, coalesce((select e.finished_at from access_reviews e
-    where e.organization_id = o.id and e.finished_at is not null order by e.id desc limit 1), k.access_reviews_since) as since
-  from organizations o cross join key_rules k on k.organization_id = o.id
-  where o.id between :from and :to and o.active = 1 and k.access_review_months is not null) r
-where r.since + (r.access_review_months * 28 - 16) * 86400000 <= :now
-))
-where place <= :each order by place, organizationId limit :limit;
-
 -- src/db/fact-statements.ts: FACT_SOURCES.archive_damaged.statement
 select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
   select *, row_number() over (
@@ -920,3 +894,29 @@ returning
   agreement_source as agreementSource, status,
   (select coalesce(sum(notes + time_entries), 0) from key_days
     where organization_id = :organizationId and chain_id = :chainId and day = :day) as chainRecords;
+
+-- src/modules/access-review/review-due.ts: REVIEW_DUE.statement
+select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+  select *, row_number() over (
+    partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
+  from (
+select '' as subject,
+    null as keyId,
+    null as keyName,
+    null as keyHint,
+    null as keyExpiresAt,
+    1 as level,
+    r.access_review_months as count,
+    null as lastAt,
+    r.time_zone as detail,
+    'access_review_due' as type,
+    r.id as organizationId,
+    r.since as since
+from (
+  select o.id, o.time_zone, k.access_review_months, coalesce((select e.finished_at from access_reviews e
+    where e.organization_id = o.id and e.finished_at is not null order by e.id desc limit 1), k.access_reviews_since) as since
+  from organizations o cross join key_rules k on k.organization_id = o.id
+  where o.id between :from and :to and o.active = 1 and k.access_review_months is not null) r
+where r.since + (r.access_review_months * 28 - 16) * 86400000 <= :now
+))
+where place <= :each order by place, organizationId limit :limit;

@@ -35,6 +35,7 @@ const ASSEMBLED = [
   'findChanges',
   'findCursorPosition',
   'FACT_SOURCES.',
+  'REVIEW_DUE.',
   'findAuditPage.',
   'findAuditPageOfKey.',
   'findAuditRowsAbout',

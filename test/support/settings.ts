@@ -1,9 +1,14 @@
 import { env } from 'cloudflare:workers';
+import { startModules } from '../../src/module.ts';
+import { MODULES } from '../../src/modules.ts';
 import { makeSignIn } from './sign-in.ts';
-import { importRecords, makeApi, makeOrganization, rowsOf } from './world.ts';
+import { config, importRecords, makeApi, makeOrganization, rowsOf } from './world.ts';
 
 /** The sign-in service of all settings areas of a test file. */
 export const signIn = await makeSignIn();
+
+/** The pages that modules add to the list of keys. */
+export const TASK_PAGES = startModules(MODULES, { ...env }, config()).flatMap(({ keyTask }) => keyTask?.path ?? []);
 
 type Api = Pick<ReturnType<typeof makeApi>, 'send'>;
 type Fields = Record<string, string | string[]>;

@@ -6,7 +6,6 @@ import type { AdminEnv, AppEnv, AppliedLimit } from '../hono-env.ts';
 import { limitByIp } from '../middleware/limit-by-ip.ts';
 import { securePages } from '../middleware/secure-pages.ts';
 import { limitInWords, retryAfter } from '../rate-limit-response.ts';
-import { accessReview } from './access-review.tsx';
 import { audit } from './audit.tsx';
 import { chooseOrganization } from './choose-organization.tsx';
 import { guardForms } from './guard-forms.ts';
@@ -32,8 +31,7 @@ export function createSettings(contributions: readonly Contribution[]) {
     .route('/', revokeKeys)
     .route('/', audit)
     .route('/', refusedUses)
-    .route('/', keyRules)
-    .route('/', accessReview);
+    .route('/', keyRules);
   for (const { settings } of contributions) if (settings) pages.route('/', settings);
 
   return new Hono<AppEnv>()
@@ -85,10 +83,14 @@ function problemPage(
 
 /** Where an error page leads: after a conflict, to the page that shows the change. */
 function wayOn(c: Context<AppEnv>, status: number): { to: string; text: string } {
-  const [to, subject] =
-    /^\/settings\/[^/]+\/(?:(key)s\/[^/]+|(access-review|key-rules))/.exec(c.req.path)?.filter(Boolean) ?? [];
-  if (status === 409 && to && subject) return { to, text: `Open the ${subject.replace('-', ' ')}` };
   const base = pageContext(c)?.base;
+  if (status === 409 && base) {
+    const [key] = /^\/settings\/[^/]+\/keys\/[^/]+/.exec(c.req.path) ?? [];
+    if (key) return { to: key, text: 'Open the key' };
+    const tasks = c.get('contributions').flatMap(({ keyTask = [] }) => keyTask);
+    const task = tasks.find(({ path }) => c.req.path.startsWith(`${base}${path}/`));
+    if (task) return { to: `${base}${task.path}`, text: `Open the ${task.title.toLowerCase()}` };
+  }
   return { to: base ? `${base}/keys` : '/settings', text: 'Go to settings' };
 }
 
@@ -115,17 +117,6 @@ const PAGE_PROBLEMS: Partial<Record<ServiceErrorCode, ConstructorParameters<type
     409,
     'This key was already rotated',
     'A key can have only one successor. Open the key to see its successor. Rotate the successor if you need another key.',
-  ],
-  access_review_not_found: [404, 'Not found', 'Your organization has no review with this ID.'],
-  access_review_finished: [
-    409,
-    'The review is finished',
-    'An administrator has finished the review, so its decisions cannot be changed. Nothing was saved.',
-  ],
-  access_review_changed_meanwhile: [
-    409,
-    'The review has changed',
-    'A key still needs a decision, or another administrator changed a decision. Nothing was revoked, and the review is still open. Open the review again.',
   ],
   being_erased: [403, 'No access', 'The operator is erasing this organization.'],
 };

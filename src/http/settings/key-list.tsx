@@ -43,7 +43,8 @@ keyList.get('/keys', async (c) => {
   const searchedKey = containsKey(q ?? '', keyPrefix);
   const query = searchedKey ? filters : { q, ...filters };
   const today = todayOf(c);
-  const list = await listKeys(adminContext(c), query, today, isPlainList(query) ? factOptions(c) : undefined);
+  const tasks = c.get('contributions').flatMap(({ keyTask = [] }) => keyTask);
+  const list = await listKeys(adminContext(c), query, today, tasks, isPlainList(query) ? factOptions(c) : undefined);
   const { hasPsa } = c.get('administrator').organization;
   const asked = /^\d{1,4}$/.test(parameters.get('revoked') ?? '') ? Number(parameters.get('revoked')) : 0;
   const justDone = asked > 0 ? await readJustDone(adminContext(c)) : [];
@@ -175,7 +176,7 @@ function Lead({ list: { counts, latestDay }, today, dayLimits }: LeadProps) {
   );
 }
 
-function Actions({ list: { review, latestDay, counts } }: Pick<Props, 'list'>) {
+function Actions({ list: { tasks, latestDay, counts } }: Pick<Props, 'list'>) {
   const { base } = usePage();
   const summary = (
     <>
@@ -185,18 +186,21 @@ function Actions({ list: { review, latestDay, counts } }: Pick<Props, 'list'>) {
   );
   return (
     <>
-      {review && (
-        <a href={`${base}/access-review`} class="button quiet">
-          Access review&nbsp;
-          <span class="chip">
-            {review.decided} / {review.keys}
-          </span>
-        </a>
+      {tasks.map(
+        ({ path, title, progress }) =>
+          progress && (
+            <a href={`${base}${path}`} class="button quiet">
+              {title}&nbsp;
+              <span class="chip">
+                {progress.done} / {progress.total}
+              </span>
+            </a>
+          ),
       )}
       {latestDay !== null && (
         <Menu summary={summary} group="page" kind="overflow">
           <a href={`${base}/which-key`}>Which key is this?</a>
-          {!review && <a href={`${base}/access-review`}>Access review</a>}
+          {tasks.map(({ path, title, progress }) => !progress && <a href={`${base}${path}`}>{title}</a>)}
           <a href={`${base}/keys.csv`}>Download as CSV</a>
           {counts.live > 0 && (
             <a href={`${base}/revoke-all`} class="danger">

@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono';
+import type { PropsWithChildren } from 'hono/jsx';
 import { hasCode } from '../../domain/errors.ts';
 import { MAX_RULE_DAYS } from '../../domain/key-rules.ts';
 import type { SettingsChange } from '../../services/keys/change-key.ts';
@@ -8,7 +9,7 @@ import { chosenNumber, type FormState, messagesOf, readForm, shownCount } from '
 import { keyListPath } from './key-query.ts';
 import { pageContext, readDone, usePage } from './page-context.ts';
 import { Banner, counted } from './pages/components.tsx';
-import { CardForm, Conflict, describedBy, Field, FieldMessage } from './pages/form.tsx';
+import { CardForm, Conflict, Field } from './pages/form.tsx';
 import { renderForm } from './render-page.tsx';
 
 export const keyRules = new Hono<AdminEnv>();
@@ -38,7 +39,7 @@ keyRules.post('/key-rules', async (c) => {
     const result = await changeKeyRules(adminContext(c), revision, {
       maxLifetimeDays: chosenNumber(values, 'maxLifetimeDays'),
       expiryRequired: values.has('expiryRequired'),
-      accessReviewMonths: chosenMonths(values),
+      accessReviewMonths: chosenNumber(values, 'accessReviewMonths'),
     });
     return c.redirect(`${pageContext(c).base}/key-rules?done=${result}`, 303);
   } catch (err) {
@@ -53,17 +54,12 @@ keyRules.post('/key-rules', async (c) => {
   }
 });
 
-/** The months of an interval that the form offers, null for none; NaN for any other. */
-function chosenMonths(form: URLSearchParams): number | null {
-  const months = chosenNumber(form, 'accessReviewMonths');
-  return REVIEW_INTERVALS.some(([offered]) => offered === String(months ?? '')) ? months : Number.NaN;
-}
-
 function renderRules(c: Context<AdminEnv>, page: Props) {
   const lead = (
     <p class="minor">Rules for every key that is created or rotated. Existing keys keep the expiration they have.</p>
   );
-  return renderForm(c, 'Key rules', <KeyRulesPage {...page} />, page.form, { lead });
+  const fields = c.get('contributions').map(({ keyRule }) => keyRule?.(page.form));
+  return renderForm(c, 'Key rules', <KeyRulesPage {...page}>{fields}</KeyRulesPage>, page.form, { lead });
 }
 
 interface Props extends Pick<KeyRulesOverview, 'endlessKeys'> {
@@ -80,7 +76,8 @@ const FIELDS = [
   ['accessReviewMonths', 'Access reviews'],
 ] as const;
 
-function KeyRulesPage({ form, revision, endlessKeys, done, conflict }: Props) {
+/** The children are the fields of modules. */
+function KeyRulesPage({ form, revision, endlessKeys, done, conflict, children }: PropsWithChildren<Props>) {
   const { base } = usePage();
   return (
     <>
@@ -123,39 +120,8 @@ function KeyRulesPage({ form, revision, endlessKeys, done, conflict }: Props) {
             )}
           </p>
         </div>
-        <ReviewField form={form} />
+        {children}
       </CardForm>
     </>
-  );
-}
-
-/** How often keys can be reviewed: the months between two reviews, empty for never. */
-const REVIEW_INTERVALS = [
-  ['', 'Never'],
-  ['1', 'Every month'],
-  ['3', 'Every 3 months'],
-  ['6', 'Every 6 months'],
-  ['12', 'Every year'],
-] as const;
-
-function ReviewField({ form: { values, messages } }: Pick<Props, 'form'>) {
-  const { base } = usePage();
-  const name = 'accessReviewMonths';
-  return (
-    <div class="field">
-      <label for={name}>Keys are reviewed</label>
-      <select id={name} name={name} {...describedBy(name, messages, true)}>
-        {REVIEW_INTERVALS.map(([months, label]) => (
-          <option value={months} selected={months === values.get(name)}>
-            {label}
-          </option>
-        ))}
-      </select>
-      <p class="help" id={`${name}-help`}>
-        An administrator decides for each key whether it is still needed.{' '}
-        <a href={`${base}/access-review`}>Access review</a>
-      </p>
-      <FieldMessage name={name} messages={messages} />
-    </div>
   );
 }

@@ -1,6 +1,6 @@
 import { findLatestDay, type OrganizationDay } from '../../db/audit/audit-log-statements.ts';
-import { findOpenReviewProgress, type OpenReviewProgress } from '../../db/keys/access-review-statements.ts';
 import { findKeyPage, findLiveKeys, findRefusedKeys, type KeyDetailsRow } from '../../db/keys/read-keys-statements.ts';
+import type { BoundStatement } from '../../db/statement.ts';
 import { isLive } from '../../domain/api-key.ts';
 import { type Fact, REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
 import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
@@ -17,6 +17,20 @@ export const EXAMINED_KEYS = 200;
 /** How many refused uses a list of refused keys examines, latest first. */
 const EXAMINED_REFUSED_USES = 500;
 
+/** A page about the keys, which their list links to. */
+export interface KeyTask {
+  title: string;
+  /** Below the organization's base path. */
+  path: `/${string}`;
+  /** How much of the work is done; no row if there is none at the moment. It is read with the keys. */
+  progress: (ctx: ActorContext<AdminActor>) => BoundStatement<Progress>;
+}
+
+interface Progress {
+  done: number;
+  total: number;
+}
+
 export type KeyList = Awaited<ReturnType<typeof listKeys>>;
 
 /**
@@ -28,11 +42,12 @@ export async function listKeys(
   ctx: ActorContext<AdminActor>,
   query: KeyQuery,
   today: string,
+  tasks: readonly KeyTask[] = [],
   factOptions?: FactOptions,
 ) {
   const now = ctx.now();
   const [{ live, ...overview }, others] = await Promise.all([
-    readOverview(ctx, now, factOptions),
+    readOverview(ctx, now, tasks, factOptions),
     readOtherKeys(ctx, query, now),
   ]);
   const hasLive = query.refused === undefined && query.before === undefined;
@@ -51,25 +66,30 @@ export async function listKeys(
   };
 }
 
-/** The live keys, the totals of the latest day, the progress of a review, and what needs attention. */
-async function readOverview(ctx: ActorContext<AdminActor>, now: number, options: FactOptions | undefined) {
+/** The live keys, the totals of the latest day, the progress of tasks, and what needs attention. */
+async function readOverview(
+  ctx: ActorContext<AdminActor>,
+  now: number,
+  tasks: readonly KeyTask[],
+  options: FactOptions | undefined,
+) {
   const { organizationId } = ctx.actor;
-  const [live, [latest], [open], ...facts] = await readBatch<
-    [KeyDetailsRow, OrganizationDay, OpenReviewProgress, ...Fact[]]
-  >(ctx, [
+  const [live, [latest], ...others] = await readBatch<[KeyDetailsRow, OrganizationDay, ...(Progress | Fact)[]]>(ctx, [
     findLiveKeys.bind({ organizationId, now }),
     findLatestDay.bind({ organizationId }),
-    findOpenReviewProgress.bind({ organizationId, reviewId: null, now }),
+    ...tasks.map(({ progress }) => progress(ctx)),
     ...(options ? bindPageFacts(ctx, options, [organizationId]) : []),
   ]);
+  const progressOf = others.slice(0, tasks.length).map(([row]) => (row && 'done' in row ? row : null));
+  const facts = others.flat().flatMap((row) => ('done' in row ? [] : [row]));
   return {
     live: live.map((row) => toKeyDetails(row, now)),
     /** What all keys have written on the latest day on which one wrote; null for an empty audit log. */
     latestDay: latest ?? null,
-    /** How many keys the open access review has, and how many are decided or need no decision. */
-    review: open ? { keys: open.keys, decided: open.keys - open.undecided } : null,
+    /** With null in place of the progress if there is no work. */
+    tasks: tasks.map((task, index) => ({ ...task, progress: progressOf[index] ?? null })),
     /** Empty if the list was not asked for it. */
-    facts: options ? toPageFacts(facts.flat(), options, now) : [],
+    facts: options ? toPageFacts(facts, options, now) : [],
   };
 }
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { TASK_PAGES } from '../../support/settings.ts';
 
 /** How many organizations take part. */
 export const ORGANIZATIONS = 3;
@@ -25,7 +26,7 @@ const ORGANIZATION_PAGES = [
   '/refused.csv',
   '/revoke-all',
   '/key-rules',
-  '/access-review',
+  ...TASK_PAGES,
 ] as const;
 const KEY_PAGES = ['/keys/{key}', '/keys/{key}/change', '/keys/{key}/rotate', '/keys/{key}/revoke'] as const;
 

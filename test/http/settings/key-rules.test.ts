@@ -31,9 +31,6 @@ describe('the page of the key rules', () => {
     const { text } = await get('/key-rules?done=changed');
     expect(await elementsOf(text, '#maxLifetimeDays')).toMatchObject([{ attributes: { value: '90' } }]);
     expect(await countElements(text, '[name=expiryRequired][checked]')).toBe(1);
-    expect(await elementsOf(text, '#accessReviewMonths option[selected]')).toMatchObject([
-      { attributes: { value: '3' } },
-    ]);
     const history = (await get('/audit?action=key_rules.changed')).text;
     expect(await elementsOf(history, '.log .line')).toMatchObject([
       { text: expect.stringContaining('longest lifetime none to 90 days') },
@@ -47,12 +44,10 @@ describe('the page of the key rules', () => {
     const { status, text } = await post('/key-rules', {
       ...KEY_RULES,
       maxLifetimeDays: '9999',
-      accessReviewMonths: '5',
     });
     expect(status).toBe(400);
     expect((await elementsOf(text, '.error')).map(({ attributes }) => attributes['id'])).toEqual([
       'maxLifetimeDays-error',
-      'accessReviewMonths-error',
     ]);
     expect(await elementsOf(text, '#maxLifetimeDays')).toMatchObject([{ attributes: { value: '9999' } }]);
     expect(await rowsOf('key_rules', organization)).toEqual([]);

@@ -1,7 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { fact, factSource, IN_RANGE } from '../../../src/db/fact-statements.ts';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
-import { FACT_TYPES, FACTS } from '../../../src/domain/facts.ts';
+import { FACT_TYPES, FACTS, type FactKind } from '../../../src/domain/facts.ts';
 import { savePushState } from '../../../src/modules/push/push-state.ts';
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
@@ -22,7 +23,14 @@ import {
   rotate,
 } from '../../support/world.ts';
 import { archive, releaseAll } from '../archive/support.ts';
-import { type AlertMessage, forgetAlerts, runAlerts, runDailyAlerts, startAddresses } from './support.ts';
+import {
+  type AlertMessage,
+  FACTS_OF_MODULES,
+  forgetAlerts,
+  runAlerts,
+  runDailyAlerts,
+  startAddresses,
+} from './support.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -191,7 +199,7 @@ describe('a key', () => {
     ]);
   });
 
-  test('a key of a former administrator gives an alert, and so does an access review that is due', async () => {
+  test('a key of a former administrator gives an alert', async () => {
     const organization = await makeOrganization();
     const { id } = await makeKey(organization, {}, clock);
     await importRecords({
@@ -202,12 +210,9 @@ describe('a key', () => {
       name: 'Ada',
       admin: false,
     });
-    await env.DB.prepare('insert into key_rules values (?, null, 0, 1, ?, 1)').bind(organization, now).run();
     await passDays(35);
     expect(addresses.messages.map(({ type, data }) => [type, data.key?.id, data['level'], data['text']])).toEqual([
       ['alert.key_of_former', id, 1, expect.stringContaining('no longer an administrator')],
-      ['alert.access_review_due', undefined, 1, 'An access review is due on 2027-04-01.'],
-      ['alert.access_review_due', undefined, 2, 'An access review was due on 2027-04-01.'],
     ]);
   });
 
@@ -455,17 +460,25 @@ describe('an alert', () => {
 
   test('an alert that cannot be created for one organization holds back no other organization', async () => {
     const [bad, good] = [await makeOrganization(), await makeOrganization()];
-    const insert = env.DB.prepare('insert into key_rules values (?, null, 0, 1, ?, 1)');
-    await env.DB.batch([
-      ...[bad, good].map((organization) => insert.bind(organization, now - 40 * DAY_MS)),
-      env.DB.prepare("update organizations set time_zone = 'Nowhere' where id = ?").bind(bad),
-    ]);
-    await runDailyAlerts(now);
+    const kind: FactKind = {
+      isUrgent: false,
+      sentence: () => 'This is late.',
+      advice: 'Hurry.',
+      evaluate: (row) => {
+        if (row.organizationId === bad) throw new RangeError('there is no such time zone');
+        return row;
+      },
+    };
+    const columns = fact({ type: "'late'", organizationId: 'o.id', since: ':now' });
+    const late = factSource({ late: kind }, `select ${columns} from organizations o where ${IN_RANGE} limit :limit`);
+    await runDailyAlerts(now, {}, env.DB, [late]);
     await pass(RUN_MS);
-    expect([typesSent(bad), typesSent(good)]).toEqual([[], ['access_review_due']]);
+    expect([typesSent(bad), typesSent(good)]).toEqual([[], ['late']]);
     expect(loggedLines('alert_not_made', 'error')).toEqual([
-      expect.objectContaining({ organization: bad, type: 'access_review_due' }),
+      expect.objectContaining({ organization: bad, type: 'late' }),
     ]);
+    // Its type is not in the contract.
+    addresses.reset();
   });
 
   test('a search that fails for one kind of fact holds back no other kind', async () => {
@@ -659,6 +672,9 @@ test('every message has its documented shape, and every type has occurred', asyn
     });
   const refusal = env.DB.prepare("insert into psa_refusals values (?1, 'record', 'note', 'Closed', ?2)");
   await refusal.bind(organization, now).run();
+  const rules = env.DB.prepare('insert into key_rules values (?, null, 0, 1, ?, 1)');
+  await rules.bind(organization, now - 40 * DAY_MS).run();
+  await runDailyAlerts(now);
   await runAlerts(now);
   const contract = await psaContract();
   allMessages.push(...addresses.messages);
@@ -668,7 +684,9 @@ test('every message has its documented shape, and every type has occurred', asyn
   expect(differences).toEqual([]);
   const occurred = new Set(allMessages.map(({ type }) => type));
   expect(contract.webhooks.filter((type) => type.startsWith('alert.')).sort()).toEqual(
-    FACT_TYPES.map((type) => `alert.${type}`).sort(),
+    [...FACT_TYPES, ...FACTS_OF_MODULES.flatMap(({ kinds }) => Object.keys(kinds))]
+      .map((type) => `alert.${type}`)
+      .sort(),
   );
   expect(contract.webhooks.filter((type) => type.startsWith('alert.') && !occurred.has(type))).toEqual([]);
   expect(contract.undocumentedMessage('alert.key_unused', { type: 'alert.key_unused' })).not.toEqual([]);

@@ -1,8 +1,10 @@
 import { env } from 'cloudflare:workers';
 import { Webhook } from 'standardwebhooks';
 import { vi } from 'vitest';
+import { startModules } from '../../../src/module.ts';
 import type { AlertConfig } from '../../../src/modules/alerts/outlets.ts';
 import { findDailyAlerts, sendUrgentAlerts } from '../../../src/modules/alerts/run.ts';
+import { MODULES } from '../../../src/modules.ts';
 import { WEBHOOK_SECRET } from '../../support/receiver.ts';
 import { config } from '../../support/world.ts';
 import { PUSH, WEBHOOK_URL } from '../push/support.ts';
@@ -65,13 +67,20 @@ const configured = (changes: Partial<AlertConfig>): AlertConfig => ({
   ...changes,
 });
 
+/** What all modules contribute. */
+export const FACTS_OF_MODULES = startModules(MODULES, { ...env }, config()).flatMap(({ facts = [] }) => facts);
+
 /** Runs what the cron runs every five minutes. */
-export const runAlerts = (now: number, changes: Partial<AlertConfig> = {}, db = env.DB) =>
-  sendUrgentAlerts(configured(changes), { db, now: () => now, facts: [] });
+export const runAlerts = (now: number, changes: Partial<AlertConfig> = {}, db = env.DB, facts = FACTS_OF_MODULES) =>
+  sendUrgentAlerts(configured(changes), { db, now: () => now, facts });
 
 /** Runs what the cron runs once a day, before the next of the runs of every five minutes. */
-export const runDailyAlerts = (now: number, changes: Partial<AlertConfig> = {}, db = env.DB) =>
-  findDailyAlerts(configured(changes), { db, now: () => now, facts: [] });
+export const runDailyAlerts = (
+  now: number,
+  changes: Partial<AlertConfig> = {},
+  db = env.DB,
+  facts = FACTS_OF_MODULES,
+) => findDailyAlerts(configured(changes), { db, now: () => now, facts });
 
 /** Forgets all alerts, and leaves no organization of an earlier test active. */
 export async function forgetAlerts(): Promise<void> {

@@ -8,13 +8,16 @@ import {
   readAccessReview,
   readAccessReviews,
   startAccessReview,
-} from '../../../src/services/keys/access-review.ts';
+} from '../../../src/modules/access-review/reviews.ts';
 import { changeKeyRules } from '../../../src/services/keys/change-key-rules.ts';
+import { createApiKey } from '../../../src/services/keys/create-key.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import type { ActorContext, AdminActor } from '../../../src/services/service-context.ts';
 import { aroundD1, committingTwice } from '../../support/d1.ts';
+import { allChanges } from '../../support/rpc.ts';
 import {
   asAdmin,
+  BOTH_SCOPES,
   importRecords,
   makeApi,
   makeKey,
@@ -24,6 +27,8 @@ import {
   rotate,
   rowsOf,
 } from '../../support/world.ts';
+
+const CHANGED = { status: 409, title: 'The review has changed' };
 
 /** Starts a review, and returns its id. */
 async function start(ctx: ActorContext<AdminActor>): Promise<string> {
@@ -98,9 +103,7 @@ describe('a review', () => {
     const reviewId = await start(twice);
     const decided = await decideKeys(twice, reviewId, [{ keyId, decision: 'revoke', reason: 'Old' }]);
     expect(decided).toBe(0);
-    await expect(finishAccessReview(twice, reviewId, [keyId])).rejects.toMatchObject({
-      code: 'access_review_finished',
-    });
+    expect(await finishAccessReview(twice, reviewId, [keyId])).toBe(0);
     expect((await auditedAfter(organization, 1)).map(([action]) => action)).toEqual([
       'access_review.started',
       'api_key.reviewed',
@@ -113,7 +116,7 @@ describe('a review', () => {
     const { reviewId, ids, organization } = await makeReview();
     const other = asAdmin(await makeOrganization());
     const decision = { keyId: ids[0] ?? '', decision: 'keep' as const, reason: 'Ours' };
-    const notFound = { code: 'access_review_not_found' };
+    const notFound = { status: 404 };
     await expect(readAccessReview(other, reviewId)).rejects.toMatchObject(notFound);
     await expect(decideKeys(other, reviewId, [decision])).rejects.toMatchObject(notFound);
     await expect(finishAccessReview(other, reviewId, [])).rejects.toMatchObject(notFound);
@@ -231,9 +234,7 @@ describe('finishing a review', () => {
   test('needs a decision on every key that still works', async () => {
     const { organization, admin, reviewId, ids, decide, statuses } = await makeReview(2);
     await decide(0, 'keep');
-    await expect(finishAccessReview(admin, reviewId, [])).rejects.toMatchObject({
-      code: 'access_review_changed_meanwhile',
-    });
+    await expect(finishAccessReview(admin, reviewId, [])).rejects.toMatchObject(CHANGED);
     expect(await rowsOf('access_reviews', organization)).toMatchObject([{ finished_at: null }]);
     await revoke(organization, ids[1] ?? '');
     expect(await finishAccessReview(admin, reviewId, [])).toBe(0);
@@ -244,9 +245,7 @@ describe('finishing a review', () => {
     const organization = await makeOrganization();
     await makeKey(organization, { expires: new Date(Date.now() + 60_000).toISOString() });
     const reviewId = await start(asAdmin(organization));
-    await expect(finishAccessReview(asAdmin(organization), reviewId, [])).rejects.toThrow(
-      'access_review_changed_meanwhile',
-    );
+    await expect(finishAccessReview(asAdmin(organization), reviewId, [])).rejects.toMatchObject(CHANGED);
     expect(
       await finishAccessReview(
         asAdmin(organization, () => Date.now() + 61_000),
@@ -275,9 +274,7 @@ describe('finishing a review', () => {
     const { organization, admin, reviewId, ids, decide } = await makeReview(2);
     await decide(0, 'revoke');
     await decide(1, 'revoke');
-    await expect(finishAccessReview(admin, reviewId, ids.slice(0, 1))).rejects.toThrow(
-      'access_review_changed_meanwhile',
-    );
+    await expect(finishAccessReview(admin, reviewId, ids.slice(0, 1))).rejects.toMatchObject(CHANGED);
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ revoked_at: null }, { revoked_at: null }]);
   });
 
@@ -303,7 +300,7 @@ describe('finishing a review', () => {
     const [row] = await rowsOf('access_review_decisions', organization);
     await finishAccessReview(admin, reviewId, []);
     const late = decide(0, 'revoke', 'Late', Number(row?.['decided_at']));
-    await expect(late).rejects.toMatchObject({ code: 'access_review_finished' });
+    await expect(late).rejects.toMatchObject({ status: 409, title: 'The review is finished' });
     for (const sql of [
       "update access_review_decisions set decision = 'revoke' where organization_id = ?",
       'insert or replace into access_review_decisions select * from access_review_decisions where organization_id = ?',
@@ -336,9 +333,7 @@ describe('a rotation while a review is open', () => {
     const toRevoke = keysToRevoke(keys).map(({ id }) => id);
     expect(toRevoke).toEqual([ids[0], third.id]);
     // A successor that the administrator has not confirmed.
-    await expect(finishAccessReview(admin, reviewId, [ids[0] ?? ''])).rejects.toMatchObject({
-      code: 'access_review_changed_meanwhile',
-    });
+    await expect(finishAccessReview(admin, reviewId, [ids[0] ?? ''])).rejects.toMatchObject(CHANGED);
     expect(await finishAccessReview(admin, reviewId, toRevoke)).toBe(2);
     expect([await stateOf(admin, third.id), await stateOf(admin, ids[1] ?? '')]).toEqual(['revoked', 'active']);
     expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({
@@ -353,8 +348,7 @@ describe('a rotation while a review is open', () => {
     const second = await rotate(organization, ids[0] ?? '', { grace: 'now' });
     const third = await rotate(organization, second.id, { grace: 'now' });
     expect(await statuses()).toEqual([['n8n: triage', 'undecided']]);
-    const changed = { code: 'access_review_changed_meanwhile' };
-    await expect(finishAccessReview(admin, reviewId, [])).rejects.toMatchObject(changed);
+    await expect(finishAccessReview(admin, reviewId, [])).rejects.toMatchObject(CHANGED);
     expect(await decide(0, 'revoke', 'Pilot ended')).toBe(0);
     expect(await finishAccessReview(admin, reviewId, [third.id])).toBe(1);
     expect(await stateOf(admin, third.id)).toBe('revoked');
@@ -380,9 +374,7 @@ describe('a rotation while a review is open', () => {
       }
       return run();
     });
-    await expect(finishAccessReview({ ...admin, db }, reviewId, ids)).rejects.toMatchObject({
-      code: 'access_review_changed_meanwhile',
-    });
+    await expect(finishAccessReview({ ...admin, db }, reviewId, ids)).rejects.toMatchObject(CHANGED);
     const { keys } = await readAccessReview(admin, reviewId);
     expect(keysToRevoke(keys)).toMatchObject([{ state: 'active' }]);
   });
@@ -429,4 +421,44 @@ describe('the due date', () => {
     await start(later);
     expect(await dueAt(organization, '2027-06-02T12:00:00Z')).toEqual({ date: '2027-06-02', daysLeft: 0 });
   });
+});
+
+describe('the daily limit of changes', () => {
+  /** The administrator of an organization with one key, who may make so many changes a day. */
+  async function makeLimited(limit: number) {
+    const organization = await makeOrganization();
+    const admin = asAdmin(organization);
+    const ctx = { ...admin, actor: { ...admin.actor, dayChanges: { limit, timeZone: 'UTC' } } };
+    const { id } = await createApiKey(ctx, 'twb', { name: 'one', scopes: BOTH_SCOPES });
+    return { organization, ctx, id };
+  }
+
+  test('a review that exceeds the limit does not start', async () => {
+    const { organization, ctx } = await makeLimited(1);
+    await expect(startAccessReview(ctx)).rejects.toMatchObject({ code: 'too_many_changes' });
+    expect(await rowsOf('access_reviews', organization)).toEqual([]);
+    expect(await auditedAfter(organization, 1)).toEqual([]);
+  });
+
+  test('revocations by a review work at the limit', async () => {
+    const { ctx, id } = await makeLimited(3);
+    const reviewId = await start(ctx);
+    await decideKeys(ctx, reviewId, [{ keyId: id, decision: 'revoke', reason: 'unused' }]);
+    await expect(createApiKey(ctx, 'twb', { name: 'two', scopes: BOTH_SCOPES })).rejects.toMatchObject({
+      code: 'too_many_changes',
+    });
+    expect(await finishAccessReview(ctx, reviewId, [id])).toBe(1);
+  });
+});
+
+test("a review's changes contain the key and the reason", async () => {
+  const { organization, admin, reviewId, ids, decide } = await makeReview(1);
+  await decide(0, 'revoke', 'Not used');
+  await finishAccessReview(admin, reviewId, ids);
+  expect((await allChanges(organization)).slice(1)).toMatchObject([
+    { action: 'access_review.started', targetId: reviewId, key: null },
+    { action: 'api_key.reviewed', detail: { text: 'revoke: Not used' }, key: { id: ids[0] } },
+    { action: 'access_review.finished', targetId: reviewId, key: null },
+    { action: 'api_key.revoked', detail: { text: 'decided in a review' }, key: { id: ids[0] } },
+  ]);
 });

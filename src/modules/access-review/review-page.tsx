@@ -1,21 +1,9 @@
-import { MAX_REASON_LENGTH, REVIEW_DECISIONS, type ReviewDecision } from '../../../domain/access-review.ts';
-import { UNUSED_DAYS } from '../../../domain/facts.ts';
-import { lifetimeDays } from '../../../domain/key-rules.ts';
-import {
-  type AccessReview,
-  type AccessReviewKey,
-  type AccessReviewOverview,
-  type AccessReviewRow,
-  isUndecided,
-  keysToRevoke,
-} from '../../../services/keys/access-review.ts';
-import type { StoredKeyRules } from '../../../services/keys/change-key-rules.ts';
-import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
-import type { KeyDetails } from '../../../services/keys/read-keys.ts';
-import { isUnused } from '../../../services/keys/select-keys.ts';
-import { Icon } from '../../page/icon.tsx';
-import type { FormState } from '../forms.ts';
-import { usePage } from '../page-context.ts';
+import { MAX_REASON_LENGTH, REVIEW_DECISIONS, type ReviewDecision } from '../../domain/access-review.ts';
+import { UNUSED_DAYS } from '../../domain/facts.ts';
+import { lifetimeDays } from '../../domain/key-rules.ts';
+import { Icon } from '../../http/page/icon.tsx';
+import type { FormState } from '../../http/settings/forms.ts';
+import { usePage } from '../../http/settings/page-context.ts';
 import {
   Banner,
   counted,
@@ -25,12 +13,24 @@ import {
   stateLabel,
   Table,
   type TableColumn,
-} from './components.tsx';
-import { ConfirmRevoke } from './confirm.tsx';
-import { limitsText } from './day-use.ts';
-import { ErrorSummary, Field } from './form.tsx';
-import { Creator, KeyName, OtherKey } from './key-facts.tsx';
-import { Ago, dateText, Expiry, Time } from './time.tsx';
+} from '../../http/settings/pages/components.tsx';
+import { ConfirmRevoke } from '../../http/settings/pages/confirm.tsx';
+import { limitsText } from '../../http/settings/pages/day-use.ts';
+import { ErrorSummary, Field } from '../../http/settings/pages/form.tsx';
+import { Creator, KeyName, OtherKey } from '../../http/settings/pages/key-facts.tsx';
+import { Ago, dateText, Expiry, Time } from '../../http/settings/pages/time.tsx';
+import type { StoredKeyRules } from '../../services/keys/change-key-rules.ts';
+import { recordsOf, type Usage } from '../../services/keys/key-usage.ts';
+import type { KeyDetails } from '../../services/keys/read-keys.ts';
+import { isUnused } from '../../services/keys/select-keys.ts';
+import {
+  type AccessReview,
+  type AccessReviewKey,
+  type AccessReviewOverview,
+  type AccessReviewRow,
+  isUndecided,
+  keysToRevoke,
+} from './reviews.ts';
 
 interface Props extends AccessReviewOverview {
   /** The values that were not saved, and the messages about them. */

@@ -1,15 +1,24 @@
-import type { ReviewDecision } from '../../domain/access-review.ts';
-import { KEY_SETTING_NAMES, keySetting } from '../../domain/key-settings.ts';
-import { fromKeys } from '../../lib/objects.ts';
 import {
   type AdministratorValues,
   BY_ACTIVE_ADMINISTRATOR,
   IS_ACTIVE_ADMINISTRATOR,
-} from '../directory/administrator-statements.ts';
-import { columns, insertInto, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
-import { LAST_WRITE } from '../work/key-days.ts';
-import { THE_KEY } from './key-statements.ts';
-import { DETAIL_COLUMNS, KEY_JOINS, type KeyDetailsRow, LIVE_KEY_IDS } from './read-keys-statements.ts';
+} from '../../db/directory/administrator-statements.ts';
+import { THE_KEY } from '../../db/keys/key-statements.ts';
+import { DETAIL_COLUMNS, KEY_JOINS, type KeyDetailsRow, LIVE_KEY_IDS } from '../../db/keys/read-keys-statements.ts';
+import {
+  columns,
+  insertInto,
+  number,
+  numberOrNull,
+  type RowOf,
+  statement,
+  text,
+  textOrNull,
+} from '../../db/statement.ts';
+import { LAST_WRITE } from '../../db/work/key-days.ts';
+import type { ReviewDecision } from '../../domain/access-review.ts';
+import { KEY_SETTING_NAMES, type KeySettingName, keySetting } from '../../domain/key-settings.ts';
+import { fromKeys } from '../../lib/objects.ts';
 
 // Access reviews. A review has the list of the keys that were live when it began, and one row for each of them on which
 // was decided. A decision also applies to the key's successors by rotations since the review began.
@@ -89,12 +98,18 @@ const DECISION = {
 
 export type ReviewedKeyRow = KeyDetailsRow & RowOf<typeof DECISION>;
 
+/** A setting at the decision: empty if the setting is newer than the decision. */
+function settingAtDecision(name: KeySettingName): string {
+  const stored = `decided.key_settings ->> '${name}'`;
+  return keySetting(name).control === 'number' ? stored : `coalesce(${stored}, '')`;
+}
+
 /** In a finished review, the settings are those at the decision. A key that ended before it keeps its own. */
 const SETTINGS = {
   ...fromKeys(
     KEY_SETTING_NAMES,
     (name) =>
-      `iif(m.finished is null or decided.decision is null, k.${keySetting(name).column}, decided.key_settings ->> '${name}')`,
+      `iif(m.finished is null or decided.decision is null, k.${keySetting(name).column}, ${settingAtDecision(name)})`,
   ),
   name: 'coalesce(iif(m.finished is null, null, decided.key_name), k.name)',
 };
@@ -105,15 +120,14 @@ export const findReviewedKeys = statement<ReviewValues, ReviewedKeyRow>(`${membe
   left join users decider on decider.organization_id = :organizationId and decider.id = decided.decided_by`);
 
 const PROGRESS = {
-  keys: number('count(distinct m.reviewed)'),
-  undecided: number(`count(distinct iif(decided.decision is null and ${IS_LIVE}, m.reviewed, null))`),
+  total: number('count(distinct m.reviewed)'),
+  done: number(
+    `count(distinct m.reviewed) - count(distinct iif(decided.decision is null and ${IS_LIVE}, m.reviewed, null))`,
+  ),
 };
 
-/** How many keys the open review has, and how many of them still need a decision. */
-export type OpenReviewProgress = RowOf<typeof PROGRESS>;
-
-/** No row if no review is open, or if it has no keys. */
-export const findOpenReviewProgress = statement<ReviewValues & { now: number }, OpenReviewProgress>(`
+/** How many keys the open review has, and how many of them need no further decision. No row if no review is open, or if it has no keys. */
+export const findOpenReviewProgress = statement<ReviewValues & { now: number }, RowOf<typeof PROGRESS>>(`
   ${members()}
   select ${columns(PROGRESS)}
   ${FROM_MEMBERS} group by m.review`);

@@ -1,4 +1,20 @@
 import * as z from 'zod';
+import { findKeyRules } from '../../db/keys/key-rules-statements.ts';
+import { MAX_REASON_LENGTH, REVIEW_DECISIONS, type ReviewDecision } from '../../domain/access-review.ts';
+import { isLive } from '../../domain/api-key.ts';
+import { dateIn, daysBetween } from '../../domain/calendar.ts';
+import { freeText, lazyObject, ruleError } from '../../domain/fields.ts';
+import { recordId, timeOrderedId } from '../../domain/record-id.ts';
+import { PageProblem } from '../../http/settings/page-problem.ts';
+import { compareNaturally } from '../../lib/natural-order.ts';
+import { byAdministrator, hasChanged, writeWithAudit } from '../../services/audit/write-with-audit.ts';
+import { readBatch } from '../../services/call-d1.ts';
+import { administratorsTimeZone } from '../../services/directory/administrators.ts';
+import { toKeyRules } from '../../services/keys/change-key-rules.ts';
+import { toKeyDetails } from '../../services/keys/read-keys.ts';
+import { parseInput } from '../../services/parse-input.ts';
+import type { ActorContext, AdminActor } from '../../services/service-context.ts';
+import { accessReviewDueDate } from './review-due.ts';
 import {
   type AccessReviewRow,
   decideKey,
@@ -8,23 +24,9 @@ import {
   type ReviewedKeyRow,
   revokeDecided,
   startReview,
-} from '../../db/keys/access-review-statements.ts';
-import { findKeyRules } from '../../db/keys/key-rules-statements.ts';
-import { accessReviewDueDate, keyDecision, type ReviewDecision } from '../../domain/access-review.ts';
-import { isLive } from '../../domain/api-key.ts';
-import { dateIn, daysBetween } from '../../domain/calendar.ts';
-import { ServiceError } from '../../domain/errors.ts';
-import { timeOrderedId } from '../../domain/record-id.ts';
-import { compareNaturally } from '../../lib/natural-order.ts';
-import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
-import { readBatch } from '../call-d1.ts';
-import { administratorsTimeZone } from '../directory/administrators.ts';
-import { parseInput } from '../parse-input.ts';
-import type { ActorContext, AdminActor } from '../service-context.ts';
-import { toKeyRules } from './change-key-rules.ts';
-import { toKeyDetails } from './read-keys.ts';
+} from './review-statements.ts';
 
-export type { AccessReviewRow } from '../../db/keys/access-review-statements.ts';
+export type { AccessReviewRow } from './review-statements.ts';
 
 /** A decision on a key. Times are UTC milliseconds. */
 export type Decision = NonNullable<ReturnType<typeof toDecision>>;
@@ -65,22 +67,26 @@ export async function readAccessReviews(ctx: ActorContext<AdminActor>, limit: nu
 
 export type AccessReviewOverview = Awaited<ReturnType<typeof readAccessReviews>>;
 
-/** @throws ServiceError `access_review_not_found` */
+/** @throws PageProblem if there is no such review */
 export async function readAccessReview(ctx: ActorContext<AdminActor>, reviewId: string): Promise<AccessReview> {
   const values = { organizationId: ctx.actor.organizationId, reviewId };
   const [[review], rows] = await readBatch(ctx, [
     findReviews.bind({ ...values, limit: 1 }),
     findReviewedKeys.bind(values),
   ]);
-  if (!review) throw new ServiceError('access_review_not_found', 'The organization has no such review.');
+  if (!review) throw new PageProblem(404, 'Not found', 'Your organization has no review with this ID.');
   return { review, keys: reviewedKeys(rows, review.finishedAt ?? ctx.now()) };
 }
 
-/** @throws ServiceError `access_review_not_found`, `access_review_finished` */
+/** @throws PageProblem if there is no such review, or if it is finished */
 export async function readOpenReview(ctx: ActorContext<AdminActor>, reviewId: string): Promise<AccessReview> {
   const found = await readAccessReview(ctx, reviewId);
   if (found.review.finishedAt === null) return found;
-  throw new ServiceError('access_review_finished', 'The review is finished; its decisions cannot be changed.');
+  throw new PageProblem(
+    409,
+    'The review is finished',
+    'An administrator has finished the review, so its decisions cannot be changed. Nothing was saved.',
+  );
 }
 
 /** The keys by name, as they were at `now`: an event after a review was finished did not happen in it. */
@@ -129,13 +135,21 @@ export async function startAccessReview(ctx: ActorContext<AdminActor>): Promise<
   if (!hasChanged(started)) await administratorsTimeZone(ctx);
 }
 
+const keyDecision = lazyObject(() => ({
+  keyId: recordId('the key'),
+  decision: z.enum(REVIEW_DECISIONS, { error: ruleError('keep or revoke') }),
+  reason: freeText(MAX_REASON_LENGTH).transform((reason) => reason.trim().replace(/\s+/g, ' ')),
+  /** The time of the decision that this one replaces; null if there was none. */
+  shownAt: z.int().nullable().default(null),
+}));
+
 const keyDecisions = z.array(keyDecision).min(1);
 
 /**
  * Records decisions in an open review, each with its audit row. Nothing is revoked before the review is finished. A
  * decision replaces only the one of its time `shownAt` (null: none). Returns how many were not saved: another
  * administrator has decided on the key since, or it has ended.
- * @throws ServiceError `invalid`, `access_review_not_found`, `access_review_finished`, `not_administrator`
+ * @throws ServiceError `invalid`, `not_administrator`; PageProblem as `readOpenReview`
  */
 export async function decideKeys(
   ctx: ActorContext<AdminActor>,
@@ -166,16 +180,17 @@ export async function decideKeys(
 /**
  * Finishes a review and revokes the keys on which it decided so, with their successors, in one transaction. `revoke`
  * has the ids of the keys that the administrator has confirmed: if another one is to be revoked, or a key that works or
- * whose successor works has no decision, nothing happens. Returns how many keys were revoked.
- * @throws ServiceError `access_review_not_found`, `access_review_finished`, `access_review_changed_meanwhile`,
- *   `not_administrator`
+ * whose successor works has no decision, nothing happens. Returns how many keys were revoked: 0 if the review was finished
+ * before.
+ * @throws ServiceError `not_administrator`; PageProblem if there is no such review, or if it has changed
  */
 export async function finishAccessReview(
   ctx: ActorContext<AdminActor>,
   reviewId: string,
   revoke: readonly string[],
 ): Promise<number> {
-  const { keys } = await readOpenReview(ctx, reviewId);
+  const { review, keys } = await readAccessReview(ctx, reviewId);
+  if (review.finishedAt !== null) return 0;
   const confirmed = keysToRevoke(keys).flatMap(({ id }) => (revoke.includes(id) ? [id] : []));
   const [finished, ...revocations] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => {
     const values = { ...ctx.actor, reviewId, now };
@@ -198,7 +213,11 @@ export async function finishAccessReview(
   if (hasChanged(finished)) return revocations.filter(hasChanged).length;
 
   await administratorsTimeZone(ctx);
-  await readOpenReview(ctx, reviewId);
-  const detail = 'A key has no decision, or a decision has changed; the review is still open, and nothing was revoked.';
-  throw new ServiceError('access_review_changed_meanwhile', detail);
+  const { review: present } = await readAccessReview(ctx, reviewId);
+  if (present.finishedAt !== null) return 0;
+  throw new PageProblem(
+    409,
+    'The review has changed',
+    'A key still needs a decision, or another administrator changed a decision. Nothing was revoked, and the review is still open. Open the review again.',
+  );
 }

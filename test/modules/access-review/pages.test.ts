@@ -1,9 +1,19 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import { readAccessReview } from '../../../src/modules/access-review/reviews.ts';
 import { countD1 } from '../../support/d1.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { auditedActions, copyKey, makeSettings, openSettings, signIn } from '../../support/settings.ts';
-import { importRecords, makeApi, makeKey, makeOrganization, revoke, rotate, rowsOf } from '../../support/world.ts';
+import {
+  asAdmin,
+  importRecords,
+  makeApi,
+  makeKey,
+  makeOrganization,
+  revoke,
+  rotate,
+  rowsOf,
+} from '../../support/world.ts';
 
 /** The settings area of an organization with keys of these names and an open review. */
 async function makeReview(names = ['Alpha', 'Beta', 'Gamma'], options: Parameters<typeof makeSettings>[0] = {}) {
@@ -376,6 +386,19 @@ describe('the evidence of a review', () => {
     expect((await get(`${path}/evidence.csv`)).text).toBe(text);
   });
 
+  test('a setting that is newer than a decision is empty in its evidence', async () => {
+    const { organization, path, ids, decide, fields, get, post } = await makeReview(['Alpha']);
+    await decide(fields(0, 'keep', 'Used'));
+    const older = `update access_review_decisions set key_settings = '{"name":"Alpha"}' where organization_id = ?`;
+    await env.DB.prepare(older).bind(organization).run();
+    await post(`${path}/finish`, {});
+    const later = { owner: 'Max', allowedNetworks: '192.0.2.0/24', dayLimitRecords: '7', dayLimitMinutes: '60' };
+    await post(`/keys/${ids[0]}/change`, { name: 'Alpha', revision: '0', ...later });
+    expect((await get(`${path}/evidence.csv`)).text).toContain('"Internal notes, Time entries","","",,,"",');
+    const { keys } = await readAccessReview(asAdmin(organization), path.split('/')[2] ?? '');
+    expect(keys[0]?.key).toMatchObject({ owner: '', description: '', allowedNetworks: '', dayLimitRecords: null });
+  });
+
   test('another organization does not find the evidence', async () => {
     const [{ path, decide, fields, post }, other] = [await makeReview(['Alpha']), await makeSettings()];
     await decide(fields(0, 'keep', 'Used'));
@@ -383,6 +406,22 @@ describe('the evidence of a review', () => {
     expect((await other.get(`${path}/evidence.csv`)).status).toBe(404);
     expect((await other.post(`${path}/finish`, {})).status).toBe(404);
     expect((await other.get('/access-review')).text).toContain('No review has been finished');
+  });
+});
+
+describe('the key rule of reviews', () => {
+  test('the form of the key rules shows how often keys are reviewed, and accepts only the offered intervals', async () => {
+    const { organization, base, get, post } = await makeSettings();
+    const refused = await post('/key-rules', { revision: '0', accessReviewMonths: '5' });
+    expect(refused.status).toBe(400);
+    expect(await countElements(refused.text, '#accessReviewMonths-error')).toBe(1);
+    expect(await rowsOf('key_rules', organization)).toEqual([]);
+    await post('/key-rules', { revision: '0', accessReviewMonths: '3' });
+    const { text } = await get('/key-rules');
+    expect(await elementsOf(text, '#accessReviewMonths option[selected]')).toMatchObject([
+      { attributes: { value: '3' }, text: 'Every 3 months' },
+    ]);
+    expect(await countElements(text, `form a[href="${base}/access-review"]`)).toBe(1);
   });
 });
 

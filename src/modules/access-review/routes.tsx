@@ -3,6 +3,16 @@ import { MAX_REASON_LENGTH, REVIEW_DECISIONS } from '../../domain/access-review.
 import { dateIn } from '../../domain/calendar.ts';
 import { hasCode } from '../../domain/errors.ts';
 import { CSV_SETTINGS } from '../../domain/key-settings.ts';
+import { type AdminEnv, adminContext } from '../../http/hono-env.ts';
+import { type Column, csvDownload, spreadsheetTime } from '../../http/settings/download.ts';
+import { type FormState, type Messages, readForm } from '../../http/settings/forms.ts';
+import { pageContext, todayOf } from '../../http/settings/page-context.ts';
+import { PageProblem } from '../../http/settings/page-problem.ts';
+import { scopeList } from '../../http/settings/pages/components.tsx';
+import { render, trail } from '../../http/settings/render-page.tsx';
+import { readUsage } from '../../services/keys/key-usage.ts';
+import type { KeyDetails } from '../../services/keys/read-keys.ts';
+import { AccessReviewPage, DECISION_LABELS } from './review-page.tsx';
 import {
   type AccessReview,
   type Decision,
@@ -12,17 +22,7 @@ import {
   readAccessReviews,
   readOpenReview,
   startAccessReview,
-} from '../../services/keys/access-review.ts';
-import { readUsage } from '../../services/keys/key-usage.ts';
-import type { KeyDetails } from '../../services/keys/read-keys.ts';
-import { type AdminEnv, adminContext } from '../hono-env.ts';
-import { type Column, csvDownload, spreadsheetTime } from './download.ts';
-import { type FormState, type Messages, readForm } from './forms.ts';
-import { pageContext, todayOf } from './page-context.ts';
-import { PageProblem } from './page-problem.ts';
-import { AccessReviewPage, DECISION_LABELS } from './pages/access-review-page.tsx';
-import { scopeList } from './pages/components.tsx';
-import { render, trail } from './render-page.tsx';
+} from './reviews.ts';
 
 export const accessReview = new Hono<AdminEnv>();
 
@@ -105,10 +105,7 @@ const MESSAGES: Record<string, string> = {
 
 accessReview.post('/access-review/:review/finish', async (c) => {
   const revoke = (await readForm(c)).getAll('revoke');
-  await finishAccessReview(adminContext(c), c.req.param('review'), revoke).catch((err: unknown) => {
-    // A second click, or another administrator at the same time.
-    if (!hasCode(err, 'access_review_finished')) throw err;
-  });
+  await finishAccessReview(adminContext(c), c.req.param('review'), revoke);
   return toReview(c, 'finished');
 });
 

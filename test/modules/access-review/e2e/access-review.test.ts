@@ -1,9 +1,9 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { withLocalD1 } from '../../src/ops/local.ts';
-import { accessibilityViolations, follow, watch } from '../support/browser.ts';
-import { importOrganizations, whenFree } from '../support/many-keys.ts';
-import { connectBrowser, sharedServer } from '../support/shared.ts';
+import { withLocalD1 } from '../../../../src/ops/local.ts';
+import { accessibilityViolations, follow, watch } from '../../../support/browser.ts';
+import { importOrganizations, whenFree } from '../../../support/many-keys.ts';
+import { connectBrowser, sharedServer } from '../../../support/shared.ts';
 
 const ORGANIZATION = 'reviewed';
 

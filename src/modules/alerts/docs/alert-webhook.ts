@@ -1,9 +1,7 @@
 import * as z from 'zod';
 import { webhook } from '../../../docs/webhook.ts';
-import { FACT_TYPES, type FactType } from '../../../domain/facts.ts';
 import { nullable, plainText, time } from '../../../domain/psa-shapes.ts';
 import { type AlertData, messageType } from '../alert.ts';
-import { FACT_MEANINGS } from './fact-meanings.ts';
 
 const alertData: z.ZodObject & z.ZodType<AlertData> = z.object({
   organization: nullable(z.string()).meta({ description: 'Null for an alert about the whole deployment.' }),
@@ -23,28 +21,27 @@ const settingsUrl = nullable(z.url()).meta({
   description: 'The page of the settings area to look at; null if the operator has not set the address of the service.',
 });
 
-const alertMessage = (type: FactType) =>
+const alertMessage = (type: string, description: string) =>
   z
     .object({
       type: z.literal(messageType(type)),
       timestamp: time().meta({ description: 'When it was found.' }),
       data: alertData.extend({ settingsUrl }),
     })
-    .meta({ id: `Alert_${type}`, description: FACT_MEANINGS[type] });
+    .meta({ id: `Alert_${type}`, description });
 
-const alertWebhook = (type: FactType) =>
+/** The alert of a fact of this type. `description` says when there is one. */
+export const alertWebhook = (type: string, description: string) =>
   webhook(
     {
       operationId: `receive_${type}`,
       tags: ['Alerts'],
       summary: `Receive ${messageType(type)}`,
-      description: FACT_MEANINGS[type],
+      description,
     },
-    alertMessage(type),
+    alertMessage(type, description),
     {
       stored: 'The alert is stored, or of no interest.',
       gone: 'Do not send this alert again. The changes are not affected.',
     },
   );
-
-export const alertWebhooks = Object.fromEntries(FACT_TYPES.map((type) => [messageType(type), alertWebhook(type)]));

@@ -1,0 +1,67 @@
+import { fact, factSource, IN_RANGE } from '../../db/fact-statements.ts';
+import { DAY_MS, dateIn, daysBetween, monthsLater } from '../../domain/calendar.ts';
+
+/** How many days before its date an access review needs attention. */
+export const REVIEW_DUE_DAYS = 14;
+
+/** The day until which the next review has to be finished, in the time zone; null if none is required. */
+export function accessReviewDueDate(
+  { accessReviewMonths, accessReviewsSince }: { accessReviewMonths: number | null; accessReviewsSince: number | null },
+  lastFinishedAt: number | null,
+  timeZone: string,
+): string | null {
+  const since = lastFinishedAt ?? accessReviewsSince;
+  return accessReviewMonths === null || since === null
+    ? null
+    : monthsLater(dateIn(timeZone, since), accessReviewMonths);
+}
+
+const inDays = (days: number) => (days === 0 ? 'today' : `in ${days} ${days === 1 ? 'day' : 'days'}`);
+
+/** The fact that an access review is due soon, or overdue. */
+export const REVIEW_DUE = factSource(
+  {
+    access_review_due: {
+      isUrgent: false,
+      sentence: ({ level, detail }) => `An access review ${level === 1 ? 'is' : 'was'} due on ${detail}.`,
+      advice: 'Decide for each key whether it is still needed.',
+      tile: {
+        icon: 'check',
+        tone: 'warning',
+        title: ([first]) => {
+          const daysLeft = first?.count ?? 0;
+          return `An access review is ${daysLeft < 0 ? 'overdue' : `due ${inDays(daysLeft)}`}`;
+        },
+        path: () => '/access-review',
+      },
+      // `count` are the months between reviews, `detail` is the time zone.
+      evaluate: (row, now) => {
+        const timeZone = row.detail ?? 'UTC';
+        const date = accessReviewDueDate(
+          { accessReviewMonths: row.count, accessReviewsSince: row.since },
+          null,
+          timeZone,
+        );
+        const daysLeft = date === null ? REVIEW_DUE_DAYS + 1 : daysBetween(dateIn(timeZone, now), date);
+        if (daysLeft > REVIEW_DUE_DAYS) return undefined;
+        return { ...row, since: now, level: daysLeft < 0 ? 2 : 1, count: daysLeft, detail: date };
+      },
+    },
+  },
+  // The time zone decides about the date: see `evaluate`. A month has at least 28 days.
+  `
+    select ${fact({
+      type: "'access_review_due'",
+      organizationId: 'r.id',
+      since: 'r.since',
+      count: 'r.access_review_months',
+      detail: 'r.time_zone',
+    })}
+    from (
+      select o.id, o.time_zone, k.access_review_months, coalesce((select e.finished_at from access_reviews e
+        where e.organization_id = o.id and e.finished_at is not null order by e.id desc limit 1), k.access_reviews_since) as since
+      from organizations o cross join key_rules k on k.organization_id = o.id
+      where ${IN_RANGE} and k.access_review_months is not null) r
+    where r.since + (r.access_review_months * 28 - ${REVIEW_DUE_DAYS + 2}) * ${DAY_MS} <= :now
+    limit :limit`,
+);
