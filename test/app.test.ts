@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { makeApi, makeCountedApi, makeKey, makeOrganization, makeWorld, problemOf } from './support/world.ts';
+import { makeApi, makeCountedApi, makeKey, makeOrganization, makeWorld, problemOf, rowsOf } from './support/world.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -73,6 +73,33 @@ describe('an unknown address', () => {
 
   test('an unknown address outside the API returns 404 without a key', async () => {
     expect(await problemOf(makeApi().send('/nowhere'))).toBe('404 not_found');
+  });
+});
+
+describe('a Host of which no URL can be made', () => {
+  test('every page and path returns the same 400, and the API only to a good key whose organization has the plan', async () => {
+    const { organization, key } = await makeWorld();
+    const { value: withoutPlan } = await makeKey(await makeOrganization({ psa: false }));
+    const api = makeApi({ origin: 'https://a.example, b.example' });
+    const seen = async (path: string, init: Parameters<typeof api.send>[1] = {}) => {
+      const { status, headers } = await api.send(path, init);
+      const kept = [...headers].filter(([name]) => !/^(x-request-id|ratelimit.*)$/.test(name));
+      const body = (await api.send(path, init)).text();
+      return [status, kept, (await body).replace(/"requestId":"[^"]+"/, '')] as const;
+    };
+    const refused = await seen('/nowhere');
+    expect(refused).toMatchObject([400, expect.anything(), expect.stringContaining('"code":"invalid_host"')]);
+    const settings = `/settings/${organization}/keys`;
+    for (const path of ['/', '/api', '/settings', settings, '/.well-known/security.txt', '/.well-known/api-catalog'])
+      expect([path, await seen(path)]).toEqual([path, refused]);
+    expect(await seen(settings, { method: 'POST' })).toEqual(refused);
+    for (const path of ['/api/v1/ping', '/api/v1/nowhere', '/api/v1/tickets/1001/notes']) {
+      expect([path, (await api.send(path)).status]).toEqual([path, 401]);
+      expect([path, await problemOf(api.send(path, { key: withoutPlan }))]).toEqual([path, '403 psa_not_included']);
+    }
+    expect(await seen('/api/v1/ping', { key })).toEqual(refused);
+    expect(await problemOf(api.postNote(key))).toBe('400 invalid_host');
+    expect(await rowsOf('notes', organization)).toEqual([]);
   });
 });
 

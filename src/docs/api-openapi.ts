@@ -15,6 +15,7 @@ import { openapi } from './openapi.ts';
 import { problemResponses, replayHeaders, successHeaders, unauthorizedResponse } from './responses.ts';
 
 const KEY_PROBLEMS = [
+  'invalid_host',
   'https_required',
   'psa_not_included',
   'rate_limited',

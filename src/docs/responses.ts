@@ -10,6 +10,7 @@ import { httpsRequired } from '../http/middleware/guard.ts';
 import { bodyTooLarge, invalidEncoding, unsupportedMediaType, validationFailed } from '../http/middleware/json-body.ts';
 import {
   endpointNotFound,
+  invalidHost,
   methodNotAllowedProblem,
   PROBLEMS,
   Problem,
@@ -79,6 +80,7 @@ const examples: Record<ProblemCode, Pick<Problem, 'detail'> & Partial<Pick<Probl
   malformed_json: malformedJson('{"message":"Cleared\nthe queue"}'),
   invalid_encoding: invalidEncoding(),
   invalid_idempotency_key: invalidIdempotencyKey('is empty'),
+  invalid_host: new Problem(...invalidHost()),
   https_required: httpsRequired(),
   psa_not_included: psaNotIncluded(),
   not_found: new Problem(...endpointNotFound()),

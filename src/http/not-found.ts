@@ -1,7 +1,7 @@
 import type { Context, NotFoundHandler } from 'hono';
 import { accepts } from 'hono/accepts';
 import type { AppEnv, ContextOf } from './hono-env.ts';
-import { problem } from './problems.ts';
+import { invalidHost, problem } from './problems.ts';
 
 /**
  * Where MCP clients look for an OAuth server after a 401: its metadata (RFC 8414, RFC 9728, OpenID Connect Discovery),
@@ -30,6 +30,7 @@ const JSON_TYPE = 'application/json';
 /** The 404 for an address outside the API: a static page for browsers, a problem for everything else. */
 export const notFound: NotFoundHandler<AppEnv> = async (c) => {
   if (isOAuthPath(c.req.path)) return noOAuth(c);
+  if (!URL.canParse(c.req.url)) return problem(c, ...invalidHost());
   const isForBrowser = !c.req.path.startsWith('/api/') && prefersPage(c);
   const page = isForBrowser ? await c.env.ASSETS.fetch(new URL('/404', c.req.url)) : undefined;
   // Not ok: the page was not deployed.

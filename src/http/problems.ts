@@ -17,6 +17,7 @@ export const PROBLEMS = {
   malformed_json: { status: 400, title: 'Malformed JSON' },
   invalid_encoding: { status: 400, title: 'The body is not UTF-8' },
   invalid_idempotency_key: { status: 400, title: 'Invalid Idempotency-Key' },
+  invalid_host: { status: 400, title: 'Invalid Host' },
   https_required: { status: 403, title: 'HTTPS is required' },
   psa_not_included: { status: 403, title: 'Write-back is not enabled' },
   not_found: { status: 404, title: 'Not found' },
@@ -95,6 +96,10 @@ export function unauthorized(challenge = 'Bearer'): Response {
     status: 401,
     headers: { 'Content-Type': 'application/problem+json', 'WWW-Authenticate': challenge },
   });
+}
+
+export function invalidHost(): ProblemArguments {
+  return ['invalid_host', 'The Host header is not a host name; send it once, with the name of this service.'];
 }
 
 export function endpointNotFound(): ProblemArguments {

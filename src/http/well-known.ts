@@ -1,12 +1,14 @@
 import { Hono } from 'hono';
 import { securityTxt } from '../domain/security-contact.ts';
 import type { AppEnv } from './hono-env.ts';
+import { requireHost } from './middleware/guard.ts';
 
 const CATALOG = '/.well-known/api-catalog';
 const CATALOG_TYPE = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
 
 /** What other programs look for at fixed paths (RFC 8615): whom to tell of a vulnerability, and which APIs exist. */
 export const wellKnown = new Hono<AppEnv>()
+  .use(requireHost())
   .get('/security.txt', (c) => {
     const { securityContact } = c.get('config');
     if (!securityContact) return c.notFound();

@@ -202,7 +202,7 @@ interface ApiOptions {
   now?: () => number;
   config?: Partial<Config>;
   bindings?: Partial<Env>;
-  /** The origin of its URLs. */
+  /** The origin of its URLs. It may be one that cannot be parsed, as after an invalid Host header. */
   origin?: string;
   /** Variables and secrets of modules. */
   vars?: Record<string, string>;
@@ -231,19 +231,17 @@ export function makeApi({ origin = 'https://api.example', ...options }: ApiOptio
     if (typeof rest.body === 'string') rememberBody(rest.body);
     const context = createExecutionContext();
     contexts.push(context);
-    return (path.startsWith('/mcp') && agents ? agents : app).request(
-      `${origin}${path}`,
-      {
-        ...rest,
-        headers: {
-          'CF-Connecting-IP': address,
-          ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
-          ...headers,
-        },
+    const url = `${origin}${path}`;
+    const request = new Request(URL.canParse(url) ? url : `https://api.example${path}`, {
+      ...rest,
+      headers: {
+        'CF-Connecting-IP': address,
+        ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
+        ...headers,
       },
-      bindings,
-      context,
-    );
+    });
+    if (!URL.canParse(url)) Object.defineProperty(request, 'url', { value: url });
+    return (path.startsWith('/mcp') && agents ? agents : app).request(request, undefined, bindings, context);
   }
 
   /** Posts a body as JSON. A string or bytes are sent unchanged. */

@@ -3,7 +3,7 @@ import { psaNotIncluded } from '../../domain/errors.ts';
 import type { Scope } from '../../domain/scopes.ts';
 import { isLoopback } from '../../lib/loopback.ts';
 import type { ApiEnv, AppEnv } from '../hono-env.ts';
-import { Problem, problem } from '../problems.ts';
+import { invalidHost, Problem, problem } from '../problems.ts';
 import { authenticate } from './authenticate.ts';
 import { keyLimit } from './key-limit.ts';
 import { limitByIp } from './limit-by-ip.ts';
@@ -17,15 +17,22 @@ export const firstChecks = (area: 'api' | 'mcp') =>
   [requireHttps(), pause(), keyExpiry(), recordRefusals(), limitByIp(area)] as const;
 
 /**
- * Key, scope, key limit and plan, for every endpoint. Without a scope, any live key is admitted. An unknown path or method
+ * Key, scope, key limit, plan and host, for every endpoint. Without a scope, any live key is admitted. An unknown path or method
  * has the same checks: only holders of a live key whose organization has the plan learn that it does not exist.
  */
-export const guard = (scope?: Scope) => [authenticate(scope), keyLimit(), requirePlan()] as const;
+export const guard = (scope?: Scope) => [authenticate(scope), keyLimit(), requirePlan(), requireHost()] as const;
 
 function requirePlan(): MiddlewareHandler<ApiEnv> {
   return async function requirePlan(c, next) {
     if (!c.get('principal').hasPsa) throw psaNotIncluded();
     await next();
+  };
+}
+
+/** Refuses a request whose Host header makes its URL unreadable. Where a key is required, it is checked before. */
+export function requireHost(): MiddlewareHandler<AppEnv> {
+  return async function requireHost(c, next) {
+    return URL.canParse(c.req.url) ? next() : problem(c, ...invalidHost());
   };
 }
 

@@ -3,6 +3,7 @@ import { hasCode, ServiceError, type ServiceErrorCode } from '../../domain/error
 import { log } from '../../lib/log.ts';
 import type { Contribution } from '../../module.ts';
 import type { AdminEnv, AppEnv, AppliedLimit } from '../hono-env.ts';
+import { requireHost } from '../middleware/guard.ts';
 import { limitByIp } from '../middleware/limit-by-ip.ts';
 import { securePages } from '../middleware/secure-pages.ts';
 import { limitInWords, retryAfter } from '../rate-limit-response.ts';
@@ -35,7 +36,7 @@ export function createSettings(contributions: readonly Contribution[]) {
   for (const { settings } of contributions) if (settings) pages.route('/', settings);
 
   return new Hono<AppEnv>()
-    .use(securePages(), limitByIp('settings', refuseWithPage), ...guardForms())
+    .use(requireHost(), securePages(), limitByIp('settings', refuseWithPage), ...guardForms())
     .get('/', chooseOrganization)
     .route('/:organization', pages)
     .all('*', () => {

@@ -11,6 +11,7 @@ const ENTRY = 'POST /tickets/{ticketId}/time-entries';
 
 const api = makeApi();
 const plain = makeApi({ origin: 'http://api.example' });
+const hostless = makeApi({ origin: 'https://api.example, evil.example' });
 const contract = await apiContract();
 
 const EXPIRES = new Date(Date.now() + 7 * 86_400_000).toISOString().slice(0, 10);
@@ -74,6 +75,7 @@ describe('the response agrees with the document', () => {
     const ping = (bearer?: string, through = api) =>
       through.send('/api/v1/ping', bearer === undefined ? {} : { key: bearer });
     await agrees(PING, 200, ping(key));
+    await agrees(PING, 400, ping(key, hostless));
     await agrees(PING, 401, ping());
     await agrees(PING, 403, ping(withoutPsa));
     await agrees(PING, 403, ping(key, plain));
@@ -104,6 +106,7 @@ describe('the response agrees with the document', () => {
     await agrees(operation, 400, post('{"minutes": "a\nb"}'));
     await agrees(operation, 400, post(new Uint8Array([0x7b, 0xff, 0x7d])));
     await agrees(operation, 400, post(body, { 'Idempotency-Key': '' }));
+    await agrees(operation, 400, post(body, {}, address, key, hostless));
     await agrees(operation, 401, post(body, {}, address, 'not-a-key'));
     await agrees(operation, 403, post(body, {}, address, withoutPsa));
     await agrees(operation, 403, post(body, {}, address, key, plain));
