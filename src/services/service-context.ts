@@ -32,7 +32,7 @@ export interface Redaction {
 
 /** Controls an organization's push, with an audit row for each call. Throws `unavailable`. */
 export interface PushControl {
-  /** Ends a stop, or the pause after a failure. `unchanged`: it was neither stopped nor waiting. */
+  /** Ends a stop, or the pause after a failure. `unchanged`: there was neither, or an attempt began less than 10 s ago. */
   resume(ctx: ServiceContext, target: AuditTarget): Promise<{ status: 'resumed' | 'unchanged' }>;
   /** Leaves out the changes up to a cursor. `unchanged`: they were delivered or left out before. */
   skip(ctx: ServiceContext, target: AuditTarget, to: ChangeCursor): Promise<{ status: 'skipped' | 'unchanged' }>;

@@ -19,7 +19,7 @@ export const pushResume = operatorCommand({
     console.log(
       status === 'resumed'
         ? `The push of organization ${organization} tries again now.`
-        : `The push of organization ${organization} was neither stopped nor waiting.`,
+        : `The push of organization ${organization} was neither stopped nor waiting, or an attempt began less than 10 seconds ago.`,
     );
   });
 

@@ -4,7 +4,7 @@ import { withDeadline } from '../../lib/deadline.ts';
 import { hasChanged, writeWithAudit } from '../../services/audit/write-with-audit.ts';
 import { readOne } from '../../services/call-d1.ts';
 import type { PushControl } from '../../services/service-context.ts';
-import { findConfirmedSeq, markResumed, markSkipped } from './push-statements.ts';
+import { findConfirmedSeq, markSkipped, touchPush } from './push-statements.ts';
 import type { Pusher } from './pusher.ts';
 
 /** The namespace of the objects that push, as their control needs it. */
@@ -15,17 +15,18 @@ interface ControlledPushers {
 const OBJECT_DEADLINE_MS = 10_000;
 
 /**
- * Each function first writes the state's copy in the database, with its audit row, and then calls the
- * object. If that does not respond, a repeated call writes nothing, and only calls the object.
+ * Each function first writes the audit row, and then calls the object. Each order to resume counts, even one that the
+ * object ignores. To skip also changes the state's copy: a repeated call writes nothing, and only calls the object.
  */
 export const pushControlOf = (pushers: ControlledPushers): PushControl => ({
   async resume(ctx, target) {
     const { organizationId } = target;
-    const [resumed] = await writeWithAudit(ctx, target, 'safe_to_repeat', () => [
-      { statement: markResumed.bind({ organizationId }), action: 'push.resumed', targetId: organizationId },
+    const order = touchPush.bind({ organizationId, requestId: ctx.requestId });
+    await writeWithAudit(ctx, target, 'safe_to_repeat', () => [
+      { statement: order, action: 'push.resumed', targetId: organizationId },
     ]);
-    await acted(pushers.getByName(organizationId).resume(organizationId));
-    return { status: hasChanged(resumed) ? 'resumed' : 'unchanged' };
+    const isResumed = await acted(pushers.getByName(organizationId).resume(organizationId));
+    return { status: isResumed ? 'resumed' : 'unchanged' };
   },
   async skip(ctx, target, to) {
     const { organizationId } = target;
@@ -43,9 +44,9 @@ export const pushControlOf = (pushers: ControlledPushers): PushControl => ({
   },
 });
 
-async function acted(object: Promise<void>): Promise<void> {
+async function acted<T>(object: Promise<T>): Promise<T> {
   try {
-    await withDeadline(object, OBJECT_DEADLINE_MS);
+    return await withDeadline(object, OBJECT_DEADLINE_MS);
   } catch (cause) {
     const detail = 'The push did not respond. Make the same call again; it is safe to repeat.';
     throw new ServiceError('unavailable', detail, { database: 'unknown', cause });

@@ -78,9 +78,12 @@ export const findConfirmedSeq = statement<{ organizationId: string }, { confirme
   'select confirmed_seq as confirmedSeq from pushes where organization_id = :organizationId',
 );
 
-export const markResumed = statement<{ organizationId: string }>(`
-  update pushes set stopped_at = null, next_attempt_at = null
-  where organization_id = :organizationId and (stopped_at is not null or next_attempt_at is not null)`);
+/** Changes no value, and the row once for each request: so each order to resume gets its audit row. */
+export const touchPush = statement<{ organizationId: string; requestId: string }>(`
+  insert into pushes (organization_id, confirmed_seq, attempts)
+  select id, 0, 0 from organizations where id = :organizationId and :requestId is not
+    (select request_id from audit_log where organization_id = :organizationId order by seq desc limit 1)
+  on conflict (organization_id) do update set confirmed_seq = confirmed_seq`);
 
 /** Leaves out the changes up to `seq`, unless they are delivered. */
 export const markSkipped = statement<{ organizationId: string; seq: number }>(`

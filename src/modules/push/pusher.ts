@@ -13,6 +13,8 @@ import { afterFailure, grownLimit, type PushFailure, parsePageLimit, pushMessage
 
 /** The deadline of one call to D1. */
 const D1_DEADLINE_MS = 10_000;
+/** An order to resume does nothing for this time after an attempt began. */
+const RESUME_INTERVAL_MS = 10_000;
 /** The alarm ends after this number of pages, and another one continues. */
 const PAGES_PER_ALARM = 20;
 const STATE = 'state';
@@ -36,6 +38,8 @@ interface State extends PushPosition {
 export class Pusher extends DurableObject<Env> {
   /** Counts orders: an attempt that began before one says nothing about the state after it. */
   private orders = 0;
+  /** When this object last began to send a page, in UTC milliseconds. */
+  private attemptedAt = 0;
   /** The confirmed `seq` in the database's copy; undefined if that is not known. */
   private savedSeq: number | undefined;
 
@@ -54,9 +58,14 @@ export class Pusher extends DurableObject<Env> {
     if (state) await this.read(state, this.orders);
   }
 
-  /** Ends a stop and the pause after a failure: the next attempt is made immediately, and later pauses are short again. */
-  async resume(organization: string): Promise<void> {
+  /**
+   * Ends a stop and the pause after a failure: the next attempt is made immediately, and later pauses are short again.
+   * Returns whether it did. Does nothing if there is neither, or if the last attempt began less than 10 s ago.
+   */
+  async resume(organization: string): Promise<boolean> {
+    if (!this.load()?.failure || Date.now() < this.attemptedAt + RESUME_INTERVAL_MS) return false;
     await this.change(organization, (state) => ({ ...state, stoppedAt: null }));
+    return true;
   }
 
   /** Leaves out the changes up to a cursor, and tries again immediately. A stop stays. */
@@ -108,6 +117,7 @@ export class Pusher extends DurableObject<Env> {
     }
     if (state.pageEnd !== last.seq) this.store({ ...state, pageEnd: last.seq });
     const sentAt = Date.now();
+    this.attemptedAt = sentAt;
     const outcome = await deliver(target, await pushMessage(state.organization, page.changes, sentAt));
     const count = page.changes.length;
     if (outcome.result === 'confirmed') {

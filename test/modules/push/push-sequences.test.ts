@@ -117,6 +117,9 @@ async function run(sequence: Step[]): Promise<void> {
   }
   planned.length = 0;
   await rest();
+  // The object forgets when it made its last attempt.
+  await storedBy(organization);
+  await evictDurableObject(object());
   await resume();
   await object().wake(organization);
   await rest();

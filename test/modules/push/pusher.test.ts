@@ -1,6 +1,6 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startModules } from '../../../src/module.ts';
 import { pushControlOf } from '../../../src/modules/push/push-control.ts';
 import { seqOf } from '../../../src/modules/push/push-state.ts';
@@ -8,7 +8,7 @@ import { wakeDue } from '../../../src/modules/push/wake-due.ts';
 import { MODULES } from '../../../src/modules.ts';
 import { beginErasure } from '../../../src/services/directory/erase-organization.ts';
 import { resumePush, skipPush } from '../../../src/services/work/push-control.ts';
-import { aroundD1, withoutWrites } from '../../support/d1.ts';
+import { aroundD1, committingTwice, withoutWrites } from '../../support/d1.ts';
 import { elementsOf } from '../../support/page.ts';
 import type { PushedPage } from '../../support/receiver.ts';
 import { lastCursor, resultOf, work } from '../../support/rpc.ts';
@@ -508,6 +508,13 @@ describe('a 410', () => {
   });
 });
 
+/** The settings area, as an administrator sees it. */
+async function signInTo(organization: string) {
+  const email = `ada@${organization}.example`;
+  await importRecords({ type: 'user', organization, id: 'ada', email, name: 'Ada', admin: true });
+  return openSettings(makeApi({ config: { signIn: signIn.config, receiver: PUSH } }), organization, email);
+}
+
 test.each<[string, (organization: string) => Promise<unknown>, unknown]>([
   [
     'a signed message',
@@ -522,10 +529,7 @@ test.each<[string, (organization: string) => Promise<unknown>, unknown]>([
   [
     'the button on the banner',
     async (organization) => {
-      const email = `ada@${organization}.example`;
-      await importRecords({ type: 'user', organization, id: 'ada', email, name: 'Ada', admin: true });
-      const api = makeApi({ config: { signIn: signIn.config, receiver: PUSH } });
-      const { get, post } = await openSettings(api, organization, email);
+      const { get, post } = await signInTo(organization);
       const forms = await elementsOf((await get('/keys')).text, '.banner form');
       const [action = ''] = forms.map(({ attributes }) => attributes['action']);
       expect(action).toBe(`/settings/${organization}/push/resume`);
@@ -535,7 +539,7 @@ test.each<[string, (organization: string) => Promise<unknown>, unknown]>([
   ],
 ])('%s resumes a push that is stopped, immediately', async (_, resume, result) => {
   const { organization } = await makeFailed(answering(410));
-  push.answers.delete(organization);
+  await evictDurableObject(objectOf(organization));
   expect(await resume(organization)).toEqual(result);
   await expectDelivered(push.receiver, organization);
   expect((await feedOf(organization)).at(-1)).toMatchObject({
@@ -564,24 +568,47 @@ describe('an order of an operator', () => {
   test('an order to resume ends a pause, and the next pause is short again', async () => {
     const { organization } = await makeFailed(answering(503, { 'Retry-After': '3600' }));
     push.answers.set(organization, answering(500));
+    await evictDurableObject(objectOf(organization));
     await resumePush(asPushOperator(), { organization, by: 'Ada' });
     await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ failure: 'HTTP 500', attempts: 1 }));
     expect(Number((await storedBy(organization)).alarm) - Date.now()).toBeLessThanOrEqual(10_000);
   });
 
-  test('an order can be repeated if the object did not respond, and is audited once', async () => {
+  test.each([410, 503])('after a %i, orders to resume do nothing for 10 seconds, and each counts', async (status) => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 60_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    const { organization, stored } = await makeFailed(answering(status, { 'Retry-After': '3600' }));
+    const { post } = await signInTo(organization);
+    const resume = () => resumePush(asPushOperator(), { organization, by: 'Ada' });
+    const failedAt = Date.now();
+    for (let i = 0; i < 2; i++) expect((await post('/push/resume', '')).status).toBe(303);
+    expect([await resume(), await storedBy(organization)]).toEqual([{ status: 'unchanged' }, stored]);
+    vi.setSystemTime(failedAt + 9_000);
+    expect([await resume(), await storedBy(organization)]).toEqual([{ status: 'unchanged' }, stored]);
+    vi.setSystemTime(failedAt + 10_000);
+    expect(await resume()).toEqual({ status: 'resumed' });
+    await expectDelivered(push.receiver, organization);
+    const actions = (await feedOf(organization)).map(({ action }) => action);
+    expect(actions.filter((action) => action === 'push.resumed')).toHaveLength(5);
+    const counted = env.DB.prepare('select max(day_changes) as changes from audit_log where organization_id = ?');
+    expect(await counted.bind(organization).first()).toEqual({ changes: 2 });
+  });
+
+  test('an order can be repeated if the object or the database did not respond', async () => {
     const { organization } = await makeFailed(answering(410));
-    push.answers.delete(organization);
+    await evictDurableObject(objectOf(organization));
     const broken = () => Promise.reject(new Error('overloaded'));
     const pushControl = pushControlOf({ getByName: () => ({ resume: broken, skip: broken }) });
     const request = { organization, by: 'Ada' };
+    const before = await pushRow(organization);
     await expect(resumePush({ ...asPushOperator(), pushControl }, request)).rejects.toMatchObject({
       code: 'unavailable',
     });
-    expect(await resumePush(asPushOperator(), request)).toEqual({ status: 'unchanged' });
+    expect(await pushRow(organization)).toEqual(before);
+    expect(await resumePush(asPushOperator(committingTwice(env.DB)), request)).toEqual({ status: 'resumed' });
     await expectDelivered(push.receiver, organization);
     const actions = (await feedOf(organization)).map(({ action }) => action);
-    expect(actions.filter((action) => action === 'push.resumed')).toHaveLength(1);
+    expect(actions.filter((action) => action === 'push.resumed')).toHaveLength(2);
   });
 
   test('an order to skip omits the refused changes, and the audit log shows which', async () => {
