@@ -1,6 +1,7 @@
 import type { Hono } from 'hono';
 import type { Child } from 'hono/jsx';
 import type { Bindings, Config } from './config.ts';
+// biome-ignore lint/suspicious/noImportCycles: requests carry contributions, and contributions handle requests.
 import type { AdminEnv, Administrator, AppEnv, ContextOf } from './http/hono-env.ts';
 import type { FormState } from './http/settings/forms.ts';
 import type { AuditFilter } from './services/audit/read-audit-log.ts';

@@ -20,7 +20,7 @@ export interface DocsModule {
 }
 
 /** When there is a fact, by type. */
-export type FactMeanings = Readonly<Record<string, string>>;
+type FactMeanings = Readonly<Record<string, string>>;
 
 /** The documentation of a module that describes the facts of all modules. */
 export type DocsOfFacts = (facts: FactMeanings) => DocsModule;

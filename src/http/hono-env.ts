@@ -5,6 +5,7 @@ import { MAX_DAY_CHANGES } from '../domain/day-limit.ts';
 import type { RateLimitDecision, RequestLimit } from '../domain/request-limit.ts';
 import type { WebhookFault } from '../domain/webhook.ts';
 import { ExpiringMap } from '../lib/expiring-map.ts';
+// biome-ignore lint/suspicious/noImportCycles: requests carry contributions, and contributions handle requests.
 import type { Contribution } from '../module.ts';
 import type { Administration } from '../services/directory/administrators.ts';
 import type {

@@ -6,11 +6,12 @@ import { hostNetwork } from '../../domain/networks.ts';
 import { inThousands } from '../../lib/in-thousands.ts';
 import type { Lockout } from '../../services/keys/key-usage.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
-import { tooLarge } from './guard-forms.ts';
 import { PageProblem } from './page-problem.ts';
 
 /** Above the number of keys that an organization can select. */
 const MAX_FORM_FIELDS = 2_000;
+
+export const tooLarge = () => new PageProblem(413, 'Form too large', 'The form holds more text than its fields allow.');
 
 /** @throws PageProblem if it has more fields than any form */
 export async function readForm(c: { req: { arrayBuffer(): Promise<ArrayBuffer> } }): Promise<URLSearchParams> {

@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from 'hono';
 import type { AppEnv } from '../hono-env.ts';
 import { readBody } from '../middleware/read-body.ts';
+import { tooLarge } from './forms.ts';
 import { PageProblem } from './page-problem.ts';
 
 const MAX_FORM_BYTES = 64 * 1024;
@@ -18,8 +19,6 @@ export function guardForms() {
   const readForm: MiddlewareHandler<AppEnv> = (c, next) => (LARGE_FORM.path.test(c.req.path) ? large : small)(c, next);
   return [requireForm(), requireSameOrigin(), readForm] as const;
 }
-
-export const tooLarge = () => new PageProblem(413, 'Form too large', 'The form holds more text than its fields allow.');
 
 /** The media type of a form, with or without parameters (RFC 9110 §8.3.1). */
 const FORM_TYPE = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
