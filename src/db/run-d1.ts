@@ -28,6 +28,8 @@ export class D1Failure extends LoggableError {
 export const OLDER_MESSAGE = 'directory_clock: an older message';
 /** The message of the triggers that refuse audit rows and changes of the directory until the end of an erasure. */
 export const BEING_ERASED_MESSAGE = 'erasures: the organization is being erased';
+/** The message of the trigger that refuses the directory of an organization that was erased. */
+export const ERASED_MESSAGE = 'erasures: the organization was erased';
 /** The reason of a failure if an audit row would exceed the day's limit of changes. */
 export const TOO_MANY_CHANGES = 'NOT NULL constraint failed: audit_log.day_changes';
 
@@ -37,7 +39,10 @@ const PHRASES: readonly { phrase: RegExp; kind: D1FailureKind; retry?: 'always' 
   { phrase: /network connection lost|object to be reset|code was updated/i, kind: 'unknown', retry: 'always' },
   { phrase: /exceeded maximum (?:DB size|account storage limit)|SQLITE_FULL|SQLITE_READONLY/i, kind: 'read_only' },
   { phrase: /exceeded its (?:memory|CPU time) limit/i, kind: 'unknown' },
-  { phrase: new RegExp([OLDER_MESSAGE, BEING_ERASED_MESSAGE, TOO_MANY_CHANGES].join('|')), kind: 'rejected' },
+  {
+    phrase: new RegExp([OLDER_MESSAGE, BEING_ERASED_MESSAGE, ERASED_MESSAGE, TOO_MANY_CHANGES].join('|')),
+    kind: 'rejected',
+  },
   // Another writer holds the lock, or the machine itself failed.
   { phrase: /SQLITE_(?:BUSY|LOCKED)|database is locked/, kind: 'not_run', retry: 'locked' },
   { phrase: /SQLITE_(?:IOERR|NOMEM|CANTOPEN|INTERRUPT|PROTOCOL)/, kind: 'unknown' },

@@ -465,6 +465,9 @@ export const erasures = sqliteTable(
     open: flag('open'),
     /** JSON array: the objects of the archive that could not be exported before the erasure. */
     notExported: text('not_exported').notNull().default('[]'),
+    /** When and by whom the organization was created again. Until then, its directory is refused. */
+    recreatedAt: integer('recreated_at'),
+    recreatedBy: text('recreated_by'),
   },
   (t) => [primaryKey({ columns: [t.organizationId, t.requestId] }), check('erasures_flags', flags('open'))],
 );

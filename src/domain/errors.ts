@@ -34,6 +34,7 @@ export type ServiceErrorCode =
   | 'not_exported'
   | 'not_pushed'
   | 'being_erased'
+  | 'organization_erased'
   | 'superseded';
 
 interface Info {
@@ -90,6 +91,14 @@ export function beingErased(): ServiceError {
   return new ServiceError(
     'being_erased',
     'The organization is being erased and cannot be read or changed. Wait until the erasure finishes before you send it again.',
+  );
+}
+
+/** Nothing creates an erased organization again unless the caller asks for it. */
+export function organizationErased(subject = 'The organization'): ServiceError {
+  return new ServiceError(
+    'organization_erased',
+    `${subject} was erased, so its directory is refused. Stop sending it. To create the organization again, without its earlier records, send its directory with recreate: true (an import: --recreate).`,
   );
 }
 

@@ -15,8 +15,8 @@ import { call } from './call.ts';
  * entrypoint.
  */
 export class Directory extends WorkerEntrypoint<Env> {
-  upsert(organization: string, records: DirectoryRecordInput[], allOrNothing?: boolean) {
-    return call(this.env, (ctx) => upsertRecords(ctx, { organization, records, allOrNothing }));
+  upsert(organization: string, records: DirectoryRecordInput[], allOrNothing?: boolean, recreate?: boolean) {
+    return call(this.env, (ctx) => upsertRecords(ctx, { organization, records, allOrNothing, recreate }));
   }
 
   list(organization: string, type: DirectoryType, cursor: string | null, limit = MAX_RECORDS) {

@@ -1,6 +1,13 @@
-import { BEING_ERASED_MESSAGE, type D1Caller, D1Failure, type D1FailureKind, runD1 } from '../db/run-d1.ts';
+import {
+  BEING_ERASED_MESSAGE,
+  type D1Caller,
+  D1Failure,
+  type D1FailureKind,
+  ERASED_MESSAGE,
+  runD1,
+} from '../db/run-d1.ts';
 import { type BoundStatement, batch } from '../db/statement.ts';
-import { beingErased, ServiceError } from '../domain/errors.ts';
+import { beingErased, organizationErased, ServiceError } from '../domain/errors.ts';
 import type { ServiceContext } from './service-context.ts';
 import { warnOfSize } from './size-warning.ts';
 
@@ -28,8 +35,8 @@ type CallContext = Pick<ServiceContext, 'db' | 'deadlineAt' | 'stats' | 'databas
  * The only way in which a service calls D1: until the request's deadline, with retries where D1's error allows them (see
  * `runD1`). `run` must be idempotent. Warns of a database that is becoming full, if the context has its limit. Every
  * service therefore throws `unavailable`, and does not repeat it in its own `@throws`.
- * @throws ServiceError `unavailable` if D1 did not respond or takes no writes, `being_erased` if a trigger refused a
- *   change for this reason; D1Failure if D1 rejected a statement, which is a bug
+ * @throws ServiceError `unavailable` if D1 did not respond or takes no writes, `being_erased` or `organization_erased` if
+ *   a trigger refused a change for this reason; D1Failure if D1 rejected a statement, which is a bug
  */
 export async function callD1<T>(ctx: CallContext, lost: LostCall, run: (db: D1Database) => Promise<T>): Promise<T> {
   try {
@@ -38,6 +45,7 @@ export async function callD1<T>(ctx: CallContext, lost: LostCall, run: (db: D1Da
     return result;
   } catch (err) {
     if (err instanceof D1Failure && err.reason === BEING_ERASED_MESSAGE) throw beingErased();
+    if (err instanceof D1Failure && err.reason === ERASED_MESSAGE) throw organizationErased();
     if (!(err instanceof D1Failure) || err.kind === 'rejected') throw err;
     throw new ServiceError('unavailable', unavailableDetail(lost, err.kind), { database: err.kind, cause: err });
   }

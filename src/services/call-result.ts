@@ -14,6 +14,7 @@ export const CALL_ERRORS = [
   'not_exported',
   'not_pushed',
   'being_erased',
+  'organization_erased',
   'superseded',
 ] as const satisfies readonly ServiceErrorCode[];
 

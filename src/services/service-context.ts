@@ -87,6 +87,7 @@ export interface ActorContext<Actor> extends ServiceContext {
 }
 
 export interface DirectoryContext extends ServiceContext {
+  actor: SystemActor;
   message?: SignedMessage | undefined;
 }
 

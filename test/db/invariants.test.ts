@@ -23,6 +23,8 @@ async function refuses(sql: string, because: RegExp) {
   await expect(run(sql)).rejects.toThrow(because);
 }
 
+const INSERT_ERASURE = 'insert into erasures (organization_id, request_id, erased_at, erased_by, last_seq, open)';
+
 describe('the audit log', () => {
   const columns = 'organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id';
   const row = (seq: number) => `values ($org, ${seq}, 0, 'user', 'ada', 'Ada', 'api_key.created', 'x', 'r')`;
@@ -61,7 +63,7 @@ describe('the audit log', () => {
   ];
   const deleteAuditLog = 'delete from audit_log where organization_id = $org';
   const openErasure = (lastSeq: string) =>
-    `insert into erasures values ($org, 'erasure', 0, 'Eve', ${lastSeq}, 1, '[]')`;
+    `${INSERT_ERASURE} values ($org, 'erasure', unixepoch() * 1000, 'Eve', ${lastSeq}, 1)`;
   const TRUE_LAST_SEQ = '(select max(seq) from audit_log where organization_id = $org)';
 
   async function withOneNote() {
@@ -130,7 +132,7 @@ describe('an organization whose erasure is open', () => {
     const tables = ERASED_TABLES.filter((table) => table !== 'organizations' && table !== 'audit_log');
     await env.DB.batch([
       prepare(
-        "insert into erasures select $org, 'erasure', 0, 'Eve', max(seq), 1, '[]' from audit_log where organization_id = $org",
+        `${INSERT_ERASURE} select $org, 'erasure', unixepoch() * 1000, 'Eve', max(seq), 1 from audit_log where organization_id = $org`,
       ),
       ...tables.map((table) => prepare(`delete from ${table} where organization_id = $org`)),
     ]);
@@ -162,11 +164,27 @@ describe('the record of an erasure', () => {
     'delete from erasures where organization_id = ?1',
     'update erasures set open = 1 where organization_id = ?1',
     "update erasures set erased_by = 'nobody' where organization_id = ?1",
-    "insert or replace into erasures select organization_id, request_id, 0, erased_by, last_seq, 1, '[]' from erasures where organization_id = ?1",
+    `${INSERT_ERASURE.replace('insert', 'insert or replace')} select organization_id, request_id, erased_at, erased_by, last_seq, 1 from erasures where organization_id = ?1`,
+    'update erasures set recreated_at = unixepoch() * 1000 where organization_id = ?1',
+    "update erasures set recreated_at = unixepoch() * 1000 - 61000, recreated_by = 'Eve' where organization_id = ?1",
+    "update erasures set recreated_at = unixepoch() * 1000, recreated_by = 'Eve', erased_by = 'Eve' where organization_id = ?1",
   ])('the record of an erasure is kept: %s', async (sql) => {
     const { organization: erased } = await makeWorld();
     await work.eraseOrganization(erased, await lastCursor(erased), 'Ada');
     await expect(env.DB.prepare(sql).bind(erased).run()).rejects.toThrow('erasures are kept');
+  });
+
+  test("an erasure records its organization's return once", async () => {
+    const { organization: erased } = await makeWorld();
+    await work.eraseOrganization(erased, await lastCursor(erased), 'Ada');
+    const set = (by: string) =>
+      env.DB.prepare(
+        `update erasures set recreated_at = unixepoch() * 1000, recreated_by = '${by}' where organization_id = ?1`,
+      )
+        .bind(erased)
+        .run();
+    expect((await set('psa')).meta.changes).toBe(1);
+    await expect(set('Eve')).rejects.toThrow('erasures are kept');
   });
 });
 

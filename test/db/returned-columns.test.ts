@@ -258,7 +258,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       findPushStatus: [{}, { only: erased.organization }],
       findReleases: [{}, { only: erased.organization }],
       findOpenErasure: [{ organizationId: erased.organization }],
-      FIND_BEING_ERASED: [{ organizationId: erased.organization }],
+      FIND_ERASURES: [{ organizationId: erased.organization }],
       'findRecord.time_entry': [{ id: entry }],
       'findRedacted.note': [{ ids: JSON.stringify([archivedNote]) }],
       'findRedacted.time_entry': [{ ids: JSON.stringify([archivedEntry]) }],

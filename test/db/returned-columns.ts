@@ -42,7 +42,6 @@ export const RETURNED_COLUMNS = {
       ticket: { id: 'string' },
       user: { id: 'string' },
     },
-    FIND_BEING_ERASED: { id: 'string', found: 'null' },
     FIND_COMPANIES: { id: 'string', found: 'null' },
     FIND_DIFFERING_RECORDS: {
       agreement: { id: 'string', found: 'string | null' },
@@ -51,6 +50,7 @@ export const RETURNED_COLUMNS = {
       ticket: { id: 'string', found: 'string | null' },
       user: { id: 'string', found: 'string | null' },
     },
+    FIND_ERASURES: { id: 'string', found: 'string' },
     FIND_HELD_COMPANIES: { id: 'string', found: 'string' },
     FIND_HELD_EMAILS: { id: 'string', found: 'string' },
     FIND_ORGANIZATIONS: { id: 'string', found: 'string' },

@@ -1,8 +1,12 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
 import { ERASED_TABLES } from '../../src/db/directory/erasure.ts';
-import { allChanges, failureOf, lastCursor, resultOf, work } from '../support/rpc.ts';
-import { importRecords, makeApi, makeKey, makeWorld } from '../support/world.ts';
+import type { DirectoryRecordInput } from '../../src/domain/directory.ts';
+import { importDirectory } from '../../src/ops/import/import-directory.ts';
+import { upsertRecords } from '../../src/services/directory/change-records.ts';
+import { aroundD1 } from '../support/d1.ts';
+import { allChanges, directory, failureOf, lastCursor, resultOf, work } from '../support/rpc.ts';
+import { asOperator, makeApi, makeKey, makeWorld } from '../support/world.ts';
 
 /** The number of rows that an organization has in each table with a column organization_id. */
 async function rowsByTable(organization: string): Promise<Record<string, number>> {
@@ -57,17 +61,68 @@ test('an organization is not erased without the cursor of its last change', asyn
   expect(await rowsByTable(organization)).toEqual(before);
 });
 
-test('a new organization with the same id has a new audit log, and the old cursor is an error', async () => {
-  const { organization } = await makeWorld();
+/** What a feed sends of an organization. */
+const directoryOf = (organization: string): DirectoryRecordInput[] => [
+  { type: 'organization', id: organization, name: 'Northwind', psa: true, timeZone: 'UTC', defaultHourlyRate: 120 },
+  { type: 'user', organization, id: 'ada', email: 'ada@northwind.example', name: 'Ada', admin: true },
+];
+const linesOf = (records: readonly object[]) => records.map((record) => JSON.stringify(record)).join('\n');
+
+test('a directory feed does not bring an erased organization back, and only a recorded request creates it again, empty', async () => {
+  const { organization, key } = await makeBusyOrganization();
   const cursor = await lastCursor(organization);
   await work.eraseOrganization(organization, cursor, 'Ada');
-  await importRecords(
-    { type: 'organization', id: organization, name: 'Northwind', psa: true, timeZone: 'UTC', defaultHourlyRate: 120 },
-    { type: 'user', organization, id: 'ada', email: 'ada@northwind.example', name: 'Ada', admin: true },
-  );
-  await makeKey(organization);
+  const all = directoryOf(organization);
+  const erasures = env.DB.prepare('select * from erasures where organization_id = ?').bind(organization);
+  const isBack = async () => failureOf(await directory.list(organization, 'user', null)).length === 0;
+
+  for (const records of [all, all.slice(1)])
+    for (const allOrNothing of [true, false])
+      expect(failureOf(await directory.upsert(organization, records, allOrNothing))).toEqual(['organization_erased']);
+  expect(failureOf(await directory.deactivate(organization, [{ type: 'user', id: 'ada' }]))).toEqual([
+    'organization_erased',
+  ]);
+  for (const dryRun of [true, false])
+    await expect(importDirectory(env.DB, linesOf(all), { dryRun })).rejects.toMatchObject({
+      code: 'organization_erased',
+      detail: expect.stringContaining(`Organization ${organization} was erased`),
+    });
+  // Without a record of the organization itself, nothing returns.
+  expect(resultOf(await directory.upsert(organization, all.slice(1), false, true)).written).toBe(false);
+  expect([await isBack(), (await erasures.all()).results]).toMatchObject([false, [{ recreated_at: null }]]);
+
+  const askedAt = Math.floor(Date.now() / 1000) * 1000;
+  expect(resultOf(await directory.upsert(organization, all, false, true)).written).toBe(true);
+  expect(resultOf(await directory.upsert(organization, all)).written).toBe(true);
+  const [erasure] = (await erasures.all()).results;
+  expect(erasure).toMatchObject({ erased_by: 'Ada', recreated_by: 'psa' });
+  expect(Number(erasure?.['recreated_at'])).toBeGreaterThanOrEqual(askedAt);
+  expect((await makeApi().postNote(key)).status).toBe(401);
+  expect(resultOf(await work.changes(organization, null)).changes).toEqual([]);
   expect(failureOf(await work.changes(organization, cursor))).toEqual(['cursor_reset']);
+  await makeKey(organization);
   expect(resultOf(await work.changes(organization, null)).changes).toMatchObject([{ seq: 1 }]);
+  expect(failureOf(await work.changes(organization, cursor))).toEqual(['cursor_reset']);
+
+  await work.eraseOrganization(organization, await lastCursor(organization), 'Ada');
+  expect(failureOf(await directory.upsert(organization, all))).toEqual(['organization_erased']);
+  expect(await importDirectory(env.DB, linesOf(all), { recreate: true })).toMatchObject({ ok: true });
+  expect((await erasures.all()).results.map((row) => row['recreated_by']).toSorted()).toEqual(['operator', 'psa']);
+});
+
+test('an upsert that was checked before an erasure ended does not bring the organization back', async () => {
+  for (const first of [0, 1]) {
+    const { organization } = await makeWorld();
+    const cursor = await lastCursor(organization);
+    const db = aroundD1(env.DB, async (run, _, sql) => {
+      if (sql.some((text) => text.includes('insert into directory_clock')))
+        resultOf(await work.eraseOrganization(organization, cursor, 'Ada'));
+      return run();
+    });
+    const upsert = upsertRecords(asOperator(db), { organization, records: directoryOf(organization).slice(first) });
+    await expect(upsert).rejects.toMatchObject({ code: 'organization_erased' });
+    expect(failureOf(await directory.list(organization, 'user', null))).toEqual(['organization_not_found']);
+  }
 });
 
 test('other organizations keep everything, and their audit logs still cannot be changed', async () => {

@@ -24,15 +24,20 @@ interface ErasureValues {
  * erasure keeps the names.
  */
 export const openErasure = statement<
-  ErasureValues & { now: number; by: string; seq: number; cursorRequestId: string | null; without: string }
+  ErasureValues & { by: string; seq: number; cursorRequestId: string | null; without: string }
 >(`
   insert into erasures (organization_id, request_id, erased_at, erased_by, last_seq, open, not_exported)
-  select :organizationId, :requestId, :now, :by, :seq, 1, (select json_group_array(object) from archives
+  select :organizationId, :requestId, unixepoch() * 1000, :by, :seq, 1, (select json_group_array(object) from archives
     where organization_id = :organizationId and ${IS_LEFT_OUT})
   from organizations where id = :organizationId
     and (select coalesce(max(seq), 0) from audit_log where organization_id = :organizationId) = :seq
     and (select request_id from audit_log where organization_id = :organizationId and seq = :seq) is :cursorRequestId
     and not ${IS_BEING_ERASED}`);
+
+/** Records that an organization, if it was erased, is created again: the trigger of the clock then admits its directory. */
+export const recordReturn = statement<{ organizationId: string; by: string }>(`
+  update erasures set recreated_at = unixepoch() * 1000, recreated_by = :by
+  where organization_id = :organizationId and open = 0 and recreated_at is null`);
 
 export const deactivateErased = statement<{ organizationId: string }>(
   `update organizations set active = 0 where id = :organizationId and ${IS_BEING_ERASED}`,

@@ -7,7 +7,6 @@ import {
 } from '../../domain/directory.ts';
 import { fromKeys } from '../../lib/objects.ts';
 import { statement } from '../statement.ts';
-import { IS_BEING_ERASED } from './erasure.ts';
 
 // Statements of the directory. One statement carries thousands of records as one JSON array,
 // because D1 allows only 100 parameters.
@@ -101,8 +100,10 @@ export const FIND_ORGANIZATIONS = find(`
   select organizations.id, users.id as found from json_each(:json) join organizations on organizations.id = value
   left join users on users.organization_id = organizations.id and users.is_service = 1`);
 
-/** The organization, if it is being erased. Takes no JSON. */
-export const FIND_BEING_ERASED = find(`select :organizationId as id, null as found where ${IS_BEING_ERASED}`);
+/** The erasures of the organization that keep it from being changed; `found` is `open` or `closed`. Takes no JSON. */
+export const FIND_ERASURES = find(`
+  select organization_id as id, iif(open = 1, 'open', 'closed') as found from erasures
+  where organization_id = :organizationId and recreated_at is null`);
 
 /** For a list of company ids: those that exist. */
 export const FIND_COMPANIES = find(`

@@ -12,6 +12,7 @@ export const PSA_ERRORS = {
   unavailable: 503,
   not_pushed: 409,
   being_erased: 409,
+  organization_erased: 409,
   // No call over HTTP erases an organization.
   not_exported: 409,
 } as const satisfies Record<CallError['code'], number>;

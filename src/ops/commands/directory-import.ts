@@ -11,7 +11,7 @@ export const directoryImport = databaseCommand(
     summary: 'import a directory file into the database',
     purpose:
       'Imports a directory file: organizations, users, companies, agreements and tickets, one JSON object on each line. The whole file is checked first. Each organization is then written in one transaction, and only what differs; a second import of the same file writes nothing.',
-    usage: 'FILE|- [--dry-run] [--verbose]',
+    usage: 'FILE|- [--dry-run] [--verbose] [--recreate]',
     example: 'directory:import directory.ndjson --dry-run',
     failure: 'the file has errors and nothing was written, or the import failed: run it again',
   },
@@ -19,9 +19,13 @@ export const directoryImport = databaseCommand(
     command
       .argument('<FILE>', 'The directory file; - reads standard input.')
       .option('--dry-run', 'Write nothing; print how many records of each type and organization would change.')
-      .option('--verbose', 'Print a line for each record that is created or changed.'),
+      .option('--verbose', 'Print a line for each record that is created or changed.')
+      .option(
+        '--recreate',
+        'Create organizations of the file again that were erased. Their earlier records stay erased.',
+      ),
   async (withDatabase, file, options) => {
-    const { dryRun = false, verbose = false } = options;
+    const { dryRun = false, verbose = false, recreate = false } = options;
     const source = file === '-' ? process.stdin : (await open(file)).createReadStream();
     /** The differences of each organization and type. */
     const counts = new Map<string, { created: number; changed: number }>();
@@ -29,6 +33,7 @@ export const directoryImport = databaseCommand(
     const result = await withDatabase(({ db }) =>
       importDirectory(db, source, {
         dryRun,
+        recreate,
         onChange: (organization, change) => {
           const name = `${organization} ${change.type}`;
           const { created, changed } = counts.get(name) ?? { created: 0, changed: 0 };

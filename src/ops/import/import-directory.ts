@@ -20,6 +20,8 @@ export const MAX_ORGANIZATION_RECORDS = 100_000;
 
 interface ImportOptions {
   dryRun?: boolean;
+  /** Whether organizations that were erased are created again. */
+  recreate?: boolean;
   /** Called for each record that is about to be created or changed. */
   onChange?: (organization: string, change: DirectoryDifference) => void;
   /** Called after each organization is checked and, if it differs, after it is written. */
@@ -35,20 +37,21 @@ type ImportResult =
  * nothing is written. Then each organization is written in one transaction, and only what differs, so
  * an import that was cut off is completed by the next. Records that are not in the file stay. The whole
  * file is in memory, because its organizations may be scattered over it: half a KiB for each record.
+ * @throws ServiceError `being_erased`, `organization_erased` (without `recreate`)
  */
 export async function importDirectory(
   db: D1Database,
   source: string | AsyncIterable<Uint8Array>,
   options: ImportOptions = {},
 ): Promise<ImportResult> {
-  const { dryRun = false, onChange, onProgress } = options;
+  const { dryRun = false, recreate = false, onChange, onProgress } = options;
   const { records, entriesOf, errors } = await readEntries(typeof source === 'string' ? bytesOf(source) : source);
 
   const outdated: [organization: string, entries: DirectoryEntry[]][] = [];
   for (const [index, [organization, entries]] of [...entriesOf].entries()) {
     errors.push(
       ...conflicts(entries, (line) => `on line ${line}`),
-      ...(await findConflicts({ db }, organization, entries)),
+      ...(await findConflicts({ db }, organization, entries, { recreate })),
     );
     if (errors.length === 0 && (await findDifferences({ db }, organization, entries)).length > 0)
       outdated.push([organization, entries]);
@@ -64,7 +67,8 @@ export async function importDirectory(
       else result.created += 1;
       onChange?.(organization, change);
     }
-    if (!dryRun) result.rowsWritten += await writeRecords({ db }, organization, entries);
+    const recreatedBy = recreate ? 'operator' : undefined;
+    if (!dryRun) result.rowsWritten += await writeRecords({ db }, organization, entries, { recreatedBy });
     onProgress?.({ step: 'imported', done: index + 1, total: outdated.length });
   }
   return result;

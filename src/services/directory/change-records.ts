@@ -24,16 +24,18 @@ export const upsertRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   records: listOf(z.unknown(), 'records'),
   allOrNothing: z.boolean({ error: ruleError('true or false') }).default(false),
+  recreate: z.boolean({ error: ruleError('true or false') }).default(false),
 }));
 
 /**
  * Creates or changes records of one organization, in the format of a directory file: in one
  * transaction those that break no rule, or with `allOrNothing` none if one breaks a rule. Sending the
  * same records again changes nothing.
- * @throws ServiceError `invalid`, `superseded` (a newer signed message was applied), `being_erased`
+ * @throws ServiceError `invalid`, `superseded` (a newer signed message was applied), `being_erased`,
+ *   `organization_erased` (without `recreate`)
  */
 export async function upsertRecords(ctx: DirectoryContext, request: z.input<typeof upsertRequest>): Promise<Upserted> {
-  const { organization, records, allOrNothing } = parseInput(upsertRequest, request);
+  const { organization, records, allOrNothing, recreate } = parseInput(upsertRequest, request);
   if (records.length === 0) return { written: true, records: [] };
   const read = records.map((value, index) => readRecord(value, index));
   const errors: DirectoryError[] = read.flatMap(({ errors }) => errors);
@@ -47,14 +49,17 @@ export async function upsertRecords(ctx: DirectoryContext, request: z.input<type
   const entries = read.flatMap(({ entry, organization: owner }) => (entry && owner === organization ? entry : []));
   errors.push(...conflicts(entries, (index) => `in records[${index}]`));
   const examined = allOrNothing ? entries : withoutRefused(entries, errors);
-  errors.push(...(await findConflicts(ctx, organization, examined, !allOrNothing)));
+  errors.push(...(await findConflicts(ctx, organization, examined, { isPartial: !allOrNothing, recreate })));
   const written = allOrNothing && errors.length > 0 ? [] : withoutRefused(examined, errors);
   const statuses = new Map(written.map(({ at }) => [at, 'unchanged' as 'unchanged' | 'created' | 'changed']));
   if (written.length > 0) {
     const differences = await findDifferences(ctx, organization, written);
     // All of them, even if nothing differs: an older change may be committed in between, and one that
     // arrives later must not apply.
-    await writeRecords(ctx, organization, written, ctx.message).catch((err: unknown) => refuse(ctx, organization, err));
+    const recreatedBy = recreate ? ctx.actor : undefined;
+    await writeRecords(ctx, organization, written, { message: ctx.message, recreatedBy }).catch((err: unknown) =>
+      refuse(ctx, organization, err),
+    );
     const before = new Map(differences.map((difference) => [`${difference.type} ${difference.id}`, difference.before]));
     for (const { at, type, id } of written) {
       const found = before.get(`${type} ${id}`);
@@ -85,7 +90,7 @@ export type RecordReference = z.output<typeof recordReference>;
 /**
  * Deactivates records of one organization, in one transaction. Nothing is deleted: what was written
  * on a ticket stays.
- * @throws ServiceError `invalid`, `superseded`, `being_erased`
+ * @throws ServiceError `invalid`, `superseded`, `being_erased`, `organization_erased`
  */
 export async function deactivateRecords(
   ctx: DirectoryContext,

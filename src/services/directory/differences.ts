@@ -1,11 +1,12 @@
 import * as z from 'zod';
 import { applyMessage, applyUnsigned } from '../../db/directory/clock.ts';
+import { recordReturn } from '../../db/directory/erasure.ts';
 import {
   DEACTIVATE_AGREEMENTS,
   ENSURE_SERVICE_ACCOUNT,
-  FIND_BEING_ERASED,
   FIND_COMPANIES,
   FIND_DIFFERING_RECORDS,
+  FIND_ERASURES,
   FIND_HELD_COMPANIES,
   FIND_HELD_EMAILS,
   FIND_ORGANIZATIONS,
@@ -24,11 +25,11 @@ import {
   type DirectoryType,
   entryError,
 } from '../../domain/directory.ts';
-import { beingErased } from '../../domain/errors.ts';
+import { beingErased, organizationErased } from '../../domain/errors.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import type { SignedMessage } from '../../domain/webhook.ts';
 import { callD1 } from '../call-d1.ts';
-import type { ServiceContext } from '../service-context.ts';
+import type { ServiceContext, SystemActor } from '../service-context.ts';
 
 // The parts of an upsert of one organization's records: what would change, what prevents it, and
 // the transaction that makes the changes.
@@ -98,28 +99,29 @@ export async function findDifferences(
  * What prevents an upsert: references to missing records, and unique values of records that it does
  * not change. With `isPartial`, the upsert leaves out what cannot be written, and this is also what
  * cannot be written for that reason.
- * @throws ServiceError `being_erased`
+ * @throws ServiceError `being_erased`, `organization_erased` (without `recreate`)
  */
 export async function findConflicts(
   ctx: DirectoryDatabase,
   organization: string,
   entries: readonly DirectoryEntry[],
-  isPartial = false,
+  { isPartial = false, recreate = false } = {},
 ): Promise<DirectoryError[]> {
   const records = validRecords(entries);
   const here = idsOf(entries);
   const companies = new Set(
     records.flatMap((record) => ('company' in record && !here.has(`company ${record.company}`) ? record.company : [])),
   );
-  const [organizations = [], erased = [], found = [], emails = [], agreements = []] = await query(ctx, organization, [
+  const [organizations = [], erasures = [], found = [], emails = [], agreements = []] = await query(ctx, organization, [
     { statement: FIND_ORGANIZATIONS, items: [organization] },
-    { statement: FIND_BEING_ERASED, items: [organization] },
+    { statement: FIND_ERASURES, items: [organization] },
     { statement: FIND_COMPANIES, items: [...companies] },
     { statement: FIND_HELD_EMAILS, items: ofType(records, 'user') },
     { statement: FIND_HELD_COMPANIES, items: ofType(records, 'agreement') },
   ]);
   // Otherwise a record could be refused for a reference to one that is already removed.
-  if (erased.length > 0) throw beingErased();
+  if (erasures.some(({ found }) => found === 'open')) throw beingErased();
+  if (erasures.length > 0 && !recreate) throw organizationErased(`Organization ${organization}`);
   if (organizations.length === 0 && !here.has(`organization ${organization}`)) {
     const detail = `organization ${organization} is neither among the valid records nor in the database`;
     return entries.map((entry) => entryError(entry, '/organization', 'unknown_reference', detail));
@@ -192,20 +194,23 @@ export function advanceClock(organizationId: string, message: SignedMessage | un
 
 /**
  * Writes records in one transaction, all of them or none; those that are equal at that moment are not
- * written. Whatever was committed since they were read is overwritten, so the last caller wins.
+ * written. Whatever was committed since they were read is overwritten, so the last caller wins. With
+ * `recreatedBy`, an organization that was erased is created again, and its erasure records who did so.
  * Returns the number of rows written.
- * @throws D1Failure `OLDER_MESSAGE` if a newer message was applied; ServiceError `being_erased`
+ * @throws D1Failure `OLDER_MESSAGE` if a newer message was applied; ServiceError `being_erased`,
+ *   `organization_erased` (without `recreatedBy`)
  */
 export async function writeRecords(
   ctx: DirectoryDatabase,
   organizationId: string,
   entries: readonly DirectoryEntry[],
-  message?: SignedMessage,
+  { message, recreatedBy }: { message?: SignedMessage | undefined; recreatedBy?: SystemActor | undefined } = {},
 ): Promise<number> {
   const records = validRecords(entries);
   const each = (type: DirectoryType, statement: DirectoryStatement<never>) =>
     bindChunks(statement, organizationId, ofType(records, type));
   const results = await call(ctx, [
+    ...(recreatedBy ? [recordReturn.bind({ organizationId, by: recreatedBy })] : []),
     advanceClock(organizationId, message),
     ...each('organization', UPSERT_RECORDS.organization),
     ...each('company', UPSERT_RECORDS.company),

@@ -71,7 +71,7 @@ export async function beginErasure(ctx: ServiceContext, request: z.input<typeof 
   const values = { organizationId, requestId };
   const [, , found] = await callD1(ctx, 'safe_to_repeat', (db) =>
     batch(db, [
-      openErasure.bind({ ...values, now: ctx.now(), by, seq, cursorRequestId, without: JSON.stringify(without) }),
+      openErasure.bind({ ...values, by, seq, cursorRequestId, without: JSON.stringify(without) }),
       deactivateErased.bind({ organizationId }),
       findOpenErasure.bind({ organizationId }),
     ]),

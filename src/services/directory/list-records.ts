@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { FIND_BEING_ERASED, FIND_ORGANIZATIONS, LIST_RECORDS } from '../../db/directory/records.ts';
+import { FIND_ERASURES, FIND_ORGANIZATIONS, LIST_RECORDS } from '../../db/directory/records.ts';
 import { DIRECTORY_TYPES, directoryId } from '../../domain/directory.ts';
 import { beingErased } from '../../domain/errors.ts';
 import { lazyObject, ruleError, wholeUpTo } from '../../domain/fields.ts';
@@ -30,16 +30,16 @@ const recordShape = z.record(z.string(), z.union([z.string(), z.number(), z.bool
 export async function listRecords(ctx: ServiceContext, request: z.input<typeof listRequest>): Promise<ListedRecords> {
   const { organization: organizationId, type, cursor, limit } = parseInput(listRequest, request);
   const json = JSON.stringify([organizationId]);
-  const [erased, organizations, rows] = await readBatch(
+  const [erasures, organizations, rows] = await readBatch(
     ctx,
     [
-      FIND_BEING_ERASED.bind({ organizationId, json }),
+      FIND_ERASURES.bind({ organizationId, json }),
       FIND_ORGANIZATIONS.bind({ organizationId, json }),
       LIST_RECORDS[type].bind({ organizationId, after: cursor ?? '', limit }),
     ],
     'safe_to_repeat',
   );
-  if (erased.length > 0) throw beingErased();
+  if (erasures.some(({ found }) => found === 'open')) throw beingErased();
   if (organizations.length === 0) throw organizationNotFound(organizationId);
   return {
     records: rows.map(({ id, record }) => parseStored(recordShape, record, `the stored ${type} ${id}`)),

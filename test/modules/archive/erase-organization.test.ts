@@ -214,9 +214,10 @@ test('an erasure that stops after each chunk continues, and every call in betwee
   expect(await erasureOf(organization)).toMatchObject({ open: 0, erased_by: 'Ada' });
   expect(await countErasable(asOperator(), { organization: other.organization })).toEqual(others);
   expect((await other.api.postNote(other.key)).status).toBe(201);
-  expect(
-    await psa.call('directory.upsert', { organization, records: again }, { at: Date.now() + 1_000 }),
-  ).toMatchObject([200, { value: { written: true } }]);
+  const resend = (recreate: boolean) =>
+    psa.call('directory.upsert', { organization, records: again, recreate }, { at: Date.now() + 1_000 });
+  expect(await resend(false)).toMatchObject([409, { error: { code: 'organization_erased' } }]);
+  expect(await resend(true)).toMatchObject([200, { value: { written: true } }]);
 });
 
 const hasKey = (keys: readonly Record<string, unknown>[], keyId: string) => keys.some(({ id }) => id === keyId);

@@ -165,7 +165,7 @@ test('a message from before an erasure does not restore the organization', async
   vi.setSystemTime(START + 250 * SECOND);
   resultOf(await work.eraseOrganization(organization, await lastCursor(organization), 'Ada'));
   const upsert = (seconds: number) =>
-    call('directory.upsert', { organization, records }, { at: START + seconds * SECOND });
+    call('directory.upsert', { organization, records, recreate: true }, { at: START + seconds * SECOND });
   vi.setSystemTime(START);
   expect(await upsert(BEFORE)).toMatchObject([409, { error: { code: 'superseded' } }]);
   expect(await upsert(1)).toMatchObject([200, { value: { written: true } }]);

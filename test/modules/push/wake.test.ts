@@ -7,7 +7,7 @@ import { wakeDue } from '../../../src/modules/push/wake-due.ts';
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { directory, lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
-import { asOperator, importRecords, makeApi, makeOrganization, makeWorld } from '../../support/world.ts';
+import { asOperator, makeApi, makeOrganization, makeWorld } from '../../support/world.ts';
 import { expectDelivered, makePushed, PUSH, pushRow, startPush } from './support.ts';
 
 /** Objects that only note when they are woken. */
@@ -172,14 +172,8 @@ describe('the push job', () => {
     await eraseOrganization(asOperator(), { organization, cursor, by: 'Ada' });
     expect(await swept([organization])).toEqual([organization]);
     expect(await swept([organization], Date.now() + 25 * 3_600_000)).toEqual([]);
-    await importRecords({
-      type: 'organization',
-      id: organization,
-      name: 'A',
-      psa: true,
-      timeZone: 'UTC',
-      defaultHourlyRate: 1,
-    });
+    const record = { type: 'organization' as const, id: organization, name: 'A', psa: true, timeZone: 'UTC' };
+    resultOf(await directory.upsert(organization, [{ ...record, defaultHourlyRate: 1 }], false, true));
     expect(await swept([organization])).toEqual([]);
   });
 

@@ -7,7 +7,7 @@ import { spawnCli } from '../../support/command.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { serveRemoteD1 } from '../../support/remote-d1-stub.ts';
 import { runCli } from '../../support/run-cli.ts';
-import { makeKey, remoteDatabase, writeNotes } from './database.ts';
+import { DEMO, makeKey, remoteDatabase, writeNotes } from './database.ts';
 
 interface ExportedChange {
   cursor: string;
@@ -84,6 +84,14 @@ test('changes are exported from any cursor on, a record is redacted, and an orga
     expect(changesIn(kept)).toHaveLength(4);
     expect(kept).not.toContain('hunter2');
     expect((await run('changes:export', 'fabrikam')).code).toBe(1);
+
+    const [refused, recreated] = [
+      await run('directory:import', DEMO),
+      await run('directory:import', DEMO, '--recreate'),
+    ];
+    expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('fabrikam was erased') });
+    expect([recreated.code, recreated.stderr]).toEqual([0, '']);
+    expect(await db.prepare('select recreated_by from erasures').first('recreated_by')).toBe('operator');
   } finally {
     await close();
   }

@@ -49,6 +49,10 @@ const REQUESTS: Partial<Record<PsaCallType, z.ZodType>> = {
       .boolean()
       .default(false)
       .meta({ description: 'Whether nothing is written if a record breaks a rule.' }),
+    recreate: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Whether an organization that was erased is created again, without its earlier records.' }),
   }),
 };
 
