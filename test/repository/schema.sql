@@ -365,6 +365,10 @@ WHEN new.`at` < old.`at`
     AND EXISTS (SELECT 1 FROM json_each(old.`messages`) WHERE value = new.`messages` ->> '$[#-1]'))
 BEGIN SELECT raise(ABORT, 'directory_clock: an older message'); END;
 
+CREATE TRIGGER `directory_clock_stays_erased` BEFORE INSERT ON `directory_clock`
+WHEN (SELECT max(`open`) FROM `erasures` WHERE `organization_id` = new.`organization_id` AND `recreated_at` IS NULL) = 0
+BEGIN SELECT raise(ABORT, 'erasures: the organization was erased'); END;
+
 CREATE TRIGGER `directory_clock_stopped_by_erasure` BEFORE INSERT ON `directory_clock`
 WHEN EXISTS (SELECT 1 FROM `erasures` WHERE `organization_id` = new.`organization_id` AND `open` = 1)
   AND EXISTS (SELECT 1 FROM `organizations` WHERE `id` = new.`organization_id`)
@@ -377,7 +381,7 @@ CREATE TABLE `erasures` (
 	`erased_by` text NOT NULL,
 	`last_seq` integer NOT NULL,
 	`open` integer NOT NULL,
-	`not_exported` text DEFAULT '[]' NOT NULL,
+	`not_exported` text DEFAULT '[]' NOT NULL, `recreated_at` integer, `recreated_by` text,
 	PRIMARY KEY(`organization_id`, `request_id`),
 	CONSTRAINT "erasures_flags" CHECK("open" in (0, 1))
 ) STRICT, WITHOUT ROWID;
@@ -386,10 +390,12 @@ CREATE TRIGGER `erasures_no_delete` BEFORE DELETE ON `erasures`
 BEGIN SELECT raise(ABORT, 'erasures are kept as they are'); END;
 
 CREATE TRIGGER `erasures_only_close` BEFORE UPDATE ON `erasures`
-WHEN old.`open` = 0 OR new.`open` = 1
-  OR (new.`organization_id`, new.`request_id`, new.`erased_at`, new.`erased_by`, new.`last_seq`)
-    IS NOT (old.`organization_id`, old.`request_id`, old.`erased_at`, old.`erased_by`, old.`last_seq`)
-  OR EXISTS (SELECT 1 FROM `organizations` WHERE `id` = old.`organization_id`)
+WHEN (new.`organization_id`, new.`request_id`, new.`erased_at`, new.`erased_by`, new.`last_seq`, new.`not_exported`)
+    IS NOT (old.`organization_id`, old.`request_id`, old.`erased_at`, old.`erased_by`, old.`last_seq`, old.`not_exported`)
+  OR new.`open` = 1 OR old.`recreated_at` IS NOT NULL
+  OR (old.`open` = 1 AND ((new.`recreated_at`, new.`recreated_by`) IS NOT (NULL, NULL)
+    OR EXISTS (SELECT 1 FROM `organizations` WHERE `id` = old.`organization_id`)))
+  OR (old.`open` = 0 AND (new.`recreated_by` IS NULL OR new.`recreated_at` IS NULL OR abs(new.`recreated_at` - unixepoch() * 1000) > 60000))
 BEGIN SELECT raise(ABORT, 'erasures are kept as they are'); END;
 
 CREATE TRIGGER `erasures_open_first` BEFORE INSERT ON `erasures`
