@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, expect, test, vi } from 'vitest';
 import { countD1 } from '../../support/d1.ts';
 import { elementsOf } from '../../support/page.ts';
-import { makeSettings, NEW_KEY } from '../../support/settings.ts';
+import { makeSettings, NEW_KEY, TASK_PAGES } from '../../support/settings.ts';
 import { makeKey } from '../../support/world.ts';
 
 afterEach(() => {
@@ -25,11 +25,17 @@ test('half a megabyte in any field of any form is not examined', async () => {
   const { organization, base, get, post } = await makeSettings({ bindings: { DB: db } });
   const { id } = await makeKey(organization);
   for (let number = 1; number < 10; number += 1) await makeKey(organization, { name: `Key ${number}` });
-  await post('/access-review', {});
+  for (const path of TASK_PAGES) await post(path, {});
   const pages = ['new-key', ...['change', 'rotate', 'revoke'].map((page) => `keys/${id}/${page}`), 'key-rules'];
   const found: string[] = [];
   const huge = 'a '.repeat(250_000);
-  for (const page of [...pages, `revoke-keys?key=${id}`, 'revoke-all', 'which-key', 'access-review']) {
+  for (const page of [
+    ...pages,
+    `revoke-keys?key=${id}`,
+    'revoke-all',
+    'which-key',
+    ...TASK_PAGES.map((path) => path.slice(1)),
+  ]) {
     const { text } = await get(`/${page}`);
     for (const { attributes } of await elementsOf(text, 'form[method=post]')) {
       const { action } = attributes;
@@ -49,7 +55,7 @@ test('half a megabyte in any field of any form is not examined', async () => {
       }
     }
   }
-  expect(found.length).toBeGreaterThan(50);
+  expect(found.length).toBeGreaterThan(25 + 25 * TASK_PAGES.length);
 });
 
 test('a form with more fields than keys can be selected is refused', async () => {
