@@ -4,19 +4,14 @@ import { DAY_MS, dateIn, daysBetween, monthsLater } from '../../domain/calendar.
 /** How many days before its date an access review needs attention. */
 export const REVIEW_DUE_DAYS = 14;
 
-/** The day until which the next review has to be finished, in the time zone; null if none is required. */
-export function accessReviewDueDate(
-  { accessReviewMonths, accessReviewsSince }: { accessReviewMonths: number | null; accessReviewsSince: number | null },
-  lastFinishedAt: number | null,
-  timeZone: string,
-): string | null {
-  const since = lastFinishedAt ?? accessReviewsSince;
-  return accessReviewMonths === null || since === null
-    ? null
-    : monthsLater(dateIn(timeZone, since), accessReviewMonths);
+/** Until when the next review has to be finished: a date in the time zone; null if none is required. */
+export function nextReview(months: number | null, since: number | null, timeZone: string, now: number) {
+  if (months === null || since === null) return null;
+  const date = monthsLater(dateIn(timeZone, since), months);
+  return { date, daysLeft: daysBetween(dateIn(timeZone, now), date) };
 }
 
-const inDays = (days: number) => (days === 0 ? 'today' : `in ${days} ${days === 1 ? 'day' : 'days'}`);
+export const inDays = (days: number) => (days === 0 ? 'today' : `in ${days} ${days === 1 ? 'day' : 'days'}`);
 
 /** The fact that an access review is due soon, or overdue. */
 export const REVIEW_DUE = factSource(
@@ -36,15 +31,9 @@ export const REVIEW_DUE = factSource(
       },
       // `count` are the months between reviews, `detail` is the time zone.
       evaluate: (row, now) => {
-        const timeZone = row.detail ?? 'UTC';
-        const date = accessReviewDueDate(
-          { accessReviewMonths: row.count, accessReviewsSince: row.since },
-          null,
-          timeZone,
-        );
-        const daysLeft = date === null ? REVIEW_DUE_DAYS + 1 : daysBetween(dateIn(timeZone, now), date);
-        if (daysLeft > REVIEW_DUE_DAYS) return undefined;
-        return { ...row, since: now, level: daysLeft < 0 ? 2 : 1, count: daysLeft, detail: date };
+        const due = nextReview(row.count, row.since, row.detail ?? 'UTC', now);
+        if (due === null || due.daysLeft > REVIEW_DUE_DAYS) return undefined;
+        return { ...row, since: now, level: due.daysLeft < 0 ? 2 : 1, count: due.daysLeft, detail: due.date };
       },
     },
   },

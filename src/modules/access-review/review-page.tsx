@@ -23,11 +23,12 @@ import type { StoredKeyRules } from '../../services/keys/change-key-rules.ts';
 import { recordsOf, type Usage } from '../../services/keys/key-usage.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import { isUnused } from '../../services/keys/select-keys.ts';
+import { inDays } from './review-due.ts';
+import type { AccessReviewRow } from './review-statements.ts';
 import {
   type AccessReview,
   type AccessReviewKey,
   type AccessReviewOverview,
-  type AccessReviewRow,
   isUndecided,
   keysToRevoke,
 } from './reviews.ts';
@@ -210,11 +211,10 @@ function Due({ due }: Pick<Props, 'due'>) {
     );
   }
   const { date, daysLeft } = due;
-  const inDays = daysLeft === 0 ? 'today' : `in ${counted(daysLeft, 'day')}`;
   return (
     <p class={`state ${daysLeft < 0 ? 'late' : ''}`}>
       <Icon name={daysLeft < 0 ? 'alert' : 'hourglass'} />
-      {daysLeft < 0 ? `Overdue since ${dateText(date)}` : `Due ${dateText(date)}, ${inDays}`}
+      {daysLeft < 0 ? `Overdue since ${dateText(date)}` : `Due ${dateText(date)}, ${inDays(daysLeft)}`}
     </p>
   );
 }

@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { findKeyRules } from '../../db/keys/key-rules-statements.ts';
 import { MAX_REASON_LENGTH, REVIEW_DECISIONS, type ReviewDecision } from '../../domain/access-review.ts';
 import { isLive } from '../../domain/api-key.ts';
-import { dateIn, daysBetween } from '../../domain/calendar.ts';
 import { freeText, lazyObject, ruleError } from '../../domain/fields.ts';
 import { recordId, timeOrderedId } from '../../domain/record-id.ts';
 import { PageProblem } from '../../http/settings/page-problem.ts';
@@ -14,7 +13,7 @@ import { toKeyRules } from '../../services/keys/change-key-rules.ts';
 import { toKeyDetails } from '../../services/keys/read-keys.ts';
 import { parseInput } from '../../services/parse-input.ts';
 import type { ActorContext, AdminActor } from '../../services/service-context.ts';
-import { accessReviewDueDate } from './review-due.ts';
+import { nextReview } from './review-due.ts';
 import {
   type AccessReviewRow,
   decideKey,
@@ -25,8 +24,6 @@ import {
   revokeDecided,
   startReview,
 } from './review-statements.ts';
-
-export type { AccessReviewRow } from './review-statements.ts';
 
 /** A decision on a key. Times are UTC milliseconds. */
 export type Decision = NonNullable<ReturnType<typeof toDecision>>;
@@ -49,15 +46,13 @@ export async function readAccessReviews(ctx: ActorContext<AdminActor>, limit: nu
     findKeyRules.bind(ctx.actor),
   ]);
   const rules = toKeyRules(rulesRow);
-  const { timeZone } = rules;
   const finished = reviews.filter(({ finishedAt }) => finishedAt !== null);
   const review = reviews.find(({ finishedAt }) => finishedAt === null);
-  const date = accessReviewDueDate(rules, finished[0]?.finishedAt ?? null, timeZone);
+  const since = finished[0]?.finishedAt ?? rules.accessReviewsSince;
   return {
     open: review ? { review, keys: reviewedKeys(rows, ctx.now()) } : null,
     rules,
-    /** Until when the next review has to be finished: a date in the organization's time zone. */
-    due: date === null ? null : { date, daysLeft: daysBetween(dateIn(timeZone, ctx.now()), date) },
+    due: nextReview(rules.accessReviewMonths, since, rules.timeZone, ctx.now()),
     /** Latest first. */
     finished,
     /** Whether there may be older ones. */
