@@ -75,7 +75,7 @@ export type WebhookFault = 'headers' | 'timestamp' | 'signature';
 
 /** Reads id and time of a message whose signature is still to be checked, or why it cannot be valid. */
 export function readMessage(
-  headers: { [Name in keyof WebhookHeaders]: string | undefined },
+  headers: { [Name in keyof WebhookHeaders]?: string | undefined },
   now: number,
 ): SignedMessage | WebhookFault {
   const { 'webhook-id': id = '', 'webhook-timestamp': timestamp = '', 'webhook-signature': signature } = headers;

@@ -22,11 +22,7 @@ const MAX_LINES = 20;
 const dataOf = ({ data }: DueAlert): AlertData => alertDataShape.parse(JSON.parse(data));
 
 /** The channels that have an address, or the log if none has. */
-export function outletsOf({
-  receiver,
-  alertUrl,
-  serviceUrl,
-}: Pick<AlertConfig, 'receiver' | 'alertUrl' | 'serviceUrl'>): readonly Outlet[] {
+export function outletsOf({ receiver, alertUrl, serviceUrl }: AlertConfig): readonly Outlet[] {
   const urlOf = (data: AlertData) => (serviceUrl === undefined ? null : settingsUrl(data, serviceUrl));
   const outlets: Outlet[] = [];
   if (receiver)

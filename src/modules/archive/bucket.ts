@@ -45,11 +45,11 @@ export async function callBucket<T>(
       return await withDeadline(run(archive), Math.max(0, deadlineAt - Date.now()));
     } catch (err) {
       if (attempt === ATTEMPTS || Date.now() >= deadlineAt)
-        throw unavailable('The archive did not respond. Make the same call again; it is safe to repeat.', err);
+        throw new ServiceError(
+          'unavailable',
+          'The archive did not respond. Make the same call again; it is safe to repeat.',
+          { database: 'not_run', cause: err },
+        );
     }
   }
-}
-
-function unavailable(detail: string, cause?: unknown): ServiceError {
-  return new ServiceError('unavailable', detail, { database: 'not_run', cause });
 }

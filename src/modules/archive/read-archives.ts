@@ -16,8 +16,6 @@ import { readLines } from './segment.ts';
 
 // The archived part of the audit log, as administrators and operators see it.
 
-export type { ArchiveRow } from '../../db/work/archives.ts';
-
 export const LISTED_ARCHIVES = 50;
 
 /** The archives that may have entries of a period, the newest first, at most `LISTED_ARCHIVES`. */

@@ -1,10 +1,11 @@
+import type { ArchiveRow } from '../../db/work/archives.ts';
 import { adminContext } from '../../http/hono-env.ts';
 import { usePage } from '../../http/settings/page-context.ts';
 import { Banner, formatNumber, Table, type TableColumn } from '../../http/settings/pages/components.tsx';
 import { Time } from '../../http/settings/pages/time.tsx';
 import type { Contribution } from '../../module.ts';
 import { listReleases, type ReleaseRow } from '../../services/work/release-changes.ts';
-import { type ArchiveRow, LISTED_ARCHIVES, listArchives, searchArchives } from './read-archives.ts';
+import { LISTED_ARCHIVES, listArchives, searchArchives } from './read-archives.ts';
 
 interface Props {
   release: ReleaseRow;

@@ -9,7 +9,6 @@ import { log } from '../../lib/log.ts';
 import { allowOrigin } from './allow-origin.ts';
 import { callTool, refuseCall } from './call-tool.ts';
 import { invalidRequest, limitMessages, messageOf, readMessage, requireToolScope } from './message.ts';
-import type { McpOptions } from './options.ts';
 import { serve } from './serve.ts';
 import type { ToolReply } from './tool-reply.ts';
 import { TOOLS } from './tools.ts';
@@ -18,7 +17,7 @@ import { TOOLS } from './tools.ts';
  * Streamable HTTP without sessions. The order is that of the API, except that the scope is named by the
  * body: key, body, scope, limit of the key, plan, call. Until the limit, the responses are the same.
  */
-export function createMcp({ origins }: McpOptions) {
+export function createMcp(origins: readonly string[]) {
   return new Hono<AppEnv>()
     .use(...firstChecks('mcp'), allowOrigin(origins))
     .post('/', authenticate('in_body'), readMessage(), requireToolScope(), limitMessages(), respond)

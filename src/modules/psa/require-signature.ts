@@ -38,17 +38,8 @@ export const requireSignature = (secrets: readonly WebhookSecret[]) =>
 /** Refuses what cannot be valid before its body is read. */
 function requireHeaders(): MiddlewareHandler<PsaEnv> {
   return async function requireHeaders(c, next) {
-    const message = readMessage(
-      {
-        'webhook-id': c.req.header('webhook-id'),
-        'webhook-timestamp': c.req.header('webhook-timestamp'),
-        'webhook-signature': c.req.header('webhook-signature'),
-      },
-      c.get('now')(),
-    );
-    if (typeof message === 'string') {
-      return refuse(c, message);
-    }
+    const message = readMessage(c.req.header(), c.get('now')());
+    if (typeof message === 'string') return refuse(c, message);
     c.set('message', message);
     return next();
   };

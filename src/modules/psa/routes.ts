@@ -8,7 +8,7 @@ import { type AppEnv, serviceContext } from '../../http/hono-env.ts';
 import { requireHttps } from '../../http/middleware/guard.ts';
 import { readJson, requireJson, requireUtf8 } from '../../http/middleware/json-body.ts';
 import { limitByIp } from '../../http/middleware/limit-by-ip.ts';
-import { problem, retryAfter503 } from '../../http/problems.ts';
+import { methodNotAllowedProblem, problem, retryAfter503 } from '../../http/problems.ts';
 import { type CallResult, toCallResult } from '../../services/call-result.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaContext } from './psa-calls.ts';
 import { PSA_ERRORS } from './psa-errors.ts';
@@ -29,11 +29,7 @@ export function createPsa(secrets: readonly WebhookSecret[]) {
   const psa = new Hono<PsaEnv>()
     .use(requireHttps(), limitByIp('psa'))
     .post('/', ...requireSignature(secrets), requireJson(), requireUtf8(), async (c) => respond(c, await run(c)))
-    .all('/', (c) =>
-      problem(c, 'method_not_allowed', `${c.req.method} is not supported at this path; use POST.`, {
-        headers: { Allow: 'POST' },
-      }),
-    );
+    .all('/', (c) => problem(c, ...methodNotAllowedProblem(c.req.method, ['POST'])));
   return new Hono<AppEnv>().route('/', psa);
 }
 

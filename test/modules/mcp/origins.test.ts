@@ -2,19 +2,19 @@ import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
 import { AGENT_MODULES } from '../../../src/agents/modules.ts';
 import { startModules } from '../../../src/module.ts';
-import { parseMcpOptions } from '../../../src/modules/mcp/options.ts';
+import { mcp } from '../../../src/modules/mcp/module.ts';
+import { parseOrigins } from '../../../src/modules/mcp/origins.ts';
 import { config } from '../../support/world.ts';
 
 test('MCP_ORIGINS lists origins, separated by commas or spaces', () => {
   const MCP_ORIGINS = 'https://a.example, http://localhost:6274 vscode-file://vscode-app';
-  expect(parseMcpOptions({ MCP_ORIGINS })).toEqual({
-    origins: ['https://a.example', 'http://localhost:6274', 'vscode-file://vscode-app'],
-  });
-  expect(parseMcpOptions({})).toEqual({ origins: [] });
+  expect(parseOrigins(MCP_ORIGINS)).toEqual(['https://a.example', 'http://localhost:6274', 'vscode-file://vscode-app']);
+  expect(parseOrigins('')).toEqual([]);
 });
 
 test.each(['https://a.example/', 'null', 'https://A.example'])('MCP_ORIGINS refuses %s', (MCP_ORIGINS) => {
-  expect(() => parseMcpOptions({ MCP_ORIGINS })).toThrow(`MCP_ORIGINS: "${MCP_ORIGINS}" is not an origin`);
+  const start = () => startModules([mcp], { ...env, MCP_ORIGINS }, config());
+  expect(start).toThrow(`MCP_ORIGINS: "${MCP_ORIGINS}" is not an origin`);
 });
 
 test.each([
