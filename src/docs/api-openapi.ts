@@ -11,7 +11,7 @@ import { noteResult, pingResponse, timeEntryResult } from '../domain/response-sh
 import { SCOPE_IDS } from '../domain/scopes.ts';
 import { timeEntryRequest } from '../domain/time-entry.ts';
 import type { ProblemCode } from '../http/problems.ts';
-import { openapi } from './openapi.ts';
+import { openapi, pascalCase } from './openapi.ts';
 import { problemResponses, replayHeaders, successHeaders, unauthorizedResponse } from './responses.ts';
 
 const KEY_PROBLEMS = [
@@ -51,8 +51,6 @@ const writeParameters = {
 };
 
 interface WriteDescription {
-  operationId: string;
-  schemaName: string;
   noun: string;
   summary: string;
   description: string;
@@ -64,30 +62,30 @@ interface WriteDescription {
   problems?: readonly ProblemCode[];
 }
 
-function writeOperation(write: WriteDescription): ZodOpenApiOperationObject {
-  const { operationId, schemaName, noun, summary, description, example, problems = [] } = write;
-  const result = write.result.meta({ id: `${schemaName}Result` });
-  const request = write.request.meta({ id: `${schemaName}Request` });
+function writeOperation(kind: RecordKind): ZodOpenApiOperationObject {
+  const { noun, summary, description, request, requestExamples, result, example, problems = [] } = WRITES[kind];
+  const name = pascalCase(kind);
+  const resultSchema = result.meta({ id: `${name}Result` });
   return {
-    operationId,
+    operationId: `create${name}`,
     tags: ['Write'],
     summary,
     description,
     requestParams: writeParameters,
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: request, examples: write.requestExamples } },
+      content: { 'application/json': { schema: request.meta({ id: `${name}Request` }), examples: requestExamples } },
     },
     responses: {
       200: {
         description: `A replay: this Idempotency-Key already created the ${noun}.`,
         headers: replayHeaders,
-        content: { 'application/json': { schema: result, example: { ...example, idempotentReplay: true } } },
+        content: { 'application/json': { schema: resultSchema, example: { ...example, idempotentReplay: true } } },
       },
       201: {
         description: `The ${noun} was created.`,
         headers: successHeaders,
-        content: { 'application/json': { schema: result, example } },
+        content: { 'application/json': { schema: resultSchema, example } },
       },
       401: unauthorizedResponse,
       ...problemResponses([...WRITE_PROBLEMS, ...problems]),
@@ -118,10 +116,8 @@ const pingOperation: ZodOpenApiOperationObject = {
 
 const work = { minutes: 30, description: 'Cleared the print queue', billable: true };
 
-const WRITE_OPERATIONS: Readonly<Record<RecordKind, ZodOpenApiOperationObject>> = {
-  note: writeOperation({
-    operationId: 'createNote',
-    schemaName: 'Note',
+const WRITES: Readonly<Record<RecordKind, WriteDescription>> = {
+  note: {
     noun: 'note',
     summary: 'Add an internal note to a ticket',
     description: `Requires the scope \`${RECORD_KINDS.note.scope}\`. This service sends no email. Your PSA stores the note as an internal note; whether it notifies the team is its setting.`,
@@ -129,10 +125,8 @@ const WRITE_OPERATIONS: Readonly<Record<RecordKind, ZodOpenApiOperationObject>> 
     requestExamples: { note: { summary: 'A note', value: { message: 'Print queue cleared by the overnight check.' } } },
     result: noteResult,
     example: { note: { id: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6072', createdAt: '2026-11-21T09:30:00.000Z' } },
-  }),
-  time_entry: writeOperation({
-    operationId: 'createTimeEntry',
-    schemaName: 'TimeEntry',
+  },
+  time_entry: {
     noun: 'entry',
     summary: 'Log time on a ticket',
     description: `Requires the scope \`${RECORD_KINDS.time_entry.scope}\`. The entry is dated today in the organization's time zone (after midnight, a retry gets the next date), is SUBMITTED for approval, and takes its rate from the company's agreement or the organization's default.`,
@@ -155,11 +149,11 @@ const WRITE_OPERATIONS: Readonly<Record<RecordKind, ZodOpenApiOperationObject>> 
       agreementSource: 'company_default',
     },
     problems: ['technician_not_eligible'],
-  }),
+  },
 };
 
 const writes = Object.fromEntries(
-  RECORD_KIND_NAMES.map((kind) => [`/tickets/{ticketId}/${RECORD_KINDS[kind].path}`, { post: WRITE_OPERATIONS[kind] }]),
+  RECORD_KIND_NAMES.map((kind) => [`/tickets/{ticketId}/${RECORD_KINDS[kind].path}`, { post: writeOperation(kind) }]),
 );
 
 /**

@@ -4,19 +4,17 @@ import page from './pages/errors.md?raw';
 
 export const errorsPage = withIncludes(page, { 'retry-after-503': RETRY_AFTER_503 });
 
-interface ErrorText {
-  meaning: string;
-  remedy: string;
-}
-
 const ROW = /^\| `(\w+)` (.+) \| (.+) \| (.+) \| .+ \|$/gm;
 
 /** The explanation of each error by its code: the rows of the table on the page of errors. */
-export const ERROR_TEXTS: ReadonlyMap<string, ErrorText> = new Map(
-  Array.from(errorsPage.matchAll(ROW), ([, code = '', , meaning = '', remedy = '']) => [code, { meaning, remedy }]),
+export const ERROR_TEXTS = new Map(
+  Array.from(
+    errorsPage.matchAll(ROW),
+    ([, code = '', , meaning = '', remedy = '']) => [code, { meaning, remedy }] as const,
+  ),
 );
 
-export function errorText(code: ProblemCode): ErrorText {
+export function errorText(code: ProblemCode) {
   const text = ERROR_TEXTS.get(code);
   const { status, title } = PROBLEMS[code];
   if (text && errorsPage.includes(`\n| \`${code}\` ${status} ${title} | `)) return text;

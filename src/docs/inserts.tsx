@@ -1,19 +1,12 @@
 import type { Child } from 'hono/jsx';
 import { Icon, type IconName } from '../http/page/icon.tsx';
 import { MODULE_PAGES } from './modules.ts';
-import { READERS } from './navigation.tsx';
+import { type Link, READERS } from './navigation.tsx';
 import { RECIPES } from './recipes.ts';
 
 // The components that pages in Markdown insert.
 
-interface TileProps {
-  href: string;
-  glyph: Child;
-  title: string;
-  text?: string;
-}
-
-function Tile({ href, glyph, title, text }: TileProps) {
+function Tile({ href, text, about, glyph }: Link & { glyph: Child }) {
   return (
     <li>
       <a href={href}>
@@ -21,8 +14,8 @@ function Tile({ href, glyph, title, text }: TileProps) {
           {glyph}
         </span>
         <span>
-          <strong>{title}</strong>
-          {text && <span class="minor">{text}</span>}
+          <strong>{text}</strong>
+          {about && <span class="minor">{about}</span>}
         </span>
       </a>
     </li>
@@ -33,7 +26,7 @@ export function ToolTiles({ hasLead = false }: { hasLead?: boolean }) {
   return (
     <ul class={hasLead ? 'tiles wide' : 'tiles'}>
       {RECIPES.map(({ slug, tool, lead }) => (
-        <Tile href={`/docs/recipes/${slug}`} glyph={initials(tool)} title={tool} {...(hasLead && { text: lead })} />
+        <Tile href={`/docs/recipes/${slug}`} glyph={initials(tool)} text={tool} about={hasLead ? lead : undefined} />
       ))}
     </ul>
   );
@@ -56,8 +49,8 @@ const ICONS: Readonly<Record<string, IconName>> = {
 export function Readers() {
   return (
     <ul class="tiles wide">
-      {READERS.map(({ href, text, about }) => (
-        <Tile href={href} glyph={<Icon name={ICONS[href] ?? 'book'} />} title={text} text={about} />
+      {READERS.map((link) => (
+        <Tile {...link} glyph={<Icon name={ICONS[link.href] ?? 'book'} />} />
       ))}
     </ul>
   );

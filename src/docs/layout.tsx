@@ -7,7 +7,7 @@ interface PageProps {
   title: string;
   /** The path of this page, to mark it in the navigation; none for an error. */
   path?: string;
-  parts?: readonly Omit<Link, 'about'>[];
+  parts?: readonly Link[];
   /** Above the navigation, instead of the title as a heading. */
   hero?: Child;
   isWide?: boolean;

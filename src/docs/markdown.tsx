@@ -87,7 +87,7 @@ function PageSection({ section: { id, title, blocks }, inserts }: { section: Sec
   );
 }
 
-function Markdown({ blocks, inserts = {} }: { blocks: readonly Block[]; inserts?: Inserts }) {
+export function Markdown({ blocks, inserts = {} }: { blocks: readonly Block[]; inserts?: Inserts }) {
   return (
     <>
       {blocks.map((block) => {

@@ -7,10 +7,8 @@ export interface Link {
   href: string;
   text: string;
   /** The words after the link. */
-  about: string;
+  about?: string | undefined;
 }
-
-const linkTo = (href: string, text: string, about = ''): Link => ({ href, text, about });
 
 const recipes = RECIPES.map(({ slug, tool }) => `- [${tool}](/docs/recipes/${slug})`).join('\n');
 const readers = MODULE_PAGES.flatMap(({ path, reader }) =>
@@ -22,15 +20,18 @@ const [header, ...lists] = withIncludes(texts, { recipes, readers })
   .slice(1)
   .map((list) => {
     const title = list.split('\n', 1)[0] ?? '';
-    const links = Array.from(list.matchAll(LINK), ([, text = '', href = '', about]) => linkTo(href, text, about));
-    const ofModules = MODULE_PAGES.filter(({ group }) => group === title).map(({ path, name }) => linkTo(path, name));
+    const links = Array.from(list.matchAll(LINK), ([, text = '', href = '', about]): Link => ({ href, text, about }));
+    const ofModules = MODULE_PAGES.filter(({ group }) => group === title).map(({ path, name }) => ({
+      href: path,
+      text: name,
+    }));
     return { title, links: [...links, ...ofModules] };
   });
 
 /** The pages in the header. */
 export const TABS = [
   ...(header?.links ?? []),
-  ...MODULE_PAGES.flatMap(({ path, tab }) => (tab === undefined ? [] : linkTo(path, tab))),
+  ...MODULE_PAGES.flatMap(({ path, tab }) => (tab === undefined ? [] : { href: path, text: tab })),
 ];
 
 /** The pages beside the text, in groups. */
@@ -40,7 +41,7 @@ const GROUPS = lists.slice(0, -1).filter(({ links }) => links.length > 0);
 export const READERS = lists.at(-1)?.links ?? [];
 
 /** On a narrow screen it is folded; on a wide one the stylesheet shows it. */
-export function Navigation({ path, parts }: { path: string; parts: readonly Omit<Link, 'about'>[] }) {
+export function Navigation({ path, parts }: { path: string; parts: readonly Link[] }) {
   return (
     <nav class="side" aria-label="All pages">
       <details>
@@ -65,7 +66,7 @@ export function Navigation({ path, parts }: { path: string; parts: readonly Omit
   );
 }
 
-function Parts({ links }: { links: readonly Omit<Link, 'about'>[] }) {
+function Parts({ links }: { links: readonly Link[] }) {
   return (
     <ul>
       {links.map(({ href, text }) => (

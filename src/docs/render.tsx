@@ -1,22 +1,23 @@
 import type { Child } from 'hono/jsx';
 import type { Config } from '../config.ts';
 import { describeApi } from './api-openapi.ts';
-import { withIncludes } from './blocks.ts';
+import { blocksOf, withIncludes } from './blocks.ts';
 import { errorsPage } from './errors.ts';
 import { operationsMarkdown, toolsMarkdown } from './generated-markdown.ts';
 import { Hero, NewToken, Readers, ToolTiles } from './inserts.tsx';
 import { keyPattern } from './key-format.ts';
-import { MarkdownPage, readable } from './markdown.tsx';
+import { Page } from './layout.tsx';
+import { Markdown, MarkdownPage, readable } from './markdown.tsx';
 import type { MarkdownSource } from './module.ts';
 import { DOCUMENTS, MESSAGES, MODULE_PAGES, withSections } from './modules.ts';
 import concepts from './pages/concepts.md?raw';
 import home from './pages/home.md?raw';
 import keys from './pages/keys.md?raw';
 import recipes from './pages/recipes.md?raw';
+import wrongAddress from './pages/wrong-address.md?raw';
 import { ORIGIN, RECIPES } from './recipes.ts';
 import { operationsOf } from './reference/contract.ts';
 import { Reference } from './reference/reference-page.tsx';
-import { WrongAddress } from './wrong-address-page.tsx';
 
 const HOST = new URL(ORIGIN).host;
 /** The origin that readers without script see if the operator has not set SERVICE_URL. */
@@ -28,6 +29,13 @@ interface Rendered {
   html: Child;
   markdown: string;
 }
+
+/** The Worker sends it to browsers, with the status 404. */
+const wrongAddressPage = (
+  <Page title="Nothing here">
+    <Markdown blocks={blocksOf(wrongAddress)} />
+  </Page>
+);
 
 /**
  * Renders pages as HTML and Markdown, the index of the search, `llms.txt` and the OpenAPI
@@ -72,7 +80,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
     ['api/v1/openapi.json', JSON.stringify(describeApi(config, serviceUrl))],
     ...DOCUMENTS.map(({ path, describe }) => [path, JSON.stringify(describe(serviceUrl, MESSAGES))] as const),
     ['llms.txt', llmsText(pages, serviceUrl)],
-    ['404.html', withOrigin(String(await (<WrongAddress />)), origin)],
+    ['404.html', withOrigin(String(await wrongAddressPage), origin)],
   ]);
   const index: SearchEntry[] = [];
   for (const { path, html, markdown } of pages) {

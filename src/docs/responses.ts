@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { psaNotIncluded } from '../domain/errors.ts';
-import { type FieldError, fieldErrors } from '../domain/fields.ts';
+import { fieldErrors } from '../domain/fields.ts';
 import { fieldErrorShape } from '../domain/response-shapes.ts';
 import { timeEntryRequest } from '../domain/time-entry.ts';
 import { invalidIdempotencyKey } from '../http/api/writes.ts';
@@ -19,6 +19,7 @@ import {
   UNAUTHORIZED_PROBLEM,
 } from '../http/problems.ts';
 import { rateLimited } from '../http/rate-limit-response.ts';
+import { fromKeys, keysOf } from '../lib/objects.ts';
 import { unavailableDetail } from '../services/call-d1.ts';
 import {
   dailyLimitReached,
@@ -72,7 +73,11 @@ const members: Partial<Record<ProblemCode, z.ZodRawShape>> = {
   },
 };
 
-const BAD_TIME_ENTRY = { minutes: '30', description: 'Cleared the print queue', billable: true };
+const { error: badTimeEntry = new z.ZodError([]) } = timeEntryRequest.safeParse({
+  minutes: '30',
+  description: 'Cleared the print queue',
+  billable: true,
+});
 const KEY_LIMIT = { quota: 200, windowMs: 10_000 };
 
 /** One example for each code, from the function that the service itself uses. */
@@ -88,7 +93,7 @@ const examples: Record<ProblemCode, Pick<Problem, 'detail'> & Partial<Pick<Probl
   method_not_allowed: new Problem(...methodNotAllowedProblem('DELETE', ['POST'])),
   body_too_large: bodyTooLarge(),
   unsupported_media_type: unsupportedMediaType('text/plain'),
-  validation_failed: validationFailed(fieldErrorsOf(timeEntryRequest, BAD_TIME_ENTRY)),
+  validation_failed: validationFailed(fieldErrors(badTimeEntry)),
   technician_not_eligible: technicianNotEligible(),
   rate_limited: new Problem(
     ...rateLimited({
@@ -109,13 +114,8 @@ function dailyLimitExample() {
   return { detail, ...(info.dayLimit && { extras: dayLimitExtras(info.dayLimit) }) };
 }
 
-function fieldErrorsOf(schema: z.ZodType, body: unknown): FieldError[] {
-  const { error } = schema.safeParse(body);
-  return error ? fieldErrors(error) : [];
-}
-
 /** One shape per code, so that the document refers to it instead of repeating it. */
-const shapes = new Map<ProblemCode, ReturnType<typeof makeShape>>();
+const SHAPES = fromKeys(keysOf(PROBLEMS), shapeOf);
 
 export function problemResponses(expected: readonly ProblemCode[]): ZodOpenApiResponsesObject {
   const byStatus = Map.groupBy(expected, (code) => PROBLEMS[code].status);
@@ -147,7 +147,9 @@ function problemResponse(status: number, codes: ProblemCode[]): ZodOpenApiRespon
     content: {
       'application/problem+json': {
         schema:
-          others.length === 0 ? shapeOf(first) : z.discriminatedUnion('code', [shapeOf(first), ...others.map(shapeOf)]),
+          others.length === 0
+            ? SHAPES[first]
+            : z.discriminatedUnion('code', [SHAPES[first], ...others.map((code) => SHAPES[code])]),
         examples: Object.fromEntries(
           codes.map((code) => [code, { summary: PROBLEMS[code].title, value: exampleOf(code) }]),
         ),
@@ -162,12 +164,6 @@ function withoutLimits({ 'RateLimit-Policy': _policy, RateLimit: _left, ...other
 }
 
 function shapeOf(code: ProblemCode) {
-  const shape = shapes.get(code) ?? makeShape(code);
-  shapes.set(code, shape);
-  return shape;
-}
-
-function makeShape(code: ProblemCode) {
   const { status } = PROBLEMS[code];
   const { meaning, remedy } = errorText(code);
   return z

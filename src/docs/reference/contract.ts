@@ -119,12 +119,8 @@ export const variantsOf = (schema: Schema | undefined): Schema[] =>
 
 /** Copies a document with every `$ref` replaced by its target. No shape contains itself. */
 function resolveReferences(openapi: object): unknown {
-  const resolve = (node: unknown): unknown => {
-    if (Array.isArray(node)) return node.map(resolve);
-    if (typeof node !== 'object' || node === null) return node;
-    if ('$ref' in node && typeof node.$ref === 'string') return resolve(find(openapi, node.$ref));
-    return Object.fromEntries(Object.entries(node).map(([name, child]) => [name, resolve(child)]));
-  };
+  const resolve = (node: unknown): unknown =>
+    JSON.parse(JSON.stringify(node), (_, value) => (value?.$ref ? resolve(find(openapi, value.$ref)) : value));
   return resolve(openapi);
 }
 
