@@ -33,6 +33,9 @@ export const ERASED_MESSAGE = 'erasures: the organization was erased';
 /** The reason of a failure if an audit row would exceed the day's limit of changes. */
 export const TOO_MANY_CHANGES = 'NOT NULL constraint failed: audit_log.day_changes';
 
+/** The reason of a failure if another program holds the local database. */
+export const LOCKED = 'the database is locked';
+
 /** Phrases in D1's messages (developers.cloudflare.com/d1/observability/debug-d1). The first match decides. */
 const PHRASES: readonly { phrase: RegExp; kind: D1FailureKind; retry?: 'always' | 'locked' }[] = [
   { phrase: /overloaded|queued for too long/i, kind: 'not_run' },
@@ -45,6 +48,8 @@ const PHRASES: readonly { phrase: RegExp; kind: D1FailureKind; retry?: 'always' 
   },
   // Another writer holds the lock, or the machine itself failed.
   { phrase: /SQLITE_(?:BUSY|LOCKED)|database is locked/, kind: 'not_run', retry: 'locked' },
+  // Locally also a lock: it fails the bookmark that follows each call, even one that only reads.
+  { phrase: /internal error; reference/, kind: 'unknown', retry: 'locked' },
   { phrase: /SQLITE_(?:IOERR|NOMEM|CANTOPEN|INTERRUPT|PROTOCOL)/, kind: 'unknown' },
   { phrase: /no such (?:table|column)|(?:UNIQUE|NOT NULL|CHECK|FOREIGN KEY) constraint failed/, kind: 'rejected' },
   { phrase: /SQLITE_[A-Z]+/, kind: 'rejected' },
@@ -98,11 +103,12 @@ export async function runD1<T>(
       return await withDeadline(run(), left);
     } catch (err) {
       const { kind, reason, retry } = classify(err);
-      const mayRetry = retry === 'always' || (retry === 'locked' && waitsForLock);
+      const isLocked = retry === 'locked' && waitsForLock;
+      const mayRetry = retry === 'always' || isLocked;
       mayHaveRun ||= kind === 'unknown';
       const pause = FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + Math.random());
       if (!mayRetry || attempt === maxAttempts || Date.now() + pause >= deadlineAt)
-        throw new D1Failure(mayHaveRun ? 'unknown' : kind, reason);
+        throw new D1Failure(mayHaveRun ? 'unknown' : kind, isLocked ? LOCKED : reason);
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }

@@ -1,6 +1,6 @@
 import { Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import * as z from 'zod';
-import { D1Failure } from '../db/run-d1.ts';
+import { D1Failure, LOCKED } from '../db/run-d1.ts';
 import { parseCursor } from '../domain/change.ts';
 import { hasCode, ServiceError, type ServiceErrorCode } from '../domain/errors.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
@@ -138,8 +138,7 @@ export function databaseCommand<Args extends unknown[], Options extends OptionVa
 
 export function explain(err: unknown): string {
   if (err instanceof D1Failure) {
-    if (/SQLITE_(BUSY|LOCKED)|is locked/.test(err.reason))
-      return 'Another program is writing to this local database. Run the command again.';
+    if (err.reason === LOCKED) return 'Another program is writing to this local database. Run the command again.';
     return /no such (table|column)/.test(err.reason)
       ? 'The database is not migrated: run `npm run deploy -- --migrate`; npm start migrates a local one. If npm start runs with --persist-to DIRECTORY, add the same option to this command.'
       : `The database failed: ${err.reason}`;

@@ -19,6 +19,8 @@ export async function withLocalD1<T>(
       modules: true,
       script: 'export default {}',
       ...LOCAL_RESOURCES,
+      // A call that fails has an error of its own; the runtime's lines would add a stack to it.
+      handleStructuredLogs: () => undefined,
       resourcePersistencePath: stateFolder(persistTo),
     }),
   );

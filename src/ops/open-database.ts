@@ -4,6 +4,7 @@ import type { ActorContext, Ports, SystemActor } from '../services/service-conte
 import type { Database, DatabaseChoice, WithDatabase } from './command.ts';
 import { commandPorts } from './modules.ts';
 import { NEW_DATABASE, refuseEarlierSchema } from './refuse-earlier-schema.ts';
+import { RemoteD1 } from './remote-d1.ts';
 
 const DEADLINE_MS = 60_000;
 
@@ -33,13 +34,11 @@ export async function withDatabase<T>(
     return use(db, archive);
   };
   if (!options.remote) return withLocalD1(options.persistTo, useOr(removalAdvice(options.persistTo)));
-  const [{ bucketOf, jurisdictionOf, readDeployment }, { RemoteD1 }, { remoteArchive }, { cloudflareApi }] =
-    await Promise.all([
-      import('./deployment.ts'),
-      import('./remote-d1.ts'),
-      import('./remote-store.ts'),
-      import('./cloudflare-api.ts'),
-    ]);
+  const [{ bucketOf, jurisdictionOf, readDeployment }, { remoteArchive }, { cloudflareApi }] = await Promise.all([
+    import('./deployment.ts'),
+    import('./remote-store.ts'),
+    import('./cloudflare-api.ts'),
+  ]);
   const deployment = await readDeployment(options.deployment);
   const api = cloudflareApi(deployment.account);
   const archive = deployment.archive ? remoteArchive(api, bucketOf(deployment), jurisdictionOf(deployment)) : undefined;
@@ -54,7 +53,7 @@ export function operatorContext(db: D1Database, ports: Ports = {}): ActorContext
     now: Date.now,
     deadlineAt: Date.now() + DEADLINE_MS,
     requestId: timeOrderedId(Date.now()),
-    waitsForLock: true,
+    waitsForLock: !(db instanceof RemoteD1),
     actor: 'operator',
     source,
   };
