@@ -127,6 +127,7 @@ export function writeContext(c: Context<ApiEnv>): WriteContext {
     actor: c.get('principal'),
     source: c.get('source'),
     dayLimits: c.get('config').dayLimits,
+    onKey: (key) => c.set('principal', key),
     onKeyDay: (use) => c.set('keyDay', use),
   };
 }

@@ -93,6 +93,8 @@ export interface DirectoryContext extends ServiceContext {
 
 export interface WriteContext extends ActorContext<Principal> {
   dayLimits: DayLimits;
+  /** Gets the key as the primary has it, if a write had to read it. */
+  onKey: (key: Principal) => void;
   /** Gets how much of its daily limit of records the key has used, once the database has said so. */
   onKeyDay: (use: KeyDayUse) => void;
   /** What the audit log says of the write, such as the interface it came through. */

@@ -232,7 +232,14 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       },
       ...{ seq: 0, toSeq: archived.to_seq, object: archived.object, isPushed: 0, waiting: LARGE, full: 1 },
       ...{ timeZone: 'UTC', allowedNetworks: '', bytes: 1, minutes: 1, message: 'x', description: 'x', billable: 1 },
-      ...{ keyDayRecords: null, keyDayBytes: null, organizationDayRecords: null, organizationDayBytes: null },
+      ...{
+        expiresAt: null,
+        dayLimitRecords: null,
+        keyDayRecords: null,
+        keyDayBytes: null,
+        organizationDayRecords: null,
+        organizationDayBytes: null,
+      },
     },
     own: {
       // Every organization of the tests has an administrator with this address; ours is the first.

@@ -629,6 +629,7 @@ where k.organization_id = :organizationId and k.id = :keyId and +k.hash = :keyHa
   and k.chain_id = :chainId and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
   and instr(' ' || k.scopes || ' ', ' tickets:note:write ') > 0
   and k.allowed_networks = :allowedNetworks
+  and k.expires_at is :expiresAt and k.day_limit_records is :dayLimitRecords
   and (
     select (:keyDayRecords is null or coalesce(sum(notes + time_entries), 0) + 1 <= :keyDayRecords)
       and (k.day_limit_records is null or coalesce(sum(notes + time_entries), 0) + 1 <= k.day_limit_records)
@@ -807,6 +808,7 @@ where k.organization_id = :organizationId and k.id = :keyId and +k.hash = :keyHa
   and k.chain_id = :chainId and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
   and instr(' ' || k.scopes || ' ', ' tickets:time:write ') > 0
   and k.allowed_networks = :allowedNetworks
+  and k.expires_at is :expiresAt and k.day_limit_records is :dayLimitRecords
   and (
     select (:keyDayRecords is null or coalesce(sum(notes + time_entries), 0) + 1 <= :keyDayRecords)
       and (k.day_limit_records is null or coalesce(sum(notes + time_entries), 0) + 1 <= k.day_limit_records)
@@ -865,6 +867,7 @@ where k.organization_id = :organizationId and k.id = :keyId and +k.hash = :keyHa
   and k.chain_id = :chainId and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
   and instr(' ' || k.scopes || ' ', ' tickets:time:write ') > 0
   and k.allowed_networks = :allowedNetworks
+  and k.expires_at is :expiresAt and k.day_limit_records is :dayLimitRecords
   and (
     select (:keyDayRecords is null or coalesce(sum(notes + time_entries), 0) + 1 <= :keyDayRecords)
       and (k.day_limit_records is null or coalesce(sum(notes + time_entries), 0) + 1 <= k.day_limit_records)

@@ -200,6 +200,27 @@ describe('a replica that is behind, when the key', () => {
     expect(await problemOf(near.isolate().postTime(near.key.value))).toBe('429 daily_limit_reached');
   });
 
+  test.each([
+    ...Object.entries(WRITES),
+    ['a replay', (api, key) => api.postNote(key, NOTE, { 'Idempotency-Key': 'k' })],
+  ] as [string, Send][])(
+    'limit and expiry that were changed are right in the headers of %s, also if an isolate has the key',
+    async (_, send) => {
+      const near = await world({ expires: new Date(Date.now() + hour).toISOString() });
+      const [warm, cold] = [near.isolate(), near.isolate()];
+      expect((await warm.postNote(near.key.value, NOTE, { 'Idempotency-Key': 'k' })).status).toBe(201);
+      const expiry = Date.now() + 2 * hour;
+      await setKey(near, 'expires_at', expiry);
+      await setKey(near, 'day_limit_records', 5);
+      for (const api of [warm, cold]) {
+        const { headers } = await send(api, near.key.value);
+        expect(headers.get('Api-Key-Expires-At')).toBe(new Date(expiry).toISOString());
+        expect(headers.get('RateLimit-Policy') ?? '').not.toMatch(/"key-day";q=(?!5;)/);
+      }
+      expect((await cold.postNote(near.key.value)).headers.get('RateLimit-Policy')).toContain('"key-day";q=5;');
+    },
+  );
+
   test("the work date follows the organization's new time zone", async () => {
     const near = await world();
     const now = () => Date.UTC(2026, 5, 1, 12);

@@ -32,6 +32,7 @@ export const insertNote = statement<InsertValues & { message: string }, StoredNo
     and k.chain_id = :chainId and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
     and instr(' ' || k.scopes || ' ', ' ${RECORD_KINDS.note.scope} ') > 0
     and k.allowed_networks = :allowedNetworks
+    and k.expires_at is :expiresAt and k.day_limit_records is :dayLimitRecords
     and ${WITHIN_DAY_LIMITS}
   on conflict (organization_id, id) do nothing
   returning

@@ -50,6 +50,9 @@ export interface InsertValues {
   chainId: string;
   /** The networks that were checked. Nothing is inserted if the key has others now. */
   allowedNetworks: string;
+  /** The expiry and the own limit that the response shows. Nothing is inserted if the key has others now. */
+  expiresAt: number | null;
+  dayLimitRecords: number | null;
   minutes: number;
   bytes: number;
   keyDayRecords: number | null;

@@ -1,6 +1,6 @@
 import type { BoundStatement } from '../../db/statement.ts';
 import type { ExplainValues, Explanation, Inserted, InsertValues, StoredRecord } from '../../db/work/record-table.ts';
-import { type FoundKey, whyUnauthorized } from '../../domain/api-key.ts';
+import { type FoundKey, type Principal, whyUnauthorized } from '../../domain/api-key.ts';
 import { dateIn } from '../../domain/calendar.ts';
 import {
   type ExceededDayLimit,
@@ -96,7 +96,7 @@ export async function writeOnce<Row extends StoredRecord>(
   const untilSettling = { ...ctx, deadlineAt: ctx.deadlineAt - SETTLE_MS };
   const outcomeUnknown = (cause: unknown) => unknownOutcome(idempotencyKey !== undefined, cause);
 
-  let { timeZone, allowedNetworks } = ctx.actor;
+  let { timeZone, allowedNetworks, expiresAt, dayLimit }: Principal = ctx.actor;
   let day = dateIn(timeZone, ctx.now());
   const report = (used: number, own: OwnDayLimit, resetMs = untilMidnight(day, timeZone, ctx.now())) => {
     const quota = lower(dayLimits.key?.records, own.records);
@@ -110,12 +110,13 @@ export async function writeOnce<Row extends StoredRecord>(
       const [inserted] = await writeWithAudit(untilSettling, target, 'nothing_written', (now) => {
         attempts += 1;
         day = dateIn(timeZone, now);
-        const statement = insert({ ...values, now, timeZone, allowedNetworks, day });
+        const key = { timeZone, allowedNetworks, expiresAt, dayLimitRecords: dayLimit.records };
+        const statement = insert({ ...values, ...key, now, day });
         return [{ ...audit, statement, counted: { kind, chainId, day, minutes, bytes: values.bytes } }];
       });
       const row = inserted?.results[0];
       if (row) {
-        report(row.chainRecords + 1, ctx.actor.dayLimit);
+        report(row.chainRecords + 1, dayLimit);
         return { row, replayed: false, mismatch: false };
       }
     } catch (err) {
@@ -131,6 +132,8 @@ export async function writeOnce<Row extends StoredRecord>(
       // A retried batch may have inserted nothing because its first attempt was committed.
       throw lost || attempts > 1 ? outcomeUnknown(lost?.cause ?? err) : err;
     });
+    // The actor may be from a cache or a replica; the response shows the key as the primary has it.
+    if (found) ctx.onKey(toFoundKey(found));
     const row = found && found.id !== null ? found : undefined;
     // The row of this request: its batch was committed; only the acknowledgement was lost.
     if (row?.requestId === ctx.requestId) {
@@ -155,8 +158,8 @@ export async function writeOnce<Row extends StoredRecord>(
     if (found.ticketFound === 0) throw ticketNotFound(ticketId);
     if (found.userFound === 0) throw technicianNotEligible();
     if (readOnly) throw readOnly;
-    // Both are checked now, and the next round requires them.
-    ({ timeZone, allowedNetworks } = key);
+    // All are checked now, and the next round requires them.
+    ({ timeZone, allowedNetworks, expiresAt, dayLimit } = key);
   }
   throw new Error(`nothing prevents ${audit.action}, but nothing was inserted`);
 }

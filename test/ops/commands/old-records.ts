@@ -48,6 +48,7 @@ export async function oldRecords(db: D1Database): Promise<{ note: string; entry:
     actor,
     source,
     dayLimits: { key: null, organization: null },
+    onKey: () => undefined,
     onKeyDay: () => undefined,
   });
   const target = { ticketId: '1001', idempotencyKey: undefined };
