@@ -6,7 +6,7 @@ import { CSV_SETTINGS } from '../../domain/key-settings.ts';
 import { type AdminEnv, adminContext } from '../../http/hono-env.ts';
 import { type Column, csvDownload, spreadsheetTime } from '../../http/settings/download.ts';
 import { type FormState, type Messages, readForm } from '../../http/settings/forms.ts';
-import { pageContext, todayOf } from '../../http/settings/page-context.ts';
+import { pageContext, readDone, todayOf } from '../../http/settings/page-context.ts';
 import { PageProblem } from '../../http/settings/page-problem.ts';
 import { scopeList } from '../../http/settings/pages/components.tsx';
 import { render, trail } from '../../http/settings/render-page.tsx';
@@ -36,7 +36,8 @@ async function renderReview(c: Context<AdminEnv>, refused?: FormState) {
   const overview = await readAccessReviews(ctx, c.req.query('list') === 'all' ? ALL : LISTED);
   const keyIds = overview.open?.keys.map(({ key }) => key.id) ?? [];
   const usages = await readUsage(ctx, keyIds, todayOf(c));
-  const page = { ...overview, usages, refused, done: c.req.query('done') };
+  const done = await readDone(c, { finished: 'access_review.finished' }, overview.finished[0]?.id ?? '');
+  const page = { ...overview, usages, refused, done };
   return render(c, 'Access review', <AccessReviewPage {...page} />, {
     status: refused ? 400 : 200,
     hasErrors: refused !== undefined,

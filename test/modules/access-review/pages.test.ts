@@ -310,6 +310,7 @@ describe('finishing a review', () => {
     const after = (await get('/access-review?done=finished')).text;
     expect(await countElements(after, `a[href="${base}${path}/evidence.csv"]`)).toBe(1);
     expect(after).toContain('2 keep, 1 revoke');
+    expect(await countElements(after, '[role=status]')).toBe(1);
     // Evidence stays available while another review is open.
     await post('/access-review', {});
     expect(await countElements((await get('/access-review')).text, `a[href="${base}${path}/evidence.csv"]`)).toBe(1);
@@ -508,4 +509,16 @@ describe('a page of reviews reads', () => {
     expect(cost.calls).toBe(calls);
     expect(cost.rows).toBeLessThanOrEqual(rows);
   });
+});
+
+test('a page reports the end of a review only if this administrator has just finished it', async () => {
+  let now = Date.parse('2027-03-22T12:00:00Z');
+  const { path, decide, fields, get, post } = await makeReview(['Alpha'], { now: () => now });
+  await decide(fields(0, 'keep', 'In use'));
+  const banners = async () => countElements((await get('/access-review?done=finished')).text, '[role=status]');
+  expect(await banners()).toBe(0);
+  await post(`${path}/finish`, {});
+  expect(await banners()).toBe(1);
+  now += 90_001;
+  expect(await banners()).toBe(0);
 });
