@@ -4,10 +4,10 @@ import { Icon } from '../http/page/icon.tsx';
 import { Tabs } from '../http/page/tabs.tsx';
 import { type Block, blocksOf, type CodeBlock, idOf, type Section, sectionsOf } from './blocks.ts';
 import { Page } from './layout.tsx';
+import type { MarkdownSource } from './module.ts';
 import { Text } from './text.tsx';
 
-/** The components of a page by the name at which its Markdown inserts them. */
-type Inserts = Readonly<Record<string, Child>>;
+type Inserts = NonNullable<MarkdownSource['inserts']>;
 
 /** The Markdown of a page as a file for readers and their assistants: without the comments and ids of the source. */
 export const readable = (markdown: string): string =>
@@ -16,11 +16,8 @@ export const readable = (markdown: string): string =>
     .replaceAll(/^<!-- (?:end|insert: .+) -->\n\n?/gm, '')
     .replaceAll(/^(#+ .+) \{#[\w.-]+\}$/gm, '$1');
 
-interface PageProps {
-  path: string;
-  markdown: string;
-  inserts?: Inserts;
-  isWide?: boolean;
+interface PageProps extends MarkdownSource {
+  /** Made of the lead, and shown instead of title and lead. */
   hero?: ((lead: string) => Child) | undefined;
 }
 
@@ -96,7 +93,7 @@ export function Markdown({ blocks, inserts = {} }: { blocks: readonly Block[]; i
             return <CodeToCopy {...block} />;
           case 'insert':
             if (!(block.name in inserts)) throw new Error(`The page has nothing to insert as ${block.name}`);
-            return inserts[block.name];
+            return inserts[block.name]?.[0];
           case 'tabs':
             return (
               <Tabs

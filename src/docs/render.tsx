@@ -44,14 +44,14 @@ const wrongAddressPage = (
 export async function renderDocs(config: Config): Promise<Map<string, string>> {
   const { serviceUrl = '' } = config;
   const operations = operationsOf(describeApi(config, ORIGIN));
-  function page({ path, markdown: source, inserts = {}, isWide = false }: MarkdownSource): Rendered {
-    const markdown = withSections(source);
-    const components = Object.fromEntries(Object.entries(inserts).map(([name, [html]]) => [name, html]));
+  function page(source: MarkdownSource): Rendered {
+    const { path, inserts = {} } = source;
+    const markdown = withSections(source.markdown);
     const hero = path === '/docs' ? (lead: string) => <Hero lead={lead} /> : undefined;
     const withInserts = markdown.replaceAll(/<!-- insert: (.+) -->/g, (_, name: string) => inserts[name]?.[1] ?? '');
     return {
       path,
-      html: <MarkdownPage path={path} markdown={markdown} inserts={components} isWide={isWide} hero={hero} />,
+      html: <MarkdownPage {...source} markdown={markdown} hero={hero} />,
       markdown: readable(withInserts),
     };
   }

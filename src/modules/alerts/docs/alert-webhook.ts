@@ -21,15 +21,6 @@ const settingsUrl = nullable(z.url()).meta({
   description: 'The page of the settings area to look at; null if the operator has not set the address of the service.',
 });
 
-const alertMessage = (type: string, description: string) =>
-  z
-    .object({
-      type: z.literal(messageType(type)),
-      timestamp: time().meta({ description: 'When it was found.' }),
-      data: alertData.extend({ settingsUrl }),
-    })
-    .meta({ id: `Alert_${type}`, description });
-
 /** The alert of a fact of this type. `description` says when there is one. */
 export const alertWebhook = (type: string, description: string) =>
   webhook(
@@ -39,7 +30,13 @@ export const alertWebhook = (type: string, description: string) =>
       summary: `Receive ${messageType(type)}`,
       description,
     },
-    alertMessage(type, description),
+    z
+      .object({
+        type: z.literal(messageType(type)),
+        timestamp: time().meta({ description: 'When it was found.' }),
+        data: alertData.extend({ settingsUrl }),
+      })
+      .meta({ id: `Alert_${type}`, description }),
     {
       stored: 'The alert is stored, or of no interest.',
       gone: 'Do not send this alert again. The changes are not affected.',
