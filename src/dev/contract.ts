@@ -5,37 +5,25 @@ import * as z from 'zod';
 const DOCUMENT = 'build/static/api/v1/openapi.json';
 
 /** The parts of a JSON Schema that connectors use. */
-export interface Schema {
-  type?: string | undefined;
-  description?: string | undefined;
-  format?: string | undefined;
-  enum?: unknown[] | undefined;
-  const?: unknown;
-  minimum?: number | undefined;
-  maximum?: number | undefined;
-  minLength?: number | undefined;
-  maxLength?: number | undefined;
-  required?: string[] | undefined;
-  items?: Schema | undefined;
-  properties?: Record<string, Schema> | undefined;
-}
-const schema: z.ZodType<Schema> = z.looseObject({
+const schema = z.looseObject({
   type: z.string().optional(),
   description: z.string().optional(),
   format: z.string().optional(),
   enum: z.array(z.unknown()).optional(),
+  const: z.unknown().optional(),
   minimum: z.number().optional(),
   maximum: z.number().optional(),
   minLength: z.number().optional(),
   maxLength: z.number().optional(),
   required: z.array(z.string()).optional(),
   get items() {
-    return schema.optional();
+    return z.optional(schema);
   },
   get properties() {
-    return z.record(z.string(), schema).optional();
+    return z.optional(z.record(z.string(), schema));
   },
 });
+export type Schema = z.output<typeof schema>;
 const json = z.object({ 'application/json': z.object({ schema: z.object({ $ref: z.string() }) }) });
 const operation = z.looseObject({
   operationId: z.string(),

@@ -12,6 +12,7 @@ import {
   writeRecords,
 } from '../../services/directory/differences.ts';
 import { readLines } from '../lines.ts';
+import { jsonOf } from '../probe.ts';
 
 /** Longest line of a directory file; the longest right record is a twentieth of it. */
 export const MAX_LINE_BYTES = 64 * 1024;
@@ -115,14 +116,8 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
 }
 
 function readLine(text: string, at: number): ReadRecord {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (err) {
-    if (!(err instanceof SyntaxError)) throw err;
-    return {
-      errors: [{ at, subject: 'record', pointer: '', code: 'malformed_json', detail: 'the line is not a JSON object' }],
-    };
-  }
-  return readRecord(value, at);
+  const value = jsonOf(text);
+  if (value !== undefined) return readRecord(value, at);
+  const detail = 'the line is not a JSON object';
+  return { errors: [{ at, subject: 'record', pointer: '', code: 'malformed_json', detail }] };
 }
