@@ -1,7 +1,37 @@
 import * as z from 'zod';
 import { generateKey } from '../domain/api-key.ts';
 import { isLoopback } from '../lib/loopback.ts';
-import { check, Failure, type Finding, jsonOf, NoResponse, type ProbeResponse, sendProbe } from './probe.ts';
+import { diagnoseDatabase, type ExpectedDatabase } from './diagnose-database.ts';
+import { agentMessage, diagnoseKey, type KeyChecks } from './diagnose-key.ts';
+import {
+  diagnoseClock,
+  Failure,
+  type Finding,
+  NoResponse,
+  type ProbeResponse,
+  type Prober,
+  proberOf,
+  sendProbe,
+} from './probe.ts';
+import {
+  address,
+  bodyOf,
+  isAccess,
+  isOurs,
+  isStatic,
+  namesOf,
+  problemOf,
+  require401,
+  whoAnswered,
+  wrongWith401,
+} from './responses.ts';
+
+interface Diagnosis extends Partial<Omit<KeyChecks, 'key'>> {
+  url: URL;
+  key?: string | undefined;
+  database?: ExpectedDatabase | undefined;
+  send?: typeof fetch;
+}
 
 /** The User-Agents of automation tools. Bot protection and browser checks decide by them. */
 const USER_AGENTS = {
@@ -16,38 +46,51 @@ const USER_AGENTS = {
 /** Text that logs in a note contain, and that a firewall may take for an attack. */
 const SUSPICIOUS = `<script>alert(1)</script> ' OR 1=1; DROP TABLE users -- ../../etc/passwd \${jndi:ldap://x/a} () { :;}; rm -rf /`;
 
-/** The constant body of a 401, and its required headers. */
-const UNAUTHORIZED = '{"type":"about:blank","title":"Unauthorized","status":401}';
-const REQUIRED_HEADERS = {
-  'content-type': 'application/problem+json',
-  'www-authenticate': 'Bearer',
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
-};
 /** What the headers of the service's own pages must contain. */
 const PAGE_HEADERS = {
   'content-security-policy': "default-src 'none'",
   'x-frame-options': 'DENY',
   'strict-transport-security': 'max-age=',
 };
-/** Headers that reveal a limit, and so a key. */
-const TELLTALE_HEADERS = ['ratelimit', 'ratelimit-policy', 'retry-after', 'api-key-expires-at'];
 
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** How long before it expires a contact should be renewed. */
+const RENEW_MS = 30 * 86_400_000;
 
-/** As automations and strangers reach it; with a `key`, also a ping with it. Writes nothing. */
-export async function* diagnose(url: URL, key?: string, send: typeof fetch = fetch): AsyncGenerator<Finding> {
+/**
+ * Checks what can be checked with what is given, in one order: as automations and strangers reach the service, then with a
+ * key, then in the database. Writes nothing without a `ticket`.
+ */
+export async function* diagnose({
+  url,
+  key,
+  ticket,
+  limits = false,
+  expected,
+  database,
+  send = fetch,
+}: Diagnosis): AsyncGenerator<Finding> {
   const loopback = isLoopback(url.hostname);
   const origin = loopback ? url.origin : `https://${url.host}`;
-  const ask = (path: string, init: RequestInit = {}) => sendProbe(send, `${origin}${path}`, init);
+  const prober = proberOf(origin, send);
+  if (!loopback) yield await prober.check('https', () => onlyHttps(send, url.host));
+  const { isOpen, hasAgents } = yield* diagnoseService(prober, origin, key);
+  const organization =
+    key !== undefined && isOpen ? yield* diagnoseKey(prober, { key, ticket, limits, expected }, hasAgents) : undefined;
+  if (database) yield* diagnoseDatabase(database, organization);
+}
+
+/** As automations and strangers reach it. A `key` only gives its prefix to wrong keys. */
+async function* diagnoseService(
+  { ask, check }: Prober,
+  origin: string,
+  key: string | undefined,
+): AsyncGenerator<Finding, { isOpen: boolean; hasAgents: boolean }> {
   const post = (headers: Record<string, string> = {}, message = 'A test from the doctor') =>
     ask('/api/v1/tickets/1/notes', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', ...headers },
       body: JSON.stringify({ message }),
     });
-
-  if (!loopback) yield await check('https', () => onlyHttps(send, url.host));
 
   // Report a cause once, even if it affects every request.
   let paused = false;
@@ -62,7 +105,8 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
     );
   });
   yield healthz;
-  if (!healthz.answered) return;
+  if (!healthz.answered) return { isOpen: false, hasAgents: false };
+  yield* diagnoseClock(origin, () => ask('/healthz'));
 
   const keyless = paused ? undefined : await check('a POST without a key', async () => require401(await post()));
   if (keyless) yield keyless;
@@ -128,8 +172,13 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
   yield await check('/.well-known/security.txt', async () => {
     const given = await ask('/.well-known/security.txt');
     if (given.status === 404 && isOurs(given)) return 'there is none: SECURITY_CONTACT is empty';
-    if (given.status === 200 && isOurs(given)) return validContact(given.body);
-    throw new Failure(whoAnswered(given));
+    if (given.status !== 200 || !isOurs(given)) throw new Failure(whoAnswered(given));
+    const [, expires = ''] = /^Expires: (.+)$/m.exec(given.body) ?? [];
+    const day = expires.slice(0, 10);
+    if (Date.parse(expires) - Date.now() > RENEW_MS) return `the contact is valid until ${day}`;
+    throw new Failure(
+      `the contact for vulnerabilities is valid until ${day}, and readers ignore it after that. Check SECURITY_CONTACT, and set a later SECURITY_EXPIRES.`,
+    );
   });
   yield await check('/api/v1/openapi.json', async () => {
     const given = await ask('/api/v1/openapi.json');
@@ -140,27 +189,28 @@ export async function* diagnose(url: URL, key?: string, send: typeof fetch = fet
       `the documentation states other limits than the service has (${limits}). They are rendered by npm run deploy: run it again.`,
     );
   });
-  const tools = (headers: Record<string, string> = {}) => ask('/mcp', agentMessage('tools/list', headers));
+  yield await check('/psa', async () => {
+    const given = await ask('/psa', { method: 'POST' });
+    if (given.status === 404 && isOurs(given)) return 'off';
+    if (given.status === 401 && isOurs(given)) return 'on; refuses a message without a signature';
+    throw new Failure(whoAnswered(given));
+  });
   let hasAgents = false;
   yield await check('/mcp', async () => {
-    const given = await tools();
-    hasAgents = given.status !== 404 || !isOurs(given);
-    return hasAgents ? agentsAnswered(given, paused) : 'not deployed: there is nothing for AI agents';
+    const given = await ask('/mcp', agentMessage('tools/list'));
+    if (given.status === 404 && isOurs(given)) return 'not deployed: there is nothing for AI agents';
+    const isPaused = isOurs(given) && given.status === 503 && problemOf(given)?.detail.includes('paused') === true;
+    if (isPaused && paused) return 'paused, as the API is';
+    if (isPaused || (paused && wrongWith401(given) === undefined))
+      throw new Failure(
+        `${isPaused ? 'paused, and the API is open' : 'open, and the API is paused'}: the two Workers have different values of MODE. Set both: npm run ops -- switch MODE ${paused ? 'paused' : 'open'}`,
+      );
+    const says = require401(given);
+    hasAgents = true;
+    return `deployed; ${says}`;
   });
-  if (key === undefined || paused) return;
-  const authorization = { Authorization: `Bearer ${key}` };
-  const ping = () => ask('/api/v1/ping', { headers: authorization });
-  yield await check('ping with the key', async () => pinged(await ping()));
-  if (hasAgents)
-    yield await check('/mcp with the key', async () => sameAsPing(await ping(), await tools(authorization)));
+  return { isOpen: !paused, hasAgents };
 }
-
-/** A message as AI agents send it. */
-export const agentMessage = (method: string, headers: Record<string, string>, params?: object): RequestInit => ({
-  method: 'POST',
-  headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...headers },
-  body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-});
 
 /** An unsigned token that names an administrator. */
 const FORGED = {
@@ -170,7 +220,7 @@ const FORGED = {
   },
 };
 
-export async function onlyHttps(send: typeof fetch, host: string): Promise<string> {
+async function onlyHttps(send: typeof fetch, host: string): Promise<string> {
   let given: ProbeResponse;
   try {
     given = await sendProbe(send, `http://${host}/api/v1/ping`, {});
@@ -188,119 +238,11 @@ export async function onlyHttps(send: typeof fetch, host: string): Promise<strin
   );
 }
 
-/** How long before it expires a contact should be renewed. */
-const RENEW_MS = 30 * 86_400_000;
-
-function validContact(body: string): string {
-  const [, expires = ''] = /^Expires: (.+)$/m.exec(body) ?? [];
-  if (Date.parse(expires) - Date.now() > RENEW_MS) return `the contact is valid until ${expires.slice(0, 10)}`;
-  throw new Failure(
-    `the contact for vulnerabilities is valid until ${expires.slice(0, 10)}, and readers ignore it after that. Check SECURITY_CONTACT, and set a later SECURITY_EXPIRES.`,
-  );
-}
-
 const health = z.object({ status: z.enum(['ok', 'paused']), limits: z.string() });
 const contract = z.object({ openapi: z.string().startsWith('3.1.'), info: z.object({ description: z.string() }) });
 
-/** The body of a 200. @throws Failure unless it has this shape */
-export function bodyOf<Shape extends z.ZodType>(given: ProbeResponse, shape: Shape): z.output<Shape> {
-  const found = shape.safeParse(given.status === 200 ? jsonOf(given.body) : undefined);
-  if (!found.success) throw new Failure(whoAnswered(given));
-  return found.data;
-}
-
-/** @throws Failure unless the response is the constant 401; `explain` gets the difference */
-export function require401(given: ProbeResponse, explain = (fault: string) => fault): string {
-  const fault = wrongWith401(given);
-  if (fault !== undefined) throw new Failure(explain(fault));
-  return 'exactly the 401 of the service';
-}
-
-/** What is wrong with a response that should be the constant 401; undefined if nothing is. */
-function wrongWith401(given: ProbeResponse): string | undefined {
-  const { headers } = given;
-  if (given.status !== 401) return whoAnswered(given);
-  const cookie = headers.get('set-cookie');
-  if (cookie !== null) {
-    return `Set-Cookie (${cookie.split('=')[0]}) was added on the way. A proxy, load balancer or bot protection uses sessions; turn that off for /api/*.`;
-  }
-  if (given.body !== UNAUTHORIZED) return `a 401 that is not from the service. ${whoAnswered(given)}`;
-  for (const [name, value] of Object.entries(REQUIRED_HEADERS)) {
-    const found = headers.get(name);
-    if (found !== value)
-      return `${name} is ${found ?? 'missing'} instead of ${value}. A proxy or a transform rule changes headers; exclude /api/* from it.`;
-  }
-  const telltale = TELLTALE_HEADERS.find((name) => headers.has(name));
-  if (telltale !== undefined) return `${telltale} is in the 401. A proxy adds it, and an attacker learns from it.`;
-  return ID.test(headers.get('x-request-id') ?? '')
-    ? undefined
-    : 'X-Request-Id is missing or is not from the service. A proxy changes headers.';
-}
-
-/** Without the headers of the transport and the edge's cache, which vary between responses. */
-export function namesOf({ headers }: ProbeResponse): string {
-  const varying =
-    /^(date|connection|keep-alive|transfer-encoding|content-length|content-encoding|vary|age|cf-.*|alt-svc|nel|report-to|server-timing)$/;
-  return [...headers.keys()].filter((name) => !varying.test(name)).join(', ');
-}
-
-/** Whether a response has the headers that the Worker sets on every response. */
-export const isOurs = ({ headers }: ProbeResponse) =>
-  headers.get('x-content-type-options') === 'nosniff' && ID.test(headers.get('x-request-id') ?? '');
-
-/** Whether a response has the headers of all static files. They have no request id. */
-const isStatic = ({ headers }: ProbeResponse) =>
-  headers.get('x-content-type-options') === 'nosniff' &&
-  (headers.get('content-security-policy') ?? '').startsWith("default-src 'none'");
-
-const problem = z.object({ code: z.string(), detail: z.string() });
-
-const problemOf = ({ body }: ProbeResponse) => problem.safeParse(jsonOf(body)).data;
-
-const CLOUDFLARE_ERRORS: Record<string, string> = {
-  '1010': 'the browser integrity check blocks this User-Agent. Turn it off for /api/*',
-  '1015': 'a rate limiting rule of the zone blocks the request. The service has its own limits; exempt /api/*',
-  '1020': 'a firewall rule of the zone blocks the request. Exempt /api/*',
-};
-
-/** Describes an unexpected response: who probably sent it, and what to do. */
-export function whoAnswered(given: ProbeResponse): string {
-  const { status, headers, body } = given;
-  const location = headers.get('location');
-  if (location !== null && status >= 300 && status < 400) {
-    return isAccess(location)
-      ? `Cloudflare Access redirects to its sign-in (${status} to ${address(location)}). Automations cannot sign in: its application must cover only /settings.`
-      : `a redirect (${status} to ${address(location)}). A proxy redirects callers; automations do not follow a redirect with their key.`;
-  }
-  if (headers.get('cf-mitigated') === 'challenge') {
-    return `Cloudflare responds with a challenge (${status}): bot fight mode, under attack mode, or a rule with a challenge. Exempt /api/*; bot fight mode must be off for the whole zone.`;
-  }
-  const error = /\b(?:error code:? ?|cf-error-code">)(1\d{3})\b/i.exec(body)?.[1];
-  if (error !== undefined)
-    return `Cloudflare responds with ${status}, error ${error}: ${CLOUDFLARE_ERRORS[error] ?? 'look it up in its documentation'}.`;
-  const problem = problemOf(given);
-  if (problem && isOurs(given)) {
-    return `the service responds with ${status} ${problem.code}: ${problem.detail.slice(0, 200)}`;
-  }
-  const server = headers.get('server');
-  const what = /text\/html/.test(headers.get('content-type') ?? '')
-    ? `an HTML page${titleOf(body)}`
-    : 'not a response of the service';
-  return `the response is ${status}, ${what}${server === null ? '' : `, by ${server.slice(0, 40)}`}. Check the address, that the current release is deployed, and what is in front of it.`;
-}
-
-/** An address without its query and fragment, which may contain secrets. */
-const address = (location: string) => location.replace(/[?#].*$/, '').slice(0, 100);
-
-const isAccess = (location: string) => /^https:\/\/[^/]+\.cloudflareaccess\.com\/|\/cdn-cgi\/access\//.test(location);
-
-const titleOf = (html: string) => {
-  const title = /<title>([^<]{1,60})/i.exec(html)?.[1]?.trim();
-  return title === undefined ? '' : ` ("${title}")`;
-};
-
 /** @throws Failure unless the start page, and a page requested with a forged token, are refused */
-export function guarded(start: ProbeResponse, page: ProbeResponse): string {
+function guarded(start: ProbeResponse, page: ProbeResponse): string {
   const location = start.headers.get('location') ?? '';
   const redirects = start.status >= 300 && start.status < 400;
   if (isOpen(start) || (redirects && /^(https?:\/\/[^/]+)?\/settings\//.test(location))) {
@@ -327,33 +269,3 @@ export function guarded(start: ProbeResponse, page: ProbeResponse): string {
 }
 
 const isOpen = ({ status }: ProbeResponse) => status >= 200 && status < 300;
-
-const pingShape = z.object({ ok: z.literal(true), organizationId: z.string(), scopes: z.array(z.string()) });
-
-function pinged(given: ProbeResponse): string {
-  if (given.status === 401)
-    throw new Failure('401: the key is unknown here, revoked, expired or blocked, or its organization is inactive.');
-  const { organizationId, scopes } = bodyOf(given, pingShape);
-  const expires = given.headers.get('api-key-expires-at');
-  return `200, organization ${organizationId}, ${scopes.join(' and ')}${expires === null ? '' : `, until ${expires}`}`;
-}
-
-/** What the Worker for AI agents answers without a key. @throws Failure if its MODE is another one */
-function agentsAnswered(given: ProbeResponse, paused: boolean): string {
-  const problem = isOurs(given) ? problemOf(given) : undefined;
-  const isPaused = problem?.code === 'unavailable' && problem.detail.includes('paused');
-  if (isPaused && paused) return 'paused, as the API is';
-  if (isPaused || (paused && wrongWith401(given) === undefined)) {
-    throw new Failure(
-      `${isPaused ? 'paused, and the API is open' : 'open, and the API is paused'}: the two Workers have different values of MODE. Set both: npm run ops -- switch MODE ${paused ? 'paused' : 'open'}`,
-    );
-  }
-  return `deployed; ${require401(given)}`;
-}
-
-function sameAsPing(ping: ProbeResponse, agents: ProbeResponse): string {
-  if ((ping.status === 401) === (agents.status === 401)) return 'the key gets the same answer as from the API';
-  throw new Failure(
-    `the key gets ${agents.status} here and ${ping.status} from the API. If it was revoked just now, try again; otherwise the two Workers have different values of BLOCKED_KEYS or KEY_PREFIX, or different databases. For BLOCKED_KEYS: npm run ops -- switch BLOCKED_KEYS LIST`,
-  );
-}

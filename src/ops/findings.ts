@@ -22,7 +22,9 @@ export async function printFindings(
       const line = `${ok ? 'ok  ' : 'FAIL'}  ${check}: ${says}${requestId === undefined ? '' : ` [${requestId}]`}`;
       await print(`${json ? printableJson(JSON.stringify({ ok, check, says, requestId })) : printable(line)}\n`);
     }
-  for (const note of notes) await print(`--    ${note}\n`);
-  if (!json) await print(failed === 0 ? '\nAll checks passed.\n' : `\n${count(failed, 'check')} failed.\n`);
+  if (!json) {
+    for (const note of notes) await print(`--    ${note}\n`);
+    await print(failed === 0 ? '\nAll checks passed.\n' : `\n${count(failed, 'check')} failed.\n`);
+  }
   if (failed > 0) process.exitCode = 1;
 }

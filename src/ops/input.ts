@@ -51,13 +51,11 @@ export async function readSecret(question: string): Promise<string> {
   return secret;
 }
 
-export const readKeyValue = async () => parseKeyValue(await readSecret('The key (not shown): '));
-
-/** @throws UsageError unless the text is a complete key value, alone or after Bearer */
-export function parseKeyValue(text: string): string {
-  const key = text.trim().replace(/^Bearer\s+/i, '');
+/** A complete key value, alone or after Bearer. @throws UsageError */
+export async function readKeyValue(): Promise<string> {
+  const key = (await readSecret('The key (not shown): ')).trim().replace(/^Bearer\s+/i, '');
   if (isWellFormedKey(key, key.slice(0, key.indexOf('_')))) return key;
-  throw new UsageError('Standard input or the file has no complete key value.');
+  throw new UsageError('Standard input has no complete key value.');
 }
 
 /** Asks at the terminal; `hidden` does not show what is typed. Ctrl-C is an empty answer. */

@@ -19,15 +19,6 @@ export interface ProbeResponse {
   ms: number;
 }
 
-/** Keeps the last response of a check, so that its finding names the request. */
-class Notes {
-  requestId: string | undefined;
-  of(given: ProbeResponse): ProbeResponse {
-    this.requestId = given.headers.get('x-request-id') ?? undefined;
-    return given;
-  }
-}
-
 export class NoResponse extends Error {
   override name = 'NoResponse';
 }
@@ -37,17 +28,32 @@ export class Failure extends Error {
 }
 
 /** Runs a check; if there is no response, it fails. */
-export async function check(name: string, run: (notes: Notes) => Promise<string>): Promise<Finding> {
-  const notes = new Notes();
-  const finding = (says: string, ok: boolean, answered: boolean): Finding => {
-    return { ok, answered, check: name, says, requestId: notes.requestId };
-  };
+export async function check(name: string, run: () => Promise<string>): Promise<Finding> {
   try {
-    return finding(await run(notes), true, true);
+    return { ok: true, answered: true, check: name, says: await run() };
   } catch (err) {
     if (!(err instanceof Failure || err instanceof NoResponse)) throw err;
-    return finding(err.message, false, err instanceof Failure);
+    return { ok: false, answered: err instanceof Failure, check: name, says: err.message };
   }
+}
+
+export type Prober = ReturnType<typeof proberOf>;
+
+/** Sends requests to an origin. A finding has the id of the last response, to find it in the log. */
+export function proberOf(origin: string, send: typeof fetch) {
+  let requestId: string | undefined;
+  return {
+    ask: async (path: string, init: RequestInit = {}): Promise<ProbeResponse> => {
+      const given = await sendProbe(send, origin + path, init);
+      requestId = given.headers.get('x-request-id') ?? undefined;
+      return given;
+    },
+    check: async (...args: Parameters<typeof check>): Promise<Finding> => {
+      requestId = undefined;
+      const finding = await check(...args);
+      return { ...finding, requestId };
+    },
+  };
 }
 
 export async function sendProbe(
@@ -88,21 +94,6 @@ function codeOf(err: unknown): string {
   return String(err);
 }
 
-/** From this difference between two clocks on, checks fail: well before messages do. */
-const MAX_SKEW_SECONDS = 60;
-
-/** How much the time of a response differs from this machine's between two times, and in words if that is too much. */
-export function skewBetween(
-  theirs: number,
-  sentAt: number,
-  receivedAt: number,
-): { seconds: number; tooLarge?: string } {
-  const skew = Math.round((theirs - (sentAt + receivedAt) / 2) / 1000);
-  const seconds = Math.abs(skew);
-  if (seconds <= MAX_SKEW_SECONDS) return { seconds };
-  return { seconds, tooLarge: `${seconds} s ${skew > 0 ? 'ahead of' : 'behind'} this machine's` };
-}
-
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -138,18 +129,20 @@ export async function postSigned(
   );
 }
 
+/** From this difference between two clocks on, the check fails: well before messages do. */
+const MAX_SKEW_SECONDS = 60;
+
 export async function* diagnoseClock(url: string, ask: () => Promise<ProbeResponse>): AsyncGenerator<Finding> {
-  const sent = Date.now();
-  const finding = await check('the clocks', async () => {
+  const sentAt = Date.now();
+  yield await check('the clocks', async () => {
     const { headers } = await ask();
     const theirs = Date.parse(headers.get('date') ?? '');
     if (Number.isNaN(theirs)) return 'not compared: the response has no Date';
     // A Date has whole seconds.
-    const { seconds, tooLarge } = skewBetween(theirs + 500, sent, Date.now());
-    if (tooLarge === undefined) return `differ by ${seconds} s`;
+    const skew = Math.round((theirs + 500 - (sentAt + Date.now()) / 2) / 1000);
+    if (Math.abs(skew) <= MAX_SKEW_SECONDS) return `differ by ${Math.abs(skew)} s`;
     throw new Failure(
-      `that of ${new URL(url).host} is ${tooLarge}. Messages are refused from ${TOLERANCE_SECONDS} s on: synchronize both (NTP).`,
+      `that of ${new URL(url).host} is ${Math.abs(skew)} s ${skew > 0 ? 'ahead of' : 'behind'} this machine's. Messages are refused from ${TOLERANCE_SECONDS} s on: synchronize both (NTP).`,
     );
   });
-  yield finding;
 }

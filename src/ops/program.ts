@@ -10,7 +10,6 @@ import { organizationErase } from './commands/organization-erase.ts';
 import { recordRedact } from './commands/record-redact.ts';
 import { size } from './commands/size.ts';
 import { switchCommand } from './commands/switch.ts';
-import { verifyCommand } from './commands/verify.ts';
 import { workRelease } from './commands/work-release.ts';
 import { refuseKeysInArguments } from './input.ts';
 import { OPS_MODULES } from './modules.ts';
@@ -28,7 +27,6 @@ export const program = new Command('ops')
   .exitOverride()
   .configureOutput({ outputError: () => {} })
   .addCommand(doctor)
-  .addCommand(verifyCommand)
   .addCommand(switchCommand)
   .addCommand(size(databaseOf))
   .addCommand(directoryImport(databaseOf))

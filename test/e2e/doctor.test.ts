@@ -27,7 +27,7 @@ async function all(found: AsyncIterable<Finding>): Promise<Finding[]> {
 async function findings(intercept: Intercept, key?: string): Promise<Finding[]> {
   const proxy = await serveProxy(service.url, intercept);
   try {
-    return await all(diagnose(new URL(proxy.url), key));
+    return await all(diagnose({ url: new URL(proxy.url), key }));
   } finally {
     await proxy.close();
   }
@@ -75,7 +75,7 @@ describe('the doctor', () => {
   test('finds no failure at the service itself', async () => {
     const { code, stdout, stderr } = await runCli('doctor', [service.url]);
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout.split('\n').filter((line) => line.startsWith('ok '))).toHaveLength(12);
+    expect(stdout.split('\n').filter((line) => line.startsWith('ok '))).toHaveLength(13);
     expect(stdout).not.toContain('FAIL');
     expect(stdout).toContain('urgent alerts are only errors in the log');
     expect(stdout).toMatch(/\/settings: .*\/dev\/sign-in/);
@@ -272,7 +272,7 @@ describe('the doctor', () => {
       const url = new URL(String(input));
       return url.protocol === 'http:' ? plain() : fetch(service.url + url.pathname, init);
     };
-    const [https, ...others] = await all(diagnose(new URL('http://tickets.example'), undefined, send));
+    const [https, ...others] = await all(diagnose({ url: new URL('http://tickets.example'), send }));
     expect(https).toMatchObject({ ok, check: 'https' });
     expect(others.filter((finding) => !finding.ok)).toEqual([]);
   });
@@ -288,7 +288,7 @@ describe('the doctor', () => {
     ])('explains %s', async (_, failure, says) => {
       const send = () => Promise.reject(failure);
       // No response to plain http is as it should be.
-      expect(await all(diagnose(new URL('https://tickets.example'), undefined, send))).toMatchObject([
+      expect(await all(diagnose({ url: new URL('https://tickets.example'), send }))).toMatchObject([
         { ok: true, check: 'https' },
         { ok: false, check: '/healthz', says: expect.stringMatching(says) },
       ]);

@@ -8,7 +8,7 @@ async function findHttps(answer: () => Response | Promise<Response>) {
     expect(String(input)).toBe('http://tickets.example/api/v1/ping');
     return answer();
   };
-  const { value } = await diagnose(new URL('https://tickets.example'), undefined, send).next();
+  const { value } = await diagnose({ url: new URL('https://tickets.example'), send }).next();
   return value;
 }
 

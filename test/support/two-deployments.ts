@@ -67,13 +67,14 @@ export async function startTwoDeployments(): Promise<{
 
   const proxies: { close: () => Promise<void> }[] = [];
   const serve = async (name: 'eu' | 'us', agentsName: string, intercept: Intercept) => {
-    const agentsUrl = await origin(agentsName);
+    const [mainUrl, agentsUrl] = [await origin(name), await origin(agentsName)];
     const routed: Intercept = (incoming, pass) =>
       intercept(incoming, () => {
         if (incoming.path === '/docs') return Promise.resolve(staticFile());
+        if (incoming.path === '/api/v1/openapi.json') return documentOf(mainUrl);
         return incoming.path === '/mcp' ? forward(agentsUrl, incoming) : pass();
       });
-    return serveProxy(await origin(name), routed);
+    return serveProxy(mainUrl, routed);
   };
   const during = async <T>(
     proxy: Promise<{ url: string; close: () => Promise<void> }>,
@@ -97,7 +98,7 @@ export async function startTwoDeployments(): Promise<{
     const ctx = { db, now: Date.now, requestId: 'setup', deadlineAt: Date.now() + 30_000 };
     const source = { address: null, userAgent: null };
     const actor = { organizationId: organization, userId: 'ada' };
-    const input = { name: 'verify', scopes: ['tickets:note:write' as const] };
+    const input = { name: 'doctor', scopes: ['tickets:note:write' as const] };
     const { value } = await createApiKey({ ...ctx, actor, source }, name, input);
     const proxy = await serve(name, `${name}-agents`, (_, pass) => pass());
     proxies.push(proxy);
@@ -140,10 +141,16 @@ async function copyToOlderSchema(from: D1Database, to: D1Database): Promise<void
 }
 
 /** Static files do not reach the Worker. */
-const staticFile = () =>
-  new Response('', {
+const staticFile = (content = '') =>
+  new Response(content, {
     headers: { 'Content-Security-Policy': "default-src 'none'", 'X-Content-Type-Options': 'nosniff' },
   });
+
+/** The parts of the OpenAPI document that the doctor reads. */
+async function documentOf(mainUrl: string): Promise<Response> {
+  const { limits } = (await (await fetch(`${mainUrl}/healthz`)).json()) as { limits: string };
+  return staticFile(JSON.stringify({ openapi: '3.1.0', info: { description: limits } }));
+}
 
 const forward = (origin: string, { method, path, headers, body }: Incoming) =>
   fetch(origin + path, { method, headers, redirect: 'manual', ...(body === '' ? {} : { body }) });

@@ -1,11 +1,22 @@
+import { readdir } from 'node:fs/promises';
 import { Option } from '@commander-js/extra-typings';
-import { operatorCommand, withoutBrackets } from '../command.ts';
-import { readDeployment } from '../deployment.ts';
+import { parseDatabaseLimit } from '../../domain/database-limit.ts';
+import {
+  operatorCommand,
+  persistToOption,
+  remoteDeploymentOption,
+  remoteOption,
+  UsageError,
+  withoutBrackets,
+} from '../command.ts';
+import { configOf, readDeployment } from '../deployment.ts';
 import { diagnose } from '../diagnose.ts';
+import type { ExpectedDatabase } from '../diagnose-database.ts';
 import { diagnoseReplicas } from '../diagnose-replicas.ts';
 import { printFindings } from '../findings.ts';
 import { parseServiceAddress, readKeyValue } from '../input.ts';
 import { OPS_MODULES } from '../modules.ts';
+import { withDatabase } from '../open-database.ts';
 
 const CHECKS = OPS_MODULES.flatMap(({ checks }) => checks ?? []).map((check) => ({
   ...check,
@@ -14,11 +25,11 @@ const CHECKS = OPS_MODULES.flatMap(({ checks }) => checks ?? []).map((check) => 
 
 export const doctor = operatorCommand({
   name: 'doctor',
-  summary: 'check a deployment from outside',
+  summary: 'check that a deployment keeps its promises',
   purpose:
-    'Checks a deployment from outside, as an automation sees it, and with the options as the PSA does. Each failure says what it means and what to do. Nothing is written, except for the test text of --alerts.',
+    'Checks a deployment from outside, as an automation sees it, and with the options also with a key, as the PSA does, and in its database. Each failure says what it means and what to do. The last lines name what was not checked. Nothing is written, except for one note on the ticket of --ticket, the samples of --sample and the test text of --alerts.',
   usage: [
-    'https://HOST [--key-stdin] [--deployment NAME]',
+    'https://HOST [--key-stdin] [--ticket ID] [--limits] [--json] [--remote [--deployment NAME] | --persist-to DIRECTORY]',
     ...CHECKS.map(({ flags }) => `[${withoutBrackets(flags)}]`),
   ].join(' '),
   example: 'doctor https://tickets.example',
@@ -26,33 +37,50 @@ export const doctor = operatorCommand({
 })
   .argument('<https://HOST>', 'The address of the deployment.')
   .option('--key-stdin', 'Also check the key on standard input.')
+  .option('--ticket <ID>', 'With a key: also write one note on this ticket. Take one that is there for tests.')
   .option(
-    '--deployment <NAME>',
-    'Also say whether the database of this deployment has read replicas. Needs CLOUDFLARE_API_TOKEN.',
+    '--limits',
+    'With a key: also send requests until the limit refuses one. The key is then refused for up to 10 s.',
   )
-  .action(run);
+  .option('--json', 'Print a line of JSON for each check, with its request id.')
+  .addOption(remoteDeploymentOption)
+  .addOption(remoteOption)
+  .addOption(persistToOption)
+  .action(async (address, options) => {
+    const url = parseServiceAddress(address);
+    const { keyStdin, ticket, limits = false, json = false, remote, persistTo } = options;
+    if ((ticket !== undefined || limits) && !keyStdin)
+      throw new UsageError('--ticket and --limits need a key: add --key-stdin.');
+    const given: Readonly<Record<string, unknown>> = options;
+    const isGiven = ({ option }: (typeof CHECKS)[number]) => given[option.attributeName()] !== undefined;
+    const probes = CHECKS.filter(isGiven).map(({ option, prepare }) => {
+      const value = given[option.attributeName()];
+      return prepare(typeof value === 'string' ? value : '', given);
+    });
+    const key = keyStdin && (await readKeyValue());
+    const deployment = remote && (await readDeployment(options.deployment));
+    const expected = deployment && configOf(deployment);
+
+    const isLocal = persistTo !== undefined;
+    const notes = [
+      ...(key === undefined ? ['No key is checked: add --key-stdin.'] : []),
+      ...(ticket === undefined ? ['No note is written: add a key and --ticket ID.'] : []),
+      ...(deployment || isLocal ? [] : ['The database is not checked: add --remote.']),
+      ...CHECKS.filter((check) => !isGiven(check)).flatMap(({ unchecked }) => unchecked ?? []),
+    ];
+    const show = (database?: ExpectedDatabase) =>
+      printFindings(
+        [
+          diagnose({ url, key, ticket, limits, expected, database }),
+          ...(deployment ? [diagnoseReplicas(deployment, url.origin)] : []),
+          ...probes.map((probe) => probe(url.origin)),
+        ],
+        { json, notes },
+      );
+    if (!deployment && !isLocal) return show();
+    const limit = expected?.databaseLimit ?? parseDatabaseLimit();
+    const migrations = (await readdir('migrations')).filter((name) => name.endsWith('.sql'));
+    await withDatabase(options, (db, archive) => show({ db, archive, limit, migrations }));
+  });
 
 for (const { option } of CHECKS) doctor.addOption(option);
-
-async function run(
-  address: string,
-  options: { keyStdin?: true; deployment?: string } & Record<string, unknown>,
-): Promise<void> {
-  const url = parseServiceAddress(address);
-  const probes = CHECKS.flatMap(({ option, prepare }) => {
-    const value = options[option.attributeName()];
-    return value === undefined ? [] : [prepare(typeof value === 'string' ? value : '', options)];
-  });
-  const key = options.keyStdin ? await readKeyValue() : undefined;
-
-  const deployment = options.deployment === undefined ? undefined : await readDeployment(options.deployment);
-  const unchecked = CHECKS.filter(({ option }) => options[option.attributeName()] === undefined);
-  await printFindings(
-    [
-      diagnose(url, key),
-      ...(deployment === undefined ? [] : [diagnoseReplicas(deployment, url.origin)]),
-      ...probes.map((probe) => probe(url.origin)),
-    ],
-    { notes: unchecked.flatMap(({ unchecked: note }) => note ?? []) },
-  );
-}
