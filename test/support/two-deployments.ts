@@ -40,11 +40,11 @@ export async function startTwoDeployments(): Promise<{
   const own = (className: string) => ({ className, useSQLite: true });
   const of = (className: string, scriptName: string) => ({ ...own(className), scriptName });
   const mainWorker = (name: string, prefix: string) => ({
-    ...worker(main, name, { KEY_PREFIX: prefix, KEY_LIMIT: '100/10s' }, name),
+    ...worker(main, name, { KEY_PREFIX: prefix, KEY_LIMIT: '200/10s' }, name),
     durableObjects: { RATE_LIMITER: own('RateLimiter'), PUSHER: own('Pusher') },
   });
   const agentsWorker = (name: string, script: string, vars: Record<string, string>, database: string) => ({
-    ...worker(agents, name, { KEY_LIMIT: '100/10s', ...vars }, database),
+    ...worker(agents, name, { KEY_LIMIT: '200/10s', ...vars }, database),
     durableObjects: { RATE_LIMITER: of('RateLimiter', script), PUSHER: of('Pusher', script) },
   });
   const miniflare = new Miniflare(

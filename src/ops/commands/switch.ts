@@ -1,33 +1,49 @@
 import { Argument } from '@commander-js/extra-typings';
 import { parseMode } from '../../config.ts';
-import { parseBlockedKeys } from '../../domain/blocked-keys.ts';
-import { CommandFailure, deploymentOption, operatorCommand, parseOption } from '../command.ts';
+import { D1Failure, runD1 } from '../../db/run-d1.ts';
+import { keyHint } from '../../domain/api-key.ts';
+import { type BlockedKeys, parseBlockedKeys } from '../../domain/blocked-keys.ts';
+import { cloudflareApi } from '../cloudflare-api.ts';
+import { CommandFailure, deploymentOption, operatorCommand, parseOption, UsageError } from '../command.ts';
 import { agentsWorkerOf, configOf, type Deployment, readDeployment, workerOf } from '../deployment.ts';
+import { readKeyValue } from '../input.ts';
 import { print } from '../output.ts';
+import { RemoteD1 } from '../remote-d1.ts';
 import { runWrangler } from '../wrangler.ts';
 
-/** The secrets that act without a deployment, and what is a value of each. */
+/** The secrets that act without a deployment, and the keys that a value of each blocks. */
 const SWITCHES = {
-  MODE: (value: string) => parseMode(value),
+  MODE: (value: string): BlockedKeys => {
+    parseMode(value);
+    return new Set();
+  },
   BLOCKED_KEYS: (value: string, deployment: Deployment) => parseBlockedKeys(value, configOf(deployment).keyPrefix),
 };
+
+/** BLOCKED_KEYS is for a database that does not respond: do not wait long for it. */
+const DATABASE_DEADLINE_MS = 10_000;
 
 export const switchCommand = operatorCommand({
   name: 'switch',
   summary: 'pause the API or block keys, on both Workers',
   purpose:
-    'Sets MODE or BLOCKED_KEYS on the deployed Worker, and on that for AI agents if it is deployed. The value is the whole list of blocked keys; a comma empties it. Needs wrangler to be signed in, or CLOUDFLARE_API_TOKEN.',
-  usage: 'MODE|BLOCKED_KEYS VALUE... [--deployment NAME]',
+    'Sets MODE or BLOCKED_KEYS on the deployed Worker, and on that for AI agents if it is deployed. The value is the whole list of blocked keys; a comma empties it. A key that the database does not know is refused; if the database does not respond, it is blocked unchecked. Needs wrangler to be signed in, or CLOUDFLARE_API_TOKEN.',
+  usage: 'MODE|BLOCKED_KEYS VALUE... [--key-stdin] [--deployment NAME]',
   example: 'switch MODE paused',
-  failure: 'a Worker was not changed; the message names it, and a second call does no harm',
+  failure: 'an unknown key, or a Worker was not changed; the message names it, and a second call does no harm',
 })
   .addArgument(new Argument('<NAME>', 'Which secret to set.').choices(['MODE', 'BLOCKED_KEYS']))
-  .argument('<VALUE...>', 'MODE: open or paused. BLOCKED_KEYS: hints or ids of keys.')
+  .argument('[VALUE...]', 'MODE: open or paused. BLOCKED_KEYS: hints or ids of keys.')
+  .option('--key-stdin', 'BLOCKED_KEYS: also block the key on standard input, by its hint.')
   .addOption(deploymentOption)
   .action(async (name, values, options) => {
     const deployment = await readDeployment(options.deployment);
-    const value = values.join(' ');
-    parseOption(name, () => SWITCHES[name](value, deployment));
+    if (options.keyStdin && name !== 'BLOCKED_KEYS') throw new UsageError('--key-stdin is for BLOCKED_KEYS.');
+    const entries = options.keyStdin ? [...values, keyHint(await readKeyValue())] : values;
+    if (entries.length === 0) throw new UsageError(`Write the value of ${name}.`);
+    const value = entries.join(' ');
+    const blocked = parseOption(name, () => SWITCHES[name](value, deployment));
+    if (blocked.size > 0) await requireKnown(blocked, deployment);
     const wrangler = (args: string[], input = '') =>
       runWrangler(args, input, { CLOUDFLARE_ACCOUNT_ID: deployment.account });
     const put = async (worker: string) => {
@@ -47,3 +63,24 @@ export const switchCommand = operatorCommand({
     if (await isDeployed(agents)) await put(agents);
     else await print(`${agents} is not deployed.\n`);
   });
+
+/** @throws CommandFailure if the database responds and does not have one of the keys */
+async function requireKnown(keys: BlockedKeys, { account, database }: Deployment): Promise<void> {
+  const find = async () => {
+    const statement = new RemoteD1(cloudflareApi(account), database).prepare(
+      'select value from json_each(?) where not exists (select 1 from api_keys where id = value or hint = value)',
+    );
+    const caller = { deadlineAt: Date.now() + DATABASE_DEADLINE_MS };
+    return runD1(caller, () => statement.bind(JSON.stringify([...keys])).all<{ value: string }>());
+  };
+  const unknown = await find().catch(async (err: unknown) => {
+    if (!(err instanceof D1Failure || err instanceof UsageError)) throw err;
+    await print(`The keys were not compared with the database: ${err.message}\n`);
+    return { results: [] };
+  });
+  if (unknown.results.length === 0) return;
+  const names = unknown.results.map(({ value }) => value).join(', ');
+  throw new CommandFailure(
+    `The database has no key ${names}. Nothing was changed. Copy the hint from the settings area, or compute it from the value with --key-stdin.`,
+  );
+}

@@ -32,7 +32,7 @@ const all = ({ key, db, name }: (typeof two)['deployments'][number], url: string
   url: new URL(url),
   key,
   ticket: '1001',
-  expected: { keyPrefix: name, keyLimit: { quota: 100, windowMs: 10_000 } },
+  expected: { keyPrefix: name, keyLimit: { quota: 200, windowMs: 10_000 } },
   database: { db, limit: 10_000_000, migrations },
 });
 
@@ -75,25 +75,79 @@ describe('a planted fault', () => {
     expect(found).toEqual([failed('ping', /strips the Authorization header/), failed('/mcp with the key', /401/)]);
   });
 
-  test('a cache that answers is found', async () => {
-    const cache = new Map<string, Response>();
-    const found = await failuresBehind(async ({ method, path }, pass) => {
-      if (method !== 'GET' || !isApi(path)) return pass();
-      const stored = cache.get(path) ?? (await pass());
-      cache.set(path, stored.clone());
-      return stored;
+  const cache = new Map<string, Response>();
+  /** Changes the headers of responses. */
+  const changing =
+    (paths: RegExp, change: (headers: Headers) => void): Intercept =>
+    async ({ path }, pass) => {
+      const { body, status, headers: given } = await pass();
+      const headers = new Headers(given);
+      if (paths.test(path)) change(headers);
+      return new Response(body, { status, headers });
+    };
+  const access = () =>
+    new Response(null, {
+      status: 302,
+      headers: { Location: 'https://team.cloudflareaccess.com/cdn-cgi/access/login' },
     });
-    expect(found).toEqual([failed('ping again', /a cache in front of the service answers/)]);
-  });
 
-  test('a proxy that changes bodies is found', async () => {
-    const { url } = two.deployments[0];
-    const found = await failuresBehind(({ method, path, headers, body }, pass) =>
-      method === 'POST' && isApi(path) && body !== ''
-        ? fetch(url + path, { method, headers, body: body.replaceAll(/ {2,}/g, ' ') })
-        : pass(),
+  // Everything is checked with one command.
+  test.each<[string, RegExp, Intercept]>([
+    [
+      'white space changed in bodies',
+      /^FAIL {2}mismatch: .*a proxy changes white space/m,
+      ({ method, path, headers, body }, pass) =>
+        method === 'POST' && isApi(path) && body !== ''
+          ? fetch(two.deployments[0].url + path, { method, headers, body: body.replaceAll(/ {2,}/g, ' ') })
+          : pass(),
+    ],
+    [
+      'an open settings area',
+      /^FAIL {2}\/settings: open without a sign-in \(200\)/m,
+      ({ path }, pass) => (path.startsWith('/settings') ? new Response('API keys') : pass()),
+    ],
+    [
+      'a firewall that blocks a text',
+      /^FAIL {2}a note that quotes an attack: .*a firewall blocks by the text/m,
+      ({ body }, pass) => (body.includes('<script>') ? new Response('', { status: 403 }) : pass()),
+    ],
+    [
+      'Access in front of the API',
+      /^FAIL {2}a POST without a key: Cloudflare Access redirects/m,
+      ({ path }, pass) => (isApi(path) ? access() : pass()),
+    ],
+    [
+      'a cookie',
+      /^FAIL {2}a POST without a key: Set-Cookie \(__cf_bm\)/m,
+      changing(/^\/api\//, (headers) => headers.append('Set-Cookie', '__cf_bm=x; Path=/')),
+    ],
+    [
+      'WWW-Authenticate removed',
+      /^FAIL {2}a POST without a key: www-authenticate is missing/m,
+      changing(/^\/api\//, (headers) => headers.delete('WWW-Authenticate')),
+    ],
+    [
+      'Content-Security-Policy removed',
+      /^FAIL {2}\/settings: content-security-policy lacks/m,
+      changing(/^\/settings/, (headers) => headers.delete('Content-Security-Policy')),
+    ],
+    [
+      'a cached ping',
+      /^FAIL {2}ping again: a cache in front of the service answers/m,
+      async ({ method, path }, pass) => {
+        if (method !== 'GET' || !isApi(path)) return pass();
+        const stored = cache.get(path) ?? (await pass());
+        cache.set(path, stored.clone());
+        return stored;
+      },
+    ],
+  ])('the command finds %s', async (_, line, intercept) => {
+    const [{ key, behind }] = two.deployments;
+    const ran = await behind(intercept, (url) =>
+      runCli('doctor', [url, '--key-stdin', '--ticket', '1001'], { input: [key] }),
     );
-    expect(found).toContainEqual(failed('mismatch', /a proxy changes white space in the bodies/));
+    expect([ran.code, ran.stderr]).toEqual([1, '']);
+    expect(ran.stdout).toMatch(line);
   });
 
   test('plain http is found', async () => {
@@ -140,8 +194,8 @@ describe('a planted fault', () => {
 
   test('limits that differ from the file are found', async () => {
     const { url } = two.deployments[0];
-    const found = await failures(url, { expected: { keyPrefix: 'eu', keyLimit: { quota: 200, windowMs: 10_000 } } });
-    expect(found).toEqual([failed('limits', /is 100\/10s, and KEY_LIMIT 200\/10s/)]);
+    const found = await failures(url, { expected: { keyPrefix: 'eu', keyLimit: { quota: 100, windowMs: 10_000 } } });
+    expect(found).toEqual([failed('limits', /is 200\/10s, and KEY_LIMIT 100\/10s/)]);
   });
 
   test('a nearly full database is found', async () => {
