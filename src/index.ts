@@ -4,6 +4,7 @@ import { runJobs } from './jobs.ts';
 
 export { RateLimiter } from './durable-objects/rate-limiter.ts';
 export { Pusher } from './modules/push/pusher.ts';
+export { Connection } from './rpc/connection.ts';
 export { Directory } from './rpc/directory.ts';
 export { Work } from './rpc/work.ts';
 

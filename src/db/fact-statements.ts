@@ -134,14 +134,20 @@ const TEXTS: Readonly<Record<FactType, string>> = {
     select ${fact({
       type: "'push_failing'",
       organizationId: 'o.id',
+      subject: 's.adapter',
       since: 'coalesce(s.failing_since, s.stopped_at)',
       level: 'iif(s.stopped_at is null, 1, 2)',
       detail: 's.failure',
     })}
-    from pushes s indexed by pushes_in_trouble cross join organizations o on o.id = s.organization_id
-    where :isPushed = 1 and s.organization_id ${RANGE} and o.active = 1
-      and (s.failing_since is not null or s.stopped_at is not null)
-      and ${isPushInTrouble('s')}
+    from (
+      select organization_id, '' as adapter, failing_since, stopped_at, failure
+      from pushes indexed by pushes_in_trouble
+      where :isPushed = 1 and organization_id ${RANGE} and (failing_since is not null or stopped_at is not null)
+      union all
+      select organization_id, adapter, failing_since, stopped_at, failure
+      from connections where organization_id ${RANGE} and failing_since is not null) s
+    cross join organizations o on o.id = s.organization_id
+    where o.active = 1 and ${isPushInTrouble('s')}
     limit :limit`,
   refused_by_psa: `
     select ${fact({

@@ -514,6 +514,26 @@ export const pushes = sqliteTable(
   ],
 );
 
+/** What the adapter that connects an organization with its PSA reported last. */
+export const connections = sqliteTable(
+  'connections',
+  {
+    organizationId: text('organization_id')
+      .primaryKey()
+      .references(() => organizations.id),
+    /** Identifies the adapter: of two for one organization, the second stops. */
+    adapter: text('adapter').notNull(),
+    reportedAt: integer('reported_at').notNull(),
+    failingSince: integer('failing_since'),
+    failure: text('failure'),
+    /** Since when it writes nothing until a person resumes it. */
+    stoppedAt: integer('stopped_at'),
+  },
+  () => [
+    check('connections_failure', sql`"failing_since" is not null or ("failure" is null and "stopped_at" is null)`),
+  ],
+);
+
 /** Alerts about facts that exist, one row for each channel. A sent row keeps its alert from being sent again. */
 export const alerts = sqliteTable(
   'alerts',

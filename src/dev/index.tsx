@@ -12,6 +12,7 @@ import { startModules } from '../module.ts';
 
 export { RateLimiter } from '../durable-objects/rate-limiter.ts';
 export { Pusher } from '../modules/push/pusher.ts';
+export { Connection } from '../rpc/connection.ts';
 export { Directory } from '../rpc/directory.ts';
 export { Work } from '../rpc/work.ts';
 

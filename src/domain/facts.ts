@@ -148,7 +148,7 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     sentence: ({ level, since, detail }) =>
       `Changes ${level === 1 ? 'have not reached' : 'are not sent to'} the PSA since ${time(since)}${detail === null ? '' : ` (${detail})`}.`,
     advice:
-      'Find out why the PSA does not accept the changes. Nothing is lost: they are sent again, and after a stop when the operator resumes the push.',
+      'Find out why the PSA does not accept the changes. Nothing is lost: they are sent again, and after a stop when the operator resumes the push or the adapter.',
     tile: {
       icon: 'alert',
       tone: 'warning',

@@ -15,6 +15,7 @@ import { beginErasure } from '../../src/services/directory/erase-organization.ts
 import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
 import { recordRefusedUses } from '../../src/services/keys/refused-uses.ts';
 import { redactRecord, reportRecord, setApproval } from '../../src/services/work/record-services.ts';
+import { reportConnection } from '../../src/services/work/report-connection.ts';
 import { archive, releaseAll } from '../modules/archive/support.ts';
 import { importOrganizations, insertKeys } from '../support/many-keys.ts';
 import { lastCursor } from '../support/rpc.ts';
@@ -180,6 +181,9 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
     stoppedAt: null,
   };
   await savePushState(operator, organization, state);
+  const failure = { reason: 'HTTP 401', isStopped: true };
+  const connection = { organization, adapter: crypto.randomUUID(), failure, takesOver: false };
+  await reportConnection({ ...operator, now: () => now - 3_600_000 }, connection);
 
   const facts = await makeFacts(now);
   const erased = await makeWorld();

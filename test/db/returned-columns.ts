@@ -23,7 +23,7 @@ export const RETURNED_COLUMNS = {
     findTicket: { id: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/audit/audit-log-statements.ts')>,
   'db/directory/administrator-statements.ts': {
-    findAdministrator: { userId: 'string', userName: 'string', organizationId: 'string', organizationName: 'string', timeZone: 'string', hasPsa: 'number', refused: 'number', failingSince: 'number', failure: 'string', stoppedAt: 'null' },
+    findAdministrator: { userId: 'string', userName: 'string', organizationId: 'string', organizationName: 'string', timeZone: 'string', hasPsa: 'number', refused: 'number', failingSince: 'number', failure: 'string', stoppedAt: 'null', disconnectedSince: 'number', disconnectedBy: 'string' },
     findAdministratorNames: { name: 'string' },
     findTimeZone: { timeZone: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/administrator-statements.ts')>,
@@ -31,7 +31,7 @@ export const RETURNED_COLUMNS = {
     findClock: { at: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/clock.ts')>,
   'db/directory/erasure.ts': {
-    countErasableRows: { notes: 'number', archived_notes: 'number', time_entries: 'number', archived_time_entries: 'number', psa_refusals: 'number', releases: 'number', key_days: 'number', refused_uses: 'number', pushes: 'number', alerts: 'number', access_review_decisions: 'number', access_reviews: 'number', key_rules: 'number', api_keys: 'number', agreements: 'number', tickets: 'number', companies: 'number', users: 'number', audit_log: 'number', archives: 'number', organizations: 'number' },
+    countErasableRows: { notes: 'number', archived_notes: 'number', time_entries: 'number', archived_time_entries: 'number', psa_refusals: 'number', releases: 'number', key_days: 'number', refused_uses: 'number', pushes: 'number', connections: 'number', alerts: 'number', access_review_decisions: 'number', access_reviews: 'number', key_rules: 'number', api_keys: 'number', agreements: 'number', tickets: 'number', companies: 'number', users: 'number', audit_log: 'number', archives: 'number', organizations: 'number' },
     findOpenErasure: { organizationId: 'string', requestId: 'string', erasedAt: 'number', erasedBy: 'string', lastSeq: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/erasure.ts')>,
   'db/directory/records.ts': {
@@ -148,6 +148,9 @@ export const RETURNED_COLUMNS = {
     findChanges: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyExpiresAt: 'number | null', keyRevokedAt: 'null', keySuccessorId: 'string | null', note: 'string | null', time_entry: 'string | null' },
     findCursorPosition: { epoch: 'string', organizationId: 'string | null', requestId: 'null', archivedTo: 'number | null', archivedRequestId: 'string | null', isBeingErased: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/changes.ts')>,
+  'db/work/connections.ts': {
+    findConnections: { organizationId: 'string', adapter: 'string', reportedAt: 'number', failingSince: 'number', failure: 'string', stoppedAt: 'number' },
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/connections.ts')>,
   'db/work/key-days.ts': {
     findChainDay: { records: 'number', minutes: 'number', bytes: 'number' },
     findChainUse: { day: 'string', records: 'number', minutes: 'number', lastAt: 'number', lastAddress: 'string' },

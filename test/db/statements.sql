@@ -377,7 +377,7 @@ select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpires
   select *, row_number() over (
     partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
   from (
-select '' as subject,
+select s.adapter as subject,
     null as keyId,
     null as keyName,
     null as keyHint,
@@ -389,10 +389,15 @@ select '' as subject,
     'push_failing' as type,
     o.id as organizationId,
     coalesce(s.failing_since, s.stopped_at) as since
-from pushes s indexed by pushes_in_trouble cross join organizations o on o.id = s.organization_id
-where :isPushed = 1 and s.organization_id between :from and :to and o.active = 1
-  and (s.failing_since is not null or s.stopped_at is not null)
-  and (s.stopped_at is not null or s.failing_since <= :now - 300000)
+from (
+  select organization_id, '' as adapter, failing_since, stopped_at, failure
+  from pushes indexed by pushes_in_trouble
+  where :isPushed = 1 and organization_id between :from and :to and (failing_since is not null or stopped_at is not null)
+  union all
+  select organization_id, adapter, failing_since, stopped_at, failure
+  from connections where organization_id between :from and :to and failing_since is not null) s
+cross join organizations o on o.id = s.organization_id
+where o.active = 1 and (s.stopped_at is not null or s.failing_since <= :now - 300000)
 ))
 where place <= :each order by place, organizationId limit :limit;
 

@@ -29,7 +29,7 @@ test('the production bundle contains nothing of the local sign-in, and exports t
     await wrangler('deploy', 'src/dev/index.tsx', '--dry-run', '--outdir', directory);
     const local = await codeIn(directory);
     for (const text of LOCAL_ONLY) expect(local).toContain(text);
-    expect(exportsOf(production)).toEqual(['Directory', 'Pusher', 'RateLimiter', 'Work', 'default']);
+    expect(exportsOf(production)).toEqual(['Connection', 'Directory', 'Pusher', 'RateLimiter', 'Work', 'default']);
     expect(exportsOf(local)).toEqual(exportsOf(production));
   } finally {
     await rm(directory, { recursive: true });

@@ -1,10 +1,11 @@
 import { exports } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
+import { Connection } from '../../src/rpc/connection.ts';
 import { Directory } from '../../src/rpc/directory.ts';
 import { Work } from '../../src/rpc/work.ts';
 import { makeWorld } from '../support/world.ts';
 
-const NAMES = ['Directory', 'Work', 'rpc', 'rpc/Directory/upsert', 'rpc/Work/changes', 'changes'];
+const NAMES = ['Connection', 'Directory', 'Work', 'rpc', 'rpc/Directory/upsert', 'rpc/Work/changes', 'changes'];
 const PATHS = NAMES.flatMap((name) => [`/${name}`, `/api/v1/${name}`, `/${name.toLowerCase()}`]);
 
 test.each(['GET', 'POST'])('no HTTP request (%s) reaches an entrypoint, not even with a valid key', async (method) => {
@@ -19,6 +20,16 @@ test.each(['GET', 'POST'])('no HTTP request (%s) reaches an entrypoint, not even
 
 test('the entrypoints have no methods other than the documented ones', () => {
   const methods = (entrypoint: { prototype: object }) => Object.getOwnPropertyNames(entrypoint.prototype).slice(1);
+  expect(methods(Connection)).toEqual([
+    'upsert',
+    'list',
+    'deactivate',
+    'changes',
+    'release',
+    'report',
+    'review',
+    'reportConnection',
+  ]);
   expect(methods(Directory)).toEqual(['upsert', 'list', 'deactivate']);
   expect(methods(Work)).toEqual([
     'changes',

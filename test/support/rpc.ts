@@ -1,5 +1,6 @@
 import { exports } from 'cloudflare:workers';
 import type { Change } from '../../src/domain/change.ts';
+import type { Connection } from '../../src/rpc/connection.ts';
 import type { Directory } from '../../src/rpc/directory.ts';
 import type { Work } from '../../src/rpc/work.ts';
 import type { CallResult } from '../../src/services/call-result.ts';
@@ -8,6 +9,9 @@ import type { CallResult } from '../../src/services/call-result.ts';
 
 export const directory: Methods<Directory> = exports.Directory;
 export const work: Methods<Work> = exports.Work;
+/** The entry point of an adapter, with the properties of its binding. */
+export const connectionOf = (organization: string, administrators: string[] = []): Methods<Connection> =>
+  exports.Connection({ props: { organization, administrators } });
 
 /** The methods of an entry point, because TypeScript needs much time to write the types of a stub. */
 type Methods<Entrypoint> = {

@@ -294,7 +294,9 @@ const randomHex = () => Math.floor(Math.random() * 0x10000).toString(16);
 /** The rows of a table that belong to the organization. */
 export async function rowsOf(
   table:
+    | 'connections'
     | 'notes'
+    | 'users'
     | 'time_entries'
     | 'audit_log'
     | 'api_keys'

@@ -16,7 +16,7 @@ const MAX_REFUSED = 100;
 /** How long a push may lack a confirmation before administrators see that it is failing. */
 const FAILING_MS = 5 * 60_000;
 
-/** Condition: the push `alias` has been stopped, or failing for long enough to report. */
+/** Condition: the push or adapter `alias` has been stopped, or failing for long enough to report. */
 export const isPushInTrouble = (alias: string) =>
   `(${alias}.stopped_at is not null or ${alias}.failing_since <= :now - ${FAILING_MS})`;
 
@@ -35,6 +35,9 @@ const ADMINISTRATOR = {
   failingSince: numberOrNull('p.failing_since'),
   failure: textOrNull('p.failure'),
   stoppedAt: numberOrNull('p.stopped_at'),
+  // The same of an adapter; null for nothing.
+  disconnectedSince: numberOrNull('coalesce(c.stopped_at, c.failing_since)'),
+  disconnectedBy: textOrNull('c.failure'),
 };
 
 interface AdministratorSearch {
@@ -53,6 +56,7 @@ export const findAdministrator = statement<AdministratorSearch, RowOf<typeof ADM
   select ${columns(ADMINISTRATOR)}
   from users u join organizations o on o.id = u.organization_id and o.active = 1
     left join pushes p on p.organization_id = o.id and ${isPushInTrouble('p')}
+    left join connections c on c.organization_id = o.id and ${isPushInTrouble('c')}
   where u.email = :email and u.is_admin = 1 and u.active = 1
   order by o.id = :organizationId desc, o.name, o.id limit :limit`);
 

@@ -76,6 +76,7 @@ const TABLES: readonly (readonly [table: string, ...key: string[]])[] = [
   ['key_days', 'chain_id', 'day', 'key_id'],
   ['refused_uses', 'key_id', 'reason'],
   ['pushes'],
+  ['connections'],
   ['alerts', 'type', 'subject', 'channel'],
   ['access_review_decisions', 'review_id', 'key_id'],
   ['access_reviews', 'id'],

@@ -2,6 +2,7 @@ import type { Context } from 'hono';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Contribution } from '../../module.ts';
+import type { Administration } from '../../services/directory/administrators.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import type { AdminEnv, AppEnv, ContextOf } from '../hono-env.ts';
 import { Frame } from '../page/frame.tsx';
@@ -9,7 +10,9 @@ import { Icon } from '../page/icon.tsx';
 import type { FormState } from './forms.ts';
 import { keyListPath, readKeyQuery } from './key-query.ts';
 import { PageProvider, pageContext } from './page-context.ts';
+import { Banner } from './pages/components.tsx';
 import { AreaTabs, Bar } from './pages/header.tsx';
+import { Time } from './pages/time.tsx';
 
 /** The status of a page, and the parts around its title. */
 interface PageHead {
@@ -53,12 +56,27 @@ export async function render<E extends AdminEnv | AppEnv>(
         </div>
         {actions && <div class="head-actions">{actions}</div>}
       </div>
+      {administrator && <ConnectionBanner trouble={administrator.connectionTrouble} />}
       {administrator && contributions.map(({ banner }) => banner?.(administrator))}
       {content}
     </Frame>
   );
   return c.html(<PageProvider value={pageContext(c)}>{page}</PageProvider>, status);
 }
+
+/** What an adapter reports; without a button, because only the operator can resume it. */
+const ConnectionBanner = ({ trouble }: { trouble: Administration['connectionTrouble'] }) =>
+  trouble.disconnectedSince !== null && (
+    <Banner tone="warning">
+      <p>
+        <strong>
+          Notes and time entries have not reached your PSA since <Time at={trouble.disconnectedSince} />.
+        </strong>{' '}
+        {trouble.disconnectedBy}
+      </p>
+      <p>Nothing is lost: automations can keep writing. Tell the operator of this service.</p>
+    </Banner>
+  );
 
 /** Responds with a form: as it is opened, or as it was sent, with its errors or after a conflict. */
 export function renderForm(c: Context<AdminEnv>, title: string, page: Child, { messages }: FormState, head: PageHead) {

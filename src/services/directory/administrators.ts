@@ -40,6 +40,7 @@ export async function administrationsOf(ctx: ServiceContext, email: string, orga
       refused: row.refused,
       /** What keeps the changes of the organization from its PSA, and since when; all null for nothing. */
       pushTrouble: pick(row, ['failingSince', 'failure', 'stoppedAt']),
+      connectionTrouble: pick(row, ['disconnectedSince', 'disconnectedBy']),
     }))
     .sort((a, b) => compareNaturally(a.organization.name, b.organization.name));
 }

@@ -1,0 +1,40 @@
+import * as z from 'zod';
+import { findConnections, saveConnection } from '../../db/work/connections.ts';
+import { directoryId } from '../../domain/directory.ts';
+import { freeText, lazyObject, ruleError } from '../../domain/fields.ts';
+import { readOne, write } from '../call-d1.ts';
+import { parseInput } from '../parse-input.ts';
+import type { ServiceContext } from '../service-context.ts';
+import { organizationNotFound } from './require-cursor.ts';
+
+/** What is wrong, for administrators. */
+export interface ConnectionFailure {
+  reason: string;
+  /** Whether the adapter writes nothing until a person resumes it. */
+  isStopped: boolean;
+}
+
+const connectionReport = lazyObject(() => ({
+  organization: directoryId('an organization'),
+  adapter: z.uuid({ error: ruleError('a UUID') }),
+  failure: z.strictObject({ reason: freeText(300), isStopped: z.boolean() }).nullable(),
+  takesOver: z.boolean(),
+}));
+
+/**
+ * Records how an adapter is connected with the PSA of its organization: the banner, the facts and the alerts show a
+ * failure; null is none. `connected_elsewhere`: another adapter has reported before, and this one may write only if it
+ * takes over.
+ * @throws ServiceError `invalid`, `organization_not_found`
+ */
+export async function reportConnection(
+  ctx: ServiceContext,
+  request: z.input<typeof connectionReport>,
+): Promise<{ status: 'recorded' | 'connected_elsewhere' }> {
+  const { organization: organizationId, adapter, failure, takesOver } = parseInput(connectionReport, request);
+  const flags = { isStopped: failure?.isStopped ? 1 : 0, takesOver: takesOver ? 1 : 0 };
+  const values = { organizationId, adapter, failure: failure?.reason ?? null, ...flags, now: ctx.now() };
+  if ((await write(ctx, 'safe_to_repeat', saveConnection.bind(values))) > 0) return { status: 'recorded' };
+  if (await readOne(ctx, findConnections.bind({ only: organizationId }))) return { status: 'connected_elsewhere' };
+  throw organizationNotFound(organizationId);
+}
