@@ -149,7 +149,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language', (sample) => {
     },
   );
 
-  test.each([undefined, '', ' ', 'whsec_', `whsec_${btoa('twenty-three bytes long')}`, `${SECRET} whsec_`])(
+  test.concurrent.each([undefined, '', ' ', 'whsec_', `whsec_${btoa('twenty-three bytes long')}`, `${SECRET} whsec_`])(
     'does not start with WEBHOOK_SECRET=%j',
     async (WEBHOOK_SECRET) => {
       const { WEBHOOK_SECRET: _, ...inherited } = process.env;
@@ -336,7 +336,8 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sampl
     expect(records()[1]).toMatchObject({ id: 2, status: 'REJECTED' });
   });
 
-  test.each([403, 408, 425, 429, 500])('sets a change aside that alone gets %i for too long', async (status) => {
+  // The tests that follow have a receiver of their own, and run at the same time.
+  test.concurrent.each([403, 408, 425, 429, 500])('sets aside what alone gets %i for too long', async (status) => {
     const limited = await makeWorld(sample, SHORT_PAUSE_S, 1);
     const { psa } = limited;
     try {
@@ -362,7 +363,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sampl
     }
   });
 
-  test('sets nothing aside in an outage, however long', async () => {
+  test.concurrent('sets nothing aside in an outage, however long', async () => {
     const limited = await makeWorld(sample, 0.2, 0.5);
     const { psa } = limited;
     try {
@@ -381,7 +382,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sampl
     }
   });
 
-  test("writes an organization's change while another organization waits", async () => {
+  test.concurrent("writes an organization's change while another organization waits", async () => {
     const waiting = await makeWorld(sample, LONG_PAUSE_S);
     try {
       waiting.psa.refusals.set('1001', 500);
@@ -395,7 +396,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sampl
     }
   });
 
-  test('does not repeat a create that a kill interrupted while the PSA still works on it', async () => {
+  test.concurrent('does not repeat a create that a kill interrupted while the PSA still works on it', async () => {
     const cut = await makeWorld(sample, 1);
     let isCut = false;
     cut.psa.onCreate = async (moment) => {
