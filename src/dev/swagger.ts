@@ -61,8 +61,9 @@ function operationOf(operation: Operation): object {
 
 const definition = (reference: string) => ({ $ref: reference.replace('#/components/schemas/', '#/definitions/') });
 
-/** The Idempotency-Key is required here: a flow is always run again after a failure. */
+/** The Idempotency-Key is required here: a flow is always run again after a failure. The designer hides `Prefer`. */
 function parameterOf({ in: place, name, description }: NonNullable<Operation['parameters']>[number]): object {
+  const isHidden = name === 'Prefer';
   return {
     name,
     in: place,
@@ -70,7 +71,8 @@ function parameterOf({ in: place, name, description }: NonNullable<Operation['pa
     type: 'string',
     'x-ms-summary': name === 'Idempotency-Key' ? 'Event ID' : titleOf(name),
     description,
-    'x-ms-visibility': 'important',
+    'x-ms-visibility': isHidden ? 'internal' : 'important',
+    ...(isHidden && { default: 'handling=strict' }),
     ...(place === 'path' && { 'x-ms-url-encoding': 'single' }),
   };
 }

@@ -12,7 +12,7 @@ import { SCOPE_IDS } from '../domain/scopes.ts';
 import { timeEntryRequest } from '../domain/time-entry.ts';
 import type { ProblemCode } from '../http/problems.ts';
 import { openapi, pascalCase } from './openapi.ts';
-import { problemResponses, replayHeaders, successHeaders, unauthorizedResponse } from './responses.ts';
+import { createdHeaders, problemResponses, replayHeaders, successHeaders, unauthorizedResponse } from './responses.ts';
 
 const KEY_PROBLEMS = [
   'invalid_host',
@@ -31,6 +31,7 @@ const WRITE_PROBLEMS = [
   'not_found',
   'ticket_not_found',
   'method_not_allowed',
+  'idempotency_mismatch',
   'body_too_large',
   'unsupported_media_type',
   'validation_failed',
@@ -44,8 +45,13 @@ const writeParameters = {
   header: z.object({
     'Idempotency-Key': idempotencyKeyHeader.optional().meta({
       description:
-        'Makes the request safe to retry: the same value never creates a second record. Use `<workflow>:<event id>`, and append `:2` for an intended second entry; never use a ticket number, an execution id or a value that changes with each attempt. A value is refused if the event id in it came out empty: nothing, `undefined`, `null`, `NaN` or `None` (in any case) or `[object …` after the last `:` or `/`, or `{{`, `}}` or `${` anywhere. It never expires; `"abc"` and `abc` are the same value.',
+        'Makes the request safe to retry: the same value never creates a second record. Use `<workflow>:<event id>`, and append `:2` for an intended second entry; never use a ticket number, an execution id or a value that changes with each attempt. A value whose event id came out empty is refused, such as `triage:`, `triage:undefined` or `triage:{{eventId}}`. It never expires; `"abc"` and `abc` are the same value.',
       example: 'triage:evt-20418',
+    }),
+    Prefer: z.string().optional().meta({
+      description:
+        'With `handling=strict` (RFC 7240), a different request with a used Idempotency-Key gets 409 instead of the record.',
+      example: 'handling=strict',
     }),
   }),
 };
@@ -84,7 +90,7 @@ function writeOperation(kind: RecordKind): ZodOpenApiOperationObject {
       },
       201: {
         description: `The ${noun} was created.`,
-        headers: successHeaders,
+        headers: createdHeaders,
         content: { 'application/json': { schema: resultSchema, example } },
       },
       401: unauthorizedResponse,

@@ -4,7 +4,7 @@ import { psaNotIncluded } from '../domain/errors.ts';
 import { fieldErrors } from '../domain/fields.ts';
 import { fieldErrorShape } from '../domain/response-shapes.ts';
 import { timeEntryRequest } from '../domain/time-entry.ts';
-import { invalidIdempotencyKey } from '../http/api/writes.ts';
+import { idempotencyMismatch, invalidIdempotencyKey } from '../http/api/writes.ts';
 import { dayLimitExtras, internalError, malformedJson } from '../http/error-response.ts';
 import { httpsRequired } from '../http/middleware/guard.ts';
 import { bodyTooLarge, invalidEncoding, unsupportedMediaType, validationFailed } from '../http/middleware/json-body.ts';
@@ -41,16 +41,23 @@ const keyed = {
   'Api-Key-Expires-At': apiHeader('ApiKeyExpiresAt', z.iso.datetime().optional()),
 };
 
+/** Of every response that a write decided, if the request preferred strict handling. */
+const applied = { 'Preference-Applied': apiHeader('PreferenceApplied', z.literal('handling=strict').optional()) };
+
 export const successHeaders = z.object(keyed);
+
+export const createdHeaders = z.object({ ...keyed, ...applied });
 
 export const replayHeaders = z.object({
   ...keyed,
+  ...applied,
   'Idempotency-Replayed': apiHeader('IdempotencyReplayed', z.literal('true')),
   'Idempotency-Mismatch': apiHeader('IdempotencyMismatch', z.literal('true').optional()),
 });
 
 const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
   405: { Allow: apiHeader('Allow', z.string()) },
+  409: applied,
   429: { 'Retry-After': apiHeader('RetryAfter', seconds) },
   503: { 'Retry-After': apiHeader('RetryAfterIfSafe', seconds.optional()) },
 };
@@ -91,6 +98,7 @@ const examples: Record<ProblemCode, Pick<Problem, 'detail'> & Partial<Pick<Probl
   not_found: new Problem(...endpointNotFound()),
   ticket_not_found: ticketNotFound('4711'),
   method_not_allowed: new Problem(...methodNotAllowedProblem('DELETE', ['POST'])),
+  idempotency_mismatch: idempotencyMismatch({ ticketId: '1001', idempotencyKey: 'triage:evt-20418' }, '1002'),
   body_too_large: bodyTooLarge(),
   unsupported_media_type: unsupportedMediaType('text/plain'),
   validation_failed: validationFailed(fieldErrors(badTimeEntry)),

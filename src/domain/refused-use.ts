@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { UnauthorizedReason } from './api-key.ts';
 
-/** Six get a 401 or 403, `daily_limit_reached` a 429; the last is a replay of a different request. */
+/** Six get a 401 or 403, `daily_limit_reached` a 429; the last is a replay of a different request, or a 409. */
 export const REFUSED_USE_REASONS = [
   'revoked',
   'expired',

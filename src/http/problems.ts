@@ -23,6 +23,7 @@ export const PROBLEMS = {
   not_found: { status: 404, title: 'Not found' },
   ticket_not_found: { status: 404, title: 'Ticket not found' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
+  idempotency_mismatch: { status: 409, title: 'Idempotency-Key used for a different request' },
   body_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'Unsupported media type' },
   validation_failed: { status: 422, title: 'Validation failed' },

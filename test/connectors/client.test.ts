@@ -20,6 +20,7 @@ interface Sent {
   method: string;
   authorization: string | null;
   idempotencyKey: string | null;
+  prefer: string | null;
   body: string;
   atSeconds: number;
 }
@@ -35,6 +36,7 @@ function respondWith(...outcomes: Outcome[]) {
       method,
       authorization: headers.get('Authorization'),
       idempotencyKey: headers.get('Idempotency-Key'),
+      prefer: headers.get('Prefer'),
       body: await request.text(),
       atSeconds: (Date.now() - start) / 1000,
     });
@@ -78,6 +80,7 @@ describe('a call', () => {
         method: 'POST',
         authorization: 'Bearer twb_a',
         idempotencyKey: 'triage:evt-1',
+        prefer: 'handling=strict',
         body: '{"message":"Disk was full"}',
         atSeconds: 0,
       },
@@ -169,22 +172,21 @@ describe('a call', () => {
   });
 });
 
-describe('a replay', () => {
-  const mismatch = { ...NOTE, idempotentReplay: true, idempotencyMismatch: true, ticketId: '1002' };
-
-  test('fails if it does not match', async () => {
-    respondWith(json(200, mismatch));
+describe('a reused event id', () => {
+  test('fails', async () => {
+    respondWith(problem(409, 'idempotency_mismatch'));
     expect(await settled(client().addInternalNote(note))).toMatchObject({
-      code: 'event_id_reused',
-      message: 'A different request used the event id evt-1 before on ticket 1002. Nothing was written now.',
+      code: 'idempotency_mismatch',
+      message: 'About idempotency_mismatch.',
       isTransient: false,
     });
   });
 
-  test('returns a record that does not match if the caller accepts it', async () => {
+  test('returns the record that exists if the caller accepts it', async () => {
+    const mismatch = { ...NOTE, idempotentReplay: true, idempotencyMismatch: true, ticketId: '1002' };
     respondWith(json(200, mismatch));
     expect(await settled(client().addInternalNote({ ...note, acceptMismatch: true }))).toEqual(mismatch);
-    expect(sent[0]?.body).toBe('{"message":"Disk was full"}');
+    expect(sent[0]).toMatchObject({ prefer: null, body: '{"message":"Disk was full"}' });
   });
 });
 
@@ -199,7 +201,7 @@ describe('an entry for a technician who is not eligible', () => {
 
   test.each([
     ['when it is refused', problem(422, 'technician_not_eligible')],
-    ['when it was credited so before', json(200, { ...written, idempotentReplay: true, idempotencyMismatch: true })],
+    ['when it was credited so before', problem(409, 'idempotency_mismatch')],
   ])('credits the service account if the caller asks for it, %s', async (_, first) => {
     respondWith(first, json(201, written));
     expect(await settled(client().logTime({ ...forTess, orServiceAccount: true }))).toEqual(written);

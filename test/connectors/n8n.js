@@ -183,7 +183,7 @@ const tests = {
   'fails if another event used the event id, unless the workflow accepts it': async () => {
     recordsOf(await execute([note('n8n-3')], NOTE));
     const other = [note('n8n-3', { message: 'Another' })];
-    assert.match((await execute(other, NOTE)).error.message, /A different request used this event ID before/);
+    assert.match((await execute(other, NOTE)).error.message, /A different request used this Idempotency-Key before/);
     const [accepted] = recordsOf(await execute(other, { ...NOTE, options: { acceptMismatch: true } }));
     assert.equal(accepted.idempotencyMismatch, true);
     const [separate] = recordsOf(await execute(other, { ...NOTE, options: { workflow: 'closing' } }));

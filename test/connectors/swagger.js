@@ -52,6 +52,11 @@ for (const [operation, input] of Object.entries(inputs)) {
     [],
   );
 }
+// The hidden preference makes another request with the same event id an error.
+await assert.rejects(
+  call('CreateNote', { ...inputs.CreateNote, body: { message: 'Another' } }),
+  ({ status, response }) => status === 409 && response.body.code === 'idempotency_mismatch',
+);
 // The client itself refuses a request without an event id.
 const { 'Idempotency-Key': _, ...withoutEvent } = inputs.CreateNote;
 await assert.rejects(async () => operations.CreateNote(withoutEvent), /Required parameter Idempotency-Key/);

@@ -102,6 +102,10 @@ describe('the response agrees with the document', () => {
     await agrees(operation, 201, post(body, once));
     await agrees(operation, 200, post(body, once));
     await agrees(operation, 200, post(other, once));
+    const strictly = { ...once, Prefer: 'handling=strict' };
+    await agrees(operation, 201, post(body, { ...strictly, 'Idempotency-Key': 'triage:evt-strict' }));
+    await agrees(operation, 200, post(body, strictly));
+    await agrees(operation, 409, post(other, strictly));
 
     await agrees(operation, 400, post('{"minutes": "a\nb"}'));
     await agrees(operation, 400, post(new Uint8Array([0x7b, 0xff, 0x7d])));

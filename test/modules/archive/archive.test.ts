@@ -8,7 +8,7 @@ import { redactRecord, setApproval } from '../../../src/services/work/record-ser
 import { aroundD1, countD1 } from '../../support/d1.ts';
 import { failureOf, lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
-import { asOperator, makeWorld, NOTE, rotate, rowsOf, TIME } from '../../support/world.ts';
+import { asOperator, makeWorld, NOTE, problemOf, rotate, rowsOf, TIME } from '../../support/world.ts';
 import {
   archive,
   archiveContext,
@@ -81,6 +81,11 @@ describe('a replay', () => {
     expect(await archive(organization)).toMatchObject({ status: 'archived', fromSeq: 1, toSeq: 6 });
     expect([await rowsOf('notes', organization), await rowsOf('time_entries', organization)]).toMatchObject([[{}], []]);
     expect(await Promise.all(Object.values(requests).map((send) => send()))).toEqual(before);
+    for (const refused of [
+      api.postNote(key, { message: 'Another text' }, { ...keyed('n'), Prefer: 'handling=strict' }),
+      api.postTime(key, { ...TIME, minutes: 31 }, { ...keyed('e'), Prefer: 'handling=strict' }),
+    ])
+      expect(await problemOf(refused)).toBe('409 idempotency_mismatch');
     expect(await rowsOf('audit_log', organization)).toMatchObject([{ seq: 7 }]);
   });
 
@@ -411,7 +416,7 @@ describe('the redaction of an archived record', () => {
       },
     ]);
     // Without the digest, no replay is a mismatch.
-    const replay = await api.postNote(key, { message: 'a guess' }, keyed('n'));
+    const replay = await api.postNote(key, { message: 'a guess' }, { ...keyed('n'), Prefer: 'handling=strict' });
     expect([replay.status, replay.headers.get('Idempotency-Mismatch')]).toEqual([200, null]);
     // Records archived later need no redaction.
     await api.postNote(key);

@@ -107,7 +107,7 @@ export interface components {
             title: string;
             status: number;
             /** @enum {string} */
-            code?: "invalid_host" | "https_required" | "psa_not_included" | "method_not_allowed" | "rate_limited" | "internal_error" | "unavailable" | "malformed_json" | "invalid_encoding" | "invalid_idempotency_key" | "not_found" | "ticket_not_found" | "body_too_large" | "unsupported_media_type" | "validation_failed" | "daily_limit_reached" | "outcome_unknown" | "technician_not_eligible";
+            code?: "invalid_host" | "https_required" | "psa_not_included" | "method_not_allowed" | "rate_limited" | "internal_error" | "unavailable" | "malformed_json" | "invalid_encoding" | "invalid_idempotency_key" | "not_found" | "ticket_not_found" | "idempotency_mismatch" | "body_too_large" | "unsupported_media_type" | "validation_failed" | "daily_limit_reached" | "outcome_unknown" | "technician_not_eligible";
             /** @description The cause and the remedy. For people: compare `code` instead. */
             detail?: string;
             /**

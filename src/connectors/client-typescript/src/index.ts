@@ -9,13 +9,11 @@ export type NoteResult = Schemas['NoteResult'];
 export type TimeEntryRequest = Schemas['TimeEntryRequest'];
 export type TimeEntryResult = Schemas['TimeEntryResult'];
 
-/** The codes of the service (see /docs/errors), and four causes without one. */
+/** The codes of the service (see /docs/errors), and three causes without one. */
 export type ErrorCode =
   | NonNullable<Problem['code']>
   /** 401: the key is missing, mistyped, expired or revoked, or it lacks the scope. */
   | 'unauthorized'
-  /** A different request used the event id before, so nothing was written now. */
-  | 'event_id_reused'
   /** No response arrived in time. The record may exist. */
   | 'no_response'
   /** The response is not from the service, such as an error page of a proxy. */
@@ -50,7 +48,7 @@ export interface Target {
   /** The id of the event that the automation works on: the same for each retry, a new one for each event. */
   eventId: string;
   /** Return the existing record, with `idempotencyMismatch`, if a different request used the event id before. */
-  acceptMismatch?: boolean;
+  acceptMismatch?: boolean | undefined;
 }
 
 export interface TimeEntryTarget extends Target {
@@ -135,9 +133,8 @@ export class WriteBackClient {
   }
 
   /** Adds an internal note. @throws WriteBackError */
-  async addInternalNote({ ticketId, eventId, acceptMismatch, ...note }: Target & NoteRequest): Promise<NoteResult> {
-    const result = await this.#write<NoteResult>(PATHS.createNote, ticketId, eventId, note);
-    return acceptMismatch ? result : withoutMismatch(result, eventId);
+  addInternalNote({ ticketId, eventId, acceptMismatch, ...note }: Target & NoteRequest): Promise<NoteResult> {
+    return this.#write(PATHS.createNote, { ticketId, eventId, acceptMismatch }, note);
   }
 
   /** Logs time. @throws WriteBackError */
@@ -150,25 +147,29 @@ export class WriteBackClient {
     ...entry
   }: TimeEntryTarget & TimeEntryRequest): Promise<TimeEntryResult> {
     const write = (body: TimeEntryRequest) =>
-      this.#write<TimeEntryResult>(PATHS.createTimeEntry, ticketId, eventId, body);
-    const isForTechnician = userEmail !== undefined;
-    let result = await write(isForTechnician ? { ...entry, userEmail } : entry).catch((err: unknown) => {
-      if (!orServiceAccount || !(err instanceof WriteBackError) || err.code !== 'technician_not_eligible') throw err;
-      return undefined;
+      this.#write<TimeEntryResult>(PATHS.createTimeEntry, { ticketId, eventId, acceptMismatch }, body);
+    if (userEmail === undefined) return write(entry);
+    return write({ ...entry, userEmail }).catch((err: unknown) => {
+      // After a mismatch as well: the technician may not have been eligible when the entry was written.
+      const codes: unknown[] = ['technician_not_eligible', 'idempotency_mismatch'];
+      if (!orServiceAccount || !(err instanceof WriteBackError) || !codes.includes(err.code)) throw err;
+      return write(entry);
     });
-    // After a mismatch as well: the technician may not have been eligible when the entry was written.
-    if (!result || (orServiceAccount && isForTechnician && result.idempotencyMismatch)) result = await write(entry);
-    return acceptMismatch ? result : withoutMismatch(result, eventId);
   }
 
-  async #write<Result>(path: string, ticketId: string, eventId: string, body: object): Promise<Result> {
+  async #write<Result>(path: string, { ticketId, eventId, acceptMismatch }: Target, body: object): Promise<Result> {
     const idempotencyKey = `${this.#workflow}:${eventId}`;
     if (!VISIBLE.test(idempotencyKey))
       throw new WriteBackError(
         'invalid_idempotency_key',
         `${idempotencyKey} is not 1 to 255 visible ASCII characters.`,
       );
-    const headers = { ...this.#headers, 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey };
+    const headers = {
+      ...this.#headers,
+      'Content-Type': 'application/json',
+      'Idempotency-Key': idempotencyKey,
+      ...(!acceptMismatch && { Prefer: 'handling=strict' }),
+    };
     const address = path.replace('{ticketId}', encodeURIComponent(ticketId));
     return this.#call(address, { method: 'POST', headers, body: JSON.stringify(body) });
   }
@@ -194,16 +195,6 @@ export class WriteBackClient {
       return new WriteBackError('no_response', `The service did not respond: ${cause}`, { cause });
     }
   }
-}
-
-/** @throws WriteBackError if a different request created the record */
-function withoutMismatch<Result extends NoteResult | TimeEntryResult>(result: Result, eventId: string): Result {
-  if (!result.idempotencyMismatch) return result;
-  const ticket = result.ticketId === undefined ? '' : ` on ticket ${result.ticketId}`;
-  throw new WriteBackError(
-    'event_id_reused',
-    `A different request used the event id ${eventId} before${ticket}. Nothing was written now.`,
-  );
 }
 
 async function errorOf(response: Response): Promise<WriteBackError> {

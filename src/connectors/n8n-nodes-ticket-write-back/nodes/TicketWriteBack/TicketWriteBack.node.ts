@@ -23,7 +23,7 @@ interface Response {
   statusCode: number;
   headers: { 'retry-after'?: string; 'x-request-id'?: string };
   /** A record, or a problem (RFC 9457). The page of a proxy is a text. */
-  body: IDataObject & { code?: string; detail?: string; idempotencyMismatch?: boolean };
+  body: IDataObject & { code?: string; detail?: string };
 }
 
 export class TicketWriteBack implements INodeType {
@@ -148,20 +148,17 @@ async function write(context: IExecuteFunctions, item: number): Promise<IDataObj
     .map((name): [string, unknown] => [name, parameter(name)])
     .filter(([name, value]) => value !== '' || resource.required.includes(name));
   const path = resource.path.replace('{ticketId}', encodeURIComponent(String(parameter('ticketId'))));
-  const response = await send(context, item, {
+  const { body } = await send(context, item, {
     method: 'POST',
     url: String(url).replace(/\/+$/, '') + path,
-    headers: { 'Idempotency-Key': `${workflow}:${parameter('eventId')}` },
+    headers: {
+      'Idempotency-Key': `${workflow}:${parameter('eventId')}`,
+      ...(!options['acceptMismatch'] && { Prefer: 'handling=strict' }),
+    },
     body: Object.fromEntries(fields),
     json: true,
   });
-  if (response.body.idempotencyMismatch && !options['acceptMismatch'])
-    throw new NodeOperationError(
-      context.getNode(),
-      'A different request used this event ID before. Nothing was written now.',
-      { itemIndex: item, description: 'Check that the event ID identifies one event.' },
-    );
-  return response.body;
+  return body;
 }
 
 /** Sends a request until it succeeds, cannot succeed, or the attempts are used up. The Idempotency-Key prevents duplicates. */
