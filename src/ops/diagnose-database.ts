@@ -36,9 +36,27 @@ export async function* diagnoseDatabase(
       `the database is nearly full: ${percent(share)} of DATABASE_LIMIT. See the runbook, "D1 is full".`,
     );
   });
+  yield await check('erased organizations', () => returned(db));
   if (organization === undefined) return;
   yield await check('push', () => pushed(db, organization));
   yield await check('archive', () => archived(db, archive, organization));
+}
+
+/** The erased organizations that exist. If no return is recorded, SQL has inserted the organization. */
+async function returned(db: D1Database): Promise<string> {
+  const { results } = await db
+    .prepare(
+      `select id, iif(max(recreated_at is null), null, max(recreated_by)) as by
+       from organizations join erasures on organization_id = id where open = 0 group by id`,
+    )
+    .all<{ id: string; by: string | null }>();
+  const forged = results.flatMap(({ id, by }) => (by === null ? id : []));
+  if (forged.length > 0)
+    throw new Failure(
+      `${forged.join(', ')}: erased, and created again without a recorded return. A holder of the database's credentials did this, and may have forged the audit log. Revoke these credentials, and compare the organization with its export.`,
+    );
+  if (results.length === 0) return 'none exists';
+  return `created again on request: ${results.map(({ id, by }) => `${id} by ${by}`).join(', ')}`;
 }
 
 async function pushed(db: D1Database, organization: string): Promise<string> {

@@ -94,6 +94,24 @@ describe('the audit log', () => {
     await expectUntouched();
   });
 
+  test('an erasure that is dated more than a minute away does not open the audit log', async () => {
+    const { run, expectUntouched } = await withOneNote();
+    for (const at of ['1', 'unixepoch() * 1000 - 61000', 'unixepoch() * 1000 + 62000'])
+      await expect(run(openErasure(TRUE_LAST_SEQ).replace('unixepoch() * 1000', at))).rejects.toThrow(
+        'erasures are kept',
+      );
+    await expectUntouched();
+  });
+
+  test('an erasure does not begin with a return', async () => {
+    const { run, expectUntouched } = await withOneNote();
+    const open = openErasure(TRUE_LAST_SEQ)
+      .replace(', open)', ', open, recreated_by)')
+      .replace(/, 1\)$/, ", 1, 'Eve')");
+    await expect(run(open)).rejects.toThrow('erasures are kept');
+    await expectUntouched();
+  });
+
   test('an erasure that deletes nothing else does not open the audit log', async () => {
     const { run, expectUntouched } = await withOneNote();
     await run(openErasure(TRUE_LAST_SEQ));
@@ -104,9 +122,11 @@ describe('the audit log', () => {
   test('the audit log cannot be deleted without an erasure, even if nothing else is left', async () => {
     const { transaction, expectUntouched } = await withOneNote();
     const deletions = OTHER_TABLES.map((table) => `delete from ${table} where organization_id = $org`);
-    await expect(transaction(...deletions, deleteAuditLog)).rejects.toThrow('a key is not deleted');
-    const others = deletions.filter((deletion) => !deletion.includes('api_keys'));
-    await expect(transaction(...others, deleteAuditLog)).rejects.toThrow('append-only');
+    await expect(transaction(...deletions, deleteAuditLog)).rejects.toThrow('notes are kept');
+    const [, ...others] = deletions;
+    await expect(transaction(...others, deleteAuditLog)).rejects.toThrow('a key is not deleted');
+    const rest = others.filter((deletion) => !deletion.includes('api_keys'));
+    await expect(transaction(...rest, deleteAuditLog)).rejects.toThrow('append-only');
     await expectUntouched();
   });
 
@@ -348,9 +368,45 @@ describe('the tables of records', () => {
     return `insert into ${table} (${columns.join(', ')}) select ${values} from ${table} where organization_id = $org limit 1`;
   };
 
-  test('refuse a duplicate id', async () => {
-    await refuses(copy('notes', {}), /UNIQUE constraint failed/);
-    await refuses(copy('time_entries', {}), /UNIQUE constraint failed/);
+  const rowsOf = async (table: string) =>
+    (await run(`select *, ${table === 'notes' ? 'rowid' : 0} from ${table} where organization_id = $org`)).results;
+
+  test.each(['notes', 'time_entries'] as const)('%s ignore a duplicate id, even with a replacement', async (table) => {
+    const before = await rowsOf(table);
+    const text = { [table === 'notes' ? 'message' : 'description']: "'forged'" };
+    for (const insert of [copy(table, {}), copy(table, text).replace('insert', 'insert or replace')])
+      expect((await run(insert)).meta.changes).toBe(0);
+    expect(await rowsOf(table)).toEqual(before);
+  });
+
+  test('a note is not replaced by another one with its rowid', async () => {
+    const before = await rowsOf('notes');
+    const columns =
+      'organization_id, id, ticket_id, created_at, key_id, request_id, request_digest, audit_seq, message';
+    const values = columns.replace(', id', ", 'new'");
+    const sql = `insert or replace into notes (rowid, ${columns}) select rowid, ${values} from notes where organization_id = $org`;
+    expect((await run(sql)).meta.changes).toBe(0);
+    expect(await rowsOf('notes')).toEqual(before);
+  });
+
+  test.each([
+    ["notes set message = 'forged'"],
+    ["notes set message = '[redacted]'"],
+    ["notes set request_digest = ''"],
+    ["notes set message = '[redacted]', request_digest = '', ticket_id = '1002'"],
+    ["notes set message = '[redacted]', request_digest = '', rowid = rowid + 1000000"],
+    ["time_entries set description = 'forged'"],
+    ["time_entries set description = '[redacted]', request_digest = '', minutes = 1"],
+    ['time_entries set minutes = 1'],
+    ["time_entries set status = 'APPROVED'"],
+    ["time_entries set status = 'APPROVED', approval_seq = 3, hourly_rate_minor = 1"],
+    ['time_entries set approval_seq = 3'],
+  ])('refuse to be changed: %s', async (change) => {
+    await refuses(`update ${change} where organization_id = $org`, /are kept as they are/);
+  });
+
+  test.each(['notes', 'time_entries'])('%s refuse to be deleted', async (table) => {
+    await refuses(`delete from ${table} where organization_id = $org`, /are kept as they are/);
   });
 
   test.each([
@@ -373,8 +429,10 @@ describe('the tables of records', () => {
   });
 
   test('refuse to undo a review', async () => {
-    await run("update time_entries set status = 'REJECTED' where organization_id = $org");
-    await refuses("update time_entries set status = 'SUBMITTED' where organization_id = $org", /cannot be undone/);
+    const set = (values: string) => `update time_entries set ${values} where organization_id = $org`;
+    await run(set("status = 'REJECTED', approval_seq = 3"));
+    for (const values of ["status = 'SUBMITTED', approval_seq = null", "status = 'APPROVED'", 'approval_seq = 2'])
+      await refuses(set(values), /are kept as they are/);
   });
 
   test('accept 32,000 characters, counted as code points', async () => {

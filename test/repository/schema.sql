@@ -397,6 +397,10 @@ CREATE TABLE `erasures` (
 	CONSTRAINT "erasures_flags" CHECK("open" in (0, 1))
 ) STRICT, WITHOUT ROWID;
 
+CREATE TRIGGER `erasures_begin_now` BEFORE INSERT ON `erasures`
+WHEN abs(new.`erased_at` - unixepoch() * 1000) > 60000 OR (new.`recreated_at`, new.`recreated_by`) IS NOT (NULL, NULL)
+BEGIN SELECT raise(ABORT, 'erasures are kept as they are'); END;
+
 CREATE TRIGGER `erasures_no_delete` BEFORE DELETE ON `erasures`
 BEGIN SELECT raise(ABORT, 'erasures are kept as they are'); END;
 
@@ -465,9 +469,22 @@ CREATE TABLE `notes` (
 	CONSTRAINT "notes_message" CHECK(length(trim("message", char(9,10,11,12,13,32,160,5760,8192,8193,8194,8195,8196,8197,8198,8199,8200,8201,8202,8232,8233,8239,8287,12288,65279))) between 1 and 32000)
 ) STRICT;
 
-CREATE TRIGGER `notes_not_archived` BEFORE INSERT ON `notes`
-WHEN EXISTS (SELECT 1 FROM `archived_notes` WHERE `organization_id` = new.`organization_id` AND `id` = unhex(replace(new.`id`, '-', '')))
+CREATE TRIGGER `notes_no_delete` BEFORE DELETE ON `notes`
+WHEN NOT EXISTS (SELECT 1 FROM `erasures` WHERE `organization_id` = old.`organization_id` AND `open` = 1)
+  AND NOT EXISTS (SELECT 1 FROM `archived_notes` WHERE `organization_id` = old.`organization_id` AND `id` = unhex(replace(old.`id`, '-', '')))
+BEGIN SELECT raise(ABORT, 'notes are kept as they are'); END;
+
+CREATE TRIGGER `notes_once` BEFORE INSERT ON `notes`
+WHEN new.rowid > 0
+  OR EXISTS (SELECT 1 FROM `notes` WHERE (`organization_id`, `id`) = (new.`organization_id`, new.`id`))
+  OR EXISTS (SELECT 1 FROM `archived_notes` WHERE `organization_id` = new.`organization_id` AND `id` = unhex(replace(new.`id`, '-', '')))
 BEGIN SELECT raise(IGNORE); END;
+
+CREATE TRIGGER `notes_only_redact` BEFORE UPDATE ON `notes`
+WHEN (new.`message`, new.`request_digest`) IS NOT ('[redacted]', '')
+  OR (new.rowid, new.`organization_id`, new.`id`, new.`ticket_id`, new.`created_at`, new.`key_id`, new.`request_id`, new.`audit_seq`)
+  IS NOT (old.rowid, old.`organization_id`, old.`id`, old.`ticket_id`, old.`created_at`, old.`key_id`, old.`request_id`, old.`audit_seq`)
+BEGIN SELECT raise(ABORT, 'notes are kept as they are'); END;
 
 CREATE TABLE `organizations` (
 	`id` text PRIMARY KEY NOT NULL,
@@ -591,13 +608,23 @@ CREATE TABLE `time_entries` (
 	CONSTRAINT "time_entries_status" CHECK("status" = 'SUBMITTED' or "status" = 'APPROVED' or "status" = 'REJECTED')
 ) STRICT, WITHOUT ROWID;
 
-CREATE TRIGGER `time_entries_approval_is_final` BEFORE UPDATE ON `time_entries`
-WHEN old.`status` <> 'SUBMITTED' AND new.`status` <> old.`status`
-BEGIN SELECT raise(ABORT, 'time_entries: an approval or rejection cannot be undone'); END;
+CREATE TRIGGER `time_entries_no_delete` BEFORE DELETE ON `time_entries`
+WHEN NOT EXISTS (SELECT 1 FROM `erasures` WHERE `organization_id` = old.`organization_id` AND `open` = 1)
+  AND NOT EXISTS (SELECT 1 FROM `archived_time_entries` WHERE `organization_id` = old.`organization_id` AND `id` = unhex(replace(old.`id`, '-', '')))
+BEGIN SELECT raise(ABORT, 'time_entries are kept as they are'); END;
 
-CREATE TRIGGER `time_entries_not_archived` BEFORE INSERT ON `time_entries`
-WHEN EXISTS (SELECT 1 FROM `archived_time_entries` WHERE `organization_id` = new.`organization_id` AND `id` = unhex(replace(new.`id`, '-', '')))
+CREATE TRIGGER `time_entries_once` BEFORE INSERT ON `time_entries`
+WHEN EXISTS (SELECT 1 FROM `time_entries` WHERE (`organization_id`, `id`) = (new.`organization_id`, new.`id`))
+  OR EXISTS (SELECT 1 FROM `archived_time_entries` WHERE `organization_id` = new.`organization_id` AND `id` = unhex(replace(new.`id`, '-', '')))
 BEGIN SELECT raise(IGNORE); END;
+
+CREATE TRIGGER `time_entries_only_change` BEFORE UPDATE ON `time_entries`
+WHEN (new.`organization_id`, new.`id`, new.`ticket_id`, new.`created_at`, new.`key_id`, new.`request_id`, new.`audit_seq`, new.`user_id`, new.`minutes`, new.`billable`, new.`work_date`, new.`hourly_rate_minor`, new.`agreement_source`)
+  IS NOT (old.`organization_id`, old.`id`, old.`ticket_id`, old.`created_at`, old.`key_id`, old.`request_id`, old.`audit_seq`, old.`user_id`, old.`minutes`, old.`billable`, old.`work_date`, old.`hourly_rate_minor`, old.`agreement_source`)
+  OR ((new.`description`, new.`request_digest`) IS NOT (old.`description`, old.`request_digest`) AND (new.`description`, new.`request_digest`) IS NOT ('[redacted]', ''))
+  OR ((new.`status`, new.`approval_seq`) IS NOT (old.`status`, old.`approval_seq`)
+    AND (old.`status` <> 'SUBMITTED' OR new.`status` = 'SUBMITTED' OR new.`approval_seq` IS NULL))
+BEGIN SELECT raise(ABORT, 'time_entries are kept as they are'); END;
 
 CREATE TABLE `users` (
 	`organization_id` text NOT NULL,

@@ -8,6 +8,19 @@ const idColumn = (table: string) => (table === 'organizations' ? 'id' : 'organiz
 /** D1 returns a blob as an array of its bytes. */
 const bindable = (value: unknown) => (Array.isArray(value) ? new Uint8Array(value) : value);
 
+/** Runs statements as one transaction without any trigger, as for damage or a restore. */
+export async function withoutTriggers(statements: readonly D1PreparedStatement[]): Promise<void> {
+  const { results: triggers } = await env.DB.prepare("select name, sql from sqlite_schema where type = 'trigger'").all<{
+    name: string;
+    sql: string;
+  }>();
+  await env.DB.batch([
+    ...triggers.map(({ name }) => env.DB.prepare(`drop trigger ${name}`)),
+    ...statements,
+    ...triggers.map(({ sql }) => env.DB.prepare(sql)),
+  ]);
+}
+
 /**
  * Keeps all rows of an organization. The function that it returns brings them back, as a restore of the
  * database does: without the triggers, which refuse to go back.
@@ -19,15 +32,8 @@ export async function keepRows(organization: string): Promise<() => Promise<void
       return { table, rows: (await rows.all()).results };
     }),
   );
-  return async () => {
-    const { results: triggers } = await env.DB.prepare(
-      "select name, sql from sqlite_schema where type = 'trigger'",
-    ).all<{
-      name: string;
-      sql: string;
-    }>();
-    await env.DB.batch([
-      ...triggers.map(({ name }) => env.DB.prepare(`drop trigger ${name}`)),
+  return () =>
+    withoutTriggers([
       ...ERASED_TABLES.map((table) =>
         env.DB.prepare(`delete from ${table} where ${idColumn(table)} = ?`).bind(organization),
       ),
@@ -38,7 +44,5 @@ export async function keepRows(organization: string): Promise<() => Promise<void
           return env.DB.prepare(insert).bind(...Object.values(row).map(bindable));
         }),
       ),
-      ...triggers.map(({ sql }) => env.DB.prepare(sql)),
     ]);
-  };
 }

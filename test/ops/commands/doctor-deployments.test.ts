@@ -54,7 +54,7 @@ test('two deployments in one runtime keep every promise', async () => {
       ...['a note that quotes an attack', 'wrong keys', 'forged headers', '/settings', '/docs'],
       ...['/.well-known/security.txt', '/api/v1/openapi.json', '/psa', '/mcp', 'ping', '/mcp with the key'],
       ...['ping again', 'limits', 'note', 'replay', 'mismatch', '422', 'a note over /mcp'],
-      ...['schema', 'size', 'push', 'archive'],
+      ...['schema', 'size', 'erased organizations', 'push', 'archive'],
     ]);
     expect(found.find(({ check }) => check === '/mcp')?.says).toMatch(/^deployed; /);
     const { results } = await deployment.db.prepare('select organization_id, ticket_id from notes').all();
@@ -203,6 +203,28 @@ describe('a planted fault', () => {
     const { meta } = await db.prepare('select 1').all();
     const database = { db, limit: meta.size_after * 1.05, migrations };
     expect(await failures(url, { ...WITHOUT_KEY, database })).toEqual([failed('size', /nearly full: 95\.\d%/)]);
+  });
+
+  test('an erased organization that exists is found, unless its return is recorded', async () => {
+    const [{ url, db }] = two.deployments;
+    const database = { db, limit: 10_000_000, migrations };
+    const insert = "insert into organizations values ('globex', 'Globex', 1, 'UTC', 1, 1)";
+    const erase = [
+      `insert into erasures (organization_id, request_id, erased_at, erased_by, last_seq, open, not_exported)
+       values ('globex', '1', unixepoch() * 1000, 'FORGED', 0, 1, '[]')`,
+      "delete from organizations where id = 'globex'",
+      'update erasures set open = 0',
+    ];
+    for (const sql of [insert, ...erase, insert]) await db.prepare(sql).run();
+    expect(await failures(url, { ...WITHOUT_KEY, database })).toEqual([
+      failed('erased organizations', /^globex: erased, and created again without a recorded return/),
+    ]);
+    await db.prepare("update erasures set recreated_at = unixepoch() * 1000, recreated_by = 'psa'").run();
+    const found = await findings({ url: new URL(url), database });
+    expect(found.find(({ check }) => check === 'erased organizations')).toMatchObject({
+      ok: true,
+      says: 'created again on request: globex by psa',
+    });
   });
 
   test('a key of the other deployment is found', async () => {
