@@ -54,10 +54,11 @@ export async function startSlowPsa(delayMs: number) {
     await setTimeout(delayMs);
     if (psa.isDown) return [503, null];
     if (method === 'GET') return [200, psa.isConfused ? 42 : found];
-    const fields: Fields = JSON.parse(body);
+    const written = method === 'PATCH' ? psa.records[Number(id) - 1] : undefined;
+    const fields: Fields = { ...written, ...JSON.parse(body) };
     const refusal = psa.refusals.get(fields.ticket) ?? psa.refusals.get(fields.externalId);
     if (refusal !== undefined) return [refusal, null];
-    if (method === 'PUT') return [200, Object.assign(psa.records[Number(id) - 1] ?? {}, fields)];
+    if (written) return [200, Object.assign(written, fields)];
     const record = { ...fields, path, id: psa.records.length + 1 };
     psa.records.push(record);
     await psa.onCreate('stored');

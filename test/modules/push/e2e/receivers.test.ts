@@ -416,6 +416,26 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sampl
     }
   });
 
+  test('does not bring a redacted text back with an older approval that was set aside', async () => {
+    const [created, approved, redacted] = [
+      timeEntry(40, 'personal', { number: 40 }),
+      timeEntry(41, 'personal', { action: 'time_entry.approved', number: 40, status: 'APPROVED' }),
+      timeEntry(42, '[redacted]', { action: 'time_entry.redacted', number: 40, status: 'APPROVED' }),
+    ];
+    const entry = () => records().find(({ externalId }) => externalId === idOf(40));
+    expect(await world.post(page(created))).toBe(204);
+    await waitForEmptyQueue();
+    world.psa.refusals.set(idOf(40), 409);
+    expect(await world.post(page(approved))).toBe(204);
+    await waitForEmptyQueue();
+    world.psa.refusals.clear();
+    expect(await world.post(page(redacted))).toBe(204);
+    await waitForEmptyQueue();
+    await world.putBack();
+    await waitForEmptyQueue();
+    expect(entry()).toMatchObject({ text: '[redacted]', status: 'APPROVED', minutes: 7 });
+  });
+
   test('confirms while the PSA is down, and later writes everything in order', async () => {
     world.psa.isDown = true;
     for (const seq of [20, 21, 22])

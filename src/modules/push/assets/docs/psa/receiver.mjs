@@ -86,8 +86,9 @@ async function write({ action, note, timeEntry }) {
   const fields = note ? { internal: true, text: note.message.text } : fieldsOf(timeEntry);
   const [found] = await psa('GET', `${path}?externalId=${id}`);
   if (!found) await psa('POST', path, { ...fields, externalId: id, ticket });
-  // Approved, rejected or redacted.
-  else if (!action.endsWith('.created')) await psa('PUT', `${path}/${found.id}`, { ...fields, externalId: id, ticket });
+  // Only what the change is about: an older one may come later, and must not bring a redacted text back.
+  else if (action.endsWith('.redacted')) await psa('PATCH', `${path}/${found.id}`, { text: fields.text });
+  else if (!action.endsWith('.created')) await psa('PATCH', `${path}/${found.id}`, { status: fields.status });
 }
 
 function fieldsOf({ description, userId, workDate, minutes, billable, hourlyRate, status }) {

@@ -105,8 +105,10 @@ def write(change):
     found = psa("GET", f"{path}?externalId={record['id']}")
     if not found:
         psa("POST", path, fields)
-    elif not change["action"].endswith(".created"):  # Approved, rejected or redacted.
-        psa("PUT", f"{path}/{found[0]['id']}", fields)
+    elif not change["action"].endswith(".created"):
+        # Only what the change is about: an older one may come later, and must not bring a redacted text back.
+        changed = "text" if change["action"].endswith(".redacted") else "status"
+        psa("PATCH", f"{path}/{found[0]['id']}", {changed: fields[changed]})
 
 
 def report(change, result, reason=None):
