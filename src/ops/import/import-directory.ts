@@ -13,6 +13,7 @@ import {
 } from '../../services/directory/differences.ts';
 import { readLines } from '../lines.ts';
 import { jsonOf } from '../probe.ts';
+import { RemoteD1 } from '../remote-d1.ts';
 
 /** Longest line of a directory file; the longest right record is a twentieth of it. */
 export const MAX_LINE_BYTES = 64 * 1024;
@@ -46,15 +47,16 @@ export async function importDirectory(
   options: ImportOptions = {},
 ): Promise<ImportResult> {
   const { dryRun = false, recreate = false, onChange, onProgress } = options;
+  const ctx = { db, waitsForLock: !(db instanceof RemoteD1) };
   const { records, entriesOf, errors } = await readEntries(typeof source === 'string' ? bytesOf(source) : source);
 
   const outdated: [organization: string, entries: DirectoryEntry[]][] = [];
   for (const [index, [organization, entries]] of [...entriesOf].entries()) {
     errors.push(
       ...conflicts(entries, (line) => `on line ${line}`),
-      ...(await findConflicts({ db }, organization, entries, { recreate })),
+      ...(await findConflicts(ctx, organization, entries, { recreate })),
     );
-    if (errors.length === 0 && (await findDifferences({ db }, organization, entries)).length > 0)
+    if (errors.length === 0 && (await findDifferences(ctx, organization, entries)).length > 0)
       outdated.push([organization, entries]);
     onProgress?.({ step: 'checked', done: index + 1, total: entriesOf.size });
   }
@@ -62,14 +64,14 @@ export async function importDirectory(
 
   const result = { ok: true as const, organizations: entriesOf.size, records, created: 0, changed: 0, rowsWritten: 0 };
   for (const [index, [organization, entries]] of outdated.entries()) {
-    const changes = await findDifferences({ db }, organization, entries);
+    const changes = await findDifferences(ctx, organization, entries);
     for (const change of changes) {
       if (change.before) result.changed += 1;
       else result.created += 1;
       onChange?.(organization, change);
     }
     const recreatedBy = recreate ? 'operator' : undefined;
-    if (!dryRun) result.rowsWritten += await writeRecords({ db }, organization, entries, { recreatedBy });
+    if (!dryRun) result.rowsWritten += await writeRecords(ctx, organization, entries, { recreatedBy });
     onProgress?.({ step: 'imported', done: index + 1, total: outdated.length });
   }
   return result;

@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type D1Caller, LOCKED, runD1 } from '../../../src/db/run-d1.ts';
+import { importDirectory } from '../../../src/ops/import/import-directory.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import { operatorContext } from '../../../src/ops/open-database.ts';
 import { RemoteD1 } from '../../../src/ops/remote-d1.ts';
@@ -65,6 +66,14 @@ test.each([
     calls.ended = 6;
     expect(await call()).toMatchObject({ success: true });
     expect(calls.made).toBe(6);
+  });
+});
+
+test('an import waits for the other process too', async () => {
+  await hold();
+  await withLocalD1(local.persistTo, async (db) => {
+    const line = JSON.stringify({ type: 'company', organization: 'northwind', id: 'held', name: 'Held' });
+    await expect(importDirectory(db, line)).rejects.toMatchObject({ cause: { reason: LOCKED } });
   });
 });
 
