@@ -124,6 +124,8 @@ async function prepareDemo(db: D1Database): Promise<string> {
   const directory = await importDirectory(
     db,
     await readFile(fileURLToPath(import.meta.resolve('./demo-directory.ndjson')), 'utf8'),
+    // Someone may have tried an erasure.
+    { recreate: true },
   );
   if (!directory.ok)
     throw new Error(directory.errors.map(({ at, subject, detail }) => `line ${at}, ${subject}: ${detail}`).join('\n'));

@@ -10,6 +10,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { CRON_TRIGGERS } from '../../src/jobs.ts';
 import { withLocalD1 } from '../../src/ops/local.ts';
+import { operatorContext } from '../../src/ops/open-database.ts';
+import { eraseOrganization } from '../../src/services/directory/erase-organization.ts';
 import { makeKey } from '../reliability/restartable.ts';
 import { inLongRuns } from '../support/property.ts';
 import { failedStart, freePort, keyIn, printedBy, startIn, stop } from '../support/server.ts';
@@ -191,9 +193,12 @@ describe('npm start', () => {
     expect((await fetch(`http://localhost:${port}/healthz`)).status).toBe(200);
   });
 
-  test('keeps the data across starts, replaces the demo key, and passes its arguments to wrangler', async () => {
+  test('keeps the data across starts, brings an erased demo organization back, replaces the demo key, and passes its arguments to wrangler', async () => {
     const before = keyIn(running.output);
     await stop(running.server);
+    await withLocalD1(directory, (db) =>
+      eraseOrganization(operatorContext(db), { organization: 'contoso', cursor: null, by: 'Ada' }),
+    );
     running = await startIn(
       checkout,
       ...['--port', String(port), '--persist-to', directory, '--var', 'KEY_LIMIT:2/10s'],
