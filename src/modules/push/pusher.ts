@@ -63,7 +63,13 @@ export class Pusher extends DurableObject<Env> {
    * Returns whether it did. Does nothing if there is neither, or if the last attempt began less than 10 s ago.
    */
   async resume(organization: string): Promise<boolean> {
-    if (!this.load()?.failure || Date.now() < this.attemptedAt + RESUME_INTERVAL_MS) return false;
+    if (Date.now() < this.attemptedAt + RESUME_INTERVAL_MS) return false;
+    if (!this.load()?.failure) {
+      // After a restore of the database, its copy may show a stop that is over.
+      await this.wake(organization);
+      await this.save(this.load() ?? newState(organization));
+      return false;
+    }
     await this.change(organization, (state) => ({ ...state, stoppedAt: null }));
     return true;
   }

@@ -594,6 +594,22 @@ describe('an order of an operator', () => {
     expect(await counted.bind(organization).first()).toEqual({ changes: 2 });
   });
 
+  test('an order to resume corrects the copy of a restored database that shows a stop', async () => {
+    const { organization } = await makeFailed(answering(410));
+    await evictDurableObject(objectOf(organization));
+    expect(await resumePush(asPushOperator(), { organization, by: 'Ada' })).toEqual({ status: 'resumed' });
+    await expectDelivered(push.receiver, organization);
+    await env.DB.prepare(
+      "update pushes set stopped_at = 1, failing_since = 1, failure = 'HTTP 410' where organization_id = ?",
+    )
+      .bind(organization)
+      .run();
+    await evictDurableObject(objectOf(organization));
+    expect(await resumePush(asPushOperator(), { organization, by: 'Ada' })).toEqual({ status: 'unchanged' });
+    await expectDelivered(push.receiver, organization);
+    expect(await pushRow(organization)).toMatchObject({ stopped_at: null, failure: null });
+  });
+
   test('an order can be repeated if the object or the database did not respond', async () => {
     const { organization } = await makeFailed(answering(410));
     await evictDurableObject(objectOf(organization));
