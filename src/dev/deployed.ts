@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { CloudflareApi } from '../ops/cloudflare-api.ts';
 import { CommandFailure } from '../ops/command.ts';
-import { type Deployment, workerOf } from '../ops/deployment.ts';
+import { agentsRouteOf, agentsWorkerOf, type Deployment, workerOf } from '../ops/deployment.ts';
 import type { renderConfigs } from './render-configs.ts';
 
 const binding = z.looseObject({
@@ -79,10 +79,23 @@ export async function hostOwner(
   const domain = domains?.find(({ hostname }) => hostname === host);
   // Cloudflare made the DNS record of a Worker's domain.
   if (domain) return domain.service === workerOf(deployment) ? undefined : `the Worker ${domain.service}`;
-  const zones = await resultOf(root, `/zones?name=${zone}`, z.array(z.object({ id: z.string() })));
-  const id = zones?.[0]?.id;
-  if (id === undefined) throw new CommandFailure(`The token sees no zone ${zone}.`);
+  const id = await zoneId(root, zone);
   const records = z.array(z.object({ type: z.string(), content: z.string() }));
   const [record] = (await resultOf(root, `/zones/${id}/dns_records?name=${host}`, records)) ?? [];
   return record && `the DNS record ${record.type} ${record.content}`;
+}
+
+/** Who has the route of the Worker for AI agents. Wrangler would refuse it after the release of the main Worker. */
+export async function routeOwner(root: CloudflareApi, deployment: Deployment): Promise<string | undefined> {
+  const path = `/zones/${await zoneId(root, deployment.zone)}/workers/routes`;
+  const routes = await resultOf(root, path, z.array(z.object({ pattern: z.string(), script: z.string().nullish() })));
+  const route = routes?.find(({ pattern }) => pattern === agentsRouteOf(deployment));
+  return route && route.script !== agentsWorkerOf(deployment) ? (route.script ?? 'no Worker') : undefined;
+}
+
+async function zoneId(root: CloudflareApi, zone: string): Promise<string> {
+  const zones = await resultOf(root, `/zones?name=${zone}`, z.array(z.object({ id: z.string() })));
+  const id = zones?.[0]?.id;
+  if (id === undefined) throw new CommandFailure(`The token sees no zone ${zone}.`);
+  return id;
 }

@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import type { CloudflareApi } from '../ops/cloudflare-api.ts';
 import { CommandFailure } from '../ops/command.ts';
-import { readDeployment } from '../ops/deployment.ts';
+import { agentsRouteOf, readDeployment } from '../ops/deployment.ts';
 import { prompt } from '../ops/input.ts';
 import { NEW_DATABASE, refuseEarlierSchema } from '../ops/refuse-earlier-schema.ts';
 import { RemoteD1 } from '../ops/remote-d1.ts';
-import { deployedBindings, hostOwner, risksOf, variableChanges } from './deployed.ts';
+import { deployedBindings, hostOwner, risksOf, routeOwner, variableChanges } from './deployed.ts';
 import { writeConfigs } from './render-configs.ts';
 
 /** What a release does to the world; tests replace it. */
@@ -34,6 +34,11 @@ export async function release(
   if (!deployment.agents && (await deployedBindings(account, agents.name)))
     throw new CommandFailure(
       `${agents.name} is deployed, and would keep its code: set agents = true, or delete it with npx wrangler delete --name ${agents.name}`,
+    );
+  const taken = deployment.agents ? await routeOwner(api(undefined), deployment) : undefined;
+  if (taken !== undefined)
+    throw new CommandFailure(
+      `The route ${agentsRouteOf(deployment)} is assigned to ${taken}: delete that route first.`,
     );
   if (!deployed) print(`${main.name} is new.`);
   for (const change of variableChanges(deployed ?? [], main.vars)) print(change);

@@ -1,6 +1,14 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { agentsWorkerOf, bucketOf, type Deployment, jurisdictionOf, variablesOf, workerOf } from '../ops/deployment.ts';
+import {
+  agentsRouteOf,
+  agentsWorkerOf,
+  bucketOf,
+  type Deployment,
+  jurisdictionOf,
+  variablesOf,
+  workerOf,
+} from '../ops/deployment.ts';
 import { wranglerConfig } from '../ops/wrangler-config.ts';
 
 /** The configurations of the main Worker and the Worker for AI agents; without a deployment, of the local ones. */
@@ -39,8 +47,8 @@ export function renderConfigs(name?: string, deployment?: Deployment) {
     main: resolve('src/agents/index.ts'),
     // The objects of the main Worker: both Workers count against the same limits.
     durable_objects: { bindings: durable_objects.bindings.map((object) => ({ ...object, script_name: worker })) },
-    // It is served before the custom domain of the host. Without the "*", an address with a query would not match.
-    ...(deployment && { routes: [{ pattern: `${deployment.host}/mcp*`, zone_name: deployment.zone }] }),
+    // It is served before the custom domain of the host.
+    ...(deployment && { routes: [{ pattern: agentsRouteOf(deployment), zone_name: deployment.zone }] }),
   };
   return { main, agents };
 }

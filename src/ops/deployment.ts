@@ -71,6 +71,8 @@ export type Deployment = z.output<typeof shape>;
 
 export const workerOf = ({ name }: Deployment) => `${name}-api`;
 export const agentsWorkerOf = (deployment: Deployment) => `${workerOf(deployment)}-agents`;
+/** Without the "*", an address with a query would not match. */
+export const agentsRouteOf = ({ host }: Deployment) => `${host}/mcp*`;
 export const bucketOf = ({ name }: Deployment) => `${name}-archive`;
 export const jurisdictionOf = ({ place }: Deployment) => JURISDICTIONS.find((jurisdiction) => jurisdiction === place);
 

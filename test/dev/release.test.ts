@@ -24,12 +24,13 @@ interface World {
   workers?: Record<string, object[]>;
   domains?: { hostname: string; service: string }[];
   records?: { type: string; content: string }[];
+  routes?: { pattern: string; script?: string }[];
   /** What a search for a migration finds in the database. */
   migrations?: { name: string }[];
 }
 
 /** Cloudflare's API for such a world. Returns the variables with its address. */
-async function serveApi({ workers = {}, domains = [], records = [], migrations = [] }: World) {
+async function serveApi({ workers = {}, domains = [], records = [], routes = [], migrations = [] }: World) {
   const account = `/accounts/${MINIMAL.account}`;
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://api');
@@ -40,6 +41,7 @@ async function serveApi({ workers = {}, domains = [], records = [], migrations =
         [`${account}/d1/database/${MINIMAL.database}/query`]: [{ success: true, meta: {}, results: migrations }],
         '/zones': searchParams.get('name') === MINIMAL.zone ? [{ id: 'zone' }] : [],
         '/zones/zone/dns_records': records,
+        '/zones/zone/workers/routes': routes,
       }[pathname] ??
       (bindings && { bindings });
     response.writeHead(result ? 200 : 404).end(JSON.stringify({ success: result !== undefined, result }));
@@ -168,6 +170,23 @@ test('a Worker for AI agents is not left with its old code', async () => {
     expect.stringContaining(`${WORKER}-agents is deployed, and would keep its code`),
     [BUILD],
   ]);
+});
+
+test.each([
+  ['shop', 'shop'],
+  [undefined, 'no Worker'],
+])('a route of the Worker for AI agents that is assigned to %s stops the release', async (script, owner) => {
+  const routes = [{ pattern: `${HOST}/mcp*`, ...(script && { script }) }];
+  const { ended, steps } = await releaseTo({ routes }, { settings: { agents: true }, answer: true });
+  expect([ended, steps]).toEqual([`The route ${HOST}/mcp* is assigned to ${owner}: delete that route first.`, [BUILD]]);
+});
+
+test('the routes of the deployment itself and of other hosts do not stop a release', async () => {
+  const routes = [
+    { pattern: `${HOST}/mcp*`, script: `${WORKER}-agents` },
+    { pattern: 'shop.example.com/mcp*', script: 'shop' },
+  ];
+  expect((await releaseTo({ routes }, { settings: { agents: true } })).ended).toBe('released');
 });
 
 test('a token without a permission stops the release', async () => {

@@ -31,6 +31,7 @@ const ROWS = {
   refused_uses: 0,
   psa_refusals: 0,
   pushes: 0,
+  connections: 0,
   alerts: 0,
   key_rules: 0,
   access_review_decisions: 0,
