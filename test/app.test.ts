@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { makeApi, makeCountedApi, makeKey, makeOrganization, makeWorld, problemOf, rowsOf } from './support/world.ts';
+import {
+  makeApi,
+  makeCountedApi,
+  makeKey,
+  makeOrganization,
+  makeWorld,
+  problemOf,
+  revoke,
+  rowsOf,
+} from './support/world.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -100,6 +109,14 @@ describe('a Host of which no URL can be made', () => {
     expect(await seen('/api/v1/ping', { key })).toEqual(refused);
     expect(await problemOf(api.postNote(key))).toBe('400 invalid_host');
     expect(await rowsOf('notes', organization)).toEqual([]);
+  });
+
+  test('never hides from a warm isolate that the key was revoked', async () => {
+    const { organization, key, keyId } = await makeWorld();
+    const api = makeApi({ origin: 'https://a.example, b.example' });
+    expect(await problemOf(api.postNote(key))).toBe('400 invalid_host');
+    await revoke(organization, keyId);
+    expect((await api.postNote(key)).status).toBe(401);
   });
 });
 

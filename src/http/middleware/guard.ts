@@ -32,7 +32,10 @@ function requirePlan(): MiddlewareHandler<ApiEnv> {
 /** Refuses a request whose Host header makes its URL unreadable. Where a key is required, it is checked before. */
 export function requireHost(): MiddlewareHandler<AppEnv> {
   return async function requireHost(c, next) {
-    return URL.canParse(c.req.url) ? next() : problem(c, ...invalidHost());
+    if (URL.canParse(c.req.url)) return next();
+    // Thrown, because only after an error is a cached key read again.
+    if (c.get('principal')) throw new Problem(...invalidHost());
+    return problem(c, ...invalidHost());
   };
 }
 
