@@ -6,6 +6,7 @@ import type { AdminEnv, Administrator, AppEnv, ContextOf } from './http/hono-env
 import type { FormState } from './http/settings/forms.ts';
 import type { AuditFilter } from './services/audit/read-audit-log.ts';
 import type { FactSource } from './services/bind-facts.ts';
+import type { Tab } from './services/directory/administrators.ts';
 import type { KeyTask } from './services/keys/list-keys.ts';
 import type { Ports } from './services/service-context.ts';
 
@@ -31,6 +32,7 @@ export interface Contribution {
   auditSection?: (c: ContextOf<AdminEnv>, filter: AuditFilter) => Promise<Child>;
   /** A page about the keys, which their list links to. */
   keyTask?: KeyTask;
+  tab?: Tab;
   /** A field of the form of the key rules. */
   keyRule?: (form: FormState) => Child;
   /** Facts that need attention, beside those of the core. */

@@ -15,7 +15,7 @@ import { ACTOR_TYPES } from '../domain/audit-actions.ts';
 import { MAX_TEXT_LENGTH } from '../domain/fields.ts';
 import { MAX_HOURLY_RATE_MINOR } from '../domain/money.ts';
 import type { RefusedUseReason } from '../domain/refused-use.ts';
-import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../domain/time-entry.ts';
+import { AGREEMENT_SOURCES, APPROVERS, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../domain/time-entry.ts';
 
 // The schema. It is never loaded at run time: drizzle is used only to generate migrations from this file. Queries are SQL
 // text (statement.ts), because a write is one statement whose conditions, plan and rows are reviewed one by one: `indexed
@@ -63,6 +63,8 @@ export const organizations = sqliteTable(
     timeZone: text('time_zone').notNull(),
     defaultHourlyRateMinor: integer('default_hourly_rate_minor').notNull(),
     active: flag('active'),
+    /** Where time is approved. No CHECK: SQLite cannot add one to a table. */
+    approvals: text('approvals', { enum: APPROVERS }).notNull().default('settings'),
   },
   () => [
     check('organizations_id', identifier('id')),
@@ -580,6 +582,18 @@ export const releases = sqliteTable(
   () => [check('releases_seq', sql`"seq" > 0`)],
 );
 
+/** Up to which audit row every time entry of an organization is decided: its queue is read from there on. */
+export const approvalMarks = sqliteTable(
+  'approval_marks',
+  {
+    organizationId: organizationId()
+      .primaryKey()
+      .references(() => organizations.id),
+    seq: integer('seq').notNull(),
+  },
+  () => [check('approval_marks_seq', sql`"seq" > 0`)],
+);
+
 /** The parts of audit logs that are objects in R2, without gaps from 1 on: only their rows can be deleted. */
 export const archives = sqliteTable(
   'archives',
@@ -659,5 +673,6 @@ export const archivedTimeEntries = sqliteTable(
     primaryKey({ columns: [t.organizationId, t.id] }),
     ...archivedChecks('archived_time_entries'),
     check('archived_time_entries_flags', flags('billable', 'by_agreement', 'approved')),
+    index('archived_time_entries_waiting').on(t.organizationId, t.archivedSeq).where(sql`approval_seq is null`),
   ],
 );

@@ -1,5 +1,6 @@
 import { accessReviewDocs } from '../modules/access-review/docs.ts';
 import { alertsDocs } from '../modules/alerts/docs.ts';
+import { approvalsDocs } from '../modules/approvals/docs.ts';
 import { archiveDocs } from '../modules/archive/docs.ts';
 import { mcpDocs } from '../modules/mcp/docs.ts';
 import { psaDocs } from '../modules/psa/docs.tsx';
@@ -14,6 +15,7 @@ const LIST: readonly (DocsModule | DocsOfFacts)[] = [
   alertsDocs,
   archiveDocs,
   accessReviewDocs,
+  approvalsDocs,
 ];
 
 const facts = Object.fromEntries(

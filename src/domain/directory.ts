@@ -4,6 +4,7 @@ import { isTimeZone } from './calendar.ts';
 import { DIRECTORY_ID } from './directory-id.ts';
 import { echo, emailAddress, type FieldError, fieldErrors, freeText, ruleError, strictObject } from './fields.ts';
 import { hourlyRate } from './money.ts';
+import { APPROVERS } from './time-entry.ts';
 
 export const directoryId = (what: string) => {
   const error = ruleError(`the id of ${what}: 1 to 64 letters, digits or . _ ~ -`, (value) =>
@@ -31,6 +32,7 @@ const shapes = {
       error: ruleError('an IANA time zone such as Europe/Berlin'),
     }),
     defaultHourlyRate: hourlyRate(),
+    approvals: z.enum(APPROVERS, { error: ruleError(APPROVERS.join(' or ')) }).default('settings'),
     active,
   }),
   user: strictObject({
@@ -99,6 +101,7 @@ export const DIRECTORY_FIELDS = {
   psa: { column: 'has_psa', contains: 'flag' },
   timeZone: { column: 'time_zone', contains: 'text' },
   defaultHourlyRate: { column: 'default_hourly_rate_minor', contains: 'rate' },
+  approvals: { column: 'approvals', contains: 'text' },
   admin: { column: 'is_admin', contains: 'flag' },
   technician: { column: 'is_technician', contains: 'flag' },
   service: { column: 'is_service', contains: 'flag' },
@@ -118,7 +121,7 @@ export function describedRecord() {
 
 const DESCRIPTIONS: Record<DirectoryType, string> = {
   organization:
-    'A tenant. `timeZone` is an IANA name; work dates are computed in it. `psa`: whether write-back is enabled; without it, writes get `psa_not_included`. All keys of an inactive organization are refused.',
+    'A tenant. `timeZone` is an IANA name; work dates are computed in it. `psa`: whether write-back is enabled; without it, writes get `psa_not_included`. `approvals`: `psa` if time is approved only in your system; with `settings`, administrators also approve it in the settings area. All keys of an inactive organization are refused.',
   company: 'A customer of the organization. Tickets of an inactive company cannot be written to.',
   user: '`email` is unique within the organization, ignoring case. At most one user is the service account, to which time is credited by default; it must be active and neither admin nor technician. The id service-account is reserved for a service account, and addresses in .invalid are refused.',
   agreement: 'The hourly rate for the company, at most two decimals. A company has at most one active agreement.',

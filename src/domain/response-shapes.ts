@@ -44,7 +44,7 @@ export const timeEntryResult = z.object({
       .meta({ description: "The day the entry was logged, in the organization's time zone, written as midnight UTC." }),
     status: z
       .enum(TIME_ENTRY_STATUSES)
-      .meta({ description: 'A new entry is SUBMITTED. It is approved or rejected in the PSA.' }),
+      .meta({ description: 'A new entry is SUBMITTED. An administrator approves or rejects it.' }),
     billable: z.boolean().meta({ description: 'As sent.' }),
     hourlyRate: z.number().min(0).meta({
       description:

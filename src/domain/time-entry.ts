@@ -42,5 +42,9 @@ export type TimeEntryStatus = (typeof TIME_ENTRY_STATUSES)[number];
 export const APPROVAL_DECISIONS = ['APPROVED', 'REJECTED'] as const satisfies readonly TimeEntryStatus[];
 export type ApprovalDecision = (typeof APPROVAL_DECISIONS)[number];
 
+/** Where an organization approves time: in the settings area, which the PSA may precede, or in the PSA only. */
+export const APPROVERS = ['settings', 'psa'] as const;
+export type Approver = (typeof APPROVERS)[number];
+
 /** Whether the hourly rate is that of the company's active agreement, or the organization's default. */
 export const AGREEMENT_SOURCES = ['company_default', 'organization_default'] as const;

@@ -147,7 +147,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
   await decide(archivedEntry);
   await redactRecord(operator, { organization, kind: 'note', id: archivedNote, by: 'Ada' });
   await redactRecord(operator, { organization, kind: 'time_entry', id: archivedEntry, by: 'Ada' });
-  await api.postNote(key);
+  const archivedWaiting = await write(api.postTime(key), 'entry');
   await reportRecord(operator, { organization, kind: 'note', id: archivedNote, result: 'refused', reason: 'Closed' });
   await releaseAll(organization);
   await archive(organization);
@@ -157,7 +157,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
 
   const note = await write(api.postNote(key, NOTE, { 'Idempotency-Key': 'two' }), 'note');
   const entry = await write(api.postTime(key, { ...TIME, userEmail: 'tess@northwind.example' }), 'entry');
-  const waiting = await write(api.postTime(key), 'entry');
+  const waiting = await write(api.postTime(key, { ...TIME, minutes: 600 }), 'entry');
   await decide(entry);
 
   await startAccessReview(admin);
@@ -250,6 +250,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       findAdministrator: [{ limit: 1 }],
       ...facts,
       'FACT_SOURCES.archive_damaged.statement': [{ ...ALL_ORGANIZATIONS, each: 10 }],
+      'TIME_WAITING.statement': [{ ...ALL_ORGANIZATIONS, each: 10 }],
       findNewestArchive: [{ without: '[]' }],
       findLeastChecked: [{ shares: 1, least: 100, most: 100 }],
       'findStubs.note': [{ fromSeq: 1, toSeq: LARGE }],
@@ -266,6 +267,9 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       findReviewedKeys: [{}, { reviewId: open }],
       findCursorPosition: [{}, { seq: LARGE }, { organizationId: 'nobody' }],
       findApproval: [{ id: entry }, { id: waiting }, { id: archivedEntry }],
+      findLongDays: [{ days: JSON.stringify([{ keyId, day: day?.['day'] }]) }],
+      findEntries: [{ to: LARGE, status: null, archived: 9, characters: 9 }],
+      findEntriesById: [{ ids: JSON.stringify([entry, waiting, archivedEntry, archivedWaiting]), characters: 9 }],
       findPushStatus: [{}, { only: erased.organization }],
       findReleases: [{}, { only: erased.organization }],
       findOpenErasure: [{ organizationId: erased.organization }],

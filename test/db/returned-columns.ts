@@ -31,7 +31,7 @@ export const RETURNED_COLUMNS = {
     findClock: { at: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/clock.ts')>,
   'db/directory/erasure.ts': {
-    countErasableRows: { notes: 'number', archived_notes: 'number', time_entries: 'number', archived_time_entries: 'number', psa_refusals: 'number', releases: 'number', key_days: 'number', refused_uses: 'number', pushes: 'number', connections: 'number', alerts: 'number', access_review_decisions: 'number', access_reviews: 'number', key_rules: 'number', api_keys: 'number', agreements: 'number', tickets: 'number', companies: 'number', users: 'number', audit_log: 'number', archives: 'number', organizations: 'number' },
+    countErasableRows: { notes: 'number', archived_notes: 'number', time_entries: 'number', archived_time_entries: 'number', psa_refusals: 'number', releases: 'number', approval_marks: 'number', key_days: 'number', refused_uses: 'number', pushes: 'number', connections: 'number', alerts: 'number', access_review_decisions: 'number', access_reviews: 'number', key_rules: 'number', api_keys: 'number', agreements: 'number', tickets: 'number', companies: 'number', users: 'number', audit_log: 'number', archives: 'number', organizations: 'number' },
     findOpenErasure: { organizationId: 'string', requestId: 'string', erasedAt: 'number', erasedBy: 'string', lastSeq: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/erasure.ts')>,
   'db/directory/records.ts': {
@@ -155,6 +155,7 @@ export const RETURNED_COLUMNS = {
     findChainDay: { records: 'number', minutes: 'number', bytes: 'number' },
     findChainUse: { day: 'string', records: 'number', minutes: 'number', lastAt: 'number', lastAddress: 'string' },
     findKeyDays: { keyId: 'string', day: 'string', minutes: 'number', note: 'number', time_entry: 'number' },
+    findLongDays: { keyId: 'string', day: 'string', minutes: 'number', before: 'string' },
     findStoredText: { organizationId: 'string', records: 'number', bytes: 'number', bytesSince: 'number', firstDay: 'string | null' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/key-days.ts')>,
   'db/work/note-statements.ts': {
@@ -206,6 +207,16 @@ export const RETURNED_COLUMNS = {
     findStoredAlerts: { organizationId: 'string', type: 'string', subject: 'string', channel: 'string', level: 'number' },
     findWaitingAlerts: { organizationId: 'string', type: 'string', subject: 'string', channel: 'string', id: 'string', foundAt: 'number', attempts: 'number', nextAttemptAt: 'number', failure: 'null' },
   } satisfies ReturnedColumns<typeof import('../../src/modules/alerts/alert-statements.ts')>,
+  'modules/approvals/approval-statements.ts': {
+    TIME_WAITING: {
+      ofPage: { subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', organizationId: 'string', since: 'number' },
+      statement: { type: 'string', organizationId: 'string', since: 'number', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
+    },
+    countWaiting: { count: 'number' },
+    findEntries: { seq: 'number', id: 'string', ticketId: 'string', companyId: 'string', company: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', status: 'string', userId: 'string', technician: 'string', hasTechnicianLeft: 'number', isRepeated: 'number', keyId: 'string', keyName: 'string', keyHint: 'string', text: 'string | null', decidedAt: 'number | null', decidedById: 'string | null', decidedBy: 'string | null', reason: 'null' },
+    findEntriesById: { seq: 'number', id: 'string', ticketId: 'string', companyId: 'string', company: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', status: 'string', userId: 'string', technician: 'string', hasTechnicianLeft: 'number', isRepeated: 'number', keyId: 'string', keyName: 'string', keyHint: 'string', text: 'string | null', decidedAt: 'number | null', decidedById: 'string | null', decidedBy: 'string | null', reason: 'null' },
+    findQueue: { start: 'number', last: 'number', archivedTo: 'number', approvals: 'string' },
+  } satisfies ReturnedColumns<typeof import('../../src/modules/approvals/approval-statements.ts')>,
   'modules/archive/archive-statements.ts': {
     findArchive: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
     findArchiveOfObject: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },

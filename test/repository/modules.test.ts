@@ -16,7 +16,7 @@ import { inLongRuns } from '../support/property.ts';
 // without the tests of modules, to which a deleted module returns.
 
 const run = promisify(execFile);
-const MODULES = ['push', 'alerts', 'archive', 'psa', 'mcp', 'access-review'] as const;
+const MODULES = ['push', 'alerts', 'archive', 'psa', 'mcp', 'access-review', 'approvals'] as const;
 type ModuleName = (typeof MODULES)[number];
 
 /** The lists of the modules. */

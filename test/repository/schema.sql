@@ -177,6 +177,13 @@ CREATE TRIGGER `api_keys_succession_is_final` BEFORE UPDATE ON `api_keys`
 WHEN old.`successor_id` IS NOT NULL AND new.`successor_id` IS NOT old.`successor_id`
 BEGIN SELECT raise(ABORT, 'api_keys: a key has one successor'); END;
 
+CREATE TABLE `approval_marks` (
+	`organization_id` text PRIMARY KEY NOT NULL,
+	`seq` integer NOT NULL,
+	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE no action,
+	CONSTRAINT "approval_marks_seq" CHECK("seq" > 0)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE `archived_notes` (
 	`organization_id` text NOT NULL,
 	`id` blob NOT NULL,
@@ -228,6 +235,8 @@ CREATE TABLE `archived_time_entries` (
 	CONSTRAINT "archived_time_entries_digest" CHECK("request_digest" is null or length("request_digest") = 16),
 	CONSTRAINT "archived_time_entries_flags" CHECK("billable" in (0, 1) and "by_agreement" in (0, 1) and "approved" in (0, 1))
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX `archived_time_entries_waiting` ON `archived_time_entries` (`organization_id`,`archived_seq`) WHERE approval_seq is null;
 
 CREATE TRIGGER `archived_time_entries_in_archive` BEFORE INSERT ON `archived_time_entries`
 WHEN new.`archived_seq` > coalesce((SELECT max(`to_seq`) FROM `archives` WHERE `organization_id` = new.`organization_id`), 0)
@@ -492,7 +501,7 @@ CREATE TABLE `organizations` (
 	`has_psa` integer NOT NULL,
 	`time_zone` text NOT NULL,
 	`default_hourly_rate_minor` integer NOT NULL,
-	`active` integer NOT NULL,
+	`active` integer NOT NULL, `approvals` text DEFAULT 'settings' NOT NULL,
 	CONSTRAINT "organizations_id" CHECK(length("id") between 1 and 64 and "id" not glob '*[^A-Za-z0-9._~-]*' and "id" not in ('.', '..')),
 	CONSTRAINT "organizations_flags" CHECK("has_psa" in (0, 1) and "active" in (0, 1)),
 	CONSTRAINT "organizations_rate" CHECK("default_hourly_rate_minor" between 0 and 10000000)

@@ -10,7 +10,7 @@ export async function makeLastOrganization(like: string, keyId: string): Promise
   const copy = (table: string, columns: string, where: string, ...values: string[]) =>
     env.DB.prepare(`insert into ${table} select ${columns} from ${table} where ${where}`).bind(like, ...values);
   await env.DB.batch([
-    copy('organizations', "'zzz', name, has_psa, time_zone, default_hourly_rate_minor, active", 'id = ?1'),
+    copy('organizations', "'zzz', name, has_psa, time_zone, default_hourly_rate_minor, active, approvals", 'id = ?1'),
     copy(
       'users',
       "'zzz', id, email, name, is_admin, is_technician, is_service, active",

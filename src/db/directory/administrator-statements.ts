@@ -40,6 +40,8 @@ const ADMINISTRATOR = {
   disconnectedBy: textOrNull('c.failure'),
 };
 
+export type AdministratorRow = RowOf<typeof ADMINISTRATOR>;
+
 interface AdministratorSearch {
   email: string;
   /** The organization that has to be among those found, if the person administers it. */
@@ -52,7 +54,7 @@ interface AdministratorSearch {
 }
 
 /** The first `limit` active organizations, by name, that the person is an active administrator of. */
-export const findAdministrator = statement<AdministratorSearch, RowOf<typeof ADMINISTRATOR>>(`
+export const findAdministrator = statement<AdministratorSearch, AdministratorRow>(`
   select ${columns(ADMINISTRATOR)}
   from users u join organizations o on o.id = u.organization_id and o.active = 1
     left join pushes p on p.organization_id = o.id and ${isPushInTrouble('p')}

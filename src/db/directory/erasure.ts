@@ -73,6 +73,7 @@ const TABLES: readonly (readonly [table: string, ...key: string[]])[] = [
   ]),
   ['psa_refusals', 'record_id'],
   ['releases'],
+  ['approval_marks'],
   ['key_days', 'chain_id', 'day', 'key_id'],
   ['refused_uses', 'key_id', 'reason'],
   ['pushes'],

@@ -1,6 +1,6 @@
 import { REDACTED } from '../../domain/change.ts';
 import { forEachKind, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
-import type { TimeEntryStatus } from '../../domain/time-entry.ts';
+import type { Approver, TimeEntryStatus } from '../../domain/time-entry.ts';
 import { NEXT_SEQ } from '../audit/audit-columns.ts';
 import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrator-statements.ts';
 import { columns, statement } from '../statement.ts';
@@ -58,15 +58,25 @@ export const findRedacted = forEachKind((kind) =>
     where s.redacted = 1`),
 );
 
-/** Sets the status of a SUBMITTED entry, if the user is an active administrator. */
-export const recordApproval = statement<AdministratorValues & { id: string; status: TimeEntryStatus }>(`
+interface ApprovalValues extends AdministratorValues {
+  id: string;
+  status: TimeEntryStatus;
+  approver: Approver;
+}
+
+/** Condition: the user is an active administrator, and the approver may decide now. The PSA always may. */
+const MAY_DECIDE = `${BY_ACTIVE_ADMINISTRATOR}
+    and (:approver = 'psa' or exists (select 1 from organizations where id = :organizationId and approvals = :approver))`;
+
+/** Sets the status of a SUBMITTED entry. */
+export const recordApproval = statement<ApprovalValues>(`
   update time_entries set status = :status, approval_seq = ${NEXT_SEQ}
-  where organization_id = :organizationId and id = :id and status = 'SUBMITTED' and ${BY_ACTIVE_ADMINISTRATOR}`);
+  where organization_id = :organizationId and id = :id and status = 'SUBMITTED' and ${MAY_DECIDE}`);
 
 /** The same for an archived entry: sets the status of its stub. */
-export const recordArchivedApproval = statement<AdministratorValues & { id: string; status: TimeEntryStatus }>(`
+export const recordArchivedApproval = statement<ApprovalValues>(`
   update archived_time_entries set approved = :status = 'APPROVED', approval_seq = ${NEXT_SEQ}
-  where organization_id = :organizationId and id = ${idBytes(':id')} and approval_seq is null and ${BY_ACTIVE_ADMINISTRATOR}`);
+  where organization_id = :organizationId and id = ${idBytes(':id')} and approval_seq is null and ${MAY_DECIDE}`);
 
 /** The review of an entry. All fields except the status are null while it is SUBMITTED, or if the review is archived. */
 export interface ApprovalRow {

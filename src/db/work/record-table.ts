@@ -81,3 +81,9 @@ export type Explanation<Row> = KeyRow &
 
 /** The id of a record, a UUID as text, as the 16 bytes that an archived record has. */
 export const idBytes = (id: string) => `unhex(replace(${id}, '-', ''))`;
+
+/** The opposite: 16 bytes as the text of a UUID. */
+export const idText = (
+  bytes: string,
+) => `lower(substr(hex(${bytes}), 1, 8) || '-' || substr(hex(${bytes}), 9, 4) || '-' ||
+    substr(hex(${bytes}), 13, 4) || '-' || substr(hex(${bytes}), 17, 4) || '-' || substr(hex(${bytes}), 21))`;

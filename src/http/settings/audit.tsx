@@ -221,10 +221,10 @@ const PERIODS = [
 type Option = readonly [value: string, text: string];
 
 /** The options, and the selected one even if the list does not have it. */
-const withSelected = (value: string | undefined, text: string | undefined, options: readonly Option[]) =>
+export const withSelected = (value: string | undefined, text: string | undefined, options: readonly Option[]) =>
   new Map([...(value === undefined ? [] : [[value, text ?? value] as const]), ...options]);
 
-function Options({ options, value }: { options: Iterable<Option>; value: string | undefined }) {
+export function Options({ options, value }: { options: Iterable<Option>; value: string | undefined }) {
   return (
     <>
       {Array.from(options, ([one, label]) => (
@@ -236,7 +236,7 @@ function Options({ options, value }: { options: Iterable<Option>; value: string 
   );
 }
 
-function Select({ label, name, children }: PropsWithChildren<{ label: string; name: string }>) {
+export function Select({ label, name, children }: PropsWithChildren<{ label: string; name: string }>) {
   return (
     <label>
       {label}

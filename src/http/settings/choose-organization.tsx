@@ -6,7 +6,7 @@ import { type OverviewItem, readOrganizationOverview } from '../../services/dire
 import { type AppEnv, serviceContext } from '../hono-env.ts';
 import { factOptions } from './page-context.ts';
 import { Banner, Table, type TableColumn } from './pages/components.tsx';
-import { type AreaTab, FindOrganization, tabOf } from './pages/header.tsx';
+import { areaTabs, FindOrganization, tabOf } from './pages/header.tsx';
 import { render } from './render-page.tsx';
 import { signedInAdministrations } from './sign-in.ts';
 
@@ -17,7 +17,7 @@ import { signedInAdministrations } from './sign-in.ts';
 export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> {
   const all = await signedInAdministrations(c);
   const text = (c.req.query('q') ?? '').trim();
-  const tab = tabOf(c.req.query('tab'));
+  const tab = tabOf(areaTabs(c.get('contributions')), c.req.query('tab'));
   const found = all.filter(({ organization: { id, name } }) =>
     [id, name].some((one) => one.toLowerCase().includes(text.toLowerCase())),
   );
@@ -52,7 +52,7 @@ export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> 
   return render(c, 'Choose an organization', page);
 }
 
-const columnsFor = (tab: AreaTab): readonly TableColumn<OverviewItem>[] => [
+const columnsFor = (tab: string): readonly TableColumn<OverviewItem>[] => [
   [
     'Organization',
     ({ organization: { id, name } }) => (

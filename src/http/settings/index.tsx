@@ -88,9 +88,9 @@ function wayOn(c: Context<AppEnv>, status: number): { to: string; text: string }
   if (status === 409 && base) {
     const [key] = /^\/settings\/[^/]+\/keys\/[^/]+/.exec(c.req.path) ?? [];
     if (key) return { to: key, text: 'Open the key' };
-    const tasks = c.get('contributions').flatMap(({ keyTask = [] }) => keyTask);
-    const task = tasks.find(({ path }) => c.req.path.startsWith(`${base}${path}/`));
-    if (task) return { to: `${base}${task.path}`, text: `Open the ${task.title.toLowerCase()}` };
+    const pages = c.get('contributions').flatMap(({ keyTask = [], tab = [] }) => [keyTask, tab].flat());
+    const page = pages.find(({ path }) => c.req.path.startsWith(`${base}${path}/`));
+    if (page) return { to: `${base}${page.path}`, text: `Open the ${page.title.toLowerCase()}` };
   }
   return { to: base ? `${base}/keys` : '/settings', text: 'Go to settings' };
 }

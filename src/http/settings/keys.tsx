@@ -4,12 +4,14 @@ import { DAY_MS } from '../../domain/calendar.ts';
 import { clientAddress } from '../../domain/client-address.ts';
 import { hasCode, type ServiceError } from '../../domain/errors.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
+import { LONG_DAY } from '../../domain/unusual.ts';
 import { countWritesSince, readLatestOfKey } from '../../services/audit/read-audit-log.ts';
 import { listAdministratorNames } from '../../services/directory/administrators.ts';
 import { changeApiKey, findLockout, listKeyChanges } from '../../services/keys/change-key.ts';
 import { getKeyRules } from '../../services/keys/change-key-rules.ts';
 import { createApiKey } from '../../services/keys/create-key.ts';
 import { readRecentUse, readUsage } from '../../services/keys/key-usage.ts';
+import { readLongDays } from '../../services/keys/long-days.ts';
 import { getKeyAndDay, getOwnKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { listRefusedUses } from '../../services/keys/refused-uses.ts';
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
@@ -94,13 +96,17 @@ keys.get('/keys/:key', async (c) => {
     listRefusedUses(ctx, key.id),
     readUsage(ctx, [key.id, ...(other ? [other.id] : [])], today),
   ]);
+  const usage = usages.get(key.id) ?? [];
+  const long = usage.filter(({ minutes }) => minutes >= LONG_DAY.minutes).map(({ day }) => ({ keyId: key.id, day }));
+  const longDays = (await readLongDays(ctx, long)).map(({ day }) => day);
   const done = bannerFor(key, await readDone(c, { changed: 'api_key.changed', revoked: 'api_key.revoked' }, key.id));
   const since = ctx.now() - DAY_MS;
   const page = {
     subject: key,
     dayLimit: c.get('config').dayLimits.key,
     written,
-    usage: usages.get(key.id) ?? [],
+    usage,
+    longDays,
     otherUsage: other ? usages.get(other.id) : undefined,
     entries: shownEntries(c, entries, SHOWN_TEXT),
     refused,

@@ -11,7 +11,7 @@ import type { FormState } from './forms.ts';
 import { keyListPath, readKeyQuery } from './key-query.ts';
 import { PageProvider, pageContext } from './page-context.ts';
 import { Banner } from './pages/components.tsx';
-import { AreaTabs, Bar } from './pages/header.tsx';
+import { AreaTabs, areaTabs, Bar } from './pages/header.tsx';
 import { Time } from './pages/time.tsx';
 
 /** The status of a page, and the parts around its title. */
@@ -36,14 +36,15 @@ export async function render<E extends AdminEnv | AppEnv>(
   const { signIn } = c.get('config');
   const { path } = c.req;
   const contributions: readonly Contribution[] = c.get('contributions');
+  const tabs = areaTabs(contributions);
   const zone = administrator?.organization.timeZone.replaceAll('_', ' ');
   const page = (
     <Frame
       title={`${hasErrors ? 'Error: ' : ''}${title}${administrator ? ` · ${administrator.organization.name}` : ''}`}
       isOnce={isOnce}
       home="/settings"
-      bar={<Bar {...{ administrator, path }} signOutPath={signIn?.signOutPath} />}
-      tabs={administrator && <AreaTabs path={path} refused={administrator.refused} />}
+      bar={<Bar {...{ administrator, path, tabs }} signOutPath={signIn?.signOutPath} />}
+      tabs={administrator && <AreaTabs {...{ administrator, path, tabs }} />}
       footer={
         zone && (zone === 'UTC' ? 'Times are in UTC.' : `Time zone: ${zone}. Hover over a time to see it in UTC.`)
       }

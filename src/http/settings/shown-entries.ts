@@ -1,9 +1,12 @@
 import { withoutKeys } from '../../domain/pasted-keys.ts';
-import type { AuditEntry } from '../../services/audit/read-audit-log.ts';
 import type { AdminEnv, ContextOf } from '../hono-env.ts';
 
 /** The entries with texts of at most `length` characters, without pasted keys. */
-export function shownEntries(c: ContextOf<AdminEnv>, entries: readonly AuditEntry[], length: number): AuditEntry[] {
+export function shownEntries<Entry extends { text: string | null }>(
+  c: ContextOf<AdminEnv>,
+  entries: readonly Entry[],
+  length: number,
+): Entry[] {
   const { keyPrefix } = c.get('config');
   return entries.map((entry) => {
     const text = entry.text === null ? null : withoutKeys(entry.text, keyPrefix);

@@ -5,6 +5,7 @@ import { provenEmail } from '../../domain/sign-in-token.ts';
 import { type Administration, administrationsOf } from '../../services/directory/administrators.ts';
 import { type AdminEnv, type AppEnv, type ContextOf, serviceContext } from '../hono-env.ts';
 import { PageProblem } from './page-problem.ts';
+import { moduleTabs } from './pages/header.tsx';
 
 const ALGORITHMS = ['RS256', 'ES256'];
 const forbidden = () =>
@@ -44,7 +45,9 @@ export async function signedInAdministrations(c: SignInContext, organizationId?:
       'Set ADMIN_ISSUER and ADMIN_AUDIENCE, and deploy again. If you do not use Cloudflare Access, also set ADMIN_JWKS_URL and ADMIN_TOKEN_HEADER. The API keeps working in the meantime.',
     );
   }
-  const administrations = await administrationsOf(serviceContext(c), await verifiedEmail(c, signIn), organizationId);
+  const email = await verifiedEmail(c, signIn);
+  const tabs = organizationId === undefined ? [] : moduleTabs(c.get('contributions'));
+  const administrations = await administrationsOf(serviceContext(c), email, organizationId, tabs);
   if (administrations.length === 0) throw forbidden();
   return administrations;
 }

@@ -214,7 +214,7 @@ function nextCursor(
 }
 
 /** The range of the log before the cursor that contains all entries of a period, even if clocks differed. */
-async function seqRange(
+export async function seqRange(
   ctx: ActorContext<AdminActor>,
   { since, until }: Pick<AuditFilter, 'since' | 'until'>,
   cursor = Number.MAX_SAFE_INTEGER,

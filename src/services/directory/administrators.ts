@@ -1,21 +1,36 @@
 import {
+  type AdministratorRow,
   findAdministrator,
   findAdministratorNames,
   findTimeZone,
 } from '../../db/directory/administrator-statements.ts';
+import type { Statement } from '../../db/statement.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { REASONS_FOR_ATTENTION, REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
 import { pick } from '../../lib/objects.ts';
-import { readAll, readOne } from '../call-d1.ts';
+import { readAll, readBatch, readOne } from '../call-d1.ts';
 import type { ActorContext, AdminActor, ServiceContext } from '../service-context.ts';
 
 export const MAX_LISTED_ORGANIZATIONS = 100;
 
+/** A tab of an organization's pages, which a module adds after the one of the keys. */
+export interface Tab {
+  title: string;
+  /** Below the organization's base path. */
+  path: `/${string}`;
+  /** How much waits there. It is read with the administrator for each page, so its rows must be few. */
+  waiting: Statement<{ organizationId: string }, { count: number }>;
+}
+
 /** The organizations that a person administers, by name. Beyond the first 100, only `organizationId`. */
-export async function administrationsOf(ctx: ServiceContext, email: string, organizationId = '') {
-  const results = await readAll(
-    ctx,
+export async function administrationsOf(
+  ctx: ServiceContext,
+  email: string,
+  organizationId = '',
+  tabs: readonly Tab[] = [],
+) {
+  const [results, ...counts] = await readBatch<[AdministratorRow, ...{ count: number }[]]>(ctx, [
     findAdministrator.bind({
       email,
       organizationId,
@@ -24,7 +39,9 @@ export async function administrationsOf(ctx: ServiceContext, email: string, orga
       since: ctx.now() - REFUSED_ATTENTION_MS,
       now: ctx.now(),
     }),
-  );
+    ...tabs.map(({ waiting }) => waiting.bind({ organizationId })),
+  ]);
+  const waiting = new Map(tabs.map(({ path }, index) => [path, counts[index]?.[0]?.count ?? 0]));
   return results
     .map((row) => ({
       userId: row.userId,
@@ -38,6 +55,8 @@ export async function administrationsOf(ctx: ServiceContext, email: string, orga
       },
       /** How many keys and reasons of refused uses need attention; 0 except in the organization of the request. */
       refused: row.refused,
+      /** How much waits on each tab of a module, by its path; only in the organization of the request. */
+      waiting: row.organizationId === organizationId ? waiting : new Map<Tab['path'], number>(),
       /** What keeps the changes of the organization from its PSA, and since when; all null for nothing. */
       pushTrouble: pick(row, ['failingSince', 'failure', 'stoppedAt']),
       connectionTrouble: pick(row, ['disconnectedSince', 'disconnectedBy']),

@@ -19,11 +19,11 @@ import { freeText, lazyObject, ruleError } from '../../domain/fields.ts';
 import type { PsaStatus } from '../../domain/psa-shapes.ts';
 import { recordId } from '../../domain/record-id.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
-import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../domain/time-entry.ts';
+import { APPROVAL_DECISIONS, type ApprovalDecision, type Approver } from '../../domain/time-entry.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
-import type { ActorContext, Redaction, ServiceContext, SystemActor } from '../service-context.ts';
+import type { ActorContext, Redaction, ServiceContext, Source, SystemActor } from '../service-context.ts';
 
 export const redactRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
@@ -136,7 +136,40 @@ export async function readPsaStatus(ctx: ServiceContext, request: z.input<typeof
   return { refused: row?.refused ?? 0, refusedSince: optionalInstant(row?.since ?? null) };
 }
 
-const ACTIONS = { APPROVED: 'time_entry.approved', REJECTED: 'time_entry.rejected' } as const;
+export const APPROVAL_ACTIONS = { APPROVED: 'time_entry.approved', REJECTED: 'time_entry.rejected' } as const;
+
+/** Who decides about time, and where: the settings area may only if the organization approves time there. */
+interface Reviewer {
+  organizationId: string;
+  userId: string;
+  source: Source;
+  approver: Approver;
+}
+
+/**
+ * Decides about time entries that are SUBMITTED, each once, with an audit row in the reviewer's name, in one transaction.
+ * Returns the ids of the entries that this call decided. Any other entry is as it was.
+ */
+export async function decideEntries(
+  ctx: ServiceContext,
+  { organizationId, userId, source, approver }: Reviewer,
+  ids: readonly string[],
+  status: ApprovalDecision,
+  reason?: string,
+): Promise<string[]> {
+  const target = { organizationId, actor: { type: 'user' as const, id: userId }, source };
+  const tried = ids.flatMap((id) => [recordApproval, recordArchivedApproval].map((statement) => ({ id, statement })));
+  const results = await writeWithAudit(ctx, target, 'safe_to_repeat', () =>
+    tried.map(({ id, statement }) => ({
+      statement: statement.bind({ organizationId, id, userId, status, approver }),
+      action: APPROVAL_ACTIONS[status],
+      targetId: id,
+      ticket: { of: 'time_entry' },
+      detail: reason,
+    })),
+  );
+  return tried.filter((_, index) => hasChanged(results[index])).map(({ id }) => id);
+}
 
 export const approvalRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
@@ -161,16 +194,9 @@ export async function setApproval(
     decision: status,
     reviewer: userId,
   } = parseInput(approvalRequest, request);
-  const target = { organizationId, actor: { type: 'user' as const, id: userId }, source: ctx.source };
-  const results = await writeWithAudit(ctx, target, 'safe_to_repeat', () =>
-    [recordApproval, recordArchivedApproval].map((statement) => ({
-      statement: statement.bind({ organizationId, id, userId, status }),
-      action: ACTIONS[status],
-      targetId: id,
-      ticket: { of: 'time_entry' },
-    })),
-  );
-  if (results.some(hasChanged)) return { status };
+  const reviewer = { organizationId, userId, source: ctx.source, approver: 'psa' as const };
+  const [decided] = await decideEntries(ctx, reviewer, [id], status);
+  if (decided !== undefined) return { status };
 
   const found = await readOne(ctx, findApproval.bind({ organizationId, id }), 'safe_to_repeat');
   if (!found) throw recordNotFound(organizationId, 'time_entry', id);

@@ -233,7 +233,7 @@ describe('reading the list of keys', () => {
 
   // With as many live keys as an organization can have.
   test.each([
-    ['', 2, 7_900],
+    ['', 2, 8_200],
     ['?state=all', 3, 15_600],
     ['?refused=revoked', 2, 1_900],
   ])(

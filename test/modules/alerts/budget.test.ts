@@ -33,7 +33,7 @@ async function makeOrganizations(prefix: string, count: number): Promise<string[
   const ids = Array.from({ length: count }, (_, index) => `${prefix}-${String(index).padStart(4, '0')}`);
   const insert = (sql: string) => env.DB.prepare(`${sql} from json_each(?)`).bind(JSON.stringify(ids));
   await env.DB.batch([
-    insert("insert into organizations select value, value, 1, 'UTC', 0, 1"),
+    insert("insert into organizations select value, value, 1, 'UTC', 0, 1, 'settings'"),
     insert("insert into users select value, 'max', 'max@' || value || '.example', 'Max', 1, 0, 0, 1"),
     insert("insert into users select value, 'ivan', 'ivan@' || value || '.example', 'Ivan', 0, 0, 0, 0"),
     insert("insert into users select value, 'ada', 'ada@' || value || '.example', 'Ada', 1, 0, 0, 1"),

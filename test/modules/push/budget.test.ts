@@ -27,7 +27,7 @@ beforeAll(async () => {
   // SQLite reads one row after a range, if there is one, so the counts would depend on which
   // organization is the last.
   await env.DB.batch([
-    env.DB.prepare("insert or ignore into organizations values ('zzzz', 'Last', 1, 'UTC', 0, 1)"),
+    env.DB.prepare("insert or ignore into organizations values ('zzzz', 'Last', 1, 'UTC', 0, 1, 'settings')"),
     env.DB.prepare(
       `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id)
        values ('zzzz', 1, 0, 'system', 'psa', '', 'a.b', 'x', 'r')`,

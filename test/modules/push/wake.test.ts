@@ -198,7 +198,7 @@ describe('the push job', () => {
   test('the push job wakes at most 500 objects, and over time all of them', async () => {
     await env.DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 700)
-       insert into organizations select 'sweep-' || i, 'S', 1, 'UTC', 0, 1 from n`,
+       insert into organizations select 'sweep-' || i, 'S', 1, 'UTC', 0, 1, 'settings' from n`,
     ).run();
     await env.DB.prepare(
       `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id)

@@ -69,7 +69,7 @@ export interface components {
                  */
                 workDate: string;
                 /**
-                 * @description A new entry is SUBMITTED. It is approved or rejected in the PSA.
+                 * @description A new entry is SUBMITTED. An administrator approves or rejects it.
                  * @enum {string}
                  */
                 status: "SUBMITTED" | "APPROVED" | "REJECTED";

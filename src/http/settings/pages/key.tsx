@@ -42,6 +42,8 @@ interface Props {
   written: ChainDay;
   /** The key's own records on the latest days. */
   usage: Usage;
+  /** Those of these days on which it logged unusually much time. */
+  longDays: readonly string[];
   /** Writes of the other key of its rotation. */
   otherUsage: Usage | undefined;
   entries: readonly AuditEntry[];
@@ -83,6 +85,7 @@ export function KeyPage({
   dayLimit,
   written,
   usage,
+  longDays,
   entries,
   refused,
   done,
@@ -123,7 +126,7 @@ export function KeyPage({
           ['Successor', successor && <OtherKey link={successor} />],
         ]}
       />
-      {recordsOf(usage) > 0 && <UsageChart usage={usage} limits={own} kinds={kinds} />}
+      {recordsOf(usage) > 0 && <UsageChart usage={usage} longDays={longDays} limits={own} kinds={kinds} />}
       <h2>Activity</h2>
       {entries.length === 0 ? <p>No audit entries.</p> : <AuditEntries entries={entries} keyId={key.id} />}
       <p>

@@ -1,6 +1,7 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import { haveMinutes, RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
 import { type DayUsage, recordsOf, recordsOfDay, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
+import { Icon } from '../../page/icon.tsx';
 import { counted, formatNumber, Table, type TableColumn } from './components.tsx';
 import { dateText } from './time.tsx';
 
@@ -19,6 +20,8 @@ const COLUMNS: readonly TableColumn<DayUsage>[] = [
 
 interface Props {
   usage: Usage;
+  /** The days on which it logged unusually much time. */
+  longDays: readonly string[];
   /** The key's own daily limits; null where there is none. */
   limits: { records: number | null; minutes: number | null };
   /** The kinds of records that the key can write. */
@@ -26,7 +29,7 @@ interface Props {
 }
 
 /** The records of a key on each of 30 days: charts, and the same numbers as a table. */
-export function UsageChart({ usage, limits, kinds }: Props) {
+export function UsageChart({ usage, longDays, limits, kinds }: Props) {
   const bars = RECORDS.filter(([kind]) => kinds.includes(kind));
   return (
     <section class="card" aria-labelledby="use">
@@ -35,6 +38,11 @@ export function UsageChart({ usage, limits, kinds }: Props) {
         <Chart title="Writes per day" usage={usage} bars={bars} limit={limits.records} />
         {haveMinutes(kinds) && <Chart title="Minutes per day" usage={usage} bars={[MINUTES]} limit={limits.minutes} />}
       </div>
+      {longDays.length > 0 && (
+        <p class="checks">
+          <Icon name="alert" /> Unusually much time: {longDays.map(dateText).join(', ')}
+        </p>
+      )}
       <details>
         <summary>Show the numbers</summary>
         <Table

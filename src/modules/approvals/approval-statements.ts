@@ -1,0 +1,180 @@
+import { fact, factSource, IN_RANGE } from '../../db/fact-statements.ts';
+import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../../db/statement.ts';
+import { idBytes, idText } from '../../db/work/record-table.ts';
+import { TIME_ENTRIES } from '../../db/work/time-entry-statements.ts';
+import { dateIn } from '../../domain/calendar.ts';
+import type { Fact } from '../../domain/facts.ts';
+import type { TimeEntryStatus } from '../../domain/time-entry.ts';
+import { REPEATED_MS } from '../../domain/unusual.ts';
+import { counted } from '../../http/settings/pages/components.tsx';
+import { dateText } from '../../http/settings/pages/time.tsx';
+
+// Everything up to the mark of an organization is decided, so its queue is read from there on: no index of entries that
+// wait, which each write would have to update. Archived entries that wait have an index of their own.
+
+/** How many rows of the audit log a page of the queue examines, and how many the count of what waits. */
+export const EXAMINED = 1_000;
+const COUNTED = 300;
+/** How many rows before a page are searched for the other one of two entries with the same text. */
+const CONTEXT = 200;
+/** The `seq` up to which the audit log of the organization `o` is archived, or all of its entries are decided. */
+const START = `max(coalesce((select m.seq from approval_marks m where m.organization_id = o.id), 0),
+    coalesce((select max(to_seq) from archives where organization_id = o.id), 0))`;
+const LAST = 'coalesce((select max(seq) from audit_log where organization_id = o.id), 0)';
+
+const QUEUE = {
+  /** The `seq` after which the queue begins, and the last one. */
+  start: number(START),
+  last: number(LAST),
+  archivedTo: number('coalesce((select max(to_seq) from archives where organization_id = o.id), 0)'),
+  approvals: text('o.approvals'),
+};
+
+export const findQueue = statement<{ organizationId: string }, RowOf<typeof QUEUE>>(
+  `select ${columns(QUEUE)} from organizations o where o.id = :organizationId`,
+);
+
+const ENTRY = {
+  /** The audit row of its write. */
+  seq: number('w.seq'),
+  id: text('w.id'),
+  ticketId: text('w.ticket_id'),
+  companyId: text('c.id'),
+  company: text('c.name'),
+  minutes: number('w.minutes'),
+  billable: number('w.billable'),
+  workDate: text('w.work_date'),
+  hourlyRateMinor: number('w.hourly_rate_minor'),
+  status: text<TimeEntryStatus>('w.status'),
+  userId: text('w.user_id'),
+  technician: text('u.name'),
+  hasTechnicianLeft: number('u.is_service = 0 and (u.active = 0 or u.is_technician = 0)'),
+  isRepeated: number('w.repeated > 1'),
+  keyId: text('w.key_id'),
+  keyName: text('k.name'),
+  keyHint: text('k.hint'),
+  /** Its first characters; null for an archived entry. */
+  text: textOrNull('substr(w.description, 1, :characters)'),
+  decidedAt: numberOrNull('d.at'),
+  decidedById: textOrNull('d.actor_id'),
+  decidedBy: textOrNull('d.actor_name'),
+  reason: textOrNull('d.detail'),
+};
+
+export type EntryRow = RowOf<typeof ENTRY>;
+type EntryValues = { organizationId: string; characters: number };
+
+/** The fields of an entry `e`, and of the stub `s` that it leaves when it is archived. */
+const LIVE = `e.id, e.ticket_id, e.minutes, e.billable, e.work_date, e.hourly_rate_minor, e.status, e.user_id, e.key_id,
+      e.description, e.approval_seq`;
+const ARCHIVED = `${idText('s.id')}, s.ticket_id, s.minutes, s.billable, ${TIME_ENTRIES.archived.fields['workDate']},
+      s.hourly_rate_minor, ${TIME_ENTRIES.archived.fields['status']}, s.user_id,
+      ${idText('s.chain_id')}, null, s.approval_seq`;
+
+const entries = (source: string) => `
+  select ${columns(ENTRY)}
+  from (${source}) w
+  cross join tickets t on t.organization_id = :organizationId and t.id = w.ticket_id
+  cross join companies c on c.organization_id = :organizationId and c.id = t.company_id
+  cross join users u on u.organization_id = :organizationId and u.id = w.user_id
+  cross join api_keys k on k.organization_id = :organizationId and k.id = w.key_id
+  left join audit_log d on d.organization_id = :organizationId and d.seq = w.approval_seq
+  order by w.seq`;
+
+/**
+ * The entries of a range of the audit log that have the status (null: any), and the first `archived` archived ones that
+ * wait. Two entries with the same text are found if one is in the range, or among the rows before it.
+ */
+export const findEntries = statement<
+  EntryValues & { from: number; to: number; status: TimeEntryStatus | null; archived: number },
+  EntryRow
+>(
+  entries(`
+    select * from (
+      select a.seq, ${LIVE}, count(*) over (partition by e.ticket_id, e.description order by e.created_at
+        range between ${REPEATED_MS} preceding and ${REPEATED_MS} following) as repeated
+      from audit_log a cross join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
+      where a.organization_id = :organizationId and a.seq >= :from - ${CONTEXT} and a.seq < :to
+        and a.action = 'time_entry.created')
+    where seq >= :from and (:status is null or status = :status)
+    union all
+    select * from (
+      select s.archived_seq, ${ARCHIVED}, 0
+      from archived_time_entries s indexed by archived_time_entries_waiting
+      where s.organization_id = :organizationId and s.approval_seq is null order by s.archived_seq limit :archived)`),
+);
+
+/** The entries with these ids, a JSON array. */
+export const findEntriesById = statement<EntryValues & { ids: string }, EntryRow>(
+  entries(`
+    select e.audit_seq as seq, ${LIVE}, 0 as repeated
+    from json_each(:ids) i cross join time_entries e on e.organization_id = :organizationId and e.id = i.value
+    union all
+    select s.archived_seq, ${ARCHIVED}, 0
+    from json_each(:ids) i cross join archived_time_entries s on s.organization_id = :organizationId
+      and s.id = ${idBytes('i.value')}`),
+);
+
+/** Moves the mark of each organization with an id in a range past at most `examine` rows that need no decision. */
+export const moveMarks = statement<{ from: string; to: string; examine: number }>(`
+  insert into approval_marks (organization_id, seq)
+  select p.id, p.seq from (
+    select o.id, coalesce((
+      select a.seq - 1 from audit_log a cross join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
+      where a.organization_id = o.id and a.seq > o.start and a.seq <= o.start + :examine
+        and a.action = 'time_entry.created' and e.status = 'SUBMITTED' order by a.seq limit 1),
+      min(o.start + :examine, ${LAST})) as seq
+    from (select o.id, ${START} as start from organizations o where o.id between :from and :to and o.active = 1) o) p
+  where p.seq > 0
+  on conflict (organization_id) do update set seq = excluded.seq where excluded.seq > approval_marks.seq`);
+
+/** The entries that wait, of organizations that approve time in the settings area. */
+const waiting = (condition: string) => `
+  select o.id as organizationId, o.time_zone as timeZone, a.at, o.last > o.start + ${COUNTED} as isMinimum
+  from (select o.id, o.time_zone, ${START} as start, ${LAST} as last from organizations o
+    where o.approvals = 'settings' and ${condition}) o
+  cross join audit_log a on a.organization_id = o.id and a.seq > o.start and a.seq <= o.start + ${COUNTED}
+    and a.action = 'time_entry.created'
+  cross join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
+  where e.status = 'SUBMITTED'
+  union all
+  select o.id, o.time_zone, s.created_at, 0
+  from organizations o cross join archived_time_entries s indexed by archived_time_entries_waiting
+    on s.organization_id = o.id and s.approval_seq is null
+  where o.approvals = 'settings' and ${condition}`;
+
+/** How many entries wait, at most 100. */
+export const countWaiting = statement<{ organizationId: string }, { count: number }>(
+  `select count(*) as count from (${waiting('o.id = :organizationId')} limit 100)`,
+);
+
+const waitingText = ({ count, level }: Fact) =>
+  `${level > 1 ? 'At least ' : ''}${counted(count, 'time entry waits', 'time entries wait')} for approval`;
+
+/** The fact that time waits. Its level is 2 if so much waits that not all of it was counted. */
+export const TIME_WAITING = factSource(
+  {
+    time_waiting: {
+      isUrgent: false,
+      sentence: (found) => `${waitingText(found)}, the oldest since ${found.detail}.`,
+      advice: 'Approve or reject it in the settings area, under Time. It is not billable before.',
+      tile: {
+        icon: 'clock',
+        title: ([first]) => (first ? `${waitingText(first)}, the oldest since ${dateText(first.detail ?? '')}` : ''),
+        path: () => '/time',
+      },
+      // `detail` is the time zone.
+      evaluate: (row) => ({ ...row, detail: dateIn(row.detail ?? 'UTC', row.since) }),
+    },
+  },
+  `
+    select ${fact({
+      type: "'time_waiting'",
+      organizationId: 'organizationId',
+      since: 'min(at)',
+      level: '1 + max(isMinimum)',
+      count: 'count(*)',
+      detail: 'timeZone',
+    })}
+    from (${waiting(IN_RANGE)}) group by organizationId limit :limit`,
+);

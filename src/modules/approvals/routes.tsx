@@ -1,0 +1,147 @@
+import { type Context, Hono } from 'hono';
+import { MAX_REASON_LENGTH } from '../../domain/access-review.ts';
+import { fromMinorUnits } from '../../domain/money.ts';
+import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../domain/time-entry.ts';
+import { type AdminEnv, adminContext } from '../../http/hono-env.ts';
+import { type Column, csvDownload, fileName } from '../../http/settings/download.ts';
+import { readForm } from '../../http/settings/forms.ts';
+import { pageContext } from '../../http/settings/page-context.ts';
+import { PageProblem } from '../../http/settings/page-problem.ts';
+import { CsvMenu } from '../../http/settings/pages/components.tsx';
+import { utcText } from '../../http/settings/pages/time.tsx';
+import { render } from '../../http/settings/render-page.tsx';
+import { shownEntries } from '../../http/settings/shown-entries.ts';
+import { readJustDone } from '../../services/audit/read-audit-log.ts';
+import { APPROVAL_ACTIONS } from '../../services/work/record-services.ts';
+import { ConfirmTime, countedEntries, DECISIONS, decidedText, TimePage, timePath } from './time-page.tsx';
+import {
+  decideTime,
+  type Entry,
+  exportTime,
+  FILE_PART,
+  MAX_DECIDED,
+  PAGE,
+  readEntries,
+  readTime,
+  rejectionReason,
+  type TimeQuery,
+  timeQuery,
+} from './time-queue.ts';
+
+export const time = new Hono<AdminEnv>();
+
+const timeZoneOf = (c: Context<AdminEnv>) => c.get('administrator').organization.timeZone;
+const parametersOf = (c: Context<AdminEnv>) => new URL(c.req.url).searchParams;
+const listPath = (c: Context<AdminEnv>, query: TimeQuery) => timePath(`${pageContext(c).base}/time`, query);
+
+/** The filter in the parameters of an address or a form. Empty and invalid ones are ignored. */
+const readQuery = (parameters: URLSearchParams): TimeQuery =>
+  timeQuery.parse(Object.fromEntries([...parameters].filter(([, value]) => value !== '')));
+
+const readDecision = (text: string | null) => APPROVAL_DECISIONS.find((decision) => decision === text);
+
+/** What `?done=…&count=…` says, if this administrator has just decided so much. */
+async function readDoneText(c: Context<AdminEnv>): Promise<string | undefined> {
+  const [decision, count] = [readDecision(c.req.query('done') ?? null), Number(c.req.query('count'))];
+  if (!decision || !(count > 0)) return undefined;
+  const justDone = (await readJustDone(adminContext(c))).filter(({ action }) => action === APPROVAL_ACTIONS[decision]);
+  return justDone.length < count ? undefined : decidedText(count, decision);
+}
+
+time.get('/time', async (c) => {
+  const query = readQuery(parametersOf(c));
+  const [found, done] = await Promise.all([readTime(adminContext(c), query, timeZoneOf(c)), readDoneText(c)]);
+  const page = <TimePage {...found} entries={shownEntries(c, found.entries, PAGE.shown)} query={query} done={done} />;
+  return render(c, 'Time', page, {
+    lead: <p class="minor">Time that keys logged. It becomes billable when an administrator approves it.</p>,
+    actions: <CsvMenu to={timePath(`${pageContext(c).base}/time.csv`, { ...query, before: undefined })} />,
+  });
+});
+
+time.get('/time/decide', async (c) => {
+  const parameters = parametersOf(c);
+  const { upTo, ...query } = readQuery(parameters);
+  const all = readDecision(parameters.get('all'));
+  const decision = all ?? readDecision(parameters.get('selected'));
+  const selected = new Set(parameters.getAll('entry'));
+  const found = await readTime(adminContext(c), { ...query, upTo }, timeZoneOf(c));
+  const entries = found.entries.filter(({ id }) => all !== undefined || selected.has(id));
+  if (!decision || entries.length === 0 || found.range.isReadOnly) return c.redirect(listPath(c, query), 303);
+  return confirm(c, { entries, decision, query });
+});
+
+function confirm(c: Context<AdminEnv>, { entries, ...props }: Parameters<typeof ConfirmTime>[0]) {
+  const title = `${DECISIONS[props.decision].verb} ${countedEntries(entries.length)}?`;
+  const hasErrors = props.form !== undefined;
+  const page = <ConfirmTime {...props} entries={shownEntries(c, entries, PAGE.shown)} />;
+  return render(c, title, page, { status: hasErrors ? 400 : 200, hasErrors });
+}
+
+time.post('/time/decide', async (c) => {
+  const ctx = adminContext(c);
+  const values = await readForm(c);
+  const decision = readDecision(values.get('decision'));
+  const { before, ...query } = readQuery(values);
+  const list = listPath(c, query);
+  const ids = [...new Set(values.getAll('entry'))];
+  if (!decision || ids.length === 0) return c.redirect(list, 303);
+  const { data: reason } = rejectionReason.safeParse(values.get('reason') ?? '');
+  if (decision === 'REJECTED' && reason === undefined) {
+    const messages = { reason: `Enter a reason of at most ${MAX_REASON_LENGTH} characters.` };
+    return confirm(c, { entries: await readEntries(ctx, ids), decision, query, form: { values, messages } });
+  }
+  const result = await decideTime(ctx, ids, decision, decision === 'REJECTED' ? reason : undefined);
+  if (result.done.length < result.confirmed.length) throw partlyDecided(result, decision);
+  const rest = (await readEntries(ctx, ids.slice(MAX_DECIDED))).filter(({ status }) => status === 'SUBMITTED');
+  if (rest.length === 0) return c.redirect(`${list}&done=${decision}&count=${result.done.length}`, 303);
+  return confirm(c, { entries: rest, decision, query, done: decidedText(result.done.length, decision) });
+});
+
+function partlyDecided(
+  { confirmed, done, failed, others, cause }: Awaited<ReturnType<typeof decideTime>>,
+  decision: ApprovalDecision,
+): PageProblem {
+  const title = `${done.length} of ${decidedText(confirmed.length, decision)}`;
+  const before = others.filter(({ status }) => status !== 'SUBMITTED');
+  const details = [
+    failed.length > 0 &&
+      `${countedEntries(failed.length)} may still wait, because an error ended the request. Decide about them again.`,
+    before.length > 0 &&
+      `${countedEntries(before.length)} had been decided before, such as ${before.slice(0, 3).map(decisionText).join('; ')}.`,
+    before.length < others.length && 'Your organization now approves time in its PSA, so the others still wait.',
+  ];
+  return new PageProblem(failed.length > 0 ? 503 : 409, title, details.filter(Boolean).join(' '), cause);
+}
+
+const decisionText = ({ ticketId, minutes, status, decidedBy, decidedAt }: Entry) =>
+  `${minutes} min on ticket ${ticketId}, ${status}${decidedAt === null ? '' : ` by ${decidedBy}, ${utcText(decidedAt)}`}`;
+
+const COLUMNS: readonly Column<Entry>[] = [
+  ['Work date', ({ workDate }) => workDate],
+  ['Ticket', ({ ticketId }) => ticketId],
+  ['Company', ({ company }) => company],
+  ['Minutes', ({ minutes }) => minutes],
+  ['Billable', ({ billable }) => (billable === 1 ? 'yes' : 'no')],
+  ['Hourly rate', ({ hourlyRateMinor }) => fromMinorUnits(hourlyRateMinor)],
+  ['Amount', ({ amountMinor }) => fromMinorUnits(amountMinor)],
+  ['Technician', ({ technician }) => technician],
+  ['Own time', ({ isOwn }) => (isOwn ? 'own time' : null)],
+  ['Unusual', ({ unusual }) => unusual.join('; ') || null],
+  ['Status', ({ status }) => status],
+  ['Decided by', ({ decidedBy }) => decidedBy],
+  { time: 'Decided', timeOf: ({ decidedAt }) => decidedAt },
+  ['Reason', ({ reason }) => reason],
+  ['Key', ({ keyName, keyHint }) => `${keyName} (${keyHint})`],
+  ['Record', ({ id }) => id],
+  ['Text', ({ text }) => text ?? 'archived'],
+];
+
+time.get('/time.csv', (c) => {
+  const query = readQuery(parametersOf(c));
+  return csvDownload(c, { name: fileName(c, `time-${query.state}`), columns: COLUMNS, pages: filePages(c, query) });
+});
+
+async function* filePages(c: Context<AdminEnv>, query: TimeQuery) {
+  for await (const { items, next } of exportTime(adminContext(c), query, timeZoneOf(c)))
+    yield { items: shownEntries(c, items, FILE_PART.shown), next };
+}

@@ -1,0 +1,271 @@
+import { MAX_REASON_LENGTH } from '../../domain/access-review.ts';
+import { fromMinorUnits } from '../../domain/money.ts';
+import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../domain/time-entry.ts';
+import { Icon } from '../../http/page/icon.tsx';
+import { Options, Select, withSelected } from '../../http/settings/audit.tsx';
+import type { FormState } from '../../http/settings/forms.ts';
+import { usePage } from '../../http/settings/page-context.ts';
+import {
+  Banner,
+  counted,
+  HiddenFields,
+  Table,
+  type TableColumn,
+  Ticket,
+} from '../../http/settings/pages/components.tsx';
+import { ErrorSummary, Field } from '../../http/settings/pages/form.tsx';
+import { KeyName } from '../../http/settings/pages/key-facts.tsx';
+import { dateText, Time } from '../../http/settings/pages/time.tsx';
+import { keysOf } from '../../lib/objects.ts';
+import { type Entry, LISTED, MAX_DECIDED, STATUSES, type TimePart, type TimeQuery } from './time-queue.ts';
+
+/** Each decision: the verb of its button, the word for what is done, and the kind of the button. */
+export const DECISIONS = {
+  APPROVED: { verb: 'Approve', word: 'approved', kind: undefined },
+  REJECTED: { verb: 'Reject', word: 'rejected', kind: 'danger' },
+} as const;
+
+/** The parameters of a filter that are given. */
+const parametersOf = (query: Partial<TimeQuery>): [name: string, value: string][] =>
+  Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+
+export const timePath = (to: string, query: Partial<TimeQuery>) => `${to}?${new URLSearchParams(parametersOf(query))}`;
+
+/** An amount without a currency, because the service stores none: `1,234.50`. */
+const money = (minor: number) =>
+  new Intl.NumberFormat('en-GB', { minimumFractionDigits: 2 }).format(fromMinorUnits(minor));
+const amountText = ({ amountMinor, hourlyRateMinor }: Entry) => `${money(amountMinor)} at ${money(hourlyRateMinor)}`;
+
+export const countedEntries = (count: number) => counted(count, 'entry', 'entries');
+export const decidedText = (count: number, decision: ApprovalDecision) =>
+  `${countedEntries(count)} ${DECISIONS[decision].word}`;
+
+/** The totals in words: `12 entries, 340 minutes, amount 1,020.00`. */
+function totalsText(entries: readonly Entry[]): string {
+  const sum = (name: 'minutes' | 'amountMinor') => entries.reduce((total, entry) => total + entry[name], 0);
+  return `${countedEntries(entries.length)}, ${counted(sum('minutes'), 'minute')}, amount ${money(sum('amountMinor'))}`;
+}
+
+const columnsFor = (canSelect: boolean): readonly TableColumn<Entry>[] => [
+  [
+    'Ticket',
+    ({ id, ticketId, company, minutes, technician }) => (
+      <>
+        {canSelect && (
+          <input
+            type="checkbox"
+            name="entry"
+            value={id}
+            aria-label={`Select ${minutes} min by ${technician} on ticket ${ticketId}`}
+          />
+        )}{' '}
+        <Ticket id={ticketId} /> <bdi class="minor">{company}</bdi>
+      </>
+    ),
+  ],
+  ['Time', (of) => [`${of.minutes} min `, <span class="minor">{dateText(of.workDate)}</span>]],
+  ['Amount', (of) => (of.billable === 1 ? amountText(of) : 'Not billable')],
+  ['Technician', (of) => [<bdi>{of.technician}</bdi>, ' ', of.isOwn && <span class="chip">own time</span>]],
+  ['Key', ({ keyId: id, keyName: name, keyHint: hint }) => <KeyName subject={{ id, name, hint }} />],
+  ['Work', (entry) => <Work entry={entry} />],
+];
+
+/** The text, what is unusual, and the decision. */
+function Work({ entry }: { entry: Entry }) {
+  const { text, unusual, status, decidedAt, decidedBy, reason } = entry;
+  return (
+    <>
+      <span class="text">{text ?? 'archived'}</span>
+      {unusual.map((why) => (
+        <span class="checks">
+          <Icon name="alert" /> Unusual: {why}
+        </span>
+      ))}
+      {status !== 'SUBMITTED' && (
+        <span class="minor">
+          {' '}
+          {DECISIONS[status].word}
+          {decidedAt !== null && [' by ', <bdi>{decidedBy}</bdi>, ', ', <Time at={decidedAt} />]}
+          {reason && [': ', <bdi>{reason}</bdi>]}
+        </span>
+      )}
+    </>
+  );
+}
+
+interface Props extends TimePart {
+  query: TimeQuery;
+  /** What was just decided, in words. */
+  done: string | undefined;
+}
+
+export function TimePage(props: Props) {
+  const { base } = usePage();
+  const { query, entries, next, range, done } = props;
+  const isQueue = query.state === 'waiting';
+  const canDecide = isQueue && !range.isReadOnly;
+  const shown = entries.slice(0, LISTED);
+  const rest = shown.length < entries.length ? shown.at(-1)?.seq : next;
+  return (
+    <>
+      {done && <Banner>{done}</Banner>}
+      {range.isReadOnly && (
+        <Banner tone="neutral">Your organization approves time in its PSA. This page changes nothing.</Banner>
+      )}
+      <Filters {...props} />
+      {entries.length === 0 ? (
+        <Banner tone="neutral">
+          No entries{next !== undefined && ' in the part of the audit log that was examined'}.
+        </Banner>
+      ) : (
+        <form method="get" action={`${base}/time/decide`}>
+          <p id="totals">
+            {totalsText(entries)}
+            {next !== undefined && `, in the ${isQueue ? 'oldest' : 'newest'} part of the audit log that was examined`}
+          </p>
+          <Table caption="Time entries" columns={columnsFor(canDecide)} rows={shown}>
+            {canDecide && <Buttons {...props} />}
+          </Table>
+        </form>
+      )}
+      {rest !== undefined && (
+        <p>
+          <a class="button quiet" href={timePath(`${base}/time`, { ...query, before: rest })}>
+            More entries
+          </a>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Decides about the selected entries, or about all that the page counted. */
+const Buttons = ({ query, entries, upTo }: Props) => (
+  <div class="pages row">
+    <HiddenFields fields={parametersOf({ ...query, upTo })} />
+    <label hidden>
+      <input type="checkbox" data-all="entry" /> Select all
+    </label>
+    {(['selected', 'all'] as const).map((which) =>
+      APPROVAL_DECISIONS.map((decision) => (
+        <button
+          type="submit"
+          name={which}
+          value={decision}
+          class={which === 'all' ? 'quiet' : DECISIONS[decision].kind}
+        >
+          {DECISIONS[decision].verb} {which === 'all' ? `all ${entries.length}` : 'selected'}…
+        </button>
+      )),
+    )}
+  </div>
+);
+
+/** The filters with a list, whose choices are those of the entries that the page examined. */
+const CHOICES = [
+  ['company', 'Company', ({ companyId, company }: Entry) => [companyId, company] as const],
+  ['technician', 'Technician', ({ userId, technician }: Entry) => [userId, technician] as const],
+  ['key', 'Key', ({ keyId, keyName, keyHint }: Entry) => [keyId, `${keyName} (${keyHint})`] as const],
+] as const;
+
+/** The states as chips, and the other filters. */
+function Filters({ query, examined }: Props) {
+  const { base } = usePage();
+  const { state, before: _, ...others } = query;
+  const isFiltered = Object.values(others).some((one) => one !== undefined);
+  return (
+    <>
+      <search>
+        <form method="get" action={`${base}/time`} class="toolbar">
+          <input type="hidden" name="state" value={state} />
+          <details class="more" open={isFiltered}>
+            <summary>Filters</summary>
+            <div class="filters">
+              {CHOICES.map(([name, label, choiceOf]) => (
+                <Select label={label} name={name}>
+                  <Options options={withSelected(query[name], undefined, examined.map(choiceOf))} value={query[name]} />
+                </Select>
+              ))}
+              {(['from', 'to'] as const).map((name) => (
+                <label>
+                  {name === 'from' ? 'From' : 'To'} <input type="date" name={name} value={query[name]} />
+                </label>
+              ))}
+              <label>
+                <input type="checkbox" name="unusual" value="yes" checked={query.unusual === 'yes'} /> Only unusual
+              </label>
+              <button type="submit">Show</button>
+            </div>
+          </details>
+        </form>
+      </search>
+      <nav class="state-chips" aria-label="States">
+        {keysOf(STATUSES).map((one) => (
+          <a
+            href={timePath(`${base}/time`, { ...others, state: one })}
+            aria-current={one === state ? 'true' : undefined}
+          >
+            {one[0]?.toUpperCase() + one.slice(1)}
+          </a>
+        ))}
+        {isFiltered && (
+          <a href={timePath(`${base}/time`, { state })} class="clear">
+            Clear filters
+          </a>
+        )}
+      </nav>
+    </>
+  );
+}
+
+interface ConfirmProps {
+  entries: readonly Entry[];
+  decision: ApprovalDecision;
+  query: TimeQuery;
+  form?: FormState;
+  /** What the request before has decided, in words. */
+  done?: string;
+}
+
+const REASON = 'Reason for the rejection';
+
+/** Asks for confirmation before time is approved or rejected. */
+export function ConfirmTime({
+  entries,
+  decision,
+  query,
+  form = { values: new URLSearchParams() },
+  done,
+}: ConfirmProps) {
+  const { base } = usePage();
+  const { verb, kind } = DECISIONS[decision];
+  const own = entries.filter(({ isOwn }) => isOwn).length;
+  const unusual = entries.filter((entry) => entry.unusual.length > 0).length;
+  return (
+    <>
+      <ErrorSummary nothing="Nothing was decided." messages={form.messages} fields={[['reason', REASON]]} />
+      {done && <Banner>{done}</Banner>}
+      <p>
+        {verb} {totalsText(entries)}? This cannot be undone.
+        {own > 0 && ` Own time: ${countedEntries(own)}.`}
+        {unusual > 0 && ` Unusual: ${countedEntries(unusual)}.`}
+        {entries.length > MAX_DECIDED && ` At most ${MAX_DECIDED} are decided at once; the page then offers the rest.`}
+      </p>
+      <form method="post" action={`${base}/time/decide`} class="form">
+        <HiddenFields fields={[...parametersOf(query), ['decision', decision]]} />
+        <HiddenFields fields={entries.map(({ id }) => ['entry', id])} />
+        {decision === 'REJECTED' && (
+          <Field name="reason" form={form} control="line" label={REASON} max={MAX_REASON_LENGTH} required />
+        )}
+        <div class="actions">
+          <button type="submit" class={kind}>
+            {verb} {countedEntries(Math.min(MAX_DECIDED, entries.length))}
+          </button>
+          <a href={timePath(`${base}/time`, query)}>Cancel</a>
+        </div>
+      </form>
+      <Table caption="Time to decide" columns={columnsFor(false)} rows={entries.slice(0, LISTED)} />
+      {entries.length > LISTED && <p>And {countedEntries(entries.length - LISTED)} more.</p>}
+    </>
+  );
+}

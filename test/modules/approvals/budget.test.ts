@@ -1,0 +1,105 @@
+import { env } from 'cloudflare:workers';
+import { beforeAll, expect, test } from 'vitest';
+import { passDecided } from '../../../src/modules/approvals/time-queue.ts';
+import published from '../../bench/README.md?raw';
+import { countD1 } from '../../support/d1.ts';
+import { elementsOf } from '../../support/page.ts';
+import { makeSettings, openSettings, signIn } from '../../support/settings.ts';
+import { asAdmin, makeApi, makeKey } from '../../support/world.ts';
+
+const [DECIDED, WAITING] = [100_000, 12_000];
+const FIRST_AT = Date.parse('2026-06-01T00:00:00Z');
+
+let organization: string;
+let email: string;
+
+/** An organization with a log of entries and their decisions, and after them the entries that wait: one each minute. */
+beforeAll(async () => {
+  ({ organization } = await makeSettings());
+  email = `ada@${organization}.example`;
+  const { id } = await makeKey(organization, {}, () => FIRST_AT);
+  const seqOf = (number: string) => `iif(${number} <= ${DECIDED}, 2 * ${number}, ${DECIDED} + ${number} + 1)`;
+  const numbers = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2)';
+  const entryId = "printf('00000000-0000-7000-8000-%012d', i)";
+  const at = (seq: string) => `${FIRST_AT} + ${seq} * 60000`;
+  await env.DB.prepare(
+    `insert into audit_log
+     select ?1, seq, ${at('seq')}, iif(decides, 'user', 'api_key'), iif(decides, 'ada', ?3), 'n8n',
+       iif(decides, 'time_entry.approved', 'time_entry.created'), ${entryId}, '1001', 'request-' || seq, null, null, null, null, '', 0, 0, 0
+     from (${numbers} select i, ${seqOf('i')} as seq, 0 as decides from n union all select i, 2 * i + 1, 1 from n where i <= ${DECIDED})
+     order by seq`,
+  )
+    .bind(organization, DECIDED + WAITING, id)
+    .run();
+  await env.DB.prepare(
+    `${numbers} insert into time_entries
+     select ?1, ${entryId}, '1001', ${at(seqOf('i'))}, ?3, 'request', 'digest', ${seqOf('i')}, 'tess', 30, 'Work ' || i, 1,
+       date((${at(seqOf('i'))}) / 1000, 'unixepoch'), 15000, 'company_default', iif(i <= ${DECIDED}, 'APPROVED', 'SUBMITTED'), iif(i <= ${DECIDED}, 2 * i + 1, null)
+     from n`,
+  )
+    .bind(organization, DECIDED + WAITING, id)
+    .run();
+  await env.DB.prepare(
+    `insert into key_days select organization_id, key_id, work_date, key_id, 0, count(*), sum(minutes), 9, min(audit_seq), max(audit_seq),
+       max(created_at), null from time_entries where organization_id = ?1 group by work_date, key_id`,
+  )
+    .bind(organization)
+    .run();
+}, 120_000);
+
+test('pages and decisions cost what the table says, however much was decided before', async () => {
+  const d1 = countD1(env.DB);
+  const api = makeApi({ bindings: { DB: d1.db }, config: { signIn: signIn.config } });
+  const { get, post } = await openSettings(api, organization, email);
+  async function expectPublished(
+    what: string,
+    cost: { calls: number; read: number; written: number },
+    act: () => Promise<unknown>,
+  ) {
+    d1.calls.length = 0;
+    await act();
+    const sum = (of: 'rowsRead' | 'rowsWritten') => d1.calls.reduce((total, call) => total + call[of], 0);
+    const found = { calls: d1.calls.length, read: sum('rowsRead'), written: sum('rowsWritten') };
+    const { calls, read, written } = cost;
+    expect(published).toContain(`| ${what} | ${calls} | ${read.toLocaleString('en')} | ${written} |`);
+    expect({ what, ...found }).toEqual({ what, calls, written, read: expect.any(Number) });
+    expect(found.read).toBeLessThanOrEqual(read);
+    expect(found.read).toBeGreaterThan(0.7 * read);
+  }
+  const job = () => passDecided({ ...asAdmin(organization), db: d1.db });
+
+  await expectPublished(
+    'the hourly job, for 10,000 rows that need no decision',
+    { calls: 1, read: 30_100, written: 1 },
+    job,
+  );
+  for (let run = 2; run <= 21; run++) await job();
+  await expectPublished('the hourly job, if nothing has changed', { calls: 1, read: 15, written: 0 }, job);
+
+  let page = '';
+  await expectPublished(
+    'the queue',
+    { calls: 4, read: 13_200, written: 0 },
+    async () => ({ text: page } = await get('/time')),
+  );
+  expect((await elementsOf(page, '#totals, nav.tabs a[href$="/time"]')).map(({ text }) => text)).toEqual([
+    'Time\u00a099+',
+    expect.stringMatching(/^1,000 entries, 30,000 minutes, amount 75,000.00, in the oldest part/),
+  ]);
+  await expectPublished('approved time of one day', { calls: 6, read: 8_900, written: 0 }, () =>
+    get('/time?state=approved&from=2026-07-01&to=2026-07-01'),
+  );
+  let confirmation = '';
+  await expectPublished(
+    'the confirmation for all of the queue',
+    { calls: 4, read: 13_200, written: 0 },
+    async () => ({ text: confirmation } = await get('/time/decide?all=APPROVED')),
+  );
+  const ids = (await elementsOf(confirmation, 'input[name=entry]')).map(({ attributes }) => attributes['value'] ?? '');
+  expect(ids).toHaveLength(1_000);
+  await expectPublished(
+    '200 decisions, and the page that offers 800 more',
+    { calls: 6, read: 9_200, written: 800 },
+    () => post('/time/decide', { decision: 'APPROVED', entry: ids }),
+  );
+}, 120_000);

@@ -1,0 +1,377 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, test } from 'vitest';
+import { aroundD1 } from '../../support/d1.ts';
+import { csvRows, elementsOf } from '../../support/page.ts';
+import { allChanges, directory, work } from '../../support/rpc.ts';
+import { auditedActions, openSettings, signIn } from '../../support/settings.ts';
+import { importRecords, makeApi, makeKey, rowsOf } from '../../support/world.ts';
+import { archive, releaseAll } from '../archive/support.ts';
+import { makeTime } from './support.ts';
+
+const textsOf = async (page: string, selector: string) =>
+  (await elementsOf(page, selector)).map(({ text }) => text.trim());
+const idsOf = async (page: string) =>
+  (await elementsOf(page, 'input[name=entry]')).map(({ attributes }) => attributes['value'] ?? '');
+const statusesOf = async (organization: string) =>
+  (await rowsOf('time_entries', organization)).map(({ status }) => status);
+
+/** Makes the PSA the only one who approves time, or the settings area too. */
+const setApprovals = (organization: string, approvals: 'psa' | 'settings') =>
+  importRecords({
+    type: 'organization',
+    id: organization,
+    name: 'MSP',
+    psa: true,
+    timeZone: 'UTC',
+    defaultHourlyRate: 120,
+    approvals,
+  });
+
+describe('the queue', () => {
+  test('the page lists the entries that wait with what a biller needs, the oldest first, and their totals', async () => {
+    const { organization, get, log, key } = await makeTime({ config: { ticketUrl: 'https://psa.example/{ticket}' } });
+    await importRecords({
+      type: 'user',
+      organization,
+      id: 'ada',
+      email: `ada@${organization}.example`,
+      name: 'Ada',
+      admin: true,
+      technician: true,
+    });
+    await log({ minutes: 90, description: 'Disk <b>full</b>' });
+    await log({ minutes: 20, billable: false, userEmail: `ada@${organization}.example` }, '1002');
+    const { text } = await get('/time');
+    const cells = await textsOf(text, 'tbody th, tbody td');
+    expect(cells.map((cell) => cell.replace(/\s+/g, ' '))).toEqual([
+      ...['1001 Acme', expect.stringMatching(/^90 min \d+ \w+ \d+$/), '225.00 at 150.00', 'Automation'],
+      ...[expect.stringContaining('n8n: triage'), 'Disk &lt;b&gt;full&lt;/b&gt;'],
+      ...['1002 Globex', expect.stringMatching(/^20 min/), 'Not billable', 'Ada own time'],
+      ...[expect.stringContaining('n8n: triage'), 'Task 2'],
+    ]);
+    expect(await textsOf(text, '#totals')).toEqual(['2 entries, 110 minutes, amount 225.00']);
+    expect((await elementsOf(text, 'tbody th a')).map(({ attributes }) => attributes['href'])).toEqual([
+      'https://psa.example/1001',
+      'https://psa.example/1002',
+    ]);
+    expect(text).not.toContain(key.value);
+  });
+
+  test('every page shows on its tab how many entries wait, and the list of keys since when', async () => {
+    const { get, log, decide } = await makeTime({ now: () => Date.parse('2026-11-09T10:00:00Z') });
+    const tab = async (path: string) => textsOf((await get(path)).text, 'nav.tabs a[href$="/time"]');
+    expect(await tab('/audit')).toEqual(['Time']);
+    const [first] = [await log(), await log()];
+    expect(await tab('/audit')).toEqual(['Time\u00a02']);
+    expect(await textsOf((await get('/keys')).text, '.attention a[href$="/time"]')).toEqual([
+      '2 time entries wait for approval, the oldest since 9 Nov 2026',
+    ]);
+    await decide('APPROVED', first);
+    expect(await tab('/time')).toEqual(['Time\u00a01']);
+  });
+
+  test.each([
+    ['company=globex', [1]],
+    ['technician=tess', [2]],
+    ['key=KEY', [3]],
+    ['unusual=yes', [4]],
+    ['from=2026-11-10', [5]],
+    ['to=2026-11-09', [0, 1, 2, 3, 4]],
+    ['from=2026-11-09&to=2026-11-09&company=acme', [0, 2, 3, 4]],
+    ['from=tomorrow', [0, 1, 2, 3, 4, 5]],
+  ])('a filter shows only its entries: %s', async (filter, expected) => {
+    let now = Date.parse('2026-11-09T23:00:00Z');
+    const { organization, api, get, log } = await makeTime({ now: () => now });
+    const ids = [await log(), await log({}, '1002'), await log({ userEmail: 'tess@northwind.example' })];
+    const other = await makeKey(organization, {}, () => now);
+    const response = await api.postTime(other.value, { minutes: 1, description: 'Other key', billable: true });
+    ids.push((await response.json<{ entry: { id: string } }>()).entry.id, await log({ minutes: 481 }));
+    now = Date.parse('2026-11-10T01:00:00Z');
+    ids.push(await log());
+    const { text } = await get(`/time?${filter.replace('KEY', other.id)}`);
+    expect(await idsOf(text)).toEqual(expected.map((index) => ids[index]));
+  });
+
+  test('an entry is unusual if another one with its ticket and text is within 15 minutes, decided or not', async () => {
+    let now = Date.parse('2026-11-09T10:00:00Z');
+    const { get, log, decide } = await makeTime({ now: () => now });
+    const same = { description: 'Same' };
+    const first = await log(same);
+    await decide('APPROVED', first);
+    now += 15 * 60_000;
+    const [second] = [await log(same), await log(same, '1002')];
+    await log({ description: 'Other' });
+    expect(await idsOf((await get('/time?unusual=yes')).text)).toEqual([second]);
+    now += 15 * 60_000 + 1;
+    await log(same);
+    const { text } = await get('/time?state=all&unusual=yes');
+    expect(await textsOf(text, '.checks')).toEqual(Array(2).fill('Unusual: same ticket and text within 15 minutes'));
+  });
+
+  test('an entry is unusual if its technician has left', async () => {
+    const { organization, get, log } = await makeTime();
+    await log({ userEmail: 'tess@northwind.example' });
+    expect(await textsOf((await get('/time')).text, '.checks')).toEqual([]);
+    await directory.deactivate(organization, [{ type: 'user', id: 'tess' }]);
+    expect(await textsOf((await get('/time')).text, '.checks')).toEqual(['Unusual: the technician has left']);
+  });
+
+  test('an unusually long day of a key is shown in the queue and on the page of the key', async () => {
+    let now = Date.parse('2026-11-01T10:00:00Z');
+    const { get, log, key } = await makeTime({ now: () => now });
+    for (let day = 0; day < 5; day++, now += 86_400_000) await log({ minutes: 140 });
+    for (let entry = 0; entry < 2; entry++) await log({ minutes: 300 });
+    const { text } = await get('/time');
+    expect(await textsOf(text, '.checks')).toEqual(Array(2).fill('Unusual: long day of this key'));
+    expect(await textsOf((await get(`/keys/${key.id}`)).text, '.checks')).toEqual(['Unusually much time: 6 Nov 2026']);
+  });
+});
+
+describe('a decision', () => {
+  test('the confirmation names count, total and own time, and nothing is decided before it', async () => {
+    const { organization, get, log } = await makeTime();
+    const ids = [await log({ minutes: 500 }), await log(), await log()];
+    const { text } = await get(`/time/decide?selected=APPROVED&entry=${ids[0]}&entry=${ids[2]}`);
+    expect(await textsOf(text, 'h1')).toEqual(['Approve 2 entries?']);
+    expect(text).toContain('Approve 2 entries, 530 minutes, amount 1,325.00? This cannot be undone. Unusual: 1 entry.');
+    expect(await idsOf(text)).toEqual([ids[0], ids[2]]);
+    expect(await statusesOf(organization)).toEqual(['SUBMITTED', 'SUBMITTED', 'SUBMITTED']);
+  });
+
+  test('the selected entries are approved under the administrator, in the feed, and in a replay', async () => {
+    const { organization, api, key, get, log, decide } = await makeTime();
+    const [first, second] = [await log(), await log()];
+    const body = { minutes: 5, description: 'Once', billable: true };
+    const post = async () => (await api.postTime(key.value, body, { 'Idempotency-Key': 'once' })).json<object>();
+    await post();
+    const { id: third } =
+      (await rowsOf('time_entries', organization)).find((row) => row['description'] === 'Once') ?? {};
+    const { status, location } = await decide('APPROVED', [first, String(third)]);
+    expect([status, location]).toEqual([303, expect.stringContaining('/time?state=waiting&done=APPROVED&count=2')]);
+    const list = await get(location?.replace(/.*\/time/, '/time') ?? '');
+    expect(await textsOf(list.text, '[role=status]')).toEqual(['2 entries approved']);
+    expect(await idsOf(list.text)).toEqual([second]);
+    expect(await post()).toMatchObject({ entry: { status: 'APPROVED' }, idempotentReplay: true });
+    expect((await allChanges(organization)).slice(-2)).toMatchObject(
+      [first, third].map((id) => ({
+        action: 'time_entry.approved',
+        actor: { type: 'user', id: 'ada' },
+        ticketId: '1001',
+        detail: null,
+        timeEntry: { id, status: 'APPROVED' },
+      })),
+    );
+  });
+
+  test('a rejection needs a reason, which the page, the audit log and the feed have', async () => {
+    const { organization, get, log, decide } = await makeTime();
+    const id = await log();
+    const refused = await decide('REJECTED', id, ' \u0000 ');
+    expect([refused.status, await textsOf(refused.text, '.error')]).toEqual([
+      400,
+      ['Enter a reason of at most 200 characters.'],
+    ]);
+    expect(await idsOf(refused.text)).toEqual([id]);
+    expect(await statusesOf(organization)).toEqual(['SUBMITTED']);
+    await decide('REJECTED', id, ' Not  ours ');
+    expect((await allChanges(organization)).at(-1)).toMatchObject({
+      action: 'time_entry.rejected',
+      detail: { text: 'Not ours' },
+    });
+    expect(await textsOf((await get('/time?state=rejected')).text, 'tbody td[data-label=Work] .minor')).toEqual([
+      expect.stringMatching(/^rejected by Ada .*: Not ours$/),
+    ]);
+  });
+
+  test('a form that is sent twice decides once, and both times leads to the same page', async () => {
+    const { organization, log, decide } = await makeTime();
+    const ids = [await log(), await log()];
+    const [one, two] = await Promise.all([decide('APPROVED', ids), decide('APPROVED', ids)]);
+    expect([one.status, two.location]).toEqual([303, one.location]);
+    expect((await auditedActions(organization)).filter((action) => action === 'time_entry.approved')).toHaveLength(2);
+  });
+
+  test('all that the page counted are decided, and never an entry that came later', async () => {
+    const { get, post, log } = await makeTime();
+    const ids = [await log(), await log({}, '1002'), await log()];
+    const { text } = await get('/time?company=acme');
+    const hidden = (await elementsOf(text, '.pages input[type=hidden]')).map(({ attributes }) => [
+      attributes['name'] ?? '',
+      attributes['value'] ?? '',
+    ]);
+    const late = await log();
+    const confirmation = await get(`/time/decide?${new URLSearchParams(hidden)}&all=APPROVED`);
+    expect(await idsOf(confirmation.text)).toEqual([ids[0], ids[2]]);
+    await post('/time/decide', { decision: 'APPROVED', entry: await idsOf(confirmation.text) });
+    expect(await idsOf((await get('/time')).text)).toEqual([ids[1], late]);
+  });
+
+  test('one request decides 200 entries, and its page offers the rest', async () => {
+    const { organization, get, log, decide } = await makeTime();
+    await log();
+    await multiply(organization, 204);
+    const ids = await idsOf((await get('/time/decide?all=REJECTED')).text);
+    const first = await decide('REJECTED', ids);
+    expect([first.status, ids.length]).toEqual([200, 205]);
+    expect(await textsOf(first.text, '[role=status]')).toEqual(['200 entries rejected']);
+    expect(await textsOf(first.text, 'h1')).toEqual(['Reject 5 entries?']);
+    const rest = await idsOf(first.text);
+    expect((await decide('REJECTED', rest)).location).toContain('count=5');
+    expect(new Set(await statusesOf(organization))).toEqual(new Set(['REJECTED']));
+  });
+
+  test('a page says whose decision was first', async () => {
+    const { organization, log, decide } = await makeTime();
+    const ids = [await log(), await log()];
+    await importRecords({ type: 'user', organization, id: 'bea', email: 'bea@x.example', name: 'Bea', admin: true });
+    await work.reviewTimeEntry(organization, ids[0] ?? '', 'REJECTED', 'bea');
+    const { status, text } = await decide('APPROVED', ids);
+    expect([status, await textsOf(text, 'h1')]).toEqual([409, ['1 of 2 entries approved']]);
+    expect(text).toMatch(/1 entry had been decided before, such as 30 min on ticket 1001, REJECTED by Bea, \d.* UTC/);
+    expect(await textsOf(text, 'main a')).toEqual(['Open the time']);
+    const answer = await work.reviewTimeEntry(organization, ids[1] ?? '', 'REJECTED', 'bea');
+    expect(answer).toMatchObject({
+      ok: false,
+      error: { code: 'already_reviewed', decision: 'APPROVED', reviewer: 'ada' },
+    });
+  });
+
+  test('a failure in the middle says how many are decided', async () => {
+    const { organization, get, log } = await makeTime();
+    await log();
+    await multiply(organization, 149);
+    const ids = await idsOf((await get('/time/decide?all=APPROVED')).text);
+    let decisions = 0;
+    const db = aroundD1(env.DB, async (run, statements) => {
+      if (statements > 100 && ++decisions === 2) throw new Error('D1 is overloaded');
+      return run();
+    });
+    const failing = await openSettings(
+      makeApi({ bindings: { DB: db }, config: { signIn: signIn.config } }),
+      organization,
+      `ada@${organization}.example`,
+    );
+    const { status, text } = await failing.post('/time/decide', { decision: 'APPROVED', entry: ids });
+    expect([status, await textsOf(text, 'h1')]).toEqual([503, ['100 of 150 entries approved']]);
+    expect(text).toContain('50 entries may still wait');
+    expect((await statusesOf(organization)).filter((one) => one === 'APPROVED')).toHaveLength(100);
+  });
+
+  test('a decision does not count against the changes of administrators', async () => {
+    const { organization, log, decide } = await makeTime();
+    await decide('APPROVED', await log());
+    expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({
+      action: 'time_entry.approved',
+      day_changes: 0,
+    });
+  });
+
+  test('an archived entry that waits is in the queue, and can be decided', async () => {
+    const { organization, get, log, decide } = await makeTime();
+    const ids = [await log({ minutes: 45 }), await log()];
+    await releaseAll(organization);
+    await archive(organization);
+    expect(await rowsOf('time_entries', organization)).toHaveLength(1);
+    const { text } = await get('/time');
+    expect(await idsOf(text)).toEqual(ids);
+    expect((await textsOf(text, 'tbody td')).map((cell) => cell.replace(/\s+/g, ' '))).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^45 min/),
+        '112.50 at 150.00',
+        expect.stringMatching(/^n8n: triage/),
+        'archived',
+      ]),
+    );
+    expect(await textsOf((await get('/keys')).text, '.attention a[href$="/time"]')).toEqual([
+      expect.stringMatching(/^2 time entries/),
+    ]);
+    expect((await decide('APPROVED', ids)).location).toContain('count=2');
+    expect(await idsOf((await get('/time')).text)).toEqual([]);
+  });
+});
+
+describe('an organization that approves time in its PSA', () => {
+  test('the page shows the queue without buttons, and no fact or number calls to it', async () => {
+    const { organization, get, log, decide } = await makeTime();
+    const id = await log();
+    await setApprovals(organization, 'psa');
+    const { text } = await get('/time');
+    expect(await textsOf(text, '[role=status]')).toEqual([
+      'Your organization approves time in its PSA. This page changes nothing.',
+    ]);
+    expect(await textsOf(text, 'tbody tr')).toHaveLength(1);
+    expect(await textsOf(text, 'input[type=checkbox][name=entry], .pages button')).toEqual([]);
+    expect(await textsOf(text, 'nav.tabs a[href$="/time"]')).toEqual(['Time']);
+    expect(await textsOf((await get('/keys')).text, '.attention a')).toEqual([]);
+    expect((await get(`/time/decide?selected=APPROVED&entry=${id}`)).status).toBe(303);
+    const refused = await decide('APPROVED', id);
+    expect([refused.status, await textsOf(refused.text, 'h1')]).toEqual([409, ['0 of 1 entry approved']]);
+    expect(refused.text).toContain('Your organization now approves time in its PSA');
+    expect(await work.reviewTimeEntry(organization, id, 'APPROVED', 'ada')).toMatchObject({ ok: true });
+  });
+
+  test('a decision that was made stays when the field changes', async () => {
+    const { organization, log, decide } = await makeTime();
+    const id = await log();
+    await decide('APPROVED', id);
+    await setApprovals(organization, 'psa');
+    expect(await work.reviewTimeEntry(organization, id, 'REJECTED', 'ada')).toMatchObject({
+      ok: false,
+      error: { code: 'already_reviewed', decision: 'APPROVED' },
+    });
+  });
+
+  test('the field is settings unless the PSA sends it, and the directory shows it', async () => {
+    const { organization } = await makeTime();
+    const read = async () =>
+      await env.DB.prepare('select approvals from organizations where id = ?').bind(organization).first('approvals');
+    expect(await read()).toBe('settings');
+    await setApprovals(organization, 'psa');
+    expect(await read()).toBe('psa');
+    await expect(
+      importRecords({
+        type: 'organization',
+        id: organization,
+        name: 'M',
+        psa: true,
+        timeZone: 'UTC',
+        defaultHourlyRate: 1,
+        approvals: 'us',
+      }),
+    ).rejects.toThrow('"/approvals"');
+  });
+});
+
+test('the file has approved time with approver, time and own time, and no formula', async () => {
+  const { organization, get, log, decide } = await makeTime({ now: () => Date.parse('2026-11-09T10:00:00Z') });
+  const email = `ada@${organization}.example`;
+  await importRecords({ type: 'user', organization, id: 'ada', email, name: 'Ada', admin: true, technician: true });
+  const ids = [await log({ description: '=HYPERLINK("x")', userEmail: email, minutes: 50 }), await log()];
+  await decide('APPROVED', ids[0] ?? '');
+  const { text, headers } = await get('/time.csv?state=approved');
+  expect(headers.get('Content-Disposition')).toContain(`${organization}-time-approved-2026-11-09.csv`);
+  const [line = '', ...others] = csvRows(text);
+  expect(others).toEqual([]);
+  expect(line).toMatch(
+    /^"2026-11-09","1001","Acme",50,"yes",150,125,"Ada","own time",,"APPROVED","Ada","2026-11-09 10:00:00",/,
+  );
+  expect(line).toMatch(/,"'=HYPERLINK\(""x""\)"$/);
+});
+
+/** Adds copies of the organization's only time entry, each with its audit row. */
+async function multiply(organization: string, count: number): Promise<void> {
+  const numbers = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2)';
+  const id = "printf('00000000-0000-7000-8000-%012d', i)";
+  await env.DB.batch([
+    env.DB.prepare(
+      `${numbers} insert into audit_log select organization_id, seq + i, at, actor_type, actor_id, actor_name, action, ${id}, ticket_id,
+         request_id, null, null, null, null, day, day_records, day_bytes, 0
+       from n, audit_log where organization_id = ?1 and action = 'time_entry.created' order by i`,
+    ).bind(organization, count),
+    env.DB.prepare(
+      `${numbers} insert into time_entries select organization_id, ${id}, ticket_id, created_at, key_id, request_id, request_digest, audit_seq + i,
+         user_id, minutes, description || i, billable, work_date, hourly_rate_minor, agreement_source, status, null
+       from n, time_entries where organization_id = ?1`,
+    ).bind(organization, count),
+  ]);
+}

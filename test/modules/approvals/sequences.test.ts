@@ -1,0 +1,165 @@
+import { env } from 'cloudflare:workers';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Change } from '../../../src/domain/change.ts';
+import { passDecided } from '../../../src/modules/approvals/time-queue.ts';
+import { elementsOf } from '../../support/page.ts';
+import { inLongRuns, runs } from '../../support/property.ts';
+import { work } from '../../support/rpc.ts';
+import { openSettings } from '../../support/settings.ts';
+import { asOperator, importRecords } from '../../support/world.ts';
+import { archive, everyChange, releaseAll } from '../archive/support.ts';
+import { makeTime } from './support.ts';
+
+// Two administrators and the PSA decide about the same entries at the same time, while new ones come, others are
+// archived, and the PSA changes who may decide. The model has the decision of each entry, which is made once: the feed,
+// the answers and the queue must agree with it.
+
+const REVIEWERS = ['ada', 'bea'] as const;
+const decision = fc.constantFrom('APPROVED' as const, 'REJECTED' as const);
+const reviewer = fc.constantFrom(...REVIEWERS);
+const which = fc.array(fc.nat(50), { minLength: 1, maxLength: 4 });
+const action = fc.oneof(
+  fc.record({ by: fc.constant('settings' as const), which, decision, reviewer }),
+  fc.record({ by: fc.constant('psa' as const), which, decision, reviewer }),
+);
+const round = fc.record({
+  log: fc.nat(3),
+  approvals: fc.constantFrom('settings' as const, 'settings' as const, 'psa' as const),
+  changesDuring: fc.boolean(),
+  archives: fc.boolean(),
+  actions: fc.array(action, { minLength: 1, maxLength: 4 }),
+});
+type Round = typeof round extends fc.Arbitrary<infer T> ? T : never;
+type Action = Round['actions'][number];
+
+async function makeModel() {
+  const { organization, api, get, log, base: _ } = await makeTime();
+  const emails = REVIEWERS.map((id) => ({ id, email: `${id}@${organization}.example` }));
+  await importRecords(
+    ...emails.map(({ id, email }) => ({ type: 'user', organization, id, email, name: id, admin: true })),
+  );
+  const areas = new Map<string, Awaited<ReturnType<typeof openSettings>>>();
+  for (const { id, email } of emails) areas.set(id, await openSettings(api, organization, email));
+  const ids: string[] = [];
+  /** The decision and the reviewer of each entry, from the feed. */
+  const decided = new Map<string, string>();
+  /** The entries whose decisions are archived: the database no longer has their reviewers. */
+  let forgotten = new Set<string>();
+  const setApprovals = (approvals: Round['approvals']) =>
+    importRecords({
+      type: 'organization',
+      id: organization,
+      name: 'Northwind',
+      psa: true,
+      timeZone: 'UTC',
+      defaultHourlyRate: 120,
+      approvals,
+    });
+
+  const chosenBy = ({ which }: Pick<Action, 'which'>) => [
+    ...new Set(which.flatMap((index) => ids[index % ids.length] ?? [])),
+  ];
+
+  /** Returns a check of the answer, for when the decisions of the round are known. */
+  async function act({ by, which, decision, reviewer }: Action): Promise<() => void> {
+    const chosen = chosenBy({ which });
+    const own = `${decision} ${reviewer}`;
+    if (by === 'psa') {
+      const [entry = ''] = chosen;
+      const answer = await work.reviewTimeEntry(organization, entry, decision, reviewer);
+      return () => {
+        const stored = decided.get(entry);
+        if (stored === own && !forgotten.has(entry)) expect(answer).toEqual({ ok: true, value: { status: decision } });
+        else
+          expect(answer).toMatchObject({
+            ok: false,
+            error: { code: 'already_reviewed', decision: stored?.split(' ')[0] },
+          });
+      };
+    }
+    const answer = await areas.get(reviewer)?.post('/time/decide', { decision, entry: chosen, reason: 'No' });
+    return () => {
+      const done = chosen.filter((id) => decided.get(id) === own && !forgotten.has(id)).length;
+      const said =
+        answer?.status === 303
+          ? /count=(\d+)/.exec(answer.location ?? '')?.[1]
+          : /<h1>(\d+) of/.exec(answer?.text ?? '')?.[1];
+      expect([answer?.status, Number(said)]).toEqual([done === chosen.length ? 303 : 409, done]);
+    };
+  }
+
+  return {
+    ids,
+    decided,
+    async play({ log: count, approvals, changesDuring, archives, actions }: Round) {
+      for (let one = 0; one < count; one++) ids.push(await log());
+      if (ids.length === 0) return;
+      if (!changesDuring) await setApprovals(approvals);
+      if (archives) {
+        await releaseAll(organization);
+        await archive(organization);
+      }
+      forgotten = new Set((await decisionsOf(organization)).archived.map(([id]) => id));
+      const [checks] = await Promise.all([
+        Promise.all(actions.map(act)),
+        changesDuring ? setApprovals(approvals) : undefined,
+        passDecided(asOperator()),
+      ]);
+      const { all } = await decisionsOf(organization);
+      expect(all.map(([id]) => id)).toEqual([...new Set(all.map(([id]) => id))]);
+      for (const [id, made] of decided) expect(new Map(all).get(id)).toBe(made);
+      if (approvals === 'psa' && !changesDuring) {
+        const ofPsa = actions
+          .filter(({ by }) => by === 'psa')
+          .map((one) => `${chosenBy(one)[0]} ${one.decision} ${one.reviewer}`);
+        for (const [id, made] of all) if (!decided.has(id)) expect(ofPsa).toContain(`${id} ${made}`);
+      }
+      for (const [id, made] of all) decided.set(id, made);
+      for (const check of checks) check();
+      expect(await statusesOf(organization)).toEqual(
+        new Map(ids.map((id) => [id, decided.get(id)?.split(' ')[0] ?? 'SUBMITTED'])),
+      );
+      const page = await get('/time');
+      const shown = (await elementsOf(page.text, 'tbody input')).map(({ attributes }) => attributes['value']);
+      if (!/approves time in its PSA/.test(page.text))
+        expect(shown.sort()).toEqual(ids.filter((id) => !decided.has(id)).sort());
+    },
+  };
+}
+
+/** Every decision of the feed as an entry with its decision and reviewer: those that are archived, and all. */
+async function decisionsOf(organization: string) {
+  const { archived, rows } = await everyChange(organization);
+  const decisions = (changes: readonly Change[]) =>
+    changes.flatMap(({ action, targetId, actor }) =>
+      /approved|rejected/.test(action) ? [[targetId, `${action.slice(11).toUpperCase()} ${actor.id}`] as const] : [],
+    );
+  return { archived: decisions(archived), all: decisions([...archived, ...rows]) };
+}
+
+async function statusesOf(organization: string): Promise<Map<string, string>> {
+  const { results } = await env.DB.prepare(
+    `select id, status from time_entries where organization_id = ?1 union all
+     select lower(hex(id)), iif(approval_seq is null, 'SUBMITTED', iif(approved = 1, 'APPROVED', 'REJECTED'))
+     from archived_time_entries where organization_id = ?1`,
+  )
+    .bind(organization)
+    .all<{ id: string; status: string }>();
+  return new Map(
+    results.map(({ id, status }) => [
+      id.length === 36 ? id : id.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
+      status,
+    ]),
+  );
+}
+
+test('every entry is decided once, and each side learns whose decision it was', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(round, { minLength: 3, maxLength: 8 }), async (rounds) => {
+      const model = await makeModel();
+      for (const one of rounds) await model.play(one);
+    }),
+    { numRuns: runs('decisions about time', inLongRuns(40, 8)) },
+  );
+}, 240_000);

@@ -1,0 +1,17 @@
+import { makeSettings } from '../../support/settings.ts';
+import { makeKey, TIME } from '../../support/world.ts';
+
+/** The settings area of an organization with a key. `log` logs time and returns the entry's id. */
+export async function makeTime(options: Parameters<typeof makeSettings>[0] = {}) {
+  const settings = await makeSettings(options);
+  const key = await makeKey(settings.organization, {}, options.now);
+  let count = 0;
+  const log = async (changes: object = {}, ticket = '1001'): Promise<string> => {
+    const body = { ...TIME, description: `Task ${++count}`, ...changes };
+    const response = await settings.api.postTime(key.value, body, {}, ticket);
+    return (await response.json<{ entry: { id: string } }>()).entry.id;
+  };
+  const decide = (decision: 'APPROVED' | 'REJECTED', entry: string | string[], reason = 'Not ours') =>
+    settings.post('/time/decide', { decision, entry, reason });
+  return { ...settings, key, log, decide };
+}
