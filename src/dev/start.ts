@@ -18,6 +18,7 @@ import { spawnWrangler } from '../ops/wrangler.ts';
 import { createApiKey } from '../services/keys/create-key.ts';
 import { revokeAsAdministrator } from '../services/keys/revoke-key.ts';
 import type { ActorContext, AdminActor } from '../services/service-context.ts';
+import { logDemoTime } from './demo-time.ts';
 import { fireCronsUntil } from './due-crons.ts';
 import { appliedMigrations, migrate, migrationNames } from './migrate.ts';
 
@@ -144,6 +145,7 @@ async function prepareDemo(db: D1Database): Promise<string> {
     .all<{ id: string }>();
   for (const { id } of results) await revokeAsAdministrator(ctx, id);
   const created = await createApiKey(ctx, config.keyPrefix, { name: DEMO_KEY_NAME, scopes: [...SCOPE_IDS] });
+  await logDemoTime(ctx, created.value);
   return created.value;
 }
 
@@ -199,6 +201,7 @@ Ready. A new key for the demo organization northwind (the key of the previous st
   ${key}
 
 Log 30 minutes on ticket 1001. Send it twice: the second response is the same entry, marked as a replay.
+Then approve it: open the settings, choose Ada, and open Time.
 
   curl -i ${baseUrl}/api/v1/tickets/1001/time-entries -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -H 'Idempotency-Key: first-try-${Date.now()}' -d '{"minutes": 30, "description": "Cleared the print queue", "billable": true}'
 

@@ -124,9 +124,10 @@ describe('npm start', () => {
   test('prints the key, the curl line and the addresses together, after all other output', () => {
     const lines = running.output.trimEnd().split('\n').filter(Boolean);
     const url = `http://localhost:${port}`;
-    expect(lines.slice(-9)).toEqual([
+    expect(lines.slice(-10)).toEqual([
       `  ${keyIn(running.output)}`,
       expect.stringContaining('ticket 1001'),
+      expect.stringContaining('open Time'),
       expect.stringMatching(`^  curl -i ${url}/api/v1/tickets/1001/time-entries `),
       expect.stringMatching(` ${url}/api/v1$`),
       expect.stringMatching(` ${url}/docs$`),

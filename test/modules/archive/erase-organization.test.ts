@@ -64,6 +64,7 @@ async function makeFull() {
       "insert into refused_uses values (?1, ?2, 'revoked', 1, 0, 0, null, null), (?1, ?2, 'expired', 1, 0, 0, null, null)",
       "insert into alerts values (?1, 'key_unused', ?2, 'push', 1, 'a', 0, '{}', 0, 0, null, 0)",
       'insert into approval_marks values (?1, 1)',
+      "insert into connections values (?1, 'adapter', 0, null, null, null)",
       'insert into key_rules values (?1, null, 0, null, null, 1)',
       "insert into psa_refusals values (?1, 'r', 'note', 'Closed', 0)",
       "insert into access_reviews values (?1, 'review', 0, 'ada', '[]', null, null)",

@@ -208,7 +208,7 @@ describe('a planted fault', () => {
   test('an erased organization that exists is found, unless its return is recorded', async () => {
     const [{ url, db }] = two.deployments;
     const database = { db, limit: 10_000_000, migrations };
-    const insert = "insert into organizations values ('globex', 'Globex', 1, 'UTC', 1, 1)";
+    const insert = "insert into organizations values ('globex', 'Globex', 1, 'UTC', 1, 1, 'settings')";
     const erase = [
       `insert into erasures (organization_id, request_id, erased_at, erased_by, last_seq, open, not_exported)
        values ('globex', '1', unixepoch() * 1000, 'FORGED', 0, 1, '[]')`,

@@ -27,6 +27,7 @@ const ROWS = {
   time_entries: 0,
   archived_time_entries: 0,
   releases: 0,
+  approval_marks: 0,
   key_days: 1,
   refused_uses: 0,
   psa_refusals: 0,

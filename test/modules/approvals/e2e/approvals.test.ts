@@ -1,0 +1,150 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { timeOrderedId } from '../../../../src/domain/record-id.ts';
+import { importDirectory } from '../../../../src/ops/import/import-directory.ts';
+import { withLocalD1 } from '../../../../src/ops/local.ts';
+import { createApiKey } from '../../../../src/services/keys/create-key.ts';
+import { listChanges } from '../../../../src/services/work/list-changes.ts';
+import { accessibilityViolations, follow, watch } from '../../../support/browser.ts';
+import { importOrganizations, whenFree } from '../../../support/many-keys.ts';
+import { connectBrowser, sharedServer } from '../../../support/shared.ts';
+
+const ORGANIZATION = 'approving';
+const EMAIL = 'max@approving.example';
+
+let server: Awaited<ReturnType<typeof sharedServer>>;
+let browser: Browser;
+let key: string;
+
+const inDatabase = <T>(run: (db: D1Database) => Promise<T>) => whenFree(() => withLocalD1(server.persistTo, run));
+const contextOf = (db: D1Database) => ({
+  db,
+  now: Date.now,
+  deadlineAt: Date.now() + 10_000,
+  requestId: timeOrderedId(Date.now()),
+});
+
+beforeAll(async () => {
+  [server, browser] = await Promise.all([sharedServer(), connectBrowser()]);
+  const records = [
+    { type: 'user', id: 'tess', email: 'tess@approving.example', name: 'Tess', technician: true },
+    { type: 'company', id: 'acme', name: 'Acme' },
+    { type: 'ticket', id: '1001', company: 'acme' },
+  ].map((record) => JSON.stringify({ organization: ORGANIZATION, ...record }));
+  key = await inDatabase(async (db) => {
+    await importOrganizations(db, [{ id: ORGANIZATION, name: 'Approving MSP' }], EMAIL);
+    await importDirectory(db, records.join('\n'));
+    const actor = { organizationId: ORGANIZATION, userId: 'max' };
+    const source = { address: null, userAgent: null };
+    const input = { name: `Acronis ${Date.now()}`, scopes: ['tickets:time:write' as const] };
+    return (await createApiKey({ ...contextOf(db), actor, source }, 'twb', input)).value;
+  });
+});
+afterAll(() => browser?.close());
+
+/** Logs time, once for each Idempotency-Key. */
+async function log(event: string, changes: object = {}) {
+  const response = await fetch(`${server.url}/api/v1/tickets/1001/time-entries`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', 'Idempotency-Key': event },
+    body: JSON.stringify({ minutes: 30, description: `Work ${event}`, billable: true, ...changes }),
+  });
+  return response.json();
+}
+
+/** Signs in, and opens the page of the time. */
+async function open(javaScriptEnabled = true): Promise<Page> {
+  const context = await browser.newContext({ javaScriptEnabled });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  await page.goto(`${server.url}/settings`);
+  await follow(page.locator('form', { hasText: EMAIL }).getByRole('button'));
+  await page.goto(`${server.url}/settings/${ORGANIZATION}/time`);
+  return page;
+}
+
+/** What is wrong with a page at each width, in dark and light. */
+async function faultsOf(page: Page): Promise<unknown[]> {
+  const found: unknown[] = [];
+  for (const [width, colorScheme] of [
+    [390, 'dark'],
+    [768, 'light'],
+    [1280, 'light'],
+  ] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 800 });
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+    found.push(
+      ...(await accessibilityViolations(page)),
+      ...(overflow === 0 ? [] : [`${page.url()} is ${overflow} px too wide`]),
+    );
+  }
+  return found;
+}
+
+/** Moves the focus with the Tab key until an element has it. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let stops = 0; stops < 60; stops++) {
+    await page.keyboard.press('Tab');
+    const focused = await page.evaluate(
+      `document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent`,
+    );
+    if (String(focused).includes(name)) return;
+  }
+  throw new Error(`the Tab key does not reach “${name}”`);
+}
+
+test('a key logs time, an administrator approves it by keyboard, and a replay and the feed have the decision', async () => {
+  await log('first');
+  await log('second', { minutes: 540, userEmail: 'tess@approving.example' });
+  const page = await open();
+  const complaints = watch(page, server.url);
+  const faults = await faultsOf(page);
+  expect(
+    await page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: 'Time' }).textContent(),
+  ).toMatch(/Time\s2/);
+  await tabTo(page, 'Select 540 min by Tess on ticket 1001');
+  await page.keyboard.press('Space');
+  await tabTo(page, 'Approve selected');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Approve 1 entry?' }).waitFor();
+  expect(await page.locator('main').textContent()).toContain('This cannot be undone. Unusual: 1 entry.');
+  faults.push(...(await faultsOf(page)));
+  await tabTo(page, 'Approve 1 entry');
+  await page.keyboard.press('Enter');
+  await page.getByRole('status').filter({ hasText: '1 entry approved' }).waitFor();
+  expect(await log('second', { minutes: 540, userEmail: 'tess@approving.example' })).toMatchObject({
+    entry: { status: 'APPROVED' },
+    idempotentReplay: true,
+  });
+  expect(await log('first')).toMatchObject({ entry: { status: 'SUBMITTED' }, idempotentReplay: true });
+  const { changes } = await inDatabase((db) =>
+    listChanges(contextOf(db), { organization: ORGANIZATION, cursor: null }),
+  );
+  expect(changes.at(-1)).toMatchObject({ action: 'time_entry.approved', actor: { type: 'user', id: 'max' } });
+
+  await follow(page.getByRole('link', { name: 'Approved' }));
+  faults.push(...(await faultsOf(page)));
+  const downloading = page.waitForEvent('download');
+  await page.getByText('Download', { exact: true }).click();
+  await page.getByRole('link', { name: 'Download as CSV', exact: true }).click();
+  expect((await downloading).suggestedFilename()).toMatch(/^approving-time-approved-/);
+  await page.locator('summary', { hasText: 'Filters' }).click();
+  faults.push(...(await faultsOf(page)));
+  expect([...complaints, ...faults]).toEqual([]);
+});
+
+test('without script, all that a filter shows is rejected with a reason', async () => {
+  await log('third', { billable: false });
+  const page = await open(false);
+  await page.locator('summary', { hasText: 'Filters' }).click();
+  await page.getByLabel('Company').selectOption('Acme');
+  await follow(page.getByRole('button', { name: 'Show' }));
+  await follow(page.getByRole('button', { name: /^Reject all \d/ }));
+  await page.getByLabel('Reason for the rejection').fill('Logged twice');
+  await follow(page.getByRole('button', { name: /^Reject \d/ }));
+  await page.getByText(/^\d entr(y|ies) rejected$/).waitFor();
+  expect(await page.locator('tbody tr').count()).toBe(0);
+  await follow(page.getByRole('link', { name: 'Rejected' }));
+  expect(await page.locator('tbody tr').first().textContent()).toContain('Logged twice');
+});
