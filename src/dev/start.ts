@@ -24,13 +24,10 @@ import { appliedMigrations, migrate, migrationNames } from './migrate.ts';
 
 const DEMO_KEY_NAME = 'Local demo';
 const READY_TIMEOUT_MS = 60_000;
-const DEV_VARS = '.dev.vars';
 const OF_MODULES = new Map([...MODULE_VARIABLES, ...MODULE_SECRETS]);
 
 // Offline, the lookup of Request.cf only produces a warning.
 process.env['CLOUDFLARE_CF_FETCH_ENABLED'] = 'false';
-// Wrangler would also read variables from .env, which this script does not read.
-process.env['CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV'] = 'false';
 
 const args = process.argv.slice(2);
 const { values: options } = parseArgs({
@@ -38,12 +35,16 @@ const { values: options } = parseArgs({
   strict: false,
   options: {
     var: { type: 'string', multiple: true },
+    'env-file': { type: 'string', multiple: true },
     port: { type: 'string' },
     ip: { type: 'string', default: 'localhost' },
     'persist-to': { type: 'string' },
   },
 });
 const persistTo = typeof options['persist-to'] === 'string' ? options['persist-to'] : undefined;
+const envFiles = [options['env-file'] ?? []].flat().filter((path) => typeof path === 'string');
+// Without the option, wrangler would also read variables from .env, which this script does not read.
+process.env['CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV'] = String(envFiles.length > 0);
 const host = options.ip === '0.0.0.0' || options.ip === '*' ? 'localhost' : String(options.ip);
 const port = Number(String(options.port ?? 8787));
 if (!Number.isInteger(port) || port < 1 || port > 65_535)
@@ -67,11 +68,12 @@ function fail(message: string): never {
   process.exit(1);
 }
 
-/** As `wrangler dev`: `--var NAME:value` overrides .dev.vars. */
+/** As `wrangler dev`: `--env-file PATH` takes the place of .dev.vars, and `--var NAME:value` overrides both. */
 function readVariables(): Map<string, { value: string; source: string }> {
   const given = [options.var].flat().filter((pair) => typeof pair === 'string');
+  const files = envFiles.length > 0 ? envFiles : ['.dev.vars'].filter((path) => existsSync(path));
   const sources = {
-    [DEV_VARS]: existsSync(DEV_VARS) ? Object.entries(parseEnv(readFileSync(DEV_VARS, 'utf8'))) : [],
+    ...Object.fromEntries(files.map((path) => [path, Object.entries(parseEnv(readFileSync(path, 'utf8')))])),
     '--var': given.map((pair) => [pair.split(':', 1)[0] ?? '', pair.slice(pair.indexOf(':') + 1)] as const),
   };
   return new Map(

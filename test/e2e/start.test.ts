@@ -194,16 +194,15 @@ describe('npm start', () => {
     expect((await fetch(`http://localhost:${port}/healthz`)).status).toBe(200);
   });
 
-  test('keeps the data across starts, brings an erased demo organization back, replaces the demo key, and passes its arguments to wrangler', async () => {
+  test('keeps the data across starts, brings an erased demo organization back, replaces the demo key, and reads --env-file in place of .dev.vars', async () => {
     const before = keyIn(running.output);
     await stop(running.server);
     await withLocalD1(directory, (db) =>
       eraseOrganization(operatorContext(db), { organization: 'contoso', cursor: null, by: 'Ada' }),
     );
-    running = await startIn(
-      checkout,
-      ...['--port', String(port), '--persist-to', directory, '--var', 'KEY_LIMIT:2/10s'],
-    );
+    const file = join(directory, 'other.vars');
+    await writeFile(file, 'KEY_PREFIX=stg\nKEY_LIMIT=2/10s\n');
+    running = await startIn(checkout, '--port', String(port), '--persist-to', directory, '--env-file', file);
     expect((await ping(before)).status).toBe(401);
     const response = await ping(keyIn(running.output));
     expect(response.status).toBe(200);

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { LocalDatabase } from './command.ts';
@@ -23,13 +23,16 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
+/** Instead of .dev.vars, which belongs to the developer. */
+const NO_VARIABLES = ['--env-file', devNull];
+
 /**
  * Starts the local server as `npm start` does; resolves when it is ready, with everything it
  * printed until then.
  */
-export const start = (...args: string[]) => startIn('.', ...args);
+export const start = (...args: string[]) => startIn('.', ...NO_VARIABLES, ...args);
 
-/** The same in another directory that has the files of the checkout. */
+/** The same in a directory that has the files of the checkout, with its .dev.vars. */
 export async function startIn(cwd: string, ...args: string[]): Promise<{ server: ChildProcess; output: string }> {
   const server = spawn('node', ['src/dev/start.ts', ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
@@ -44,7 +47,7 @@ export async function startIn(cwd: string, ...args: string[]): Promise<{ server:
 
 /** Runs a start that is expected to fail; returns its exit code and everything it printed. */
 export async function failedStart(...args: string[]): Promise<{ code: number | null; output: string }> {
-  const server = spawn('node', ['src/dev/start.ts', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const server = spawn('node', ['src/dev/start.ts', ...NO_VARIABLES, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const [stdout, stderr, [code]] = await Promise.all([text(server.stdout), text(server.stderr), once(server, 'close')]);
   return { code, output: stdout + stderr };
 }
