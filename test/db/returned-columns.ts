@@ -227,8 +227,8 @@ export const RETURNED_COLUMNS = {
     findNewestArchive: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
     findReleased: { seq: 'number' },
     findStubs: {
-      note: { id: 'string', ticketId: 'string', createdAt: 'number', requestDigest: 'string', email: 'null' },
-      time_entry: { id: 'string', ticketId: 'string', createdAt: 'number', requestDigest: 'string', email: 'null' },
+      note: { id: 'string', record: 'string', requestDigest: 'string', email: 'null' },
+      time_entry: { id: 'string', record: 'string', requestDigest: 'string', email: 'null' },
     },
   } satisfies ReturnedColumns<typeof import('../../src/modules/archive/archive-statements.ts')>,
   'modules/archive/step-statements.ts': {

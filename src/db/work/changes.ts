@@ -51,14 +51,18 @@ const joins = RECORD_KIND_NAMES.map(
 );
 const keyIds = [...RECORD_KIND_NAMES.map((kind) => `${kind}.key_id`), `iif(${isAbout('api_key')}, a.target_id, null)`];
 
-/** A record as JSON; of one that was archived before its redaction, its stub, without the text. */
+/** The stub `s` of an archived record as a `StoredRecords[Kind]` in JSON, without the text. `id` is SQL. */
+export function stubJson(kind: RecordKind, id: string): string {
+  const { fields } = RECORD_TABLES[kind].archived;
+  const left = { id, ticketId: 's.ticket_id', createdAt: 's.created_at', ...fields };
+  const pairs = Object.entries({ ...left, [RECORD_KINDS[kind].textField]: `'${REDACTED}'` });
+  return `json_object(${pairs.map(([field, sql]) => `'${field}', ${sql}`).join(', ')})`;
+}
+
+/** A record as JSON; of one that was archived before its redaction, its stub. */
 const recordJson = (kind: RecordKind) => {
   const { fields, archived } = RECORD_TABLES[kind];
-  const left = { id: 'a.target_id', ticketId: 's.ticket_id', createdAt: 's.created_at', ...archived.fields };
-  const pairs = Object.entries({ ...left, [RECORD_KINDS[kind].textField]: `'${REDACTED}'` }).map(
-    ([field, sql]) => `'${field}', ${sql}`,
-  );
-  return `coalesce(${jsonObject(fields, kind)}, (select json_object(${pairs.join(', ')}) from ${archived.table} s
+  return `coalesce(${jsonObject(fields, kind)}, (select ${stubJson(kind, 'a.target_id')} from ${archived.table} s
       where s.organization_id = a.organization_id and s.id = iif(a.action = '${kind}.redacted', ${idBytes('a.target_id')}, null)))`;
 };
 

@@ -72,9 +72,10 @@ async function compare(
   const ofEach = Map.groupBy(rows, ({ organizationId }) => organizationId);
   const full = [...ofEach].flatMap(([id, facts]) => (facts.length === MAX_FACTS.each ? id : []));
   if (isFull || full.length > 0) log('warn', 'alert_limit_met', { types, facts: rows.length, organizations: full });
-  // With more facts than were read, an alert whose fact was not found may still be true.
-  const mayBeTrue = (alert: StoredAlert) =>
-    isFull || full.includes(alert.organizationId) || present.has(identityOf(alert));
+  // With more facts than were read, an alert whose fact was not found may still be true. The first fact of each
+  // organization was read before the second of any.
+  const isCut = (id: string) => (isFull && (ofEach.has(id) || ofEach.size === rows.length)) || full.includes(id);
+  const mayBeTrue = (alert: StoredAlert) => isCut(alert.organizationId) || present.has(identityOf(alert));
   const gone = stored.filter((alert) => !mayBeTrue(alert));
   await save(ctx, found, gone, now);
 }

@@ -1,5 +1,6 @@
 import { columns, statement } from '../../db/statement.ts';
 import { ARCHIVE_COLUMNS, type ArchiveRow, archivesWhere, IS_LEFT_OUT } from '../../db/work/archives.ts';
+import { stubJson } from '../../db/work/changes.ts';
 import { idBytes } from '../../db/work/record-table.ts';
 import { RECORD_TABLES } from '../../db/work/record-tables.ts';
 import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
@@ -68,8 +69,8 @@ export const findErased = statement<{ organizationId: string }, { organizationId
 export interface StubRow {
   /** Its UUID in hex, without hyphens. */
   id: string;
-  ticketId: string;
-  createdAt: number;
+  /** Itself as JSON, without the text. */
+  record: string;
   /** The first half of the request's digest in hex; empty if the record was redacted. */
   requestDigest: string;
   /** The address of the credited user; null for the service account. */
@@ -81,7 +82,7 @@ export const findStubs = forEachKind((kind) => {
   const { table, fields } = RECORD_TABLES[kind].archived;
   const user = 'userId' in fields ? `u.organization_id = s.organization_id and u.id = ${fields['userId']}` : 'false';
   return statement<{ organizationId: string; fromSeq: number; toSeq: number }, StubRow>(`
-    select lower(hex(s.id)) as id, s.ticket_id as ticketId, s.created_at as createdAt,
+    select lower(hex(s.id)) as id, ${stubJson(kind, 'lower(hex(s.id))')} as record,
       lower(hex(s.request_digest)) as requestDigest, u.email as email
     from ${table} s left join users u on ${user} and u.is_service = 0
     where s.organization_id = :organizationId and s.archived_seq between :fromSeq and :toSeq`);

@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import type { ArchiveRow } from '../../db/work/archives.ts';
-import { instant, REDACTED } from '../../domain/change.ts';
+import { REDACTED } from '../../domain/change.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import { readBatch } from '../../services/call-d1.ts';
+import { toRecord } from '../../services/work/list-changes.ts';
 import { digestOf } from '../../services/work/write-once.ts';
 import { findStubs, type StubRow } from './archive-statements.ts';
 import type { ArchiveContext } from './bucket.ts';
@@ -17,9 +18,9 @@ const REQUESTS = {
 
 /**
  * Whether changes are those of a segment, by what the database knows of it: each number once, and each record with
- * the ticket, the time and the request of its stub. The request of a redacted record cannot be compared. An entry whose
- * user has another email address now does not agree.
- * @throws ServiceError `unavailable`
+ * the fields and the request of its stub. The request of a redacted record cannot be compared. An entry whose user has
+ * another email address now does not agree.
+ * @throws ServiceError `unavailable`, DamagedData
  */
 export async function isSegment(
   ctx: ArchiveContext,
@@ -47,13 +48,17 @@ export async function isSegment(
 }
 
 async function isRecord(kind: RecordKind, record: Record<string, unknown>, stub: StubRow): Promise<boolean> {
-  const { ticketId, createdAt, requestDigest, email } = stub;
-  if (record['ticketId'] !== ticketId || record['createdAt'] !== instant(createdAt)) return false;
+  const { requestDigest, email } = stub;
+  const known = toRecord[kind](stub.record, `the stub ${stub.id}`);
+  // An entry may have been reviewed since.
+  const unknown = ['id', 'status', RECORD_KINDS[kind].textField];
+  const isOther = ([field, value]: [string, unknown]) => !unknown.includes(field) && record[field] !== value;
+  if (Object.entries(known).some(isOther)) return false;
   const body = REQUESTS[kind].safeParse(record).data;
   if (!body) return false;
   // A restored database does not know of the latest redactions.
   if (Object.values(body).includes(REDACTED)) return true;
   const bodies = [body, ...(email === null ? [] : [{ ...body, userEmail: email }])];
-  const digests = await Promise.all(bodies.map((request) => digestOf(ticketId, request)));
+  const digests = await Promise.all(bodies.map((request) => digestOf(known.ticketId, request)));
   return digests.some((digest) => digest.startsWith(requestDigest));
 }

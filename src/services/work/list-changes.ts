@@ -101,18 +101,26 @@ export function toChange(row: ChangeRow, epoch: string): Change {
     requestId,
     idempotencyKey,
     detail: detail === null ? null : plain(detail),
-    note: note === null ? null : toNote(parseStored(STORED_RECORDS.note, note, what('note'))),
-    timeEntry:
-      time_entry === null ? null : toTimeEntry(parseStored(STORED_RECORDS.time_entry, time_entry, what('time entry'))),
+    note: note === null ? null : toRecord.note(note, what('note')),
+    timeEntry: time_entry === null ? null : toRecord.time_entry(time_entry, what('time entry')),
     key: toKey(row),
   };
 }
 
-function toNote(row: StoredRecords['note']): ChangedRecords['note'] {
+/** A record as the PSA reads it, from its JSON in the database. `what` names it. @throws DamagedData */
+export const toRecord = {
+  note: (json: string, what: string) => toNote(parseStored(STORED_RECORDS.note, json, what)),
+  time_entry: (json: string, what: string) => toTimeEntry(parseStored(STORED_RECORDS.time_entry, json, what)),
+};
+
+function toNote(row: StoredRecords['note']): NonNullable<ChangedRecords['note']> {
   return { ...row, createdAt: instant(row.createdAt), message: plain(row.message) };
 }
 
-function toTimeEntry({ hourlyRateMinor, ...row }: StoredRecords['time_entry']): ChangedRecords['timeEntry'] {
+function toTimeEntry({
+  hourlyRateMinor,
+  ...row
+}: StoredRecords['time_entry']): NonNullable<ChangedRecords['timeEntry']> {
   return {
     ...row,
     createdAt: instant(row.createdAt),

@@ -240,6 +240,20 @@ test.each<[string, (lines: Record<string, Record<string, unknown>>[]) => unknown
     (lines) =>
       lines.map((line) => (line['timeEntry'] ? { ...line, timeEntry: { ...line['timeEntry'], minutes: 470 } } : line)),
   ],
+  [
+    'other minutes under a redacted text',
+    (lines) =>
+      lines.map((line) =>
+        line['timeEntry']
+          ? { ...line, timeEntry: { ...line['timeEntry'], minutes: 470, description: { text: '[redacted]' } } }
+          : line,
+      ),
+  ],
+  [
+    'another rate',
+    (lines) =>
+      lines.map((line) => (line['timeEntry'] ? { ...line, timeEntry: { ...line['timeEntry'], hourlyRate: 9 } } : line)),
+  ],
   ['a record removed', (lines) => lines.map((line) => ({ ...line, timeEntry: null }))],
   ['a number twice', (lines) => [...lines.slice(0, 1), ...lines.slice(0, 1), ...lines.slice(2)]],
 ])('a repair names an object with %s, and does not take it', async (_, forge) => {
