@@ -160,6 +160,8 @@ export const apiKeys = sqliteTable(
     dayLimitMinutes: integer('day_limit_minutes'),
     /** As domain/networks.ts stores them; empty for everywhere. */
     allowedNetworks: text('allowed_networks').notNull().default(''),
+    /** The ids of the companies whose tickets it may write to, separated by spaces; empty for all. */
+    companies: text('companies').notNull().default(''),
     /** The key's purpose and contact; empty if not given. */
     description: text('description').notNull().default(''),
     owner: text('owner').notNull().default(''),

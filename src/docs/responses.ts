@@ -4,7 +4,7 @@ import { psaNotIncluded } from '../domain/errors.ts';
 import { fieldErrors } from '../domain/fields.ts';
 import { fieldErrorShape } from '../domain/response-shapes.ts';
 import { timeEntryRequest } from '../domain/time-entry.ts';
-import { idempotencyMismatch, invalidIdempotencyKey } from '../http/api/writes.ts';
+import { invalidIdempotencyKey } from '../http/api/writes.ts';
 import { dayLimitExtras, internalError, malformedJson } from '../http/error-response.ts';
 import { httpsRequired } from '../http/middleware/guard.ts';
 import { bodyTooLarge, invalidEncoding, unsupportedMediaType, validationFailed } from '../http/middleware/json-body.ts';
@@ -23,6 +23,7 @@ import { fromKeys, keysOf } from '../lib/objects.ts';
 import { unavailableDetail } from '../services/call-d1.ts';
 import {
   dailyLimitReached,
+  idempotencyMismatch,
   technicianNotEligible,
   ticketNotFound,
   unknownOutcome,

@@ -10,6 +10,7 @@ export type ServiceErrorCode =
   | 'ticket_not_found'
   | 'technician_not_eligible'
   | 'daily_limit_reached'
+  | 'idempotency_mismatch'
   | 'outcome_unknown'
   // The database did not respond or takes no writes.
   | 'unavailable'
@@ -47,6 +48,10 @@ interface Info {
   database?: 'not_run' | 'read_only' | 'unknown';
   /** For `daily_limit_reached`: which limit, and the milliseconds until it admits again. */
   dayLimit?: { name: ExceededDayLimit['name']; retryAfterMs: number };
+  /** For `ticket_not_found`: whether the ticket exists, and the key is not for its company. The caller never learns it. */
+  isOfOtherCompany?: boolean;
+  /** For `idempotency_mismatch`: the write that created nothing. */
+  lostWrite?: { ticketId: string; idempotencyKey: string | undefined };
   /** The facts about the error that a program needs. */
   fields?: CallErrorFields;
   cause?: unknown;

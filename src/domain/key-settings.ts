@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import { keysOf, pluck } from '../lib/objects.ts';
 import { MAX_DAY_MINUTES, MAX_DAY_RECORDS, type OwnDayLimit } from './day-limit.ts';
+import { DIRECTORY_ID } from './directory-id.ts';
+import { parseList } from './entered-list.ts';
 import { freeText, ruleError } from './fields.ts';
 import { invisibleCharacter } from './invisible-character.ts';
 import { MAX_NETWORKS, parseNetworks } from './networks.ts';
@@ -11,8 +13,8 @@ interface KeySetting {
   column: string;
   /** Checks an input; its output is the stored value. */
   input: z.ZodType;
-  /** Its field in the forms: a line of text, a whole number, or a list with an item on each line. */
-  control: 'line' | 'number' | 'lines';
+  /** Its field in the forms: a line of text, a whole number, a list with an item on each line, or companies. */
+  control: 'line' | 'number' | 'lines' | 'companies';
   /** In forms, in CSV files and, in lower case, in the audit log. */
   label: string;
   help: string;
@@ -47,18 +49,42 @@ const oneLine = (rule: string, text: z.ZodType<string, string>) =>
     .pipe(text)
     .superRefine(refuseInvisible);
 
-const networks = z
-  .string({ error: ruleError('networks such as 203.0.113.0/24, separated by spaces, or leave it out') })
-  .default('')
-  .transform((text, context) => {
-    try {
-      return parseNetworks(text);
-    } catch (err) {
-      if (!(err instanceof RangeError)) throw err;
-      context.addIssue({ code: 'custom', message: err.message, params: { code: 'invalid_format' } });
-      return z.NEVER;
-    }
+/** An optional list, stored as `parse` returns it; empty if it is left out. */
+const list = (rule: string, parse: (text: string) => string) =>
+  z
+    .string({ error: ruleError(`${rule}, separated by spaces, or leave it out`) })
+    .transform((text, context) => {
+      try {
+        return parse(text);
+      } catch (err) {
+        if (!(err instanceof RangeError)) throw err;
+        context.addIssue({ code: 'custom', message: err.message, params: { code: 'invalid_format' } });
+        return z.NEVER;
+      }
+    })
+    .default('');
+
+/** The most companies that one key may be limited to. */
+export const MAX_COMPANIES = 50;
+/** Room for the longest ids, and more than enough to count them. */
+const MAX_COMPANIES_LENGTH = 7_000;
+
+/**
+ * The ids of companies, in order. Never none: a key without companies writes to the tickets of all, so this is only the
+ * value of a setting that is left out.
+ */
+function parseCompanies(text: string): string {
+  const limits = { maxLength: MAX_COMPANIES_LENGTH, max: MAX_COMPANIES, entries: 'companies' };
+  const ids = parseList(text, limits, (entry) => {
+    if (DIRECTORY_ID.test(entry)) return entry;
+    throw new RangeError(`has ${JSON.stringify(entry.slice(0, 64))}, which is not the id of a company`);
   });
+  if (ids.length === 0) throw new RangeError('has no company; choose at least one, or all companies');
+  return ids.toSorted().join(' ');
+}
+
+/** The ids in a stored list of companies. */
+export const companyIds = (companies: string): string[] => companies.split(' ').filter(Boolean);
 
 /** An optional line of text; empty if it is left out. */
 function line(label: string, max: number, help: string) {
@@ -87,6 +113,13 @@ const KEY_SETTINGS = {
   },
   owner: { column: 'owner', ...line('Owner', 100, 'The person or team to ask before the key is revoked.') },
   description: { column: 'description', ...line('Description', 200, 'What the workflow does, or where it runs.') },
+  companies: {
+    column: 'companies',
+    input: list('ids of companies', parseCompanies),
+    control: 'companies',
+    label: 'Companies',
+    help: `All, or up to ${MAX_COMPANIES}. For the key, the tickets of other companies do not exist.`,
+  },
   dayLimitRecords: {
     column: 'day_limit_records',
     ...number(
@@ -105,7 +138,7 @@ const KEY_SETTINGS = {
   },
   allowedNetworks: {
     column: 'allowed_networks',
-    input: networks,
+    input: list('networks such as 203.0.113.0/24', parseNetworks),
     control: 'lines',
     placeholder: '203.0.113.0/24',
     label: 'Allowed networks',

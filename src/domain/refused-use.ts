@@ -7,12 +7,14 @@ export const REFUSED_USE_REASONS = [
   'expired',
   'scope_missing',
   'address_not_allowed',
+  'company_not_allowed',
   'organization_inactive',
   'psa_not_included',
   'daily_limit_reached',
   'idempotency_mismatch',
 ] as const satisfies readonly (
   | UnauthorizedReason
+  | 'company_not_allowed'
   | 'psa_not_included'
   | 'daily_limit_reached'
   | 'idempotency_mismatch'

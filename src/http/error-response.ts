@@ -2,6 +2,7 @@ import { HTTPException } from 'hono/http-exception';
 import { ServiceError, type ServiceErrorCode, Unauthorized } from '../domain/errors.ts';
 import { describeJsonError } from '../lib/json-error.ts';
 import { log } from '../lib/log.ts';
+import { prefersStrictHandling } from '../lib/prefer.ts';
 import type { AppEnv, ContextOf } from './hono-env.ts';
 import { PROBLEMS, Problem, type ProblemCode, problem, retryAfter503, unauthorized } from './problems.ts';
 import { retryAfter } from './rate-limit-response.ts';
@@ -13,6 +14,7 @@ const API_ERRORS = [
   'technician_not_eligible',
   'unavailable',
   'daily_limit_reached',
+  'idempotency_mismatch',
   'outcome_unknown',
 ] as const satisfies readonly (ServiceErrorCode & ProblemCode)[];
 
@@ -31,6 +33,7 @@ export async function problemOf(err: unknown, c: ContextOf<AppEnv>): Promise<Pro
     if (PROBLEMS[code].status >= 500) log('error', code, { requestId: c.get('requestId'), cause: err.cause });
     const { dayLimit, retryable } = err.info;
     if (dayLimit) return new Problem(code, err.detail, dayLimitExtras(dayLimit));
+    if (code === 'idempotency_mismatch') return new Problem(code, err.detail, { headers: appliedPreference(c) });
     const mayRetry = code === 'unavailable' || retryable;
     return new Problem(code, err.detail, mayRetry ? { headers: retryAfter503() } : {});
   }
@@ -38,6 +41,11 @@ export async function problemOf(err: unknown, c: ContextOf<AppEnv>): Promise<Pro
   if (err instanceof HTTPException && err.status === 400) return malformedJson(await c.req.text());
   log('error', 'internal_error', { requestId: c.get('requestId'), cause: err });
   return internalError();
+}
+
+/** The header of every response that a write decided, if the request preferred strict handling. */
+export function appliedPreference(c: ContextOf<AppEnv>): Record<string, string> {
+  return prefersStrictHandling(c.req.header('Prefer')) ? { 'Preference-Applied': 'handling=strict' } : {};
 }
 
 export function dayLimitExtras({

@@ -256,6 +256,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       'findStubs.note': [{ fromSeq: 1, toSeq: LARGE }],
       'findStubs.time_entry': [{ fromSeq: 1, toSeq: LARGE }],
       findErased: [{ organizationId: erased.organization }],
+      findCompanies: [{ ids: JSON.stringify(['acme']) }],
       findUnrevoked: [{ keyIds: JSON.stringify([keyId]) }],
       findSettingsChanges: [
         { targetId: organization, actions: '["key_rules.changed"]' },

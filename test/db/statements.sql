@@ -600,7 +600,10 @@ select
   coalesce(r.created_at, s.created_at) as createdAt,
   coalesce(r.request_id, '') as requestId,
   coalesce(r.request_digest, lower(hex(s.request_digest))) as requestDigest,
-  c.id is not null as ticketFound,
+  c.id is not null and (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || t.company_id || ' ') > 0) as ticketFound,
+  t.id is not null and not (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || t.company_id || ' ') > 0) as otherCompany,
+  coalesce(k.companies = '' or w.chain_id = k.chain_id or s.chain_id = unhex(replace(k.chain_id, '-', '')), 0) as fromOwnChain,
+  rc.id is not null and (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || rt.company_id || ' ') > 0) as recordAdmitted,
   1 as userFound
 from api_keys k
 join organizations o on o.id = :organizationId
@@ -609,6 +612,10 @@ left join archived_notes s on s.organization_id = :organizationId
   and s.id = iif(r.id is null, unhex(replace(:id, '-', '')), null)
 left join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
 left join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
+left join api_keys w on w.organization_id = :organizationId and w.id = iif(k.companies = '', null, r.key_id)
+left join tickets rt on rt.organization_id = :organizationId
+  and rt.id = iif(k.companies = '', null, coalesce(r.ticket_id, s.ticket_id))
+left join companies rc on rc.organization_id = :organizationId and rc.id = rt.company_id and rc.active = 1
 join (
   select coalesce(sum(notes + time_entries), 0) as records, coalesce(sum(minutes), 0) as minutes,
     coalesce(sum(bytes), 0) as bytes
@@ -628,6 +635,7 @@ from api_keys k
 join organizations o on o.id = :organizationId and o.active = 1 and o.has_psa = 1 and o.time_zone = :timeZone
 join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
 join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
+  and (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || c.id || ' ') > 0)
 left join audit_log p on p.organization_id = :organizationId
   and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
 where k.organization_id = :organizationId and k.id = :keyId and +k.hash = :keyHash
@@ -706,7 +714,10 @@ select
   coalesce(r.hourly_rate_minor, s.hourly_rate_minor) as hourlyRateMinor,
   coalesce(r.agreement_source, iif(s.by_agreement = 1, 'company_default', 'organization_default')) as agreementSource,
   coalesce(r.status, iif(s.approval_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED'))) as status,
-  c.id is not null as ticketFound,
+  c.id is not null and (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || t.company_id || ' ') > 0) as ticketFound,
+  t.id is not null and not (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || t.company_id || ' ') > 0) as otherCompany,
+  coalesce(k.companies = '' or w.chain_id = k.chain_id or s.chain_id = unhex(replace(k.chain_id, '-', '')), 0) as fromOwnChain,
+  rc.id is not null and (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || rt.company_id || ' ') > 0) as recordAdmitted,
   u.id is not null as userFound
 from api_keys k
 join organizations o on o.id = :organizationId
@@ -715,6 +726,10 @@ left join archived_time_entries s on s.organization_id = :organizationId
   and s.id = iif(r.id is null, unhex(replace(:id, '-', '')), null)
 left join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
 left join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
+left join api_keys w on w.organization_id = :organizationId and w.id = iif(k.companies = '', null, r.key_id)
+left join tickets rt on rt.organization_id = :organizationId
+  and rt.id = iif(k.companies = '', null, coalesce(r.ticket_id, s.ticket_id))
+left join companies rc on rc.organization_id = :organizationId and rc.id = rt.company_id and rc.active = 1
 join (
   select coalesce(sum(notes + time_entries), 0) as records, coalesce(sum(minutes), 0) as minutes,
     coalesce(sum(bytes), 0) as bytes
@@ -767,7 +782,10 @@ select
   coalesce(r.hourly_rate_minor, s.hourly_rate_minor) as hourlyRateMinor,
   coalesce(r.agreement_source, iif(s.by_agreement = 1, 'company_default', 'organization_default')) as agreementSource,
   coalesce(r.status, iif(s.approval_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED'))) as status,
-  c.id is not null as ticketFound,
+  c.id is not null and (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || t.company_id || ' ') > 0) as ticketFound,
+  t.id is not null and not (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || t.company_id || ' ') > 0) as otherCompany,
+  coalesce(k.companies = '' or w.chain_id = k.chain_id or s.chain_id = unhex(replace(k.chain_id, '-', '')), 0) as fromOwnChain,
+  rc.id is not null and (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || rt.company_id || ' ') > 0) as recordAdmitted,
   u.id is not null as userFound
 from api_keys k
 join organizations o on o.id = :organizationId
@@ -776,6 +794,10 @@ left join archived_time_entries s on s.organization_id = :organizationId
   and s.id = iif(r.id is null, unhex(replace(:id, '-', '')), null)
 left join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
 left join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
+left join api_keys w on w.organization_id = :organizationId and w.id = iif(k.companies = '', null, r.key_id)
+left join tickets rt on rt.organization_id = :organizationId
+  and rt.id = iif(k.companies = '', null, coalesce(r.ticket_id, s.ticket_id))
+left join companies rc on rc.organization_id = :organizationId and rc.id = rt.company_id and rc.active = 1
 join (
   select coalesce(sum(notes + time_entries), 0) as records, coalesce(sum(minutes), 0) as minutes,
     coalesce(sum(bytes), 0) as bytes
@@ -805,6 +827,7 @@ from api_keys k
 join organizations o on o.id = :organizationId and o.active = 1 and o.has_psa = 1 and o.time_zone = :timeZone
 join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
 join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
+  and (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || c.id || ' ') > 0)
 left join audit_log p on p.organization_id = :organizationId
   and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
 join users u on u.organization_id = :organizationId and u.is_service = 1
@@ -863,6 +886,7 @@ from api_keys k
 join organizations o on o.id = :organizationId and o.active = 1 and o.has_psa = 1 and o.time_zone = :timeZone
 join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
 join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
+  and (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || c.id || ' ') > 0)
 left join audit_log p on p.organization_id = :organizationId
   and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
 join users u on u.organization_id = :organizationId and u.email = :userEmail

@@ -193,6 +193,18 @@ describe('a replica that is behind, when the key', () => {
     expect(placesOf(near)).toEqual(['near', 1, 3]);
   });
 
+  test('companies that a key is limited to apply immediately, by REST and by MCP', async () => {
+    const near = await world();
+    await setKey(near, 'companies', 'globex');
+    expect(await problemOf(near.isolate().postNote(near.key.value))).toBe('404 ticket_not_found');
+    const tool = await TOOLS['a tool']?.(near.isolate(), near.key.value);
+    if (tool) expect((await tool.json<{ result: ToolResult }>()).result.isError).toBe(true);
+    expect(await rowsOf('notes', near.organization)).toEqual([]);
+    expect((await near.isolate().postNote(near.key.value, NOTE, {}, '1002')).status).toBe(201);
+    await setKey(near, 'companies', '');
+    expect((await near.isolate().postNote(near.key.value)).status).toBe(201);
+  });
+
   test('lower daily limits apply immediately', async () => {
     const near = await world();
     await setKey(near, 'day_limit_records', 1);

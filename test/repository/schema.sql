@@ -120,7 +120,7 @@ CREATE TABLE `api_keys` (
 	`revoked_at` integer,
 	`revoked_by` text,
 	`successor_id` text,
-	`form_token` text,
+	`form_token` text, `companies` text DEFAULT '' NOT NULL,
 	PRIMARY KEY(`organization_id`, `id`),
 	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (`organization_id`,`created_by`) REFERENCES `users`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,

@@ -19,7 +19,7 @@ export async function makeLastOrganization(like: string, keyId: string): Promise
     copy(
       'api_keys',
       `'zzz', id, chain_id, name, '${'0'.repeat(64)}', hint, scopes, day_limit_records, day_limit_minutes, allowed_networks,
-       description, owner, revision, created_at, created_by, expires_at, revoked_at, revoked_by, successor_id, form_token`,
+       description, owner, revision, created_at, created_by, expires_at, revoked_at, revoked_by, successor_id, form_token, companies`,
       'organization_id = ?1 and id = ?2',
       keyId,
     ),

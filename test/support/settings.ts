@@ -39,11 +39,13 @@ export async function openSettings(api: Api, organization: string, email: string
     });
     return { status: response.status, text: await response.text(), headers: response.headers };
   };
+  /** A form about a key that does not name companies is for all of them. */
   const post = async (path: string, fields: Fields | string, more: Record<string, string> = {}) => {
+    const defaults: Fields = /^\/keys(\/[^/]+\/change)?$/.test(path) ? { companies: '*' } : {};
     const response = await api.send(`${base}${path}`, {
       method: 'POST',
       headers: { ...headers, ...more },
-      body: typeof fields === 'string' ? fields : formBody(fields),
+      body: typeof fields === 'string' ? fields : formBody({ ...defaults, ...fields }),
     });
     return {
       status: response.status,

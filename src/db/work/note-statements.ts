@@ -4,7 +4,17 @@ import { PRINCIPAL_COLUMNS } from '../keys/find-key-statements.ts';
 import { statement } from '../statement.ts';
 import { WITHIN_DAY_LIMITS, WRITTEN_OF_DAY } from './day-limits.ts';
 import { ALL_RECORDS } from './key-days.ts';
-import type { ExplainValues, Explanation, Inserted, InsertValues, RecordTable, StoredRecord } from './record-table.ts';
+import {
+  admitsCompany,
+  type ExplainValues,
+  type Explanation,
+  type Inserted,
+  type InsertValues,
+  JOIN_ORIGIN,
+  type RecordTable,
+  type StoredRecord,
+  TICKET_AND_ORIGIN,
+} from './record-table.ts';
 
 export type StoredNote = StoredRecord;
 
@@ -26,6 +36,7 @@ export const insertNote = statement<InsertValues & { message: string }, StoredNo
   join organizations o on o.id = :organizationId and o.active = 1 and o.has_psa = 1 and o.time_zone = :timeZone
   join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
   join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
+    and ${admitsCompany('c.id')}
   left join audit_log p on p.organization_id = :organizationId
     and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
   where k.organization_id = :organizationId and k.id = :keyId and +k.hash = :keyHash
@@ -50,7 +61,7 @@ export const explainNote = statement<ExplainValues, Explanation<StoredNote>>(`
     coalesce(r.created_at, s.created_at) as createdAt,
     coalesce(r.request_id, '') as requestId,
     coalesce(r.request_digest, lower(hex(s.request_digest))) as requestDigest,
-    c.id is not null as ticketFound,
+    ${TICKET_AND_ORIGIN},
     1 as userFound
   from api_keys k
   join organizations o on o.id = :organizationId
@@ -58,7 +69,7 @@ export const explainNote = statement<ExplainValues, Explanation<StoredNote>>(`
   left join archived_notes s on s.organization_id = :organizationId
     and s.id = iif(r.id is null, unhex(replace(:id, '-', '')), null)
   left join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
-  left join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
+  left join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1${JOIN_ORIGIN}
   join (
     select coalesce(sum(${ALL_RECORDS}), 0) as records, coalesce(sum(minutes), 0) as minutes,
       coalesce(sum(bytes), 0) as bytes

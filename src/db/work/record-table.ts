@@ -73,11 +73,21 @@ export type ExplainValues = Pick<
 
 /**
  * Why nothing was inserted: the key, what it and its organization have written on that day, whether ticket and credited
- * user were found (0 or 1; 1 if the kind needs no user), and the existing record with the id, if any. `requestDigest`
- * of an archived record is the beginning of the digest, or empty if the record was redacted.
+ * user were found (1 if the kind needs no user), and the existing record with the id, if any. `requestDigest` of an
+ * archived record is the beginning of the digest, or empty if the record was redacted. All flags are 0 or 1.
  */
-export type Explanation<Row> = KeyRow &
-  WrittenOfDay & { ticketFound: number; userFound: number } & (Row | { id: null });
+export type Explanation<Row> = KeyRow & WrittenOfDay & ExplanationFlags & (Row | { id: null });
+
+interface ExplanationFlags {
+  /** Not if the key is limited to other companies: then `otherCompany`. */
+  ticketFound: number;
+  otherCompany: number;
+  userFound: number;
+  /** Whether the key is not limited to companies, or a key of its chain wrote the record. */
+  fromOwnChain: number;
+  /** Whether the record is on a ticket that a key with companies may write to; its own activity does not matter. */
+  recordAdmitted: number;
+}
 
 /** The id of a record, a UUID as text, as the 16 bytes that an archived record has. */
 export const idBytes = (id: string) => `unhex(replace(${id}, '-', ''))`;
@@ -87,3 +97,23 @@ export const idText = (
   bytes: string,
 ) => `lower(substr(hex(${bytes}), 1, 8) || '-' || substr(hex(${bytes}), 9, 4) || '-' ||
     substr(hex(${bytes}), 13, 4) || '-' || substr(hex(${bytes}), 17, 4) || '-' || substr(hex(${bytes}), 21))`;
+
+/** Condition: the key `k` may write to the tickets of the company. Ids contain no spaces. */
+export const admitsCompany = (company: string) =>
+  `(k.companies = '' or instr(' ' || k.companies || ' ', ' ' || ${company} || ' ') > 0)`;
+
+/**
+ * For a key that is limited to companies, the key `w` that wrote the record `r`, and the ticket `rt` and active company
+ * `rc` of the record `r` or its stub `s`. For every other key no row of them is read.
+ */
+export const JOIN_ORIGIN = `
+  left join api_keys w on w.organization_id = :organizationId and w.id = iif(k.companies = '', null, r.key_id)
+  left join tickets rt on rt.organization_id = :organizationId
+    and rt.id = iif(k.companies = '', null, coalesce(r.ticket_id, s.ticket_id))
+  left join companies rc on rc.organization_id = :organizationId and rc.id = rt.company_id and rc.active = 1`;
+
+/** What decides whether a key gets the replay of a record `r`, or of its stub `s`: see `Explanation`. */
+export const TICKET_AND_ORIGIN = `c.id is not null and ${admitsCompany('t.company_id')} as ticketFound,
+    t.id is not null and not ${admitsCompany('t.company_id')} as otherCompany,
+    coalesce(k.companies = '' or w.chain_id = k.chain_id or s.chain_id = ${idBytes('k.chain_id')}, 0) as fromOwnChain,
+    rc.id is not null and ${admitsCompany('rt.company_id')} as recordAdmitted`;

@@ -4,7 +4,17 @@ import { PRINCIPAL_COLUMNS } from '../keys/find-key-statements.ts';
 import { type Fields, statement } from '../statement.ts';
 import { WITHIN_DAY_LIMITS, WRITTEN_OF_DAY } from './day-limits.ts';
 import { ALL_RECORDS } from './key-days.ts';
-import type { ExplainValues, Explanation, Inserted, InsertValues, RecordTable, StoredRecord } from './record-table.ts';
+import {
+  admitsCompany,
+  type ExplainValues,
+  type Explanation,
+  type Inserted,
+  type InsertValues,
+  JOIN_ORIGIN,
+  type RecordTable,
+  type StoredRecord,
+  TICKET_AND_ORIGIN,
+} from './record-table.ts';
 
 type TimeEntryFields = Omit<StoredRecords['time_entry'], 'id' | 'ticketId' | 'createdAt' | 'description'>;
 
@@ -82,6 +92,7 @@ const insertTimeEntry = (creditedUser: string) => `
   join organizations o on o.id = :organizationId and o.active = 1 and o.has_psa = 1 and o.time_zone = :timeZone
   join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
   join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
+    and ${admitsCompany('c.id')}
   left join audit_log p on p.organization_id = :organizationId
     and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
   join users u on ${creditedUser}
@@ -127,7 +138,7 @@ const explainTimeEntry = (creditedUser: string) => `
     coalesce(r.hourly_rate_minor, s.hourly_rate_minor) as hourlyRateMinor,
     coalesce(r.agreement_source, iif(s.by_agreement = 1, 'company_default', 'organization_default')) as agreementSource,
     coalesce(r.status, ${ARCHIVED_STATUS}) as status,
-    c.id is not null as ticketFound,
+    ${TICKET_AND_ORIGIN},
     u.id is not null as userFound
   from api_keys k
   join organizations o on o.id = :organizationId
@@ -135,7 +146,7 @@ const explainTimeEntry = (creditedUser: string) => `
   left join archived_time_entries s on s.organization_id = :organizationId
     and s.id = iif(r.id is null, unhex(replace(:id, '-', '')), null)
   left join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
-  left join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
+  left join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1${JOIN_ORIGIN}
   join (
     select coalesce(sum(${ALL_RECORDS}), 0) as records, coalesce(sum(minutes), 0) as minutes,
       coalesce(sum(bytes), 0) as bytes

@@ -5,9 +5,9 @@ import { noteRequest } from '../../domain/note.ts';
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
 import type { NoteResult, ReplayFields, TimeEntryResult } from '../../domain/response-shapes.ts';
 import { timeEntryRequest } from '../../domain/time-entry.ts';
-import { prefersStrictHandling } from '../../lib/prefer.ts';
 import { createNote, createTimeEntry } from '../../services/work/create-record.ts';
-import type { WriteOutcome, WriteTarget } from '../../services/work/write-once.ts';
+import { idempotencyMismatch, type WriteOutcome, type WriteTarget } from '../../services/work/write-once.ts';
+import { appliedPreference } from '../error-response.ts';
 import { type ApiEnv, type AppEnv, type ContextOf, writeContext } from '../hono-env.ts';
 import { guard } from '../middleware/guard.ts';
 import { jsonBody } from '../middleware/json-body.ts';
@@ -59,19 +59,6 @@ export function invalidIdempotencyKey(rule: string, remedy = IDEMPOTENCY_KEY_REM
   return new Problem('invalid_idempotency_key', `Idempotency-Key ${rule}; ${remedy}, or omit the header.`);
 }
 
-/** The header of every response that a write decided, if the request preferred strict handling. */
-const STRICT = { 'Preference-Applied': 'handling=strict' };
-
-/** A different request used the Idempotency-Key, for a record on the ticket `existing`. */
-export function idempotencyMismatch({ ticketId }: WriteTarget, existing: string): Problem {
-  const where = existing === ticketId ? '' : ` on ticket ${existing}`;
-  return new Problem(
-    'idempotency_mismatch',
-    `A different request${where} used this Idempotency-Key before, so nothing was written. Check that it identifies one event, and send another event with its own Idempotency-Key.`,
-    { headers: STRICT },
-  );
-}
-
 /**
  * 201 for a new record; 200 for a replay, with whether the requests were the same. If they were not and the request
  * prefers strict handling, 409.
@@ -82,12 +69,11 @@ function respondToWrite<Body extends object>(
   outcome: WriteOutcome<{ ticketId: string }>,
   body: Body,
 ): Response {
-  const isStrict = prefersStrictHandling(c.req.header('Prefer'));
-  const applied = isStrict ? STRICT : {};
+  const applied = appliedPreference(c);
   if (!outcome.replayed) return c.json(body, 201, applied);
   const { mismatch, row } = outcome;
   if (mismatch) c.set('lostWrite', target);
-  if (mismatch && isStrict) throw idempotencyMismatch(target, row.ticketId);
+  if (mismatch && 'Preference-Applied' in applied) throw idempotencyMismatch(target, row.ticketId);
   const marks = { 'Idempotency-Replayed': 'true', ...(mismatch ? { 'Idempotency-Mismatch': 'true' } : {}) };
   const replay: ReplayFields = {
     idempotentReplay: true,

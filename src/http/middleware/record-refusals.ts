@@ -3,6 +3,7 @@ import { hasCode, type KeyReference, Unauthorized } from '../../domain/errors.ts
 import { isRefusedUseReason, RefusedUseMeter, type RefusedUseReason } from '../../domain/refused-use.ts';
 import { log } from '../../lib/log.ts';
 import { type NewRefusedUses, recordRefusedUses } from '../../services/keys/refused-uses.ts';
+import type { WriteTarget } from '../../services/work/write-once.ts';
 import { type AppEnv, serviceContext } from '../hono-env.ts';
 
 /** A separate deadline: the request's own may have passed. */
@@ -22,7 +23,7 @@ export function recordRefusals(): MiddlewareHandler<AppEnv> {
     const { organizationId, keyId } = refused.key;
     const { reason } = refused;
     const now = c.get('now')();
-    const { ticketId, idempotencyKey } = c.get('lostWrite') ?? {};
+    const { ticketId, idempotencyKey } = refused.lostWrite ?? {};
     const lost = ticketId !== undefined &&
       idempotencyKey !== undefined && { at: now, idempotencyKey, ticketId, requestId: c.get('requestId') };
     const uses = meter.take(organizationId, `${keyId}:${reason}`, now, lost || undefined);
@@ -33,7 +34,13 @@ export function recordRefusals(): MiddlewareHandler<AppEnv> {
   };
 }
 
-function refusedUse(c: Context<AppEnv>): { key: KeyReference; reason: RefusedUseReason } | undefined {
+interface Refused {
+  key: KeyReference;
+  reason: RefusedUseReason;
+  lostWrite?: WriteTarget | undefined;
+}
+
+function refusedUse(c: Context<AppEnv>): Refused | undefined {
   const error: unknown = c.error ?? c.get('toolError');
   if (error instanceof Unauthorized) {
     return error.key && isRefusedUseReason(error.reason) ? { key: error.key, reason: error.reason } : undefined;
@@ -42,7 +49,10 @@ function refusedUse(c: Context<AppEnv>): { key: KeyReference; reason: RefusedUse
   if (!principal) return undefined;
   if (hasCode(error, 'psa_not_included')) return { key: principal, reason: 'psa_not_included' };
   if (hasCode(error, 'daily_limit_reached')) return { key: principal, reason: 'daily_limit_reached' };
-  if (c.get('lostWrite')) return { key: principal, reason: 'idempotency_mismatch' };
+  if (hasCode(error, 'ticket_not_found') && error.info.isOfOtherCompany)
+    return { key: principal, reason: 'company_not_allowed' };
+  const lostWrite = hasCode(error, 'idempotency_mismatch') ? error.info.lostWrite : c.get('lostWrite');
+  if (lostWrite) return { key: principal, reason: 'idempotency_mismatch', lostWrite };
   return undefined;
 }
 

@@ -1,7 +1,14 @@
 import { addDays, DAY_MS } from '../../domain/calendar.ts';
+import { MAX_NAME_LENGTH } from '../../domain/directory.ts';
 import type { FieldError } from '../../domain/fields.ts';
 import { type KeyRules, MAX_RULE_DAYS } from '../../domain/key-rules.ts';
-import { KEY_SETTING_NAMES, type KeySettings, keySetting, type SettingsInput } from '../../domain/key-settings.ts';
+import {
+  companyIds,
+  KEY_SETTING_NAMES,
+  type KeySettings,
+  keySetting,
+  type SettingsInput,
+} from '../../domain/key-settings.ts';
 import { hostNetwork } from '../../domain/networks.ts';
 import { inThousands } from '../../lib/in-thousands.ts';
 import type { Lockout } from '../../services/keys/key-usage.ts';
@@ -54,15 +61,43 @@ const KEY_FIELDS = KEY_SETTING_NAMES.map((name) => ({ ...keySetting(name), name 
 
 /** A key's settings as form fields. */
 export const settingsInForm = (key: KeySettings): [field: string, value: string][] =>
-  KEY_FIELDS.map(({ name, control }) => {
+  KEY_FIELDS.flatMap(({ name, control }): [string, string][] => {
     const text = String(key[name] ?? '');
-    return [name, control === 'lines' ? text.replaceAll(' ', '\n') : text];
+    if (control === 'companies') return companiesInForm(text === '' ? [ALL_COMPANIES] : companyIds(text));
+    return [[name, control === 'lines' ? text.replaceAll(' ', '\n') : text]];
   });
+
+// The field `companies` has a choice, and the id of each selected company. Neither choice is an id.
+export const ALL_COMPANIES = '*';
+export const SOME_COMPANIES = '';
+
+const companiesInForm = (values: readonly string[]): [string, string][] =>
+  [...(values.includes(ALL_COMPANIES) ? [] : [SOME_COMPANIES]), ...values].map((value) => ['companies', value]);
+
+/** The companies that are selected in a form. */
+export const selectedCompanies = (form: URLSearchParams): string[] =>
+  form.getAll('companies').filter((value) => value !== ALL_COMPANIES && value !== SOME_COMPANIES);
+
+/** What a form searches for among the companies, if it does: then it saves nothing, and is shown with what was found. */
+export function searchedCompany(form: URLSearchParams): string | undefined {
+  const text = form.get('find')?.trim().slice(0, MAX_NAME_LENGTH) ?? '';
+  return form.has('search') || text !== '' ? text : undefined;
+}
+
+/** The form after its search, which is for a key that is limited to companies. */
+export function withSomeCompanies(form: URLSearchParams): URLSearchParams {
+  const others = [...form].filter(([name]) => name !== 'companies');
+  return new URLSearchParams([...others, ...companiesInForm(selectedCompanies(form))]);
+}
 
 export function chosenSettings(form: URLSearchParams): SettingsInput {
   const settings: SettingsInput = {};
-  for (const { name, control } of KEY_FIELDS)
-    settings[name] = control === 'number' ? chosenNumber(form, name) : (form.get(name) ?? '');
+  for (const { name, control } of KEY_FIELDS) {
+    if (control === 'number') settings[name] = chosenNumber(form, name);
+    // Without a choice, the list is empty, which is an error: all companies have to be chosen.
+    else if (control !== 'companies') settings[name] = form.get(name) ?? '';
+    else if (!form.has(name, ALL_COMPANIES)) settings[name] = form.getAll(name).join(' ');
+  }
   return settings;
 }
 
@@ -132,7 +167,9 @@ export function messagesOf(errors: readonly FieldError[]): Messages {
     // The detail contains the key rule.
     const general = code.startsWith('key_rules_') ? undefined : MESSAGES[field];
     messages[field] ??=
-      MESSAGES[`${field} ${code}`] ?? general ?? sentence(detail.replace(/^allowedNetworks has /, 'the list has '));
+      MESSAGES[`${field} ${code}`] ??
+      general ??
+      sentence(detail.replace(/^(allowedNetworks|companies) has /, 'the list has '));
   }
   return messages;
 }

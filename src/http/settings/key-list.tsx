@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { type DayLimits, MAX_DAY_CHANGES } from '../../domain/day-limit.ts';
 import { FACT_TYPES, FACTS } from '../../domain/facts.ts';
-import { CSV_SETTINGS } from '../../domain/key-settings.ts';
+import { CSV_SETTINGS, companyIds } from '../../domain/key-settings.ts';
 import { containsKey } from '../../domain/pasted-keys.ts';
 import { readJustDone } from '../../services/audit/read-audit-log.ts';
 import { EXAMINED_KEYS, type KeyList, listKeys } from '../../services/keys/list-keys.ts';
@@ -307,7 +307,17 @@ function columnsOf(base: string, query: KeyQuery, canSelect: boolean): TableColu
       ),
       sortedBy('name', 'ascending'),
     ],
-    ['Scopes', ({ scopes }) => <Scopes scopes={scopes} />],
+    [
+      'Scopes',
+      ({ scopes, companies }) => (
+        <>
+          <Scopes scopes={scopes} />
+          {companies !== '' && (
+            <span class="minor"> {counted(companyIds(companies).length, 'company', 'companies')}</span>
+          )}
+        </>
+      ),
+    ],
     ['State', (key) => <State state={stateInList(key)} />],
     [
       'Last write',

@@ -3,10 +3,12 @@ import { isLive } from '../../domain/api-key.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
 import { clientAddress } from '../../domain/client-address.ts';
 import { hasCode, type ServiceError } from '../../domain/errors.ts';
+import { companyIds } from '../../domain/key-settings.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
 import { LONG_DAY } from '../../domain/unusual.ts';
 import { countWritesSince, readLatestOfKey } from '../../services/audit/read-audit-log.ts';
 import { listAdministratorNames } from '../../services/directory/administrators.ts';
+import { listCompanies, searchCompanies } from '../../services/directory/companies.ts';
 import { changeApiKey, findLockout, listKeyChanges } from '../../services/keys/change-key.ts';
 import { getKeyRules } from '../../services/keys/change-key-rules.ts';
 import { createApiKey } from '../../services/keys/create-key.ts';
@@ -17,6 +19,7 @@ import { listRefusedUses } from '../../services/keys/refused-uses.ts';
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import {
+  ALL_COMPANIES,
   allowRecentUse,
   chosenExpiry,
   chosenSettings,
@@ -25,8 +28,11 @@ import {
   messagesOf,
   readForm,
   sameLifetime,
+  searchedCompany,
+  selectedCompanies,
   settingsInForm,
   shownCount,
+  withSomeCompanies,
 } from './forms.ts';
 import { pageContext, readDone, todayOf } from './page-context.ts';
 import { bannerFor, KeyActions, KeyLead, KeyPage } from './pages/key.tsx';
@@ -46,13 +52,24 @@ keys.get('/new-key', (c) => renderNewKey(c, crypto.randomUUID()));
 
 async function renderNewKey(c: Context<AdminEnv>, token: string, sent?: FormState): Promise<Response> {
   const ctx = adminContext(c);
-  const [rules, owners] = await Promise.all([getKeyRules(ctx), listAdministratorNames(ctx)]);
+  const [rules, owners, companies] = await Promise.all([
+    getKeyRules(ctx),
+    listAdministratorNames(ctx),
+    companiesOf(c, sent),
+  ]);
   const today = todayOf(c);
-  const form = sent ?? { values: new URLSearchParams(defaultExpiration(rules, today)) };
-  return renderForm(c, 'Create a key', <NewKeyForm {...{ token, rules, today, owners, form }} />, form, {
+  const preselected = { ...defaultExpiration(rules, today), companies: ALL_COMPANIES };
+  const form = sent ?? { values: new URLSearchParams(preselected) };
+  return renderForm(c, 'Create a key', <NewKeyForm {...{ token, rules, today, owners, companies, form }} />, form, {
     trail: trail(c),
   });
 }
+
+/** The companies to choose from in a form: those that it has, and those that its search finds. */
+const companiesOf = (c: Context<AdminEnv>, { values }: FormState = { values: new URLSearchParams() }) =>
+  searchCompanies(adminContext(c), selectedCompanies(values), searchedCompany(values));
+
+const afterSearch = (values: URLSearchParams): FormState => ({ values: withSomeCompanies(values), messages: {} });
 
 function renderKeyOnce(c: Context<AdminEnv>, key: Omit<Parameters<typeof NewKeyPage>[0], 'origin'>): Promise<Response> {
   const page = { ...key, origin: new URL(c.req.url).origin };
@@ -63,6 +80,7 @@ keys.post('/keys', async (c) => {
   const { keyPrefix } = c.get('config');
   const values = await readForm(c);
   const token = formToken(values);
+  if (searchedCompany(values) !== undefined) return renderNewKey(c, token, afterSearch(values));
   const scopes = SCOPE_IDS.filter((scope) => values.has('scopes', scope));
   const input = { ...chosenSettings(values), scopes, ...chosenExpiry(values, todayOf(c)) };
   try {
@@ -91,9 +109,10 @@ keys.get('/keys/:key', async (c) => {
   const today = todayOf(c);
   const { key, written } = await getKeyAndDay(ctx, c.req.param('key'), today);
   const other = key.successor ?? key.predecessor;
-  const [entries, refused, usages] = await Promise.all([
+  const [entries, refused, companies, usages] = await Promise.all([
     readLatestOfKey(ctx, key.id, LATEST_ENTRIES),
     listRefusedUses(ctx, key.id),
+    listCompanies(ctx, companyIds(key.companies)),
     readUsage(ctx, [key.id, ...(other ? [other.id] : [])], today),
   ]);
   const usage = usages.get(key.id) ?? [];
@@ -110,6 +129,7 @@ keys.get('/keys/:key', async (c) => {
     otherUsage: other ? usages.get(other.id) : undefined,
     entries: shownEntries(c, entries, SHOWN_TEXT),
     refused,
+    companies,
     done,
     lastDay:
       done !== undefined && key.state === 'revoked'
@@ -134,12 +154,16 @@ keys.get('/keys/:key/change', async (c) => {
 
 async function renderChange(
   c: Context<AdminEnv>,
-  page: Omit<Parameters<typeof ChangeForm>[0], 'seen' | 'owners'>,
+  page: Omit<Parameters<typeof ChangeForm>[0], 'seen' | 'owners' | 'companies'>,
 ): Promise<Response> {
   const ctx = adminContext(c);
   const { subject, form } = page;
-  const [seen, owners] = await Promise.all([readRecentUse(ctx, subject.id, todayOf(c)), listAdministratorNames(ctx)]);
-  return renderForm(c, `Change ${subject.name}`, <ChangeForm {...{ ...page, seen, owners }} />, form, {
+  const [seen, owners, companies] = await Promise.all([
+    readRecentUse(ctx, subject.id, todayOf(c)),
+    listAdministratorNames(ctx),
+    companiesOf(c, form),
+  ]);
+  return renderForm(c, `Change ${subject.name}`, <ChangeForm {...{ ...page, seen, owners, companies }} />, form, {
     trail: trail(c, subject),
   });
 }
@@ -152,6 +176,7 @@ keys.post('/keys/:key/change', async (c) => {
   // The revision that the form showed, not a later one.
   const revision = shownCount(values, 'revision');
   const page = { subject: key, revision };
+  if (searchedCompany(values) !== undefined) return renderChange(c, { ...page, form: afterSearch(values) });
   if (values.has('widened') || !values.has('confirmed')) {
     const lockout = await findLockout(ctx, key, chosenSettings(values), todayOf(c));
     // Only the addresses that the question showed are allowed.

@@ -7,7 +7,7 @@ import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import type { AdminEnv, AppEnv, ContextOf } from '../hono-env.ts';
 import { Frame } from '../page/frame.tsx';
 import { Icon } from '../page/icon.tsx';
-import type { FormState } from './forms.ts';
+import { type FormState, searchedCompany } from './forms.ts';
 import { keyListPath, readKeyQuery } from './key-query.ts';
 import { PageProvider, pageContext } from './page-context.ts';
 import { Banner } from './pages/components.tsx';
@@ -79,10 +79,16 @@ const ConnectionBanner = ({ trouble }: { trouble: Administration['connectionTrou
     </Banner>
   );
 
-/** Responds with a form: as it is opened, or as it was sent, with its errors or after a conflict. */
-export function renderForm(c: Context<AdminEnv>, title: string, page: Child, { messages }: FormState, head: PageHead) {
+/** Responds with a form: as it is opened, or as it was sent, with its errors, after a search or after a conflict. */
+export function renderForm(
+  c: Context<AdminEnv>,
+  title: string,
+  page: Child,
+  { values, messages }: FormState,
+  head: PageHead,
+) {
   const hasErrors = messages !== undefined && Object.keys(messages).length > 0;
-  const status = messages === undefined ? 200 : hasErrors ? 400 : 409;
+  const status = hasErrors ? 400 : messages === undefined || searchedCompany(values) !== undefined ? 200 : 409;
   return render(c, title, page, { ...head, status, hasErrors });
 }
 

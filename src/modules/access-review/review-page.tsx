@@ -1,6 +1,7 @@
 import { MAX_REASON_LENGTH, REVIEW_DECISIONS, type ReviewDecision } from '../../domain/access-review.ts';
 import { UNUSED_DAYS } from '../../domain/facts.ts';
 import { lifetimeDays } from '../../domain/key-rules.ts';
+import { companyIds } from '../../domain/key-settings.ts';
 import { Icon } from '../../http/page/icon.tsx';
 import type { FormState } from '../../http/settings/forms.ts';
 import { usePage } from '../../http/settings/page-context.ts';
@@ -17,8 +18,9 @@ import {
 import { ConfirmRevoke } from '../../http/settings/pages/confirm.tsx';
 import { limitsText } from '../../http/settings/pages/day-use.ts';
 import { ErrorSummary, Field } from '../../http/settings/pages/form.tsx';
-import { Creator, KeyName, OtherKey } from '../../http/settings/pages/key-facts.tsx';
+import { CompanyNames, Creator, KeyName, OtherKey } from '../../http/settings/pages/key-facts.tsx';
 import { Ago, dateText, Expiry, Time } from '../../http/settings/pages/time.tsx';
+import type { Company } from '../../services/directory/companies.ts';
 import type { StoredKeyRules } from '../../services/keys/change-key-rules.ts';
 import { recordsOf, type Usage } from '../../services/keys/key-usage.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
@@ -37,6 +39,8 @@ interface Props extends AccessReviewOverview {
   /** The values that were not saved, and the messages about them. */
   refused: FormState | undefined;
   usages: ReadonlyMap<string, Usage>;
+  /** The companies that keys are limited to. */
+  companies: readonly Company[];
   done: string | undefined;
 }
 
@@ -117,8 +121,10 @@ function savedForm(keys: readonly AccessReviewKey[]): FormState {
 /** The undecided keys with the most to check are first. */
 const urgency = ({ of, checks }: Pick<ReviewedKeyProps, 'of' | 'checks'>) => (isUndecided(of) ? checks.length : -1);
 
-function OpenReview({ open: { review, keys }, rules, due, refused, usages, done }: Props & { open: AccessReview }) {
+function OpenReview(props: Props & { open: AccessReview }) {
   const { base, userId, now, timeZone } = usePage();
+  const { rules, due, refused, usages, companies, done } = props;
+  const { review, keys } = props.open;
   const undecided = keys.filter(isUndecided).length;
   const text = `${keys.length - undecided} of ${counted(keys.length, 'key')} done`;
   const rows = keys
@@ -154,7 +160,7 @@ function OpenReview({ open: { review, keys }, rules, due, refused, usages, done 
       >
         <ol class="review">
           {rows.map(({ of, checks }) => (
-            <ReviewedKey {...{ of, checks, form }} usage={usages.get(of.key.id) ?? []} />
+            <ReviewedKey {...{ of, checks, form, companies }} usage={usages.get(of.key.id) ?? []} />
           ))}
         </ol>
         <div class="review-end">
@@ -245,6 +251,7 @@ interface ReviewedKeyProps {
   of: AccessReviewKey;
   form: FormState;
   usage: Usage;
+  companies: readonly Company[];
   checks: readonly string[];
 }
 
@@ -262,7 +269,7 @@ function ReviewedKey(props: ReviewedKeyProps) {
         ))}
         {key.successor && successors.length === 0 && <span class="minor"> Replaced</span>}
         <p class="minor">
-          {factsOf(key, props.usage)
+          {factsOf(key, props)
             .filter(([, content]) => content)
             .map(([name, content], index) => (
               <>
@@ -311,11 +318,14 @@ function checksOf(key: KeyDetails, rules: StoredKeyRules, now: number, timeZone:
 }
 
 /** Whom to ask about a key, its limits, and how it is used. */
-function factsOf(key: KeyDetails, usage: Usage): NamedFact[] {
+function factsOf(key: KeyDetails, { usage, companies }: Pick<ReviewedKeyProps, 'usage' | 'companies'>): NamedFact[] {
   const { owner, description, allowedNetworks, dayLimitRecords: records, dayLimitMinutes: minutes } = key;
+  const ids = companyIds(key.companies);
+  const own = companies.filter(({ id }) => ids.includes(id));
   return [
     ['Owner', <bdi>{owner || 'none'}</bdi>],
     ['Description', description && <bdi>{description}</bdi>],
+    ['Companies', own.length === 0 ? 'all' : <CompanyNames companies={own} />],
     ['Networks', allowedNetworks.replaceAll(' ', ', ') || 'all'],
     ['Daily limits', limitsText({ records, minutes })],
     ['Last write', key.lastWrite ? <Ago at={key.lastWrite.at} /> : 'never'],

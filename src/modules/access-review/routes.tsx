@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono';
 import { MAX_REASON_LENGTH, REVIEW_DECISIONS } from '../../domain/access-review.ts';
 import { dateIn } from '../../domain/calendar.ts';
 import { hasCode } from '../../domain/errors.ts';
-import { CSV_SETTINGS } from '../../domain/key-settings.ts';
+import { CSV_SETTINGS, companyIds } from '../../domain/key-settings.ts';
 import { type AdminEnv, adminContext } from '../../http/hono-env.ts';
 import { type Column, csvDownload, spreadsheetTime } from '../../http/settings/download.ts';
 import { type FormState, type Messages, readForm } from '../../http/settings/forms.ts';
@@ -10,6 +10,7 @@ import { pageContext, readDone, todayOf } from '../../http/settings/page-context
 import { PageProblem } from '../../http/settings/page-problem.ts';
 import { scopeList } from '../../http/settings/pages/components.tsx';
 import { render, trail } from '../../http/settings/render-page.tsx';
+import { listCompanies } from '../../services/directory/companies.ts';
 import { readUsage } from '../../services/keys/key-usage.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import { AccessReviewPage, DECISION_LABELS } from './review-page.tsx';
@@ -35,9 +36,13 @@ async function renderReview(c: Context<AdminEnv>, refused?: FormState) {
   const ctx = adminContext(c);
   const overview = await readAccessReviews(ctx, c.req.query('list') === 'all' ? ALL : LISTED);
   const keyIds = overview.open?.keys.map(({ key }) => key.id) ?? [];
-  const usages = await readUsage(ctx, keyIds, todayOf(c));
+  const limitedTo = overview.open?.keys.flatMap(({ key }) => companyIds(key.companies)) ?? [];
+  const [usages, companies] = await Promise.all([
+    readUsage(ctx, keyIds, todayOf(c)),
+    listCompanies(ctx, [...new Set(limitedTo)]),
+  ]);
   const done = await readDone(c, { finished: 'access_review.finished' }, overview.finished[0]?.id ?? '');
-  const page = { ...overview, usages, refused, done };
+  const page = { ...overview, usages, companies, refused, done };
   return render(c, 'Access review', <AccessReviewPage {...page} />, {
     status: refused ? 400 : 200,
     hasErrors: refused !== undefined,

@@ -6,6 +6,7 @@ import { describeChanges, type SettingsInput, settingInputs } from '../../domain
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readAll, readOne } from '../call-d1.ts';
 import { notAdministrator } from '../directory/administrators.ts';
+import { unknownCompanies } from '../directory/companies.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
 import { NAME_TAKEN } from './create-key.ts';
 import { type Lockout, lockoutOf, readRecentUse } from './key-usage.ts';
@@ -32,7 +33,11 @@ export async function changeApiKey(
   revision = key.revision,
 ): Promise<'changed' | 'unchanged'> {
   const parsed = keyChanges.safeParse(input);
-  if (!parsed.success) throw invalidInput([...fieldErrors(parsed.error), ...(await takenName(ctx, key, input.name))]);
+  const errors = [
+    ...(parsed.success ? [] : fieldErrors(parsed.error)),
+    ...(await unknownCompanies(ctx, input.companies)),
+  ];
+  if (!parsed.success || errors.length > 0) throw invalidInput([...errors, ...(await takenName(ctx, key, input.name))]);
   const settings = parsed.data;
   const details = describeChanges(key, settings);
   // The form was sent twice, or another administrator made the same change.

@@ -11,6 +11,7 @@ import { formatScopes, type Scope } from '../../domain/scopes.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import { notAdministrator } from '../directory/administrators.ts';
+import { unknownCompanies } from '../directory/companies.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
 import { getKeyRules, requireAdmittedByRow } from './change-key-rules.ts';
 
@@ -49,7 +50,8 @@ export async function createApiKey(
 ): Promise<CreatedKey> {
   const { lifetime, scopes, expires: _, ...settings } = await requireValid(ctx, input);
   const { value, ...key } = await makeKey(ctx, keyPrefix, lifetime);
-  const { name } = settings;
+  const { name, companies } = settings;
+  const detail = companies === '' ? name : `${name}, companies ${companies}`;
   const values = {
     ...ctx.actor,
     ...key,
@@ -59,7 +61,7 @@ export async function createApiKey(
     lifetimeDays: lifetime.days,
   };
   const [created] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
-    { statement: insertKey.bind({ ...values, now }), action: 'api_key.created', targetId: key.id, detail: name },
+    { statement: insertKey.bind({ ...values, now }), action: 'api_key.created', targetId: key.id, detail },
   ]);
   if (!hasChanged(created)) await requireCreated(ctx, { id: key.id, name, formToken: values.formToken }, lifetime);
   const { id, hint, expiresAt } = key;
@@ -77,6 +79,7 @@ async function requireValid(ctx: ActorContext<AdminActor>, input: NewKeyInput) {
   const isDated = !errors.some(({ pointer }) => pointer === '/expires');
   const { error, ...lifetime } = await readLifetime(ctx, isDated ? expires : undefined);
   if (isDated && error) errors.push(error);
+  errors.push(...(await unknownCompanies(ctx, input.companies)));
   if (parsed.success && errors.length === 0) return { ...parsed.data, lifetime };
   const name = settingInputs.name.safeParse(input.name);
   const values = { ...ctx.actor, id: '', formToken: null };

@@ -70,7 +70,8 @@ export function selectKeys(keys: readonly KeyDetails[], query: KeyQuery, now: nu
     .toSorted((a, b) => compare(rank(a), rank(b)) || compareNaturally(a.name, b.name));
 }
 
-const searchable = (text: string) => text.normalize('NFC').toLowerCase().trim();
+/** Texts that a search does not tell apart are equal. */
+export const searchable = (text: string) => text.normalize('NFC').toLowerCase().trim();
 
 function hasState(key: KeyDetails, state: ListedState): boolean {
   if (state === 'all') return true;

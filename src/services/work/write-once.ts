@@ -149,13 +149,18 @@ export async function writeOnce<Row extends StoredRecord>(
     // One reading of the clock: Retry-After must not be earlier than the end of the day.
     const resetMs = untilMidnight(day, timeZone, ctx.now());
     if (isSameZone) report(found.chainRecords, key.dayLimit, resetMs);
+    if (row?.fromOwnChain === 0) {
+      if (found.ticketFound === 0) throw ticketNotFound(ticketId, found.otherCompany === 1);
+      // Nothing of a record on a ticket of another company is shown.
+      if (row.recordAdmitted === 0) throw idempotencyMismatch({ ticketId, idempotencyKey });
+    }
     // A redacted record has no digest, so a mismatch can no longer be detected. An archived one has its beginning.
     if (row) return { row, replayed: true, mismatch: !values.requestDigest.startsWith(row.requestDigest) };
     if (isSameZone) {
       const exceeded = exceededDayLimit(dayLimits, key.dayLimit, found, values);
       if (exceeded) throw dailyLimitReached(exceeded, timeZone, resetMs);
     }
-    if (found.ticketFound === 0) throw ticketNotFound(ticketId);
+    if (found.ticketFound === 0) throw ticketNotFound(ticketId, found.otherCompany === 1);
     if (found.userFound === 0) throw technicianNotEligible();
     if (readOnly) throw readOnly;
     // All are checked now, and the next round requires them.
@@ -205,9 +210,21 @@ export function dailyLimitReached(
   );
 }
 
-export function ticketNotFound(ticketId: string): ServiceError {
+/** The same for a ticket that does not exist and for one of a company that the key is not for. */
+export function ticketNotFound(ticketId: string, isOfOtherCompany = false): ServiceError {
   const sent = JSON.stringify(echo(ticketId));
-  return new ServiceError('ticket_not_found', `Your organization has no ticket ${sent}; check the ticket id.`);
+  const detail = `There is no ticket ${sent} that this key may write to; check the ticket id.`;
+  return new ServiceError('ticket_not_found', detail, { isOfOtherCompany });
+}
+
+/** A different request used the Idempotency-Key, for a record on the ticket `existing`, if the key may know that. */
+export function idempotencyMismatch(lostWrite: WriteTarget, existing = lostWrite.ticketId): ServiceError {
+  const where = existing === lostWrite.ticketId ? '' : ` on ticket ${existing}`;
+  return new ServiceError(
+    'idempotency_mismatch',
+    `A different request${where} used this Idempotency-Key before, so nothing was written. Check that it identifies one event, and send another event with its own Idempotency-Key.`,
+    { lostWrite },
+  );
 }
 
 export function technicianNotEligible(): ServiceError {

@@ -74,6 +74,8 @@ const send = fc.record({
   index,
   name: fc.constantFrom('Shared', 'Shared too', 'n8n'),
   token: fc.nat(2),
+  /** The companies of a new or changed key: all, one, or that of the organization that the event names. */
+  companies: fc.constantFrom('*', '*', 'acme', 'globex', 'own'),
 });
 
 const revokeAll = fc.record({ do: fc.constant('revoke all'), viewer, at: organization });
@@ -99,7 +101,8 @@ const directory = fc.record({
   do: fc.constant('directory'),
   at: organization,
   type: fc.constantFrom('user', 'company', 'agreement', 'ticket'),
-  to: fc.constantFrom('active', 'inactive', 'deactivated'),
+  /** A ticket moves between acme and globex. */
+  to: fc.constantFrom('active', 'inactive', 'deactivated', 'moved'),
 });
 
 /** Anything that may happen in one of the organizations. */

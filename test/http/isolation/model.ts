@@ -9,6 +9,22 @@ export const isLive = (key: Row) =>
 export const isActive = (rows: Row[], id: Row[string] | undefined) =>
   rows.some((row) => row['id'] === id && row['active'] === 1);
 
+/** Whether a key may write to the tickets of an active company. */
+export const admits = (own: Contents, key: Row | undefined, company: Row[string] | undefined) =>
+  isActive(own.companies, company) &&
+  (key?.['companies'] === '' || String(key?.['companies']).split(' ').includes(String(company)));
+
+/** The ids of the records that a key must not see: those of other chains, outside of the companies it is limited to. */
+export function hiddenRecords(own: Contents, keyId: string): string[] {
+  const key = keyWithId(own, keyId);
+  if (!key || key['companies'] === '') return [];
+  const companyOf = (ticket: Row[string] | undefined) => own.tickets.find(({ id }) => id === ticket)?.['company_id'];
+  const isOfChain = (id: Row[string] | undefined) => keyWithId(own, String(id))?.['chain_id'] === key['chain_id'];
+  return [...own.notes, ...own.time_entries]
+    .filter((record) => !isOfChain(record['key_id']) && !admits(own, key, companyOf(record['ticket_id'])))
+    .map(({ id }) => String(id));
+}
+
 const keyWithId = (own: Contents, keyId: string) => own.api_keys.find(({ id }) => id === keyId);
 
 interface ExpectedWrite {
@@ -34,9 +50,16 @@ export function expectedWrite(own: Contents, request: WriteRequest): ExpectedWri
   if (!key || !isLive(key) || !String(key['scopes']).includes(scope)) return { status: 401 };
   const isReplayed = (entry: Row) =>
     entry['idempotency_key'] === idempotencyKey && entry['action'] === `${kind}.created`;
-  if (idempotencyKey !== null && own.audit_log.some(isReplayed)) return { status: 200 };
   const company = own.tickets.find(({ id, active }) => id === ticket && active === 1)?.['company_id'];
-  if (!isActive(own.companies, company)) return { status: 404 };
+  const record = idempotencyKey === null ? undefined : own.audit_log.find(isReplayed);
+  if (record) {
+    const isOwn = keyWithId(own, String(record['actor_id']))?.['chain_id'] === key['chain_id'];
+    if (key['companies'] === '' || isOwn) return { status: 200 };
+    if (!admits(own, key, company)) return { status: 404 };
+    const { company_id: other } = own.tickets.find(({ id }) => id === record['ticket_id']) ?? {};
+    return { status: admits(own, key, other) ? 200 : 409 };
+  }
+  if (!admits(own, key, company)) return { status: 404 };
   const user = own.users.find((one) =>
     userEmail === undefined
       ? one['is_service'] === 1
@@ -61,10 +84,11 @@ interface FormRequest {
   keyId: string;
   name: string;
   token: string;
+  companies: string;
 }
 
 /** The status of the response to a form that the organization's administrator sends. */
-export function expectedForm(own: Contents, { form, keyId, name, token }: FormRequest): number {
+export function expectedForm(own: Contents, { form, keyId, name, token, companies }: FormRequest): number {
   const key = keyWithId(own, keyId);
   const isUsed = own.api_keys.some((one) => one['form_token'] === token);
   const isTaken = (except?: string) =>
@@ -73,11 +97,12 @@ export function expectedForm(own: Contents, { form, keyId, name, token }: FormRe
         one['name'] === name && one['revoked_at'] === null && one['successor_id'] === null && one['id'] !== except,
     );
   if (form.startsWith('which')) return 200;
-  if (form === 'create') return isUsed ? 409 : isTaken() ? 400 : 200;
+  const isUnknown = companies !== '*' && !own.companies.some(({ id }) => id === companies);
+  if (form === 'create') return isUnknown ? 400 : isUsed ? 409 : isTaken() ? 400 : 200;
   if (!key) return 404;
   if (form === 'revoke') return 303;
   if (!isLive(key)) return 409;
-  if (form === 'change') return key['successor_id'] === null && isTaken(keyId) ? 400 : 303;
+  if (form === 'change') return isUnknown || (key['successor_id'] === null && isTaken(keyId)) ? 400 : 303;
   return isUsed || key['successor_id'] !== null ? 409 : 200;
 }
 

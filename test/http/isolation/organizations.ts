@@ -53,10 +53,11 @@ export async function makeOrganization(world: string, number: number): Promise<O
     { ...user, id: `${mark}own`, email: `own@${organization}.example`, name: `${mark} Own`, technician: true },
     { ...user, id: `${mark}service`, email: 'automation@shared.example', name: `${mark} Automation`, service: true },
     { type: 'company', organization, id: 'acme', name: `${mark} Acme` },
+    { type: 'company', organization, id: `${mark}own`, name: `${mark} Own` },
     { type: 'ticket', organization, id: '1001', company: 'acme' },
     // Inactive in the second organization only.
     { type: 'ticket', organization, id: '1003', company: 'acme', active: number !== 1 },
-    { type: 'ticket', organization, id: `${mark}own`, company: 'acme' },
+    { type: 'ticket', organization, id: `${mark}own`, company: `${mark}own` },
   ];
   // Each of these starts inactive in a different organization.
   const changing = (['ticket', 'company', 'user', 'agreement'] as const).map((type, index) =>
@@ -85,6 +86,7 @@ export function changingRecord(
   type: EventOf<'directory'>['type'],
   { id: organization, mark }: Pick<Organization, 'id' | 'mark'>,
   active: boolean,
+  company = 'globex',
 ): DirectoryRecordInput {
   switch (type) {
     case 'user': {
@@ -96,7 +98,7 @@ export function changingRecord(
     case 'agreement':
       return { type, organization, id: 'support', company: 'acme', hourlyRate: agreedRate(organization), active };
     default:
-      return { type, organization, id: '1002', company: 'globex', active };
+      return { type, organization, id: '1002', company, active };
   }
 }
 

@@ -8,11 +8,13 @@ import { callTool, type ToolResult } from '../../support/tools.ts';
 import { makeApi, UNLIMITED } from '../../support/world.ts';
 import { type Event, type EventOf, ORGANIZATIONS, type Viewer } from './events.ts';
 import {
+  admits,
   expectedForm,
   expectedPage,
   expectedRedaction,
   expectedReview,
   expectedWrite,
+  hiddenRecords,
   isActive,
   isLive,
 } from './model.ts';
@@ -39,6 +41,7 @@ function statusOfTool({ isError, structuredContent }: ToolResult): number {
   const { code, idempotentReplay } = structuredContent;
   if (idempotentReplay === true) return 200;
   if (!isError) return 201;
+  if (code === 'idempotency_mismatch') return 409;
   return code === 'ticket_not_found' ? 404 : code === 'technician_not_eligible' ? 422 : 500;
 }
 
@@ -97,17 +100,19 @@ export class World {
     return (await Promise.all(own.map(({ id }) => ledgerInconsistencies(env.DB, id)))).flat();
   }
 
-  /** Three keys, one of them revoked and used since, a note and a time entry. */
+  /** Four keys, one of them revoked and used since, one limited to a company, a note and a time entry. */
   private async fill(at: number): Promise<void> {
     const { mark } = this.organization(at);
     const pages = await this.pagesOf('own', at);
-    const create = async (name: string, ...scopes: string[]) => {
-      const { text } = await pages.post('/keys', { token: crypto.randomUUID(), name, scopes, expires: 'none' });
+    const create = async (name: string, scopes: string[], companies = '*') => {
+      const form = { token: crypto.randomUUID(), name, scopes, expires: 'none', companies };
+      const { text } = await pages.post('/keys', form);
       return this.keep(at, text);
     };
-    const shared = await create('Shared', 'tickets:note:write', 'tickets:time:write');
-    await create(`${mark} Notes`, 'tickets:note:write');
-    const lost = await create(`${mark} Lost`, 'tickets:note:write');
+    const shared = await create('Shared', ['tickets:note:write', 'tickets:time:write']);
+    await create(`${mark} Notes`, ['tickets:note:write']);
+    const lost = await create(`${mark} Lost`, ['tickets:note:write']);
+    await create(`${mark} Globex`, ['tickets:note:write', 'tickets:time:write'], 'globex');
     await pages.post(`/keys/${lost.id}/revoke`, {});
     const text = `${mark} text`;
     await this.api.postNote(lost.value, { message: text });
@@ -172,7 +177,7 @@ export class World {
       case 'redact':
         return this.redact(event, own);
       default:
-        return this.changeDirectory(event);
+        return this.changeDirectory(event, own);
     }
   }
 
@@ -257,7 +262,8 @@ export class World {
       const response = await answer.text();
       const status = answer.status === 200 ? statusOfTool(JSON.parse(response).result) : answer.status;
       this.checks.equal('writeStatus', status, expected.status);
-      if (status === 200) this.lose(at, ticket);
+      this.checkCompanies(own, key, { ticket, status, response });
+      if (status === 200 || status === 409) this.lose(at, ticket);
       const outcome = { outcome: `MCP ${status}`, asked, response };
       return status === 201 ? { ...outcome, ...created } : { ...outcome, changed: ['refused_uses'] };
     }
@@ -269,7 +275,8 @@ export class World {
     const response = await answer.text();
 
     this.checks.equal('writeStatus', status, expected.status);
-    if (status === 200) this.lose(at, ticket);
+    this.checkCompanies(own, key, { ticket, status, response });
+    if (status === 200 || status === 409) this.lose(at, ticket);
     if (status !== 201) return { outcome: status, asked, response, changed: ['refused_uses'] };
     if (kind === 'time_entry') {
       const { entry, agreementSource } = JSON.parse(response);
@@ -283,6 +290,19 @@ export class World {
       );
     }
     return { outcome: status, asked, response, ...created };
+  }
+
+  /** Whatever the status should have been: no record outside of the key's companies is made or shown. */
+  private checkCompanies(
+    own: Contents,
+    { id }: Key,
+    written: { ticket: string; status: number; response: string },
+  ): void {
+    const { ticket, status, response } = written;
+    const key = own.api_keys.find((one) => one['id'] === id);
+    const company = own.tickets.find((one) => one['id'] === ticket)?.['company_id'];
+    const shown = hiddenRecords(own, id).filter((record) => response.includes(record));
+    this.checks.equal('companies', [shown, status === 201 && !admits(own, key, company)], [[], false]);
   }
 
   private async open(event: EventOf<'open'>, own: Contents): Promise<Outcome> {
@@ -370,17 +390,18 @@ export class World {
       expires: 'none',
       grace: form === 'rotate now' ? 'now' : '1h',
       pasted,
+      companies: event.companies === 'own' ? `${this.organization(this.named(event)).mark}own` : event.companies,
     };
     const action = form === 'rotate now' ? 'rotate' : form;
     const isWhichKey = action.startsWith('which');
     const path = action === 'create' ? '/keys' : isWhichKey ? '/which-key' : `/keys/${key.id}/${action}`;
     const { status, text, location } = await pages.post(path, fields);
-    const expected = this.administers(event) ? expectedForm(own, { form, keyId: key.id, name, token }) : 404;
+    const expected = this.administers(event) ? expectedForm(own, { form, keyId: key.id, ...fields }) : 404;
     this.checks.equal('formStatus', status, expected);
 
     const outcome: Outcome = {
       outcome: `${form} ${status}`,
-      asked: `${key.id} ${isWhichKey ? pasted : ''}`,
+      asked: `${key.id} ${isWhichKey ? pasted : ''} ${fields.companies}`,
       response: text,
     };
     if (status >= 400) return outcome;
@@ -456,9 +477,11 @@ export class World {
     return expected === 'redacted' ? { ...outcome, added: { audit_log: 1 }, changed: [table, 'audit_log'] } : outcome;
   }
 
-  private async changeDirectory({ at, type, to }: EventOf<'directory'>): Promise<Outcome> {
+  private async changeDirectory({ at, type, to }: EventOf<'directory'>, own: Contents): Promise<Outcome> {
     const organization = this.organization(at);
-    const record = changingRecord(type, organization, to === 'active');
+    const isMoved = own.tickets.some(({ id, company_id }) => id === '1002' && company_id === 'acme');
+    const company = isMoved === (to === 'moved') ? 'globex' : 'acme';
+    const record = changingRecord(type, organization, to === 'active' || to === 'moved', company);
     if (to === 'deactivated') {
       const { ok } = await exports.Directory.deactivate(organization.id, [{ type, id: record.id }]);
       this.checks.equal('directory', ok, true);

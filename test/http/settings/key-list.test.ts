@@ -41,7 +41,7 @@ test('the file of keys contains the daily limits and the networks of each key', 
   await makeKey(organization, { dayLimit: { records: 50, minutes: 480 }, networks: '203.0.113.0/24 192.0.2.9' });
   const { text } = await get('/keys.csv');
   expect(text.split('\r\n')[0]).toMatch(
-    /Owner"?,"?Description"?,"?Limit of new records per day"?,"?Limit of minutes per day"?,"?Allowed networks"?$/,
+    /Owner"?,"?Description"?,"?Companies"?,"?Limit of new records per day"?,"?Limit of minutes per day"?,"?Allowed networks"?$/,
   );
   const ends = csvRows(text).map((row) =>
     row

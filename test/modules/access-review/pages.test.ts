@@ -124,10 +124,10 @@ describe('the page of reviews', () => {
     ]);
     const lines = (await elementsOf(text, '.review li > div:first-child > p:first-of-type')).map((line) => line.text);
     expect(lines[2]).toMatch(
-      /^Owner: none · Networks: all · Last write: never · Writes in 30 days: 0 · Expires: \d.* · Created: by Ada/,
+      /^Owner: none · Companies: all · Networks: all · Last write: never · Writes in 30 days: 0 · Expires: \d.* · Created: by Ada/,
     );
     expect(lines[3]).toContain(
-      'Owner: Jana · Description: Triage · Networks: 192.0.2.0/24 · Daily limits: 7 new records',
+      'Owner: Jana · Description: Triage · Companies: all · Networks: 192.0.2.0/24 · Daily limits: 7 new records',
     );
     await post('/key-rules', { revision: '0', maxLifetimeDays: '90', accessReviewMonths: '' });
     expect((await elementsOf((await get('/access-review')).text, '.checks span')).map(({ text }) => text)).toEqual([
@@ -336,9 +336,9 @@ describe('the evidence of a review', () => {
     const line = (rest: string) => expect.stringMatching(new RegExp(`^${time},${ada},${time},${ada},${rest}$`));
     const key = (id = '') => `"twb_[^"]+","${id}",${time},${ada},"Internal notes, Time entries"`;
     expect(lines).toEqual([
-      line(`"'=Alpha",${key(ids[0])},"","",,,"",,"Keep","Asked ""Jana""",${ada},${time},`),
-      line(`"Beta",${key(ids[1])},"","",,,"",,"Revoke","Pilot, ended",${ada},${time},${time}`),
-      line(`"Gamma",${key(ids[2])},"","",,,"",,"None: revoked before a decision",,${ada},${time},${time}`),
+      line(`"'=Alpha",${key(ids[0])},"","","",,,"",,"Keep","Asked ""Jana""",${ada},${time},`),
+      line(`"Beta",${key(ids[1])},"","","",,,"",,"Revoke","Pilot, ended",${ada},${time},${time}`),
+      line(`"Gamma",${key(ids[2])},"","","",,,"",,"None: revoked before a decision",,${ada},${time},${time}`),
     ]);
   });
 
@@ -381,7 +381,7 @@ describe('the evidence of a review', () => {
     await decide(fields(0, 'keep', 'Used'));
     await post(`${path}/finish`, {});
     const { text } = await get(`${path}/evidence.csv`);
-    expect(text).toContain(',"Jana","Triage",7,,"192.0.2.0/24",');
+    expect(text).toContain(',"Jana","Triage","",7,,"192.0.2.0/24",');
     await change('1', { owner: 'Max', name: 'Renamed' });
     await revoke(organization, ids[0] ?? '');
     expect((await get(`${path}/evidence.csv`)).text).toBe(text);
@@ -395,7 +395,7 @@ describe('the evidence of a review', () => {
     await post(`${path}/finish`, {});
     const later = { owner: 'Max', allowedNetworks: '192.0.2.0/24', dayLimitRecords: '7', dayLimitMinutes: '60' };
     await post(`/keys/${ids[0]}/change`, { name: 'Alpha', revision: '0', ...later });
-    expect((await get(`${path}/evidence.csv`)).text).toContain('"Internal notes, Time entries","","",,,"",');
+    expect((await get(`${path}/evidence.csv`)).text).toContain('"Internal notes, Time entries","","","",,,"",');
     const { keys } = await readAccessReview(asAdmin(organization), path.split('/')[2] ?? '');
     expect(keys[0]?.key).toMatchObject({ owner: '', description: '', allowedNetworks: '', dayLimitRecords: null });
   });

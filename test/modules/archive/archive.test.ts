@@ -8,7 +8,7 @@ import { redactRecord, setApproval } from '../../../src/services/work/record-ser
 import { aroundD1, countD1 } from '../../support/d1.ts';
 import { failureOf, lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
-import { asOperator, makeWorld, NOTE, problemOf, rotate, rowsOf, TIME } from '../../support/world.ts';
+import { asOperator, makeKey, makeWorld, NOTE, problemOf, rotate, rowsOf, TIME } from '../../support/world.ts';
 import {
   archive,
   archiveContext,
@@ -87,6 +87,29 @@ describe('a replay', () => {
     ])
       expect(await problemOf(refused)).toBe('409 idempotency_mismatch');
     expect(await rowsOf('audit_log', organization)).toMatchObject([{ seq: 7 }]);
+  });
+
+  test('a key that is limited to companies gets archived records of its chain, and of tickets of its companies', async () => {
+    const { organization, key, keyId, api } = await archivedWorld();
+    const { value: acme } = await makeKey(organization, { companies: 'acme' });
+    const { value: globex } = await makeKey(organization, { companies: 'globex' });
+    const codes = [];
+    for (const [kind, body] of [
+      ['n', { message: 'the password is hunter2' }],
+      ['e', { ...TIME, description: 'it was hunter3' }],
+    ] as const) {
+      const send = kind === 'n' ? api.postNote : api.postTime;
+      const own = await seen(send(key, body, keyed(kind)));
+      expect(await seen(send(acme, body, keyed(kind)))).toEqual(own);
+      codes.push(
+        await problemOf(send(globex, body, keyed(kind), '1002')),
+        await problemOf(send(globex, body, keyed(kind))),
+      );
+    }
+    expect(codes).toEqual(Array(2).fill(['409 idempotency_mismatch', '404 ticket_not_found']).flat());
+    // The key that wrote them, limited since.
+    await env.DB.prepare("update api_keys set companies = 'globex' where id = ?").bind(keyId).run();
+    expect((await api.postNote(key, { message: 'the password is hunter2' }, keyed('n'))).status).toBe(200);
   });
 
   test('a replay of an archived record works while the archive cannot be reached', async () => {

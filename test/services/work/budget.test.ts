@@ -4,7 +4,15 @@ import { generateKey } from '../../../src/domain/api-key.ts';
 import published from '../../bench/README.md?raw';
 import { withReplica } from '../../support/d1.ts';
 import { makeLastOrganization } from '../../support/last-organization.ts';
-import { importRecords, makeCountedApi, makeKey, makeWorld, newAddress, TIME } from '../../support/world.ts';
+import {
+  importRecords,
+  type KeyOptions,
+  makeCountedApi,
+  makeKey,
+  makeWorld,
+  newAddress,
+  TIME,
+} from '../../support/world.ts';
 
 // What a request costs: calls of Durable Objects and D1, statements, rows read and written. The
 // counts are exact, and the same in a small and in a large organization.
@@ -187,8 +195,8 @@ test('test/bench/README.md contains the numbers that are counted here', async ()
   const limited = makeCountedApi({ config: { ipLimit: ONE_REQUEST, keyLimit: ONE_REQUEST } });
   const keys = { 'Idempotency-Key': crypto.randomUUID() };
   /** A new key, which has written once today, but not through this isolate. */
-  const fresh = async () => {
-    const { value } = await makeKey(large.organization);
+  const fresh = async (options?: KeyOptions) => {
+    const { value } = await makeKey(large.organization, options);
     expect((await makeCountedApi().api.postTime(value)).status).toBe(201);
     return value;
   };
@@ -219,6 +227,12 @@ test('test/bench/README.md contains the numbers that are counted here', async ()
   await line('note, uncached key', 201, () => api.postNote(note));
   await line('note, cached key', 201, () => api.postNote(note));
   await line('replay, cached key', 200, () => api.postTime(time, TIME, keys));
+  const limitedKey = await fresh({ companies: 'acme globex' });
+  await api.postTime(limitedKey);
+  await line('time entry, cached key limited to companies', 201, () => api.postTime(limitedKey));
+  await line("replay of another key's record, cached key limited to companies", 200, () =>
+    api.postTime(limitedKey, TIME, keys),
+  );
   await line('ping', 200, () => ping(time));
   await line('401, unknown key', 401, () => ping(generateKey('twb')));
   await line('401, missing or malformed key', 401, () => ping('twb_malformed'));

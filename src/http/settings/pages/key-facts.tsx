@@ -1,3 +1,4 @@
+import type { Company } from '../../../services/directory/companies.ts';
 import type { KeyDetails, KeyLink } from '../../../services/keys/read-keys.ts';
 import { usePage } from '../page-context.ts';
 import { Address, Hint } from './components.tsx';
@@ -46,6 +47,20 @@ export function Creator({ subject: { createdBy, creatorActive } }: { subject: Ke
     </span>
   );
 }
+
+/** The companies that a key is limited to, with a mark if they are not active. */
+export const CompanyNames = ({ companies }: { companies: readonly Company[] }) =>
+  companies.map((company, index) => [index > 0 && ', ', <CompanyName company={company} />]);
+
+export const CompanyName = ({ company: { id, name, active } }: { company: Company }) => (
+  <span>
+    <bdi>{name}</bdi>{' '}
+    <span class="minor">
+      ({id}
+      {active === 0 && ', not active'})
+    </span>
+  </span>
+);
 
 /** A link to the other key of a rotation. It shows the hint because both keys have the same name. */
 export function OtherKey({ link }: { link: KeyLink }) {

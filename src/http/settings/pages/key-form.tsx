@@ -1,17 +1,20 @@
 import { addDays, yearsLater } from '../../../domain/calendar.ts';
+import { MAX_NAME_LENGTH } from '../../../domain/directory.ts';
 import { MAX_EXPIRY_YEARS } from '../../../domain/key-input.ts';
 import { type KeyRules, lastDayAllowed } from '../../../domain/key-rules.ts';
 import { type KeySettingName, keySetting } from '../../../domain/key-settings.ts';
 import { hostNetwork, MAX_NETWORKS } from '../../../domain/networks.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
+import { type Company, MAX_FOUND } from '../../../services/directory/companies.ts';
 import type { SettingsChange } from '../../../services/keys/change-key.ts';
 import { type Lockout, type RecentUse, USAGE_DAYS } from '../../../services/keys/key-usage.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { Icon } from '../../page/icon.tsx';
-import type { FormState } from '../forms.ts';
+import { ALL_COMPANIES, type FormState, SOME_COMPANIES, searchedCompany } from '../forms.ts';
 import { usePage } from '../page-context.ts';
 import { Address, Banner, counted, Hint, SCOPE_ICONS } from './components.tsx';
 import { CardForm, Choices, Conflict, describedBy, Field, FieldMessage } from './form.tsx';
+import { CompanyName } from './key-facts.tsx';
 import { Ago, dateText } from './time.tsx';
 
 /** The settings before the fold of a new key's form, and those in it. */
@@ -23,6 +26,7 @@ const labelled = (names: readonly KeySettingName[]) => names.map((name) => [name
 const FIELDS = [
   ...labelled(BASIC),
   ['scopes', 'What the key can write'],
+  ...labelled(['companies']),
   ['grace', 'Grace period'],
   ['expires', 'Expiration'],
   ...labelled(ADVANCED),
@@ -42,15 +46,24 @@ interface SettingsProps {
   form: FormState;
   /** The administrators, who may be owners. */
   owners: readonly string[];
+  /** The companies to choose from. */
+  companies: readonly Company[];
   seen?: RecentUse;
 }
 
-const SettingFields = ({ names, form, owners, seen }: SettingsProps & { names: readonly KeySettingName[] }) =>
+const SettingFields = ({
+  names,
+  form,
+  owners,
+  companies,
+  seen,
+}: SettingsProps & { names: readonly KeySettingName[] }) =>
   names.map((name) => {
-    const { label, help, required, ...field } = keySetting(name);
+    const { label, help, required, control, ...field } = keySetting(name);
+    if (control === 'companies') return <CompaniesField form={form} companies={companies} />;
     return (
       <Field
-        {...{ ...field, name, form, required }}
+        {...{ ...field, name, form, required, control }}
         label={`${label}${required ? '' : ' (optional)'}`}
         suggestions={name === 'owner' ? owners : undefined}
         help={
@@ -62,6 +75,66 @@ const SettingFields = ({ names, form, owners, seen }: SettingsProps & { names: r
       />
     );
   });
+
+const COMPANY_CHOICES = [
+  { value: ALL_COMPANIES, text: 'All companies' },
+  { value: SOME_COMPANIES, text: 'Only these companies' },
+];
+
+/** The choice of companies. A search shows the form again, with the companies that it finds. */
+function CompaniesField({ form, companies }: Pick<SettingsProps, 'form' | 'companies'>) {
+  const { label, help } = keySetting('companies');
+  const searched = searchedCompany(form.values);
+  const first = companies.find(({ id }) => !form.values.has('companies', id));
+  return (
+    <Choices
+      name="companies"
+      form={form}
+      legend={`${label} whose tickets the key can write to`}
+      choices={COMPANY_CHOICES}
+      isRow
+    >
+      <div class="few">
+        {companies.map((company) => (
+          <label class="choice">
+            <input
+              type="checkbox"
+              name="companies"
+              value={company.id}
+              checked={form.values.has('companies', company.id)}
+              autofocus={searched !== undefined && company === first}
+            />{' '}
+            <CompanyName company={company} />
+          </label>
+        ))}
+        {searched !== undefined && (
+          <p class="help">
+            {first
+              ? 'Select the companies that the key is for.'
+              : `No other active company has “${searched}” in its name.`}
+          </p>
+        )}
+        <div class="row">
+          <input
+            type="search"
+            name="find"
+            aria-label="Name or ID of a company"
+            placeholder="Name or ID"
+            maxlength={MAX_NAME_LENGTH}
+          />
+          {/* Enter presses the first button of a form: this one, which saves it unless a company is entered. */}
+          <button type="submit" hidden />
+          <button type="submit" class="quiet" name="search" value="yes">
+            Find companies
+          </button>
+        </div>
+      </div>
+      <p class="help" id="companies-help">
+        {help} A search shows up to {MAX_FOUND} of them.
+      </p>
+    </Choices>
+  );
+}
 
 /** How many addresses the form offers. */
 const MAX_SEEN = 10;
@@ -98,9 +171,15 @@ interface NewKeyProps extends ExpirationProps {
   token: string;
 }
 
-export function NewKeyForm({ token, owners, ...expiration }: NewKeyProps & Pick<SettingsProps, 'owners'>) {
+export function NewKeyForm({
+  token,
+  owners,
+  companies,
+  ...expiration
+}: NewKeyProps & Pick<SettingsProps, 'owners' | 'companies'>) {
   const { base } = usePage();
   const { form } = expiration;
+  const settings = { form, owners, companies };
   return (
     <CardForm
       form={form}
@@ -111,7 +190,7 @@ export function NewKeyForm({ token, owners, ...expiration }: NewKeyProps & Pick<
       actions={<SubmitOrCancel submit="Create key" cancel={`${base}/keys`} />}
       aside={<BeforeYouCreate />}
     >
-      <SettingFields names={BASIC} form={form} owners={owners} />
+      <SettingFields names={BASIC} {...settings} />
       <fieldset {...describedBy('scopes', form.messages)}>
         <legend>What the key can write</legend>
         <div class="tiles-2">
@@ -140,10 +219,11 @@ export function NewKeyForm({ token, owners, ...expiration }: NewKeyProps & Pick<
         </div>
         <FieldMessage name="scopes" messages={form.messages} />
       </fieldset>
+      <SettingFields names={['companies']} {...settings} />
       <ExpirationField {...expiration} />
       <details class="advanced" open={ADVANCED.some((name) => form.values.get(name) || form.messages?.[name])}>
         <summary>Advanced: description, daily limits and networks</summary>
-        <SettingFields names={ADVANCED} form={form} owners={owners} />
+        <SettingFields names={ADVANCED} {...settings} />
       </details>
     </CardForm>
   );
@@ -189,8 +269,8 @@ export function RotateForm({ subject: key, token, ...expiration }: NewKeyProps &
       actions={<SubmitOrCancel submit="Rotate" cancel={path} />}
     >
       <p>
-        The new key has the same name, scopes, owner, limits and networks as <Hint hint={key.hint} />. Choose how long
-        both work, and enter the new key in the automation in that time.
+        The new key has the same name, scopes, owner, companies, limits and networks as <Hint hint={key.hint} />. Choose
+        how long both work, and enter the new key in the automation in that time.
       </p>
       <Choices name="grace" form={form} legend="Grace period: how long the old key keeps working" choices={GRACES} />
       <ExpirationField {...expiration} />
@@ -228,7 +308,7 @@ export function ChangeForm({ subject: key, revision, changes, lockout, ...fields
         )
       }
     >
-      <SettingFields names={[...BASIC, ...ADVANCED]} {...fields} />
+      <SettingFields names={[...BASIC, 'companies', ...ADVANCED]} {...fields} />
     </CardForm>
   );
 }

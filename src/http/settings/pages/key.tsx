@@ -7,6 +7,7 @@ import { timeOfId } from '../../../domain/record-id.ts';
 import { haveMinutes } from '../../../domain/record-kinds.ts';
 import { writableKinds } from '../../../domain/scopes.ts';
 import type { AuditEntry, countWritesSince } from '../../../services/audit/read-audit-log.ts';
+import type { Company } from '../../../services/directory/companies.ts';
 import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
 import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
@@ -15,7 +16,7 @@ import { usePage } from '../page-context.ts';
 import { AuditEntries } from './audit-entries.tsx';
 import { Address, Banner, counted, Facts, Hint, LinkButton, type NamedFact, Scopes, State } from './components.tsx';
 import { limitsText, useText } from './day-use.ts';
-import { Creator, LastWrite, OtherKey } from './key-facts.tsx';
+import { CompanyNames, Creator, LastWrite, OtherKey } from './key-facts.tsx';
 import { RefusedUsesTable } from './refused-uses-table.tsx';
 import { Expiry, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
@@ -48,6 +49,8 @@ interface Props {
   otherUsage: Usage | undefined;
   entries: readonly AuditEntry[];
   refused: readonly RefusedUse[];
+  /** The companies that the key is limited to. */
+  companies: readonly Company[];
   done: string | undefined;
   /** What the key wrote since an instant (UTC milliseconds), if it was just revoked. */
   lastDay: ({ since: number } & Awaited<ReturnType<typeof countWritesSince>>) | undefined;
@@ -88,6 +91,7 @@ export function KeyPage({
   longDays,
   entries,
   refused,
+  companies,
   done,
   lastDay,
   otherUsage,
@@ -137,6 +141,7 @@ export function KeyPage({
       <h2>Settings</h2>
       <Facts
         facts={[
+          [keySetting('companies').label, companies.length === 0 ? 'All' : <CompanyNames companies={companies} />],
           ['Daily limits', limitsText(own) || 'Those of all keys'],
           ['Allowed networks', <Networks networks={key.allowedNetworks} />],
         ]}

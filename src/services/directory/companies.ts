@@ -1,0 +1,50 @@
+import { type CompanyRow, findCompanies, findFirstCompanies } from '../../db/directory/company-statements.ts';
+import type { FieldError } from '../../domain/fields.ts';
+import { companyIds, MAX_COMPANIES, settingInputs } from '../../domain/key-settings.ts';
+import { compareNaturally } from '../../lib/natural-order.ts';
+import { readAll, readBatch } from '../call-d1.ts';
+import { searchable } from '../keys/select-keys.ts';
+import type { ActorContext, AdminActor } from '../service-context.ts';
+
+export type Company = CompanyRow;
+
+/** How many companies a search by name examines, in the order of their ids, and how many it finds. */
+const EXAMINED_COMPANIES = 5_000;
+export const MAX_FOUND = 20;
+
+/** The companies with these ids, by name. */
+export async function listCompanies(ctx: ActorContext<AdminActor>, ids: readonly string[]): Promise<Company[]> {
+  if (ids.length === 0) return [];
+  const { organizationId } = ctx.actor;
+  return byName(await readAll(ctx, findCompanies.bind({ organizationId, ids: JSON.stringify(ids) })));
+}
+
+/** The chosen companies, and with a text the active ones whose name contains it, or whose id it is. */
+export async function searchCompanies(ctx: ActorContext<AdminActor>, chosen: readonly string[], text?: string) {
+  // A form with too many companies shows them all.
+  const ids = [...new Set(chosen)].slice(0, 2 * MAX_COMPANIES);
+  if (text === undefined) return listCompanies(ctx, ids);
+  const { organizationId } = ctx.actor;
+  const [known, examined] = await readBatch(ctx, [
+    findCompanies.bind({ organizationId, ids: JSON.stringify([...ids, text]) }),
+    findFirstCompanies.bind({ organizationId, limit: EXAMINED_COMPANIES }),
+  ]);
+  const isKnown = new Set(known.map(({ id }) => id));
+  const found = examined.filter(
+    ({ id, name, active }) => active === 1 && !isKnown.has(id) && searchable(name).includes(searchable(text)),
+  );
+  return [...byName(known), ...byName(found).slice(0, MAX_FOUND)];
+}
+
+const byName = (companies: readonly Company[]) => companies.toSorted((a, b) => compareNaturally(a.name, b.name));
+
+/** The error about entered companies that the organization does not have. A company never disappears after this. */
+export async function unknownCompanies(ctx: ActorContext<AdminActor>, input: unknown): Promise<FieldError[]> {
+  const ids = companyIds(settingInputs.companies.safeParse(input).data ?? '');
+  const known = new Set((await listCompanies(ctx, ids)).map(({ id }) => id));
+  const unknown = ids
+    .filter((id) => !known.has(id))
+    .map((id) => `has ${JSON.stringify(id)}, which is not a company of your organization`);
+  if (unknown.length === 0) return [];
+  return [{ pointer: '/companies', code: 'unknown', detail: `companies ${unknown.join('; ')}` }];
+}
