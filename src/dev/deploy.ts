@@ -1,22 +1,10 @@
 // npm run deploy [NAME...]: builds and deploys this commit to one deployment after the other.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { cloudflareApi } from '../ops/cloudflare-api.ts';
-import { CommandFailure, explain, UsageError } from '../ops/command.ts';
+import { explain, UsageError } from '../ops/command.ts';
 import { deploymentName, requireDistinctDeployments } from '../ops/deployment.ts';
-import { spawnWrangler } from '../ops/wrangler.ts';
-import { agrees, release, type Tools } from './release.ts';
-
-const run: Tools['run'] = async (program, args) => {
-  const child =
-    program === 'wrangler'
-      ? spawnWrangler([...args], { stdio: 'inherit' })
-      : spawn(process.execPath, ['src/dev/build.ts', ...args], { stdio: 'inherit' });
-  const [code] = await once(child, 'close');
-  if (code !== 0) throw new CommandFailure(`${program} ${args.join(' ')} failed. The release ends here.`);
-};
+import { agrees, release, runProgram } from './release.ts';
 
 const MAX_WAIT_MINUTES = 1_440;
 
@@ -45,7 +33,11 @@ async function deploy(): Promise<void> {
       console.log(`${name} follows in ${wait} minutes; Ctrl-C ends the release.`);
       await setTimeout(wait * 60_000);
     } else if (index > 0 && !dryRun && !(await agrees(`Verify it, then type yes to release ${name}: `))) return;
-    await release(name, { migrate, dryRun }, { run, agrees, api: cloudflareApi, print: console.log, fetch });
+    await release(
+      name,
+      { migrate, dryRun },
+      { run: runProgram, agrees, api: cloudflareApi, print: console.log, fetch },
+    );
   }
 }
 

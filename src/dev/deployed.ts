@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { CloudflareApi } from '../ops/cloudflare-api.ts';
+import { type CloudflareApi, notFound, resultOf } from '../ops/cloudflare-api.ts';
 import { CommandFailure } from '../ops/command.ts';
 import { agentsRouteOf, agentsWorkerOf, type Deployment, workerOf } from '../ops/deployment.ts';
 import type { renderConfigs } from './render-configs.ts';
@@ -13,20 +13,10 @@ const binding = z.looseObject({
 });
 type Binding = z.output<typeof binding>;
 
-/** The result of a call; undefined for a 404. @throws CommandFailure for any other error */
-async function resultOf<T>(api: CloudflareApi, path: string, shape: z.ZodType<T>): Promise<T | undefined> {
-  const response = await api(path);
-  const found = z.object({ result: shape }).safeParse(await response.json().catch(() => undefined));
-  if (response.ok && found.success) return found.data.result;
-  if (response.status === 404) return undefined;
-  const advice = response.status === 403 ? ' The token lacks a permission: see src/ops/deploy.md.' : '';
-  throw new CommandFailure(`Cloudflare's API responded with ${response.status} to GET ${path}.${advice}`);
-}
-
 /** The bindings and variables of a deployed Worker; undefined if there is none with this name. */
 export async function deployedBindings(api: CloudflareApi, worker: string): Promise<Binding[] | undefined> {
-  const settings = await resultOf(api, `/workers/scripts/${worker}/settings`, z.object({ bindings: z.array(binding) }));
-  return settings?.bindings;
+  const settings = z.object({ bindings: z.array(binding) });
+  return (await resultOf(api, `/workers/scripts/${worker}/settings`, settings).catch(notFound))?.bindings;
 }
 
 /** A line for each variable that a deployment would add, change or remove. */
@@ -76,12 +66,12 @@ export async function hostOwner(
     `/workers/domains?hostname=${host}`,
     z.array(z.object({ hostname: z.string(), service: z.string() })),
   );
-  const domain = domains?.find(({ hostname }) => hostname === host);
+  const domain = domains.find(({ hostname }) => hostname === host);
   // Cloudflare made the DNS record of a Worker's domain.
   if (domain) return domain.service === workerOf(deployment) ? undefined : `the Worker ${domain.service}`;
   const id = await zoneId(root, zone);
   const records = z.array(z.object({ type: z.string(), content: z.string() }));
-  const [record] = (await resultOf(root, `/zones/${id}/dns_records?name=${host}`, records)) ?? [];
+  const [record] = await resultOf(root, `/zones/${id}/dns_records?name=${host}`, records);
   return record && `the DNS record ${record.type} ${record.content}`;
 }
 
@@ -89,13 +79,13 @@ export async function hostOwner(
 export async function routeOwner(root: CloudflareApi, deployment: Deployment): Promise<string | undefined> {
   const path = `/zones/${await zoneId(root, deployment.zone)}/workers/routes`;
   const routes = await resultOf(root, path, z.array(z.object({ pattern: z.string(), script: z.string().nullish() })));
-  const route = routes?.find(({ pattern }) => pattern === agentsRouteOf(deployment));
+  const route = routes.find(({ pattern }) => pattern === agentsRouteOf(deployment));
   return route && route.script !== agentsWorkerOf(deployment) ? (route.script ?? 'no Worker') : undefined;
 }
 
 async function zoneId(root: CloudflareApi, zone: string): Promise<string> {
   const zones = await resultOf(root, `/zones?name=${zone}`, z.array(z.object({ id: z.string() })));
-  const id = zones?.[0]?.id;
+  const id = zones[0]?.id;
   if (id === undefined) throw new CommandFailure(`The token sees no zone ${zone}.`);
   return id;
 }

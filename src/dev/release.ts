@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import type { CloudflareApi } from '../ops/cloudflare-api.ts';
 import { CommandFailure } from '../ops/command.ts';
@@ -5,6 +7,7 @@ import { agentsRouteOf, readDeployment } from '../ops/deployment.ts';
 import { prompt } from '../ops/input.ts';
 import { NEW_DATABASE, refuseEarlierSchema } from '../ops/refuse-earlier-schema.ts';
 import { RemoteD1 } from '../ops/remote-d1.ts';
+import { spawnWrangler } from '../ops/wrangler.ts';
 import { deployedBindings, hostOwner, risksOf, routeOwner, variableChanges } from './deployed.ts';
 import { writeConfigs } from './render-configs.ts';
 
@@ -21,7 +24,7 @@ export interface Tools {
 /** Builds a deployment, shows what changes, asks what must be asked, migrates, and deploys its Workers. */
 export async function release(
   name: string,
-  { migrate, dryRun }: { migrate: boolean; dryRun: boolean },
+  { migrate, dryRun, secretsFile }: { migrate: boolean; dryRun: boolean; secretsFile?: string | undefined },
   { run, api, print, agrees: isAgreed, fetch: send }: Tools,
 ): Promise<void> {
   const deployment = await readDeployment(name);
@@ -53,11 +56,23 @@ export async function release(
     throw new CommandFailure(`${name} was not deployed.`);
 
   if (migrate) await run('wrangler', ['d1', 'migrations', 'apply', 'DB', '--remote', '-c', main.path]);
-  await run('wrangler', ['deploy', '-c', main.path]);
+  // The secrets are in the same upload: no version starts without them.
+  await run('wrangler', ['deploy', '-c', main.path, ...(secretsFile ? ['--secrets-file', secretsFile] : [])]);
   if (deployment.agents) await run('wrangler', ['deploy', '-c', agents.path]);
   await waitForHealth(`https://${deployment.host}/healthz`, send);
   print(`${name} is deployed: https://${deployment.host}`);
 }
+
+/** Runs a program of a release. Only wrangler gets the token. */
+export const runProgram: Tools['run'] = async (program, args) => {
+  const env = { ...process.env, CLOUDFLARE_API_TOKEN: undefined };
+  const child =
+    program === 'wrangler'
+      ? spawnWrangler([...args], { stdio: 'inherit' })
+      : spawn(process.execPath, ['src/dev/build.ts', ...args], { stdio: 'inherit', env });
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new CommandFailure(`${program} ${args.join(' ')} failed. The release ends here.`);
+};
 
 /** Asks at the terminal. @throws CommandFailure without one: a release in CI must not decide this */
 export async function agrees(question: string): Promise<boolean> {

@@ -1,6 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parse } from 'smol-toml';
+import { parse, stringify } from 'smol-toml';
 import * as z from 'zod';
 import { DEFAULT_KEY_PREFIX, parseConfig, reader, SECRETS, VARIABLES } from '../config.ts';
 import { JURISDICTIONS } from '../domain/deployments.ts';
@@ -21,7 +21,7 @@ const DERIVED = new Map([
 
 const hostname = z.hostname('It must be a host name, such as tickets.example.com.').lowercase();
 
-const shape = z
+export const deploymentShape = z
   .strictObject({
     account: z.string().regex(/^[0-9a-f]{32}$/, 'It must be the 32 hexadecimal digits of the account id.'),
     zone: hostname,
@@ -67,7 +67,7 @@ function faultOf(name: string, team: string | undefined): string | undefined {
   return `It is not a variable of this service.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`;
 }
 
-export type Deployment = z.output<typeof shape>;
+export type Deployment = z.output<typeof deploymentShape>;
 
 export const workerOf = ({ name }: Deployment) => `${name}-api`;
 export const agentsWorkerOf = (deployment: Deployment) => `${workerOf(deployment)}-agents`;
@@ -116,10 +116,22 @@ export async function deploymentName(given?: string): Promise<string> {
   );
 }
 
+/** The deployment with this name, if it has a file. @throws CommandFailure */
+export const findDeployment = async (name: string) =>
+  (await deploymentNames()).includes(name) ? parseDeployment(name) : undefined;
+
+/** Writes the file of a deployment, and returns its path. */
+export async function writeDeployment(name: string, deployment: Deployment): Promise<string> {
+  await mkdir(directory(), { recursive: true });
+  const file = join(directory(), `${name}.toml`);
+  await writeFile(file, `# Described in src/ops/deploy.md. It has no secrets: keep a copy.\n${stringify(deployment)}`);
+  return file;
+}
+
 async function parseDeployment(name: string): Promise<Deployment> {
   const file = join(directory(), `${name}.toml`);
   try {
-    const deployment = shape.parse(parse(await readFile(file, 'utf8')));
+    const deployment = deploymentShape.parse(parse(await readFile(file, 'utf8')));
     configOf(deployment);
     for (const [variable, parseValue] of MODULE_VARIABLES) reader(deployment.vars)(variable, parseValue);
     return deployment;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { generateKey } from '../domain/api-key.ts';
-import { type CloudflareApi, cloudflareApi } from './cloudflare-api.ts';
+import { cloudflareApi, resultOf } from './cloudflare-api.ts';
 import { configOf, type Deployment } from './deployment.ts';
 import { check, type Finding, sendProbe } from './probe.ts';
 
@@ -8,7 +8,8 @@ import { check, type Finding, sendProbe } from './probe.ts';
 export async function* diagnoseReplicas(deployment: Deployment, origin: string): AsyncGenerator<Finding> {
   const api = cloudflareApi(deployment.account);
   yield await check('read replication', async () => {
-    const isOn = await hasReplicas(api, deployment.database);
+    const database = await resultOf(api, `/d1/database/${deployment.database}`, databaseShape);
+    const isOn = database.read_replication?.mode === 'auto';
     const trip = `one trip to the database, ${await tripToPrimary(origin, configOf(deployment).keyPrefix)} ms from here`;
     return isOn
       ? `on: saves ${trip}, for each write whose key is not cached`
@@ -16,17 +17,7 @@ export async function* diagnoseReplicas(deployment: Deployment, origin: string):
   });
 }
 
-const databaseShape = z.object({
-  success: z.literal(true),
-  result: z.object({ read_replication: z.object({ mode: z.string() }).nullish() }),
-});
-
-async function hasReplicas(api: CloudflareApi, database: string): Promise<boolean> {
-  const response = await api(`/d1/database/${database}`);
-  const found = databaseShape.safeParse(await response.json().catch(() => undefined));
-  if (found.success) return found.data.result.read_replication?.mode === 'auto';
-  throw new Error(`Cloudflare's API responded with ${response.status} for the database ${database}`);
-}
+const databaseShape = z.object({ read_replication: z.object({ mode: z.string() }).nullish() });
 
 /** How often each of two requests is sent; the fastest of each counts. */
 const SAMPLES = 5;

@@ -1,24 +1,15 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
+import { checkout, insteadOf, runScript } from '../support/checkout.ts';
 import { MINIMAL, writeDeployments } from '../support/deployments.ts';
 
-/** Runs `npm run deploy` in a directory with these variables, without a terminal. */
-async function deploy(cwd: string, args: string[], env: Record<string, string>) {
-  const child = spawn('node', ['src/dev/deploy.ts', ...args], {
-    cwd,
-    env: { ...process.env, CLOUDFLARE_API_TOKEN: 'good', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  return { code, output: stdout + stderr };
-}
+/** Runs `npm run deploy` in a directory with these variables. */
+const deploy = (cwd: string, args: string[], env: Record<string, string>) =>
+  runScript('deploy.ts', args, { cwd, env: { CLOUDFLARE_API_TOKEN: 'good', ...env } });
 
 test('a wait that is not a number of minutes is refused', async () => {
   const { code, output } = await deploy('.', ['--wait', 'five'], await writeDeployments({ eu: {} }));
@@ -69,24 +60,17 @@ test('wrangler deploys both rendered Workers, after the migrations', async () =>
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  // Another checkout, because the static files of this one belong to the other tests.
-  const checkout = await mkdtemp(join(tmpdir(), 'twb-deploy-'));
-  onTestFinished(async () => {
+  onTestFinished(() => {
     server.closeAllConnections();
     server.close();
-    await rm(checkout, { recursive: true });
   });
-  for (const name of await readdir('.'))
-    if (!/^(\.|build$|dist$)/.test(name)) await symlink(resolve(name), join(checkout, name));
-
-  const toServer = `const send = fetch;
-    globalThis.fetch = (to, init) => send(String(to).replace('https://${MINIMAL.host}', '${url}'), init);`;
+  const cwd = await checkout();
   const env = {
     ...(await writeDeployments({ eu: { agents: true, archive: true, vars: { KEY_PREFIX: 'eu' } } })),
     CLOUDFLARE_API_BASE_URL: url,
-    NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(toServer)}`,
+    ...insteadOf(MINIMAL.host, url),
   };
-  const { code, output } = await deploy(checkout, ['eu', '--migrate'], env);
+  const { code, output } = await deploy(cwd, ['eu', '--migrate'], env);
   expect([code, output]).toEqual([0, expect.stringContaining(`eu is deployed: https://${MINIMAL.host}`)]);
   const indexes = [/\/query$/, /^PUT .*\/ticket-write-back-api$/, /^PUT .*-agents$/].map((pattern) =>
     calls.findLastIndex((call) => pattern.test(call)),
@@ -110,5 +94,5 @@ test('wrangler deploys both rendered Workers, after the migrations', async () =>
       ]),
     }),
   });
-  expect(await readFile(join(checkout, 'build/static/docs/keys.html'), 'utf8')).toContain('eu_[0-9A-Za-z]');
+  expect(await readFile(join(cwd, 'build/static/docs/keys.html'), 'utf8')).toContain('eu_[0-9A-Za-z]');
 }, 300_000);

@@ -1,0 +1,79 @@
+// npm run setup [NAME]: from an empty account of Cloudflare to a deployed service. It looks at what exists and creates
+// only the rest. The token stays in this process and in those of wrangler.
+import { rmSync } from 'node:fs';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { cloudflareApi } from '../ops/cloudflare-api.ts';
+import { CommandFailure, explain, UsageError } from '../ops/command.ts';
+import { prompt, readSecret } from '../ops/input.ts';
+import { runProgram as runCommand } from '../ops/program.ts';
+import { runProgram } from './release.ts';
+import { QUESTIONS, type SetupTools, setUp, TEST_TICKET } from './set-up.ts';
+
+const TOKENS = 'https://dash.cloudflare.com/profile/api-tokens';
+const PERMISSIONS = [
+  ...['workers_scripts', 'workers_routes', 'd1', 'workers_r2', 'access', 'access_acct', 'zone_waf'],
+  ...['account_settings', 'zone', 'dns'],
+].map((key, index) => ({ key, type: index < 7 ? 'edit' : 'read' }));
+
+async function setup(): Promise<void> {
+  const flag = { type: 'boolean', default: false } as const;
+  const questions = Object.fromEntries(Object.keys(QUESTIONS).map((name) => [name, { type: 'string' } as const]));
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { ...questions, plan: flag, psa: flag, yes: flag },
+  });
+  const [name = 'production', ...others] = positionals;
+  if (!/^[a-z][a-z0-9-]{1,15}$/.test(name) || others.length > 0)
+    throw new UsageError('Write one NAME, of at most 16 lower-case letters, digits and hyphens.');
+  const answers = new Map(Object.entries(values));
+  const isTerminal = process.stdin.isTTY === true;
+  const form = new URLSearchParams({ permissionGroupKeys: JSON.stringify(PERMISSIONS), accountId: '*', zoneId: 'all' });
+  if (!process.env['CLOUDFLARE_API_TOKEN']) console.log(`Create a token: ${TOKENS}?${form}&name=setup`);
+  process.env['CLOUDFLARE_API_TOKEN'] ||= (await readSecret('The token (not shown): ')).trim();
+
+  const ask: SetupTools['ask'] = async (question, shape, standard) => {
+    const given = answers.get(question) ?? (isTerminal ? undefined : standard);
+    if (given === undefined && !isTerminal) throw new UsageError(`Write --${question}: ${QUESTIONS[question]}.`);
+    const options = 'options' in shape ? ` (${shape.options})` : '';
+    for (;;) {
+      const text = `${QUESTIONS[question]}${options}${standard ? ` [${standard}]` : ''}: `;
+      const answer = given ?? ((await prompt(text)).trim() || standard);
+      if (answer === undefined) throw new CommandFailure('Nothing was created.');
+      const isSure = question !== 'administrator' || given || (await prompt('Again: ')).trim() === answer;
+      const { data, error } = shape.safeParse(answer);
+      if (data !== undefined && isSure) return data;
+      const fault = error?.issues[0]?.message ?? 'The two addresses differ.';
+      if (given !== undefined) throw new UsageError(`--${question}: ${fault}`);
+      console.log(fault);
+    }
+  };
+  const agrees = async (text: string) => values.yes === true || (isTerminal && (await prompt(text)).trim() === 'yes');
+  const storeSecrets = async (secrets: Record<string, string>) => {
+    for (const [secret, value] of Object.entries(secrets)) console.log(`${secret}=${value}`);
+    if (!(await agrees('They are not shown again. Store them, then type yes: ')))
+      throw new CommandFailure('The secrets were not set, and nothing was deployed.');
+    const directory = await mkdtemp(join(tmpdir(), 'setup-'));
+    process.once('exit', () => rmSync(directory, { recursive: true }));
+    const file = join(directory, 'secrets.json');
+    await writeFile(file, JSON.stringify(secrets), { mode: 0o600 });
+    return file;
+  };
+  const tools = { ask, agrees, storeSecrets, run: runProgram, api: cloudflareApi, print: console.log, fetch };
+  const deployment = await setUp(name, { plan: values.plan === true, psa: values.psa === true }, tools);
+  if (!deployment) return;
+  const url = `https://${deployment.host}`;
+  console.log(`Sign in at ${url}/settings, create a key that may write notes, and paste it here.`);
+  const key = isTerminal ? ['--key-stdin', '--ticket', TEST_TICKET] : [];
+  await runCommand(['doctor', url, '--deployment', name, ...key]);
+  console.log(`Delete the token: ${TOKENS}. src/ops/deploy.md has the smaller one for daily work, and the next steps.`);
+}
+
+try {
+  await setup();
+} catch (err) {
+  console.error(explain(err));
+  process.exitCode = err instanceof UsageError ? 2 : 1;
+}

@@ -1,0 +1,45 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { checkout, insteadOf, runScript } from '../support/checkout.ts';
+import { startFakeCloudflare, TOKEN, worldOf } from '../support/fake-cloudflare.ts';
+import { SETUP_ANSWERS } from '../support/setup-answers.ts';
+import { sharedServer } from '../support/shared.ts';
+
+test('setup deploys both Workers with the real wrangler, imports the directory, and runs the doctor', async () => {
+  const fake = await startFakeCloudflare();
+  onTestFinished(fake.close);
+  const directory = await mkdtemp(join(tmpdir(), 'twb-setup-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const env = {
+    CLOUDFLARE_API_BASE_URL: fake.url,
+    CLOUDFLARE_API_TOKEN: TOKEN,
+    DEPLOYMENTS_DIRECTORY: directory,
+    ...insteadOf('tickets.example.com', (await sharedServer()).url),
+  };
+  const cwd = await checkout();
+  const startedAt = Date.now();
+  const { code, output } = await runScript('setup.ts', [...SETUP_ANSWERS, '--psa', '--yes'], { cwd, env });
+  console.log(`setup: ${fake.calls.length} calls, ${Math.round((Date.now() - startedAt) / 1000)} s`);
+  expect([code, output]).toEqual([0, expect.stringContaining('All checks passed.')]);
+  expect(fake.unknown).toEqual([]);
+  const world = worldOf(fake);
+  expect(world).toMatchObject({
+    databases: [{ organizations: [{ id: 'northwind' }] }],
+    domains: [{ service: 'ticket-write-back-api' }],
+    scripts: ['ticket-write-back-api', 'ticket-write-back-api-agents'],
+  });
+  expect(fake.state.routes).toMatchObject([{ pattern: 'tickets.example.com/mcp*' }]);
+  const { secrets = {} } = fake.state.scripts.get('ticket-write-back-api') ?? {};
+  expect(Object.keys(secrets).sort()).toEqual(['PSA_SECRET', 'WEBHOOK_SECRET']);
+  expect(output).toContain(`PSA_SECRET=${secrets['PSA_SECRET']}`);
+  const file = await readFile(join(directory, 'production.toml'), 'utf8');
+  for (const text of [output, file]) expect(text).not.toContain(TOKEN);
+  expect(file).not.toContain('whsec_');
+
+  const again = await runScript('setup.ts', ['--yes'], { cwd, env });
+  expect([again.code, again.output]).toEqual([0, expect.stringContaining('All checks passed.')]);
+  expect(worldOf(fake)).toEqual(world);
+  expect(fake.unknown).toEqual([]);
+}, 600_000);
