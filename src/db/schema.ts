@@ -503,6 +503,8 @@ export const pushes = sqliteTable(
       .references(() => organizations.id),
     /** The last change that the receiver has confirmed, or an operator skipped; 0 for none. */
     confirmedSeq: integer('confirmed_seq').notNull(),
+    /** JSON array: the ranges of changes that operators skipped, each as its first and last `seq`. */
+    skipped: text('skipped').notNull().default('[]'),
     confirmedAt: integer('confirmed_at'),
     failingSince: integer('failing_since'),
     /** Failed attempts since then, or since an operator's order. */

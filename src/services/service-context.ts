@@ -10,7 +10,10 @@ export type { D1Counter } from '../db/run-d1.ts';
 
 /** What optional modules do for the services of the core. */
 export interface Ports {
-  /** Called after a commit that added to an organization's changes, or erased it. It must not throw. */
+  /**
+   * Called after a commit that added to an organization's changes, or erased it. It must not throw. Without it, no
+   * receiver is set.
+   */
   changed?: ((organizationId: string) => void) | undefined;
   /** Acts on an organization's push immediately. Without it, nothing is pushed. */
   pushControl?: PushControl | undefined;

@@ -172,6 +172,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
 
   const state = {
     confirmedSeq: 1,
+    skipped: '[]',
     confirmedAt: now,
     // Long enough to report.
     failingSince: now - 3_600_000,
@@ -311,7 +312,7 @@ async function makeFacts(now: number): Promise<Record<string, Values[]>> {
   await insertKeys(env.DB, id, 60, now);
   const run = (sql: string) => env.DB.prepare(sql).bind(id, now).run();
   await run('insert into key_rules values (?1, null, 0, 1, ?2, 1)');
-  await run("insert into pushes values (?1, 0, null, ?2, 1, 'HTTP 500', null, null)");
+  await run("insert into pushes values (?1, 0, null, ?2, 1, 'HTTP 500', null, null, '[]')");
   await run("insert into psa_refusals values (?1, 'r', 'note', 'Closed', ?2)");
   await run("insert into alerts values (?1, 'key_unused', 'k', 'push', 1, 'alert_1', ?2, '{}', 0, 0, null, null)");
   const limits = { keyRecords: 1, keyBytes: 1, organizationRecords: 1, organizationBytes: 1 };

@@ -595,6 +595,11 @@ select
         and key_days.chain_id = h.chain_id and key_days.day = :day
       where h.organization_id = :organizationId and h.id = h.chain_id)
     else 0 end as organizationBytes,
+  iif(w.id is null, null, coalesce(r.audit_seq, s.archived_seq)) as writtenSeq,
+      l.seq as releasedSeq,
+      d.confirmed_seq as confirmedSeq,
+      d.skipped as skipped,
+      f.refused_at as refusedAt,
   coalesce(r.id, iif(s.organization_id is null, null, :id)) as id,
   coalesce(r.ticket_id, s.ticket_id) as ticketId,
   coalesce(r.created_at, s.created_at) as createdAt,
@@ -602,7 +607,7 @@ select
   coalesce(r.request_digest, lower(hex(s.request_digest))) as requestDigest,
   c.id is not null and (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || t.company_id || ' ') > 0) as ticketFound,
   t.id is not null and not (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || t.company_id || ' ') > 0) as otherCompany,
-  coalesce(k.companies = '' or w.chain_id = k.chain_id or s.chain_id = unhex(replace(k.chain_id, '-', '')), 0) as fromOwnChain,
+  k.companies = '' or w.id is not null as fromOwnChain,
   rc.id is not null and (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || rt.company_id || ' ') > 0) as recordAdmitted,
   1 as userFound
 from api_keys k
@@ -610,9 +615,13 @@ join organizations o on o.id = :organizationId
 left join notes r on r.organization_id = :organizationId and r.id = :id
 left join archived_notes s on s.organization_id = :organizationId
   and s.id = iif(r.id is null, unhex(replace(:id, '-', '')), null)
+left join api_keys w on w.organization_id = :organizationId and w.chain_id = k.chain_id
+  and w.id = coalesce(r.key_id, iif(s.chain_id = unhex(replace(k.chain_id, '-', '')), k.id, null))
+left join psa_refusals f on f.organization_id = w.organization_id and f.record_id = :id
+left join pushes d on d.organization_id = w.organization_id
+left join releases l on l.organization_id = w.organization_id
 left join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
 left join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
-left join api_keys w on w.organization_id = :organizationId and w.id = iif(k.companies = '', null, r.key_id)
 left join tickets rt on rt.organization_id = :organizationId
   and rt.id = iif(k.companies = '', null, coalesce(r.ticket_id, s.ticket_id))
 left join companies rc on rc.organization_id = :organizationId and rc.id = rt.company_id and rc.active = 1
@@ -702,6 +711,11 @@ select
         and key_days.chain_id = h.chain_id and key_days.day = :day
       where h.organization_id = :organizationId and h.id = h.chain_id)
     else 0 end as organizationBytes,
+  iif(w.id is null, null, coalesce(r.audit_seq, s.archived_seq)) as writtenSeq,
+      l.seq as releasedSeq,
+      d.confirmed_seq as confirmedSeq,
+      d.skipped as skipped,
+      f.refused_at as refusedAt,
   coalesce(r.id, iif(s.organization_id is null, null, :id)) as id,
   coalesce(r.ticket_id, s.ticket_id) as ticketId,
   coalesce(r.created_at, s.created_at) as createdAt,
@@ -716,7 +730,7 @@ select
   coalesce(r.status, iif(s.approval_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED'))) as status,
   c.id is not null and (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || t.company_id || ' ') > 0) as ticketFound,
   t.id is not null and not (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || t.company_id || ' ') > 0) as otherCompany,
-  coalesce(k.companies = '' or w.chain_id = k.chain_id or s.chain_id = unhex(replace(k.chain_id, '-', '')), 0) as fromOwnChain,
+  k.companies = '' or w.id is not null as fromOwnChain,
   rc.id is not null and (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || rt.company_id || ' ') > 0) as recordAdmitted,
   u.id is not null as userFound
 from api_keys k
@@ -724,9 +738,13 @@ join organizations o on o.id = :organizationId
 left join time_entries r on r.organization_id = :organizationId and r.id = :id
 left join archived_time_entries s on s.organization_id = :organizationId
   and s.id = iif(r.id is null, unhex(replace(:id, '-', '')), null)
+left join api_keys w on w.organization_id = :organizationId and w.chain_id = k.chain_id
+  and w.id = coalesce(r.key_id, iif(s.chain_id = unhex(replace(k.chain_id, '-', '')), k.id, null))
+left join psa_refusals f on f.organization_id = w.organization_id and f.record_id = :id
+left join pushes d on d.organization_id = w.organization_id
+left join releases l on l.organization_id = w.organization_id
 left join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
 left join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
-left join api_keys w on w.organization_id = :organizationId and w.id = iif(k.companies = '', null, r.key_id)
 left join tickets rt on rt.organization_id = :organizationId
   and rt.id = iif(k.companies = '', null, coalesce(r.ticket_id, s.ticket_id))
 left join companies rc on rc.organization_id = :organizationId and rc.id = rt.company_id and rc.active = 1
@@ -770,6 +788,11 @@ select
         and key_days.chain_id = h.chain_id and key_days.day = :day
       where h.organization_id = :organizationId and h.id = h.chain_id)
     else 0 end as organizationBytes,
+  iif(w.id is null, null, coalesce(r.audit_seq, s.archived_seq)) as writtenSeq,
+      l.seq as releasedSeq,
+      d.confirmed_seq as confirmedSeq,
+      d.skipped as skipped,
+      f.refused_at as refusedAt,
   coalesce(r.id, iif(s.organization_id is null, null, :id)) as id,
   coalesce(r.ticket_id, s.ticket_id) as ticketId,
   coalesce(r.created_at, s.created_at) as createdAt,
@@ -784,7 +807,7 @@ select
   coalesce(r.status, iif(s.approval_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED'))) as status,
   c.id is not null and (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || t.company_id || ' ') > 0) as ticketFound,
   t.id is not null and not (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || t.company_id || ' ') > 0) as otherCompany,
-  coalesce(k.companies = '' or w.chain_id = k.chain_id or s.chain_id = unhex(replace(k.chain_id, '-', '')), 0) as fromOwnChain,
+  k.companies = '' or w.id is not null as fromOwnChain,
   rc.id is not null and (k.companies = '' or instr(' ' || k.companies || ' ', ' ' || rt.company_id || ' ') > 0) as recordAdmitted,
   u.id is not null as userFound
 from api_keys k
@@ -792,9 +815,13 @@ join organizations o on o.id = :organizationId
 left join time_entries r on r.organization_id = :organizationId and r.id = :id
 left join archived_time_entries s on s.organization_id = :organizationId
   and s.id = iif(r.id is null, unhex(replace(:id, '-', '')), null)
+left join api_keys w on w.organization_id = :organizationId and w.chain_id = k.chain_id
+  and w.id = coalesce(r.key_id, iif(s.chain_id = unhex(replace(k.chain_id, '-', '')), k.id, null))
+left join psa_refusals f on f.organization_id = w.organization_id and f.record_id = :id
+left join pushes d on d.organization_id = w.organization_id
+left join releases l on l.organization_id = w.organization_id
 left join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
 left join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
-left join api_keys w on w.organization_id = :organizationId and w.id = iif(k.companies = '', null, r.key_id)
 left join tickets rt on rt.organization_id = :organizationId
   and rt.id = iif(k.companies = '', null, coalesce(r.ticket_id, s.ticket_id))
 left join companies rc on rc.organization_id = :organizationId and rc.id = rt.company_id and rc.active = 1

@@ -41,6 +41,7 @@ test.each([
     'idempotentReplay',
     'idempotencyMismatch',
     'ticketId',
+    'delivery',
   ]);
 });
 

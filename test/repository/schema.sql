@@ -527,7 +527,7 @@ CREATE TABLE `pushes` (
 	`attempts` integer NOT NULL,
 	`failure` text,
 	`next_attempt_at` integer,
-	`stopped_at` integer,
+	`stopped_at` integer, `skipped` text DEFAULT '[]' NOT NULL,
 	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE no action,
 	CONSTRAINT "pushes_counts" CHECK("confirmed_seq" >= 0 and "attempts" >= 0)
 ) STRICT, WITHOUT ROWID;

@@ -3,6 +3,7 @@ import type { StoredRecords } from '../../domain/stored-json.ts';
 import { PRINCIPAL_COLUMNS } from '../keys/find-key-statements.ts';
 import { statement } from '../statement.ts';
 import { WITHIN_DAY_LIMITS, WRITTEN_OF_DAY } from './day-limits.ts';
+import { DELIVERY_COLUMNS, DELIVERY_JOINS } from './delivery.ts';
 import { ALL_RECORDS } from './key-days.ts';
 import {
   admitsCompany,
@@ -56,6 +57,7 @@ export const explainNote = statement<ExplainValues, Explanation<StoredNote>>(`
   select
     ${PRINCIPAL_COLUMNS},
     ${WRITTEN_OF_DAY},
+    ${DELIVERY_COLUMNS},
     coalesce(r.id, iif(s.organization_id is null, null, :id)) as id,
     coalesce(r.ticket_id, s.ticket_id) as ticketId,
     coalesce(r.created_at, s.created_at) as createdAt,
@@ -68,6 +70,7 @@ export const explainNote = statement<ExplainValues, Explanation<StoredNote>>(`
   left join notes r on r.organization_id = :organizationId and r.id = :id
   left join archived_notes s on s.organization_id = :organizationId
     and s.id = iif(r.id is null, unhex(replace(:id, '-', '')), null)
+  ${DELIVERY_JOINS}
   left join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
   left join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1${JOIN_ORIGIN}
   join (

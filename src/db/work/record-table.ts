@@ -1,6 +1,7 @@
 import type { KeyRow } from '../keys/find-key-statements.ts';
 import type { Fields } from '../statement.ts';
 import type { WrittenOfDay } from './day-limits.ts';
+import type { DeliveryRow } from './delivery.ts';
 
 // The common parts of the record tables, and the parameters and rows of a write. Its statements are in the file of each
 // kind. They find single rows by unique keys that begin with the organization, and the ledger's row of each key of the
@@ -73,10 +74,11 @@ export type ExplainValues = Pick<
 
 /**
  * Why nothing was inserted: the key, what it and its organization have written on that day, whether ticket and credited
- * user were found (1 if the kind needs no user), and the existing record with the id, if any. `requestDigest` of an
- * archived record is the beginning of the digest, or empty if the record was redacted. All flags are 0 or 1.
+ * user were found (1 if the kind needs no user), and the existing record with the id, if any, with how far the PSA
+ * has it. `requestDigest` of an archived record is the beginning of the digest, or empty if the record was redacted. All
+ * flags are 0 or 1.
  */
-export type Explanation<Row> = KeyRow & WrittenOfDay & ExplanationFlags & (Row | { id: null });
+export type Explanation<Row> = KeyRow & WrittenOfDay & DeliveryRow & ExplanationFlags & (Row | { id: null });
 
 interface ExplanationFlags {
   /** Not if the key is limited to other companies: then `otherCompany`. */
@@ -103,17 +105,16 @@ export const admitsCompany = (company: string) =>
   `(k.companies = '' or instr(' ' || k.companies || ' ', ' ' || ${company} || ' ') > 0)`;
 
 /**
- * For a key that is limited to companies, the key `w` that wrote the record `r`, and the ticket `rt` and active company
- * `rc` of the record `r` or its stub `s`. For every other key no row of them is read.
+ * For a key that is limited to companies, the ticket `rt` and active company `rc` of the record `r` or its stub `s`. For
+ * every other key no row of them is read.
  */
 export const JOIN_ORIGIN = `
-  left join api_keys w on w.organization_id = :organizationId and w.id = iif(k.companies = '', null, r.key_id)
   left join tickets rt on rt.organization_id = :organizationId
     and rt.id = iif(k.companies = '', null, coalesce(r.ticket_id, s.ticket_id))
   left join companies rc on rc.organization_id = :organizationId and rc.id = rt.company_id and rc.active = 1`;
 
-/** What decides whether a key gets the replay of a record `r`, or of its stub `s`: see `Explanation`. */
+/** What decides whether a key gets the replay of a record `r`, or of its stub `s`: see `Explanation`. `w`: see `DELIVERY_JOINS`. */
 export const TICKET_AND_ORIGIN = `c.id is not null and ${admitsCompany('t.company_id')} as ticketFound,
     t.id is not null and not ${admitsCompany('t.company_id')} as otherCompany,
-    coalesce(k.companies = '' or w.chain_id = k.chain_id or s.chain_id = ${idBytes('k.chain_id')}, 0) as fromOwnChain,
+    k.companies = '' or w.id is not null as fromOwnChain,
     rc.id is not null and ${admitsCompany('rt.company_id')} as recordAdmitted`;

@@ -32,7 +32,7 @@ export function writtenReply(
   target: WriteTarget,
   { outcome, sentence, facts }: Written<{ id: string; ticketId: string }>,
 ): ToolReply {
-  const { row, replayed } = outcome;
+  const { row, replayed, delivery } = outcome;
   const isOnOtherTicket = row.ticketId !== target.ticketId;
   const mismatch = outcome.mismatch || isOnOtherTicket;
   const record = {
@@ -41,6 +41,7 @@ export function writtenReply(
     ...facts,
     idempotentReplay: replayed,
     idempotencyMismatch: mismatch,
+    ...(delivery && { delivery }),
   };
   const headers: Record<string, string> = {
     ...(replayed ? { 'Idempotency-Replayed': 'true' } : {}),
@@ -58,11 +59,13 @@ export function writtenReply(
       ...lost,
     };
   }
+  const left =
+    delivery?.state === 'refused' ? 'The ticketing system refused it: tell a person.' : 'There is nothing left to do.';
   const text = !replayed
     ? `${sentence}.`
     : mismatch
       ? 'An earlier call with this idempotencyKey wrote this record, from different arguments. It is unchanged, and nothing was written now. Do not call again with another idempotencyKey, unless you report another event.'
-      : 'An earlier call with this idempotencyKey wrote this record. Nothing was written now, and there is nothing left to do.';
+      : `An earlier call with this idempotencyKey wrote this record, and nothing was written now. ${left}`;
   return { result: resultOf(text, record), headers, ...lost };
 }
 

@@ -2,7 +2,7 @@ import { type Change, parseCursor } from '../../domain/change.ts';
 import { write } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
 import { type ChangesPage, listChanges } from '../../services/work/list-changes.ts';
-import { type PushRow, savePush } from './push-statements.ts';
+import { type SavedPush, savePush } from './push-statements.ts';
 import { NEW_PAGE_BYTES, REPEATED_PAGE_BYTES } from './rules.ts';
 
 export interface PushPosition {
@@ -35,6 +35,6 @@ export function seqOf(cursor: string | null): number {
   return cursor === null ? 0 : (parseCursor(cursor)?.seq ?? 0);
 }
 
-export async function savePushState(ctx: ServiceContext, organizationId: string, state: PushRow): Promise<void> {
+export async function savePushState(ctx: ServiceContext, organizationId: string, state: SavedPush): Promise<void> {
   await write(ctx, 'safe_to_repeat', savePush.bind({ organizationId, ...state }));
 }

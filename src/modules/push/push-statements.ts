@@ -25,15 +25,20 @@ const STATE: Fields<PushRow> = {
   stoppedAt: 'p.stopped_at',
 };
 
+/** A state as it is saved: also the ranges of changes that were skipped, as JSON. */
+export type SavedPush = PushRow & { skipped: string };
+
 /** Writes the state. Does nothing if the organization was or is being erased. */
-export const savePush = statement<PushRow & { organizationId: string }>(`
-  insert into pushes (organization_id, confirmed_seq, confirmed_at, failing_since, attempts, failure, next_attempt_at, stopped_at)
-  select :organizationId, :confirmedSeq, :confirmedAt, :failingSince, :attempts, :failure, :nextAttemptAt, :stoppedAt
+export const savePush = statement<SavedPush & { organizationId: string }>(`
+  insert into pushes (
+    organization_id, confirmed_seq, skipped, confirmed_at, failing_since, attempts, failure, next_attempt_at, stopped_at)
+  select
+    :organizationId, :confirmedSeq, :skipped, :confirmedAt, :failingSince, :attempts, :failure, :nextAttemptAt, :stoppedAt
   from organizations where id = :organizationId and not ${IS_BEING_ERASED}
   on conflict (organization_id) do update set
-    confirmed_seq = excluded.confirmed_seq, confirmed_at = excluded.confirmed_at, failing_since = excluded.failing_since,
-    attempts = excluded.attempts, failure = excluded.failure, next_attempt_at = excluded.next_attempt_at,
-    stopped_at = excluded.stopped_at`);
+    confirmed_seq = excluded.confirmed_seq, skipped = excluded.skipped, confirmed_at = excluded.confirmed_at,
+    failing_since = excluded.failing_since, attempts = excluded.attempts, failure = excluded.failure,
+    next_attempt_at = excluded.next_attempt_at, stopped_at = excluded.stopped_at`);
 
 export interface DuePush {
   organizationId: string;
@@ -85,9 +90,10 @@ export const touchPush = statement<{ organizationId: string; requestId: string }
     (select request_id from audit_log where organization_id = :organizationId order by seq desc limit 1)
   on conflict (organization_id) do update set confirmed_seq = confirmed_seq`);
 
-/** Leaves out the changes up to `seq`, unless they are delivered. */
+/** Leaves out the changes up to `seq`, unless they are delivered. Their range is that of the copy until the object saves. */
 export const markSkipped = statement<{ organizationId: string; seq: number }>(`
-  insert into pushes (organization_id, confirmed_seq, attempts)
-  select id, :seq, 0 from organizations where id = :organizationId
-  on conflict (organization_id) do update set confirmed_seq = excluded.confirmed_seq
+  insert into pushes (organization_id, confirmed_seq, attempts, skipped)
+  select id, :seq, 0, json_array(json_array(1, :seq)) from organizations where id = :organizationId
+  on conflict (organization_id) do update set confirmed_seq = excluded.confirmed_seq,
+    skipped = json_insert(pushes.skipped, '$[#]', json_array(pushes.confirmed_seq + 1, excluded.confirmed_seq))
   where pushes.confirmed_seq < excluded.confirmed_seq`);

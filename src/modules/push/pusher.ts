@@ -8,7 +8,7 @@ import { log } from '../../lib/log.ts';
 import { deliver } from '../../services/post.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
 import { nextPage, type PushPage, type PushPosition, savePushState, seqOf } from './push-state.ts';
-import type { PushRow } from './push-statements.ts';
+import type { SavedPush } from './push-statements.ts';
 import { afterFailure, grownLimit, type PushFailure, parsePageLimit, pushMessage, smallerLimit } from './rules.ts';
 
 /** The deadline of one call to D1. */
@@ -20,6 +20,8 @@ const PAGES_PER_ALARM = 20;
 const STATE = 'state';
 
 interface State extends PushPosition {
+  /** The ranges of changes that were skipped, each as its first and last `seq`. */
+  skipped: [number, number][];
   confirmedAt: number | null;
   failure: PushFailure | null;
   /** When the receiver refused all further messages, in UTC milliseconds. */
@@ -77,7 +79,9 @@ export class Pusher extends DurableObject<Env> {
   /** Leaves out the changes up to a cursor, and tries again immediately. A stop stays. */
   async skip(organization: string, cursor: string): Promise<void> {
     await this.change(organization, (state) =>
-      seqOf(cursor) > seqOf(state.cursor) ? { ...state, cursor, pageEnd: null } : state,
+      seqOf(cursor) > seqOf(state.cursor)
+        ? { ...state, cursor, pageEnd: null, skipped: [...state.skipped, [seqOf(state.cursor) + 1, seqOf(cursor)]] }
+        : state,
     );
   }
 
@@ -154,7 +158,7 @@ export class Pusher extends DurableObject<Env> {
       }
       if (hasCode(err, 'cursor_reset')) {
         log('warn', 'push_restarted', { organization, confirmedSeq: seqOf(state.cursor) });
-        this.store({ ...state, cursor: null, pageEnd: null, confirmedAt: null });
+        this.store({ ...state, cursor: null, pageEnd: null, skipped: [], confirmedAt: null });
         return 'again';
       }
       if (!hasCode(err, 'unavailable')) throw err;
@@ -246,7 +250,7 @@ function context(db: D1Database): ServiceContext {
 }
 
 function newState(organization: string): State {
-  return { organization, cursor: null, pageEnd: null, confirmedAt: null, failure: null, stoppedAt: null };
+  return { organization, cursor: null, pageEnd: null, skipped: [], confirmedAt: null, failure: null, stoppedAt: null };
 }
 
 /** The state after a page of `count` changes failed. If it was too large, its first half is the next page. */
@@ -256,9 +260,10 @@ function withSmallerPage(state: State, { isTooLarge }: { isTooLarge: boolean }, 
   return { ...state, pageEnd: null, limit: smallerLimit(count), failure };
 }
 
-function rowOf({ cursor, confirmedAt, failure, stoppedAt }: State): PushRow {
+function rowOf({ cursor, skipped, confirmedAt, failure, stoppedAt }: State): SavedPush {
   return {
     confirmedSeq: seqOf(cursor),
+    skipped: JSON.stringify(skipped),
     confirmedAt,
     failingSince: failure?.since ?? null,
     attempts: failure?.attempts ?? 0,

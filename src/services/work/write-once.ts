@@ -9,10 +9,12 @@ import {
   type OwnDayLimit,
   untilMidnight,
 } from '../../domain/day-limit.ts';
+import { deliveryOf } from '../../domain/delivery.ts';
 import { hasCode, psaNotIncluded, ServiceError, Unauthorized } from '../../domain/errors.ts';
 import { echo } from '../../domain/fields.ts';
 import { derivedId, timeOrderedId } from '../../domain/record-id.ts';
 import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
+import type { Delivery } from '../../domain/response-shapes.ts';
 import { sha256, utf8Length } from '../../lib/bytes.ts';
 import { writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
@@ -43,11 +45,15 @@ interface RecordWrite<Row> {
   explain: (values: ExplainValues) => BoundStatement<Explanation<Row>>;
 }
 
-/** The outcome of a write. `mismatch`: a different request created the record. */
+/**
+ * The outcome of a write. `mismatch`: a different request created the record. `delivery`: whether the PSA has it, in a
+ * replay for the rotation chain that wrote it.
+ */
 export interface WriteOutcome<Row> {
   row: Row;
   replayed: boolean;
   mismatch: boolean;
+  delivery?: Delivery | undefined;
 }
 
 /** Identifies a request: the SHA-256 in hex of its ticket and its body. */
@@ -155,7 +161,10 @@ export async function writeOnce<Row extends StoredRecord>(
       if (row.recordAdmitted === 0) throw idempotencyMismatch({ ticketId, idempotencyKey });
     }
     // A redacted record has no digest, so a mismatch can no longer be detected. An archived one has its beginning.
-    if (row) return { row, replayed: true, mismatch: !values.requestDigest.startsWith(row.requestDigest) };
+    if (row) {
+      const mismatch = !values.requestDigest.startsWith(row.requestDigest);
+      return { row, replayed: true, mismatch, delivery: deliveryOf(row, ctx.changed !== undefined) };
+    }
     if (isSameZone) {
       const exceeded = exceededDayLimit(dayLimits, key.dayLimit, found, values);
       if (exceeded) throw dailyLimitReached(exceeded, timeZone, resetMs);

@@ -97,6 +97,7 @@ async function makeRefused() {
 const setPush = (organization: string, failingSince: number | null, stoppedAt: number | null = null) =>
   savePushState(asOperator(), organization, {
     confirmedSeq: 0,
+    skipped: '[]',
     confirmedAt: null,
     failingSince,
     attempts: 1,

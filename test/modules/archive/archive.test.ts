@@ -73,8 +73,10 @@ describe('a replay', () => {
     const [first] = await rowsOf('time_entries', organization);
     resultOf(await work.reviewTimeEntry(organization, String(first?.['id']), 'REJECTED', 'ada'));
     await reviewAll(organization);
+    await releaseAll(organization);
     const before = await Promise.all(Object.values(requests).map((send) => send()));
     expect(before.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(before).toMatchObject(Array(5).fill({ body: { delivery: { state: 'handed_over' } } }));
 
     await api.postNote(key);
     await releaseAll(organization);
@@ -91,6 +93,7 @@ describe('a replay', () => {
 
   test('a key that is limited to companies gets archived records of its chain, and of tickets of its companies', async () => {
     const { organization, key, keyId, api } = await archivedWorld();
+    const { value: unlimited } = await makeKey(organization);
     const { value: acme } = await makeKey(organization, { companies: 'acme' });
     const { value: globex } = await makeKey(organization, { companies: 'globex' });
     const codes = [];
@@ -99,8 +102,7 @@ describe('a replay', () => {
       ['e', { ...TIME, description: 'it was hunter3' }],
     ] as const) {
       const send = kind === 'n' ? api.postNote : api.postTime;
-      const own = await seen(send(key, body, keyed(kind)));
-      expect(await seen(send(acme, body, keyed(kind)))).toEqual(own);
+      expect(await seen(send(acme, body, keyed(kind)))).toEqual(await seen(send(unlimited, body, keyed(kind))));
       codes.push(
         await problemOf(send(globex, body, keyed(kind), '1002')),
         await problemOf(send(globex, body, keyed(kind))),
@@ -110,6 +112,22 @@ describe('a replay', () => {
     // The key that wrote them, limited since.
     await env.DB.prepare("update api_keys set companies = 'globex' where id = ?").bind(keyId).run();
     expect((await api.postNote(key, { message: 'the password is hunter2' }, keyed('n'))).status).toBe(200);
+  });
+
+  test('a replay of an archived record shows its delivery to the rotation chain that wrote it, and to no other key', async () => {
+    const { organization, key, keyId, api, noteId, entryId } = await archivedWorld();
+    const successor = await rotate(organization, keyId, { grace: '24h' });
+    const stranger = await makeKey(organization);
+    const bodies = async (by: string) => [
+      (await seen(api.postNote(by, NOTE, keyed('n')))).body,
+      (await seen(api.postTime(by, TIME, keyed('e')))).body,
+    ];
+    expect(await bodies(key)).toMatchObject(Array(2).fill({ delivery: { state: 'handed_over' } }));
+    resultOf(await work.report(organization, 'note', noteId, 'refused', 'Closed'));
+    resultOf(await work.report(organization, 'time_entry', entryId, 'refused', 'Closed'));
+    for (const by of [key, successor.value])
+      expect(await bodies(by)).toMatchObject(Array(2).fill({ delivery: { state: 'refused' } }));
+    for (const body of await bodies(stranger.value)) expect(body).not.toHaveProperty('delivery');
   });
 
   test('a replay of an archived record works while the archive cannot be reached', async () => {

@@ -33,6 +33,7 @@ const asOperator = (db = env.DB, archive = bucket) => ({
 
 const PUSH = {
   confirmedSeq: 1,
+  skipped: '[]',
   confirmedAt: null,
   failingSince: null,
   attempts: 0,

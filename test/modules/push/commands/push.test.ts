@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parseWebhookSecrets, signWebhook } from '../../../../src/domain/webhook.ts';
 import { savePushState } from '../../../../src/modules/push/push-state.ts';
-import type { PushRow } from '../../../../src/modules/push/push-statements.ts';
+import type { SavedPush } from '../../../../src/modules/push/push-statements.ts';
 import { listChanges } from '../../../../src/services/work/list-changes.ts';
 import { remoteDatabase, setUpContext, writeNotes } from '../../../ops/commands/database.ts';
 import { runCli } from '../../../support/run-cli.ts';
@@ -16,13 +16,14 @@ const BY = ['--by', 'Ada, ticket 77'];
 const SINCE = Date.parse('2026-11-22T08:00:00Z');
 const FAILING = {
   confirmedSeq: 1,
+  skipped: '[]',
   confirmedAt: SINCE - 1_000,
   failingSince: SINCE,
   attempts: 7,
   failure: 'HTTP 500',
   nextAttemptAt: SINCE + 600_000,
   stoppedAt: null,
-} satisfies PushRow;
+} satisfies SavedPush;
 
 describe('the commands of the push and the alerts', () => {
   let remote: Awaited<ReturnType<typeof remoteDatabase>>;
@@ -36,7 +37,7 @@ describe('the commands of the push and the alerts', () => {
   afterAll(() => remote.close());
 
   const run = (command: string, ...args: string[]) => runCli(command, [...args, '--remote'], { env: remote.env });
-  const save = (state: Partial<PushRow>) =>
+  const save = (state: Partial<SavedPush>) =>
     savePushState(setUpContext(remote.db), 'fabrikam', { ...FAILING, ...state });
 
   test('push:status reports that nothing was ever pushed, then the progress of each organization', async () => {

@@ -1,0 +1,1 @@
+ALTER TABLE `pushes` ADD `skipped` text DEFAULT '[]' NOT NULL;

@@ -1,0 +1,85 @@
+import { runDurableObjectAlarm } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { skipPush } from '../../../src/services/work/push-control.ts';
+import { lastCursor } from '../../support/rpc.ts';
+import { makeApi, TIME } from '../../support/world.ts';
+import { releaseAll } from '../archive/support.ts';
+import { resultOf as callTool } from '../mcp/support.ts';
+import { answering, asPushOperator, makePushed, PUSH, pushRow, startPush } from './support.ts';
+
+let push: ReturnType<typeof startPush>;
+beforeAll(() => {
+  push = startPush();
+});
+afterAll(() => push.stop());
+
+const waitFor = (check: () => unknown) => vi.waitFor(check, { interval: 5, timeout: 5_000 });
+const confirmed = (organization: string, seq: number) =>
+  waitFor(async () => expect(await pushRow(organization)).toMatchObject({ confirmed_seq: seq }));
+
+describe.each([
+  { path: 'notes', body: { message: 'Done' }, tool: 'add_internal_note' },
+  { path: 'time-entries', body: TIME, tool: 'log_time' },
+])('with a receiver, the delivery in a replay of $path', ({ path, body, tool }) => {
+  /** An organization whose receiver refuses everything, and a function that writes an event or asks for it. */
+  async function makeRefusing() {
+    const pushed = await makePushed();
+    push.answers.set(pushed.organization, answering(500));
+    const send = async (event: string, api = pushed.api) => {
+      const response = await api.post(`/api/v1/tickets/1001/${path}`, pushed.key, body, { 'Idempotency-Key': event });
+      return (await response.json<{ delivery?: object }>()).delivery;
+    };
+    return { ...pushed, send };
+  }
+
+  test('is stored until the receiver confirms the page, for a program and for an agent', async () => {
+    const { organization, key, quiet, send } = await makeRefusing();
+    const agents = makeApi({ agents: true, config: { receiver: PUSH } });
+    const call = async () => {
+      const args = { ticketId: '1001', idempotencyKey: 'k', ...body };
+      return (await callTool(agents, key, tool, args)).structuredContent;
+    };
+    expect(await call()).not.toHaveProperty('delivery');
+    expect(await call()).toMatchObject({ delivery: { state: 'stored' } });
+    expect(await send('k')).toEqual({ state: 'stored' });
+    await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ confirmed_seq: 0, attempts: 1 }));
+    push.answers.delete(organization);
+    await runDurableObjectAlarm(env.PUSHER.getByName(organization));
+    await confirmed(organization, 2);
+    expect(await send('k')).toEqual({ state: 'handed_over' });
+    expect(await call()).toMatchObject({ delivery: { state: 'handed_over' } });
+    // The receiver was removed, and nothing was released.
+    expect(await send('k', quiet)).toBeUndefined();
+  });
+
+  test('stays stored for changes that an operator skipped, until the PSA releases them', async () => {
+    const { organization, send } = await makeRefusing();
+    const skipAll = async () => {
+      const to = (await lastCursor(organization)) ?? '';
+      expect(await skipPush(asPushOperator(), { organization, to, by: 'Ada' })).toEqual({ status: 'skipped' });
+    };
+    const ask = () => Promise.all(['a', 'b', 'c', 'd'].map((event) => send(event)));
+    await send('a');
+    push.answers.delete(organization);
+    await skipAll();
+    await send('b');
+    await confirmed(organization, 4);
+    push.answers.set(organization, answering(500));
+    await send('c');
+    await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ attempts: 1 }));
+    push.answers.delete(organization);
+    await skipAll();
+    await send('d');
+    await confirmed(organization, 7);
+    const expected = ['stored', 'handed_over', 'stored', 'handed_over'].map((state) => ({ state }));
+    expect(await ask()).toEqual(expected);
+    // A restore takes the ranges out of the copy; the object still has them.
+    await env.DB.prepare("update pushes set skipped = '[]' where organization_id = ?").bind(organization).run();
+    await send('e');
+    await confirmed(organization, 8);
+    expect(await ask()).toEqual(expected);
+    await releaseAll(organization);
+    expect(await ask()).toEqual(Array(4).fill({ state: 'handed_over' }));
+  });
+});
