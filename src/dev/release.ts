@@ -90,7 +90,9 @@ async function waitForHealth(url: string, send: typeof fetch): Promise<void> {
     const response = await send(url, { redirect: 'error' }).catch(() => undefined);
     if (response?.ok) return;
     if (Date.now() > until)
-      throw new CommandFailure(`${url} did not respond with 200 within 10 minutes. The Workers are deployed.`);
+      throw new CommandFailure(
+        `${url} did not respond with 200 within 10 minutes. The Workers are deployed; a certificate may take longer: run the command again.`,
+      );
     await setTimeout(HEALTH_INTERVAL_MS);
   }
 }

@@ -37,7 +37,7 @@ async function setup(): Promise<void> {
   const ask: SetupTools['ask'] = async (question, shape, standard) => {
     const given = answers.get(question) ?? (isTerminal ? undefined : standard);
     if (given === undefined && !isTerminal) throw new UsageError(`Write --${question}: ${QUESTIONS[question]}.`);
-    const options = 'options' in shape ? ` (${shape.options})` : '';
+    const options = 'options' in shape ? ` (${String(shape.options).replaceAll(',', ', ')})` : '';
     for (;;) {
       const text = `${QUESTIONS[question]}${options}${standard ? ` [${standard}]` : ''}: `;
       const answer = given ?? ((await prompt(text)).trim() || standard);

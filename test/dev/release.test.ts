@@ -5,7 +5,10 @@ import { agrees, release } from '../../src/dev/release.ts';
 import { cloudflareApi } from '../../src/ops/cloudflare-api.ts';
 import { MINIMAL, writeDeployments } from '../support/deployments.ts';
 
-afterEach(() => vi.unstubAllEnvs());
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+});
 
 const HOST = MINIMAL.host;
 const WORKER = 'ticket-write-back-api';
@@ -55,7 +58,7 @@ async function serveApi({ workers = {}, domains = [], records = [], routes = [],
 /** Releases with wrangler and the build written down; `fails` is a step that fails. */
 async function releaseTo(
   world: World,
-  { settings = {}, migrate = false, dryRun = false, answer = false, fails = '' } = {},
+  { settings = {}, migrate = false, dryRun = false, answer = false, fails = '', isUp = (): boolean => true } = {},
 ) {
   vi.stubEnv('DEPLOYMENTS_DIRECTORY', (await writeDeployments({ eu: settings })).DEPLOYMENTS_DIRECTORY);
   const env = await serveApi(world);
@@ -78,6 +81,7 @@ async function releaseTo(
       },
       fetch: async (url) => {
         steps.push(`GET ${url}`);
+        if (!isUp()) throw new TypeError('fetch failed');
         return Response.json({ status: 'ok' });
       },
     },
@@ -99,6 +103,16 @@ test('a release builds, migrates, deploys both Workers, and waits for the host',
     [BUILD, MIGRATE, 'wrangler deploy -c eu/main.json', 'wrangler deploy -c eu/agents.json', HEALTH],
   ]);
   expect(printed[0]).toBe(`${WORKER} is new.`);
+});
+
+test('a release waits for a late certificate, and after ten minutes says how to continue', async () => {
+  let requests = 0;
+  expect((await releaseTo({}, { isUp: () => ++requests === 2 })).ended).toBe('released');
+  const { now } = Date;
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + requests * 11 * 60_000);
+  expect((await releaseTo({}, { isUp: () => ++requests < 0 })).ended).toMatch(
+    /^https:\/\/tickets\.example\.com\/healthz did not respond with 200 within 10 minutes\..* run the command again\.$/,
+  );
 });
 
 test('a bundle that cannot be built changes nothing, not even the schema', async () => {

@@ -1,6 +1,6 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkout, insteadOf, runScript } from '../support/checkout.ts';
 import { startFakeCloudflare, TOKEN, worldOf } from '../support/fake-cloudflare.ts';
@@ -12,11 +12,15 @@ test('setup deploys both Workers with the real wrangler, imports the directory, 
   onTestFinished(fake.close);
   const directory = await mkdtemp(join(tmpdir(), 'twb-setup-'));
   onTestFinished(() => rm(directory, { recursive: true }));
+  const { NODE_OPTIONS } = insteadOf('tickets.example.com', (await sharedServer()).url);
+  // Each program that gets the token writes its name.
+  const report = `import { appendFileSync } from 'node:fs';
+    if (process.env.CLOUDFLARE_API_TOKEN) appendFileSync('${directory}/programs', process.argv[1] + '\\n');`;
   const env = {
     CLOUDFLARE_API_BASE_URL: fake.url,
     CLOUDFLARE_API_TOKEN: TOKEN,
     DEPLOYMENTS_DIRECTORY: directory,
-    ...insteadOf('tickets.example.com', (await sharedServer()).url),
+    NODE_OPTIONS: `${NODE_OPTIONS} --import data:text/javascript,${encodeURIComponent(report)}`,
   };
   const cwd = await checkout();
   const startedAt = Date.now();
@@ -37,6 +41,15 @@ test('setup deploys both Workers with the real wrangler, imports the directory, 
   const file = await readFile(join(directory, 'production.toml'), 'utf8');
   for (const text of [output, file]) expect(text).not.toContain(TOKEN);
   expect(file).not.toContain('whsec_');
+
+  // Only setup, wrangler, and what wrangler runs to render the documentation.
+  const programs = new Set(
+    (await readFile(join(directory, 'programs'), 'utf8'))
+      .trim()
+      .split('\n')
+      .map((path) => basename(path)),
+  );
+  expect([...programs].sort()).toEqual(['cli.js', 'render.ts', 'setup.ts', 'tsc']);
 
   const again = await runScript('setup.ts', ['--yes'], { cwd, env });
   expect([again.code, again.output]).toEqual([0, expect.stringContaining('All checks passed.')]);
