@@ -7,8 +7,10 @@ import { config, importRecords, makeApi, makeOrganization, rowsOf } from './worl
 /** The sign-in service of all settings areas of a test file. */
 export const signIn = await makeSignIn();
 
-/** The pages that modules add to the list of keys. */
-export const TASK_PAGES = startModules(MODULES, { ...env }, config()).flatMap(({ keyTask }) => keyTask?.path ?? []);
+const contributions = startModules(MODULES, { ...env }, config());
+/** The pages that modules add to the list of keys, and those of their tabs. */
+export const TASK_PAGES = contributions.flatMap(({ keyTask }) => keyTask?.path ?? []);
+export const TAB_PAGES = contributions.flatMap(({ tab }) => tab?.path ?? []);
 
 type Api = Pick<ReturnType<typeof makeApi>, 'send'>;
 type Fields = Record<string, string | string[]>;

@@ -90,7 +90,7 @@ function wayOn(c: Context<AppEnv>, status: number): { to: string; text: string }
     if (key) return { to: key, text: 'Open the key' };
     const pages = c.get('contributions').flatMap(({ keyTask = [], tab = [] }) => [keyTask, tab].flat());
     const page = pages.find(({ path }) => c.req.path.startsWith(`${base}${path}/`));
-    if (page) return { to: `${base}${page.path}`, text: `Open the ${page.title.toLowerCase()}` };
+    if (page) return { to: `${base}${page.path}`, text: `Open “${page.title}”` };
   }
   return { to: base ? `${base}/keys` : '/settings', text: 'Go to settings' };
 }

@@ -54,7 +54,7 @@ const ENTRY = {
   keyName: text('k.name'),
   keyHint: text('k.hint'),
   /** Its first characters; null for an archived entry. */
-  text: textOrNull('substr(w.description, 1, :characters)'),
+  text: textOrNull('w.description'),
   decidedAt: numberOrNull('d.at'),
   decidedById: textOrNull('d.actor_id'),
   decidedBy: textOrNull('d.actor_name'),
@@ -66,7 +66,7 @@ type EntryValues = { organizationId: string; characters: number };
 
 /** The fields of an entry `e`, and of the stub `s` that it leaves when it is archived. */
 const LIVE = `e.id, e.ticket_id, e.minutes, e.billable, e.work_date, e.hourly_rate_minor, e.status, e.user_id, e.key_id,
-      e.description, e.approval_seq`;
+      substr(e.description, 1, :characters) as description, e.approval_seq`;
 const ARCHIVED = `${idText('s.id')}, s.ticket_id, s.minutes, s.billable, ${TIME_ENTRIES.archived.fields['workDate']},
       s.hourly_rate_minor, ${TIME_ENTRIES.archived.fields['status']}, s.user_id,
       ${idText('s.chain_id')}, null, s.approval_seq`;
@@ -83,7 +83,7 @@ const entries = (source: string) => `
 
 /**
  * The entries of a range of the audit log that have the status (null: any), and the first `archived` archived ones that
- * wait. Two entries with the same text are found if one is in the range, or among the rows before it.
+ * wait. Texts are the same if length and first characters are: SQLite would sort whole texts.
  */
 export const findEntries = statement<
   EntryValues & { from: number; to: number; status: TimeEntryStatus | null; archived: number },
@@ -91,7 +91,8 @@ export const findEntries = statement<
 >(
   entries(`
     select * from (
-      select a.seq, ${LIVE}, count(*) over (partition by e.ticket_id, e.description order by e.created_at
+      select a.seq, ${LIVE}, count(*) over (
+        partition by e.ticket_id, length(e.description), substr(e.description, 1, :characters) order by e.created_at
         range between ${REPEATED_MS} preceding and ${REPEATED_MS} following) as repeated
       from audit_log a cross join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
       where a.organization_id = :organizationId and a.seq >= :from - ${CONTEXT} and a.seq < :to

@@ -5,7 +5,7 @@ import { BYTE_ORDER_MARK } from '../../../src/lib/csv.ts';
 import { countD1 } from '../../support/d1.ts';
 import { anyText, EVIL_ATTRIBUTE, EVIL_ELEMENT, EVIL_MARKUP, rowCounts, Tally } from '../../support/hostile.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
-import { formBody, keyIn, makeSettings, TASK_PAGES } from '../../support/settings.ts';
+import { formBody, keyIn, makeSettings, TAB_PAGES, TASK_PAGES } from '../../support/settings.ts';
 import { importRecords, makeKey, rowsOf, TIME } from '../../support/world.ts';
 
 type Settings = Awaited<ReturnType<typeof makeSettings>>;
@@ -104,7 +104,16 @@ const parameter = fc.tuple(
 const address = fc.oneof(
   fc
     .tuple(
-      fc.constantFrom('/audit', '/audit.csv', '/keys', '/keys.csv', '/refused', '/key-rules', ...TASK_PAGES),
+      fc.constantFrom(
+        '/audit',
+        '/audit.csv',
+        '/keys',
+        '/keys.csv',
+        '/refused',
+        '/key-rules',
+        ...TASK_PAGES,
+        ...TAB_PAGES,
+      ),
       fc.array(parameter, { maxLength: 3 }),
     )
     .map(([path, parameters]) => `${path}?${new URLSearchParams(parameters)}`),

@@ -1,10 +1,11 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import { passDecided } from '../../../src/modules/approvals/time-queue.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { csvRows, elementsOf } from '../../support/page.ts';
 import { allChanges, directory, work } from '../../support/rpc.ts';
 import { auditedActions, openSettings, signIn } from '../../support/settings.ts';
-import { importRecords, makeApi, makeKey, rowsOf } from '../../support/world.ts';
+import { asOperator, importRecords, makeApi, makeKey, rowsOf } from '../../support/world.ts';
 import { archive, releaseAll } from '../archive/support.ts';
 import { makeTime } from './support.ts';
 
@@ -98,6 +99,8 @@ describe('the queue', () => {
     const same = { description: 'Same' };
     const first = await log(same);
     await decide('APPROVED', first);
+    // The queue begins after it.
+    await passDecided(asOperator());
     now += 15 * 60_000;
     const [second] = [await log(same), await log(same, '1002')];
     await log({ description: 'Other' });
@@ -119,7 +122,12 @@ describe('the queue', () => {
   test('an unusually long day of a key is shown in the queue and on the page of the key', async () => {
     let now = Date.parse('2026-11-01T10:00:00Z');
     const { get, log, key } = await makeTime({ now: () => now });
-    for (let day = 0; day < 5; day++, now += 86_400_000) await log({ minutes: 140 });
+    for (let day = 0; day < 4; day++, now += 86_400_000) await log({ minutes: 140 });
+    // Only four days before.
+    await log({ minutes: 480 });
+    await log({ minutes: 480 });
+    expect(await idsOf((await get('/time?unusual=yes')).text)).toEqual([]);
+    now += 86_400_000;
     for (let entry = 0; entry < 2; entry++) await log({ minutes: 300 });
     const { text } = await get('/time');
     expect(await textsOf(text, '.checks')).toEqual(Array(2).fill('Unusual: long day of this key'));
@@ -183,6 +191,23 @@ describe('a decision', () => {
     ]);
   });
 
+  test('a notice is shown only to who has just decided so much, and what is invalid in an address is ignored', async () => {
+    const { get, log } = await makeTime();
+    await log();
+    for (const search of [
+      'done=APPROVED&count=1',
+      'done=APPROVED&count=x',
+      'done=x&count=1',
+      'before=-1&upTo=x&state=x&to=x',
+    ]) {
+      const { status, text } = await get(`/time?${search}`);
+      expect([status, await textsOf(text, '[role=status]')]).toEqual([200, []]);
+      expect(await idsOf(text)).toHaveLength(1);
+    }
+    for (const search of ['selected=x', 'selected=APPROVED&entry=x', 'all=APPROVED&upTo=1', ''])
+      expect((await get(`/time/decide?${search}`)).status).toBe(303);
+  });
+
   test('a form that is sent twice decides once, and both times leads to the same page', async () => {
     const { organization, log, decide } = await makeTime();
     const ids = [await log(), await log()];
@@ -228,7 +253,7 @@ describe('a decision', () => {
     const { status, text } = await decide('APPROVED', ids);
     expect([status, await textsOf(text, 'h1')]).toEqual([409, ['1 of 2 entries approved']]);
     expect(text).toMatch(/1 entry had been decided before, such as 30 min on ticket 1001, REJECTED by Bea, \d.* UTC/);
-    expect(await textsOf(text, 'main a')).toEqual(['Open the time']);
+    expect(await textsOf(text, 'main a')).toEqual(['Open “Time”']);
     const answer = await work.reviewTimeEntry(organization, ids[1] ?? '', 'REJECTED', 'bea');
     expect(answer).toMatchObject({
       ok: false,
@@ -343,7 +368,7 @@ describe('an organization that approves time in its PSA', () => {
 });
 
 test('the file has approved time with approver, time and own time, and no formula', async () => {
-  const { organization, get, log, decide } = await makeTime({ now: () => Date.parse('2026-11-09T10:00:00Z') });
+  const { organization, api, get, log, decide } = await makeTime({ now: () => Date.parse('2026-11-09T10:00:00Z') });
   const email = `ada@${organization}.example`;
   await importRecords({ type: 'user', organization, id: 'ada', email, name: 'Ada', admin: true, technician: true });
   const ids = [await log({ description: '=HYPERLINK("x")', userEmail: email, minutes: 50 }), await log()];
@@ -356,6 +381,11 @@ test('the file has approved time with approver, time and own time, and no formul
     /^"2026-11-09","1001","Acme",50,"yes",150,125,"Ada","own time",,"APPROVED","Ada","2026-11-09 10:00:00",/,
   );
   expect(line).toMatch(/,"'=HYPERLINK\(""x""\)"$/);
+  // It stays the own time of the administrator who decided, whoever downloads the file.
+  await importRecords({ type: 'user', organization, id: 'bea', email: 'bea@x.example', name: 'Bea', admin: true });
+  const bea = await openSettings(api, organization, 'bea@x.example', () => Date.parse('2026-11-09T10:00:00Z'));
+  expect(csvRows((await bea.get('/time.csv?state=approved')).text)).toEqual([line]);
+  expect(csvRows((await bea.get('/time.csv')).text)[0]).not.toContain('own time');
 });
 
 /** Adds copies of the organization's only time entry, each with its audit row. */
