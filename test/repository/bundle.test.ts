@@ -19,17 +19,17 @@ const OF_MCP = /@modelcontextprotocol|@cfworker|modules\/mcp\//;
 /** The files and packages that only the documentation needs. */
 const OF_DOCS = /zod-openapi|src\/docs\/|shapes\.ts$/;
 
-test('the bundle of the main Worker starts, stays under 180 KB gzipped, and contains neither MCP nor documentation', async () => {
+test('the bundle of the main Worker starts, stays under 184 KB gzipped, and contains neither MCP nor documentation', async () => {
   const { code, output } = await productionBuild();
-  expect([code, output]).toEqual([0, expect.stringMatching(/main starts: \d+\.\d KB gzipped, at most 180 KB/)]);
+  expect([code, output]).toEqual([0, expect.stringMatching(/main starts: \d+\.\d KB gzipped, at most 184 KB/)]);
   expect(
     (await sourcesOf(await productionBundle())).filter((source) => OF_MCP.test(source) || OF_DOCS.test(source)),
   ).toEqual([]);
 });
 
-test('the bundle of the Worker for AI agents starts, stays under 132 KB gzipped, and contains no pages, no PSA and no jobs', async () => {
+test('the bundle of the Worker for AI agents starts, stays under 134 KB gzipped, and contains no pages, no PSA and no jobs', async () => {
   const { code, output } = await productionBuild();
-  expect([code, output]).toEqual([0, expect.stringMatching(/agents starts: \d+\.\d KB gzipped, at most 132 KB/)]);
+  expect([code, output]).toEqual([0, expect.stringMatching(/agents starts: \d+\.\d KB gzipped, at most 134 KB/)]);
   const sources = await sourcesOf(await productionBundle('agents'));
   expect(sources.filter((source) => OF_MCP.test(source)).length).toBeGreaterThan(10);
   expect(sources.filter((source) => /src\/(docs|http\/settings|rpc|modules\/(psa|alerts))\//.test(source))).toEqual([]);
