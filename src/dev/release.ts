@@ -9,7 +9,7 @@ import { NEW_DATABASE, refuseEarlierSchema } from '../ops/refuse-earlier-schema.
 import { RemoteD1 } from '../ops/remote-d1.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
 import { deployedBindings, hostOwner, risksOf, routeOwner, variableChanges } from './deployed.ts';
-import { writeConfigs } from './render-configs.ts';
+import { writeAdapterConfigs, writeConfigs } from './render-configs.ts';
 
 /** What a release does to the world; tests replace it. */
 export interface Tools {
@@ -29,6 +29,7 @@ export async function release(
 ): Promise<void> {
   const deployment = await readDeployment(name);
   const { main, agents } = writeConfigs(name, deployment);
+  const adapters = await writeAdapterConfigs(name, deployment);
   await run('build', ['--deployment', name]);
 
   const account = api(deployment.account);
@@ -59,6 +60,8 @@ export async function release(
   // The secrets are in the same upload: no version starts without them.
   await run('wrangler', ['deploy', '-c', main.path, ...(secretsFile ? ['--secrets-file', secretsFile] : [])]);
   if (deployment.agents) await run('wrangler', ['deploy', '-c', agents.path]);
+  // After the main Worker, to whose entry point they are bound.
+  for (const { path } of adapters) await run('wrangler', ['deploy', '-c', path]);
   await waitForHealth(`https://${deployment.host}/healthz`, send);
   print(`${name} is deployed: https://${deployment.host}`);
 }

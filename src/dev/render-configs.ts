@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { adapterConfig } from '../ops/adapters.ts';
 import {
   agentsRouteOf,
   agentsWorkerOf,
@@ -64,14 +65,26 @@ function bucketsOf(deployment: Deployment) {
 /** Writes both configurations, of a deployment or the local ones, and returns their paths. */
 export function writeConfigs(name?: string, deployment?: Deployment) {
   const configs = renderConfigs(name, deployment);
+  const write = writerOf(name);
+  return { main: write('main', configs.main), agents: write('agents', configs.agents) };
+}
+
+/** Writes the configurations of the Workers of a deployment's adapters. @throws CommandFailure */
+export const writeAdapterConfigs = (name: string, deployment: Deployment) =>
+  Promise.all(
+    Object.keys(deployment.adapters).map(async (adapter) =>
+      writerOf(name)(`adapter-${adapter}`, await adapterConfig(deployment, adapter)),
+    ),
+  );
+
+function writerOf(name: string | undefined) {
   const directory = name === undefined ? 'build/local' : join('build/deployments', name);
   mkdirSync(directory, { recursive: true });
-  const write = <T extends object>(worker: string, config: T) => {
+  return <T extends object>(worker: string, config: T) => {
     const path = join(directory, `${worker}.json`);
     const content = JSON.stringify(config, null, 2);
     // Another process may read it: the tests run several at the same time.
     if (!existsSync(path) || readFileSync(path, 'utf8') !== content) writeFileSync(path, content);
     return { path, ...config };
   };
-  return { main: write('main', configs.main), agents: write('agents', configs.agents) };
 }

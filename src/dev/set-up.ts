@@ -141,7 +141,7 @@ async function chooseSettings(
   const isFirst = name === 'production';
   const place = await ask('place', deploymentShape.shape.place);
   const ids = { name: isFirst ? 'ticket-write-back' : `ticket-write-back-${name}`, place, database: '' };
-  const empty = { ...known, ...ids, archive: false, agents: false, vars: {} };
+  const empty = { ...known, ...ids, archive: false, agents: false, adapters: {}, vars: {} };
   const deployed = await deployedBindings(api, files.workerOf(empty));
   const vars: Record<string, string> = {};
   if (deployed) {

@@ -4,6 +4,7 @@ import { parse, stringify } from 'smol-toml';
 import * as z from 'zod';
 import { DEFAULT_KEY_PREFIX, parseConfig, reader, SECRETS, VARIABLES } from '../config.ts';
 import { JURISDICTIONS } from '../domain/deployments.ts';
+import { directoryId } from '../domain/directory.ts';
 import { CommandFailure, UsageError } from './command.ts';
 import { MODULE_SECRETS, MODULE_VARIABLES } from './modules.ts';
 import { nearestName } from './unknown-variables.ts';
@@ -20,6 +21,20 @@ const DERIVED = new Map([
 ]);
 
 const hostname = z.hostname('It must be a host name, such as tickets.example.com.').lowercase();
+
+/** An adapter between an organization and its PSA. src/adapters/README.md describes it. */
+const adapter = z.strictObject({
+  /** The folder in src/adapters. */
+  psa: z.string().regex(/^[a-z][a-z0-9-]*$/, 'It must be the name of a folder in src/adapters.'),
+  organization: directoryId('the organization'),
+  administrators: z
+    .array(z.email('It must be an email address.').toLowerCase())
+    .min(1, 'It must list an administrator.'),
+  vars: z.record(z.string(), z.string()),
+});
+const adapterName = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,20}$/, 'It must be 1 to 21 lower-case letters, digits and hyphens.');
 
 export const deploymentShape = z
   .strictObject({
@@ -44,6 +59,7 @@ export const deploymentShape = z
     audience: z.string().min(1).optional(),
     archive: z.boolean().default(false),
     agents: z.boolean().default(false),
+    adapters: z.record(adapterName, adapter).default({}),
     /** The variables that differ from their defaults. */
     vars: z.record(z.string(), z.string()).default({}),
   })

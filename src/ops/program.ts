@@ -1,5 +1,6 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { explain, UsageError, withoutBrackets } from './command.ts';
+import { adapterDoctor, adapterResume, adapterStatus } from './commands/adapter.ts';
 import { changesExport } from './commands/changes-export.ts';
 import { changesUndone } from './commands/changes-undone.ts';
 import { directoryImport } from './commands/directory-import.ts';
@@ -36,7 +37,10 @@ export const program = new Command('ops')
   .addCommand(workRelease(databaseOf))
   .addCommand(recordRedact(databaseOf))
   .addCommand(keyRevoke(databaseOf))
-  .addCommand(organizationErase(databaseOf));
+  .addCommand(organizationErase(databaseOf))
+  .addCommand(adapterStatus(databaseOf))
+  .addCommand(adapterResume)
+  .addCommand(adapterDoctor);
 for (const { databaseCommands = [], commands = [] } of OPS_MODULES) {
   for (const command of databaseCommands) program.addCommand(command(databaseOf));
   for (const command of commands) program.addCommand(command);

@@ -60,20 +60,27 @@ interface RestartableServer {
 
 /**
  * Prepares a server. `vars` are its variables; `persistTo` is a migrated
- * database; `beside` is the script of another Worker.
+ * database; `beside` is the script of another Worker. The variables are read at each start.
  */
 export async function restartable({
   beside,
+  adapter,
   ...worker
-}: Omit<ProductionWorker, 'port' | 'beside'> & { persistTo: string; beside?: string }): Promise<RestartableServer> {
+}: Omit<ProductionWorker, 'port' | 'beside' | 'adapter'> & {
+  persistTo: string;
+  beside?: string;
+  adapter?: Omit<NonNullable<ProductionWorker['adapter']>, 'port'>;
+}): Promise<RestartableServer> {
   const options: ProductionWorker = { ...worker, port: await freePort() };
-  if (beside !== undefined) options.beside = { script: beside, port: await freePort() };
+  const besidePort = await freePort();
+  if (beside !== undefined) options.beside = { script: beside, port: besidePort };
+  if (adapter !== undefined) options.adapter = { ...adapter, port: besidePort };
 
   let child: ChildProcess | undefined;
   let ended: Promise<unknown> = Promise.resolve();
   return {
     url: new URL(`http://127.0.0.1:${options.port}`),
-    besideUrl: new URL(`http://127.0.0.1:${options.beside?.port ?? options.port}`),
+    besideUrl: new URL(`http://127.0.0.1:${besidePort}`),
     groupId: () => child?.pid ?? 0,
     start: async () => {
       const script = join(import.meta.dirname, 'restartable-server.ts');

@@ -46,9 +46,12 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   'app.ts': { parts: ['http', 'http/api', 'http/settings', 'domain', 'config.ts', 'module.ts'], packages: ['hono'] },
   'index.ts': { parts: ['app.ts', 'jobs.ts', 'deployment.ts', 'durable-objects', 'rpc'] },
   ops: {
-    parts: ['services', 'db', 'domain', 'lib', 'config.ts'],
+    parts: ['services', 'db', 'domain', 'lib', 'config.ts', 'adapters/kit'],
     packages: ['node', 'zod', 'miniflare', 'smol-toml', '@commander-js/extra-typings'],
   },
+  // Workers of their own. An adapter imports the kit, never another adapter, and nothing imports an adapter.
+  'adapters/kit': { parts: ['rpc', 'domain', 'lib'], packages: ['zod', 'cloudflare:workers'] },
+  adapters: { parts: ['adapters/kit', 'domain', 'lib'], packages: ['zod'] },
   // Packages for others, outside the Worker.
   'connectors/client-typescript': { parts: [] },
   'connectors/n8n-nodes-ticket-write-back': { parts: [], packages: ['n8n-workflow'] },
@@ -96,13 +99,13 @@ const isForeign = (path: string) => path === 'assets' || /(^|\/)(node_modules|di
 
 /** The part that a file of src belongs to. Of the modules, it is the folder of one. */
 function partOf(path: string): string | undefined {
-  const module = /^modules\/[^/]+(?:\/docs(?=[/.]))?/.exec(path)?.[0];
+  const module = /^(?:modules\/[^/]+(?:\/docs(?=[/.]))?|adapters\/[^/]+)/.exec(path)?.[0];
   const names = Object.keys(ALLOWED).filter((name) => path === name || path.startsWith(`${name}/`));
   return module ?? names.sort((a, b) => b.length - a.length)[0];
 }
 
 /** The name of a part's row. */
-const rowOf = (part: string) => part.replace(/^modules\/[^/]+/, 'modules');
+const rowOf = (part: string) => part.replace(/^(modules|adapters)\/(?!kit)[^/]+/, '$1');
 
 /** `import … from '…'`, `export … from '…'`, `import '…'` and `import('…')`. */
 const IMPORT = /^(?:import|export)(?:[^'";]*?\bfrom)?\s*'([^']+)'|\bimport\('([^']+)'\)/gm;
@@ -206,6 +209,11 @@ test.each([
   ['index.ts', "export { x } from './dev/start.ts';"],
   ['connectors/client-typescript/src/x.ts', "import { MAX_TEXT_LENGTH } from '../../../domain/fields.ts';"],
   ['dev/x.ts', "import { limitText } from '../connectors/client-typescript/src/index.ts';"],
+  ['adapters/kit/x.ts', "import { redmine } from '../redmine/redmine.ts';"],
+  ['adapters/redmine/x.ts', "import { kind } from '../connectwise/kind.ts';"],
+  ['adapters/redmine/x.ts', "import type { Connection } from '../../rpc/connection.ts';"],
+  ['ops/x.ts', "import { kind } from '../adapters/redmine/kind.ts';"],
+  ['services/x.ts', "import { sender } from '../adapters/kit/send.ts';"],
   ['elsewhere/x.ts', "import './y.ts';"],
 ])('%s may not hold: %s', (path, source) => {
   expect(forbidden(path, source)).toHaveLength(1);

@@ -51,12 +51,21 @@ export interface ProductionWorker {
   persistTo?: string;
   /** Another Worker in the same workerd, with the same database and bucket: the file of its script. */
   beside?: { script: string; port: number };
+  /** An adapter in the same workerd: the file of its script, its variables and the properties of its binding. */
+  adapter?: { script: string; port: number; vars: Record<string, string>; props: Record<string, unknown> };
 }
 
 /**
  * Serves the bundle on a direct socket of workerd, without the proxies of wrangler and Miniflare.
  */
-export async function serveProduction({ bundle, vars, port, persistTo, beside }: ProductionWorker): Promise<Miniflare> {
+export async function serveProduction({
+  bundle,
+  vars,
+  port,
+  persistTo,
+  beside,
+  adapter,
+}: ProductionWorker): Promise<Miniflare> {
   const { script, texts } = await readBundle(bundle);
   const worker = (name: string, contents: string, at: number) => ({
     name,
@@ -81,6 +90,16 @@ export async function serveProduction({ bundle, vars, port, persistTo, beside }:
           },
         },
         ...(beside ? [worker('beside', await readFile(beside.script, 'utf8'), beside.port)] : []),
+        ...(adapter
+          ? [
+              {
+                ...worker('adapter', await readFile(adapter.script, 'utf8'), adapter.port),
+                bindings: adapter.vars,
+                durableObjects: { CONNECTOR: { className: 'Connector', useSQLite: true } },
+                serviceBindings: { CONNECTION: { name: 'api', entrypoint: 'Connection', props: adapter.props } },
+              },
+            ]
+          : []),
       ],
       // Only problems are shown: the Worker logs a line for each request.
       handleStructuredLogs: ({ level, message }) => {

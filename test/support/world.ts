@@ -296,6 +296,7 @@ export async function rowsOf(
   table:
     | 'connections'
     | 'notes'
+    | 'tickets'
     | 'users'
     | 'time_entries'
     | 'audit_log'

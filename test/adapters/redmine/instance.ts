@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import * as z from 'zod';
-import { freePort } from '../../../support/server.ts';
+import { freePort } from '../../support/server.ts';
 
 const run = promisify(execFile);
 
@@ -102,7 +102,7 @@ export async function makeRedmine(directory: string): Promise<RedmineInstance> {
 }
 
 /** Serves a Rack application; resolves when it answers. */
-export async function startPuma(
+async function startPuma(
   rackup: string,
   url: string,
   options: { cwd: string; env: Record<string, string | undefined> },
@@ -122,7 +122,7 @@ export async function startPuma(
 }
 
 /** Kills a server, if it still runs. */
-export async function kill(server: ChildProcess): Promise<void> {
+async function kill(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
   const closed = once(server, 'close');
   server.kill('SIGKILL');

@@ -62,7 +62,7 @@ export function peopleOf({ url, seed }: RedmineInstance) {
     /** The time entry of a record, when it is there and so. */
     timeEntry: (id: string, isSo: (entry: TimeEntry) => boolean = () => true) =>
       waitFor(`the time entry ${id}`, async () =>
-        (await timeEntries()).find((entry) => fieldOf(entry, 'writeBackId') === id && isSo(entry)),
+        (await timeEntries()).find((entry) => entry.comments.endsWith(`[twb:${id}]`) && isSo(entry)),
       ),
 
     remove: (path: string) => ask('admin', path, 'DELETE'),

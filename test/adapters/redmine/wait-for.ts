@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const WAIT_LIMIT_MS = 90_000;
+const WAIT_LIMIT_MS = 300_000;
 
 /** Waits until it is found. */
 export async function waitFor<Found>(what: string, find: () => Promise<Found | undefined>): Promise<Found> {

@@ -30,10 +30,7 @@ field = ->(name, format, **more) { TimeEntryCustomField.create!(name: name, fiel
 reviewers = { visible: false, roles: roles.values_at(:reviewer, :write_back, :weak) }
 ids = {
   activity: TimeEntryActivity.create!(name: 'Remote support').id,
-  writeBackId: field.('Write-back id', 'string'),
   billable: field.('Billable', 'bool'),
-  rate: field.('Rate', 'float'),
-  status: field.('Status', 'list', possible_values: %w[SUBMITTED APPROVED REJECTED]),
   review: field.('Review', 'list', possible_values: %w[APPROVED REJECTED], **reviewers),
   reviewer: field.('Reviewer', 'user', **reviewers)
 }

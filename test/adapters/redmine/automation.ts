@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { SCOPE_IDS } from '../../../../src/domain/scopes.ts';
-import { withLocalD1 } from '../../../../src/ops/local.ts';
-import { createApiKey } from '../../../../src/services/keys/create-key.ts';
+import { SCOPE_IDS } from '../../../src/domain/scopes.ts';
+import { withLocalD1 } from '../../../src/ops/local.ts';
+import { createApiKey } from '../../../src/services/keys/create-key.ts';
 
 /** The technician. */
 export const TESS = 'tess@northwind.example';

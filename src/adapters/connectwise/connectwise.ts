@@ -1,0 +1,212 @@
+import * as z from 'zod';
+import { DAY_MS, startOfDate } from '../../domain/calendar.ts';
+import type { DirectoryItem, Psa, PsaRecord, PsaTime, Send } from '../kit/psa.ts';
+
+// ConnectWise PSA, REST API 3.0. The fields are those of its OpenAPI document of version 2022.1.
+
+export interface ConnectWiseSettings {
+  timeZone: string;
+  /** Such as https://api-eu.myconnectwise.net/v4_6_release/apis/3.0 */
+  url: string;
+  company: string;
+  publicKey: string;
+  privateKey: string;
+  clientId: string;
+  /** The identifier of the member on whom automations book time by default. */
+  automationMember: string;
+  /** Names; without them, ConnectWise takes its defaults. */
+  workType?: string | undefined;
+  workRole?: string | undefined;
+}
+
+const PAGE = 1_000;
+/** How long a closed ticket can be written to. */
+const CLOSED_MS = 30 * DAY_MS;
+/** Statuses after the last approval. A rejection is not taken over: there, the entry can be corrected. */
+const APPROVED = ['ApprovedByTierTwo', 'ReadyToBill', 'Billed', 'BilledAgreement'];
+
+const id = z.int();
+const created = z.object({ id });
+const member = z.object({
+  ...{ id, identifier: z.string(), firstName: z.string(), lastName: z.string(), licenseClass: z.string().nullish() },
+  ...{ officeEmail: z.string().nullish(), primaryEmail: z.string().nullish() },
+});
+const company = z.object({ id, name: z.string() });
+const ticket = z.object({ id, company: created.nullish() });
+const flag = z.boolean().nullish();
+const note = z.object({
+  ...{ id, text: z.string().nullish() },
+  ...{ internalAnalysisFlag: flag, detailDescriptionFlag: flag, resolutionFlag: flag, externalFlag: flag },
+});
+const entry = z.object({ id, internalNotes: z.string().nullish() });
+const fault = z.object({
+  code: z.string().optional(),
+  errors: z.array(z.object({ code: z.string().optional(), field: z.string().optional() })).nullish(),
+});
+
+const quoted = (text: string) => `"${text.replaceAll('"', '')}"`;
+/** A time without milliseconds, in a body, and in brackets in a condition. */
+const instant = (at: number) => `${new Date(at).toISOString().slice(0, 19)}Z`;
+const and = (...conditions: string[]) => conditions.filter((one) => one !== '').join(' and ');
+
+export function connectWise(settings: ConnectWiseSettings): Psa {
+  const authorization = `Basic ${btoa(`${settings.company}+${settings.publicKey}:${settings.privateKey}`)}`;
+
+  /** Each page continues after the last id, so a list that changes while it is read loses nothing. */
+  async function* pages<Item extends { id: number }>(
+    send: Send,
+    path: string,
+    shape: z.ZodType<Item>,
+    { conditions = '', fields }: { conditions?: string; fields: string },
+  ): AsyncGenerator<Item[]> {
+    for (let last = 0; ; ) {
+      const query = { conditions: and(conditions, `id > ${last}`), fields, orderBy: 'id asc', pageSize: String(PAGE) };
+      const items: Item[] = await send({ method: 'GET', path, query, response: z.array(shape) });
+      yield items;
+      if (items.length < PAGE) return;
+      last = items.at(-1)?.id ?? last;
+    }
+  }
+  async function all<Item extends { id: number }>(...args: Parameters<typeof pages<Item>>): Promise<Item[]> {
+    const items: Item[] = [];
+    for await (const page of pages(...args)) items.push(...page);
+    return items;
+  }
+
+  const members = (send: Send) =>
+    all(send, '/system/members', member, {
+      conditions: 'inactiveFlag = false',
+      fields: 'id,identifier,firstName,lastName,licenseClass,officeEmail,primaryEmail',
+    });
+  const isAutomation = ({ identifier }: z.output<typeof member>) =>
+    identifier.toLowerCase() === settings.automationMember.toLowerCase();
+
+  const notesOf = (ticketId: string) => `/service/tickets/${ticketId}/notes`;
+  const noteText = ({ text, mark }: PsaRecord) => `${text}\n\n${mark}`;
+  const endsWith = (text: string | null | undefined, mark: string) => text?.trimEnd().endsWith(mark) === true;
+
+  const noteBody = (record: PsaRecord) => ({
+    text: noteText(record),
+    // Internal. The other two flags show a note to customers.
+    ...{ internalAnalysisFlag: true, detailDescriptionFlag: false, resolutionFlag: false },
+    // No email.
+    ...{ processNotifications: false, customerUpdatedFlag: false },
+  });
+
+  /** The time ends when the record was written, unless it would then begin on the day before. */
+  const timeBody = (record: PsaTime) => {
+    const durationMs = record.minutes * 60_000;
+    const day = startOfDate(record.workDate.slice(0, 10), settings.timeZone);
+    const start = Math.max(Date.parse(record.createdAt) - durationMs, day);
+    return {
+      ...{ chargeToId: Number(record.ticketId), chargeToType: 'ServiceTicket' },
+      member: /^\d+$/.test(record.userId) ? { id: Number(record.userId) } : { identifier: settings.automationMember },
+      ...{ timeStart: instant(start), timeEnd: instant(start + durationMs) },
+      billableOption: record.billable ? 'Billable' : 'DoNotBill',
+      ...(settings.workType && { workType: { name: settings.workType } }),
+      ...(settings.workRole && { workRole: { name: settings.workRole } }),
+      // The notes are printed on invoices, the mark is not.
+      ...{ notes: record.text, internalNotes: record.mark },
+      ...{ addToDetailDescriptionFlag: false, addToInternalAnalysisFlag: false, addToResolutionFlag: false },
+      ...{ emailContactFlag: false, emailResourceFlag: false, emailCcFlag: false },
+    };
+  };
+
+  return {
+    baseUrl: settings.url,
+    headers: () => ({ Authorization: authorization, clientId: settings.clientId }),
+    // Shared with other tools: the limit is not published.
+    paceMs: 1_000,
+    // No length is published.
+    maxTimeText: Number.POSITIVE_INFINITY,
+
+    codesIn(body) {
+      const { code = '', errors } = fault.safeParse(body).data ?? {};
+      return [code, ...(errors ?? []).flatMap((one) => [one.code ?? '', one.field ?? ''])];
+    },
+
+    async people(send) {
+      const users = (await members(send)).flatMap((one): DirectoryItem[] => {
+        const email = one.officeEmail || one.primaryEmail;
+        const service = isAutomation(one);
+        // An API member is not a person.
+        if (!email || (one.licenseClass === 'A' && !service)) return [];
+        const name = `${one.firstName} ${one.lastName}`;
+        return [{ type: 'user', id: String(one.id), email, name, service, technician: !service }];
+      });
+      const list = { conditions: 'deletedFlag = false', fields: 'id,name' };
+      const companies = await all(send, '/company/companies', company, list);
+      return [...users, ...companies.map(({ id, name }) => ({ type: 'company' as const, id: String(id), name }))];
+    },
+
+    async *tickets(send, since, now) {
+      const conditions = since
+        ? `lastUpdated >= [${instant(since.getTime())}]`
+        : `(closedFlag = false or closedDate >= [${instant(now.getTime() - CLOSED_MS)}])`;
+      for await (const page of pages(send, '/service/tickets', ticket, { conditions, fields: 'id,company' }))
+        yield page.flatMap(({ id, company }): DirectoryItem[] =>
+          company ? [{ type: 'ticket', id: String(id), company: String(company.id) }] : [],
+        );
+    },
+
+    async create(send, record) {
+      const [path, body] =
+        record.kind === 'note' ? [notesOf(record.ticketId), noteBody(record)] : ['/time/entries', timeBody(record)];
+      return String((await send({ method: 'POST', path, body, response: created })).id);
+    },
+
+    async find(send, { kind, ticketId, mark }) {
+      if (kind === 'note') {
+        const notes = await all(send, notesOf(ticketId), note, { fields: 'id,text' });
+        return notes.flatMap(({ id, text }) => (endsWith(text, mark) ? [String(id)] : []));
+      }
+      const conditions = `chargeToId = ${Number(ticketId)} and chargeToType = "ServiceTicket"`;
+      const entries = await all(send, '/time/entries', entry, { conditions, fields: 'id,internalNotes' });
+      return entries.flatMap(({ id, internalNotes }) => (endsWith(internalNotes, mark) ? [String(id)] : []));
+    },
+
+    async isPrivate(send, { ticketId }, psaId) {
+      const found = await send({ method: 'GET', path: `${notesOf(ticketId)}/${psaId}`, response: note });
+      const isShown = found.detailDescriptionFlag || found.resolutionFlag || found.externalFlag;
+      return found.internalAnalysisFlag === true && !isShown;
+    },
+
+    async remove(send, { ticketId }, psaId) {
+      await send({ method: 'DELETE', path: `${notesOf(ticketId)}/${psaId}`, response: z.unknown() });
+    },
+
+    async redact(send, record, psaId) {
+      const [path, field, value] =
+        record.kind === 'note'
+          ? [`${notesOf(record.ticketId)}/${psaId}`, 'text', noteText(record)]
+          : [`/time/entries/${psaId}`, 'notes', record.text];
+      await send({ method: 'PATCH', path, body: [{ op: 'replace', path: field, value }], response: created });
+    },
+
+    async reviews(send, since) {
+      const conditions = `status in (${APPROVED.map(quoted)}) and lastUpdated >= [${instant(since.getTime())}]`;
+      const entries = await all(send, '/time/entries', entry, { conditions, fields: 'id' });
+      return entries.map(({ id }) => ({ psaId: String(id), decision: 'APPROVED' as const }));
+    },
+
+    async *checks(send) {
+      const found = await members(send);
+      yield `the keys work, and list ${found.length} members`;
+      if (!found.some(isAutomation)) throw new Error(`There is no member ${settings.automationMember}.`);
+      yield `the member ${settings.automationMember} exists`;
+      const named = async (path: string, name: string | undefined) => {
+        if (!name) return;
+        const query = { conditions: `name = ${quoted(name)}`, fields: 'id' };
+        const [one] = await send({ method: 'GET', path, query, response: z.array(created) });
+        if (!one) throw new Error(`GET ${path} lists no ${name}.`);
+      };
+      await named('/time/workTypes', settings.workType);
+      await named('/time/workRoles', settings.workRole);
+      yield 'work type and work role exist, or are the defaults';
+      for (const path of ['/company/companies', '/service/tickets', '/time/entries']) {
+        await send({ method: 'GET', path, query: { fields: 'id', pageSize: '1' }, response: z.array(created) });
+        yield `the role reads ${path}`;
+      }
+    },
+  };
+}

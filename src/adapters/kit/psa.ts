@@ -1,0 +1,126 @@
+import type * as z from 'zod';
+import type { DirectoryRecordInput } from '../../domain/directory.ts';
+import type { Change } from '../../domain/psa-shapes.ts';
+import type { ApprovalDecision } from '../../domain/time-entry.ts';
+
+/** A request to the PSA, and the shape of the part of the response that the mapping reads. */
+export interface PsaRequest<Response> {
+  method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+  path: string;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  body?: unknown;
+  response: z.ZodType<Response>;
+}
+
+/** Sends one request at a time, and not faster than the PSA allows. @throws PsaFault */
+export type Send = <Response>(request: PsaRequest<Response>) => Promise<Response>;
+
+/** A text for the PSA. It ends with its mark there: the id of the record, which the adapter looks for. */
+export type PsaRecord = { id: string; ticketId: string; createdAt: string; text: string; mark: string } & (
+  | { kind: 'note' }
+  | { kind: 'time_entry'; userId: string; minutes: number; workDate: string; billable: boolean }
+);
+export type PsaTime = Extract<PsaRecord, { kind: 'time_entry' }>;
+
+/** A record of the directory except for its organization, which the adapter adds. */
+export type DirectoryItem = WithoutOrganization<Exclude<DirectoryRecordInput, { type: 'organization' }>>;
+type WithoutOrganization<Input> = Input extends unknown ? Omit<Input, 'organization'> : never;
+
+/** A decision on time. `reviewer`: the id of the user who decided, if the PSA says so. */
+interface Review {
+  psaId: string;
+  decision: ApprovalDecision;
+  reviewer?: string | undefined;
+}
+
+/** What the kit has to know of one PSA. Everything else is the same for all. */
+export interface Psa {
+  baseUrl: string;
+  headers: () => Record<string, string>;
+  /** The shortest time from one request to the next. */
+  paceMs: number;
+  /** The longest text of a time entry, with its mark. The whole of a longer one follows as a note. */
+  maxTimeText: number;
+  /** The codes and fields in the body of an error. Its texts are not for the log. */
+  codesIn: (body: unknown) => string[];
+  /** Users, companies and agreements, complete. Not the administrators: the binding contains them. */
+  people: (send: Send) => Promise<DirectoryItem[]>;
+  /**
+   * Tickets that changed since a time; null: all that may still be written to, closed ones for 30 days. In pages. Times
+   * are of the PSA's clock.
+   */
+  tickets: (send: Send, since: Date | null, now: Date) => AsyncIterable<DirectoryItem[]>;
+  /** Creates a record with its last request. Returns its id in the PSA; null if the PSA does not say. */
+  create: (send: Send, record: PsaRecord) => Promise<string | null>;
+  /** The ids of all records with the mark, whatever the PSA's clock says. */
+  find: (send: Send, record: PsaRecord) => Promise<string[]>;
+  /** Whether customers cannot see a note, read back from the PSA. */
+  isPrivate: (send: Send, record: PsaRecord, psaId: string) => Promise<boolean>;
+  /** Removes a note. */
+  remove: (send: Send, record: PsaRecord, psaId: string) => Promise<void>;
+  /** Replaces the text of a record. */
+  redact: (send: Send, record: PsaRecord, psaId: string) => Promise<void>;
+  /** Decisions on time since a time of the PSA's clock. Missing: the PSA has no approval. */
+  reviews?: (send: Send, since: Date) => Promise<Review[]>;
+  /** What `adapter:doctor` checks, only by reading: each line says what is right, or throws what is wrong. */
+  checks: (send: Send) => AsyncIterable<string>;
+}
+
+/**
+ * `refused`: the PSA does not take this record, even if it is sent again. `denied`: it does not accept the account or its
+ * rights. `later`: it has not done it. `unknown`: it may have done it, or may do it yet.
+ */
+export class PsaFault extends Error {
+  readonly outcome: 'refused' | 'denied' | 'later' | 'unknown';
+  /** The status of the response; 0 for none. */
+  readonly status: number;
+  readonly retryAfterMs: number;
+
+  constructor(outcome: PsaFault['outcome'], message: string, { status = 0, retryAfterMs = 0 } = {}) {
+    super(message);
+    this.outcome = outcome;
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  /** Whether it is about the ticket, such as one that was deleted or merged, and not about our settings. */
+  get isAboutTicket(): boolean {
+    return [404, 409, 410].includes(this.status);
+  }
+}
+
+/** What `run` returns; undefined if the PSA says that there is no such record or ticket. */
+export const unlessGone = <T>(run: Promise<T>): Promise<T | undefined> =>
+  run.catch((err: unknown) => {
+    if (err instanceof PsaFault && (err.status === 404 || err.status === 410)) return undefined;
+    throw err;
+  });
+
+const WRITTEN = ['note.created', 'note.redacted', 'time_entry.created', 'time_entry.redacted'];
+
+/** The record of a change that the PSA has to get; undefined for every other change. */
+export function recordOf({ action, note, timeEntry }: Change): PsaRecord | undefined {
+  const found = note ?? timeEntry;
+  if (!found || !WRITTEN.includes(action)) return undefined;
+  const { id, ticketId, createdAt } = found;
+  const common = { id, ticketId, createdAt, mark: `[twb:${id}]` };
+  if (note) return { ...common, kind: 'note', text: note.message.text };
+  if (!timeEntry) return undefined;
+  const { userId, minutes, workDate, billable, description } = timeEntry;
+  return { ...common, kind: 'time_entry', userId, minutes, workDate, billable, text: description.text };
+}
+
+/** The note with the whole text of a time entry. */
+export const wholeText = ({ id, ticketId, createdAt, text }: PsaRecord): PsaRecord => ({
+  ...{ kind: 'note', id: `${id}/text`, ticketId, createdAt, text, mark: `[twb:${id}/text]` },
+});
+
+/** What is written for a record: a text that is too long for its field is cut, and the whole of it is a note. */
+export function partsOf(record: PsaRecord, { maxTimeText }: Pick<Psa, 'maxTimeText'>): PsaRecord[] {
+  const room = maxTimeText - record.mark.length - 2;
+  if (record.kind === 'note' || record.text.length <= room) return [record];
+  // Never between the two halves of a character.
+  const cut = record.text.slice(0, room - 1).replace(/[\uD800-\uDBFF]$/, '');
+  return [{ ...record, text: `${cut}…` }, wholeText(record)];
+}

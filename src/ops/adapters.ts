@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import * as z from 'zod';
+import { type AdapterKind, COMMON_VARIABLES } from '../adapters/kit/settings.ts';
+import { CommandFailure, UsageError } from './command.ts';
+import { type Deployment, jurisdictionOf, workerOf } from './deployment.ts';
+import { wranglerConfig } from './wrangler-config.ts';
+
+export type DeployedAdapter = Deployment['adapters'][string];
+
+export const adapterWorkerOf = ({ name }: Deployment, adapter: string) => `${name}-adapter-${adapter}`;
+
+/** The adapter with this name; without a name, the only one. @throws UsageError */
+export function adapterNamed({ adapters }: Deployment, given: string | undefined): [string, DeployedAdapter] {
+  const names = Object.keys(adapters);
+  const name = given ?? (names.length === 1 ? names[0] : undefined);
+  const adapter = name === undefined ? undefined : adapters[name];
+  if (name !== undefined && adapter) return [name, adapter];
+  throw new UsageError(
+    names.length === 0
+      ? 'The deployment has no adapter. See src/adapters/README.md.'
+      : `${name === undefined ? 'Name the adapter' : `There is no adapter ${name}`}: ${names.join(', ')}.`,
+  );
+}
+
+/** Loads what describes a PSA. Not an import: each adapter can be deleted. @throws CommandFailure */
+export async function kindOf({ psa }: DeployedAdapter): Promise<AdapterKind> {
+  const file = resolve('src/adapters', psa, 'kind.ts');
+  if (!existsSync(file))
+    throw new CommandFailure(`There is no adapter for the PSA ${psa}: src/adapters has no folder ${psa}.`);
+  const { kind }: { kind: AdapterKind } = await import(pathToFileURL(file).href);
+  return kind;
+}
+
+/** The variables of an adapter's Worker. @throws CommandFailure for a variable that is unknown, missing or wrong */
+export async function adapterVariables(deployment: Deployment, name: string): Promise<Record<string, string>> {
+  const [, adapter] = adapterNamed(deployment, name);
+  const { variables, secrets } = await kindOf(adapter);
+  const vars = { ...adapter.vars, ORGANIZATION: adapter.organization };
+  const known = z.strictObject({ ...COMMON_VARIABLES.omit({ RESUME: true }).shape, ...variables.shape });
+  const faults = known
+    .safeParse(vars)
+    .error?.issues.flatMap((issue) =>
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((key) =>
+            key in secrets.shape || key === 'RESUME'
+              ? `${key} is a secret.`
+              : `${key} is not a variable of this adapter.`,
+          )
+        : `${issue.path.join('.')}: ${issue.message}.`,
+    );
+  if (faults) throw new CommandFailure(`The variables of the adapter ${name} are wrong: ${faults.join(' ')}`);
+  return { ...vars, JURISDICTION: jurisdictionOf(deployment) ?? '' };
+}
+
+/** The configuration of an adapter's Worker. It has no address: its cron trigger starts its object. */
+export async function adapterConfig(deployment: Deployment, name: string) {
+  const [, { psa, organization, administrators }] = adapterNamed(deployment, name);
+  const { compatibility_date, observability } = wranglerConfig;
+  const props = { organization, administrators };
+  return {
+    name: adapterWorkerOf(deployment, name),
+    main: resolve('src/adapters', psa, 'index.ts'),
+    account_id: deployment.account,
+    ...{ compatibility_date, observability, workers_dev: false, preview_urls: false, minify: true },
+    vars: await adapterVariables(deployment, name),
+    services: [{ binding: 'CONNECTION', service: workerOf(deployment), entrypoint: 'Connection', props }],
+    durable_objects: { bindings: [{ name: 'CONNECTOR', class_name: 'Connector' }] },
+    migrations: [{ tag: 'v1', new_sqlite_classes: ['Connector'] }],
+    triggers: { crons: ['* * * * *'] },
+  };
+}

@@ -1,0 +1,102 @@
+import { Argument } from '@commander-js/extra-typings';
+import { PsaFault } from '../../adapters/kit/psa.ts';
+import { sender } from '../../adapters/kit/send.ts';
+import { readSettings } from '../../adapters/kit/settings.ts';
+import { findConnections } from '../../db/work/connections.ts';
+import { instant, optionalInstant } from '../../domain/change.ts';
+import { readAll } from '../../services/call-d1.ts';
+import { adapterNamed, adapterVariables, adapterWorkerOf, kindOf } from '../adapters.ts';
+import { CommandFailure, databaseCommand, deploymentOption, operatorCommand } from '../command.ts';
+import { readDeployment } from '../deployment.ts';
+import { count, print } from '../output.ts';
+import { printable } from '../printable.ts';
+import { runWrangler } from '../wrangler.ts';
+
+const nameArgument = () =>
+  new Argument('[ADAPTER]', 'The name of the adapter in the file of the deployment. Default: the only one.');
+
+export const adapterDoctor = operatorCommand({
+  name: 'adapter:doctor',
+  summary: 'check the keys, rights and settings of an adapter',
+  purpose:
+    'Checks an adapter with the settings of its deployment, from this machine: whether the keys work, and what the account may read. It only reads. The secrets are in the environment, under their names. Whether notes are private is checked by the adapter itself, on its test ticket.',
+  usage: '[ADAPTER] [--deployment NAME]',
+  example: 'adapter:doctor',
+  failure: 'a check failed',
+})
+  .addArgument(nameArgument())
+  .addOption(deploymentOption)
+  .action(async (given, { deployment: of }) => {
+    const deployment = await readDeployment(of);
+    const [name, adapter] = adapterNamed(deployment, given);
+    const vars = await adapterVariables(deployment, name);
+    const { psa } = readSettings(await kindOf(adapter), { ...process.env, ...vars });
+    let calls = 0;
+    const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+    const counted = (request: Request) => {
+      calls += 1;
+      return fetch(request);
+    };
+    try {
+      for await (const line of psa.checks(sender(psa, { now: Date.now, sleep, fetch: counted }).send))
+        await print(`ok    ${printable(line)}\n`);
+    } catch (err) {
+      if (!(err instanceof Error)) throw err;
+      const advice =
+        err instanceof PsaFault && err.outcome === 'denied' ? ' Check the keys and the rights of the account.' : '';
+      throw new CommandFailure(`The check after these failed: ${err.message}${advice}`);
+    }
+    await print(`${count(calls, 'call')}, which only read.\n`);
+  });
+
+export const adapterStatus = databaseCommand(
+  {
+    name: 'adapter:status',
+    summary: 'show whether the adapters reach their PSAs',
+    purpose: 'Shows what each adapter reported last: every minute, and when its state changes. Nothing is written.',
+    usage: '[--organization ORGANIZATION]',
+    example: 'adapter:status --remote',
+    failure: 'the database failed',
+  },
+  (command) => command.option('--organization <ORGANIZATION>', 'Only the organization with this id.'),
+  async (withDatabase, { organization }) => {
+    const rows = await withDatabase(({ context }) =>
+      readAll(context(), findConnections.bind({ only: organization ?? null })),
+    );
+    if (rows.length === 0) return print('No adapter has reported.\n');
+    for (const { organizationId, adapter, reportedAt, failingSince, failure, stoppedAt } of rows) {
+      const state =
+        stoppedAt !== null
+          ? `STOPPED since ${instant(stoppedAt)}`
+          : failure !== null
+            ? `failing since ${optionalInstant(failingSince)}`
+            : 'connected';
+      await print(`${printable(organizationId)}: ${state}; last report ${instant(reportedAt)} of ${adapter}\n`);
+      if (failure !== null) await print(`  ${printable(failure)}\n`);
+    }
+  },
+);
+
+export const adapterResume = operatorCommand({
+  name: 'adapter:resume',
+  summary: 'resume a stopped or paused adapter',
+  purpose:
+    'Sets the secret RESUME of the Worker of the adapter, which deploys the Worker again. It repeats its connection test, and then writes what waits and what the PSA refused in the last 30 days. If another adapter is connected with the organization, this one takes its place. Needs CLOUDFLARE_API_TOKEN.',
+  usage: '[ADAPTER] [--deployment NAME]',
+  example: 'adapter:resume',
+  failure: 'the secret was not set',
+})
+  .addArgument(nameArgument())
+  .addOption(deploymentOption)
+  .action(async (given, { deployment: of }) => {
+    const deployment = await readDeployment(of);
+    const worker = adapterWorkerOf(deployment, adapterNamed(deployment, given)[0]);
+    const account = { CLOUDFLARE_ACCOUNT_ID: deployment.account };
+    const { code, output } = await runWrangler(
+      ['secret', 'put', 'RESUME', '--name', worker],
+      new Date().toISOString(),
+      account,
+    );
+    if (code !== 0) throw new CommandFailure(`wrangler could not set the secret:\n${output}`);
+    await print(`${worker} resumes within a minute. See adapter:status.\n`);
+  });

@@ -1,0 +1,494 @@
+import { describe, expect, test } from 'vitest';
+import { allChanges, connectionOf, lastCursor, resultOf, work } from '../support/rpc.ts';
+import { rowsOf } from '../support/world.ts';
+import { fakeConnectWise } from './fake-connectwise.ts';
+import { fakeRedmine } from './fake-redmine.ts';
+import { type AdapterWorld, makeAdapterWorld, makeReadyWorld } from './world.ts';
+
+// What every mapping has to do, through the kit, the entry point `Connection` and a fake of its PSA.
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const TESS = 'tess@northwind.example';
+const time = (description: string, minutes = 15) => ({ minutes, description, billable: true, userEmail: TESS });
+
+const FAKES = { ConnectWise: fakeConnectWise, Redmine: fakeRedmine };
+
+describe.each(Object.entries(FAKES))('%s', (_, makeFake) => {
+  /** The notes in the PSA: ticket, text and whether customers cannot see it. */
+  const notesOf = ({ data, fake }: AdapterWorld) =>
+    data.notes.map(({ ticket, text, isPrivate }) => [ticket, fake.plain(text), isPrivate]);
+  const textsOf = ({ data, fake }: AdapterWorld) => data.entries.map(({ text }) => fake.plain(text));
+  const isWrite = ({ method }: Request) => method !== 'GET';
+  const connectionRow = async ({ organization }: AdapterWorld) => (await rowsOf('connections', organization))[0];
+  const resume = (world: AdapterWorld, order: string) => {
+    world.settings.resume = order;
+  };
+  /** The outcomes that the adapter reported, with their reasons. */
+  const reportsOf = async ({ organization }: AdapterWorld) =>
+    (await allChanges(organization)).flatMap(({ action, detail }) =>
+      /\.(refused|taken)$/.test(action) ? [`${action} ${detail?.text ?? ''}`.trim()] : [],
+    );
+  const statusOf = async (world: AdapterWorld, ticket: number) =>
+    (await world.write(ticket, { message: 'Is this possible?' })).code ?? 'written';
+
+  describe('the directory', () => {
+    test('contains the people, companies and tickets, and an administrator only if the binding says so', async () => {
+      const { organization } = await makeReadyWorld(makeFake);
+      const connection = connectionOf(organization);
+      const users = resultOf(await connection.list('user', null)).records;
+      expect(
+        users
+          .filter(({ active }) => active)
+          .map(({ id, admin, technician, service }) => [id, admin, technician, service]),
+      ).toMatchObject([['1', true, expect.any(Boolean), false], ['2', false, true, false], expect.anything()]);
+      expect(resultOf(await connection.list('company', null)).records).toHaveLength(2);
+      expect(resultOf(await connection.list('ticket', null)).records).toHaveLength(10);
+    });
+
+    test('a new ticket can be written to within 30 seconds, and one that moves belongs to its new company', async () => {
+      const world = await makeReadyWorld(makeFake);
+      world.data.addTicket(600);
+      world.data.tickets[0] = { id: 501, company: 12, closedAt: null, updatedAt: world.data.now() };
+      await world.pass(30 * SECOND_MS);
+      expect(await statusOf(world, 600)).toBe('written');
+      const tickets = resultOf(await connectionOf(world.organization).list('ticket', null)).records;
+      expect(tickets.find(({ id }) => id === '501')?.['company']).toBe('12');
+    });
+
+    test('a person without an address is left out, and of two with the same address one', async () => {
+      const world = makeAdapterWorld(makeFake);
+      world.data.users.push({ id: 20, email: '', name: 'No Address' }, { id: 21, email: TESS, name: 'Same Address' });
+      await world.pass(MINUTE_MS);
+      const users = resultOf(await connectionOf(world.organization).list('user', null)).records;
+      expect(users.filter(({ email }) => email === TESS)).toHaveLength(1);
+      expect(users.map(({ id }) => id)).not.toContain('20');
+    });
+
+    test('what the PSA no longer has becomes inactive: people soon, tickets within a day', async () => {
+      const world = await makeReadyWorld(makeFake);
+      world.data.users.splice(1, 1);
+      world.data.dropTicket(505);
+      Object.assign(world.data.tickets[1] ?? {}, { closedAt: world.data.now() });
+      await world.skip(20 * MINUTE_MS);
+      expect((await world.write(503, time('Called'))).code).toBe('technician_not_eligible');
+      await world.skip(DAY_MS);
+      expect(await statusOf(world, 505)).toBe('ticket_not_found');
+      expect(await statusOf(world, 502)).toBe('written');
+      await world.skip(31 * DAY_MS);
+      expect(await statusOf(world, 502)).toBe('ticket_not_found');
+    });
+
+    test('contains all of 5,000 tickets, although the list changes while it is read', {
+      timeout: 180_000,
+    }, async () => {
+      const world = makeAdapterWorld(makeFake);
+      world.data.tickets = [];
+      for (let id = 1; id <= 5_000; id++) world.data.addTicket(id);
+      let pages = 0;
+      world.onRequest = ({ method, url }) => {
+        // A ticket of a page that was read is deleted: all later ones move up.
+        if (method === 'GET' && /issues\.json|service\/tickets\?/.test(url) && ++pages === 3) world.data.dropTicket(7);
+        return undefined;
+      };
+      world.settings.testTicket = '1';
+      await world.pass(5 * MINUTE_MS);
+      await world.makeKey();
+      const rows = await rowsOf('tickets', world.organization);
+      expect(rows.filter(({ id }) => id !== '7')).toHaveLength(4_999);
+    });
+
+    test('an empty list, as of an account without rights, deactivates nothing until a person confirms it', async () => {
+      const world = makeAdapterWorld(makeFake);
+      for (let id = 600; id < 640; id++) world.data.addTicket(id);
+      await world.pass(MINUTE_MS);
+      await world.makeKey();
+      world.data.tickets = world.data.tickets.slice(0, 3);
+      await world.skip(DAY_MS);
+      expect(await statusOf(world, 630)).toBe('written');
+      expect((await connectionRow(world))?.['failure']).toMatch(
+        /^The PSA no longer lists 47 of 50 records of type ticket/,
+      );
+      resume(world, 'they are gone');
+      await world.pass(MINUTE_MS);
+      expect(await statusOf(world, 630)).toBe('ticket_not_found');
+    });
+
+    test('an organization that was erased stays erased, and the adapter keeps none of its texts', async () => {
+      const world = await makeReadyWorld(makeFake);
+      world.data.dropTicket(503);
+      await world.write(503, { message: 'Refused' });
+      await world.pass(MINUTE_MS);
+      resultOf(await work.eraseOrganization(world.organization, await lastCursor(world.organization), 'Ada'));
+      await world.pass(HOUR_MS);
+      expect(await rowsOf('users', world.organization)).toEqual([]);
+      expect(await world.store((store) => [store.isEmpty, store.kv.get('stopped')])).toEqual([
+        true,
+        'The organization was erased.',
+      ]);
+      const before = { ...world.data.calls };
+      await world.skip(DAY_MS);
+      expect(world.data.calls).toEqual(before);
+    });
+  });
+
+  describe('records', () => {
+    test('a note is private, and a time entry has the exact person, date and minutes', async () => {
+      const world = await makeReadyWorld(
+        makeFake,
+        { timeZone: 'Pacific/Kiritimati' },
+        Date.parse('2027-03-01T09:58:00Z'),
+      );
+      expect(world.data.removed.map(world.fake.plain)).toEqual(['Connection test']);
+      await world.write(501, { message: 'Disk cleaned up' });
+      for (const minutes of [1, 7, 1440]) await world.write(502, time(`Called ${minutes}`, minutes));
+      await world.pass(2 * MINUTE_MS);
+      await world.write(503, { minutes: 5, description: 'By itself', billable: false });
+      await world.pass(2 * MINUTE_MS);
+      expect(notesOf(world)).toEqual([[501, 'Disk cleaned up', true]]);
+      expect(world.data.entries).toMatchObject([
+        ...[1, 7, 1440].map((minutes) => ({ ticket: 502, user: 2, minutes, billable: true, date: '2027-03-01' })),
+        // Two minutes later, it is the next day there.
+        { ticket: 503, user: 9, minutes: 5, billable: false, date: '2027-03-02' },
+      ]);
+      expect(world.data.violations).toEqual([]);
+    });
+
+    test('the minutes and the day are exact when daylight saving changes', async () => {
+      const world = await makeReadyWorld(makeFake, { timeZone: 'Europe/Berlin' }, Date.parse('2027-03-28T00:30:00Z'));
+      await world.write(501, time('Across the change', 240));
+      await world.skip(HOUR_MS);
+      await world.write(501, time('After it', 90));
+      await world.pass(MINUTE_MS);
+      expect(world.data.entries.map(({ date, minutes }) => [date, minutes])).toEqual([
+        ['2027-03-28', 240],
+        ['2027-03-28', 90],
+      ]);
+    });
+
+    test('a text arrives exactly, whatever it contains', async () => {
+      const world = await makeReadyWorld(makeFake);
+      const texts = [
+        'a\r\nb\n',
+        'Grüße 🖨️ \u202eשלום',
+        '*bold* <b>&amp;</b> #2',
+        'A mark: [twb:01a3b2c4-5d6e-8f80-9a1b-2c3d4e5f6072]',
+        'x'.repeat(32_000),
+      ];
+      for (const message of texts) await world.write(501, { message });
+      await world.pass(MINUTE_MS);
+      expect(world.data.notes.map(({ text }) => world.fake.plain(text))).toEqual(texts);
+    });
+
+    test('a text that is too long for a time entry is cut, the whole of it is a private note, and both are redacted', async () => {
+      const world = await makeReadyWorld(makeFake);
+      const text = `${'Step by step 🖨️. '.repeat(400)}end`;
+      const { id } = await world.write(501, time(text));
+      await world.pass(MINUTE_MS);
+      if (world.fake.psa.maxTimeText < text.length) {
+        expect(textsOf(world)[0]).toMatch(/^Step by step .*…$/);
+        expect(textsOf(world)[0]?.isWellFormed()).toBe(true);
+        expect(notesOf(world)).toEqual([[501, text, true]]);
+      } else expect(textsOf(world)).toEqual([text]);
+      resultOf(await work.redactRecord(world.organization, 'time_entry', id, 'Ada'));
+      await world.pass(MINUTE_MS);
+      expect(textsOf(world)).toEqual(['[redacted]']);
+      expect(notesOf(world).map(([, plain]) => plain)).toEqual(world.data.notes.map(() => '[redacted]'));
+    });
+
+    test('a redacted note is replaced, and a note that is redacted before it is written never arrives with its text', async () => {
+      const world = await makeReadyWorld(makeFake);
+      const { id: written } = await world.write(501, { message: 'The code is 4711' });
+      await world.pass(MINUTE_MS);
+      world.onRequest = (request) => (isWrite(request) ? 'refused' : undefined);
+      const { id: pending } = await world.write(502, { message: 'The code is 4712' });
+      await world.pass(MINUTE_MS);
+      world.onRequest = () => undefined;
+      for (const id of [written, pending]) resultOf(await work.redactRecord(world.organization, 'note', id, 'Ada'));
+      await world.pass(30 * MINUTE_MS);
+      expect(notesOf(world)).toEqual([
+        [501, '[redacted]', true],
+        [502, '[redacted]', true],
+      ]);
+    });
+  });
+
+  describe('privacy', () => {
+    test('if customers can see the connection test, it is removed, no record is written, and the administrator is told', async () => {
+      const world = makeAdapterWorld(makeFake);
+      world.data.showsNotes = true;
+      await world.pass(MINUTE_MS);
+      await world.makeKey();
+      await world.write(502, { message: 'Secret' });
+      await world.skip(DAY_MS);
+      expect([world.data.notes, world.data.removed.length]).toEqual([[], 1]);
+      expect(await connectionRow(world)).toMatchObject({
+        failure: expect.stringMatching(/^Customers could see note \d+ on ticket 501\. It is removed/),
+        stopped_at: expect.any(Number),
+      });
+      world.data.showsNotes = false;
+      resume(world, 'the board is repaired');
+      await world.pass(5 * MINUTE_MS);
+      expect(notesOf(world)).toEqual([[502, 'Secret', true]]);
+      expect(await connectionRow(world)).toMatchObject({ failure: null, stopped_at: null });
+    });
+
+    test('the first note that customers can see is removed at once, and no other follows until a person resumes the adapter', async () => {
+      const world = await makeReadyWorld(makeFake);
+      world.data.showsNotes = true;
+      for (const ticket of [502, 503, 504]) await world.write(ticket, { message: `Secret ${ticket}` });
+      await world.pass(5 * MINUTE_MS);
+      expect([world.data.notes, world.data.removed.length]).toEqual([[], 2]);
+      world.data.showsNotes = false;
+      await world.skip(HOUR_MS);
+      expect(world.data.notes).toEqual([]);
+      resume(world, 'yes');
+      await world.pass(5 * MINUTE_MS);
+      expect(notesOf(world)).toEqual([502, 503, 504].map((ticket) => [ticket, `Secret ${ticket}`, true]));
+    });
+
+    test('a public note is removed although the adapter is killed right after its creation, and its removal fails first', async () => {
+      const world = await makeReadyWorld(makeFake);
+      world.data.showsNotes = true;
+      let writes = 0;
+      world.onRequest = (request) =>
+        isWrite(request) ? (['killed', 'refused', 'lost'] as const)[writes++] : undefined;
+      await world.write(502, { message: 'Secret' });
+      await world.pass(10 * MINUTE_MS);
+      expect([world.data.notes, world.data.removed.length, writes]).toEqual([[], 2, 4]);
+    });
+
+    test('while a note cannot be read back, nothing else is written', async () => {
+      const world = await makeReadyWorld(makeFake);
+      await world.write(502, { message: 'First' });
+      world.onRequest = (request) => (!isWrite(request) && world.data.notes.length > 0 ? 'refused' : undefined);
+      await world.pass(MINUTE_MS);
+      for (const ticket of [503, 504]) await world.write(ticket, { message: 'Next' });
+      await world.skip(3 * HOUR_MS);
+      expect(world.data.notes).toHaveLength(1);
+      world.onRequest = () => undefined;
+      await world.skip(HOUR_MS);
+      expect(notesOf(world).sort()).toEqual([
+        [502, 'First', true],
+        [503, 'Next', true],
+        [504, 'Next', true],
+      ]);
+      expect(await reportsOf(world)).toEqual([]);
+    });
+
+    test('a note that a person deletes before it is read back is not written again', async () => {
+      const world = await makeReadyWorld(makeFake);
+      let deleted = 0;
+      world.onRequest = (request) => {
+        if (isWrite(request) || world.data.notes.length === 0 || deleted > 0 || !world.fake.createsWithId)
+          return undefined;
+        deleted = world.data.notes.splice(0).length;
+        return undefined;
+      };
+      await world.write(502, { message: 'Deleted' });
+      await world.pass(5 * MINUTE_MS);
+      expect(world.data.notes).toHaveLength(1 - deleted);
+      expect(await world.store((store) => store.isEmpty)).toBe(true);
+    });
+  });
+
+  describe('refusals', () => {
+    const refuse =
+      (status: number, matches: (request: Request) => boolean = isWrite) =>
+      (request: Request) =>
+        matches(request) ? new Response('{"message":"Text of the PSA","errors":["Geheim"]}', { status }) : undefined;
+
+    test('a record on a deleted ticket is reported without a text of the PSA, and the others follow', async () => {
+      const world = await makeReadyWorld(makeFake);
+      for (const ticket of [503, 504, 505, 506, 507, 508]) {
+        world.data.dropTicket(ticket);
+        await world.write(ticket, { message: 'On a deleted ticket' });
+      }
+      await world.write(502, { message: 'After them' });
+      await world.pass(MINUTE_MS);
+      expect(notesOf(world)).toEqual([[502, 'After them', true]]);
+      const reports = await reportsOf(world);
+      expect(reports).toHaveLength(6);
+      expect(reports[0]).toMatch(/^note\.refused \w+ \S+ got 404( [\w.]+)*$/);
+    });
+
+    test('five refusals in a row pause the adapter, one record is tried every 15 minutes, and a success writes all of them', async () => {
+      const world = await makeReadyWorld(makeFake);
+      let writes = 0;
+      world.onRequest = (request) => {
+        const response = refuse(400)(request);
+        if (response) writes += 1;
+        return response;
+      };
+      for (let ticket = 501; ticket <= 509; ticket++) await world.write(ticket, { message: `Note ${ticket}` });
+      await world.pass(MINUTE_MS);
+      expect([writes, (await reportsOf(world)).length]).toEqual([5, 5]);
+      expect(await connectionRow(world)).toMatchObject({
+        failure: expect.stringMatching(/^The PSA refuses every record/),
+        stopped_at: expect.any(Number),
+      });
+      await world.pass(HOUR_MS);
+      expect(writes).toBeLessThanOrEqual(10);
+      expect(await reportsOf(world)).toHaveLength(5);
+      world.onRequest = () => undefined;
+      await world.pass(20 * MINUTE_MS);
+      expect(
+        notesOf(world)
+          .map(([ticket]) => ticket)
+          .sort(),
+      ).toEqual([501, 502, 503, 504, 505, 506, 507, 508, 509]);
+      expect((await reportsOf(world)).slice(5)).toEqual(Array(5).fill('note.taken'));
+      expect(await connectionRow(world)).toMatchObject({ failure: null, stopped_at: null });
+    });
+
+    test('a resumed adapter writes what was refused, without reading the feed again, and reports that it is taken', async () => {
+      const world = await makeReadyWorld(makeFake);
+      world.onRequest = refuse(422);
+      await world.write(502, { message: 'Refused' });
+      await world.pass(MINUTE_MS);
+      expect(await reportsOf(world)).toMatchObject([expect.stringMatching(/^note\.refused \w+ \S+ got 422$/)]);
+      world.onRequest = () => undefined;
+      await world.skip(DAY_MS);
+      expect(world.data.notes).toEqual([]);
+      resume(world, 'again');
+      await world.pass(MINUTE_MS);
+      expect(notesOf(world)).toEqual([[502, 'Refused', true]]);
+      expect((await reportsOf(world))[1]).toBe('note.taken');
+    });
+
+    test.each([401, 403, 302])('a %s pauses the connection and gives nothing up', async (status) => {
+      const world = await makeReadyWorld(makeFake);
+      world.onRequest = refuse(status, () => true);
+      for (const ticket of [502, 503]) await world.write(ticket, { message: 'Waits' });
+      await world.pass(20 * MINUTE_MS);
+      expect(await connectionRow(world)).toMatchObject({
+        failure: expect.stringContaining(`got ${status}`),
+        stopped_at: null,
+      });
+      expect(await reportsOf(world)).toEqual([]);
+      world.onRequest = () => undefined;
+      await world.pass(30 * MINUTE_MS);
+      expect(world.data.notes).toHaveLength(2);
+    });
+
+    test('a record that alone fails for an hour is set aside, holds up only its own ticket, and has a way back', async () => {
+      const world = await makeReadyWorld(makeFake);
+      world.onRequest = refuse(403, (request) => isWrite(request) && /\b503\b/.test(request.url));
+      await world.write(503, { message: 'No right here' });
+      for (const minute of [0, 30, 60, 90]) {
+        await world.write(504, { message: `Others ${minute}` });
+        await world.pass(MINUTE_MS);
+        await world.skip(30 * MINUTE_MS);
+      }
+      expect(world.data.notes).toHaveLength(4);
+      expect(await reportsOf(world)).toEqual([
+        expect.stringMatching(/^note\.refused It failed for an hour: \w+ \S+ got 403$/),
+      ]);
+      world.onRequest = () => undefined;
+      resume(world, 'repaired');
+      await world.pass(5 * MINUTE_MS);
+      expect(notesOf(world)).toContainEqual([503, 'No right here', true]);
+      expect((await reportsOf(world)).at(-1)).toBe('note.taken');
+    });
+
+    test('a 429 waits as long as the PSA asks for, in seconds or as a date', async () => {
+      const world = await makeReadyWorld(makeFake);
+      const requests: number[] = [];
+      let retryAfter = '600';
+      world.onRequest = () => {
+        requests.push(world.clock());
+        return requests.length === 1
+          ? new Response(null, { status: 429, headers: { 'Retry-After': retryAfter } })
+          : undefined;
+      };
+      await world.write(502, { message: 'Patient' });
+      world.onRequest = (request) => {
+        if (!isWrite(request)) return undefined;
+        requests.push(world.clock());
+        const isFirst = requests.length % 2 === 1;
+        return isFirst ? new Response(null, { status: 429, headers: { 'Retry-After': retryAfter } }) : undefined;
+      };
+      await world.pass(11 * MINUTE_MS);
+      retryAfter = new Date(world.clock() + 20 * MINUTE_MS).toUTCString();
+      await world.write(503, { message: 'Patient' });
+      await world.pass(25 * MINUTE_MS);
+      const [a = 0, b = 0, c = 0, d = 0] = requests;
+      expect([b - a >= 600_000, d - c >= 19 * MINUTE_MS, world.data.notes.length]).toEqual([true, true, 2]);
+    });
+  });
+
+  describe('approvals', () => {
+    const approve = (world: AdapterWorld, status: 'APPROVED' | 'REJECTED', reviewer: string) => {
+      for (const entry of world.data.entries)
+        Object.assign(entry, { decision: { status, reviewer }, updatedAt: world.data.now() });
+    };
+
+    test('an approval is shown by the replay, also one that was made during an outage', async () => {
+      const world = await makeReadyWorld(makeFake);
+      await world.write(501, time('Called'), 'one');
+      await world.pass(MINUTE_MS);
+      world.onRequest = () => 'lost';
+      await world.pass(10 * MINUTE_MS);
+      approve(world, 'APPROVED', '1');
+      await world.pass(10 * MINUTE_MS);
+      expect((await world.write(501, time('Called'), 'one')).entryStatus).toBe('SUBMITTED');
+      world.onRequest = () => undefined;
+      await world.pass(30 * MINUTE_MS);
+      expect((await world.write(501, time('Called'), 'one')).entryStatus).toBe('APPROVED');
+    });
+
+    test('a decision of a person who is no administrator is kept until he is one', async () => {
+      const world = await makeReadyWorld(makeFake);
+      world.settings.reviewer = '2';
+      await world.write(501, time('Called'), 'one');
+      await world.pass(MINUTE_MS);
+      approve(world, 'APPROVED', '2');
+      await world.skip(HOUR_MS);
+      expect((await world.write(501, time('Called'), 'one')).entryStatus).toBe('SUBMITTED');
+      world.administrators.push(TESS);
+      await world.skip(HOUR_MS);
+      expect((await world.write(501, time('Called'), 'one')).entryStatus).toBe('APPROVED');
+    });
+
+    test.each([-1, 1])('a clock of the PSA that is %s day off hides no ticket, record or approval', async (days) => {
+      const world = makeAdapterWorld(makeFake);
+      world.data.skewMs = days * DAY_MS;
+      for (const ticket of world.data.tickets) ticket.updatedAt += days * DAY_MS;
+      await world.pass(MINUTE_MS);
+      await world.makeKey();
+      world.data.addTicket(600);
+      await world.pass(MINUTE_MS);
+      world.onRequest = (request) => (isWrite(request) ? 'unanswered' : undefined);
+      await world.write(600, time('Called'), 'one');
+      await world.pass(2 * MINUTE_MS);
+      world.onRequest = () => undefined;
+      await world.pass(10 * MINUTE_MS);
+      expect(world.data.entries).toHaveLength(1);
+      approve(world, 'APPROVED', '1');
+      await world.pass(20 * MINUTE_MS);
+      expect((await world.write(600, time('Called'), 'one')).entryStatus).toBe('APPROVED');
+    });
+  });
+
+  describe('two adapters', () => {
+    test('the second stops, and when it is resumed, the first stops and nothing is written twice', async () => {
+      const world = await makeReadyWorld(makeFake);
+      await world.write(501, { message: 'One' });
+      await world.pass(MINUTE_MS);
+      world.objectName = 'two';
+      await world.write(502, { message: 'Two' });
+      await world.pass(10 * MINUTE_MS);
+      expect(world.data.notes).toHaveLength(1);
+      resume(world, 'take over');
+      await world.pass(10 * MINUTE_MS);
+      expect(notesOf(world).map(([ticket]) => ticket)).toEqual([501, 502]);
+      world.objectName = 'one';
+      resume(world, '');
+      await world.write(503, { message: 'Three' });
+      await world.pass(10 * MINUTE_MS);
+      expect(world.data.notes).toHaveLength(2);
+    });
+  });
+});

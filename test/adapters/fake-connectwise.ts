@@ -1,0 +1,227 @@
+import source from '../../node_modules/connectwise-rest/dist/ManageTypes.d.ts?raw';
+import { connectWise } from '../../src/adapters/connectwise/connectwise.ts';
+import { dateIn } from '../../src/domain/calendar.ts';
+import { type Fake, FakeData, type FakeEntry, json } from './fake.ts';
+import { vendorTypes } from './vendor-types.ts';
+
+// A ConnectWise that checks path, query, headers and body of every request, and its own responses, against the vendor's
+// OpenAPI document. Its behaviour (conditions, visibility, approval) is ours, after the vendor's manual.
+
+const ROOT = '/v4_6_release/apis/3.0';
+const vendor = vendorTypes(source);
+// biome-ignore lint/suspicious/noExplicitAny: the bodies are checked against the vendor's types.
+type Item = Record<string, any>;
+
+/** Some of ConnectWise's conditions: `field operator value`, joined by `and`, and one pair in parentheses joined by `or`. */
+function meets(item: Item, conditions: string): boolean {
+  const either = /^\((.*?) or (.*?)\)(?: and (.*))?$/.exec(conditions);
+  if (either) {
+    const [, one = '', other = '', rest = ''] = either;
+    return (meets(item, one) || meets(item, other)) && (rest === '' || meets(item, rest));
+  }
+  return conditions.split(' and ').every((condition) => {
+    const [, field = '', operator = '', right = ''] = /^(\w+) (=|>=|>|in) (.+)$/.exec(condition.trim()) ?? [];
+    if (operator === '') throw new Error(`The fake does not know the condition ${condition}.`);
+    const left = item[field];
+    if (operator === 'in') return right.slice(1, -1).split(',').includes(JSON.stringify(left));
+    const value = right.startsWith('[') ? right.slice(1, -1) : JSON.parse(right);
+    if (operator === '=') return left === value;
+    return left !== undefined && (operator === '>' ? left > value : left >= value);
+  });
+}
+
+export function fakeConnectWise(clock: () => number, timeZone = 'UTC'): Fake {
+  const data = new FakeData(clock);
+  const instant = (at: number) => `${new Date(at).toISOString().slice(0, 19)}Z`;
+  const times = new Map<number, { timeStart: string; timeEnd: string; mark: string }>();
+
+  // The items of each collection. `lists` are the fields that only conditions use.
+  const members = () =>
+    data.users.map(({ id, email, name }) => ({
+      item: {
+        ...{
+          id,
+          identifier: id === 9 ? 'automation' : `member${id}`,
+          licenseClass: id === 9 ? 'A' : 'F',
+          inactiveFlag: false,
+        },
+        ...{
+          firstName: name.split(' ')[0],
+          lastName: name.split(' ')[1],
+          officeEmail: email,
+          defaultEmail: 'Office',
+          defaultPhone: 'Office',
+        },
+      },
+      lists: {},
+    }));
+  const tickets = () =>
+    data.tickets.map(({ id, company, closedAt, updatedAt }) => ({
+      item: { id, summary: `Ticket ${id}`, company: { id: company }, closedFlag: closedAt !== null },
+      lists: { lastUpdated: instant(updatedAt), ...(closedAt !== null && { closedDate: instant(closedAt) }) },
+    }));
+  const noteItem = ({ id, ticket, text, isPrivate }: (typeof data.notes)[number]) => ({
+    ...{
+      id,
+      ticketId: ticket,
+      text,
+      internalAnalysisFlag: true,
+      detailDescriptionFlag: !isPrivate,
+      resolutionFlag: false,
+    },
+    // The response to a create has both, whatever the note is.
+    ...{ internalFlag: true, externalFlag: !isPrivate },
+  });
+  const entryItem = ({ id, ticket, text, user, billable, decision }: FakeEntry) => {
+    const { timeStart = '', timeEnd = '', mark = '' } = times.get(id) ?? {};
+    return {
+      ...{
+        id,
+        chargeToId: ticket,
+        chargeToType: 'ServiceTicket',
+        member: { id: user },
+        timeStart,
+        timeEnd,
+        notes: text,
+      },
+      ...{ internalNotes: mark, billableOption: billable ? 'Billable' : 'DoNotBill' },
+      status: decision?.status === 'APPROVED' ? 'ApprovedByTierTwo' : decision ? 'Rejected' : 'Open',
+    };
+  };
+
+  function collection(template: string, parent: number): { item: Item; lists: Item }[] | undefined {
+    if (template === '/system/members') return members();
+    if (template === '/company/companies')
+      return data.companies.map(({ id, name }) => ({
+        item: { id, identifier: name, name },
+        lists: { deletedFlag: false },
+      }));
+    if (template === '/service/tickets') return tickets();
+    if (template === '/service/tickets/{parentId}/notes')
+      return data.notes.filter(({ ticket }) => ticket === parent).map((one) => ({ item: noteItem(one), lists: {} }));
+    if (template === '/time/entries')
+      return data.entries.map((one) => ({ item: entryItem(one), lists: { lastUpdated: instant(one.updatedAt) } }));
+    return undefined;
+  }
+
+  const notFound: [number, Item] = [404, { code: 'NotFound', message: 'A text of the PSA', errors: [] }];
+  const invalid = (field: string): [number, Item] => [
+    400,
+    {
+      code: 'InvalidObject',
+      message: 'A text of the PSA',
+      errors: [{ code: 'InvalidField', message: 'A text', field }],
+    },
+  ];
+
+  function create(template: string, parent: number, body: Item): [number, unknown] {
+    const isKnown = (ticket: number) => data.tickets.some(({ id }) => id === ticket);
+    if (template.endsWith('/notes')) {
+      if (!isKnown(parent)) return notFound;
+      const isPrivate = body['internalAnalysisFlag'] && !body['detailDescriptionFlag'] && !body['resolutionFlag'];
+      if (body['processNotifications'] || body['customerUpdatedFlag']) data.violations.push('a note sends mail');
+      const note = { id: data.newId(), ticket: parent, text: body['text'], isPrivate: isPrivate && !data.showsNotes };
+      data.notes.push(note);
+      // As a thread reports, the response says both, whatever customers see.
+      return [201, { ...noteItem(note), internalFlag: true, externalFlag: true }];
+    }
+    const { chargeToId, member, timeStart, timeEnd, notes: text, internalNotes: mark, billableOption } = body;
+    if (!isKnown(chargeToId)) return invalid('chargeToId');
+    if (body['emailContactFlag'] || body['emailResourceFlag'] || body['emailCcFlag'])
+      data.violations.push('time sends mail');
+    const entry: FakeEntry = {
+      ...{ id: data.newId(), ticket: chargeToId, text, user: member.id ?? 9, billable: billableOption === 'Billable' },
+      minutes: (Date.parse(timeEnd) - Date.parse(timeStart)) / 60_000,
+      ...{ date: dateIn(timeZone, Date.parse(timeStart)), updatedAt: data.now() },
+    };
+    times.set(entry.id, { timeStart, timeEnd, mark });
+    data.entries.push(entry);
+    return [201, entryItem(entry)];
+  }
+
+  function respond(
+    method: string,
+    template: string,
+    path: string,
+    query: URLSearchParams,
+    body: Item,
+  ): [number, unknown] {
+    const parent = Number(/^\/service\/tickets\/(\d+)\/notes/.exec(path)?.[1]);
+    if (method === 'POST') return create(template, parent, body);
+    const list = collection(template.replace(/\/\{id\}$/, ''), parent);
+    if (!list) return [200, []];
+    if (!template.endsWith('{id}')) {
+      const conditions = query.get('conditions') ?? '';
+      const found = list.filter(({ item, lists }) => conditions === '' || meets({ ...item, ...lists }, conditions));
+      const fields = query.get('fields')?.split(',');
+      const items = found
+        .toSorted((a, b) => a.item['id'] - b.item['id'])
+        .slice(0, Math.min(Number(query.get('pageSize') ?? 25), 1_000));
+      const isKept = (name: string) => !fields || fields.includes(name);
+      return [200, items.map(({ item }) => Object.fromEntries(Object.entries(item).filter(([name]) => isKept(name))))];
+    }
+    const id = Number(path.split('/').at(-1));
+    const found = list.find(({ item }) => item['id'] === id);
+    if (!found) return notFound;
+    if (method === 'GET') return [200, found.item];
+    const note = data.notes.find((one) => one.id === id);
+    if (method === 'DELETE' && note) {
+      data.notes.splice(data.notes.indexOf(note), 1);
+      data.removed.push(note.text);
+      return [204, undefined];
+    }
+    const target = note ?? data.entries.find((one) => one.id === id);
+    for (const { op, path: field, value } of body as unknown as Item[])
+      if (target && op === 'replace' && field === (note ? 'text' : 'notes')) target.text = value;
+      else data.violations.push(`PATCH ${template}: ${op} ${field}`);
+    return [200, found.item];
+  }
+
+  return {
+    data,
+    namesReviewer: false,
+    createsWithId: true,
+    plain: (text) => text.replace(/\n\n\[twb:\S+\]$/, ''),
+    psa: connectWise({
+      ...{
+        timeZone,
+        url: `https://connectwise.example${ROOT}`,
+        company: 'northwind',
+        publicKey: 'public',
+        privateKey: 'private',
+      },
+      ...{ clientId: '00000000-0000-4000-8000-000000000000', automationMember: 'Automation' },
+    }),
+    fetch: async (request) => {
+      const { method } = request;
+      const { pathname, searchParams } = new URL(request.url);
+      const path = pathname.replace(ROOT, '');
+      const operation = vendor.find(method, path);
+      const what = `${method} ${operation?.template ?? path}`;
+      data.calls[what] = (data.calls[what] ?? 0) + 1;
+      const sent = await request.text();
+      const body = sent === '' ? undefined : JSON.parse(sent);
+      const problems = operation
+        ? [
+            ...[...searchParams.keys()]
+              .filter((name) => !operation.query.includes(name))
+              .map((name) => `query ${name}`),
+            ...operation.header.filter((name) => !request.headers.has(name)).map((name) => `header ${name}`),
+            // The document says that the value of a patch is an object. Every client sends the value itself.
+            ...(operation.body && method !== 'PATCH' ? vendor.check(operation.body, body) : []),
+          ]
+        : ['is not in the document'];
+      data.violations.push(...problems.map((problem) => `${what}: ${problem}`));
+      if (!operation) return json(404, undefined, data.now());
+      const [status, answer] = respond(method, operation.template, path, searchParams, body);
+      if (status < 300) {
+        const all = operation.response ? vendor.check(operation.response, answer) : [];
+        // A list with `fields` has only these.
+        const wrong = searchParams.has('fields') ? all.filter((problem) => !problem.endsWith('is missing')) : all;
+        if (status !== operation.status) wrong.push(`status ${status}`);
+        data.violations.push(...wrong.map((problem) => `the response of ${what}: ${problem}`));
+      }
+      return json(status, answer, data.now());
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { withLocalD1 } from '../../../src/ops/local.ts';
+import { makeLocalParts, restartable, UNLIMITED_VARS } from '../../reliability/restartable.ts';
+import { makeAutomation } from './automation.ts';
+import { makeRedmine } from './instance.ts';
+import { peopleOf } from './people.ts';
+import { waitFor } from './wait-for.ts';
+
+const ORGANIZATION = 'northwind';
+
+/** Prints a line when a check has passed. */
+export type Check = (title: string, run: () => Promise<void>) => Promise<void>;
+export type World = Awaited<ReturnType<typeof makeWorld>>;
+
+/** A real Redmine as the PSA of a local service, with the adapter between them, in one workerd. */
+export async function makeWorld() {
+  const directory = await mkdtemp(join(tmpdir(), 'twb-redmine-'));
+  const state = join(directory, 'redmine');
+  await mkdir(state);
+  const [redmine, { bundle, database }] = await Promise.all([makeRedmine(state), makeLocalParts()]);
+  const { seed } = redmine;
+  const script = join(directory, 'adapter.js');
+  await build({
+    ...{ entryPoints: [join(import.meta.dirname, 'entry.ts')], outfile: script, bundle: true },
+    ...{ format: 'esm', external: ['cloudflare:*'], logLevel: 'error' },
+  });
+  const adapter = {
+    script,
+    props: { organization: ORGANIZATION, administrators: ['ada@northwind.example'] },
+    vars: {
+      ...{ ORGANIZATION, ORGANIZATION_NAME: 'Northwind IT', DEFAULT_HOURLY_RATE: '120', TEST_TICKET: '1', RESUME: '' },
+      STARTED_AT: String(Date.now()),
+      // For 14 hours of a day, its date is not that of UTC.
+      TIME_ZONE: 'Pacific/Kiritimati',
+      ...{ REDMINE_URL: redmine.url, REDMINE_KEY: seed.keys.service, REDMINE_ADMIN_KEY: seed.keys.admin },
+      REDMINE_ACTIVITY: String(seed.ids['activity']),
+      REDMINE_BILLABLE_FIELD: String(seed.ids['billable']),
+      REDMINE_REVIEW_FIELD: String(seed.ids['review']),
+      REDMINE_REVIEWER_FIELD: String(seed.ids['reviewer']),
+    },
+  };
+  const service = await restartable({ bundle, persistTo: database.persistTo, vars: UNLIMITED_VARS, adapter });
+  const start = async () => {
+    await service.start();
+    await fetch(service.besideUrl);
+  };
+  const restart = () => service.kill().then(start);
+  /** Reads the database when the adapter has had some time, while nothing else has it open. */
+  const read = async <Row>(sql: string) => {
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    await service.stop();
+    const { results } = await withLocalD1(database.persistTo, (db) => db.prepare(sql).all<Row>());
+    await start();
+    return results;
+  };
+  await redmine.start();
+  await start();
+  await waitFor('the directory', async () => {
+    const [row] = await read<{ n: number }>('select count(*) as n from tickets');
+    return row && row.n >= 123 ? true : undefined;
+  });
+  const key = { persistTo: database.persistTo, organization: ORGANIZATION, administrator: seed.users.admin };
+  await service.stop();
+  const automation = await makeAutomation(service.url, key);
+  await start();
+
+  return {
+    seed,
+    people: peopleOf(redmine),
+    automation,
+    read,
+    /** Kills both Workers, or Redmine. */
+    restart,
+    restartRedmine: () => redmine.kill().then(redmine.start),
+    /** A new order: what was refused is written again, and the whole directory is read. */
+    resume: async (order: string) => {
+      adapter.vars.RESUME = order;
+      await service.stop();
+      await start();
+    },
+    close: async () => {
+      await service.stop();
+      await redmine.kill();
+      await database.remove();
+      await rm(directory, { recursive: true });
+    },
+  };
+}

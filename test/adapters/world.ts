@@ -1,0 +1,183 @@
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { Adapter, type Settings } from '../../src/adapters/kit/adapter.ts';
+import type { Service } from '../../src/adapters/kit/directory.ts';
+import { Store } from '../../src/adapters/kit/store.ts';
+import { createApiKey } from '../../src/services/keys/create-key.ts';
+import { connectionOf } from '../support/rpc.ts';
+import { asAdmin, BOTH_SCOPES, makeApi } from '../support/world.ts';
+import type { Fake } from './fake.ts';
+
+/**
+ * What happens to a request. `lost`: it never arrives. `cut`: the connection ends, and it takes place 20 seconds later.
+ * `unanswered`: it takes place, and the response is lost. `refused`: a 503 before it takes place. `failed`: a 503 after
+ * it. `page`: it takes place, and a proxy answers with HTML. `killed`: it takes place, and the adapter is gone.
+ * `killed_before`: it does not take place, and the adapter is gone.
+ */
+export const FAULTS = ['lost', 'cut', 'unanswered', 'refused', 'failed', 'page', 'killed', 'killed_before'] as const;
+export type Fault = (typeof FAULTS)[number] | Response;
+
+export type MakeFake = (clock: () => number) => Fake;
+
+class Killed extends Error {}
+
+let worlds = 0;
+
+/** An adapter between an organization of its own and a fake PSA. Its clock is virtual: nothing waits. */
+export function makeAdapterWorld(
+  makeFake: MakeFake,
+  changes: Partial<Settings['organization']> = {},
+  startAt = Date.now(),
+) {
+  let now = startAt;
+  const clock = () => now;
+  const fake = makeFake(clock);
+  const organization = {
+    type: 'organization' as const,
+    ...{ id: `adapter-${++worlds}-${crypto.randomUUID().slice(0, 8)}`, name: 'Northwind', psa: true, timeZone: 'UTC' },
+    ...{ defaultHourlyRate: 120, ...changes },
+  };
+  const settings: Settings = { organization, testTicket: '501', reviewer: '1', resume: '' };
+  const later: { at: number; run: () => Promise<unknown> }[] = [];
+  let isKilled = false;
+  /** The clock and the network of the adapter: when it is killed, it can do nothing more. */
+  const alive = () => {
+    if (isKilled) throw new Killed();
+    return now;
+  };
+  const object = (name: string) => env.RATE_LIMITER.getByName(`${organization.id} ${name}`);
+
+  const world = {
+    fake,
+    data: fake.data,
+    organization: organization.id,
+    settings,
+    administrators: ['ada@northwind.example'],
+    clock,
+    /** Decides what happens to the next request. */
+    onRequest: (_: Request): Fault | undefined => undefined,
+    /** Whether the service does not respond. */
+    isServiceDead: false,
+    pass,
+    /** Lets a long time pass in which the adapter is suspended, and then a minute in which it runs. */
+    skip: async (ms: number) => {
+      now += ms;
+      await pass(60_000);
+    },
+    write,
+    api: makeApi({ now: clock }),
+    key: '',
+    makeKey: async () => {
+      const created = await createApiKey(asAdmin(organization.id), 'twb', { name: 'n8n', scopes: BOTH_SCOPES }).catch(
+        () =>
+          createApiKey(
+            { ...asAdmin(organization.id), actor: { organizationId: organization.id, userId: '1' } },
+            'twb',
+            { name: 'n8n', scopes: BOTH_SCOPES },
+          ),
+      );
+      world.key = created.value;
+    },
+    /** Another object, as after the loss of the storage or of a second Worker. */
+    objectName: 'one',
+    store: <T>(read: (store: Store) => T) =>
+      runInDurableObject(object(world.objectName), (_, { storage }) => read(new Store(storage))),
+  };
+
+  async function advance(ms: number): Promise<void> {
+    const end = now + ms;
+    for (;;) {
+      const [next] = later.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
+      if (!next) break;
+      later.splice(later.indexOf(next), 1);
+      now = Math.max(now, next.at);
+      await next.run();
+    }
+    now = end;
+  }
+
+  async function fetch(request: Request): Promise<Response> {
+    alive();
+    await advance(30);
+    const fault = world.onRequest(request);
+    if (fault === undefined) return fake.fetch(request);
+    if (fault instanceof Response) return fault;
+    const copy = request.clone();
+    if (fault === 'cut') later.push({ at: now + 20_000, run: () => fake.fetch(copy) });
+    else if (['unanswered', 'failed', 'page', 'killed'].includes(fault)) await fake.fetch(copy);
+    if (fault.startsWith('killed')) {
+      isKilled = true;
+      throw new Killed();
+    }
+    if (fault === 'refused' || fault === 'failed') return new Response('down', { status: 503 });
+    if (fault === 'page') return new Response('<html>', { headers: { 'Content-Type': 'text/html' } });
+    await advance(30_000);
+    throw new TypeError('the connection was lost');
+  }
+
+  /** The service, which may be dead. */
+  function serviceOf(): Service {
+    const connection = connectionOf(organization.id, world.administrators);
+    const guarded =
+      <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
+      (...args: Args) => {
+        if (world.isServiceDead) return Promise.reject(new Error('The service did not respond.'));
+        return call(...args);
+      };
+    return {
+      upsert: guarded((records) => connection.upsert(records)),
+      list: guarded((type, cursor) => connection.list(type, cursor)),
+      deactivate: guarded((records) => connection.deactivate(records)),
+      changes: guarded((cursor) => connection.changes(cursor)),
+      release: guarded((cursor) => connection.release(cursor)),
+      report: guarded((...args) => connection.report(...args)),
+      review: guarded((...args) => connection.review(...args)),
+      reportConnection: guarded((...args) => connection.reportConnection(...args)),
+    };
+  }
+
+  /** Runs the adapter for so long. */
+  async function pass(ms: number): Promise<void> {
+    const end = now + ms;
+    while (now < end) {
+      isKilled = false;
+      await runInDurableObject(object(world.objectName), async (_, { storage }) => {
+        const adapter = new Adapter(storage, serviceOf(), settings, fake.psa, { now: alive, sleep: advance, fetch });
+        while (now < end) {
+          const next = await adapter.run();
+          await advance(Math.max(Math.min(next, end) - now, 10));
+        }
+      }).catch((err: unknown) => {
+        if (!isKilled) throw err;
+      });
+    }
+  }
+
+  /** Writes a record through the API. Resolves with its status, and its id if it is new. */
+  async function write(
+    ticket: number,
+    body: { message: string } | { minutes: number; description: string; billable: boolean; userEmail?: string },
+    event: string = crypto.randomUUID(),
+  ) {
+    const path = `/api/v1/tickets/${ticket}/${'message' in body ? 'notes' : 'time-entries'}`;
+    const response = await world.api.post(path, world.key, body, { 'Idempotency-Key': event });
+    const { note, entry, code } = await response.json<{
+      note?: { id: string };
+      entry?: { id: string; status: string };
+      code?: string;
+    }>();
+    return { status: response.status, id: note?.id ?? entry?.id ?? '', entryStatus: entry?.status, code };
+  }
+
+  return world;
+}
+
+export type AdapterWorld = ReturnType<typeof makeAdapterWorld>;
+
+/** A world whose adapter has passed its connection test. */
+export async function makeReadyWorld(...args: Parameters<typeof makeAdapterWorld>) {
+  const world = makeAdapterWorld(...args);
+  await world.pass(60_000);
+  await world.makeKey();
+  return world;
+}

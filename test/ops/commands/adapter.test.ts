@@ -1,0 +1,116 @@
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { writeAdapterConfigs } from '../../../src/dev/render-configs.ts';
+import { kindOf } from '../../../src/ops/adapters.ts';
+import { readDeployment } from '../../../src/ops/deployment.ts';
+import { withLocalD1 } from '../../../src/ops/local.ts';
+import { fakeRedmine } from '../../adapters/fake-redmine.ts';
+import { wrangler } from '../../support/command.ts';
+import { writeDeployments } from '../../support/deployments.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { copyDatabase } from '../../support/shared.ts';
+
+afterEach(() => vi.unstubAllEnvs());
+
+const COMMON = { ORGANIZATION_NAME: 'Northwind IT', TIME_ZONE: 'UTC', DEFAULT_HOURLY_RATE: '120', TEST_TICKET: '501' };
+const REDMINE = { REDMINE_URL: 'https://redmine.example/', REDMINE_ACTIVITY: '10' };
+const CONNECTWISE = {
+  ...{ CW_URL: 'https://api-eu.myconnectwise.net/v4_6_release/apis/3.0', CW_COMPANY: 'northwind' },
+  ...{ CW_CLIENT_ID: '00000000-0000-4000-8000-000000000000', CW_AUTOMATION_MEMBER: 'automation' },
+};
+const adapterOf = (psa: string, vars: Record<string, string>) => ({
+  ...{ psa, organization: 'northwind', administrators: ['Ada@northwind.example'] },
+  vars: { ...COMMON, ...vars },
+});
+const deployments = (adapters: object) => writeDeployments({ eu: { place: 'eu', adapters } });
+
+async function render(adapters: object) {
+  vi.stubEnv('DEPLOYMENTS_DIRECTORY', (await deployments(adapters)).DEPLOYMENTS_DIRECTORY);
+  return writeAdapterConfigs('adapters-test', await readDeployment());
+}
+
+test('an adapter is a Worker without an address, bound to one organization, and each one can be built', async () => {
+  const configs = await render({ one: adapterOf('redmine', REDMINE), two: adapterOf('connectwise', CONNECTWISE) });
+  expect(configs[0]).toMatchObject({
+    name: 'ticket-write-back-adapter-one',
+    ...{ workers_dev: false, preview_urls: false, triggers: { crons: ['* * * * *'] } },
+    vars: { ...COMMON, ...REDMINE, ORGANIZATION: 'northwind', JURISDICTION: 'eu' },
+    services: [
+      {
+        ...{ binding: 'CONNECTION', service: 'ticket-write-back-api', entrypoint: 'Connection' },
+        props: { organization: 'northwind', administrators: ['ada@northwind.example'] },
+      },
+    ],
+  });
+  expect(configs[0]).not.toHaveProperty('routes');
+  for (const { path } of configs) await wrangler('deploy', '-c', path, '--dry-run', '--outdir', `build/adapters-test`);
+  const folders = (await readdir('src/adapters', { withFileTypes: true })).filter((one) => one.isDirectory());
+  expect(folders.map(({ name }) => name).sort()).toEqual(['connectwise', 'kit', 'redmine']);
+});
+
+test.each<[string, string, Record<string, string>, RegExp]>([
+  ['a missing variable', 'redmine', {}, /REDMINE_URL: /],
+  [
+    'an unknown variable',
+    'redmine',
+    { ...REDMINE, REDMINE_ULR: 'x' },
+    /REDMINE_ULR is not a variable of this adapter\./,
+  ],
+  ['a secret', 'redmine', { ...REDMINE, REDMINE_KEY: 'x' }, /REDMINE_KEY is a secret\./],
+  ['an unknown PSA', 'halo', {}, /There is no adapter for the PSA halo/],
+])('the file of a deployment with %s is refused', async (_, psa, vars, message) => {
+  await expect(render({ one: adapterOf(psa, vars) })).rejects.toThrow(message);
+});
+
+test('adapter:doctor only reads, counts its calls, and names what is wrong', async () => {
+  const fake = fakeRedmine(Date.now);
+  const server = createServer(async (request, response) => {
+    const body = request.method === 'GET' ? null : await text(request);
+    const headers = new Headers(Object.entries(request.headers).map(([name, value]) => [name, `${value}`]));
+    const answer = await fake.fetch(
+      new Request(`http://fake${request.url}`, { method: request.method ?? '', headers, body }),
+    );
+    response.writeHead(answer.status).end(await answer.text());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  const run = async (vars: Record<string, string>) => {
+    const env = await deployments({ one: adapterOf('redmine', { REDMINE_URL: url, ...vars }) });
+    return runCli('adapter:doctor', [], { env: { ...env, REDMINE_KEY: 'service', REDMINE_ADMIN_KEY: 'admin' } });
+  };
+  const { code, stdout } = await run({ REDMINE_ACTIVITY: '10' });
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^(ok {4}.*\n){5}7 calls, which only read\.\n$/)]);
+  expect(Object.keys(fake.data.calls).every((call) => call.startsWith('GET '))).toBe(true);
+  const wrong = await run({ REDMINE_ACTIVITY: '11' });
+  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('There is no activity 11.')]);
+});
+
+test('adapter:status shows whether an adapter is connected, fails or has stopped', async () => {
+  const { persistTo, remove } = await copyDatabase();
+  onTestFinished(remove);
+  const status = async () => (await runCli('adapter:status', ['--persist-to', persistTo])).stdout;
+  expect(await status()).toBe('No adapter has reported.\n');
+  await withLocalD1(persistTo, (db) =>
+    db.batch([
+      db.prepare(
+        "insert into organizations (id, name, has_psa, time_zone, default_hourly_rate_minor, active) values ('acme', 'Acme', 1, 'UTC', 1, 1)",
+      ),
+      db.prepare("insert into connections values ('acme', 'a', 0, 0, 'A customer can see a note.', 0)"),
+    ]),
+  );
+  expect(await status()).toBe(
+    'acme: STOPPED since 1970-01-01T00:00:00.000Z; last report 1970-01-01T00:00:00.000Z of a\n  A customer can see a note.\n',
+  );
+});
+
+test('adapter:resume needs to know which adapter', async () => {
+  const env = await deployments({ one: adapterOf('redmine', REDMINE), two: adapterOf('redmine', REDMINE) });
+  const { code, stderr } = await runCli('adapter:resume', [], { env });
+  expect([code, stderr]).toEqual([2, expect.stringContaining('Name the adapter: one, two.')]);
+  await expect(kindOf({ ...adapterOf('redmine', REDMINE) })).resolves.toHaveProperty('secrets');
+});
