@@ -55,16 +55,16 @@ export function todayOf(c: ContextOf<AdminEnv>): string {
 
 /**
  * The word in `?done=…`, which selects a notice. If the word claims an action, only if this administrator has just done
- * it: the address may be opened again later, or come from elsewhere.
+ * it to one of the targets: the address may be opened again later, or come from elsewhere.
  */
 export async function readDone(
   c: ContextOf<AdminEnv>,
   actions: Readonly<Record<string, AuditAction>>,
-  targetId: string,
+  ...targetIds: readonly string[]
 ): Promise<string | undefined> {
   const done = c.req.query('done');
   const action = Object.entries(actions).find(([word]) => word === done)?.[1];
   if (!action) return done;
   const entries = await readJustDone(adminContext(c));
-  return entries.some((entry) => entry.action === action && entry.targetId === targetId) ? done : undefined;
+  return entries.some((entry) => entry.action === action && targetIds.includes(entry.targetId)) ? done : undefined;
 }

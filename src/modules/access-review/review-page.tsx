@@ -41,6 +41,8 @@ interface Props extends AccessReviewOverview {
   usages: ReadonlyMap<string, Usage>;
   /** The companies that keys are limited to. */
   companies: readonly Company[];
+  /** Whether other decisions of the form were saved than those that another administrator has made since. */
+  isPartlySaved: boolean;
   done: string | undefined;
 }
 
@@ -80,13 +82,14 @@ export function AccessReviewPage(props: Props) {
   );
 }
 
-/** For `?done=…` while a review is open. The address can be opened again later. */
+/** For `?done=…` while a review is open. */
 const BANNERS = new Map([
   ['started', 'A review is open. It has every key that worked when it began; keys created later are in the next one.'],
   ['saved', 'The decisions are saved.'],
+  ['unchanged', 'No decision differs from the saved ones.'],
 ]);
 
-function Banners({ open, done = '', refused }: Props) {
+function Banners({ open, done = '', isPartlySaved, refused }: Props) {
   if (refused) {
     const reasons = (open?.keys ?? []).map(({ key: { id, name } }) => [`reason-${id}`, name] as const);
     const fields = [...reasons, ['reason', COMMON_REASON] as const];
@@ -94,7 +97,7 @@ function Banners({ open, done = '', refused }: Props) {
   }
   if (!open)
     return done === 'finished' ? <Banner>The review is finished. Its evidence can be downloaded below.</Banner> : null;
-  if (done === 'some_saved') {
+  if (isPartlySaved) {
     return (
       <Banner tone="warning">
         Not every decision is saved: another administrator has decided on a key since, or it has ended. The page shows
@@ -119,22 +122,23 @@ function savedForm(keys: readonly AccessReviewKey[]): FormState {
 }
 
 /** The undecided keys with the most to check are first. */
-const urgency = ({ of, checks }: Pick<ReviewedKeyProps, 'of' | 'checks'>) => (isUndecided(of) ? checks.length : -1);
+const urgency = ({ reviewed, checks }: Pick<ReviewedKeyProps, 'reviewed' | 'checks'>) =>
+  isUndecided(reviewed) ? checks.length : -1;
 
 function OpenReview(props: Props & { open: AccessReview }) {
   const { base, userId, now, timeZone } = usePage();
-  const { rules, due, refused, usages, companies, done } = props;
+  const { rules, due, refused, usages, companies, done, isPartlySaved } = props;
   const { review, keys } = props.open;
   const undecided = keys.filter(isUndecided).length;
   const text = `${keys.length - undecided} of ${counted(keys.length, 'key')} done`;
   const rows = keys
-    .map((of) => ({ of, checks: of.works ? checksOf(of.key, rules, now, timeZone) : [] }))
+    .map((reviewed) => ({ reviewed, checks: reviewed.works ? checksOf(reviewed.key, rules, now, timeZone) : [] }))
     .toSorted((a, b) => urgency(b) - urgency(a));
   const toCheck = rows.filter((row) => urgency(row) > 0).length;
   const form = refused ?? savedForm(keys);
   return (
     <>
-      <section class="card" aria-label="Progress" data-accepted={done !== undefined || undefined}>
+      <section class="card" aria-label="Progress" data-accepted={isPartlySaved || done !== undefined || undefined}>
         <div class="row spread">
           <strong>{text}</strong>
           {due && <Due due={due} />}
@@ -159,8 +163,8 @@ function OpenReview(props: Props & { open: AccessReview }) {
         data-entered={refused !== undefined || undefined}
       >
         <ol class="review">
-          {rows.map(({ of, checks }) => (
-            <ReviewedKey {...{ of, checks, form, companies }} usage={usages.get(of.key.id) ?? []} />
+          {rows.map(({ reviewed, checks }) => (
+            <ReviewedKey {...{ reviewed, checks, form, companies }} usage={usages.get(reviewed.key.id) ?? []} />
           ))}
         </ol>
         <div class="review-end">
@@ -248,7 +252,7 @@ function Evidence({ id }: Pick<AccessReviewRow, 'id'>) {
 }
 
 interface ReviewedKeyProps {
-  of: AccessReviewKey;
+  reviewed: AccessReviewKey;
   form: FormState;
   usage: Usage;
   companies: readonly Company[];
@@ -256,7 +260,7 @@ interface ReviewedKeyProps {
 }
 
 function ReviewedKey(props: ReviewedKeyProps) {
-  const { key, decision, successors, works } = props.of;
+  const { key, decision, successors, works } = props.reviewed;
   return (
     <li>
       <div>

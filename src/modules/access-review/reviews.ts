@@ -26,7 +26,7 @@ import {
 } from './review-statements.ts';
 
 /** A decision on a key. Times are UTC milliseconds. */
-export type Decision = NonNullable<ReturnType<typeof toDecision>>;
+export type StoredDecision = NonNullable<ReturnType<typeof toDecision>>;
 
 /** A key of a review. In a finished review, its settings are those at the decision. */
 export type AccessReviewKey = ReturnType<typeof reviewedKeys>[number];

@@ -16,12 +16,12 @@ import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import { AccessReviewPage, DECISION_LABELS } from './review-page.tsx';
 import {
   type AccessReview,
-  type Decision,
   decideKeys,
   finishAccessReview,
   readAccessReview,
   readAccessReviews,
   readOpenReview,
+  type StoredDecision,
   startAccessReview,
 } from './reviews.ts';
 
@@ -32,7 +32,10 @@ const [LISTED, ALL] = [8, 500];
 
 accessReview.get('/access-review', (c) => renderReview(c));
 
-async function renderReview(c: Context<AdminEnv>, refused?: FormState) {
+/** What `?done=…` claims, and the audit row of it. */
+const ACTIONS = { saved: 'api_key.reviewed', finished: 'access_review.finished' } as const;
+
+async function renderReview(c: Context<AdminEnv>, refused?: FormState, isPartlySaved = false) {
   const ctx = adminContext(c);
   const overview = await readAccessReviews(ctx, c.req.query('list') === 'all' ? ALL : LISTED);
   const keyIds = overview.open?.keys.map(({ key }) => key.id) ?? [];
@@ -41,10 +44,10 @@ async function renderReview(c: Context<AdminEnv>, refused?: FormState) {
     readUsage(ctx, keyIds, todayOf(c)),
     listCompanies(ctx, [...new Set(limitedTo)]),
   ]);
-  const done = await readDone(c, { finished: 'access_review.finished' }, overview.finished[0]?.id ?? '');
-  const page = { ...overview, usages, companies, refused, done };
+  const done = await readDone(c, ACTIONS, ...keyIds, ...overview.finished.slice(0, 1).map(({ id }) => id));
+  const page = { ...overview, usages, companies, refused, isPartlySaved, done };
   return render(c, 'Access review', <AccessReviewPage {...page} />, {
-    status: refused ? 400 : 200,
+    status: refused ? 400 : isPartlySaved ? 409 : 200,
     hasErrors: refused !== undefined,
     lead: <p class="minor">For each key that works: is it still needed, and who decided so, when and why?</p>,
     trail: trail(c),
@@ -88,9 +91,10 @@ accessReview.post('/access-review/:review/decisions', async (c) => {
   const changed = entered.flatMap(({ saved, input }) =>
     saved?.decision === input.decision && saved?.reason === input.reason ? [] : [input],
   );
+  if (changed.length === 0) return toReview(c, 'unchanged');
   try {
-    const notSaved = changed.length === 0 ? 0 : await decideKeys(ctx, reviewId, changed);
-    return toReview(c, notSaved === 0 ? 'saved' : 'some_saved');
+    const notSaved = await decideKeys(ctx, reviewId, changed);
+    return notSaved === 0 ? toReview(c, 'saved') : renderReview(c, undefined, true);
   } catch (err) {
     if (!hasCode(err, 'invalid')) throw err;
     const messages: Messages = {};
@@ -131,7 +135,7 @@ accessReview.get('/access-review/:review/evidence.csv', async (c) => {
 interface Line {
   review: AccessReview['review'];
   key: KeyDetails;
-  decision: Decision | null;
+  decision: StoredDecision | null;
   /** The key of the review that this one succeeds. */
   reviewed?: KeyDetails;
 }

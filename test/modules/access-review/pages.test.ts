@@ -209,11 +209,10 @@ describe('the form of a review', () => {
   });
 
   test('the page shows the decisions that were not saved because another administrator was faster', async () => {
-    const { base, ids, decide, fields, get } = await makeReview();
+    const { ids, decide, fields } = await makeReview();
     await decide(fields(0, 'revoke', 'Leaked'));
-    const { location } = await decide(fields(0, 'keep', 'Fine'), fields(1, 'keep', 'Fine'));
-    expect(location).toBe(`${base}/access-review?done=some_saved`);
-    const { text } = await get('/access-review?done=some_saved');
+    const { status, text } = await decide(fields(0, 'keep', 'Fine'), fields(1, 'keep', 'Fine'));
+    expect(status).toBe(409);
     expect(await countElements(text, '[role=alert]')).toBe(1);
     expect(await elementsOf(text, `#reason-${ids[0]}`)).toMatchObject([{ attributes: { value: 'Leaked' } }]);
   });
@@ -257,9 +256,9 @@ describe('the form for a changed decision', () => {
     const incomplete = await decide(fields(0, 'keep'), shownAt);
     expect([incomplete.status, await countElements(incomplete.text, '.error')]).toEqual([400, 1]);
     expect(await elementsOf(incomplete.text, `[name=shown-${ids[0]}]`)).toEqual([shown]);
-    expect((await decide(fields(0, 'keep', 'New owner'))).location).toContain('done=some_saved');
+    expect((await decide(fields(0, 'keep', 'New owner'))).status).toBe(409);
     expect((await decide(fields(0, 'keep', 'New owner'), shownAt)).location).toContain('done=saved');
-    expect((await decide(fields(0, 'revoke', 'Late'), shownAt)).location).toContain('done=some_saved');
+    expect((await decide(fields(0, 'revoke', 'Late'), shownAt)).status).toBe(409);
     expect(await rowsOf('access_review_decisions', organization)).toMatchObject([
       { decision: 'keep', reason: 'New owner' },
     ]);
@@ -281,8 +280,8 @@ describe('the form for a changed decision', () => {
       );
     const all = [fields(0, 'keep', 'Used'), fields(1, 'revoke', 'Old'), fields(2, 'keep', 'New')];
     // The second time, such as by a second click, none differs.
-    for (const _ of [1, 2]) {
-      expect((await decide(...all, await shown())).location).toContain('done=saved');
+    for (const done of ['saved', 'unchanged']) {
+      expect((await decide(...all, await shown())).location).toContain(`done=${done}`);
       expect(await audited()).toEqual(['keep: Used', 'revoke: Old', 'keep: New']);
     }
   });
@@ -511,14 +510,19 @@ describe('a page of reviews reads', () => {
   });
 });
 
-test('a page reports the end of a review only if this administrator has just finished it', async () => {
+test('a page reports saved decisions, and the end of a review, only if this administrator has just done it', async () => {
   let now = Date.parse('2027-03-22T12:00:00Z');
   const { path, decide, fields, get, post } = await makeReview(['Alpha'], { now: () => now });
-  await decide(fields(0, 'keep', 'In use'));
-  const banners = async () => countElements((await get('/access-review?done=finished')).text, '[role=status]');
-  expect(await banners()).toBe(0);
-  await post(`${path}/finish`, {});
-  expect(await banners()).toBe(1);
-  now += 90_001;
-  expect(await banners()).toBe(0);
+  const banners = async (done: string) =>
+    countElements((await get(`/access-review?done=${done}`)).text, '[role=status], [role=alert]');
+  for (const [done, act] of [
+    ['saved', () => decide(fields(0, 'keep', 'In use'))],
+    ['finished', () => post(`${path}/finish`, {})],
+  ] as const) {
+    expect([done, await banners(done)]).toEqual([done, 0]);
+    await act();
+    expect([done, await banners(done)]).toEqual([done, 1]);
+    now += 90_001;
+    expect([done, await banners(done), await banners('some_saved')]).toEqual([done, 0, 0]);
+  }
 });

@@ -110,7 +110,7 @@ test('key rules are set and keys are reviewed until the evidence can be download
   // The saved decisions stay in the form. Another save does not repeat them.
   expect(await revoke.isChecked()).toBe(true);
   await follow(button('Save decisions'));
-  await page.getByText('The decisions are saved.').waitFor();
+  await page.getByText('No decision differs from the saved ones.').waitFor();
   await follow(button('Finish and revoke 1 key'));
   const downloading = page.waitForEvent('download');
   await page.getByRole('link', { name: 'Download as CSV' }).click();
