@@ -86,8 +86,8 @@ const keyboard: Hands = {
 const navigation = (page: Page, name: string) => page.locator(`header > nav a[href$="/${name}"]`);
 /** The button that leads to another page of the settings area. */
 const leadTo = (page: Page, path: string) => page.locator(`form[method=get][action$="${path}"] button`);
-/** The button that sends the form of the page. */
-const submit = (page: Page) => page.locator('main form[method=post] button[type=submit]');
+/** The button that sends the form; not the one that searches in it, nor the hidden one that Enter presses. */
+const submit = (page: Page) => page.locator('main form[method=post] button[type=submit]:not([hidden], [name=search])');
 const field = (page: Page, name: string, value?: string) =>
   page.locator(`[name=${name}]${value === undefined ? '' : `[value="${value}"]`}`);
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true });
