@@ -109,9 +109,10 @@ export function TimePage(props: Props) {
   return (
     <>
       {done && <Banner>{done}</Banner>}
-      {range.isReadOnly && (
-        <Banner tone="neutral">Your organization approves time in its PSA. This page changes nothing.</Banner>
-      )}
+      {[
+        range.isReadOnly && 'Your organization approves time in its PSA. This page changes nothing.',
+        range.isCut && 'Entries that were decided and archived are neither listed nor in the file.',
+      ].map((text) => text && <Banner tone="neutral">{text}</Banner>)}
       <Filters {...props} />
       {entries.length === 0 ? (
         <Banner tone="neutral">

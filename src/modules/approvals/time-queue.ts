@@ -30,10 +30,7 @@ export const MAX_DECIDED = 200;
 /** The states of a filter, in the order of the page, and their statuses. */
 export const STATUSES = { waiting: 'SUBMITTED', approved: 'APPROVED', rejected: 'REJECTED', all: null } as const;
 
-/**
- * Which entries to show. `before` is where another page continues (in the queue, which is oldest first, after it), and
- * `upTo` the last `seq` that an administrator has seen.
- */
+/** Which entries to show, where another page continues, and up to which `seq` an administrator has seen them. */
 export const timeQuery = z.lazy(() =>
   z.object({
     state: z.enum(keysOf(STATUSES)).catch('waiting'),
@@ -86,7 +83,9 @@ async function readRange(ctx: ActorContext<AdminActor>, { state, from, to, upTo 
   if (!queue) throw new Error('the organization of an administrator was not found');
   const first = Math.max(days.from, (state === 'waiting' ? queue.start : queue.archivedTo) + 1);
   const end = Math.min(days.before, (upTo ?? queue.last) + 1);
-  return { first, end, isReadOnly: queue.approvals === 'psa' };
+  // Archived entries that are decided are only in the archive's files.
+  const isCut = state !== 'waiting' && queue.archivedTo >= days.from;
+  return { first, end, isCut, isReadOnly: queue.approvals === 'psa' };
 }
 
 /**

@@ -312,6 +312,11 @@ describe('a decision', () => {
     ]);
     expect((await decide('APPROVED', ids)).location).toContain('count=2');
     expect(await idsOf((await get('/time')).text)).toEqual([]);
+    const noticeOf = async (state: string) => textsOf((await get(`/time?state=${state}`)).text, '[role=status]');
+    expect(await noticeOf('waiting')).toEqual(['No entries.']);
+    expect(await noticeOf('approved')).toContain(
+      'Entries that were decided and archived are neither listed nor in the file.',
+    );
   });
 });
 
