@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { allChanges, connectionOf, lastCursor, resultOf, work } from '../support/rpc.ts';
 import { rowsOf } from '../support/world.ts';
-import { fakeConnectWise } from './fake-connectwise.ts';
-import { fakeRedmine } from './fake-redmine.ts';
-import { type AdapterWorld, makeAdapterWorld, makeReadyWorld } from './world.ts';
+import { type AdapterWorld, type MakeFake, makeAdapterWorld, makeReadyWorld } from './world.ts';
 
 // What every mapping has to do, through the kit, the entry point `Connection` and a fake of its PSA.
 
@@ -14,9 +12,8 @@ const DAY_MS = 24 * HOUR_MS;
 const TESS = 'tess@northwind.example';
 const time = (description: string, minutes = 15) => ({ minutes, description, billable: true, userEmail: TESS });
 
-const FAKES = { ConnectWise: fakeConnectWise, Redmine: fakeRedmine };
-
-describe.each(Object.entries(FAKES))('%s', (_, makeFake) => {
+/** The tests of a mapping. Each mapping has them in a file of its own, so that they run at the same time. */
+export function testMapping(makeFake: MakeFake): void {
   /** The notes in the PSA: ticket, text and whether customers cannot see it. */
   const notesOf = ({ data, fake }: AdapterWorld) =>
     data.notes.map(({ ticket, text, isPrivate }) => [ticket, fake.plain(text), isPrivate]);
@@ -491,4 +488,4 @@ describe.each(Object.entries(FAKES))('%s', (_, makeFake) => {
       expect(world.data.notes).toHaveLength(2);
     });
   });
-});
+}

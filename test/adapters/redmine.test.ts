@@ -1,0 +1,4 @@
+import { testMapping } from './conformance.ts';
+import { fakeRedmine } from './fake-redmine.ts';
+
+testMapping(fakeRedmine);
