@@ -9,21 +9,10 @@ import { type Question, setUp } from '../../src/dev/set-up.ts';
 import { cloudflareApi } from '../../src/ops/cloudflare-api.ts';
 import { RemoteD1 } from '../../src/ops/remote-d1.ts';
 import { ACCOUNT, type Fault, startFakeCloudflare, TOKEN, worldOf } from '../support/fake-cloudflare.ts';
+import { ANSWERS } from '../support/setup-answers.ts';
 
-const HOST = 'tickets.example.com';
+const HOST = ANSWERS.host;
 const WORKER = 'ticket-write-back-api';
-const ANSWERS: Partial<Record<Question, string>> = {
-  host: HOST,
-  place: 'weur',
-  'cloudflare-plan': 'free',
-  archive: 'yes',
-  agents: 'yes',
-  team: 'northwind',
-  login: 'One-time PIN',
-  administrator: 'ada@northwind.example',
-  organization: 'northwind',
-  'time-zone': 'Europe/Berlin',
-};
 
 let fake: Awaited<ReturnType<typeof startFakeCloudflare>>;
 let directory: string;

@@ -1,5 +1,5 @@
-/** The options that answer every question of setup. */
-export const SETUP_ANSWERS = Object.entries({
+/** An answer to every question of setup. */
+export const ANSWERS = {
   host: 'tickets.example.com',
   place: 'weur',
   'cloudflare-plan': 'free',
@@ -10,4 +10,7 @@ export const SETUP_ANSWERS = Object.entries({
   administrator: 'ada@northwind.example',
   organization: 'northwind',
   'time-zone': 'Europe/Berlin',
-}).flatMap(([question, answer]) => [`--${question}`, answer]);
+};
+
+/** The same as options. */
+export const SETUP_ANSWERS = Object.entries(ANSWERS).flatMap(([question, answer]) => [`--${question}`, answer]);

@@ -386,7 +386,7 @@ test('the file has approved time with approver, time and own time, and no formul
     /^"2026-11-09","1001","Acme",50,"yes",150,125,"Ada","own time",,"APPROVED","Ada","2026-11-09 10:00:00",/,
   );
   expect(line).toMatch(/,"'=HYPERLINK\(""x""\)"$/);
-  // It stays the own time of the administrator who decided, whoever downloads the file.
+  // It stays the own time of the administrator who decided, also in a file that another one downloads.
   await importRecords({ type: 'user', organization, id: 'bea', email: 'bea@x.example', name: 'Bea', admin: true });
   const bea = await openSettings(api, organization, 'bea@x.example', () => Date.parse('2026-11-09T10:00:00Z'));
   expect(csvRows((await bea.get('/time.csv?state=approved')).text)).toEqual([line]);
