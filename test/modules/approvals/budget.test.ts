@@ -64,7 +64,8 @@ test('pages and decisions cost what the table says, however much was decided bef
     expect(published).toContain(`| ${what} | ${calls} | ${read.toLocaleString('en')} | ${written} |`);
     expect({ what, ...found }).toEqual({ what, calls, written, read: expect.any(Number) });
     expect(found.read).toBeLessThanOrEqual(read);
-    expect(found.read).toBeGreaterThan(0.7 * read);
+    // SQLite reads one row after a range, if there is one: a few rows less without other organizations.
+    expect(found.read).toBeGreaterThan(0.7 * read - 5);
   }
   // Of one organization: other test files may have written to the same database.
   const job = () => passDecided({ ...asAdmin(organization), db: d1.db }, { from: organization, to: organization });
