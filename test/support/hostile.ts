@@ -83,6 +83,31 @@ export const headerValue = fc.string({
   maxLength: 300,
 });
 
+/** JSON, or a copy of it with another value at one place, or another field. Its own texts are also used elsewhere. */
+export function changedJson(json: unknown, others: readonly unknown[] = []): fc.Arbitrary<unknown> {
+  const value = fc.oneof(fc.constantFrom(...others, '__proto__', -1, 1.5, true), anyText, fc.jsonValue());
+  const place = fc.constantFrom(...placesIn(json));
+  return fc.oneof(
+    fc.constant(json),
+    fc.tuple(place, value).map(([path, to]) => withValue(json, path, to)),
+  );
+}
+
+/** The paths of all values in JSON, and of one more field of each object. */
+function placesIn(json: unknown): string[][] {
+  if (json === null || typeof json !== 'object') return [[]];
+  const inside = Object.entries(json).flatMap(([name, value]) => placesIn(value).map((path) => [name, ...path]));
+  return [[], ['x'], ...inside];
+}
+
+function withValue(json: unknown, [name, ...rest]: readonly string[], to: unknown): unknown {
+  if (name === undefined) return to;
+  const fields = json !== null && typeof json === 'object' ? Object.entries(json) : [];
+  const was = fields.find(([field]) => field === name)?.[1];
+  const changed = [...fields.filter(([field]) => field !== name), [name, withValue(was, rest, to)]];
+  return Array.isArray(json) && name !== 'x' ? changed.map(([, value]) => value) : Object.fromEntries(changed);
+}
+
 const TABLES = [
   ...['organizations', 'users', 'companies', 'agreements', 'tickets', 'api_keys', 'notes', 'time_entries', 'audit_log'],
   ...['refused_uses', 'erasures', 'directory_clock'],

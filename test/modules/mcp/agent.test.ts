@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '../../support/property.ts';
 import { makeWorld, rowsOf, UNLIMITED } from '../../support/world.ts';
-import { callTool, connect, ERAS, makeMcpApi, NOTE_ARGUMENTS, resultOf, TIME_ARGUMENTS } from './support.ts';
+import { connect, ERAS, makeMcpApi, NOTE_ARGUMENTS, resultOf, TIME_ARGUMENTS } from './support.ts';
 
 // A script in the place of an agent, because no model is available to the tests: it does what agents
 // do after a timeout, which is to send the call again, in other words, in another session, at once.
@@ -82,16 +82,4 @@ test('any mix of tools, tickets and words under few keys creates one record for 
     }),
     { numRuns: runs('calls of tools under few keys', 8) },
   );
-});
-
-test('a lost call is repeated by HTTP, with replay headers', async () => {
-  const { key } = await makeWorld();
-  const api = makeMcpApi();
-  await callTool(api, key, 'log_time', TIME_ARGUMENTS);
-  const again = await callTool(api, key, 'log_time', { ...TIME_ARGUMENTS, minutes: 31 });
-  expect([again.status, again.headers.get('Idempotency-Replayed'), again.headers.get('Idempotency-Mismatch')]).toEqual([
-    200,
-    'true',
-    'true',
-  ]);
 });

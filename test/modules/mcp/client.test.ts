@@ -23,16 +23,6 @@ describe.each(ERAS)('the official client with the revision %s', (era) => {
     await client.close();
   });
 
-  test('a missing idempotencyKey leads to a result', async () => {
-    const { value: key } = await makeKey(await makeOrganization());
-    const client = await connect(makeMcpApi(), key, era);
-    const { idempotencyKey, ...args } = NOTE_ARGUMENTS;
-    expect(await client.callTool({ ...NOTE_CALL, arguments: args })).toMatchObject({
-      isError: true,
-      structuredContent: { message: expect.stringMatching(/^idempotencyKey is missing; send/) },
-    });
-  });
-
   test('a wrong or revoked key gets the status 401', async () => {
     await expect(connect(makeMcpApi(), 'twb_wrong', era)).rejects.toMatchObject({ status: 401 });
     const organization = await makeOrganization();
@@ -52,29 +42,5 @@ describe.each(ERAS)('the official client with the revision %s', (era) => {
     }
     expect(codes).toEqual(new Set([undefined, 'rate_limited']));
     await expect(client.listTools()).rejects.toMatchObject({ status: 429 });
-  });
-
-  test("repeats a call whose response was cut off, and gets the first call's record", async () => {
-    const organization = await makeOrganization();
-    const { value: key } = await makeKey(organization);
-    const api = makeMcpApi();
-    let isCut = true;
-    const cut: typeof api = {
-      ...api,
-      send: async (path, init) => {
-        const response = await api.send(path, init);
-        if (!isCut || !String(init?.body).includes('tools/call')) return response;
-        isCut = false;
-        throw new TypeError('fetch failed');
-      },
-    };
-    const client = await connect(cut, key, era);
-    await expect(client.callTool(NOTE_CALL)).rejects.toThrow('fetch failed');
-    const [row] = await rowsOf('notes', organization);
-    expect((await client.callTool(NOTE_CALL)).structuredContent).toMatchObject({
-      id: row?.['id'],
-      idempotentReplay: true,
-    });
-    expect(await rowsOf('notes', organization)).toHaveLength(1);
   });
 });

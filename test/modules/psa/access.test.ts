@@ -122,6 +122,8 @@ describe('a message before its call', () => {
     const response = await post('');
     expect(response.headers.get('Retry-After')).toMatch(/^[1-9]/);
     expect(await problemOf(response)).toBe('429 rate_limited');
+    // The API has a limit of its own.
+    expect((await api.send('/api/v1/ping')).status).toBe(401);
   });
 
   test('the message must be a POST of JSON in UTF-8 of at most 1 MiB', async () => {
