@@ -1,16 +1,14 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { generateKeyPair, SignJWT } from 'jose';
-import type { Miniflare } from 'miniflare';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { prepare } from '../bench/seed.ts';
-import { serveProduction } from '../support/production-worker.ts';
-import { productionBundle } from '../support/shared.ts';
+import { startProduction } from '../support/shared.ts';
+import { makeSignIn } from '../support/sign-in.ts';
 
 // The production bundle in workerd, where each request has an I/O context of its own, with an
 // issuer that the test controls.
 
-const { privateKey } = await generateKeyPair('ES256');
+const signIn = await makeSignIn();
+const token = await signIn.token('nobody@northwind.example', { claims: { email_verified: true }, expiresIn: 3_600 });
 
 const issuer = {
   fetches: 0,
@@ -23,10 +21,7 @@ const certs = createServer((_, response) => {
   issuer.answer(response);
 });
 
-let bundle: string;
-
 beforeAll(async () => {
-  bundle = await productionBundle();
   certs.listen(0, '127.0.0.1');
   await once(certs, 'listening');
 });
@@ -40,27 +35,18 @@ async function withWorker(run: (url: URL) => Promise<void>): Promise<void> {
   const address = certs.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
   const vars = {
-    ADMIN_ISSUER: 'https://idp.example',
-    ADMIN_AUDIENCE: 'settings',
+    ADMIN_ISSUER: signIn.config.issuer,
+    ADMIN_AUDIENCE: signIn.config.audience,
     ADMIN_JWKS_URL: `http://127.0.0.1:${address.port}/certs`,
   };
-  const worker: Miniflare = await serveProduction({ bundle, port: 0, vars });
+  const { url, close } = await startProduction(vars);
   issuer.fetches = 0;
   try {
-    await prepare(await worker.getD1Database('DB', 'api'));
-    await run(await worker.unsafeGetDirectURL('api'));
+    await run(url);
   } finally {
-    await worker.dispose();
+    await close();
   }
 }
-
-const token = await new SignJWT({ email: 'nobody@northwind.example', email_verified: true })
-  .setProtectedHeader({ alg: 'ES256', kid: 'one' })
-  .setIssuer('https://idp.example')
-  .setAudience('settings')
-  .setIssuedAt()
-  .setExpirationTime('1h')
-  .sign(privateKey);
 
 const open = async (url: URL) =>
   (await fetch(new URL('/settings', url), { headers: { 'Cf-Access-Jwt-Assertion': token } })).status;

@@ -1,51 +1,32 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeKeys, prepare } from '../bench/seed.ts';
-import { KEY_PREFIX } from '../bench/workers.ts';
-import { bundleProduction, serveProduction } from '../support/production-worker.ts';
 import { freePort } from '../support/server.ts';
+import { startProduction } from '../support/shared.ts';
 import { makeSignIn } from '../support/sign-in.ts';
 
 // Over a bare socket: a `Headers` object would remove the white space before it is sent.
 
-let server: { url: URL; key: string; token: string; close: () => Promise<void> };
+const signIn = await makeSignIn();
+const token = await signIn.token('ada@northwind.example', { claims: { email_verified: true } });
+const issuer = createServer((_, response) => response.end(JSON.stringify(signIn.jwks)));
+let server: Awaited<ReturnType<typeof startProduction>>;
 
 beforeAll(async () => {
-  const bundle = await mkdtemp(join(tmpdir(), 'twb-white-space-'));
-  await bundleProduction(bundle);
-
-  const signIn = await makeSignIn();
   const issuerPort = await freePort();
-  const issuer = createServer((_, response) => response.end(JSON.stringify(signIn.jwks))).listen(issuerPort);
-  await once(issuer, 'listening');
-  const worker = await serveProduction({
-    bundle,
-    port: 0,
-    vars: {
-      KEY_PREFIX,
-      ADMIN_ISSUER: signIn.config.issuer,
-      ADMIN_AUDIENCE: signIn.config.audience,
-      ADMIN_JWKS_URL: `http://127.0.0.1:${issuerPort}/`,
-      ADMIN_TOKEN_HEADER: 'Authorization',
-    },
+  await once(issuer.listen(issuerPort), 'listening');
+  server = await startProduction({
+    ADMIN_ISSUER: signIn.config.issuer,
+    ADMIN_AUDIENCE: signIn.config.audience,
+    ADMIN_JWKS_URL: `http://127.0.0.1:${issuerPort}/`,
+    ADMIN_TOKEN_HEADER: 'Authorization',
   });
-  const db = await worker.getD1Database('DB', 'api');
-  await prepare(db);
-  const [key] = await makeKeys(db, 1);
-  const token = await signIn.token('ada@northwind.example', { claims: { email_verified: true } });
-  const close = async () => {
-    await worker.dispose();
-    issuer.close();
-    await rm(bundle, { recursive: true });
-  };
-  server = { url: await worker.unsafeGetDirectURL('api'), key: key?.value ?? '', token, close };
 });
-afterAll(() => server.close());
+afterAll(async () => {
+  await server.close();
+  issuer.close();
+});
 
 /** Sends these lines exactly as given. */
 async function send(...lines: string[]): Promise<{ status: string; headers: string; body: string }> {
@@ -97,7 +78,7 @@ describe.each([
   });
 
   test("an administrator's token with the white space signs in", async () => {
-    const authorization = `Authorization:${around(`Bearer ${server.token}`)}`;
+    const authorization = `Authorization:${around(`Bearer ${token}`)}`;
     const { status, headers } = await send('GET /settings HTTP/1.1', 'Host: localhost', authorization, '\r\n');
     expect([status, /^location: (.*)$/im.exec(headers)?.[1]]).toEqual(['303', '/settings/northwind/keys']);
   });

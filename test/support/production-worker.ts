@@ -44,11 +44,10 @@ export interface ProductionWorker {
   vars: Record<string, string>;
   /** 0 for any free port. */
   port: number;
-  /**
-   * The directory of the data, as wrangler's `--persist-to` takes it. Without it the data are in
-   * memory.
-   */
-  persistTo?: string;
+  /** The directory of the data, as wrangler's `--persist-to` takes it. */
+  persistTo: string;
+  /** Whether the Durable Objects are in memory: on a disk, the file of each new limiter would take longer. */
+  objectsInMemory?: boolean;
   /** Another Worker in the same workerd, with the same database and bucket: the file of its script. */
   beside?: { script: string; port: number };
   /** An adapter in the same workerd: the file of its script, its variables and the properties of its binding. */
@@ -63,6 +62,7 @@ export async function serveProduction({
   vars,
   port,
   persistTo,
+  objectsInMemory = false,
   beside,
   adapter,
 }: ProductionWorker): Promise<Miniflare> {
@@ -76,14 +76,13 @@ export async function serveProduction({
   });
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
-      ...(persistTo === undefined
-        ? { unsafeEphemeralDurableObjects: true }
-        : { resourcePersistencePath: `${persistTo}/v3` }),
+      resourcePersistencePath: `${persistTo}/v3`,
       cf: false,
       workers: [
         {
           ...worker('api', script, port),
           bindings: vars,
+          unsafeEphemeralDurableObjects: objectsInMemory,
           durableObjects: {
             RATE_LIMITER: { className: 'RateLimiter', useSQLite: true },
             PUSHER: { className: 'Pusher', useSQLite: true },

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 import { inject } from 'vitest';
+import { makeKey } from '../reliability/restartable.ts';
 import { copyOf, type LocalDatabase } from './command.ts';
+import { serveProduction } from './production-worker.ts';
 import type { Shared } from './shared-setup.ts';
 
 async function ask<Name extends 'build' | 'database' | 'demo' | 'server' | 'browser'>(
@@ -35,4 +37,17 @@ export async function connectBrowser(): Promise<Browser> {
 /** A migrated local database of a test's own: empty, or with the demo directory. */
 export async function copyDatabase(from: 'database' | 'demo' = 'database'): Promise<LocalDatabase> {
   return copyOf((await ask(from)).persistTo);
+}
+
+/** The production bundle in workerd with the demo directory, and a key of northwind. */
+export async function startProduction(vars: Record<string, string>) {
+  const { persistTo, remove } = await copyDatabase('demo');
+  const worker = await serveProduction({
+    bundle: await productionBundle(),
+    ...{ vars, port: 0, persistTo, objectsInMemory: true },
+  });
+  const db = await worker.getD1Database('DB', 'api');
+  const { value: key } = await makeKey(db, 'northwind', 'Production');
+  const close = () => worker.dispose().finally(remove);
+  return { url: await worker.unsafeGetDirectURL('api'), db, key, close };
 }

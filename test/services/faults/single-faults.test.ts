@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { withReplica } from '../../support/d1.ts';
 import { inLongRuns } from '../../support/property.ts';
 import { makeApi, UNLIMITED } from '../../support/world.ts';
@@ -76,19 +76,22 @@ describe.each(POINTS)(
       ),
     );
 
-    /**
-     * Sends a request whose call fails, then repeats it without faults. Returns all records that
-     * are there at the end.
-     */
+    let world: Awaited<ReturnType<typeof makeWorld>>;
+    /** All records that are there. */
+    let records: StoredRecord[] = [];
+    beforeAll(async () => {
+      world = await makeWorld();
+    });
+
+    /** Sends a request whose call fails, then repeats it without faults. */
     async function tryOne(
-      { organization, key }: Awaited<ReturnType<typeof makeWorld>>,
       fault: Fault,
       { kind, isRepeatable, isCached, hasReplica, through, times }: Situation,
-      number: number,
-      before: StoredRecord[],
+      name: string,
     ): Promise<StoredRecord[]> {
-      const idempotencyKey = isRepeatable ? `k${number}` : undefined;
-      const write: Write = { kind, through, idempotencyKey, text: `${number}` };
+      const { organization, key } = world;
+      const idempotencyKey = isRepeatable ? `k${name}` : undefined;
+      const write: Write = { kind, through, idempotencyKey, text: name };
       const replica = withReplica(env.DB);
       if (hasReplica) await replica.catchUp(organization);
       const faulty = new Faults(hasReplica ? replica.db : env.DB);
@@ -98,7 +101,7 @@ describe.each(POINTS)(
         expect(cold.status).toBe(404);
       }
       if (request === 'replay') expect((await sendWithoutFaults(key, { ...write, through: 'REST' })).status).toBe(201);
-      const known = request === 'replay' ? await recordsOf(organization) : before;
+      const known = request === 'replay' ? await recordsOf(organization) : records;
 
       let failures = 0;
       let otherFailures = 0;
@@ -139,11 +142,9 @@ describe.each(POINTS)(
     test.each(faults.map((fault, index) => ({ fault, index, kind: fault.kind, name: fault.name })))(
       'every situation keeps the promises ($kind: $name)',
       async ({ fault, index }) => {
-        const world = await makeWorld();
-        let records: StoredRecord[] = [];
         for (const [number, situation] of situations.entries()) {
           if ((number + index) % SHARE !== 0) continue;
-          records = await tryOne(world, fault, situation, number, records).catch((err: unknown) => {
+          records = await tryOne(fault, situation, `${index}.${number}`).catch((err: unknown) => {
             throw new Error(`in the situation ${JSON.stringify(situation)}`, { cause: err });
           });
         }
