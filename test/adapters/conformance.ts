@@ -21,7 +21,7 @@ export function testMapping(makeFake: MakeFake): void {
   const isWrite = ({ method }: Request) => method !== 'GET';
   const connectionRow = async ({ organization }: AdapterWorld) => (await rowsOf('connections', organization))[0];
   const resume = (world: AdapterWorld, order: string) => {
-    world.settings.resume = order;
+    world.settings.RESUME = order;
   };
   /** The outcomes that the adapter reported, with their reasons. */
   const reportsOf = async ({ organization }: AdapterWorld) =>
@@ -90,7 +90,7 @@ export function testMapping(makeFake: MakeFake): void {
         if (method === 'GET' && /issues\.json|service\/tickets\?/.test(url) && ++pages === 3) world.data.dropTicket(7);
         return undefined;
       };
-      world.settings.testTicket = '1';
+      world.settings.TEST_TICKET = '1';
       await world.pass(5 * MINUTE_MS);
       await world.makeKey();
       const rows = await rowsOf('tickets', world.organization);
@@ -121,10 +121,7 @@ export function testMapping(makeFake: MakeFake): void {
       resultOf(await work.eraseOrganization(world.organization, await lastCursor(world.organization), 'Ada'));
       await world.pass(HOUR_MS);
       expect(await rowsOf('users', world.organization)).toEqual([]);
-      expect(await world.store((store) => [store.isEmpty, store.kv.get('stopped')])).toEqual([
-        true,
-        'The organization was erased.',
-      ]);
+      expect(await world.read((kv) => Array.from(kv.list(), ([key]) => key))).toEqual(['isErased', 'order']);
       const before = { ...world.data.calls };
       await world.skip(DAY_MS);
       expect(world.data.calls).toEqual(before);
@@ -135,7 +132,7 @@ export function testMapping(makeFake: MakeFake): void {
     test('a note is private, and a time entry has the exact person, date and minutes', async () => {
       const world = await makeReadyWorld(
         makeFake,
-        { timeZone: 'Pacific/Kiritimati' },
+        { TIME_ZONE: 'Pacific/Kiritimati' },
         Date.parse('2027-03-01T09:58:00Z'),
       );
       expect(world.data.removed.map(world.fake.plain)).toEqual(['Connection test']);
@@ -154,7 +151,7 @@ export function testMapping(makeFake: MakeFake): void {
     });
 
     test('the minutes and the day are exact when daylight saving changes', async () => {
-      const world = await makeReadyWorld(makeFake, { timeZone: 'Europe/Berlin' }, Date.parse('2027-03-28T00:30:00Z'));
+      const world = await makeReadyWorld(makeFake, { TIME_ZONE: 'Europe/Berlin' }, Date.parse('2027-03-28T00:30:00Z'));
       await world.write(501, time('Across the change', 240));
       await world.skip(HOUR_MS);
       await world.write(501, time('After it', 90));
@@ -287,7 +284,7 @@ export function testMapping(makeFake: MakeFake): void {
       await world.write(502, { message: 'Deleted' });
       await world.pass(5 * MINUTE_MS);
       expect(world.data.notes).toHaveLength(1 - deleted);
-      expect(await world.store((store) => store.isEmpty)).toBe(true);
+      expect(await world.waiting()).toBe(0);
     });
   });
 
@@ -438,7 +435,7 @@ export function testMapping(makeFake: MakeFake): void {
 
     test('a decision of a person who is no administrator is kept until he is one', async () => {
       const world = await makeReadyWorld(makeFake);
-      world.settings.reviewer = '2';
+      world.settings.REVIEWER = '2';
       await world.write(501, time('Called'), 'one');
       await world.pass(MINUTE_MS);
       approve(world, 'APPROVED', '2');

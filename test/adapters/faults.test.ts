@@ -44,8 +44,7 @@ async function torture(makeFake: MakeFake) {
       world.isServiceDead = false;
     }
   }
-  for (let wait = 0; wait < 40 && !(await world.store((store) => store.isEmpty)); wait++)
-    await world.pass(5 * MINUTE_MS);
+  for (let wait = 0; wait < 40 && (await world.waiting()) > 0; wait++) await world.pass(5 * MINUTE_MS);
   const { data, fake } = world;
   const found = [
     ...data.notes.map(({ ticket, text, isPrivate }) => `${ticket} ${fake.plain(text)}${isPrivate ? '' : ' PUBLIC'}`),

@@ -1,8 +1,9 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { Adapter, type Settings } from '../../src/adapters/kit/adapter.ts';
-import type { Service } from '../../src/adapters/kit/directory.ts';
-import { Store } from '../../src/adapters/kit/store.ts';
+import { contextOf, run } from '../../src/adapters/kit/adapter.ts';
+import type { Service } from '../../src/adapters/kit/context.ts';
+import type { Settings } from '../../src/adapters/kit/settings.ts';
+import { waitingIn } from '../../src/adapters/kit/store.ts';
 import { createApiKey } from '../../src/services/keys/create-key.ts';
 import { connectionOf } from '../support/rpc.ts';
 import { asAdmin, BOTH_SCOPES, makeApi } from '../support/world.ts';
@@ -21,23 +22,21 @@ export type MakeFake = (clock: () => number) => Fake;
 
 class Killed extends Error {}
 
+/** How often the adapter runs. */
+const EVERY_MS = 5_000;
+
 let worlds = 0;
 
 /** An adapter between an organization of its own and a fake PSA. Its clock is virtual: nothing waits. */
-export function makeAdapterWorld(
-  makeFake: MakeFake,
-  changes: Partial<Settings['organization']> = {},
-  startAt = Date.now(),
-) {
+export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> = {}, startAt = Date.now()) {
   let now = startAt;
   const clock = () => now;
   const fake = makeFake(clock);
-  const organization = {
-    type: 'organization' as const,
-    ...{ id: `adapter-${++worlds}-${crypto.randomUUID().slice(0, 8)}`, name: 'Northwind', psa: true, timeZone: 'UTC' },
-    ...{ defaultHourlyRate: 120, ...changes },
+  const organization = `adapter-${++worlds}-${crypto.randomUUID().slice(0, 8)}`;
+  const settings: Settings = {
+    ...{ ORGANIZATION: organization, ORGANIZATION_NAME: 'Northwind', TIME_ZONE: 'UTC', DEFAULT_HOURLY_RATE: 120 },
+    ...{ TEST_TICKET: '501', REVIEWER: '1', RESUME: '', APPROVALS: 'settings', ...changes },
   };
-  const settings: Settings = { organization, testTicket: '501', reviewer: '1', resume: '' };
   const later: { at: number; run: () => Promise<unknown> }[] = [];
   let isKilled = false;
   /** The clock and the network of the adapter: when it is killed, it can do nothing more. */
@@ -45,12 +44,12 @@ export function makeAdapterWorld(
     if (isKilled) throw new Killed();
     return now;
   };
-  const object = (name: string) => env.RATE_LIMITER.getByName(`${organization.id} ${name}`);
+  const object = (name: string) => env.RATE_LIMITER.getByName(`${organization} ${name}`);
 
   const world = {
     fake,
     data: fake.data,
-    organization: organization.id,
+    organization,
     settings,
     administrators: ['ada@northwind.example'],
     clock,
@@ -68,20 +67,19 @@ export function makeAdapterWorld(
     api: makeApi({ now: clock }),
     key: '',
     makeKey: async () => {
-      const created = await createApiKey(asAdmin(organization.id), 'twb', { name: 'n8n', scopes: BOTH_SCOPES }).catch(
-        () =>
-          createApiKey(
-            { ...asAdmin(organization.id), actor: { organizationId: organization.id, userId: '1' } },
-            'twb',
-            { name: 'n8n', scopes: BOTH_SCOPES },
-          ),
+      const created = await createApiKey(asAdmin(organization), 'twb', { name: 'n8n', scopes: BOTH_SCOPES }).catch(() =>
+        createApiKey({ ...asAdmin(organization), actor: { organizationId: organization, userId: '1' } }, 'twb', {
+          name: 'n8n',
+          scopes: BOTH_SCOPES,
+        }),
       );
       world.key = created.value;
     },
     /** Another object, as after the loss of the storage or of a second Worker. */
     objectName: 'one',
-    store: <T>(read: (store: Store) => T) =>
-      runInDurableObject(object(world.objectName), (_, { storage }) => read(new Store(storage))),
+    read: <T>(read: (kv: SyncKvStorage) => T) =>
+      runInDurableObject(object(world.objectName), (_, { storage }) => read(storage.kv)),
+    waiting: () => world.read((kv) => waitingIn(kv).length),
   };
 
   async function advance(ms: number): Promise<void> {
@@ -117,7 +115,7 @@ export function makeAdapterWorld(
 
   /** The service, which may be dead. */
   function serviceOf(): Service {
-    const connection = connectionOf(organization.id, world.administrators);
+    const connection = connectionOf(organization, world.administrators);
     const guarded =
       <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
       (...args: Args) => {
@@ -142,10 +140,14 @@ export function makeAdapterWorld(
     while (now < end) {
       isKilled = false;
       await runInDurableObject(object(world.objectName), async (_, { storage }) => {
-        const adapter = new Adapter(storage, serviceOf(), settings, fake.psa, { now: alive, sleep: advance, fetch });
+        const context = contextOf(storage.kv, serviceOf(), settings, fake.psa, { now: alive, sleep: advance, fetch });
         while (now < end) {
-          const next = await adapter.run();
-          await advance(Math.max(Math.min(next, end) - now, 10));
+          // As in the object's alarm.
+          await run(context).catch((err: unknown) => {
+            if (isKilled) throw err;
+            console.error(String(err));
+          });
+          await advance(Math.min(EVERY_MS, end - now));
         }
       }).catch((err: unknown) => {
         if (!isKilled) throw err;

@@ -165,13 +165,13 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
       return entries.flatMap(({ id, internalNotes }) => (endsWith(internalNotes, mark) ? [String(id)] : []));
     },
 
-    async isPrivate(send, { ticketId }, psaId) {
+    async isPrivate(send, ticketId, psaId) {
       const found = await send({ method: 'GET', path: `${notesOf(ticketId)}/${psaId}`, response: note });
       const isShown = found.detailDescriptionFlag || found.resolutionFlag || found.externalFlag;
       return found.internalAnalysisFlag === true && !isShown;
     },
 
-    async remove(send, { ticketId }, psaId) {
+    async remove(send, ticketId, psaId) {
       await send({ method: 'DELETE', path: `${notesOf(ticketId)}/${psaId}`, response: z.unknown() });
     },
 

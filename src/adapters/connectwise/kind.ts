@@ -12,11 +12,12 @@ const variables = z.object({
 });
 const secrets = z.object({ CW_PUBLIC_KEY: z.string().min(1), CW_PRIVATE_KEY: z.string().min(1) });
 
-export const kind: AdapterKind<typeof variables, typeof secrets> = {
+export const kind: AdapterKind = {
   variables,
   secrets,
-  psa: (settings, { TIME_ZONE: timeZone }) =>
-    connectWise({
+  psa: (env, { TIME_ZONE: timeZone }) => {
+    const settings = { ...variables.parse(env), ...secrets.parse(env) };
+    return connectWise({
       timeZone,
       url: settings.CW_URL,
       company: settings.CW_COMPANY,
@@ -26,5 +27,6 @@ export const kind: AdapterKind<typeof variables, typeof secrets> = {
       automationMember: settings.CW_AUTOMATION_MEMBER,
       workType: settings.CW_WORK_TYPE,
       workRole: settings.CW_WORK_ROLE,
-    }),
+    });
+  },
 };

@@ -1,111 +1,74 @@
 import type { DirectoryRecordInput, DirectoryType } from '../../domain/directory.ts';
 import type { ListedRecords } from '../../domain/psa-shapes.ts';
-import type { Connection } from '../../rpc/connection.ts';
-import type { DirectoryItem, Psa, Send } from './psa.ts';
-
-/** The methods of the entry point that an adapter is bound to. */
-export type Service = Pick<
-  Connection,
-  'upsert' | 'list' | 'deactivate' | 'changes' | 'release' | 'report' | 'review' | 'reportConnection'
->;
-
-/** A call of the service that failed. */
-export class CallFailed extends Error {
-  readonly code: string;
-
-  constructor({ code, detail }: { code: string; detail: string }) {
-    super(detail);
-    this.code = code;
-  }
-}
-
-type CallResult<T> = { ok: true; value: T } | { ok: false; error: { code: string; detail: string } };
-
-/** @throws CallFailed */
-export async function unwrap<T>(call: Promise<CallResult<T>>): Promise<T> {
-  const result = await call;
-  if (!result.ok) throw new CallFailed(result.error);
-  return result.value;
-}
-
-export type Organization = Extract<DirectoryRecordInput, { type: 'organization' }>;
+import { type Context, unwrap } from './context.ts';
+import type { DirectoryItem } from './psa.ts';
 
 /** As many as one call takes. */
 const MAX_RECORDS = 1_000;
 /** A list with fewer records may lose more than half of them. */
 const SMALL = 20;
 
-/** Takes users, companies and agreements over. What the PSA no longer has becomes inactive. @throws PsaFault, CallFailed */
-export async function takePeople(
-  service: Service,
-  organization: Organization,
-  psa: Psa,
-  send: Send,
-  mayShrink: boolean,
-): Promise<void> {
+/** Takes the organization, users, companies and agreements over. @throws PsaFault, Error */
+export async function takePeople(ctx: Context): Promise<void> {
+  const { settings, psa, send } = ctx;
+  const organization: DirectoryRecordInput = {
+    type: 'organization',
+    id: settings.ORGANIZATION,
+    name: settings.ORGANIZATION_NAME,
+    psa: true,
+    timeZone: settings.TIME_ZONE,
+    defaultHourlyRate: settings.DEFAULT_HOURLY_RATE,
+    approvals: settings.APPROVALS,
+  };
   const items = await psa.people(send);
-  await upsert(service, [organization, ...items.map((item) => ({ ...item, organization: organization.id }))]);
-  for (const type of ['agreement', 'user', 'company'] as const) {
-    const kept = items.filter((item) => item.type === type).map(({ id }) => id);
-    await deactivateOthers(service, type, new Set(kept), mayShrink);
-  }
+  await upsert(ctx, [organization]);
+  await takeOver(ctx, [items], ['agreement', 'user', 'company']);
 }
 
-/** Takes the tickets over that changed since a time; all of them if it is null. @throws PsaFault, CallFailed */
-export async function takeTickets(
-  service: Service,
-  organization: Organization,
-  psa: Psa,
-  send: Send,
-  { since, now }: { since: Date | null; now: Date },
-  mayShrink: boolean,
+/** Takes records over, in pages. Of the types that are complete, what the PSA no longer has becomes inactive. */
+export async function takeOver(
+  ctx: Context,
+  pages: AsyncIterable<DirectoryItem[]> | DirectoryItem[][],
+  complete: readonly Exclude<DirectoryType, 'organization'>[],
 ): Promise<void> {
   const kept = new Set<string>();
-  for await (const page of psa.tickets(send, since, now)) {
-    for (const { id } of page) kept.add(id);
-    await upsert(
-      service,
-      page.map((item) => ({ ...item, organization: organization.id })),
-    );
+  for await (const page of pages) {
+    for (const { type, id } of page) kept.add(`${type} ${id}`);
+    const records = page.map((item) => ({ ...item, organization: ctx.settings.ORGANIZATION }));
+    for (let at = 0; at < records.length; at += MAX_RECORDS) await upsert(ctx, records.slice(at, at + MAX_RECORDS));
   }
-  if (since === null) await deactivateOthers(service, 'ticket', kept, mayShrink);
+  for (const type of complete) await deactivateOthers(ctx, type, kept);
 }
 
-type Item = DirectoryItem & { organization: string };
-
-async function upsert(service: Service, records: (Organization | Item)[]): Promise<void> {
-  for (let at = 0; at < records.length; at += MAX_RECORDS) {
-    const slice = records.slice(at, at + MAX_RECORDS);
-    const { records: statuses } = await unwrap(service.upsert(slice));
-    const refused = statuses.flatMap((status, index) => {
-      if (status.status !== 'refused') return [];
-      const { type, id } = slice[index] ?? {};
-      return [{ type, id, errors: status.errors.map(({ pointer, code }) => `${pointer} ${code}`) }];
-    });
-    if (refused.length > 0)
-      console.warn(JSON.stringify({ event: 'directory_refused', count: refused.length, first: refused.slice(0, 20) }));
-  }
+async function upsert({ service }: Context, records: DirectoryRecordInput[]): Promise<void> {
+  const { records: statuses } = unwrap(await service.upsert(records));
+  const refused = statuses.flatMap((status, index) => {
+    if (status.status !== 'refused') return [];
+    const { type, id } = records[index] ?? {};
+    return [{ type, id, errors: status.errors.map(({ pointer, code }) => `${pointer} ${code}`) }];
+  });
+  if (refused.length > 0)
+    console.warn(JSON.stringify({ event: 'directory_refused', count: refused.length, first: refused.slice(0, 20) }));
 }
 
 /** A PSA that shows an account nothing also returns an empty list: that must not deactivate everything. */
 async function deactivateOthers(
-  service: Service,
+  { service, kv }: Context,
   type: Exclude<DirectoryType, 'organization'>,
-  kept: Set<string>,
-  mayShrink: boolean,
+  kept: ReadonlySet<string>,
 ): Promise<void> {
-  const active: string[] = [];
+  const active: { type: typeof type; id: string }[] = [];
   for (let cursor: string | null = null, more = true; more; ) {
-    const page: ListedRecords = await unwrap(service.list(type, cursor));
+    const page: ListedRecords = unwrap(await service.list(type, cursor));
     for (const { id, active: isActive, service: isService } of page.records)
-      if (isActive && !isService) active.push(String(id));
+      if (isActive && !isService) active.push({ type, id: String(id) });
     ({ cursor, more } = page);
   }
-  const gone = active.filter((id) => !kept.has(id));
-  if (!mayShrink && active.length >= SMALL && gone.length > active.length / 2)
+  const gone = active.filter(({ id }) => !kept.has(`${type} ${id}`));
+  if (!kv.get('mayShrink') && active.length >= SMALL && gone.length > active.length / 2)
     throw new Error(
       `The PSA no longer lists ${gone.length} of ${active.length} records of type ${type}. Check the rights of the account; resume the adapter if they are really gone.`,
     );
   for (let at = 0; at < gone.length; at += MAX_RECORDS)
-    await unwrap(service.deactivate(gone.slice(at, at + MAX_RECORDS).map((id) => ({ type, id }))));
+    unwrap(await service.deactivate(gone.slice(at, at + MAX_RECORDS)));
 }

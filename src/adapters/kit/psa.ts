@@ -27,13 +27,6 @@ export type PsaTime = Extract<PsaRecord, { kind: 'time_entry' }>;
 export type DirectoryItem = WithoutOrganization<Exclude<DirectoryRecordInput, { type: 'organization' }>>;
 type WithoutOrganization<Input> = Input extends unknown ? Omit<Input, 'organization'> : never;
 
-/** A decision on time. `reviewer`: the id of the user who decided, if the PSA says so. */
-interface Review {
-  psaId: string;
-  decision: ApprovalDecision;
-  reviewer?: string | undefined;
-}
-
 /** What the kit has to know of one PSA. Everything else is the same for all. */
 export interface Psa {
   baseUrl: string;
@@ -56,13 +49,19 @@ export interface Psa {
   /** The ids of all records with the mark, whatever the PSA's clock says. */
   find: (send: Send, record: PsaRecord) => Promise<string[]>;
   /** Whether customers cannot see a note, read back from the PSA. */
-  isPrivate: (send: Send, record: PsaRecord, psaId: string) => Promise<boolean>;
+  isPrivate: (send: Send, ticketId: string, psaId: string) => Promise<boolean>;
   /** Removes a note. */
-  remove: (send: Send, record: PsaRecord, psaId: string) => Promise<void>;
+  remove: (send: Send, ticketId: string, psaId: string) => Promise<void>;
   /** Replaces the text of a record. */
   redact: (send: Send, record: PsaRecord, psaId: string) => Promise<void>;
-  /** Decisions on time since a time of the PSA's clock. Missing: the PSA has no approval. */
-  reviews?: (send: Send, since: Date) => Promise<Review[]>;
+  /**
+   * Decisions on time since a time of the PSA's clock, with the id of the user who decided, if the PSA says so. Missing:
+   * the PSA has no approval.
+   */
+  reviews?: (
+    send: Send,
+    since: Date,
+  ) => Promise<{ psaId: string; decision: ApprovalDecision; reviewer?: string | undefined }[]>;
   /** What `adapter:doctor` checks, only by reading: each line says what is right, or throws what is wrong. */
   checks: (send: Send) => AsyncIterable<string>;
 }
@@ -83,11 +82,6 @@ export class PsaFault extends Error {
     this.status = status;
     this.retryAfterMs = retryAfterMs;
   }
-
-  /** Whether it is about the ticket, such as one that was deleted or merged, and not about our settings. */
-  get isAboutTicket(): boolean {
-    return [404, 409, 410].includes(this.status);
-  }
 }
 
 /** What `run` returns; undefined if the PSA says that there is no such record or ticket. */
@@ -97,12 +91,10 @@ export const unlessGone = <T>(run: Promise<T>): Promise<T | undefined> =>
     throw err;
   });
 
-const WRITTEN = ['note.created', 'note.redacted', 'time_entry.created', 'time_entry.redacted'];
-
 /** The record of a change that the PSA has to get; undefined for every other change. */
 export function recordOf({ action, note, timeEntry }: Change): PsaRecord | undefined {
   const found = note ?? timeEntry;
-  if (!found || !WRITTEN.includes(action)) return undefined;
+  if (!found || !/^(note|time_entry)\.(created|redacted)$/.test(action)) return undefined;
   const { id, ticketId, createdAt } = found;
   const common = { id, ticketId, createdAt, mark: `[twb:${id}]` };
   if (note) return { ...common, kind: 'note', text: note.message.text };
@@ -117,7 +109,7 @@ export const wholeText = ({ id, ticketId, createdAt, text }: PsaRecord): PsaReco
 });
 
 /** What is written for a record: a text that is too long for its field is cut, and the whole of it is a note. */
-export function partsOf(record: PsaRecord, { maxTimeText }: Pick<Psa, 'maxTimeText'>): PsaRecord[] {
+export function partsOf(record: PsaRecord, maxTimeText: number): PsaRecord[] {
   const room = maxTimeText - record.mark.length - 2;
   if (record.kind === 'note' || record.text.length <= room) return [record];
   // Never between the two halves of a character.

@@ -1,13 +1,13 @@
+import { parseRetryAfter } from '../../domain/post-outcome.ts';
 import { type Psa, PsaFault, type PsaRequest, type Send } from './psa.ts';
 
 /** The deadline of one request. A create that ran into it may still take place. */
 export const REQUEST_DEADLINE_MS = 30_000;
 
-/** What the PSA refuses for good. 401, 403, 407 and redirects are about the connection. */
+/** What the PSA refuses for good. */
 const REFUSED = { read: [404, 410], write: [400, 404, 409, 410, 413, 422] };
+/** Redirects too are about the connection, and not about the record. */
 const isDenied = (status: number) => [401, 403, 407].includes(status) || (status >= 300 && status < 400);
-/** The PSA has not done what it was asked for, and says so. */
-const isLater = (status: number) => status === 425 || status === 429;
 
 /** A connection with the world; tests replace it. */
 export interface World {
@@ -16,64 +16,54 @@ export interface World {
   fetch: (request: Request) => Promise<Response>;
 }
 
-export interface Sender {
-  send: Send;
-  /** By how much the PSA's clock is ahead of ours, as its latest response shows; undefined before the first one. */
-  skewMs: () => number | undefined;
-}
-
-/** Sends one request after the other, with a pause that keeps to the PSA's limit. */
-export function sender(psa: Pick<Psa, 'baseUrl' | 'headers' | 'paceMs' | 'codesIn'>, world: World): Sender {
+/**
+ * Sends one request after the other, with a pause that keeps to the PSA's limit. `onDate` gets by how much the PSA's clock
+ * is ahead of ours.
+ */
+export function sender(
+  psa: Pick<Psa, 'baseUrl' | 'headers' | 'paceMs' | 'codesIn'>,
+  { now, sleep, fetch }: World,
+  onDate?: (skewMs: number) => void,
+): Send {
   let free = Promise.resolve();
-  let skewMs: number | undefined;
-
-  async function send<Result>(request: PsaRequest<Result>): Promise<Result> {
+  return async (request) => {
     const turn = free;
-    free = turn.then(() => world.sleep(psa.paceMs));
+    free = turn.then(() => sleep(psa.paceMs));
     await turn;
     const what = `${request.method} ${request.path}`;
     // Whether the PSA has done what a request without a clear response asked for.
     const [unclear, refused] =
       request.method === 'GET' ? (['later', REFUSED.read] as const) : (['unknown', REFUSED.write] as const);
-    let response: Response;
-    let text: string;
-    try {
-      response = await world.fetch(toRequest(psa, request));
-      text = await response.text();
-    } catch (err) {
+    const { response, body } = await answerTo(fetch, toRequest(psa, request)).catch((err: unknown) => {
       throw new PsaFault(unclear, `${what} got no response (${err instanceof Error ? err.name : 'unknown'})`);
-    }
-    const { status, headers } = response;
+    });
+    const { ok, status, headers } = response;
     const date = Date.parse(headers.get('Date') ?? '');
-    if (!Number.isNaN(date)) skewMs = date - world.now();
-    const body = readJson(text);
-    if (!response.ok) {
-      const codes = psa.codesIn(body).filter((code) => /^[\w.-]{1,60}$/.test(code));
-      const message = [`${what} got ${status}`, ...codes].join(' ').slice(0, 300);
-      const outcome = isDenied(status)
-        ? 'denied'
-        : isLater(status)
-          ? 'later'
-          : refused.includes(status)
-            ? 'refused'
-            : unclear;
-      throw new PsaFault(outcome, message, { status, retryAfterMs: retryAfterMs(headers, world.now()) });
-    }
-    const parsed = request.response.safeParse(body);
-    // The PSA may have done it, but does not say what: only a look-up tells.
-    if (!parsed.success) throw new PsaFault(unclear, `${what} got ${status} with an unexpected body`, { status });
-    return parsed.data;
-  }
-  return { send, skewMs: () => skewMs };
+    if (!Number.isNaN(date)) onDate?.(date - now());
+    const parsed = ok ? request.response.safeParse(body) : undefined;
+    if (parsed?.success) return parsed.data;
+    // With another body, the PSA may have done it, but does not say what: only a look-up tells.
+    const details = ok ? ['with an unexpected body'] : psa.codesIn(body).filter((code) => /^[\w.-]{1,60}$/.test(code));
+    let outcome: PsaFault['outcome'] = unclear;
+    if (isDenied(status)) outcome = 'denied';
+    else if (refused.includes(status)) outcome = 'refused';
+    // It has not done it, and says so.
+    else if (status === 425 || status === 429) outcome = 'later';
+    const retryAfterMs = parseRetryAfter(headers.get('Retry-After'), now());
+    throw new PsaFault(outcome, [`${what} got ${status}`, ...details].join(' ').slice(0, 300), {
+      status,
+      retryAfterMs,
+    });
+  };
 }
 
-function toRequest(psa: Pick<Psa, 'baseUrl' | 'headers'>, request: PsaRequest<unknown>): Request {
+function toRequest({ baseUrl, headers: common }: Pick<Psa, 'baseUrl' | 'headers'>, request: PsaRequest<unknown>) {
   const { method, path, query = {}, headers, body } = request;
-  const url = new URL(psa.baseUrl + path);
-  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  const url = new URL(baseUrl + path);
+  url.search = new URLSearchParams(query).toString();
   return new Request(url, {
     method,
-    headers: { ...psa.headers(), Accept: 'application/json', 'Content-Type': 'application/json', ...headers },
+    headers: { ...common(), Accept: 'application/json', 'Content-Type': 'application/json', ...headers },
     body: body === undefined ? null : JSON.stringify(body),
     // A redirected POST may become a GET, and the key must not go to another address.
     redirect: 'manual',
@@ -81,18 +71,13 @@ function toRequest(psa: Pick<Psa, 'baseUrl' | 'headers'>, request: PsaRequest<un
   });
 }
 
-/** Undefined if it is not JSON, such as a page of a proxy. An empty body is null. */
-function readJson(text: string): unknown {
+/** The body is null if it is empty, and undefined if it is not JSON, such as a page of a proxy. */
+async function answerTo(fetch: World['fetch'], request: Request): Promise<{ response: Response; body: unknown }> {
+  const response = await fetch(request);
+  const text = await response.text();
   try {
-    return text === '' ? null : JSON.parse(text);
+    return { response, body: text === '' ? null : JSON.parse(text) };
   } catch {
-    return undefined;
+    return { response, body: undefined };
   }
-}
-
-/** Seconds or a date (RFC 9110 §10.2.3). */
-function retryAfterMs(headers: Headers, now: number): number {
-  const value = headers.get('Retry-After') ?? '';
-  const ms = /^\d+$/.test(value) ? 1_000 * Number(value) : Date.parse(value) - now;
-  return ms > 0 ? ms : 0;
 }

@@ -1,9 +1,9 @@
 import { DurableObject } from 'cloudflare:workers';
 import { parseJurisdiction, placedIn } from '../../domain/deployments.ts';
-import { Adapter } from './adapter.ts';
-import type { Service } from './directory.ts';
+import { contextOf, run } from './adapter.ts';
+import type { Context, Service } from './context.ts';
 import type { World } from './send.ts';
-import { type AdapterKind, readSettings } from './settings.ts';
+import { type AdapterKind, COMMON_VARIABLES } from './settings.ts';
 
 export interface AdapterEnv {
   CONNECTION: Service;
@@ -11,20 +11,17 @@ export interface AdapterEnv {
   JURISDICTION: string;
 }
 
-const WORLD: World = {
-  now: Date.now,
-  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-  fetch: (request) => fetch(request),
-};
-
 /** The object of an adapter: its alarm runs whatever is due. */
 export abstract class ConnectorObject extends DurableObject<AdapterEnv> {
   protected abstract readonly kind: AdapterKind;
-  /** Tests replace it. */
-  protected readonly world: World = WORLD;
-  /** An alarm that is due later is set again, so a change of the clock or of the code costs at most this. */
-  protected readonly longestPauseMs: number = 60_000;
-  private adapter: Adapter | undefined;
+  // Tests replace the clock.
+  protected readonly everyMs: number = 5_000;
+  protected readonly world: World = {
+    now: Date.now,
+    sleep: (ms) => scheduler.wait(ms),
+    fetch: (request) => fetch(request),
+  };
+  private context: Context | undefined;
 
   /** Starts the adapter if its alarm was never set, or was lost. */
   async wake(): Promise<void> {
@@ -32,19 +29,15 @@ export abstract class ConnectorObject extends DurableObject<AdapterEnv> {
   }
 
   override async alarm(): Promise<void> {
-    let pauseMs = this.longestPauseMs;
+    const { kind, env, ctx, world } = this;
     try {
-      if (!this.adapter) {
-        const { settings, psa } = readSettings(this.kind, this.env);
-        this.adapter = new Adapter(this.ctx.storage, this.env.CONNECTION, settings, psa, this.world);
-      }
-      pauseMs = (await this.adapter.run()) - this.world.now();
+      const settings = COMMON_VARIABLES.parse(env);
+      this.context ??= contextOf(ctx.storage.kv, env.CONNECTION, settings, kind.psa(env, settings), world);
+      await run(this.context);
     } catch (err) {
-      console.error(
-        JSON.stringify({ event: 'adapter_error', message: err instanceof Error ? err.message : String(err) }),
-      );
+      console.error(JSON.stringify({ event: 'adapter_error', message: String(err) }));
     }
-    await this.ctx.storage.setAlarm(Date.now() + Math.min(Math.max(pauseMs, 100), this.longestPauseMs));
+    await ctx.storage.setAlarm(Date.now() + this.everyMs);
   }
 }
 

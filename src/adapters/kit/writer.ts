@@ -1,6 +1,7 @@
-import { type Psa, PsaFault, type PsaRecord, partsOf, type Send, unlessGone, wholeText } from './psa.ts';
+import type { Context } from './context.ts';
+import { PsaFault, type PsaRecord, partsOf, unlessGone, wholeText } from './psa.ts';
 import { REQUEST_DEADLINE_MS } from './send.ts';
-import type { Store } from './store.ts';
+import { type Pending, valuesOf, type Written } from './store.ts';
 
 /** After this time, a create that was cut off has taken place or never will. */
 const SETTLED_MS = 2 * REQUEST_DEADLINE_MS;
@@ -8,90 +9,78 @@ const SETTLED_MS = 2 * REQUEST_DEADLINE_MS;
 /** Customers could see a note. It is removed, and nothing more is written. */
 export class PublicNote extends Error {}
 
-/** It is unknown whether the record is in the PSA, and too early to look for it. */
-export class NotSettled extends Error {
-  readonly waitMs: number;
-
-  constructor(waitMs: number) {
-    super('An earlier request may still take place.');
-    this.waitMs = waitMs;
-  }
-}
-
-export interface Target {
-  psa: Psa;
-  send: Send;
-  store: Store;
-  now: () => number;
-  /** Another adapter may have written records that are older: they are looked for before they are created. */
-  lookBefore: number;
-}
-
-/** Writes a record with all of its parts, each at most once. @throws PsaFault, PublicNote, NotSettled */
-export async function writeRecord(target: Target, record: PsaRecord): Promise<void> {
-  for (const part of partsOf(record, target.psa)) await ensure(target, part);
-}
-
-/** Replaces the text of a record in the PSA. A record that is not there needs nothing. @throws PsaFault, PublicNote, NotSettled */
-export async function redactRecord(target: Target, record: PsaRecord): Promise<void> {
-  const { psa, send } = target;
-  for (const part of record.kind === 'note' ? [record] : [record, wholeText(record)]) {
-    const psaId = await ensure(target, part, { create: false });
-    if (psaId !== undefined) await unlessGone(psa.redact(send, part, psaId));
+/**
+ * Writes a record with all of its parts, each at most once. A redaction replaces the text of those that the PSA has.
+ * @throws PsaFault, PublicNote
+ */
+export async function writeRecord(ctx: Context, { record, isRedaction, mayCreate }: Pending): Promise<void> {
+  const { psa, send } = ctx;
+  const parts = isRedaction && record.kind !== 'note' ? [record, wholeText(record)] : partsOf(record, psa.maxTimeText);
+  for (const part of parts) {
+    const psaId = await ensure(ctx, part, isRedaction ? mayCreate && part === record : true);
+    if (isRedaction && psaId !== undefined) await unlessGone(psa.redact(send, part, psaId));
   }
 }
 
 /**
- * Returns the id of a record in the PSA, and creates it if it is not there. A row is stored before the create is sent. If
- * a row says that a create has begun, only the PSA knows whether it took place: when no call can still be running, the
- * adapter looks for the mark.
+ * Returns the id of a record in the PSA, and creates it if it is not there. What is sent is stored before. If a create has
+ * begun, only the PSA knows whether it took place: when no call can still be running, the adapter looks for the mark.
  */
-async function ensure(target: Target, record: PsaRecord, { create } = { create: true }): Promise<string | undefined> {
-  const { psa, send, store, now, lookBefore } = target;
-  const row = store.find(record.id);
-  if (row?.psa_id) return row.state === 'written' ? row.psa_id : readBack(target, record, row.psa_id);
-  if (row || Date.parse(record.createdAt) < lookBefore) {
-    const waitMs = (row?.begun_at ?? 0) + SETTLED_MS - now();
-    if (waitMs > 0) throw new NotSettled(waitMs);
+export async function ensure(ctx: Context, record: PsaRecord, mayCreate: boolean): Promise<string | undefined> {
+  const { psa, send, kv, world } = ctx;
+  const written = kv.get<Written>(`written/${record.id}`);
+  if (written?.psaId !== undefined) return written.isRead ? written.psaId : readBack(ctx, record, written.psaId);
+  // Another adapter may have written records that are older.
+  if (written || !mayCreate || Date.parse(record.createdAt) < (kv.get<number>('lookBefore') ?? 0)) {
+    const retryAfterMs = (written?.settledAt ?? 0) - world.now();
+    if (retryAfterMs > 0) throw new PsaFault('later', 'An earlier request may still take place.', { retryAfterMs });
     const [found, ...others] = (await unlessGone(psa.find(send, record))) ?? [];
     if (others.length > 0) console.error(JSON.stringify({ event: 'record_twice', record: record.id, found, others }));
-    if (found !== undefined) return readBack(target, record, found);
+    if (found !== undefined) return readBack(ctx, record, found);
   }
-  if (!create) return undefined;
-  store.put(record, 'begun', null, now());
-  return readBack(target, record, await createOnce(target, record));
+  if (!mayCreate) return undefined;
+  kv.put<Written>(`written/${record.id}`, { settledAt: world.now() + SETTLED_MS });
+  return readBack(ctx, record, await createOnce(ctx, record));
 }
 
-async function createOnce({ psa, send, store }: Target, record: PsaRecord): Promise<string> {
-  let isDone = false;
-  try {
-    const psaId = await psa.create(async (request) => {
-      const response = await send(request);
-      isDone ||= request.method !== 'GET';
-      return response;
-    }, record);
-    const [found] = psaId === null ? await psa.find(send, record) : [psaId];
-    if (found !== undefined) return found;
-    throw new PsaFault('unknown', 'the new record was not found');
-  } catch (err) {
+async function createOnce({ psa, send, kv }: Context, record: PsaRecord): Promise<string> {
+  const psaId = await psa.create(send, record).catch((err: unknown) => {
     // The PSA has certainly not created it, so the next attempt need not look for it.
-    if (err instanceof PsaFault && err.outcome !== 'unknown' && !isDone) store.forget(record.id);
+    if (err instanceof PsaFault && err.outcome !== 'unknown') kv.delete(`written/${record.id}`);
     throw err;
-  }
+  });
+  const [found] = psaId === null ? await psa.find(send, record) : [psaId];
+  if (found === undefined) throw new PsaFault('unknown', 'the new record was not found');
+  return found;
 }
 
 /** Whatever the response to the create said, only what the PSA shows now counts. */
-async function readBack({ psa, send, store, now }: Target, record: PsaRecord, psaId: string): Promise<string> {
-  if (record.kind === 'note') {
-    store.put(record, 'begun', psaId, now());
+async function readBack({ psa, send, kv }: Context, record: PsaRecord, psaId: string): Promise<string> {
+  const { id, kind, ticketId } = record;
+  if (kind === 'note') {
+    kv.put<Written>(`written/${id}`, { psaId, settledAt: 0 });
+    kv.put('unread', id.replace('/text', ''));
     // A person may have deleted it.
-    if ((await unlessGone(psa.isPrivate(send, record, psaId))) === false) {
-      store.put(record, 'public', psaId, now());
+    const isPrivate = await unlessGone(psa.isPrivate(send, ticketId, psaId));
+    kv.delete('unread');
+    if (isPrivate === false) {
+      kv.put(`public/${id}`, { id, ticketId, psaId });
       throw new PublicNote(
-        `Customers could see note ${psaId} on ticket ${record.ticketId}. It is removed, and nothing more is written.`,
+        `Customers could see note ${psaId} on ticket ${ticketId}. It is removed, and nothing more is written.`,
       );
     }
-  }
-  store.put(record, 'written', psaId, now());
+  } else kv.put(`entry/${psaId}`, id);
+  kv.put<Written>(`written/${id}`, { psaId, isRead: true, settledAt: 0 });
   return psaId;
+}
+
+/** Removes the notes that customers could see; those that it cannot remove, in the next run. */
+export async function removePublicNotes({ psa, send, kv }: Context): Promise<void> {
+  for (const { id, ticketId, psaId } of valuesOf<{ id: string; ticketId: string; psaId: string }>(kv, 'public/'))
+    try {
+      await unlessGone(psa.remove(send, ticketId, psaId));
+      for (const key of [`public/${id}`, `written/${id}`]) kv.delete(key);
+    } catch (err) {
+      console.error(JSON.stringify({ event: 'public_note_not_removed', psaId, failure: String(err) }));
+    }
 }

@@ -13,11 +13,12 @@ const variables = z.object({
 });
 const secrets = z.object({ REDMINE_KEY: z.string().min(1), REDMINE_ADMIN_KEY: z.string().min(1) });
 
-export const kind: AdapterKind<typeof variables, typeof secrets> = {
+export const kind: AdapterKind = {
   variables,
   secrets,
-  psa: (settings) =>
-    redmine({
+  psa: (env) => {
+    const settings = { ...variables.parse(env), ...secrets.parse(env) };
+    return redmine({
       url: settings.REDMINE_URL,
       key: settings.REDMINE_KEY,
       adminKey: settings.REDMINE_ADMIN_KEY,
@@ -25,5 +26,6 @@ export const kind: AdapterKind<typeof variables, typeof secrets> = {
       billableField: settings.REDMINE_BILLABLE_FIELD,
       reviewField: settings.REDMINE_REVIEW_FIELD,
       reviewerField: settings.REDMINE_REVIEWER_FIELD,
-    }),
+    });
+  },
 };

@@ -58,7 +58,7 @@ export function redmine(settings: RedmineSettings): Psa {
     query: Record<string, string> = {},
     { path = `/${name}.json`, headers = {} } = {},
   ): AsyncGenerator<Item[]> {
-    const response = z.record(z.string(), z.unknown()).transform((body) => z.array(shape).parse(body[name]));
+    const response = z.object({ [name]: z.array(shape) }).transform((body) => body[name] ?? []);
     for (let offset = 0, last: Item | undefined; ; offset += PAGE - 1) {
       const range = { limit: String(PAGE), offset: String(offset) };
       const items: Item[] = await send({ method: 'GET', path, query: { ...query, ...range }, headers, response });
@@ -182,13 +182,13 @@ export function redmine(settings: RedmineSettings): Psa {
     },
 
     /** A note that is not there was deleted. */
-    async isPrivate(send, { ticketId }, psaId) {
+    async isPrivate(send, ticketId, psaId) {
       const { journals } = await issueOf(send, ticketId);
       return journals.find((one) => String(one.id) === psaId)?.private_notes ?? true;
     },
 
     /** Redmine removes a note without text. */
-    async remove(send, _record, psaId) {
+    async remove(send, _ticketId, psaId) {
       const body = { journal: { notes: '' } };
       await send({ method: 'PUT', path: `/journals/${psaId}.json`, body, response: z.unknown() });
     },

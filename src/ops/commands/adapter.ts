@@ -1,7 +1,8 @@
 import { Argument } from '@commander-js/extra-typings';
+import * as z from 'zod';
 import { PsaFault } from '../../adapters/kit/psa.ts';
 import { sender } from '../../adapters/kit/send.ts';
-import { readSettings } from '../../adapters/kit/settings.ts';
+import { COMMON_VARIABLES } from '../../adapters/kit/settings.ts';
 import { findConnections } from '../../db/work/connections.ts';
 import { instant, optionalInstant } from '../../domain/change.ts';
 import { readAll } from '../../services/call-d1.ts';
@@ -29,8 +30,8 @@ export const adapterDoctor = operatorCommand({
   .action(async (given, { deployment: of }) => {
     const deployment = await readDeployment(of);
     const [name, adapter] = adapterNamed(deployment, given);
-    const vars = await adapterVariables(deployment, name);
-    const { psa } = readSettings(await kindOf(adapter), { ...process.env, ...vars });
+    const env = { ...process.env, ...(await adapterVariables(deployment, name)) };
+    const kind = await kindOf(adapter);
     let calls = 0;
     const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
     const counted = (request: Request) => {
@@ -38,13 +39,15 @@ export const adapterDoctor = operatorCommand({
       return fetch(request);
     };
     try {
-      for await (const line of psa.checks(sender(psa, { now: Date.now, sleep, fetch: counted }).send))
+      const psa = kind.psa(env, COMMON_VARIABLES.parse(env));
+      for await (const line of psa.checks(sender(psa, { now: Date.now, sleep, fetch: counted })))
         await print(`ok    ${printable(line)}\n`);
     } catch (err) {
       if (!(err instanceof Error)) throw err;
       const advice =
         err instanceof PsaFault && err.outcome === 'denied' ? ' Check the keys and the rights of the account.' : '';
-      throw new CommandFailure(`The check after these failed: ${err.message}${advice}`);
+      const fault = err instanceof z.ZodError ? z.prettifyError(err) : err.message;
+      throw new CommandFailure(`The check after these failed: ${fault}${advice}`);
     }
     await print(`${count(calls, 'call')}, which only read.\n`);
   });

@@ -18,7 +18,7 @@ export class Connector extends Adapter {
     this.startedAt = Number(env.STARTED_AT);
   }
 
-  protected override readonly longestPauseMs = 100;
+  protected override readonly everyMs = 100;
   protected override readonly world = {
     now: () => this.startedAt + SPEED * (Date.now() - this.startedAt),
     sleep: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),

@@ -1,0 +1,145 @@
+import { type Context, unwrap } from './context.ts';
+import { PsaFault, type PsaRecord, recordOf, unlessGone } from './psa.ts';
+import { nextIn, type Pending, retryRefused, save, valuesOf, type Written, waitingIn } from './store.ts';
+import { ensure, writeRecord } from './writer.ts';
+
+const MINUTE_MS = 60_000;
+/** As long as tickets may wait to be read. */
+const TURN_MS = 15_000;
+/** The limit is for the texts that are stored here. */
+const MAX_WAITING = 100;
+/** How long one record may fail while others are written. */
+const ALONE_MS = 60 * MINUTE_MS;
+/** So many refusals in a row, on so many tickets, mean a wrong setting and not wrong records. */
+const [MAX_REFUSALS, REFUSED_TICKETS] = [5, 3];
+/** Such as a ticket that was deleted or merged: that says nothing about our settings. */
+const ABOUT_TICKET = [404, 409, 410];
+const TRIAL_MS = 15 * MINUTE_MS;
+/** How long a record that the PSA refused can be written again: as long as its refusal needs attention. */
+const REFUSED_MS = 30 * 24 * 60 * MINUTE_MS;
+/** An adapter writes only if it has reported this recently. */
+const REPORTED_MS = 90_000;
+
+const [FIRST_BACKOFF_MS, LAST_BACKOFF_MS] = [5_000, 10 * MINUTE_MS];
+export const backoffMs = (attempts: number) => Math.min(FIRST_BACKOFF_MS * 2 ** attempts, LAST_BACKOFF_MS);
+
+/** Writes changes until the tickets are due again. Returns in how many milliseconds there is more to do. */
+export async function work(ctx: Context): Promise<number | undefined> {
+  const { kv, world } = ctx;
+  const start = world.now();
+  const isReported = start - (kv.get<number>('reportedAt') ?? 0) <= REPORTED_MS;
+  if (!isReported || start < (kv.get<number>('writesFrom') ?? 0) || kv.get('stopped') !== undefined) return undefined;
+  await collect(ctx);
+  if (!kv.get('isTested')) await testConnection(ctx);
+  while (world.now() < start + TURN_MS) {
+    const pending = nextIn(kv, world.now());
+    if (!pending) {
+      await release(ctx);
+      return undefined;
+    }
+    await writeRecord(ctx, pending).then(
+      () => afterWrite(ctx, pending),
+      (err: unknown) => afterFailure(ctx, pending, err),
+    );
+  }
+  return 0;
+}
+
+/** Stores the next changes of the feed. After a reset of the cursor, the feed begins again. */
+async function collect({ service, kv }: Context): Promise<void> {
+  for (let more = true; more && waitingIn(kv).length < MAX_WAITING; ) {
+    const result = await service.changes(kv.get<string | null>('cursor') ?? null);
+    if (!result.ok && result.error.code === 'cursor_reset') {
+      kv.delete('cursor');
+      continue;
+    }
+    const page = unwrap(result);
+    for (const change of page.changes) {
+      const [record, isRedaction] = [recordOf(change), change.action.endsWith('.redacted')];
+      if (!record || (!isRedaction && kv.get<Written>(`written/${record.id}`)?.isRead)) continue;
+      const known = kv.get<Pending>(`pending/${record.id}`);
+      save(kv, { seq: change.seq, mayCreate: !isRedaction, dueAt: 0, attempts: 0, ...known, record, isRedaction });
+    }
+    kv.put('cursor', page.cursor);
+    ({ more } = page);
+  }
+}
+
+/** What is written may be archived. */
+async function release({ service, kv }: Context): Promise<void> {
+  const cursor = kv.get<string | null>('cursor') ?? null;
+  if (cursor === null || cursor === kv.get('released') || waitingIn(kv).length > 0) return;
+  await service.release(cursor);
+  kv.put('released', cursor);
+}
+
+/** Writes a note, reads it back and removes it. Until this has succeeded, no record is written. */
+async function testConnection(ctx: Context): Promise<void> {
+  const { psa, send, kv, settings, world } = ctx;
+  const { TEST_TICKET: ticketId } = settings;
+  const id = `test-${kv.get('id')}`;
+  const createdAt = new Date(world.now()).toISOString();
+  const record: PsaRecord = { kind: 'note', id, ticketId, createdAt, text: 'Connection test', mark: `[twb:${id}]` };
+  try {
+    const psaId = await ensure(ctx, record, true);
+    if (psaId !== undefined) await unlessGone(psa.remove(send, ticketId, psaId));
+  } catch (err) {
+    if (err instanceof PsaFault) err.message = `The connection test on ticket ${ticketId} failed: ${err.message}`;
+    throw err;
+  }
+  kv.delete(`written/${id}`);
+  kv.put('isTested', true);
+}
+
+async function afterWrite({ service, kv, world }: Context, { record, isReported }: Pending): Promise<void> {
+  if (isReported) unwrap(await service.report(record.kind, record.id, 'taken'));
+  kv.delete(`pending/${record.id}`);
+  kv.put('writtenAt', world.now());
+  if (reasonOfPause(kv) !== undefined) retryRefused(kv, refusalsIn(kv)[0]?.at ?? 0);
+  kv.delete('refusals');
+}
+
+/** @throws PsaFault if others have to wait too: the connection may be broken */
+async function afterFailure(ctx: Context, pending: Pending, err: unknown): Promise<void> {
+  if (!(err instanceof PsaFault)) throw err;
+  const { kv, world } = ctx;
+  const now = world.now();
+  const { record, attempts, failingSince = now } = pending;
+  const isRefused = err.outcome === 'refused';
+  // Others were written since it fails. A note that was not read back is never set aside.
+  const isAlone = now - failingSince >= ALONE_MS && (kv.get<number>('writtenAt') ?? 0) > failingSince;
+  if (isRefused && reasonOfPause(kv) === undefined) await refuse(ctx, pending, err.message);
+  else if (!isRefused && isAlone && kv.get('unread') === undefined)
+    await refuse(ctx, pending, `It failed for an hour: ${err.message}`);
+  else {
+    const { settledAt = 0 } = kv.get<Written>(`written/${record.id}`) ?? {};
+    const dueAt = Math.max(now + backoffMs(attempts), now + err.retryAfterMs, settledAt);
+    save(kv, { ...pending, dueAt, failingSince, attempts: attempts + 1 });
+  }
+  if (!isRefused) throw err;
+  if (ABOUT_TICKET.includes(err.status)) return;
+  kv.put('refusals', [...refusalsIn(kv), { ticketId: record.ticketId, at: now, message: err.message }]);
+  const reason = reasonOfPause(kv);
+  if (reason !== undefined) throw new PsaFault('later', reason, { retryAfterMs: TRIAL_MS });
+}
+
+/** Reports that the PSA does not take a record, and sets it aside. */
+async function refuse({ service, kv, world }: Context, pending: Pending, reason: string): Promise<void> {
+  const now = world.now();
+  unwrap(await service.report(pending.record.kind, pending.record.id, 'refused', reason.slice(0, 500)));
+  save(kv, { ...pending, refusedAt: now, isReported: true });
+  for (const { record, refusedAt = now } of valuesOf<Pending>(kv, 'pending/'))
+    if (refusedAt < now - REFUSED_MS) kv.delete(`pending/${record.id}`);
+}
+
+/** Refusals in a row that are not about the ticket. */
+const refusalsIn = (kv: SyncKvStorage) => kv.get<{ ticketId: string; at: number; message: string }[]>('refusals') ?? [];
+
+/** Why only one record is tried every 15 minutes; undefined if the adapter is not paused. */
+export function reasonOfPause(kv: SyncKvStorage): string | undefined {
+  const refusals = refusalsIn(kv);
+  const tickets = new Set(refusals.map(({ ticketId }) => ticketId));
+  if (refusals.length < MAX_REFUSALS || tickets.size < REFUSED_TICKETS) return undefined;
+  const reason = `The PSA refuses every record, so only one is tried every 15 minutes. The last one: ${refusals.at(-1)?.message}`;
+  return reason.slice(0, 300);
+}
