@@ -1,8 +1,9 @@
 import type { Context } from 'hono';
 import { dateIn } from '../../domain/calendar.ts';
 import { isLostWork } from '../../domain/facts.ts';
-import { MAX_LISTED_ORGANIZATIONS } from '../../services/directory/administrators.ts';
+import { type Administration, MAX_LISTED_ORGANIZATIONS } from '../../services/directory/administrators.ts';
 import { type OverviewItem, readOrganizationOverview } from '../../services/directory/organization-overview.ts';
+import { searchable } from '../../services/keys/select-keys.ts';
 import { type AppEnv, serviceContext } from '../hono-env.ts';
 import { factOptions } from './page-context.ts';
 import { Banner, Table, type TableColumn } from './pages/components.tsx';
@@ -12,7 +13,7 @@ import { signedInAdministrations } from './sign-in.ts';
 
 /**
  * The page at /settings: the only organization of an administrator, or a choice of several. A search that finds one
- * opens it, on the tab `tab`. Also shows the ids, because a tenant may choose the name of another one.
+ * opens it, on the tab `tab`. Of organizations with the same name it shows the ids: a tenant may choose any name.
  */
 export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> {
   const all = await signedInAdministrations(c);
@@ -35,7 +36,12 @@ export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> 
           No organization matches. <a href="/settings">Show all</a>
         </Banner>
       ) : (
-        <Table caption="Organizations" kind="organizations" columns={columnsFor(tab)} rows={organizations} />
+        <Table
+          caption="Organizations"
+          kind="organizations"
+          columns={columnsFor(tab, namesakesOf(all))}
+          rows={organizations}
+        />
       )}
       {all.length >= MAX_LISTED_ORGANIZATIONS && (
         <p>
@@ -52,7 +58,13 @@ export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> 
   return render(c, 'Choose an organization', page);
 }
 
-const columnsFor = (tab: string): readonly TableColumn<OverviewItem>[] => [
+/** The names, as a search compares them, that several organizations have. */
+function namesakesOf(all: readonly Administration[]): Set<string> {
+  const names = all.map(({ organization }) => searchable(organization.name));
+  return new Set(names.filter((name, index) => names.indexOf(name) < index));
+}
+
+const columnsFor = (tab: string, namesakes: ReadonlySet<string>): readonly TableColumn<OverviewItem>[] => [
   [
     'Organization',
     ({ organization: { id, name } }) => (
@@ -60,7 +72,7 @@ const columnsFor = (tab: string): readonly TableColumn<OverviewItem>[] => [
         <a href={`/settings/${id}/${tab}`} class="name" data-organization={id}>
           <bdi>{name}</bdi>
         </a>{' '}
-        <span class="minor">{id}</span>
+        {namesakes.has(searchable(name)) && <span class="minor">{id}</span>}
       </>
     ),
   ],

@@ -27,7 +27,7 @@ import {
   Table,
   type TableColumn,
 } from './pages/components.tsx';
-import { amount, organizationLimits, useText } from './pages/day-use.ts';
+import { amount, isNear, organizationLimits, useText } from './pages/day-use.ts';
 import { KeyName } from './pages/key-facts.tsx';
 import { REFUSAL_REASONS } from './pages/refused-uses-table.tsx';
 import { Ago, ShortExpiry } from './pages/time.tsx';
@@ -144,7 +144,8 @@ function KeyListPage({ list, query, hasPsa, revoked, searchedKey }: Props) {
           <p>
             An automation (n8n, Make, Zapier, Power Automate or a script) uses a key to write to your tickets. A key can
             add internal notes, log time, or both, and nothing else. Create one key for each workflow. You can then see
-            each workflow's writes, and revoke one key without stopping the others.
+            each workflow's writes, and revoke one key without stopping the others. A key is shown once: open the place
+            where it goes first.
           </p>
         </section>
       )}
@@ -171,7 +172,7 @@ function Lead({ list: { counts, latestDay }, today, dayLimits }: LeadProps) {
   return (
     <p class="minor">
       {counts.live} in use. Today: {useText({ records, bytes }, organizationLimits(dayLimits.organization))}
-      {changes > 0 && `, ${amount(changes, MAX_DAY_CHANGES, 'change')} by administrators`}
+      {isNear(changes, MAX_DAY_CHANGES) && `, ${amount(changes, MAX_DAY_CHANGES, 'change')} by administrators`}
     </p>
   );
 }

@@ -68,15 +68,12 @@ describe('the menu of the administrator', () => {
     };
   }
 
-  test('the menu opens without script, and contains the name, the address, the documentation and the sign-out', async () => {
+  test('the menu opens without script, and contains the name, the address and the sign-out', async () => {
     const { organization, get } = await makeSettings();
     for (const path of ['/keys', '/audit', '/keys/unknown']) {
       const { text } = await get(path);
       expect(await menuOf(text), path).toEqual({
-        links: [
-          ['Documentation', '/docs'],
-          ['Sign out', '/sign-out'],
-        ],
+        links: [['Sign out', '/sign-out']],
         who: ['Ada &lt;b&gt;Lovelace&lt;/b&gt;', `ada@${organization}.example`],
       });
       expect(await countElements(text, 'header details.user > summary')).toBe(1);
@@ -85,7 +82,7 @@ describe('the menu of the administrator', () => {
 
   test('the menu contains no sign-out if the sign-in service has no path for it', async () => {
     const { get } = await makeSettings({ config: { signIn: { ...signIn.config, signOutPath: undefined } } });
-    expect((await menuOf((await get('/keys')).text)).links).toEqual([['Documentation', '/docs']]);
+    expect((await menuOf((await get('/keys')).text)).links).toEqual([]);
   });
 
   test('a page without an administrator contains no menu', async () => {

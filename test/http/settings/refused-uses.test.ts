@@ -46,9 +46,16 @@ describe('a refused use of a key', () => {
     expect(await rowsOf('refused_uses', organization)).toMatchObject([
       { key_id: key.id, reason: 'scope_missing', count: 1, source_address: '192.0.2.5' },
     ]);
-    for (const path of ['/refused', `/keys/${key.id}`]) {
+    // The page of the key says it all in its banner.
+    for (const [path, rows, banners] of [
+      ['/refused', 1, 0],
+      [`/keys/${key.id}`, 0, 1],
+    ] as const) {
       const { text } = await get(path);
-      expect(await countElements(text, 'tbody tr')).toBe(1);
+      expect([await countElements(text, 'tbody tr'), await countElements(text, '[role=alert]')]).toEqual([
+        rows,
+        banners,
+      ]);
       expect(text).toContain('192.0.2.5');
     }
   });

@@ -11,7 +11,7 @@ describe('revoking a key', () => {
     const key = await makeKey(organization);
     await api.postNote(key.value, undefined, { 'CF-Connecting-IP': '192.0.2.77' });
     const { text } = await get(`/keys/${key.id}/revoke`);
-    for (const part of ['n8n: triage', key.hint, '192.0.2.77']) expect(text).toContain(part);
+    for (const part of ['n8n: triage', '192.0.2.77']) expect(text).toContain(part);
     expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(200);
   });
 

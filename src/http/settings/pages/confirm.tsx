@@ -1,10 +1,11 @@
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
+import { stateInList } from '../../../services/keys/select-keys.ts';
 import { counted, HiddenFields, State, Table, type TableColumn } from './components.tsx';
 import { KeyName, LastWrite } from './key-facts.tsx';
 
 const COLUMNS: readonly TableColumn<KeyDetails>[] = [
-  ['Key', (key) => <KeyName subject={key} />],
-  ['State', ({ state }) => <State state={state} />],
+  ['Key', ({ id, name }) => <KeyName subject={{ id, name }} />],
+  ['State', (key) => <State state={stateInList(key)} />],
   ['Last write', (key) => <LastWrite subject={key} />],
   ['Owner', ({ owner }) => <bdi>{owner || '–'}</bdi>],
 ];

@@ -5,16 +5,19 @@ import { counted, formatNumber } from './components.tsx';
 
 const MEGABYTE = 1_000_000;
 
-/** Bytes of text and their limit in megabytes, from half of the limit on. The use is rounded down: a full limit is reached. */
+/** Whether a page shows a limit, which is from half of it on. */
+export const isNear = (used: number, limit: number | null): limit is number => limit !== null && used * 2 >= limit;
+
+/** Bytes of text and their limit in megabytes. The use is rounded down: a full limit is reached. */
 function megabytes(bytes: number, limit: number | null): string[] {
-  if (limit === null || bytes * 2 < limit) return [];
+  if (!isNear(bytes, limit)) return [];
   const used = Math.floor(bytes / (MEGABYTE / 10)) / 10;
   return [`${formatNumber(used)} of ${formatNumber(limit / MEGABYTE)} MB of text`];
 }
 
-/** An amount with its limit, if there is one: `12 of 20,000 new records`. */
+/** An amount, with its limit if that is near: `12 new records`, `12,000 of 20,000 new records`. */
 export function amount(used: number, limit: number | null, unit: string): string {
-  return limit === null ? counted(used, unit) : `${formatNumber(used)} of ${counted(limit, unit)}`;
+  return isNear(used, limit) ? `${formatNumber(used)} of ${counted(limit, unit)}` : counted(used, unit);
 }
 
 /** The records of today. The minutes of an organization are not counted. */
@@ -27,7 +30,7 @@ interface Use {
 /** Null for a limit that does not exist. */
 type UseLimits = { [Measure in keyof Required<Use>]: number | null };
 
-/** The usage of the limits: `12 of 20,000 new records, 90 minutes, 0.1 of 64 MB of text`. */
+/** The usage, with the limits that are near: `12,000 of 20,000 new records, 90 minutes, 32 of 64 MB of text`. */
 export function useText({ records, minutes, bytes }: Use, limits: UseLimits): string {
   return [
     amount(records, limits.records, 'new record'),

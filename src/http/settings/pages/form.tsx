@@ -20,7 +20,6 @@ interface FormProps {
   actions: Child;
   /** Above the form, after the errors. */
   notice?: Child;
-  aside?: Child;
 }
 
 /** A form in a card. With script, the entered values are kept until the form is accepted. */
@@ -32,7 +31,6 @@ export function CardForm({
   hidden,
   actions,
   notice,
-  aside,
   children,
 }: PropsWithChildren<FormProps>) {
   const { userId } = usePage();
@@ -40,24 +38,21 @@ export function CardForm({
     <>
       <ErrorSummary nothing={nothing} messages={form.messages} fields={fields} />
       {notice}
-      <div class="form-page">
-        <form
-          method="post"
-          action={action}
-          id="form"
-          class="form card"
-          data-once={'token' in hidden || undefined}
-          data-draft={userId}
-          data-entered={form.messages !== undefined || undefined}
-        >
-          {Object.entries(hidden).map(([name, value]) => (
-            <input type="hidden" name={name} value={value} />
-          ))}
-          {children}
-          <div class="actions">{actions}</div>
-        </form>
-        {aside}
-      </div>
+      <form
+        method="post"
+        action={action}
+        id="form"
+        class="form card"
+        data-once={'token' in hidden || undefined}
+        data-draft={userId}
+        data-entered={form.messages !== undefined || undefined}
+      >
+        {Object.entries(hidden).map(([name, value]) => (
+          <input type="hidden" name={name} value={value} />
+        ))}
+        {children}
+        <div class="actions">{actions}</div>
+      </form>
     </>
   );
 }

@@ -94,7 +94,6 @@ function UserMenu({
         </strong>
         <bdi class="minor">{email}</bdi>
       </p>
-      <a href="/docs">Documentation</a>
       {signOutPath && (
         <a href={signOutPath} data-sign-out>
           Sign out

@@ -20,12 +20,12 @@ export function LastWrite({ subject: { lastWrite } }: { subject: KeyDetails }) {
 }
 
 interface KeyNameProps {
-  subject: Pick<KeyDetails, 'id' | 'name' | 'hint'>;
+  subject: Pick<KeyDetails, 'id' | 'name'> & { hint?: string };
   /** The query string of the list that the page leads back to. */
   search?: string;
 }
 
-/** The name of a key with a link to its page, and its hint. */
+/** The name of a key with a link to its page, and its hint if it is given. */
 export function KeyName({ subject: { id, name, hint }, search = '' }: KeyNameProps) {
   const { base } = usePage();
   return (
@@ -33,7 +33,7 @@ export function KeyName({ subject: { id, name, hint }, search = '' }: KeyNamePro
       <a class="name" href={`${base}/keys/${id}${search}`}>
         <bdi>{name}</bdi>
       </a>{' '}
-      <Hint hint={hint} />
+      {hint && <Hint hint={hint} />}
     </>
   );
 }

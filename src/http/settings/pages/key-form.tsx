@@ -188,7 +188,6 @@ export function NewKeyForm({
       nothing="Nothing was created."
       hidden={{ token }}
       actions={<SubmitOrCancel submit="Create key" cancel={`${base}/keys`} />}
-      aside={<BeforeYouCreate />}
     >
       <SettingFields names={BASIC} {...settings} />
       <fieldset {...describedBy('scopes', form.messages)}>
@@ -226,25 +225,6 @@ export function NewKeyForm({
         <SettingFields names={ADVANCED} {...settings} />
       </details>
     </CardForm>
-  );
-}
-
-function BeforeYouCreate() {
-  const { base } = usePage();
-  return (
-    <aside class="card" aria-labelledby="before">
-      <h2 id="before">Before you create it</h2>
-      <dl class="notes">
-        <dt>One key for each workflow</dt>
-        <dd>Then you see what each workflow does, and can stop one without the others.</dd>
-        <dt>The value is shown once</dt>
-        <dd>Open the place where it goes first: the credentials of n8n, Make, Zapier or Power Automate.</dd>
-        <dt>Not sure that it is needed?</dt>
-        <dd>
-          <a href={`${base}/keys`}>Search the keys in use</a> first.
-        </dd>
-      </dl>
-    </aside>
   );
 }
 

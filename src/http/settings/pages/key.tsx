@@ -96,8 +96,10 @@ export function KeyPage({
   lastDay,
   otherUsage,
 }: Props) {
-  const { base, timeZone } = usePage();
+  const { base, timeZone, now } = usePage();
   const path = `${base}/keys/${key.id}`;
+  const reported = refusedNow(key, refused, now);
+  const isAllReported = refused.length === 1 && reported?.lost.length === 0;
   const limits = dayLimits(key, dayLimit);
   const own = { records: key.dayLimitRecords, minutes: key.dayLimitMinutes };
   const kinds = writableKinds(key.scopes);
@@ -111,7 +113,7 @@ export function KeyPage({
           {lastDay && <LastDay subject={key} lastDay={lastDay} />}
         </Banner>
       )}
-      <RefusedNow subject={key} refused={refused} />
+      <RefusedNow subject={key} use={reported} />
       <Facts
         facts={[
           ['Scopes', <Scopes scopes={key.scopes} />],
@@ -136,8 +138,12 @@ export function KeyPage({
       <p>
         <a href={`${base}/audit?key=${key.id}`}>All audit entries for this key</a>
       </p>
-      <h2>Refused uses</h2>
-      <RefusedUsesTable uses={refused} forOneKey />
+      {!isAllReported && (
+        <>
+          <h2>Refused uses</h2>
+          <RefusedUsesTable uses={refused} forOneKey />
+        </>
+      )}
       <h2>Settings</h2>
       <Facts
         facts={[
@@ -177,11 +183,15 @@ function LastDay({ subject: { id }, lastDay }: { subject: KeyDetails; lastDay: N
   );
 }
 
+/** The refused use that a banner reports. */
+function refusedNow({ lastWrite }: KeyDetails, refused: readonly RefusedUse[], now: number): RefusedUse | undefined {
+  const isNow = ({ lastAt }: RefusedUse) => lastAt > Math.min(now - DAY_MS, lastWrite?.at ?? now);
+  return refused.find((one) => isNow(one) && REASONS_FOR_ATTENTION.some((reason) => reason === one.reason));
+}
+
 /** Says since when the key is refused, from where and why, with the remedy. */
-function RefusedNow({ subject: key, refused }: Pick<Props, 'subject' | 'refused'>) {
-  const { base, now } = usePage();
-  const isNow = ({ lastAt }: RefusedUse) => lastAt > Math.min(now - DAY_MS, key.lastWrite?.at ?? now);
-  const use = refused.find((one) => isNow(one) && REASONS_FOR_ATTENTION.some((reason) => reason === one.reason));
+function RefusedNow({ subject: key, use }: { subject: KeyDetails; use: RefusedUse | undefined }) {
+  const { base } = usePage();
   const type = FACT_TYPES.find((one) => one === `refused_${use?.reason}`);
   if (!use || !type) return null;
   const { reason, firstAt, count, sourceAddress } = use;

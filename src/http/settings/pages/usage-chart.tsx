@@ -2,7 +2,7 @@ import type { PropsWithChildren } from 'hono/jsx';
 import { haveMinutes, RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
 import { type DayUsage, recordsOf, recordsOfDay, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
 import { Icon } from '../../page/icon.tsx';
-import { counted, formatNumber, Table, type TableColumn } from './components.tsx';
+import { counted, formatNumber } from './components.tsx';
 import { dateText } from './time.tsx';
 
 /** A bar of each day, in the colour of a kind of record. */
@@ -12,11 +12,6 @@ const RECORDS = RECORD_KIND_NAMES.map(
   (kind): Bar => [kind, RECORD_KINDS[kind].scopeLabel, ({ records }) => records[kind]],
 );
 const MINUTES: Bar = ['time_entry', 'Minutes', ({ minutes }) => minutes];
-
-const COLUMNS: readonly TableColumn<DayUsage>[] = [
-  ['Day', ({ day }) => dateText(day)],
-  ...[...RECORDS, MINUTES].map(([, label, amount]): TableColumn<DayUsage> => [label, amount]),
-];
 
 interface Props {
   usage: Usage;
@@ -28,7 +23,7 @@ interface Props {
   kinds: readonly RecordKind[];
 }
 
-/** The records of a key on each of 30 days: charts, and the same numbers as a table. */
+/** Charts of the records of a key on each of 30 days. */
 export function UsageChart({ usage, longDays, limits, kinds }: Props) {
   const bars = RECORDS.filter(([kind]) => kinds.includes(kind));
   return (
@@ -43,14 +38,6 @@ export function UsageChart({ usage, longDays, limits, kinds }: Props) {
           <Icon name="alert" /> Unusually much time: {longDays.map(dateText).join(', ')}
         </p>
       )}
-      <details>
-        <summary>Show the numbers</summary>
-        <Table
-          caption="Use by day"
-          columns={COLUMNS}
-          rows={usage.filter((day) => recordsOfDay(day) > 0).toReversed()}
-        />
-      </details>
     </section>
   );
 }
@@ -62,7 +49,10 @@ interface ChartProps {
   limit: number | null;
 }
 
-/** Time entries are outlined and notes are filled, so that the chart is readable without colour. */
+/**
+ * A pointer on a day shows its numbers. Time entries are outlined and notes are filled, so that the chart is readable
+ * without colour.
+ */
 function Chart({ title, usage, bars, limit }: ChartProps) {
   const maximum = Math.max(0, ...usage.map((day) => bars.reduce((sum, [, , amount]) => sum + amount(day), 0)));
   // A limit far above all days would flatten the bars.
@@ -96,6 +86,13 @@ function Chart({ title, usage, bars, limit }: ChartProps) {
         >
           <path class="grid" d="M0 0h300M0 50h300M0 100h300" />
           {isLimitDrawn && <path class="limit" d={`M0 ${toY(limit, top)}h300`} />}
+          {usage.map((day, index) => (
+            <path class="day" d={`M${index * 10} 0h10v100h-10z`}>
+              <title>
+                {[dateText(day.day), ...bars.map(([, name, amount]) => `${name}: ${amount(day)}`)].join(', ')}
+              </title>
+            </path>
+          ))}
         </Bars>
         <div class="days" aria-hidden="true">
           {[usage.at(0), usage.at(-1)].map((day) => (
