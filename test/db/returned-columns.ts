@@ -118,9 +118,7 @@ export const RETURNED_COLUMNS = {
     findKeyRules: { maxLifetimeDays: 'number', expiryRequired: 'number', accessReviewMonths: 'number', accessReviewsSince: 'number', revision: 'number', timeZone: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/key-rules-statements.ts')>,
   'db/keys/key-statements.ts': {
-    explainChange: { administrator: 'number', live: 'string', named: 'string' },
-    explainNewKey: { administrator: 'number', own: 'null', createdByForm: 'null', maxLifetimeDays: 'number', expiryRequired: 'number', named: 'string' },
-    explainRotation: { administrator: 'number', found: 'string', successorId: 'null', createdByForm: 'null', keysInGrace: 'number', maxLifetimeDays: 'number', expiryRequired: 'number', live: 'number' },
+    explainKey: { administrator: 'number', found: 'string', successorId: 'null', live: 'number', createdByForm: 'null', named: 'string', keysInGrace: 'number', maxLifetimeDays: 'number', expiryRequired: 'number' },
     findRevocation: { revokedAt: 'null' },
     findSettingsChanges: { at: 'number', by: 'string', action: 'string', detail: 'string' },
     findSomeLiveKeys: { id: 'string' },

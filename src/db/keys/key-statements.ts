@@ -78,20 +78,6 @@ export const insertKey = statement<NewKeyValues>(`
 const CREATED_BY_FORM = keyIdWhere('api_keys.form_token = :formToken');
 const NAMED = keyIdWhere(`api_keys.name = :name and ${IS_CURRENT}`);
 
-const NEW_KEY_EXPLANATION = {
-  administrator: number(BY_ACTIVE_ADMINISTRATOR),
-  /** The key with this id: the insert was already committed, but the acknowledgement was lost. */
-  own: textOrNull(keyIdWhere('api_keys.id = :id')),
-  createdByForm: textOrNull(CREATED_BY_FORM),
-  ...EXPIRY_RULES,
-  named: textOrNull(NAMED),
-};
-
-export const explainNewKey = statement<
-  AdministratorValues & { id: string; name: string; formToken: string | null },
-  RowOf<typeof NEW_KEY_EXPLANATION>
->(`select ${columns(NEW_KEY_EXPLANATION)}`);
-
 interface ChangeValues extends AdministratorValues, KeySettings {
   keyId: string;
   now: number;
@@ -104,21 +90,6 @@ export const changeKey = statement<ChangeValues>(`
   where ${THE_KEY} and revoked_at is null and ${IS_UNEXPIRED} and revision = :revision and ${BY_ACTIVE_ADMINISTRATOR}
     and not exists (select 1 from api_keys other where other.organization_id = :organizationId and other.name = :name
       and other.revoked_at is null and other.successor_id is null and other.id <> :keyId and api_keys.successor_id is null)`);
-
-const CHANGE_EXPLANATION = {
-  administrator: number(BY_ACTIVE_ADMINISTRATOR),
-  /** The id of the key; null if it is not live. */
-  live: textOrNull('api_keys.id'),
-  named: textOrNull(NAMED),
-};
-
-export const explainChange = statement<
-  AdministratorValues & { keyId: string; name: string; now: number },
-  RowOf<typeof CHANGE_EXPLANATION>
->(`
-  select ${columns(CHANGE_EXPLANATION)}
-  from organizations o left join api_keys on ${THE_KEY} and api_keys.revoked_at is null and ${IS_UNEXPIRED}
-  where o.id = :organizationId`);
 
 const SETTINGS_CHANGE = {
   at: number('at'),
@@ -179,22 +150,25 @@ export const revokeSucceeded = statement<AdministratorValues & { id: string; now
   update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
   where organization_id = :organizationId and successor_id = :id and changes() = 1`);
 
-const ROTATION_EXPLANATION = {
+const EXPLANATION = {
   administrator: number(BY_ACTIVE_ADMINISTRATOR),
   /** The id of the key; null if there is no such key. */
   found: textOrNull('api_keys.id'),
   successorId: textOrNull('api_keys.successor_id'),
+  live: number(`api_keys.id is not null and api_keys.revoked_at is null and ${IS_UNEXPIRED}`),
   createdByForm: textOrNull(CREATED_BY_FORM),
+  /** The current key with the name. */
+  named: textOrNull(NAMED),
   keysInGrace: number(KEYS_IN_GRACE),
   ...EXPIRY_RULES,
-  live: number(`api_keys.revoked_at is null and ${IS_UNEXPIRED}`),
 };
 
-export const explainRotation = statement<
-  AdministratorValues & { keyId: string; formToken: string; now: number },
-  RowOf<typeof ROTATION_EXPLANATION>
+/** Why a key was not created, changed or rotated. */
+export const explainKey = statement<
+  AdministratorValues & { keyId: string; name: string; formToken: string | null; now: number },
+  RowOf<typeof EXPLANATION>
 >(`
-  select ${columns(ROTATION_EXPLANATION)}
+  select ${columns(EXPLANATION)}
   from organizations o left join api_keys on ${THE_KEY} where o.id = :organizationId`);
 
 interface Revocation {

@@ -1,4 +1,4 @@
-import { changeKey, explainChange, findSettingsChanges, type SettingsChangeRow } from '../../db/keys/key-statements.ts';
+import { changeKey, explainKey, findSettingsChanges, type SettingsChangeRow } from '../../db/keys/key-statements.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import { type FieldError, fieldErrors } from '../../domain/fields.ts';
 import { keyChanges } from '../../domain/key-input.ts';
@@ -55,10 +55,10 @@ export async function changeApiKey(
   ]);
   if (hasChanged(result)) return 'changed';
 
-  const explain = explainChange.bind({ ...ctx.actor, keyId: key.id, name: settings.name, now: ctx.now() });
-  const found = await readOne(ctx, explain, 'may_have_written');
+  const asked = { ...ctx.actor, keyId: key.id, name: settings.name, formToken: null, now: ctx.now() };
+  const found = await readOne(ctx, explainKey.bind(asked), 'may_have_written');
   if (!found?.administrator) throw notAdministrator();
-  if (found.live === null) throw keyNotLive();
+  if (found.live === 0) throw keyNotLive();
   if (found.named !== null && found.named !== key.id) throw invalidInput([NAME_TAKEN]);
   // Equal: the change was committed but the acknowledgement was lost.
   if (describeChanges(await getOwnKey(ctx, key.id), settings).length === 0) return 'changed';
@@ -82,8 +82,8 @@ export async function findLockout(
 async function takenName(ctx: ActorContext<AdminActor>, key: KeyDetails, input: unknown): Promise<FieldError[]> {
   const name = settingInputs.name.safeParse(input);
   if (!name.success) return [];
-  const values = { ...ctx.actor, keyId: key.id, name: name.data, now: ctx.now() };
-  const found = await readOne(ctx, explainChange.bind(values));
+  const values = { ...ctx.actor, keyId: key.id, name: name.data, formToken: null, now: ctx.now() };
+  const found = await readOne(ctx, explainKey.bind(values));
   return found && found.named !== null && found.named !== key.id ? [NAME_TAKEN] : [];
 }
 

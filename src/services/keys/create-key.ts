@@ -1,4 +1,4 @@
-import { explainNewKey, insertKey } from '../../db/keys/key-statements.ts';
+import { explainKey, insertKey } from '../../db/keys/key-statements.ts';
 import { generateKey, hashKey, keyHint } from '../../domain/api-key.ts';
 import { dateIn } from '../../domain/calendar.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
@@ -63,7 +63,7 @@ export async function createApiKey(
   const [created] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
     { statement: insertKey.bind({ ...values, now }), action: 'api_key.created', targetId: key.id, detail },
   ]);
-  if (!hasChanged(created)) await requireCreated(ctx, { id: key.id, name, formToken: values.formToken }, lifetime);
+  if (!hasChanged(created)) await requireCreated(ctx, { keyId: key.id, name, formToken: values.formToken }, lifetime);
   const { id, hint, expiresAt } = key;
   return { id, name, value, hint, expiresAt, scopes, allowedNetworks: settings.allowedNetworks };
 }
@@ -82,20 +82,20 @@ async function requireValid(ctx: ActorContext<AdminActor>, input: NewKeyInput) {
   errors.push(...(await unknownCompanies(ctx, input.companies)));
   if (parsed.success && errors.length === 0) return { ...parsed.data, lifetime };
   const name = settingInputs.name.safeParse(input.name);
-  const values = { ...ctx.actor, id: '', formToken: null };
-  const found = name.success ? await readOne(ctx, explainNewKey.bind({ ...values, name: name.data })) : null;
+  const values = { ...ctx.actor, keyId: '', formToken: null, now: ctx.now() };
+  const found = name.success ? await readOne(ctx, explainKey.bind({ ...values, name: name.data })) : null;
   throw invalidInput(found?.named ? [...errors, NAME_TAKEN] : errors);
 }
 
 /** Throws the reason why a key was not inserted, unless only the acknowledgement was lost. */
 async function requireCreated(
   ctx: ActorContext<AdminActor>,
-  key: { id: string; name: string; formToken: string | null },
+  key: { keyId: string; name: string; formToken: string | null },
   lifetime: NewKeyLifetime,
 ): Promise<void> {
-  const found = await readOne(ctx, explainNewKey.bind({ ...ctx.actor, ...key }), 'may_have_written');
+  const found = await readOne(ctx, explainKey.bind({ ...ctx.actor, ...key, now: ctx.now() }), 'may_have_written');
   if (!found?.administrator) throw notAdministrator();
-  if (found.own !== null) return;
+  if (found.found !== null) return;
   if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);
   if (found.named !== null) throw invalidInput([NAME_TAKEN]);
   requireAdmittedByRow(found, lifetime);

@@ -1,4 +1,4 @@
-import { explainRotation, insertSuccessor, markSucceeded, revokeSucceeded } from '../../db/keys/key-statements.ts';
+import { explainKey, insertSuccessor, markSucceeded, revokeSucceeded } from '../../db/keys/key-statements.ts';
 import { keyState } from '../../domain/api-key.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import { GRACE_MS, MAX_KEYS_IN_GRACE, type Rotation, rotation } from '../../domain/key-input.ts';
@@ -74,11 +74,8 @@ export async function rotateApiKey(
   const successor = { ...pick(old, ['name', 'scopes', 'allowedNetworks']), id, value, hint, expiresAt, replaced };
   if (hasChanged(rotated)) return successor;
 
-  const found = await readOne(
-    ctx,
-    explainRotation.bind({ ...actor, keyId: old.id, formToken, now: ctx.now() }),
-    'may_have_written',
-  );
+  const asked = { ...actor, keyId: old.id, name: old.name, formToken, now: ctx.now() };
+  const found = await readOne(ctx, explainKey.bind(asked), 'may_have_written');
   if (!found?.administrator) throw notAdministrator();
   // The batch was committed; only the acknowledgement was lost.
   if (found.successorId === key.id) return successor;
