@@ -12,8 +12,9 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
-import { MAX_REASON_LENGTH, REVIEW_DECISIONS } from '../domain/access-review.ts';
+import { REVIEW_DECISIONS } from '../domain/access-review.ts';
 import { ACTOR_TYPES } from '../domain/audit-actions.ts';
+import { MAX_REASON_LENGTH } from '../domain/decision-reason.ts';
 import { MAX_TEXT_LENGTH } from '../domain/fields.ts';
 import { MAX_HOURLY_RATE_MINOR } from '../domain/money.ts';
 import type { RefusedUseReason } from '../domain/refused-use.ts';

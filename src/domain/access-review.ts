@@ -2,6 +2,3 @@
 
 export const REVIEW_DECISIONS = ['keep', 'revoke'] as const;
 export type ReviewDecision = (typeof REVIEW_DECISIONS)[number];
-
-/** Maximum length of the reason for a decision in Unicode code points. */
-export const MAX_REASON_LENGTH = 200;

@@ -169,7 +169,7 @@ describe('a limit on one key', () => {
     for (const api of isolates) expect(await notes(api, key.value, 1)).toEqual([201]);
     const change = async (revision: string, records: string) => {
       const form = { revision, name: 'n8n: triage', dayLimitRecords: records };
-      expect((await settings.post(`/keys/${key.id}/change`, form)).location).toContain('done=changed');
+      expect((await settings.post(`/keys/${key.id}/change`, form)).notice).toContain('Saved');
     };
     await change('0', '2');
     for (const api of isolates) expect(await notes(api, key.value, 1)).toEqual([429]);

@@ -3,7 +3,6 @@ import { type DayLimits, MAX_DAY_CHANGES } from '../../domain/day-limit.ts';
 import { FACT_TYPES, FACTS } from '../../domain/facts.ts';
 import { CSV_SETTINGS, companyIds } from '../../domain/key-settings.ts';
 import { containsKey } from '../../domain/pasted-keys.ts';
-import { readJustDone } from '../../services/audit/read-audit-log.ts';
 import { EXAMINED_KEYS, type KeyList, listKeys } from '../../services/keys/list-keys.ts';
 import { everyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { type KeyQuery, type ListedState, stateInList, stateOf } from '../../services/keys/select-keys.ts';
@@ -38,18 +37,14 @@ export const keyList = new Hono<AdminEnv>();
 
 keyList.get('/keys', async (c) => {
   const { keyPrefix, dayLimits } = c.get('config');
-  const parameters = new URL(c.req.url).searchParams;
-  const { q, ...filters } = readKeyQuery(parameters);
+  const { q, ...filters } = readKeyQuery(new URL(c.req.url).searchParams);
   const searchedKey = containsKey(q ?? '', keyPrefix);
   const query = searchedKey ? filters : { q, ...filters };
   const today = todayOf(c);
   const tasks = c.get('contributions').flatMap(({ keyTask = [] }) => keyTask);
   const list = await listKeys(adminContext(c), query, today, tasks, isPlainList(query) ? factOptions(c) : undefined);
   const { hasPsa } = c.get('administrator').organization;
-  const asked = /^\d{1,4}$/.test(parameters.get('revoked') ?? '') ? Number(parameters.get('revoked')) : 0;
-  const justDone = asked > 0 ? await readJustDone(adminContext(c)) : [];
-  const revoked = justDone.filter(({ action }) => action === 'api_key.revoked').length < asked ? 0 : asked;
-  return render(c, titleOf(query), <KeyListPage {...{ list, query, hasPsa, revoked, searchedKey }} />, {
+  return render(c, titleOf(query), <KeyListPage {...{ list, query, hasPsa, searchedKey }} />, {
     lead: <Lead {...{ list, today, dayLimits }} />,
     actions: <Actions list={list} />,
   });
@@ -105,24 +100,16 @@ interface Props {
   list: KeyList;
   query: KeyQuery;
   hasPsa: boolean;
-  /** How many keys were just revoked together; 0 for none. */
-  revoked: number;
   /** Whether a key was entered as the text to search for. */
   searchedKey: boolean;
 }
 
-function KeyListPage({ list, query, hasPsa, revoked, searchedKey }: Props) {
+function KeyListPage({ list, query, hasPsa, searchedKey }: Props) {
   const { base } = usePage();
   const fact = FACT_TYPES.find((type) => type === `refused_${query.refused}`);
   const advice = fact && FACTS[fact].advice;
   return (
     <>
-      {revoked > 0 && (
-        <Banner>
-          {counted(revoked, 'key')} {revoked === 1 ? 'is' : 'are'} revoked. Requests with{' '}
-          {revoked === 1 ? 'it' : 'them'} are now refused.
-        </Banner>
-      )}
       {searchedKey && (
         <Banner tone="warning">
           You searched for a whole key, so nothing was searched. Use{' '}

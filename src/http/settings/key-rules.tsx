@@ -7,30 +7,28 @@ import { changeKeyRules, type KeyRulesOverview, readKeyRulesOverview } from '../
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { chosenNumber, type FormState, messagesOf, readForm, shownCount } from './forms.ts';
 import { keyListPath } from './key-query.ts';
-import { pageContext, readDone, usePage } from './page-context.ts';
-import { Banner, counted } from './pages/components.tsx';
+import { redirectWith, usePage } from './page-context.ts';
+import { counted } from './pages/components.tsx';
 import { CardForm, Conflict, Field } from './pages/form.tsx';
 import { renderForm } from './render-page.tsx';
 
 export const keyRules = new Hono<AdminEnv>();
 
 keyRules.get('/key-rules', async (c) => {
-  const ctx = adminContext(c);
-  const overview = await readKeyRulesOverview(ctx);
-  const done = await readDone(c, { changed: 'key_rules.changed' }, ctx.actor.organizationId);
+  const overview = await readKeyRulesOverview(adminContext(c));
   const { maxLifetimeDays, expiryRequired, accessReviewMonths, revision } = overview.rules;
   const values = new URLSearchParams({
     maxLifetimeDays: String(maxLifetimeDays ?? ''),
     accessReviewMonths: String(accessReviewMonths ?? ''),
     ...(expiryRequired && { expiryRequired: 'on' }),
   });
-  return renderRules(c, { ...overview, revision, form: { values }, done: DONE.get(done ?? '') });
+  return renderRules(c, { ...overview, revision, form: { values } });
 });
 
-const DONE = new Map([
-  ['changed', 'The key rules are saved. They apply to every key that is created or rotated from now on.'],
-  ['unchanged', 'No changes to save.'],
-]);
+const NOTICES = {
+  changed: 'The key rules are saved. They apply to every key that is created or rotated from now on.',
+  unchanged: 'No changes to save.',
+};
 
 keyRules.post('/key-rules', async (c) => {
   const values = await readForm(c);
@@ -39,9 +37,10 @@ keyRules.post('/key-rules', async (c) => {
     const result = await changeKeyRules(adminContext(c), revision, {
       maxLifetimeDays: chosenNumber(values, 'maxLifetimeDays'),
       expiryRequired: values.has('expiryRequired'),
-      accessReviewMonths: chosenNumber(values, 'accessReviewMonths'),
+      // Without the module there is no such field.
+      ...(values.has('accessReviewMonths') && { accessReviewMonths: chosenNumber(values, 'accessReviewMonths') }),
     });
-    return c.redirect(`${pageContext(c).base}/key-rules?done=${result}`, 303);
+    return redirectWith(c, '/key-rules', NOTICES[result]);
   } catch (err) {
     if (!hasCode(err, 'invalid') && !hasCode(err, 'key_rules_changed_meanwhile')) throw err;
     const overview = await readKeyRulesOverview(adminContext(c));
@@ -66,7 +65,6 @@ interface Props extends Pick<KeyRulesOverview, 'endlessKeys'> {
   form: FormState;
   /** The revision of the key rules that the form shows. */
   revision: number;
-  done?: string | undefined;
   /** What other administrators changed since the form was opened, after which nothing was saved. */
   conflict?: readonly SettingsChange[];
 }
@@ -77,51 +75,48 @@ const FIELDS = [
 ] as const;
 
 /** The children are the fields of modules. */
-function KeyRulesPage({ form, revision, endlessKeys, done, conflict, children }: PropsWithChildren<Props>) {
+function KeyRulesPage({ form, revision, endlessKeys, conflict, children }: PropsWithChildren<Props>) {
   const { base } = usePage();
   return (
-    <>
-      {done && <Banner>{done}</Banner>}
-      <CardForm
+    <CardForm
+      form={form}
+      action={`${base}/key-rules`}
+      fields={FIELDS}
+      nothing="Nothing was saved."
+      hidden={{ revision }}
+      notice={conflict && <Conflict what="organization’s key rules" changes={conflict} />}
+      actions={
+        <>
+          <button type="submit">Save key rules</button>
+          <a href={`${base}/audit?action=key_rules.changed`}>History</a>
+        </>
+      }
+    >
+      <Field
+        name="maxLifetimeDays"
         form={form}
-        action={`${base}/key-rules`}
-        fields={FIELDS}
-        nothing="Nothing was saved."
-        hidden={{ revision }}
-        notice={conflict && <Conflict what="organization’s key rules" changes={conflict} />}
-        actions={
-          <>
-            <button type="submit">Save key rules</button>
-            <a href={`${base}/audit?action=key_rules.changed`}>History</a>
-          </>
-        }
-      >
-        <Field
-          name="maxLifetimeDays"
-          form={form}
-          control="number"
-          max={MAX_RULE_DAYS}
-          label="Longest lifetime of new keys, in days (optional)"
-          help="A new key works until the end of the last of these days, at most. Leave this empty for any lifetime."
-        />
-        <div class="field">
-          <label class="choice">
-            <input type="checkbox" name="expiryRequired" checked={form.values.has('expiryRequired')} /> New keys must
-            expire
-          </label>
-          <p class="help">
-            Setting a maximum lifetime also turns this on.{' '}
-            {endlessKeys > 0 && (
-              <>
-                {counted(endlessKeys, 'existing key')} never {endlessKeys === 1 ? 'expires' : 'expire'}, which does not
-                change.{' '}
-                <a href={keyListPath(base, { expires: 'never' })}>{endlessKeys === 1 ? 'Show it' : 'Show them'}</a>
-              </>
-            )}
-          </p>
-        </div>
-        {children}
-      </CardForm>
-    </>
+        control="number"
+        max={MAX_RULE_DAYS}
+        label="Longest lifetime of new keys, in days (optional)"
+        help="A new key works until the end of the last of these days, at most. Leave this empty for any lifetime."
+      />
+      <div class="field">
+        <label class="choice">
+          <input type="checkbox" name="expiryRequired" checked={form.values.has('expiryRequired')} /> New keys must
+          expire
+        </label>
+        <p class="help">
+          Setting a maximum lifetime also turns this on.{' '}
+          {endlessKeys > 0 && (
+            <>
+              {counted(endlessKeys, 'existing key')} never {endlessKeys === 1 ? 'expires' : 'expire'}, which does not
+              change.{' '}
+              <a href={keyListPath(base, { expires: 'never' })}>{endlessKeys === 1 ? 'Show it' : 'Show them'}</a>
+            </>
+          )}
+        </p>
+      </div>
+      {children}
+    </CardForm>
   );
 }

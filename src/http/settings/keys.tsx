@@ -34,8 +34,8 @@ import {
   shownCount,
   withSomeCompanies,
 } from './forms.ts';
-import { pageContext, readDone, todayOf } from './page-context.ts';
-import { bannerFor, KeyActions, KeyLead, KeyPage } from './pages/key.tsx';
+import { redirectWith, todayOf } from './page-context.ts';
+import { KeyActions, KeyLead, KeyPage } from './pages/key.tsx';
 import { ChangeForm, defaultExpiration, NewKeyForm, RotateForm } from './pages/key-form.tsx';
 import { AlreadyCreatedPage, NewKeyPage } from './pages/new-key.tsx';
 import { render, renderForm, trail } from './render-page.tsx';
@@ -43,6 +43,11 @@ import { shownEntries } from './shown-entries.ts';
 
 const LATEST_ENTRIES = 10;
 const SHOWN_TEXT = 280;
+const JUST_REVOKED_MS = 60_000;
+const CHANGE_NOTICES = {
+  changed: 'Saved. The change takes effect with the next request.',
+  unchanged: 'No changes to save.',
+};
 
 export const keys = new Hono<AdminEnv>();
 
@@ -118,8 +123,8 @@ keys.get('/keys/:key', async (c) => {
   const usage = usages.get(key.id) ?? [];
   const long = usage.filter(({ minutes }) => minutes >= LONG_DAY.minutes).map(({ day }) => ({ keyId: key.id, day }));
   const longDays = (await readLongDays(ctx, long)).map(({ day }) => day);
-  const done = bannerFor(key, await readDone(c, { changed: 'api_key.changed', revoked: 'api_key.revoked' }, key.id));
   const since = ctx.now() - DAY_MS;
+  const isJustRevoked = key.revokedAt !== null && ctx.now() - key.revokedAt < JUST_REVOKED_MS;
   const page = {
     subject: key,
     dayLimit: c.get('config').dayLimits.key,
@@ -130,11 +135,7 @@ keys.get('/keys/:key', async (c) => {
     entries: shownEntries(c, entries, SHOWN_TEXT),
     refused,
     companies,
-    done,
-    lastDay:
-      done !== undefined && key.state === 'revoked'
-        ? { since, ...(await countWritesSince(ctx, key.id, since)) }
-        : undefined,
+    lastDay: isJustRevoked ? { since, ...(await countWritesSince(ctx, key.id, since)) } : undefined,
   };
   return render(c, key.name, <KeyPage {...page} />, {
     trail: trail(c),
@@ -187,7 +188,7 @@ keys.post('/keys/:key/change', async (c) => {
   }
   try {
     const result = await changeApiKey(ctx, key, chosenSettings(values), revision);
-    return c.redirect(`${pageContext(c).base}/keys/${key.id}?done=${result}`, 303);
+    return redirectWith(c, `/keys/${key.id}`, CHANGE_NOTICES[result]);
   } catch (err) {
     if (hasCode(err, 'invalid'))
       return renderChange(c, { ...page, form: { values, messages: messagesOf(err.errors) } });

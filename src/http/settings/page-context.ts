@@ -1,10 +1,10 @@
+import type { Context } from 'hono';
+import { setCookie } from 'hono/cookie';
 import { createContext, useContext } from 'hono/jsx';
-import type { AuditAction } from '../../domain/audit-actions.ts';
 import { dateIn } from '../../domain/calendar.ts';
 import { ticketUrl } from '../../domain/ticket-url.ts';
-import { readJustDone } from '../../services/audit/read-audit-log.ts';
 import type { FactOptions } from '../../services/bind-facts.ts';
-import { type AdminEnv, type AppEnv, adminContext, type ContextOf } from '../hono-env.ts';
+import type { AdminEnv, AppEnv, ContextOf } from '../hono-env.ts';
 
 /** The organization's pages: its name, the path of all its links, its time zone, and the current time. */
 interface PageContext {
@@ -53,18 +53,19 @@ export function todayOf(c: ContextOf<AdminEnv>): string {
   return dateIn(c.get('administrator').organization.timeZone, c.get('now')());
 }
 
-/**
- * The word in `?done=…`, which selects a notice. If the word claims an action, only if this administrator has just done
- * it to one of the targets: the address may be opened again later, or come from elsewhere.
- */
-export async function readDone(
-  c: ContextOf<AdminEnv>,
-  actions: Readonly<Record<string, AuditAction>>,
-  ...targetIds: readonly string[]
-): Promise<string | undefined> {
-  const done = c.req.query('done');
-  const action = Object.entries(actions).find(([word]) => word === done)?.[1];
-  if (!action) return done;
-  const entries = await readJustDone(adminContext(c));
-  return entries.some((entry) => entry.action === action && targetIds.includes(entry.targetId)) ? done : undefined;
+/** The cookie with what was just done. */
+export const NOTICE = 'notice';
+
+/** Leads to a page of the organization, which shows once what was done. Only this browser can claim it, no link. */
+export function redirectWith(c: Context<AdminEnv>, path: string, notice: string): Response {
+  const to = `${pageContext(c).base}${path}`;
+  const { protocol, pathname } = new URL(to, c.req.url);
+  setCookie(c, NOTICE, notice, {
+    path: pathname,
+    httpOnly: true,
+    sameSite: 'Lax',
+    secure: protocol === 'https:',
+    maxAge: 60,
+  });
+  return c.redirect(to, 303);
 }

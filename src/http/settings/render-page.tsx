@@ -1,4 +1,5 @@
 import type { Context } from 'hono';
+import { deleteCookie, getCookie } from 'hono/cookie';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Contribution } from '../../module.ts';
@@ -9,7 +10,7 @@ import { Frame } from '../page/frame.tsx';
 import { Icon } from '../page/icon.tsx';
 import { type FormState, searchedCompany } from './forms.ts';
 import { keyListPath, readKeyQuery } from './key-query.ts';
-import { PageProvider, pageContext } from './page-context.ts';
+import { NOTICE, PageProvider, pageContext } from './page-context.ts';
 import { Banner } from './pages/components.tsx';
 import { AreaTabs, areaTabs, Bar } from './pages/header.tsx';
 import { Time } from './pages/time.tsx';
@@ -38,6 +39,8 @@ export async function render<E extends AdminEnv | AppEnv>(
   const contributions: readonly Contribution[] = c.get('contributions');
   const tabs = areaTabs(contributions);
   const zone = administrator?.organization.timeZone.replaceAll('_', ' ');
+  const notice = status === 200 && getCookie(c, NOTICE);
+  if (notice) deleteCookie(c, NOTICE, { path });
   const page = (
     <Frame
       title={`${hasErrors ? 'Error: ' : ''}${title}${administrator ? ` · ${administrator.organization.name}` : ''}`}
@@ -59,6 +62,7 @@ export async function render<E extends AdminEnv | AppEnv>(
       </div>
       {administrator && <ConnectionBanner trouble={administrator.connectionTrouble} />}
       {administrator && contributions.map(({ banner }) => banner?.(administrator))}
+      {notice && <Banner>{notice}</Banner>}
       {content}
     </Frame>
   );

@@ -5,28 +5,35 @@ import { revokeAllKeys, revokeAsAdministrator, revokeSelectedKeys } from '../../
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type FormState, readForm } from './forms.ts';
 import { keyListParameters, keyListPath, readKeyQuery } from './key-query.ts';
-import { pageContext, usePage } from './page-context.ts';
+import { pageContext, redirectWith, usePage } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { counted } from './pages/components.tsx';
 import { ConfirmRevoke } from './pages/confirm.tsx';
 import { Field } from './pages/form.tsx';
 import { render, trail } from './render-page.tsx';
 
+const NOTICES = {
+  revoked: 'The key is revoked. Requests with it are now refused.',
+  already_revoked: 'The key was already revoked.',
+};
+const revokedText = (keys: number) =>
+  keys === 1 ? NOTICES.revoked : `${counted(keys, 'key')} are revoked. Requests with them are now refused.`;
+
 /** The pages to revoke one key, the selected keys, or all of them. */
 export const revokeKeys = new Hono<AdminEnv>();
 
 revokeKeys.get('/keys/:key/revoke', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
-  const path = `${pageContext(c).base}/keys/${key.id}`;
-  if (key.state === 'revoked') return c.redirect(`${path}?done=already_revoked`, 303);
-  const page = <ConfirmRevoke keys={[key]} action={c.req.path} cancel={path} />;
+  const path = `/keys/${key.id}`;
+  if (key.state === 'revoked') return redirectWith(c, path, NOTICES.already_revoked);
+  const page = <ConfirmRevoke keys={[key]} action={c.req.path} cancel={`${pageContext(c).base}${path}`} />;
   return render(c, `Revoke ${key.name}${key.successor ? ' now' : ''}?`, page, { trail: trail(c, key) });
 });
 
 revokeKeys.post('/keys/:key/revoke', async (c) => {
   const keyId = c.req.param('key');
   const result = await revokeAsAdministrator(adminContext(c), keyId);
-  return c.redirect(`${pageContext(c).base}/keys/${keyId}?done=${result}`, 303);
+  return redirectWith(c, `/keys/${keyId}`, NOTICES[result]);
 });
 
 revokeKeys.get('/revoke-keys', async (c) => {
@@ -44,9 +51,8 @@ revokeKeys.get('/revoke-keys', async (c) => {
 revokeKeys.post('/revoke-keys', async (c) => {
   const form = await readForm(c);
   const result = await revokeSelectedKeys(adminContext(c), form.getAll('key'));
-  const list = keyListPath(pageContext(c).base, readKeyQuery(form));
   if (result.done.length < result.confirmed.length) throw partlyRevoked(result);
-  return c.redirect(`${list}${list.includes('?') ? '&' : '?'}revoked=${result.done.length}`, 303);
+  return redirectWith(c, keyListPath('', readKeyQuery(form)), revokedText(result.done.length));
 });
 
 function partlyRevoked({ confirmed, done, failed, cause }: ConfirmedSet): PageProblem {
@@ -66,7 +72,7 @@ revokeKeys.post('/revoke-all', async (c) => {
   const typed = (await readForm(c)).get('organization') ?? '';
   if (!isSameName(typed, c.get('administrator').organization.name)) return confirmRevokeAll(c, typed);
   const revoked = await revokeAllKeys(adminContext(c));
-  return c.redirect(`${pageContext(c).base}/keys?revoked=${revoked}`, 303);
+  return redirectWith(c, '/keys', revokedText(revoked));
 });
 
 /** Asks for the organization’s name; with the entered text, if that was another name. */

@@ -1,4 +1,5 @@
-import { MAX_REASON_LENGTH, REVIEW_DECISIONS, type ReviewDecision } from '../../domain/access-review.ts';
+import { REVIEW_DECISIONS, type ReviewDecision } from '../../domain/access-review.ts';
+import { MAX_REASON_LENGTH } from '../../domain/decision-reason.ts';
 import { UNUSED_DAYS } from '../../domain/facts.ts';
 import { lifetimeDays } from '../../domain/key-rules.ts';
 import { companyIds } from '../../domain/key-settings.ts';
@@ -43,7 +44,6 @@ interface Props extends AccessReviewOverview {
   companies: readonly Company[];
   /** Whether other decisions of the form were saved than those that another administrator has made since. */
   isPartlySaved: boolean;
-  done: string | undefined;
 }
 
 const COMMON_REASON = 'Reason for all keys marked “Keep” without their own';
@@ -82,31 +82,19 @@ export function AccessReviewPage(props: Props) {
   );
 }
 
-/** For `?done=…` while a review is open. */
-const BANNERS = new Map([
-  ['started', 'A review is open. It has every key that worked when it began; keys created later are in the next one.'],
-  ['saved', 'The decisions are saved.'],
-  ['unchanged', 'No decision differs from the saved ones.'],
-]);
-
-function Banners({ open, done = '', isPartlySaved, refused }: Props) {
+function Banners({ open, isPartlySaved, refused }: Props) {
   if (refused) {
     const reasons = (open?.keys ?? []).map(({ key: { id, name } }) => [`reason-${id}`, name] as const);
     const fields = [...reasons, ['reason', COMMON_REASON] as const];
     return <ErrorSummary nothing="Nothing was saved." messages={refused.messages} fields={fields} />;
   }
-  if (!open)
-    return done === 'finished' ? <Banner>The review is finished. Its evidence can be downloaded below.</Banner> : null;
-  if (isPartlySaved) {
-    return (
-      <Banner tone="warning">
-        Not every decision is saved: another administrator has decided on a key since, or it has ended. The page shows
-        the saved decisions.
-      </Banner>
-    );
-  }
-  const text = BANNERS.get(done);
-  return text === undefined ? null : <Banner>{text}</Banner>;
+  if (!isPartlySaved) return null;
+  return (
+    <Banner tone="warning">
+      Not every decision is saved: another administrator has decided on a key since, or it has ended. The page shows the
+      saved decisions.
+    </Banner>
+  );
 }
 
 /** The saved decisions in the form. `shown` is the time of the decision that a new one replaces. */
@@ -127,7 +115,7 @@ const urgency = ({ reviewed, checks }: Pick<ReviewedKeyProps, 'reviewed' | 'chec
 
 function OpenReview(props: Props & { open: AccessReview }) {
   const { base, userId, now, timeZone } = usePage();
-  const { rules, due, refused, usages, companies, done, isPartlySaved } = props;
+  const { rules, due, refused, usages, companies, isPartlySaved } = props;
   const { review, keys } = props.open;
   const undecided = keys.filter(isUndecided).length;
   const text = `${keys.length - undecided} of ${counted(keys.length, 'key')} done`;
@@ -138,7 +126,7 @@ function OpenReview(props: Props & { open: AccessReview }) {
   const form = refused ?? savedForm(keys);
   return (
     <>
-      <section class="card" aria-label="Progress" data-accepted={isPartlySaved || done !== undefined || undefined}>
+      <section class="card" aria-label="Progress" data-accepted={isPartlySaved || undefined}>
         <div class="row spread">
           <strong>{text}</strong>
           {due && <Due due={due} />}

@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { findKeyRules } from '../../db/keys/key-rules-statements.ts';
-import { MAX_REASON_LENGTH, REVIEW_DECISIONS, type ReviewDecision } from '../../domain/access-review.ts';
+import { REVIEW_DECISIONS, type ReviewDecision } from '../../domain/access-review.ts';
 import { isLive } from '../../domain/api-key.ts';
-import { freeText, lazyObject, ruleError } from '../../domain/fields.ts';
+import { decisionReason } from '../../domain/decision-reason.ts';
+import { lazyObject, ruleError } from '../../domain/fields.ts';
 import { recordId, timeOrderedId } from '../../domain/record-id.ts';
 import { PageProblem } from '../../http/settings/page-problem.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
@@ -133,7 +134,7 @@ export async function startAccessReview(ctx: ActorContext<AdminActor>): Promise<
 const keyDecision = lazyObject(() => ({
   keyId: recordId('the key'),
   decision: z.enum(REVIEW_DECISIONS, { error: ruleError('keep or revoke') }),
-  reason: freeText(MAX_REASON_LENGTH).transform((reason) => reason.trim().replace(/\s+/g, ' ')),
+  reason: decisionReason(),
   /** The time of the decision that this one replaces; null if there was none. */
   shownAt: z.int().nullable().default(null),
 }));

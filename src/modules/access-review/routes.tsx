@@ -1,12 +1,13 @@
 import { type Context, Hono } from 'hono';
-import { MAX_REASON_LENGTH, REVIEW_DECISIONS } from '../../domain/access-review.ts';
+import { REVIEW_DECISIONS } from '../../domain/access-review.ts';
 import { dateIn } from '../../domain/calendar.ts';
+import { MAX_REASON_LENGTH } from '../../domain/decision-reason.ts';
 import { hasCode } from '../../domain/errors.ts';
 import { CSV_SETTINGS, companyIds } from '../../domain/key-settings.ts';
 import { type AdminEnv, adminContext } from '../../http/hono-env.ts';
 import { type Column, csvDownload, spreadsheetTime } from '../../http/settings/download.ts';
 import { type FormState, type Messages, readForm } from '../../http/settings/forms.ts';
-import { pageContext, readDone, todayOf } from '../../http/settings/page-context.ts';
+import { redirectWith, todayOf } from '../../http/settings/page-context.ts';
 import { PageProblem } from '../../http/settings/page-problem.ts';
 import { scopeList } from '../../http/settings/pages/components.tsx';
 import { render, trail } from '../../http/settings/render-page.tsx';
@@ -32,9 +33,6 @@ const [LISTED, ALL] = [8, 500];
 
 accessReview.get('/access-review', (c) => renderReview(c));
 
-/** What `?done=…` claims, and the audit row of it. */
-const ACTIONS = { saved: 'api_key.reviewed', finished: 'access_review.finished' } as const;
-
 async function renderReview(c: Context<AdminEnv>, refused?: FormState, isPartlySaved = false) {
   const ctx = adminContext(c);
   const overview = await readAccessReviews(ctx, c.req.query('list') === 'all' ? ALL : LISTED);
@@ -44,8 +42,7 @@ async function renderReview(c: Context<AdminEnv>, refused?: FormState, isPartlyS
     readUsage(ctx, keyIds, todayOf(c)),
     listCompanies(ctx, [...new Set(limitedTo)]),
   ]);
-  const done = await readDone(c, ACTIONS, ...keyIds, ...overview.finished.slice(0, 1).map(({ id }) => id));
-  const page = { ...overview, usages, companies, refused, isPartlySaved, done };
+  const page = { ...overview, usages, companies, refused, isPartlySaved };
   return render(c, 'Access review', <AccessReviewPage {...page} />, {
     status: refused ? 400 : isPartlySaved ? 409 : 200,
     hasErrors: refused !== undefined,
@@ -54,8 +51,14 @@ async function renderReview(c: Context<AdminEnv>, refused?: FormState, isPartlyS
   });
 }
 
-const toReview = (c: Context<AdminEnv>, done: string) =>
-  c.redirect(`${pageContext(c).base}/access-review?done=${done}`, 303);
+const NOTICES = {
+  started: 'A review is open. It has every key that worked when it began; keys created later are in the next one.',
+  saved: 'The decisions are saved.',
+  unchanged: 'No decision differs from the saved ones.',
+  finished: 'The review is finished. Its evidence can be downloaded below.',
+};
+
+const toReview = (c: Context<AdminEnv>, done: keyof typeof NOTICES) => redirectWith(c, '/access-review', NOTICES[done]);
 
 accessReview.post('/access-review', async (c) => {
   await startAccessReview(adminContext(c));

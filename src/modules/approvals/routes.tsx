@@ -1,18 +1,16 @@
 import { type Context, Hono } from 'hono';
-import { MAX_REASON_LENGTH } from '../../domain/access-review.ts';
+import { decisionReason, MAX_REASON_LENGTH } from '../../domain/decision-reason.ts';
 import { fromMinorUnits } from '../../domain/money.ts';
 import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../domain/time-entry.ts';
 import { type AdminEnv, adminContext } from '../../http/hono-env.ts';
 import { type Column, csvDownload, fileName } from '../../http/settings/download.ts';
 import { readForm } from '../../http/settings/forms.ts';
-import { pageContext } from '../../http/settings/page-context.ts';
+import { pageContext, redirectWith } from '../../http/settings/page-context.ts';
 import { PageProblem } from '../../http/settings/page-problem.ts';
 import { CsvMenu } from '../../http/settings/pages/components.tsx';
 import { utcText } from '../../http/settings/pages/time.tsx';
 import { render } from '../../http/settings/render-page.tsx';
 import { shownEntries } from '../../http/settings/shown-entries.ts';
-import { readJustDone } from '../../services/audit/read-audit-log.ts';
-import { APPROVAL_ACTIONS } from '../../services/work/record-services.ts';
 import { ConfirmTime, countedEntries, DECISIONS, decidedText, TimePage, timePath } from './time-page.tsx';
 import {
   decideTime,
@@ -23,7 +21,6 @@ import {
   PAGE,
   readEntries,
   readTime,
-  rejectionReason,
   type TimeQuery,
   timeQuery,
 } from './time-queue.ts';
@@ -40,18 +37,10 @@ const readQuery = (parameters: URLSearchParams): TimeQuery =>
 
 const readDecision = (text: string | null) => APPROVAL_DECISIONS.find((decision) => decision === text);
 
-/** What `?done=…&count=…` says, if this administrator has just decided so much. */
-async function readDoneText(c: Context<AdminEnv>): Promise<string | undefined> {
-  const [decision, count] = [readDecision(c.req.query('done') ?? null), Number(c.req.query('count'))];
-  if (!decision || !(count > 0)) return undefined;
-  const justDone = (await readJustDone(adminContext(c))).filter(({ action }) => action === APPROVAL_ACTIONS[decision]);
-  return justDone.length < count ? undefined : decidedText(count, decision);
-}
-
 time.get('/time', async (c) => {
   const query = readQuery(parametersOf(c));
-  const [found, done] = await Promise.all([readTime(adminContext(c), query, timeZoneOf(c)), readDoneText(c)]);
-  const page = <TimePage {...found} entries={shownEntries(c, found.entries, PAGE.shown)} query={query} done={done} />;
+  const found = await readTime(adminContext(c), query, timeZoneOf(c));
+  const page = <TimePage {...found} entries={shownEntries(c, found.entries, PAGE.shown)} query={query} />;
   return render(c, 'Time', page, {
     lead: <p class="minor">Time that keys logged. It becomes billable when an administrator approves it.</p>,
     actions: <CsvMenu to={timePath(`${pageContext(c).base}/time.csv`, { ...query, before: undefined })} />,
@@ -82,10 +71,9 @@ time.post('/time/decide', async (c) => {
   const values = await readForm(c);
   const decision = readDecision(values.get('decision'));
   const { before, ...query } = readQuery(values);
-  const list = listPath(c, query);
   const ids = [...new Set(values.getAll('entry'))];
-  if (!decision || ids.length === 0) return c.redirect(list, 303);
-  const { data: reason } = rejectionReason.safeParse(values.get('reason') ?? '');
+  if (!decision || ids.length === 0) return c.redirect(listPath(c, query), 303);
+  const { data: reason } = decisionReason().safeParse(values.get('reason') ?? '');
   if (decision === 'REJECTED' && reason === undefined) {
     const messages = { reason: `Enter a reason of at most ${MAX_REASON_LENGTH} characters.` };
     return confirm(c, { entries: await readEntries(ctx, ids), decision, query, form: { values, messages } });
@@ -93,8 +81,10 @@ time.post('/time/decide', async (c) => {
   const result = await decideTime(ctx, ids, decision, decision === 'REJECTED' ? reason : undefined);
   if (result.done.length < result.confirmed.length) throw partlyDecided(result, decision);
   const rest = (await readEntries(ctx, ids.slice(MAX_DECIDED))).filter(({ status }) => status === 'SUBMITTED');
-  if (rest.length === 0) return c.redirect(`${list}&done=${decision}&count=${result.done.length}`, 303);
-  return confirm(c, { entries: rest, decision, query, done: decidedText(result.done.length, decision) });
+  const done = decidedText(result.done.length, decision);
+  return rest.length === 0
+    ? redirectWith(c, timePath('/time', query), done)
+    : confirm(c, { entries: rest, decision, query, done });
 });
 
 function partlyDecided(

@@ -1,4 +1,4 @@
-import { MAX_REASON_LENGTH } from '../../domain/access-review.ts';
+import { MAX_REASON_LENGTH } from '../../domain/decision-reason.ts';
 import { fromMinorUnits } from '../../domain/money.ts';
 import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../domain/time-entry.ts';
 import { Icon } from '../../http/page/icon.tsx';
@@ -95,20 +95,17 @@ function Work({ entry }: { entry: Entry }) {
 
 interface Props extends TimePart {
   query: TimeQuery;
-  /** What was just decided, in words. */
-  done: string | undefined;
 }
 
 export function TimePage(props: Props) {
   const { base } = usePage();
-  const { query, entries, next, range, done } = props;
+  const { query, entries, next, range } = props;
   const isQueue = query.state === 'waiting';
   const canDecide = isQueue && !range.isReadOnly;
   const shown = entries.slice(0, LISTED);
   const rest = shown.length < entries.length ? shown.at(-1)?.seq : next;
   return (
     <>
-      {done && <Banner>{done}</Banner>}
       {[
         range.isReadOnly && 'Your organization approves time in its PSA. This page changes nothing.',
         range.isCut && 'Entries that were decided and archived are neither listed nor in the file.',

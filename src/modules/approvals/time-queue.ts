@@ -1,9 +1,7 @@
 import * as z from 'zod';
 import { ALL_ORGANIZATIONS } from '../../db/fact-statements.ts';
-import { MAX_REASON_LENGTH } from '../../domain/access-review.ts';
 import { AUDIT_TEXT_LENGTH } from '../../domain/audit-actions.ts';
 import { addDays, startOfDate } from '../../domain/calendar.ts';
-import { freeText } from '../../domain/fields.ts';
 import type { ApprovalDecision } from '../../domain/time-entry.ts';
 import { unusualOf } from '../../domain/unusual.ts';
 import { keysOf } from '../../lib/objects.ts';
@@ -135,10 +133,6 @@ export async function readEntries(ctx: ActorContext<AdminActor>, ids: readonly s
   const values = { ...ctx.actor, ids: JSON.stringify(ids), characters: PAGE.characters };
   return ids.length === 0 ? [] : toEntries(ctx, await readAll(ctx, findEntriesById.bind(values)));
 }
-
-export const rejectionReason = z.lazy(() =>
-  freeText(MAX_REASON_LENGTH).transform((reason) => reason.trim().replace(/\s+/g, ' ')),
-);
 
 /**
  * Decides about at most `MAX_DECIDED` entries, each once. `done` also has those that the same administrator has decided

@@ -50,9 +50,6 @@ const EXAMINED_OF_KEY = 1_000;
 /** How many entries the page of a key examines. */
 const EXAMINED_FOR_LATEST = 200;
 const EXPORT_PAGE_SIZE = 2_500;
-const JUST_DONE_MS = 60_000;
-/** More keys than one form can revoke. */
-const MAX_JUST_DONE = 2_000;
 /** How many actors are examined to list the administrators among them. */
 const MAX_LISTED_ACTORS = 500;
 /** Maximum clock skew between two machines: times may deviate from the order of `seq` by this. */
@@ -99,13 +96,6 @@ export async function countWritesSince(
   if (!found) throw new Error('the count of writes returned no row');
   const { writes, addresses, examined } = found;
   return { writes, addresses, isMinimum: examined >= EXAMINED_PER_PAGE };
-}
-
-/** What this administrator changed in the last minute: a page reports a change only if it has just happened. */
-export async function readJustDone(ctx: ActorContext<AdminActor>): Promise<AuditEntry[]> {
-  const filter = { administratorId: ctx.actor.userId, since: ctx.now() - JUST_DONE_MS };
-  const part = { ...(await seqRange(ctx, filter)), limit: MAX_JUST_DONE, examine: MAX_JUST_DONE };
-  return (await readPage(ctx, filter, part)).entries;
 }
 
 /** The administrators who are actors in the audit log, by name, the present ones first. */

@@ -73,16 +73,17 @@ function describeChange(from: KeyRules, to: KeyRules): string[] {
 
 /**
  * Changes the key rules of the organization. Existing keys are not affected. `oldRevision` is that of the key rules
- * that the administrator saw: a change that another administrator has made since then is not overwritten.
+ * that the administrator saw: a change that another administrator has made since then is not overwritten. Reviews stay as
+ * they are if they are left out.
  * @throws ServiceError `invalid`, `key_rules_changed_meanwhile`, `not_administrator`
  */
 export async function changeKeyRules(
   ctx: ActorContext<AdminActor>,
   oldRevision: number,
-  input: z.input<typeof keyRules>,
+  input: Omit<z.input<typeof keyRules>, 'accessReviewMonths'> & { accessReviewMonths?: number | null },
 ): Promise<'changed' | 'unchanged'> {
   const from = await getKeyRules(ctx);
-  const to = parseInput(keyRules, input);
+  const to = parseInput(keyRules, { accessReviewMonths: from.accessReviewMonths, ...input });
   if (from.revision !== oldRevision) throw keyRulesChangedMeanwhile();
   const details = describeChange(from, to);
   if (details.length === 0) return 'unchanged';

@@ -136,7 +136,7 @@ export async function readPsaStatus(ctx: ServiceContext, request: z.input<typeof
   return { refused: row?.refused ?? 0, refusedSince: optionalInstant(row?.since ?? null) };
 }
 
-export const APPROVAL_ACTIONS = { APPROVED: 'time_entry.approved', REJECTED: 'time_entry.rejected' } as const;
+const APPROVAL_ACTIONS = { APPROVED: 'time_entry.approved', REJECTED: 'time_entry.rejected' } as const;
 
 /** Who decides about time, and where: the settings area may only if the organization approves time there. */
 interface Reviewer {

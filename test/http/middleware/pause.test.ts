@@ -32,7 +32,7 @@ describe('a paused service', () => {
   test('still revokes keys', async () => {
     const { organization, post } = await makeSettings({ config: { mode: 'paused' } });
     const key = await makeKey(organization);
-    expect((await post(`/keys/${key.id}/revoke`, {})).location).toContain('done=revoked');
+    expect((await post(`/keys/${key.id}/revoke`, {})).notice).toContain('The key is revoked');
     expect((await makeApi().send('/api/v1/ping', { key: key.value })).status).toBe(401);
   });
 });

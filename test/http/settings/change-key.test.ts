@@ -21,7 +21,7 @@ describe('changing a key', () => {
     const { organization, base, api } = settings;
     const key = await makeKey(organization);
     const answer = await change(settings, key.id, { name: 'Zapier' });
-    expect([answer.status, answer.location]).toEqual([303, `${base}/keys/${key.id}?done=changed`]);
+    expect([answer.status, answer.location]).toEqual([303, `${base}/keys/${key.id}`]);
     const ping = await api.send('/api/v1/ping', { key: key.value });
     expect(await ping.json()).toMatchObject({ keyName: 'Zapier' });
   });
@@ -34,9 +34,7 @@ describe('changing a key', () => {
     const entry = (await rowsOf('audit_log', organization)).at(-1);
     expect(entry).toMatchObject({ action: 'api_key.changed', target_id: id });
     for (const part of ['"n8n: triage"', '"Zapier"', 'none to 15']) expect(entry?.['detail']).toContain(part);
-    expect((await change(settings, id, { name: 'Zapier', dayLimitRecords: '15' })).location).toContain(
-      'done=unchanged',
-    );
+    expect((await change(settings, id, { name: 'Zapier', dayLimitRecords: '15' })).notice).toBe('No changes to save.');
     expect(await auditedActions(organization)).toEqual(['api_key.created', 'api_key.changed']);
   });
 
@@ -50,10 +48,10 @@ describe('changing a key', () => {
       );
     expect(await shown()).toEqual(['50', undefined]);
     const limits = { name: 'n8n: triage', dayLimitRecords: '40', dayLimitMinutes: '480' };
-    expect((await change(settings, id, limits)).location).toContain('done=changed');
+    expect((await change(settings, id, limits)).notice).toContain('Saved');
     expect(await shown()).toEqual(['40', '480']);
-    expect((await change(settings, id, limits)).location).toContain('done=unchanged');
-    expect((await change(settings, id, { name: 'n8n: triage' })).location).toContain('done=changed');
+    expect((await change(settings, id, limits)).notice).toContain('No changes to save.');
+    expect((await change(settings, id, { name: 'n8n: triage' })).notice).toContain('Saved');
     expect(await rowsOf('api_keys', organization)).toMatchObject([
       { day_limit_records: null, day_limit_minutes: null },
     ]);
@@ -87,7 +85,7 @@ describe('changing a key', () => {
     // Sent again, it replaces what the administrator has now seen.
     const [revision] = await elementsOf(text, '[name=revision]');
     const again = { name: 'Renamed', dayLimitRecords: '', revision: revision?.attributes['value'] ?? '' };
-    expect((await post(`/keys/${id}/change`, again)).location).toBe(`${base}/keys/${id}?done=changed`);
+    expect((await post(`/keys/${id}/change`, again)).location).toBe(`${base}/keys/${id}`);
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'Renamed', day_limit_records: null }]);
   });
 
@@ -97,7 +95,7 @@ describe('changing a key', () => {
     const { id } = await makeKey(organization);
     const form = { ...(await openForm(settings, id)), name: 'n8n: triage', dayLimitRecords: '13' };
     for (let time = 1; time <= 2; time++) {
-      expect((await post(`/keys/${id}/change`, form)).location).toContain('done=changed');
+      expect((await post(`/keys/${id}/change`, form)).notice).toContain('Saved');
     }
     expect(await auditedActions(organization)).toEqual(['api_key.created', 'api_key.changed']);
   });

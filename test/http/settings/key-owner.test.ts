@@ -23,7 +23,7 @@ test('a change of both is audited, and a form that showed other values is refuse
   const id = String((await rowsOf('api_keys', organization))[0]?.['id']);
   const change = (fields: Record<string, string>) =>
     post(`/keys/${id}/change`, { name: 'n8n prod', revision: '0', ...fields });
-  expect((await change({ owner: 'Ada', description: 'x' })).location).toContain('done=changed');
+  expect((await change({ owner: 'Ada', description: 'x' })).notice).toContain('Saved');
   expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({
     detail: 'owner "NOC team" to "Ada", description "" to "x"',
   });

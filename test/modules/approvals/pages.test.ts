@@ -154,11 +154,10 @@ describe('a decision', () => {
     await post();
     const { id: third } =
       (await rowsOf('time_entries', organization)).find((row) => row['description'] === 'Once') ?? {};
-    const { status, location } = await decide('APPROVED', [first, String(third)]);
-    expect([status, location]).toEqual([303, expect.stringContaining('/time?state=waiting&done=APPROVED&count=2')]);
-    const list = await get(location?.replace(/.*\/time/, '/time') ?? '');
-    expect(await textsOf(list.text, '[role=status]')).toEqual(['2 entries approved']);
-    expect(await idsOf(list.text)).toEqual([second]);
+    const { status, location, notice } = await decide('APPROVED', [first, String(third)]);
+    expect([status, notice]).toEqual([303, '2 entries approved']);
+    expect(location).toMatch(/\/time\?state=waiting$/);
+    expect(await idsOf((await get('/time')).text)).toEqual([second]);
     expect(await post()).toMatchObject({ entry: { status: 'APPROVED' }, idempotentReplay: true });
     expect((await allChanges(organization)).slice(-2)).toMatchObject(
       [first, third].map((id) => ({
@@ -191,19 +190,11 @@ describe('a decision', () => {
     ]);
   });
 
-  test('a notice is shown only to who has just decided so much, and what is invalid in an address is ignored', async () => {
+  test('what is invalid in an address is ignored', async () => {
     const { get, log } = await makeTime();
     await log();
-    for (const search of [
-      'done=APPROVED&count=1',
-      'done=APPROVED&count=x',
-      'done=x&count=1',
-      'before=-1&upTo=x&state=x&to=x',
-    ]) {
-      const { status, text } = await get(`/time?${search}`);
-      expect([status, await textsOf(text, '[role=status]')]).toEqual([200, []]);
-      expect(await idsOf(text)).toHaveLength(1);
-    }
+    const { status, text } = await get('/time?before=-1&upTo=x&state=x&to=x');
+    expect([status, await idsOf(text)]).toEqual([200, [expect.any(String)]]);
     for (const search of ['selected=x', 'selected=APPROVED&entry=x', 'all=APPROVED&upTo=1', ''])
       expect((await get(`/time/decide?${search}`)).status).toBe(303);
   });
@@ -241,7 +232,7 @@ describe('a decision', () => {
     expect(await textsOf(first.text, '[role=status]')).toEqual(['200 entries rejected']);
     expect(await textsOf(first.text, 'h1')).toEqual(['Reject 5 entries?']);
     const rest = await idsOf(first.text);
-    expect((await decide('REJECTED', rest)).location).toContain('count=5');
+    expect((await decide('REJECTED', rest)).notice).toBe('5 entries rejected');
     expect(new Set(await statusesOf(organization))).toEqual(new Set(['REJECTED']));
   });
 
@@ -310,7 +301,7 @@ describe('a decision', () => {
     expect(await textsOf((await get('/keys')).text, '.attention a[href$="/time"]')).toEqual([
       expect.stringMatching(/^2 time entries/),
     ]);
-    expect((await decide('APPROVED', ids)).location).toContain('count=2');
+    expect((await decide('APPROVED', ids)).notice).toBe('2 entries approved');
     expect(await idsOf((await get('/time')).text)).toEqual([]);
     const noticeOf = async (state: string) => textsOf((await get(`/time?state=${state}`)).text, '[role=status]');
     expect(await noticeOf('waiting')).toEqual(['No entries.']);

@@ -82,9 +82,7 @@ async function makeModel() {
     return () => {
       const done = chosen.filter((id) => decided.get(id) === own && !forgotten.has(id)).length;
       const said =
-        answer?.status === 303
-          ? /count=(\d+)/.exec(answer.location ?? '')?.[1]
-          : /<h1>(\d+) of/.exec(answer?.text ?? '')?.[1];
+        answer?.status === 303 ? /^(\d+) entr/.exec(answer.notice)?.[1] : /<h1>(\d+) of/.exec(answer?.text ?? '')?.[1];
       expect([answer?.status, Number(said)]).toEqual([done === chosen.length ? 303 : 409, done]);
     };
   }

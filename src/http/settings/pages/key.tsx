@@ -21,20 +21,6 @@ import { RefusedUsesTable } from './refused-uses-table.tsx';
 import { Expiry, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
 
-const REVOKED_BANNERS = new Map([
-  ['revoked', 'The key is revoked. Requests with it are now refused.'],
-  ['already_revoked', 'The key was already revoked.'],
-]);
-const LIVE_BANNERS = new Map([
-  ['changed', 'Saved. The change takes effect with the next request.'],
-  ['unchanged', 'No changes to save.'],
-]);
-
-/** For `?done=…`; undefined if the key's state contradicts it: the address can be opened again later. */
-export function bannerFor({ state }: KeyDetails, done = ''): string | undefined {
-  return state === 'revoked' ? REVOKED_BANNERS.get(done) : LIVE_BANNERS.get(done);
-}
-
 interface Props {
   subject: KeyDetails;
   /** The deployment's limit for each key. */
@@ -51,7 +37,6 @@ interface Props {
   refused: readonly RefusedUse[];
   /** The companies that the key is limited to. */
   companies: readonly Company[];
-  done: string | undefined;
   /** What the key wrote since an instant (UTC milliseconds), if it was just revoked. */
   lastDay: ({ since: number } & Awaited<ReturnType<typeof countWritesSince>>) | undefined;
 }
@@ -92,7 +77,6 @@ export function KeyPage({
   entries,
   refused,
   companies,
-  done,
   lastDay,
   otherUsage,
 }: Props) {
@@ -107,12 +91,7 @@ export function KeyPage({
   const today = useText({ ...written, minutes: haveMinutes(kinds) ? written.minutes : undefined }, limits);
   return (
     <>
-      {done && (
-        <Banner>
-          {done}
-          {lastDay && <LastDay subject={key} lastDay={lastDay} />}
-        </Banner>
-      )}
+      {lastDay && <LastDay subject={key} lastDay={lastDay} />}
       <RefusedNow subject={key} use={reported} />
       <Facts
         facts={[
