@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { type CloudflareApi, notFound, resultOf } from '../ops/cloudflare-api.ts';
-import { CommandFailure } from '../ops/command.ts';
 import { agentsRouteOf, agentsWorkerOf, type Deployment, workerOf } from '../ops/deployment.ts';
 import type { renderConfigs } from './render-configs.ts';
 
@@ -54,38 +53,38 @@ export function risksOf(deployed: readonly Binding[], { vars, d1_databases, r2_b
   ];
 }
 
+/** The id of an active zone of the account. */
+export async function findZone(root: CloudflareApi, account: string, name: string): Promise<string | undefined> {
+  const shape = z.array(z.object({ id: z.string() }));
+  return (await resultOf(root, `/zones?name=${name}&account.id=${account}&status=active`, shape))[0]?.id;
+}
+
 /** What has the host of a deployment: another Worker or a DNS record. Wrangler would take it without a question. */
 export async function hostOwner(
   account: CloudflareApi,
   root: CloudflareApi,
+  zoneId: string,
   deployment: Deployment,
 ): Promise<string | undefined> {
-  const { host, zone } = deployment;
-  const domains = await resultOf(
-    account,
-    `/workers/domains?hostname=${host}`,
-    z.array(z.object({ hostname: z.string(), service: z.string() })),
-  );
+  const { host } = deployment;
+  const shape = z.array(z.object({ hostname: z.string(), service: z.string() }));
+  const domains = await resultOf(account, `/workers/domains?hostname=${host}`, shape);
   const domain = domains.find(({ hostname }) => hostname === host);
   // Cloudflare made the DNS record of a Worker's domain.
   if (domain) return domain.service === workerOf(deployment) ? undefined : `the Worker ${domain.service}`;
-  const id = await zoneId(root, zone);
   const records = z.array(z.object({ type: z.string(), content: z.string() }));
-  const [record] = await resultOf(root, `/zones/${id}/dns_records?name=${host}`, records);
+  const [record] = await resultOf(root, `/zones/${zoneId}/dns_records?name=${host}`, records);
   return record && `the DNS record ${record.type} ${record.content}`;
 }
 
 /** Who has the route of the Worker for AI agents. Wrangler would refuse it after the release of the main Worker. */
-export async function routeOwner(root: CloudflareApi, deployment: Deployment): Promise<string | undefined> {
-  const path = `/zones/${await zoneId(root, deployment.zone)}/workers/routes`;
-  const routes = await resultOf(root, path, z.array(z.object({ pattern: z.string(), script: z.string().nullish() })));
+export async function routeOwner(
+  root: CloudflareApi,
+  zoneId: string,
+  deployment: Deployment,
+): Promise<string | undefined> {
+  const shape = z.array(z.object({ pattern: z.string(), script: z.string().nullish() }));
+  const routes = await resultOf(root, `/zones/${zoneId}/workers/routes`, shape);
   const route = routes.find(({ pattern }) => pattern === agentsRouteOf(deployment));
   return route && route.script !== agentsWorkerOf(deployment) ? (route.script ?? 'no Worker') : undefined;
-}
-
-async function zoneId(root: CloudflareApi, zone: string): Promise<string> {
-  const zones = await resultOf(root, `/zones?name=${zone}`, z.array(z.object({ id: z.string() })));
-  const id = zones[0]?.id;
-  if (id === undefined) throw new CommandFailure(`The token sees no zone ${zone}.`);
-  return id;
 }

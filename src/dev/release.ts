@@ -8,7 +8,7 @@ import { prompt } from '../ops/input.ts';
 import { NEW_DATABASE, refuseEarlierSchema } from '../ops/refuse-earlier-schema.ts';
 import { RemoteD1 } from '../ops/remote-d1.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
-import { deployedBindings, hostOwner, risksOf, routeOwner, variableChanges } from './deployed.ts';
+import { deployedBindings, findZone, hostOwner, risksOf, routeOwner, variableChanges } from './deployed.ts';
 import { writeAdapterConfigs, writeConfigs } from './render-configs.ts';
 
 /** What a release does to the world; tests replace it. */
@@ -32,21 +32,23 @@ export async function release(
   const adapters = await writeAdapterConfigs(name, deployment);
   await run('build', ['--deployment', name]);
 
-  const account = api(deployment.account);
+  const [account, root] = [api(deployment.account), api(undefined)];
+  const zoneId = await findZone(root, deployment.account, deployment.zone);
+  if (zoneId === undefined) throw new CommandFailure(`The token sees no zone ${deployment.zone}.`);
   await refuseEarlierSchema(new RemoteD1(account, deployment.database), NEW_DATABASE);
   const deployed = await deployedBindings(account, main.name);
   if (!deployment.agents && (await deployedBindings(account, agents.name)))
     throw new CommandFailure(
       `${agents.name} is deployed, and would keep its code: set agents = true, or delete it with npx wrangler delete --name ${agents.name}`,
     );
-  const taken = deployment.agents ? await routeOwner(api(undefined), deployment) : undefined;
+  const taken = deployment.agents ? await routeOwner(root, zoneId, deployment) : undefined;
   if (taken !== undefined)
     throw new CommandFailure(
       `The route ${agentsRouteOf(deployment)} is assigned to ${taken}: delete that route first.`,
     );
   if (!deployed) print(`${main.name} is new.`);
   for (const change of variableChanges(deployed ?? [], main.vars)) print(change);
-  const owner = await hostOwner(account, api(undefined), deployment);
+  const owner = await hostOwner(account, root, zoneId, deployment);
   const risks = [
     ...(deployed ? risksOf(deployed, main) : []),
     ...(owner === undefined ? [] : [`${deployment.host} is taken from ${owner}.`]),

@@ -7,9 +7,10 @@ import { ApiError, type CloudflareApi, notFound, resultOf } from '../ops/cloudfl
 import { CommandFailure } from '../ops/command.ts';
 import * as files from '../ops/deployment.ts';
 import { type Deployment, deploymentShape } from '../ops/deployment.ts';
+import { accessOf, denialOf, notEnabled } from '../ops/diagnose-account.ts';
 import { importDirectory } from '../ops/import/import-directory.ts';
 import { RemoteD1 } from '../ops/remote-d1.ts';
-import { deployedBindings, hostOwner, routeOwner } from './deployed.ts';
+import { deployedBindings, findZone, hostOwner, routeOwner } from './deployed.ts';
 import { appliedMigrations, migrationNames } from './migrate.ts';
 import { release, type Tools } from './release.ts';
 
@@ -40,14 +41,10 @@ export interface SetupTools extends Tools {
 /** The only ticket of a new directory. */
 export const TEST_TICKET = 'setup-test';
 const yesOrNo = z.enum(['yes', 'no']);
-/** Codes of Cloudflare's API for what only its dashboard enables. */
-const [R2_NOT_ENABLED, ACCESS_NOT_ENABLED] = [10042, 9999];
 
 /** A thing that a deployment needs on Cloudflare. */
 interface Resource {
   what: () => string;
-  /** The permission of the token that creates it. */
-  permission: string;
   /** Also notes what is found. @throws CommandFailure if it belongs to something else */
   exists: () => Promise<boolean>;
   /** Asks what only its creation needs. */
@@ -71,26 +68,25 @@ export async function setUp(
   const deployment = file ?? (await chooseSettings(name, { account, zone: zone.name, host }, api, ask));
   const resources = resourcesOf(deployment, zone.id, tools);
 
-  const missing = new Set<string>();
-  const look = async <T>(permission: string, read: () => Promise<T>) =>
+  const lacking = new Set<string>();
+  const look = async <T>(read: () => Promise<T>) =>
     read().catch((err: unknown) => {
-      if (!(err instanceof ApiError && err.status === 403)) throw err;
-      if (err.code === R2_NOT_ENABLED)
-        throw new CommandFailure('R2 is not enabled: open R2 in the dashboard once, or answer no to the archive.');
-      missing.add(permission);
+      if (!(err instanceof ApiError && err.failure.permission)) throw err;
+      lacking.add(err.failure.permission);
     });
-  const owner = await look('DNS: Read', () => hostOwner(api, root, deployment));
+  const owner = await look(() => hostOwner(api, root, zone.id, deployment));
   if (owner !== undefined) throw new CommandFailure(`${host} is in use, by ${owner}. Take another host.`);
-  const script = await look('Workers Routes: Edit', () => routeOwner(root, deployment));
+  const script = await look(() => routeOwner(root, zone.id, deployment));
   if (script !== undefined) throw new CommandFailure(`The route of ${host}/mcp is in use, by ${script}.`);
   const absent = new Set<Resource>();
-  for (const resource of resources) if (!(await look(resource.permission, resource.exists))) absent.add(resource);
+  for (const resource of resources) if (!(await look(resource.exists))) absent.add(resource);
   const main = files.workerOf(deployment);
-  const worker = await look('Workers Scripts: Edit', () => deployedBindings(api, main));
-  if (missing.size > 0)
-    throw new CommandFailure(`The token lacks these permissions, and nothing was created: ${[...missing].join('; ')}.`);
+  const worker = await look(() => deployedBindings(api, main));
+  if (lacking.size > 0)
+    throw new CommandFailure(`The token lacks these permissions, and nothing was created: ${[...lacking].join('; ')}.`);
   if (worker && worker.find((one) => one.name === 'DB')?.id !== deployment.database)
     throw new CommandFailure(`The Worker ${main} has another database. Nothing was created.`);
+  await files.requireDistinctDeployments({ [name]: deployment });
   for (const resource of absent) {
     await resource.ask?.();
     if (await resource.exists()) absent.delete(resource);
@@ -98,18 +94,19 @@ export async function setUp(
   print(`In the account ${account}, zone ${zone.name}:`);
   for (const resource of resources) print(`  ${absent.has(resource) ? 'create' : 'exists'}  ${resource.what()}`);
   print(`  deploy  ${main}${deployment.agents ? ` and ${files.agentsWorkerOf(deployment)}` : ''}`);
+  const denial = denialOf(await accessOf(api), zone.name);
+  if (denial !== undefined) print(denial);
   if (plan) return undefined;
   if (!(await agrees('Type yes to go on: '))) throw new CommandFailure('Nothing was created.');
 
   const directory = resources.pop();
   for (const resource of resources) if (absent.has(resource)) await create(resource, print);
   print(`Wrote ${await files.writeDeployment(name, deployment)}.`);
-  await files.requireDistinctDeployments();
   const bound = worker?.map((one) => one.name);
-  const lacking = psa ? ['PSA_SECRET', 'WEBHOOK_SECRET'].filter((secret) => !bound?.includes(secret)) : [];
+  const unset = psa ? ['PSA_SECRET', 'WEBHOOK_SECRET'].filter((secret) => !bound?.includes(secret)) : [];
   const random = () => btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))));
-  const secrets = Object.fromEntries(lacking.map((secret) => [secret, `whsec_${random()}`]));
-  const secretsFile = lacking.length > 0 ? await tools.storeSecrets(secrets) : undefined;
+  const secrets = Object.fromEntries(unset.map((secret) => [secret, `whsec_${random()}`]));
+  const secretsFile = unset.length > 0 ? await tools.storeSecrets(secrets) : undefined;
   // Everything that would need an answer was refused above.
   await release(name, { migrate: true, dryRun: false, secretsFile }, { ...tools, agrees: async () => false });
   if (directory && absent.has(directory)) await create(directory, print);
@@ -123,10 +120,9 @@ async function chooseAccount(root: CloudflareApi, ask: SetupTools['ask']): Promi
 }
 
 async function zoneOf(root: CloudflareApi, account: string, host: string) {
-  const shape = z.array(z.object({ id: z.string(), name: z.string() }));
   for (let name = host; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
-    const [zone] = await resultOf(root, `/zones?name=${name}&account.id=${account}&status=active`, shape);
-    if (zone) return zone;
+    const id = await findZone(root, account, name);
+    if (id !== undefined) return { id, name };
   }
   throw new CommandFailure(`The account has no active domain for ${host}, or the token does not include it.`);
 }
@@ -179,14 +175,9 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
 
   const send = (on: CloudflareApi, method: string, path: string, body = {}, headers = {}) =>
     resultOf(on, path, z.unknown(), { method, body, headers });
-  /** Undefined while Zero Trust is not enabled. */
-  const inAccess = <T>(path: string, shape: z.ZodType<T>) =>
-    resultOf(api, path, shape).catch((err: unknown) => {
-      if (!(err instanceof ApiError && err.code === ACCESS_NOT_ENABLED)) throw err;
-    });
   /** The oldest first. */
   const listOf = async <T extends z.output<typeof item>>(path: string, shape: z.ZodType<T>) => {
-    const all = await inAccess(`/access/${path}?per_page=1000`, z.array(shape));
+    const all = await resultOf(api, `/access/${path}?per_page=1000`, z.array(shape)).catch(notEnabled);
     return (all ?? []).sort((one, other) => (one.created_at + one.id).localeCompare(other.created_at + other.id));
   };
   const policies = async () =>
@@ -225,10 +216,9 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
   };
   const ruleset = () => resultOf(root, phase, z.object({ id: z.string(), rules: rulesShape })).catch(notFound);
 
-  const resources: Resource[] = [
+  return [
     {
       what: () => `database ${name} in ${place}`,
-      permission: 'D1: Edit',
       exists: async () => {
         const all = await resultOf(api, `/d1/database?name=${name}`, z.array(databaseShape));
         const found = all.find((one) => one.name === name);
@@ -247,23 +237,25 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
           ...(jurisdiction ? { jurisdiction } : { primary_location_hint: place }),
         }),
     },
-    {
-      what: () => `bucket ${bucket}`,
-      permission: 'Workers R2 Storage: Edit',
-      exists: async () => {
-        const [path, headers] = [`/r2/buckets/${bucket}`, inPlace];
-        if (!(await resultOf(api, path, z.object({}), { headers }).catch(notFound))) return false;
-        const objects = await resultOf(api, `${path}/objects?per_page=1`, z.array(z.unknown()), { headers });
-        if (isMigrated || objects.length === 0) return true;
-        throw new CommandFailure(`The bucket ${bucket} has objects, and a new database would delete them.`);
-      },
-      create: () => send(api, 'POST', '/r2/buckets', { name: bucket }, inPlace),
-    },
+    ...(deployment.archive
+      ? [
+          {
+            what: () => `bucket ${bucket}`,
+            exists: async () => {
+              const [path, headers] = [`/r2/buckets/${bucket}`, inPlace];
+              if (!(await resultOf(api, path, z.object({}), { headers }).catch(notFound))) return false;
+              const objects = await resultOf(api, `${path}/objects?per_page=1`, z.array(z.unknown()), { headers });
+              if (isMigrated || objects.length === 0) return true;
+              throw new CommandFailure(`The bucket ${bucket} has objects, and a new database would delete them.`);
+            },
+            create: () => send(api, 'POST', '/r2/buckets', { name: bucket }, inPlace),
+          },
+        ]
+      : []),
     {
       what: () => `Cloudflare Access, team ${deployment.team}${login && `, login method ${login}`}`,
-      permission: 'Access: Organizations, Identity Providers, and Groups: Edit',
       exists: async () => {
-        const access = await inAccess('/access/organizations', z.object({ auth_domain: z.string() }));
+        const access = await accessOf(api);
         if (!access) return false;
         deployment.team = access.auth_domain.replace(/\.cloudflareaccess\.com$/, '');
         methods = await listOf('identity_providers', loginShape);
@@ -279,7 +271,7 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
       },
       create: async () => {
         const { team } = deployment;
-        if (!(await inAccess('/access/organizations', z.unknown())))
+        if (!(await accessOf(api)))
           await send(api, 'POST', '/access/organizations', { name: team, auth_domain: `${team}.cloudflareaccess.com` });
         if (login !== PIN) return;
         await send(api, 'POST', '/access/identity_providers', { type: 'onetimepin', name: PIN, config: {} });
@@ -287,7 +279,6 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
     },
     {
       what: () => `sign-in for ${host}/settings, with a policy that admits ${administrator}`,
-      permission: 'Access: Apps and Policies: Edit',
       exists: async () => {
         const policy = await theOnly(policies(), 'policies');
         policyId = policy?.id ?? '';
@@ -324,7 +315,6 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
     },
     {
       what: () => `rule that lets automations pass on ${host}`,
-      permission: 'Zone WAF: Edit',
       exists: async () => (await ruleset())?.rules.some(({ ref }) => ref === rule.ref) === true,
       create: async () => {
         const set = await ruleset();
@@ -335,7 +325,6 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
     },
     {
       what: () => `organization ${organization}, its administrator, and the ticket ${TEST_TICKET}`,
-      permission: 'D1: Edit',
       exists: async () =>
         isMigrated && (await database().prepare('select 1 from organizations limit 1').first()) !== null,
       ask: async () => {
@@ -355,7 +344,6 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
       },
     },
   ];
-  return resources.filter(({ permission }) => deployment.archive || !permission.includes('R2'));
 }
 
 /** Whether a database is migrated. @throws CommandFailure if it has tables of something else */
@@ -375,13 +363,10 @@ function covers(domain: string, host: string): boolean {
 }
 
 /** What exists afterwards decides: the response may be lost, or refuse what an earlier setup created meanwhile. */
-async function create({ what, permission, exists, create: send }: Resource, print: Tools['print']): Promise<void> {
+async function create({ what, exists, create: send }: Resource, print: Tools['print']): Promise<void> {
   const failure: unknown = await send().catch((err: unknown) => err);
   if (failure instanceof Error && !(failure instanceof ApiError)) throw failure;
   if (await exists()) return print(`Created: ${what()}.`);
-  if (!(failure instanceof ApiError)) throw new CommandFailure(`Not created: ${what()}. Run the command again.`);
-  if (failure.code === ACCESS_NOT_ENABLED)
-    throw new CommandFailure('Zero Trust is not enabled: open it in the dashboard once. Then run the command again.');
-  if (failure.status !== 403) throw failure;
-  throw new CommandFailure(`The token lacks ${permission}, so this was not created: ${what()}.`);
+  const why = failure instanceof ApiError ? ` ${failure.message}` : '';
+  throw new CommandFailure(`Not created: ${what()}.${why} Run the command again.`);
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cloudflareApi } from '../ops/cloudflare-api.ts';
-import { CommandFailure, explain, UsageError } from '../ops/command.ts';
+import { CommandFailure, runScript, UsageError } from '../ops/command.ts';
 import { prompt, readSecret } from '../ops/input.ts';
 import { runProgram as runCommand } from '../ops/program.ts';
 import { runProgram } from './release.ts';
@@ -71,9 +71,4 @@ async function setup(): Promise<void> {
   console.log(`Delete the token: ${TOKENS}. src/ops/deploy.md has the smaller one for daily work, and the next steps.`);
 }
 
-try {
-  await setup();
-} catch (err) {
-  console.error(explain(err));
-  process.exitCode = err instanceof UsageError ? 2 : 1;
-}
+await runScript(setup);

@@ -4,39 +4,20 @@ import { isLoopback } from '../lib/loopback.ts';
 import { CommandFailure, UsageError } from './command.ts';
 import { jsonOf } from './probe.ts';
 
-/** How many calls may follow each other without a pause, and how many a second after that. */
-interface PaceLimits {
-  burst: number;
-  perSecond: number;
-}
-
 /** Below Cloudflare's limit of 1,200 calls in five minutes: 300 + 5 * 60 * 2.5 = 1,050. */
-const API_PACE: PaceLimits = { burst: 300, perSecond: 2.5 };
+const API_PACE = { burst: 300, perSecond: 2.5 };
 
-/** Spaces calls: a bucket of `burst` calls that fills again with `perSecond` of them. */
-export class Pace {
-  private readonly limits: PaceLimits;
-  private calls: number;
-  private filledAt: number;
-  constructor(limits: PaceLimits, now: number) {
-    this.limits = limits;
-    this.calls = limits.burst;
-    this.filledAt = now;
-  }
-
-  /** Takes the next call, and returns how many milliseconds after `now` it may begin. */
-  next(now: number): number {
-    const { burst, perSecond } = this.limits;
-    this.calls = Math.min(burst, this.calls + ((now - this.filledAt) * perSecond) / 1_000) - 1;
-    this.filledAt = now;
-    return Math.ceil(Math.max(0, (-this.calls * 1_000) / perSecond));
-  }
-
-  /** Takes the next call, and waits until it may begin. */
-  async wait(): Promise<void> {
-    const wait = this.next(Date.now());
-    if (wait > 0) await setTimeout(wait);
-  }
+/**
+ * Spaces calls: a bucket of `burst` calls that fills again with `perSecond` of them. The function that it returns takes
+ * the next call, and returns how many milliseconds after `now` it may begin.
+ */
+export function paceOf({ burst, perSecond }: typeof API_PACE, filledAt: number): (now: number) => number {
+  let calls = burst;
+  return (now) => {
+    calls = Math.min(burst, calls + ((now - filledAt) * perSecond) / 1_000) - 1;
+    filledAt = now;
+    return Math.ceil(Math.max(0, (-calls * 1_000) / perSecond));
+  };
 }
 
 /** Sends a request to a path of Cloudflare's API, when its turn has come. */
@@ -47,7 +28,7 @@ type ApiRequest = Pick<RequestInit, 'method' | 'body' | 'signal'> & { headers?: 
 export function cloudflareApi(
   account: string | undefined,
   env = process.env,
-  pace = new Pace(API_PACE, Date.now()),
+  pace = paceOf(API_PACE, Date.now()),
 ): CloudflareApi {
   const token = env['CLOUDFLARE_API_TOKEN'];
   if (!token) throw new UsageError('Set CLOUDFLARE_API_TOKEN in the environment.');
@@ -59,25 +40,55 @@ export function cloudflareApi(
   const baseUrl = other ?? 'https://api.cloudflare.com/client/v4';
   const root = account === undefined ? baseUrl : `${baseUrl}/accounts/${account}`;
   return async (path, init = {}) => {
-    await pace.wait();
+    const wait = pace(Date.now());
+    if (wait > 0) await setTimeout(wait);
     return fetch(root + path, { ...init, headers: { ...init.headers, Authorization: `Bearer ${token}` } });
   };
+}
+
+/** The permission of the token that a call needs, by a part of its path. The first one applies. */
+const PERMISSIONS = {
+  '/dns_records': 'DNS: Read',
+  '/rulesets/': 'Zone WAF: Edit',
+  '/workers/routes': 'Workers Routes: Edit',
+  '/zones': 'Zone: Read',
+  '/workers/': 'Workers Scripts: Edit',
+  '/d1/': 'D1: Edit',
+  '/r2/': 'Workers R2 Storage: Edit',
+  '/access/apps': 'Access: Apps and Policies: Edit',
+  '/access/policies': 'Access: Apps and Policies: Edit',
+  '/access/': 'Access: Organizations, Identity Providers, and Groups: Edit',
+  '/accounts': 'Account Settings: Read',
+};
+
+export const ACCESS_NOT_ENABLED = 9999;
+/** What only the dashboard enables, by the code of the error. */
+const NOT_ENABLED = new Map([
+  [ACCESS_NOT_ENABLED, 'Zero Trust is not enabled: open it in the dashboard once.'],
+  [10042, 'R2 is not enabled: open R2 in the dashboard once, or answer no to the archive.'],
+]);
+
+interface ApiFailure {
+  status?: number;
+  code?: number | undefined;
+  /** What Cloudflare's API says. */
+  says?: string | undefined;
+  /** The permission that the token lacks. */
+  permission?: string | undefined;
 }
 
 /** An error of a call to Cloudflare's API; without a status if there is no response. */
 export class ApiError extends CommandFailure {
   override name = 'ApiError';
-  readonly status: number | undefined;
-  readonly code: number | undefined;
-  constructor(message: string, status?: number, code?: number) {
+  readonly failure: ApiFailure;
+  constructor(message: string, failure: ApiFailure = {}) {
     super(message);
-    this.status = status;
-    this.code = code;
+    this.failure = failure;
   }
 }
 
 const errorShape = z.object({ errors: z.tuple([z.object({ code: z.number(), message: z.string() })], z.unknown()) });
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 60_000;
 
 /** The result of a call. @throws ApiError */
 export async function resultOf<T>(
@@ -96,17 +107,22 @@ export async function resultOf<T>(
     ...(body && { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(TIMEOUT_MS),
   }).catch(lost);
+  const { ok, status } = response;
   const json = jsonOf(await response.text().catch(lost));
   const found = z.object({ result: shape }).safeParse(json);
-  if (response.ok && found.success) return found.data.result;
-  const error = errorShape.safeParse(json).data?.errors[0];
-  const says = error ? `: ${error.message.slice(0, 200)} (${error.code})` : ', and not as its documentation says';
-  const advice = response.status === 403 ? '. The token lacks a permission: see src/ops/deploy.md' : '';
-  const message = `Cloudflare's API responded to ${call} with ${response.status}${says}${advice}.`;
-  throw new ApiError(message, response.status, error?.code);
+  if (ok && found.success) return found.data.result;
+  const { code, message: says } = errorShape.safeParse(json).data?.errors[0] ?? {};
+  const advice = NOT_ENABLED.get(code ?? 0);
+  if (advice !== undefined) throw new ApiError(advice, { status, code, says });
+  const permission =
+    status === 403 ? Object.entries(PERMISSIONS).find(([part]) => path.includes(part))?.[1] : undefined;
+  const error = says === undefined ? ', and not as its documentation says' : `: ${says.slice(0, 200)} (${code})`;
+  const lacks = permission === undefined ? '' : ` The token lacks ${permission}: see src/ops/deploy.md.`;
+  const message = `Cloudflare's API responded to ${call} with ${status}${error}.${lacks}`;
+  throw new ApiError(message, { status, code, says, permission });
 }
 
 /** For `catch`: undefined for what does not exist. */
 export function notFound(err: unknown): undefined {
-  if (!(err instanceof ApiError && err.status === 404)) throw err;
+  if (!(err instanceof ApiError && err.failure.status === 404)) throw err;
 }

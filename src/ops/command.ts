@@ -150,6 +150,16 @@ export function explain(err: unknown): string {
   return err instanceof Error ? (err.stack ?? err.message) : String(err);
 }
 
+/** Runs a script. A failure is one message on standard error and exit code 1, or 2 for a wrong call. */
+export async function runScript(script: () => Promise<void>): Promise<void> {
+  try {
+    await script();
+  } catch (err) {
+    console.error(explain(err));
+    process.exitCode = err instanceof UsageError ? 2 : 1;
+  }
+}
+
 const FILE_FAULTS = new Map<unknown, string>([
   ['ENOENT', 'does not exist, or its directory does not.'],
   ['EACCES', 'cannot be opened: its permissions do not allow it.'],

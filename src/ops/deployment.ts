@@ -169,22 +169,25 @@ function faultsIn(err: unknown): string[] {
 }
 
 /** What no two deployments may share. */
-const UNIQUE: Readonly<Record<string, (deployment: Deployment) => string>> = {
-  'key prefix': (deployment) => configOf(deployment).keyPrefix,
+const UNIQUE: Readonly<Record<string, (deployment: Deployment) => string | undefined>> = {
+  'key prefix': (deployment) => variablesOf(deployment)['KEY_PREFIX'],
   name: ({ name }) => name,
   host: ({ host }) => host,
   database: ({ database }) => database,
 };
 
-/** @throws CommandFailure if two deployments share a key prefix, a name (and so a bucket), a host or a database */
-export async function requireDistinctDeployments(): Promise<void> {
-  const names = await deploymentNames();
-  const deployments = await Promise.all(names.map(async (name) => ({ name, deployment: await parseDeployment(name) })));
-  for (const [index, one] of deployments.entries())
-    for (const other of deployments.slice(index + 1))
+/**
+ * `planned` is a deployment whose file may still be missing.
+ * @throws CommandFailure if two deployments share a key prefix, a name (and so a bucket), a host or a database
+ */
+export async function requireDistinctDeployments(planned: Readonly<Record<string, Deployment>> = {}): Promise<void> {
+  const files = (await deploymentNames()).map(async (name) => [name, await parseDeployment(name)] as const);
+  const deployments = Object.entries({ ...Object.fromEntries(await Promise.all(files)), ...planned });
+  for (const [index, [one, settings]] of deployments.entries())
+    for (const [other, others] of deployments.slice(index + 1))
       for (const [what, read] of Object.entries(UNIQUE))
-        if (read(one.deployment) === read(other.deployment))
+        if (read(settings) === read(others))
           throw new CommandFailure(
-            `${one.name} and ${other.name} have the same ${what}, ${read(one.deployment)}. Each deployment needs its own.`,
+            `${one} and ${other} have the same ${what}, ${read(settings)}. Each deployment needs its own.`,
           );
 }

@@ -21,13 +21,15 @@ export async function* diagnoseDatabase(
   { db, archive, limit, migrations }: ExpectedDatabase,
   organization: string | undefined,
 ): AsyncGenerator<Finding> {
-  yield await check('schema', async () => {
+  const schema = await check('schema', async () => {
     const { results } = await db.prepare('select name from d1_migrations').all<{ name: string }>();
     const applied = new Set(results.map(({ name }) => name));
     const missing = migrations.filter((name) => !applied.has(name));
     if (missing.length === 0) return `has all ${migrations.length} migrations`;
     throw new Failure(`the database lacks ${missing.join(', ')}. Migrate it: npm run deploy -- --migrate`);
   });
+  yield schema;
+  if (!schema.ok) return;
   yield await check('size', async () => {
     const { meta } = await db.prepare('select 1').all();
     const share = meta.size_after / limit;

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { LoggableError } from '../lib/log.ts';
-import type { CloudflareApi } from './cloudflare-api.ts';
-import { jsonOf } from './probe.ts';
+import { ApiError, type CloudflareApi, resultOf } from './cloudflare-api.ts';
 
 const meta = z.looseObject({
   duration: z.number().default(0),
@@ -12,14 +11,8 @@ const meta = z.looseObject({
   changed_db: z.boolean().default(false),
   changes: z.number().default(0),
 });
-const answerOf = <T>() =>
-  z.object({
-    success: z.boolean(),
-    errors: z.array(z.object({ message: z.string() })).default([]),
-    result: z
-      .array(z.object({ success: z.literal(true), meta, results: z.array(z.custom<T>()).default([]) }))
-      .nullish(),
-  });
+const resultsOf = <T>() =>
+  z.array(z.object({ success: z.literal(true), meta, results: z.array(z.custom<T>()).default([]) }));
 
 /**
  * A deployed D1 database as the binding that Workers have, over Cloudflare's API. Statements sent as
@@ -50,24 +43,15 @@ export class RemoteD1 implements D1Database {
       if (!(statement instanceof RemoteStatement)) throw new TypeError('a statement of another database');
       return { sql: statement.sql, params: statement.params };
     });
-    const response = await this.api(`/d1/database/${this.databaseId}/query`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ batch }),
-    }).catch((err: unknown) => {
+    const call = { method: 'POST', body: { batch } };
+    return resultOf(this.api, `/d1/database/${this.databaseId}/query`, resultsOf<T>(), call).catch((err: unknown) => {
+      if (!(err instanceof ApiError)) throw err;
+      const { status, says } = err.failure;
       // In the words of the binding, so that callD1 knows it.
-      throw new Error('Network connection lost.', { cause: err });
-    });
-    const answer = answerOf<T>().safeParse(jsonOf(await response.text()));
-    if (!answer.success)
-      throw new LoggableError(`Cloudflare's API answered ${response.status}, and not as its documentation says`);
-    const { success, errors, result } = answer.data;
-    if (!success || !result) {
-      const message = errors.map((error) => error.message).join('; ') || `Cloudflare's API answered ${response.status}`;
+      if (status === undefined) throw new Error('Network connection lost.', { cause: err });
       // A 400 may quote the statement that failed; other errors are about account, token and database.
-      throw response.status === 400 ? new Error(message) : new LoggableError(message);
-    }
-    return result;
+      throw status === 400 ? new Error(says) : new LoggableError(err.message);
+    });
   }
 
   exec = unsupported('exec');
@@ -99,9 +83,9 @@ class RemoteStatement implements D1PreparedStatement {
     return this.all<T>();
   }
 
-  async first<T>(): Promise<T | null> {
-    const { results } = await this.all<T>();
-    return results[0] ?? null;
+  async first<T>(column?: string): Promise<T | null> {
+    if (column === undefined) return (await this.all<T>()).results[0] ?? null;
+    return (await this.all<Record<string, T>>()).results[0]?.[column] ?? null;
   }
 
   raw = unsupported('raw');

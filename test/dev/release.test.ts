@@ -1,9 +1,8 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { agrees, release } from '../../src/dev/release.ts';
 import { cloudflareApi } from '../../src/ops/cloudflare-api.ts';
 import { MINIMAL, writeDeployments } from '../support/deployments.ts';
+import { fakeDeployment, type Script } from '../support/fake-cloudflare.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -24,35 +23,20 @@ const AS_DEPLOYED = [
 
 /** What is on Cloudflare. */
 interface World {
-  workers?: Record<string, object[]>;
+  workers?: Record<string, Script['bindings']>;
   domains?: { hostname: string; service: string }[];
   records?: { type: string; content: string }[];
   routes?: { pattern: string; script?: string }[];
-  /** What a search for a migration finds in the database. */
-  migrations?: { name: string }[];
+  /** Statements for the database. */
+  sql?: string;
 }
 
-/** Cloudflare's API for such a world. Returns the variables with its address. */
-async function serveApi({ workers = {}, domains = [], records = [], routes = [], migrations = [] }: World) {
-  const account = `/accounts/${MINIMAL.account}`;
-  const server = createServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? '', 'http://api');
-    const bindings = workers[/scripts\/([^/]+)\/settings$/.exec(pathname)?.[1] ?? ''];
-    const result =
-      {
-        [`${account}/workers/domains`]: domains,
-        [`${account}/d1/database/${MINIMAL.database}/query`]: [{ success: true, meta: {}, results: migrations }],
-        '/zones': searchParams.get('name') === MINIMAL.zone ? [{ id: 'zone' }] : [],
-        '/zones/zone/dns_records': records,
-        '/zones/zone/workers/routes': routes,
-      }[pathname] ??
-      (bindings && { bindings });
-    response.writeHead(result ? 200 : 404).end(JSON.stringify({ success: result !== undefined, result }));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
-  return { CLOUDFLARE_API_BASE_URL: `http://127.0.0.1:${port}`, CLOUDFLARE_API_TOKEN: 'good' };
+async function fakeOf({ workers = {}, domains = [], records = [], routes = [], sql = '' }: World) {
+  const deployed = Object.entries(workers).map(([name, bindings]) => [name, { bindings }] as const);
+  const fake = await fakeDeployment(Object.fromEntries(deployed));
+  fake.sql.exec(sql);
+  Object.assign(fake.state, { domains, routes, records: records.map((record) => ({ ...record, name: HOST })) });
+  return fake;
 }
 
 /** Releases with wrangler and the build written down; `fails` is a step that fails. */
@@ -61,7 +45,7 @@ async function releaseTo(
   { settings = {}, migrate = false, dryRun = false, answer = false, fails = '', isUp = (): boolean => true } = {},
 ) {
   vi.stubEnv('DEPLOYMENTS_DIRECTORY', (await writeDeployments({ eu: settings })).DEPLOYMENTS_DIRECTORY);
-  const env = await serveApi(world);
+  const { env } = await fakeOf(world);
   const steps: string[] = [];
   const printed: string[] = [];
   const ended = await release(
@@ -174,7 +158,10 @@ test('a dry run shows changes and risks, and changes nothing', async () => {
 });
 
 test('a database of before 1.0 stops the release before anything changes', async () => {
-  const { ended, steps } = await releaseTo({ migrations: [{ name: '0000_foundation.sql' }] }, { migrate: true });
+  const { ended, steps } = await releaseTo(
+    { sql: "create table d1_migrations (name); insert into d1_migrations values ('0000_foundation.sql')" },
+    { migrate: true },
+  );
   expect([ended, steps]).toEqual([expect.stringMatching('before 1.0.* Create a new database'), [BUILD]]);
 });
 

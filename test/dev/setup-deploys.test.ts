@@ -7,7 +7,9 @@ import { startFakeCloudflare, TOKEN, worldOf } from '../support/fake-cloudflare.
 import { SETUP_ANSWERS } from '../support/setup-answers.ts';
 import { sharedServer } from '../support/shared.ts';
 
-test('setup deploys both Workers with the real wrangler, imports the directory, and runs the doctor', async () => {
+const WORKER = 'ticket-write-back-eu-api';
+
+test('setup deploys both rendered Workers with the real wrangler, imports the directory, and runs the doctor', async () => {
   const fake = await startFakeCloudflare();
   onTestFinished(fake.close);
   const directory = await mkdtemp(join(tmpdir(), 'twb-setup-'));
@@ -17,30 +19,39 @@ test('setup deploys both Workers with the real wrangler, imports the directory, 
   const report = `import { appendFileSync } from 'node:fs';
     if (process.env.CLOUDFLARE_API_TOKEN) appendFileSync('${directory}/programs', process.argv[1] + '\\n');`;
   const env = {
-    CLOUDFLARE_API_BASE_URL: fake.url,
-    CLOUDFLARE_API_TOKEN: TOKEN,
+    ...fake.env,
     DEPLOYMENTS_DIRECTORY: directory,
     NODE_OPTIONS: `${NODE_OPTIONS} --import data:text/javascript,${encodeURIComponent(report)}`,
   };
   const cwd = await checkout();
   const startedAt = Date.now();
-  const { code, output } = await runScript('setup.ts', [...SETUP_ANSWERS, '--psa', '--yes'], { cwd, env });
+  const { code, output } = await runScript('setup.ts', ['eu', ...SETUP_ANSWERS, '--psa', '--yes'], { cwd, env });
   console.log(`setup: ${fake.calls.length} calls, ${Math.round((Date.now() - startedAt) / 1000)} s`);
   expect([code, output]).toEqual([0, expect.stringContaining('All checks passed.')]);
   expect(fake.unknown).toEqual([]);
   const world = worldOf(fake);
   expect(world).toMatchObject({
     databases: [{ organizations: [{ id: 'northwind' }] }],
-    domains: [{ service: 'ticket-write-back-api' }],
-    scripts: ['ticket-write-back-api', 'ticket-write-back-api-agents'],
+    domains: [{ service: WORKER }],
+    scripts: [WORKER, `${WORKER}-agents`],
   });
   expect(fake.state.routes).toMatchObject([{ pattern: 'tickets.example.com/mcp*' }]);
-  const { secrets = {} } = fake.state.scripts.get('ticket-write-back-api') ?? {};
+  const { secrets = {}, bindings } = fake.state.scripts.get(WORKER) ?? {};
   expect(Object.keys(secrets).sort()).toEqual(['PSA_SECRET', 'WEBHOOK_SECRET']);
   expect(output).toContain(`PSA_SECRET=${secrets['PSA_SECRET']}`);
-  const file = await readFile(join(directory, 'production.toml'), 'utf8');
+  const file = await readFile(join(directory, 'eu.toml'), 'utf8');
   for (const text of [output, file]) expect(text).not.toContain(TOKEN);
   expect(file).not.toContain('whsec_');
+
+  const variable = expect.objectContaining({ type: 'plain_text', name: 'KEY_PREFIX', text: 'eu' });
+  const bucket = expect.objectContaining({ name: 'ARCHIVE', bucket_name: 'ticket-write-back-eu-archive' });
+  const database = expect.objectContaining({ name: 'DB', id: fake.state.databases[0]?.uuid });
+  const objects = expect.objectContaining({ type: 'durable_object_namespace', script_name: WORKER });
+  expect(bindings).toEqual(expect.arrayContaining([variable, bucket, database]));
+  expect(fake.state.scripts.get(`${WORKER}-agents`)?.bindings).toEqual(
+    expect.arrayContaining([variable, database, objects]),
+  );
+  expect(await readFile(join(cwd, 'build/static/docs/keys.html'), 'utf8')).toContain('eu_[0-9A-Za-z]');
 
   // Only setup, wrangler, and what wrangler runs to render the documentation.
   const programs = new Set(
@@ -51,7 +62,7 @@ test('setup deploys both Workers with the real wrangler, imports the directory, 
   );
   expect([...programs].sort()).toEqual(['cli.js', 'render.ts', 'setup.ts', 'tsc']);
 
-  const again = await runScript('setup.ts', ['--yes'], { cwd, env });
+  const again = await runScript('setup.ts', ['eu', '--yes'], { cwd, env });
   expect([again.code, again.output]).toEqual([0, expect.stringContaining('All checks passed.')]);
   expect(worldOf(fake)).toEqual(world);
   expect(fake.unknown).toEqual([]);

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parse } from 'smol-toml';
@@ -8,7 +7,8 @@ import { migrate } from '../../src/dev/migrate.ts';
 import { type Question, setUp } from '../../src/dev/set-up.ts';
 import { cloudflareApi } from '../../src/ops/cloudflare-api.ts';
 import { RemoteD1 } from '../../src/ops/remote-d1.ts';
-import { ACCOUNT, type Fault, startFakeCloudflare, TOKEN, worldOf } from '../support/fake-cloudflare.ts';
+import { ACCOUNT, writeDeployments } from '../support/deployments.ts';
+import { type Fault, startFakeCloudflare, TOKEN, worldOf } from '../support/fake-cloudflare.ts';
 import { ANSWERS } from '../support/setup-answers.ts';
 
 const HOST = ANSWERS.host;
@@ -18,15 +18,19 @@ let fake: Awaited<ReturnType<typeof startFakeCloudflare>>;
 let directory: string;
 beforeEach(async () => {
   fake = await startFakeCloudflare();
-  directory = await mkdtemp(join(tmpdir(), 'twb-setup-'));
-  vi.stubEnv('DEPLOYMENTS_DIRECTORY', directory);
+  await deploy({});
 });
 afterEach(async () => {
   expect(fake.unknown).toEqual([]);
   vi.unstubAllEnvs();
   await fake.close();
-  await rm(directory, { recursive: true });
 });
+
+/** Makes these the only deployments that have files. */
+async function deploy(files: Record<string, object>): Promise<void> {
+  directory = (await writeDeployments(files)).DEPLOYMENTS_DIRECTORY;
+  vi.stubEnv('DEPLOYMENTS_DIRECTORY', directory);
+}
 
 const api = (account: string | undefined) =>
   cloudflareApi(account, { CLOUDFLARE_API_TOKEN: TOKEN, CLOUDFLARE_API_BASE_URL: fake.url });
@@ -157,7 +161,9 @@ describe('a creation that fails', () => {
       const { ended } = await run();
       // A lost answer alone ends nothing, unless what was created is found only by its id.
       expect(ended).toMatch(
-        fault === '403' ? /^The token lacks [A-Z]/ : /^completed$|^Cloudflare's API (did not respond|responded)/,
+        fault === '403'
+          ? /^Not created: .* The token lacks [A-Z].* Run the command again\.$/
+          : /^completed$|^Not created: .* Cloudflare's API (did not respond|responded)/,
       );
       expect((await run()).ended).toBe('completed');
       expect(world()).toEqual(reference);
@@ -201,7 +207,7 @@ describe('setup takes nothing from others', () => {
   const withAccess = () => {
     fake.state.organization = { auth_domain: 'northwind.cloudflareaccess.com' };
   };
-  test.each<[string, () => void, RegExp]>([
+  test.each<[string, () => unknown, RegExp]>([
     [
       'a host with a DNS record',
       () => fake.state.records.push({ type: 'A', name: HOST, content: '192.0.2.1' }),
@@ -241,6 +247,11 @@ describe('setup takes nothing from others', () => {
       /^The database ticket-write-back exists with the jurisdiction eu\./,
     ],
     [
+      'the key prefix of another deployment',
+      () => deploy({ eu: { name: 'eu', host: 'eu.example.com' } }),
+      /^eu and production have the same key prefix, twb\./,
+    ],
+    [
       'a bucket with objects',
       () => fake.state.buckets.push({ name: 'ticket-write-back-archive', jurisdiction: 'default', objects: ['a'] }),
       /^The bucket ticket-write-back-archive has objects, and a new database would delete them\./,
@@ -262,7 +273,7 @@ describe('setup takes nothing from others', () => {
       /^An application of Access covers \*\.example\.com: the API would need a sign-in\./,
     ],
   ])('%s', async (_, plant, says) => {
-    plant();
+    await plant();
     expect((await run()).ended).toMatch(says);
     expect(writes()).toEqual([]);
   });
@@ -287,7 +298,7 @@ describe('setup says what is missing before it creates anything', () => {
   test('a permission to write that the token lacks is named, and the next setup completes', async () => {
     fake.state.forbidden = /^POST \/access\/apps/;
     expect((await run()).ended).toBe(
-      `The token lacks Access: Apps and Policies: Edit, so this was not created: sign-in for ${HOST}/settings, with a policy that admits ada@northwind.example.`,
+      `Not created: sign-in for ${HOST}/settings, with a policy that admits ada@northwind.example. Cloudflare's API responded to POST /access/apps with 403: Authentication error (10000). The token lacks Access: Apps and Policies: Edit: see src/ops/deploy.md. Run the command again.`,
     );
     fake.state.forbidden = undefined;
     expect((await run()).ended).toBe('completed');
@@ -304,7 +315,7 @@ describe('setup says what is missing before it creates anything', () => {
       'Zero Trust',
       () => Object.assign(fake.state.enabled, { access: false }),
       {},
-      /^Zero Trust is not enabled: open it in the dashboard once/,
+      /^Not created: .* Zero Trust is not enabled: open it in the dashboard once\. Run the command again\.$/,
     ],
     [
       'a domain',
@@ -357,6 +368,15 @@ test('a team and a login method that exist are used, and the application lists t
   expect([ended, asked.includes('team')]).toEqual(['completed', false]);
   expect(fake.state.applications).toMatchObject([{ allowed_idps: ['google'] }]);
   expect(fake.state.logins).toHaveLength(2);
+});
+
+test('a setting of Access that keeps automations out is in the plan', async () => {
+  const organization = { auth_domain: 'northwind.cloudflareaccess.com', deny_unmatched_requests: true };
+  fake.state.organization = organization;
+  const denial = /^Access refuses requests that no application covers \(deny_unmatched_requests\)/;
+  expect((await run({ plan: true })).printed.at(-1)).toMatch(denial);
+  fake.state.organization = { ...organization, deny_unmatched_requests_exempted_zone_names: ['example.com'] };
+  expect((await run({ plan: true })).printed.at(-1)).not.toMatch(denial);
 });
 
 test('a lost file is rebuilt with the variables of the deployed Workers', async () => {

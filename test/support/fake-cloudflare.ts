@@ -3,15 +3,16 @@ import type { AddressInfo } from 'node:net';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
 import * as z from 'zod';
+import { ACCOUNT, MINIMAL } from './deployments.ts';
 
 /** What happens to a call: its answer is lost after the effect, it fails before the effect, or it takes long. */
 export type Fault = 'lost' | 'refused' | '500' | '403' | 'html' | 'slow';
 
 /** The token that the fake accepts. */
 export const TOKEN = 'token-0123456789';
-export const ACCOUNT = '0acc'.padStart(32, '0');
-const ZONE = { id: '020e'.padStart(32, '0'), name: 'example.com', status: 'active' };
+const ZONE = { id: '020e'.padStart(32, '0'), name: MINIMAL.zone, status: 'active' };
 const LOGIN = { id: 'login-0', type: 'cloudflare', name: 'Cloudflare' };
 
 type Item = Record<string, unknown> & { id: string };
@@ -19,6 +20,8 @@ interface Database {
   uuid: string;
   name: string;
   jurisdiction?: string;
+  /** The mode of its read replication. */
+  replication?: string;
   sql: DatabaseSync;
 }
 interface Binding {
@@ -27,10 +30,16 @@ interface Binding {
   text?: string | undefined;
   script_name?: string | undefined;
 }
-interface Script {
+export interface Script {
   bindings: Binding[];
   secrets: Record<string, string>;
   tag: string;
+}
+
+interface Organization {
+  auth_domain: string;
+  deny_unmatched_requests?: boolean;
+  deny_unmatched_requests_exempted_zone_names?: string[];
 }
 
 class Refusal extends Error {
@@ -79,7 +88,7 @@ export async function startFakeCloudflare() {
     domains: [] as { hostname: string; service: string }[],
     records: [] as { type: string; name: string; content: string }[],
     routes: [] as { id: string; pattern: string; script: string }[],
-    organization: undefined as { auth_domain: string } | undefined,
+    organization: undefined as Organization | undefined,
     logins: [] as Item[],
     policies: [] as Item[],
     applications: [] as Item[],
@@ -109,7 +118,10 @@ export async function startFakeCloudflare() {
     if (!found) throw new Refusal(404, 7404, 'The database does not exist.');
     return found;
   };
-  const shown = ({ uuid, name, jurisdiction }: Database) => ({ uuid, name, jurisdiction, version: 'production' });
+  const shown = ({ uuid, name, jurisdiction, replication: mode = 'disabled' }: Database) => ({
+    ...{ uuid, name, jurisdiction, version: 'production' },
+    read_replication: { mode },
+  });
   const jurisdictionIn = (headers: IncomingMessage['headers']) => String(headers['cf-r2-jurisdiction'] ?? 'default');
   const bucket = (name: string, headers: IncomingMessage['headers']) => {
     const found = state.buckets.find((one) => one.name === name && one.jurisdiction === jurisdictionIn(headers));
@@ -213,6 +225,11 @@ export async function startFakeCloudflare() {
     'GET /workers/services/:s/environments/production/settings': ({ p: [, name = ''] }) => settings(name),
     'GET /workers/scripts/:s/secrets': ({ p: [, name = ''] }) =>
       Object.keys(script(name).secrets).map((secret) => ({ name: secret, type: 'secret_text' })),
+    'PUT /workers/scripts/:s/secrets': ({ p: [, name = ''], body }) => {
+      const secret = z.object({ name: z.string(), text: z.string() }).parse(body);
+      script(name).secrets[secret.name] = secret.text;
+      return { name: secret.name, type: 'secret_text' };
+    },
     'PATCH /workers/scripts/:s/script-settings': () => ({}),
     'GET /workers/scripts/:s/deployments': ({ p: [, name = ''] }) => ({
       deployments: [{ id: script(name).tag, versions: [{ version_id: script(name).tag, percentage: 100 }] }],
@@ -386,6 +403,8 @@ export async function startFakeCloudflare() {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url,
+    /** With these variables, programs use it. */
+    env: { CLOUDFLARE_API_BASE_URL: url, CLOUDFLARE_API_TOKEN: TOKEN },
     state,
     calls,
     unknown,
@@ -402,6 +421,17 @@ async function formOf(bytes: Buffer, type: string): Promise<Record<string, strin
   const form = await new Response(new Uint8Array(bytes), { headers: { 'Content-Type': type } }).formData();
   const texts = [...form].map(async ([name, value]) => [name, typeof value === 'string' ? value : await value.text()]);
   return Object.fromEntries(await Promise.all(texts));
+}
+
+/** A fake with the database and these Workers of a deployment with the MINIMAL settings. It runs until the test ends. */
+export async function fakeDeployment(workers: Record<string, Partial<Script>> = {}) {
+  const fake = await startFakeCloudflare();
+  onTestFinished(fake.close);
+  const sql = new DatabaseSync(':memory:');
+  fake.state.databases.push({ uuid: MINIMAL.database, name: 'ticket-write-back', sql });
+  for (const [name, worker] of Object.entries(workers))
+    fake.state.scripts.set(name, { bindings: [], secrets: {}, tag: 'tag', ...worker });
+  return { ...fake, sql };
 }
 
 /** What exists, without ids. */

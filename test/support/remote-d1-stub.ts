@@ -46,10 +46,10 @@ export async function serveRemoteD1(
   };
   const answer = async (incoming: IncomingMessage): Promise<[number, unknown]> => {
     if (incoming.headers.authorization !== 'Bearer good')
-      return [403, { success: false, errors: [{ message: 'Authentication error' }] }];
+      return [403, { success: false, errors: [{ code: 10000, message: 'Authentication error' }] }];
     if (archive && incoming.url?.startsWith(OBJECTS)) return answerBucket(incoming, archive);
     if (incoming.url !== `/accounts/${MINIMAL.account}/d1/database/${MINIMAL.database}/query`)
-      return [404, { success: false, errors: [{ message: 'not found' }] }];
+      return [404, { success: false, errors: [{ code: 7404, message: 'not found' }] }];
     const { batch } = request.parse(JSON.parse(await text(incoming)));
     try {
       const result = await db.batch(batch.map(({ sql, params }) => db.prepare(sql).bind(...params)));

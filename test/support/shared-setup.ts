@@ -53,6 +53,11 @@ const RESOURCES = {
     if (!imported.ok) throw new Error(JSON.stringify(imported.errors));
     return { value: { persistTo }, close: remove };
   },
+  /** A folder for the files of deployments. */
+  deployments: async (): Promise<Resource<{ directory: string }>> => {
+    const directory = await mkdtemp(join(tmpdir(), 'twb-deployments-'));
+    return { value: { directory }, close: () => rm(directory, { recursive: true }) };
+  },
   /** A local server as `npm start` runs it. */
   server: async (): Promise<Resource<Omit<StartedServer, 'close'>>> => {
     const local = await copyOfMigrated();

@@ -6,7 +6,7 @@ import { copyOf, type LocalDatabase } from './command.ts';
 import { serveProduction } from './production-worker.ts';
 import type { Shared } from './shared-setup.ts';
 
-async function ask<Name extends 'build' | 'database' | 'demo' | 'server' | 'browser'>(
+async function ask<Name extends 'build' | 'database' | 'demo' | 'deployments' | 'server' | 'browser'>(
   name: Name,
 ): Promise<Shared<Name>> {
   const response = await fetch(`${inject('sharedUrl')}/${name}`);
@@ -33,6 +33,9 @@ export const sharedServer = () => ask('server');
 export async function connectBrowser(): Promise<Browser> {
   return chromium.connect((await ask('browser')).endpoint);
 }
+
+/** A folder for the files of deployments. It is removed after all tests. */
+export const deploymentsDirectory = async () => (await ask('deployments')).directory;
 
 /** A migrated local database of a test's own: empty, or with the demo directory. */
 export async function copyDatabase(from: 'database' | 'demo' = 'database'): Promise<LocalDatabase> {

@@ -11,8 +11,8 @@ import {
 } from '../command.ts';
 import { configOf, readDeployment } from '../deployment.ts';
 import { diagnose } from '../diagnose.ts';
+import { diagnoseAccount } from '../diagnose-account.ts';
 import type { ExpectedDatabase } from '../diagnose-database.ts';
-import { diagnoseReplicas } from '../diagnose-replicas.ts';
 import { printFindings } from '../findings.ts';
 import { parseServiceAddress, readKeyValue } from '../input.ts';
 import { OPS_MODULES } from '../modules.ts';
@@ -72,7 +72,7 @@ export const doctor = operatorCommand({
       printFindings(
         [
           diagnose({ url, key, ticket, limits, expected, database }),
-          ...(deployment ? [diagnoseReplicas(deployment, url.origin)] : []),
+          ...(deployment ? [diagnoseAccount(deployment, url.origin)] : []),
           ...probes.map((probe) => probe(url.origin)),
         ],
         { json, notes },

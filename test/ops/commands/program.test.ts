@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Pace } from '../../../src/ops/cloudflare-api.ts';
+import { paceOf } from '../../../src/ops/cloudflare-api.ts';
 import { ProgressLine } from '../../../src/ops/output.ts';
 import { program } from '../../../src/ops/program.ts';
 import { spawnCli } from '../../support/command.ts';
@@ -168,12 +168,12 @@ test('progress is one line on a terminal, and a line for each 100,000 units else
 });
 
 test("calls to Cloudflare's API are spaced after the first ones", () => {
-  const pace = new Pace({ burst: 3, perSecond: 2 }, 0);
-  expect([0, 0, 0, 0, 0].map((now) => pace.next(now))).toEqual([0, 0, 0, 500, 1_000]);
-  expect(pace.next(1_000)).toBe(500);
-  expect(pace.next(1_600)).toBe(400);
+  const pace = paceOf({ burst: 3, perSecond: 2 }, 0);
+  expect([0, 0, 0, 0, 0].map(pace)).toEqual([0, 0, 0, 500, 1_000]);
+  expect(pace(1_000)).toBe(500);
+  expect(pace(1_600)).toBe(400);
   // After a pause there are no more at once than at the beginning.
-  expect(Array.from({ length: 4 }, () => pace.next(60_000))).toEqual([0, 0, 0, 500]);
+  expect(Array.from({ length: 4 }, () => pace(60_000))).toEqual([0, 0, 0, 500]);
 });
 
 describe('key:revoke --from', () => {

@@ -1,0 +1,47 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { writeDeployments } from '../../support/deployments.ts';
+import { fakeDeployment } from '../../support/fake-cloudflare.ts';
+import { runCli } from '../../support/run-cli.ts';
+
+/** How long the database of a stand-in for the service takes, in milliseconds. */
+const LOOKUP_MS = 40;
+
+/** Cloudflare with a deployment, and what the doctor prints of it. */
+async function deploy() {
+  const service = createServer((request, response) => {
+    const isLookedUp = /^Bearer twb_\w{46}$/.test(request.headers.authorization ?? '');
+    setTimeout(() => response.writeHead(401).end(), isLookedUp ? LOOKUP_MS : 0);
+  });
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void service.close());
+  const fake = await fakeDeployment();
+  fake.sql.exec('create table d1_migrations (name)');
+  const env = { ...fake.env, ...(await writeDeployments({ eu: {}, us: {} })) };
+  const { port } = service.address() as AddressInfo;
+  const run = async () => (await runCli('doctor', [`http://127.0.0.1:${port}`, '--deployment', 'us'], { env })).stdout;
+  return { fake, run };
+}
+
+test('the doctor shows whether the database has read replicas, and how long one trip to it takes', async () => {
+  const { fake, run } = await deploy();
+  const [, ms] = /^ok {4}read replication: off: would save one trip to the database, (\d+) ms/m.exec(await run()) ?? [];
+  expect(Number(ms)).toBeGreaterThan(LOOKUP_MS / 2);
+  Object.assign(fake.state.databases[0] ?? {}, { replication: 'auto' });
+  expect(await run()).toMatch(/^ok {4}read replication: on: saves one trip to the database, \d+ ms from here/m);
+});
+
+test('the doctor shows whether Access keeps automations out, if the token may read that', async () => {
+  const { fake, run } = await deploy();
+  const organization = { auth_domain: 'northwind.cloudflareaccess.com', deny_unmatched_requests: true };
+  expect(await run()).toMatch(/^ok {4}Cloudflare Access: lets requests pass/m);
+  fake.state.organization = organization;
+  expect(await run()).toMatch(
+    /^FAIL {2}Cloudflare Access: .*deny_unmatched_requests.* exempt the zone example\.com\.$/m,
+  );
+  fake.state.organization = { ...organization, deny_unmatched_requests_exempted_zone_names: ['example.com'] };
+  expect(await run()).toMatch(/^ok {4}Cloudflare Access: lets requests pass/m);
+  fake.state.forbidden = / \/access\//;
+  expect(await run()).toMatch(/^ok {4}Cloudflare Access: .* was not read: the token lacks Access: Organizations/m);
+});
