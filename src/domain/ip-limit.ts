@@ -44,10 +44,7 @@ function parseOverride(entry: string): IpLimitOverride {
 }
 
 /** The override of the most specific network that contains the address, if any does. */
-export function findOverride(
-  overrides: readonly IpLimitOverride[],
-  address: string | null,
-): IpLimitOverride | undefined {
+function findOverride(overrides: readonly IpLimitOverride[], address: string | null): IpLimitOverride | undefined {
   if (overrides.length === 0 || address === null) return undefined;
   const from = ipaddr.process(address);
   return overrides.find((network) => isWithin(from, network));

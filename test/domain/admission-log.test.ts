@@ -24,29 +24,6 @@ describe('the sliding window', () => {
     expect(log.take(three, 14_000).admitted).toBe(true);
   });
 
-  test('does not count refused requests', () => {
-    const log = new AdmissionLog();
-    log.take(requestLimit(1, 1_000), 0);
-    for (let time = 0; time < 1_000; time += 10) expect(log.take(requestLimit(1, 1_000), time).admitted).toBe(false);
-    expect(log.take(requestLimit(1, 1_000), 1_000).admitted).toBe(true);
-  });
-
-  test('applies a changed request limit immediately to the past admissions', () => {
-    const log = new AdmissionLog();
-    for (let i = 0; i < 10; i++) log.take(requestLimit(10, 1_000), 0);
-    expect(log.take(requestLimit(11, 1_000), 0).admitted).toBe(true);
-    expect(log.take(requestLimit(11, 1_000), 0).admitted).toBe(false);
-    // A longer window includes earlier admissions, and a lower quota counts all of them.
-    expect(log.take(requestLimit(12, 10_000), 5_000).admitted).toBe(true);
-    expect(log.take(requestLimit(5, 10_000), 9_999)).toMatchObject({
-      admitted: false,
-      remaining: 0,
-      resetMs: 1,
-      retryAfterMs: 1,
-    });
-    expect(log.take(requestLimit(5, 10_000), 10_000).remaining).toBe(3);
-  });
-
   test('does not go back in time with its clock', () => {
     const log = new AdmissionLog();
     expect(log.take(requestLimit(2, 1_000), 5_000).admitted).toBe(true);
@@ -123,45 +100,6 @@ function makeNetwork() {
 }
 
 describe('the limits of a network and its subnets', () => {
-  test('each subnet gets its quota, and all together get four times as much', () => {
-    const { take } = makeNetwork();
-    for (let id = 0; id < 4; id++) {
-      expect(take(id, 0)).toMatchObject({ admitted: true, remaining: 1 });
-      expect(take(id, 0).admitted).toBe(true);
-    }
-    expect(take(4, 0)).toEqual({
-      admitted: false,
-      remaining: 0,
-      resetMs: 10_000,
-      retryAfterMs: 10_000,
-      ofSubnet: false,
-    });
-  });
-
-  test('the limit that refuses gives the time to wait, and of two limits the longer time counts', () => {
-    const { take } = makeNetwork();
-    const five = requestLimit(5, 1_000);
-    for (const now of [0, 500, 0]) take(7, now, five);
-    expect(take(7, 600, requestLimit(2, 1_000))).toMatchObject({ admitted: false, ofSubnet: true, retryAfterMs: 900 });
-    for (let id = 0; id < 4; id++) for (let i = 0; i < 5; i++) take(id, 900, five);
-    // The network is full, with 3 entries of subnet 7 and 17 of the others, until the first leaves.
-    expect(take(8, 900, five)).toMatchObject({ admitted: false, ofSubnet: false, retryAfterMs: 100 });
-    expect(take(0, 900, five)).toMatchObject({ admitted: false, ofSubnet: true, retryAfterMs: 1_000 });
-    expect(take(3, 900, five)).toMatchObject({ admitted: false, ofSubnet: false, retryAfterMs: 100 });
-  });
-
-  test('a request takes from both limits or from neither', () => {
-    const { take } = makeNetwork();
-    for (let i = 0; i < 10; i++) take(1, 0);
-    // Nine refusals of the subnet took nothing from the network.
-    for (const id of [2, 3, 4]) for (let i = 0; i < 2; i++) expect(take(id, 5_000).admitted).toBe(true);
-    // Nor do refusals of the network take anything from the subnet.
-    for (let i = 0; i < 10; i++) expect(take(5, 6_000)).toMatchObject({ admitted: false, ofSubnet: false });
-    expect(take(5, 10_000)).toMatchObject({ admitted: true, remaining: 1, ofSubnet: false });
-    expect(take(5, 10_000).admitted).toBe(true);
-    expect(take(5, 10_000).admitted).toBe(false);
-  });
-
   test('the clock of subnet and network stays still when the time steps back', () => {
     const { take } = makeNetwork();
     take(1, 5_000);

@@ -14,24 +14,6 @@ describe('an Idempotency-Key', () => {
     expect(parseIdempotencyKey(header)).toEqual({ ok: true, key });
   });
 
-  test.each([
-    '',
-    '""',
-    'x'.repeat(256),
-    `"${'x'.repeat(256)}"`,
-    'a b',
-    'a, a',
-    '"a", "a"',
-    '"abc',
-    '"a"b"',
-    '"a\\b"',
-    'ä',
-    '\x01',
-    '\x7f',
-  ])('the header %j is refused', (header) => {
-    expect(parseIdempotencyKey(header).ok).toBe(false);
-  });
-
   test('a request without the header has no key', () => {
     expect(parseIdempotencyKey(undefined)).toEqual({ ok: true, key: undefined });
   });

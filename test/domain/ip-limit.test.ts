@@ -56,6 +56,8 @@ describe('the limits of an address', () => {
     expect(limitOf('2001:db8:1:2::9', overrides)).toEqual(['2001:db8::/32', '100/1s', true]);
     expect(limitOf('2001:db9::', overrides)).toEqual(['::/0', '1/1s', true]);
     expect(limitOf('192.0.2.7', overrides)).toEqual(['192.0.2.7', '1200/10s', false]);
+    expect(limitOf(undefined, '0.0.0.0/0=1/1s')).toEqual(['none', '1200/10s', false]);
+    expect(limitOf('198.51.100.1', '203.0.113.0/24=9/9s, 0.0.0.0/0=1/1s')).toEqual(['198.51.100.1', '1/1s', false]);
   });
 
   test("the limits never exceed the capacity of a network's log", () => {
@@ -65,8 +67,8 @@ describe('the limits of an address', () => {
   });
 });
 
-describe('a limit for a network as a whole', () => {
-  test('the limit is written with /total at its end', () => {
+describe('the limits of networks', () => {
+  test('a limit for a network as a whole is written with /total at its end', () => {
     expect(parseIpLimitOverrides('203.0.113.0/24 = 500/10s/total')).toMatchObject([
       { bits: 24, requestLimit: { quota: 500, windowMs: 10_000 }, isTotal: true },
     ]);
@@ -74,18 +76,30 @@ describe('a limit for a network as a whole', () => {
   });
 
   test.each([
-    ['203.0.113.0/24=500/10s/all', 'with /total for one limit of the whole network'],
-    ['203.0.113.0/24=500/10s/Total', 'with /total for one limit of the whole network'],
-    ['203.0.113.0/24=500/10s/total/total', 'with /total for one limit of the whole network'],
-    ['203.0.113.0/24=0/10s/total', '"0/10s" is not a rate limit'],
-    ['203.0.113.0/24=10001/10s/total', '"10001/10s" is not a rate limit'],
-    ['203.0.113.0/24=/total', 'with /total for one limit of the whole network'],
-    ['203.0.113.0/24=total', 'with /total for one limit of the whole network'],
-    ['203.0.113.1/24=500/10s/total', '"203.0.113.1/24", which has bits set'],
-    ['2001:db8::/65=500/10s/total', 'IPv6 addresses are limited per /64'],
-    ['203.0.113.0/24=500/10s, 203.0.113.0/24=1/1s/total', '203.0.113.0/24 appears twice'],
-  ])('the limit %j is refused, and the message references entry and rule', (text, rule) => {
-    expect(() => parseIpLimitOverrides(text)).toThrow(rule);
-    expect(() => parseIpLimitOverrides(text)).toThrow(`"${text.split(', ').at(-1)}": `);
+    ['203.0.113.0/24', /network=limit/],
+    ['203.0.113.0/24=1/1s=2/2s', /network=limit/],
+    ['203.0.113.0=1/1s', /203\.0\.113\.0 .*network/],
+    ['203.0.113/24=1/1s', /"203\.0\.113\/24", .*network/],
+    ['203.0.113.010/32=1/1s', /network/],
+    ['203.0.113.0/33=1/1s', /bits from 0 to 32/],
+    ['2001:db8::/129=1/1s', /bits from 0 to 128/],
+    ['fe80::%eth0/64=1/1s', /network/],
+    ['203.0.113.1/24=1/1s', /203\.0\.113\.1\/24", .* 203\.0\.113\.0\/24/],
+    ['2001:db8::1/32=1/1s', /2001:db8::1\/32", .* 2001:db8::\/32/],
+    ['2001:db8::/65=1/1s', /IPv6 .*\/64/],
+    ['::ffff:203.0.113.0/120=1/1s', /write the IPv4 address as 203\.0\.113\.0/],
+    ['2001:db8::/32=1/1s, 2001:DB8:0::/32=2/1s', /2001:db8::\/32 .*twice/],
+    ['203.0.113.0/24=0/1s', /"0\/1s" is not a rate limit/],
+    ['203.0.113.0/24=10/11s', /"10\/11s" is not a rate limit/],
+    ['203.0.113.0/24=500/10s/all', /with \/total for one limit of the whole network/],
+    ['203.0.113.0/24=500/10s/Total', /with \/total/],
+    ['203.0.113.0/24=500/10s/total/total', /with \/total/],
+    ['203.0.113.0/24=/total', /with \/total/],
+    ['203.0.113.0/24=total', /with \/total/],
+    ['203.0.113.0/24=500/10s, 203.0.113.0/24=1/1s/total', /203\.0\.113\.0\/24 appears twice/],
+  ])('the overrides %j are refused, and the message references the entry and the rule', (overrides, rule) => {
+    const parse = () => parseIpLimitOverrides(overrides);
+    expect(parse).toThrow(rule);
+    expect(parse).toThrow(`"${overrides.split(', ').at(-1)}": `);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { makeApi, makeKey, makeOrganization, rowsOf } from '../support/world.ts';
+import { makeApi, makeKey, makeOrganization } from '../support/world.ts';
 
 const BODY = '{"message":"Straße 🖨"}';
 
@@ -57,28 +57,10 @@ test.each([
   expect(await post(body)).toMatchObject({ code });
 });
 
-test.each([
-  ['a byte that begins no character', [0xff]],
-  ['a character that is cut off', [0xc3]],
-  ['a character in more bytes than it needs', [0xc0, 0xaf]],
-  ['half of a surrogate pair', [0xed, 0xa0, 0xbd]],
-])('a body with %s is refused, and nothing is written', async (_, bytes) => {
-  const before = await rowsOf('notes', organization);
-  const [start, end] = ['{"message":"a', 'b"}'].map((text) => [...new TextEncoder().encode(text)]);
-  expect(await post(new Uint8Array([...(start ?? []), ...bytes, ...(end ?? [])]))).toEqual({
+test('a body with bytes that are not UTF-8 is refused', async () => {
+  expect(await post(new Uint8Array([0x7b, 0xff, 0x7d]))).toEqual({
     status: 400,
     code: 'invalid_encoding',
     detail: 'The body contains bytes that are not UTF-8; encode the JSON text as UTF-8.',
   });
-  expect(await rowsOf('notes', organization)).toEqual(before);
-});
-
-test('a body in UTF-8, with a byte order mark or without, is stored as it was sent', async () => {
-  const before = (await rowsOf('notes', organization)).length;
-  expect(await post(BODY)).toMatchObject({ status: 201 });
-  expect(await post(`\uFEFF${BODY}`)).toMatchObject({ status: 201 });
-  expect((await rowsOf('notes', organization)).slice(before).map(({ message }) => message)).toEqual([
-    'Straße 🖨',
-    'Straße 🖨',
-  ]);
 });

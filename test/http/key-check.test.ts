@@ -72,22 +72,6 @@ async function refusalOf(checked: Promise<unknown>): Promise<Unauthorized> {
   throw new Error('not an Unauthorized', { cause: err });
 }
 
-describe('a key value', () => {
-  test('a malformed key value or another prefix is refused without a lookup', async () => {
-    const { start, find } = makeSource();
-    for (const wrong of ['', 'twb_1', value.slice(0, -1), generateKey('stg')]) {
-      expect((await refusalOf(start(NOTE, wrong))).reason).toBe('malformed');
-    }
-    expect(find).not.toHaveBeenCalled();
-  });
-
-  test('a well-formed value without a key is refused as unknown', async () => {
-    const { start, find } = makeSource();
-    expect(await refusalOf(start(NOTE, generateKey('twb')))).toMatchObject({ reason: 'unknown', key: undefined });
-    expect(find).toHaveBeenCalledTimes(1);
-  });
-});
-
 describe('a key blocked by its hint', () => {
   const blockedKeys = new Set([keyHint(value)]);
 

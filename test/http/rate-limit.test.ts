@@ -1,56 +1,11 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { parseIpLimitOverrides } from '../../src/domain/ip-limit.ts';
 import { withoutWrites } from '../support/d1.ts';
 import { countLimiters } from '../support/limiter.ts';
 import { loggedLines } from '../support/searched-logs.ts';
 import { makeApi, makeKey, makeOrganization, TIME } from '../support/world.ts';
 
-describe('a limit for a network', () => {
-  test('a limit for a network applies to each address group in it, the most specific limit first, and the 429 shows it', async () => {
-    const ipLimitOverrides = parseIpLimitOverrides('198.18.7.0/24=3/10s, 198.18.7.128/25=2/10s, 2001:db8:77::/48=1/5s');
-    const api = makeApi({ config: { ipLimit: { quota: 4, windowMs: 10_000 }, ipLimitOverrides } });
-    /** How many requests of an address are admitted, and the policy that the refusal names. */
-    const admitted = async (address: string) => {
-      for (let count = 0; ; count++) {
-        const response = await api.send('/api/v1/ping', { headers: { 'CF-Connecting-IP': address } });
-        if (response.status === 429) return [count, response.headers.get('RateLimit-Policy')];
-      }
-    };
-    expect(await admitted('198.18.7.1')).toEqual([3, '"ip";q=3;w=10']);
-    expect(await admitted('198.18.7.2')).toEqual([3, '"ip";q=3;w=10']);
-    expect(await admitted('::ffff:198.18.7.3')).toEqual([3, '"ip";q=3;w=10']);
-    expect(await admitted('198.18.7.129')).toEqual([2, '"ip";q=2;w=10']);
-    expect(await admitted('198.18.6.1')).toEqual([4, '"ip";q=4;w=10']);
-    expect(await admitted('2001:db8:77:1::1')).toEqual([1, '"ip";q=1;w=5']);
-    expect(await admitted('2001:db8:77:1::2')).toEqual([0, '"ip";q=1;w=5']);
-    expect(await admitted('2001:db8:77:2::1')).toEqual([1, '"ip";q=1;w=5']);
-    expect(await admitted('2001:db8:78::1')).toEqual([4, '"ip";q=4;w=10']);
-  });
-});
-
 describe('a request that a limiter refused', () => {
-  test("a refused request is refused again without calling the limiter, until the limiter's deadline", async () => {
-    const limiters = countLimiters(env.RATE_LIMITER);
-    const api = makeApi({
-      config: { ipLimit: { quota: 2, windowMs: 1_000 } },
-      bindings: { RATE_LIMITER: limiters.namespace },
-    });
-    const from = { headers: { 'CF-Connecting-IP': '198.18.9.1' } };
-    for (let i = 0; i < 2; i++) expect((await api.send('/api/v1/ping', from)).status).toBe(401);
-    const started = Date.now();
-    expect((await api.send('/api/v1/ping', from)).status).toBe(429);
-    expect(limiters.names).toHaveLength(3);
-    const flood = await Promise.all(Array.from({ length: 50 }, () => api.send('/api/v1/ping', from)));
-    if (Date.now() - started < 900) {
-      expect(new Set(flood.map(({ status }) => status))).toEqual(new Set([429]));
-      expect(limiters.names).toHaveLength(3);
-    }
-    for (const { headers } of flood) expect(headers.get('Retry-After') ?? '1').toBe('1');
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
-    expect((await api.send('/api/v1/ping', from)).status).toBe(401);
-  });
-
   test('a refusal does not affect another address, or an isolate whose limit is wider', async () => {
     const limiters = countLimiters(env.RATE_LIMITER);
     const bindings = { RATE_LIMITER: limiters.namespace };

@@ -212,7 +212,7 @@ test.each(MODULES)(
 const CORE_TESTS = [
   'test/http/api/writes.test.ts',
   'test/http/well-known.test.ts',
-  'test/http/write-responses.test.ts',
+  'test/http/strict.test.ts',
   'test/jobs.test.ts',
   'test/rpc',
   'test/services/keys/create-key.test.ts',

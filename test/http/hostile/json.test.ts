@@ -68,12 +68,14 @@ const CASES: [what: string, body: string | Uint8Array, answer: string][] = [
   ['NaN', time('NaN'), NOT_JSON],
   ['Infinity', time('Infinity'), NOT_JSON],
 
-  ['a byte order mark', bytes([0xef, 0xbb, 0xbf], message('"a"')), '201 a'],
+  ['a byte order mark', bytes([0xef, 0xbb, 0xbf], message('"Straße 🖨"')), '201 Straße 🖨'],
   ['two byte order marks', bytes([0xef, 0xbb, 0xbf, 0xef, 0xbb, 0xbf], message('"a"')), NOT_JSON],
   ['an overlong NUL', inMessage(0xc0, 0x80), NOT_UTF8],
   ['an incomplete character at the end of the body', bytes(message('"a"'), [0xe2, 0x82]), NOT_UTF8],
   ['surrogates in three bytes each (CESU-8)', inMessage(0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80), NOT_UTF8],
   ['a character of five bytes', inMessage(0xf8, 0x88, 0x80, 0x80, 0x80), NOT_UTF8],
+  ['a character that is cut off', inMessage(0xc3), NOT_UTF8],
+  ['a byte that begins no character', inMessage(0xff), NOT_UTF8],
   ['a character beyond U+10FFFF', inMessage(0xf4, 0x90, 0x80, 0x80), NOT_UTF8],
 
   ['inherited fields', '{"__proto__":{"message":"a"}}', '422 /message required, /__proto__ unknown_field'],

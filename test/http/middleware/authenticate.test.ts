@@ -2,7 +2,6 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test, vi } from 'vitest';
 import { generateKey, hashKey, keyHint } from '../../../src/domain/api-key.ts';
 import { bearerValue } from '../../../src/http/middleware/authenticate.ts';
-import { aroundD1 } from '../../support/d1.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import {
   makeApi,
@@ -102,15 +101,6 @@ describe('a blocked key', () => {
     ]);
     for (const value of [key.value, twin]) expect(await ping([key.hint], value)).toBe(401);
     expect(await ping([key.hint, key.id], other.value)).toBe(200);
-  });
-
-  test('a key blocked by its hint is refused even if D1 fails', async () => {
-    const { key } = await world();
-    const DB = aroundD1(env.DB, () => Promise.reject(new Error('D1_ERROR: Network connection lost.')));
-    const api = makeApi({ config: { blockedKeys: new Set([key.hint]) }, bindings: { DB } });
-    expect(await seenByProber(await api.postNote(key.value))).toEqual(
-      await seenByProber(await makeApi().send('/api/v1/ping')),
-    );
   });
 });
 
