@@ -3,7 +3,7 @@ import { jsonWithoutKeys } from '../../domain/pasted-keys.ts';
 import { writableKinds } from '../../domain/scopes.ts';
 import type { ApiEnv, AppEnv } from '../../http/hono-env.ts';
 import { authenticate } from '../../http/middleware/authenticate.ts';
-import { firstChecks, guard } from '../../http/middleware/guard.ts';
+import { firstChecks, guard, requireHost } from '../../http/middleware/guard.ts';
 import { methodNotAllowedProblem, problem } from '../../http/problems.ts';
 import { log } from '../../lib/log.ts';
 import { allowOrigin } from './allow-origin.ts';
@@ -20,7 +20,7 @@ import { TOOLS } from './tools.ts';
 export function createMcp(origins: readonly string[]) {
   return new Hono<AppEnv>()
     .use(...firstChecks('mcp'), allowOrigin(origins))
-    .post('/', authenticate('in_body'), readMessage(), requireToolScope(), limitMessages(), respond)
+    .post('/', authenticate('in_body'), requireHost(), readMessage(), requireToolScope(), limitMessages(), respond)
     .all('/', ...guard(), (c) => problem(c, ...methodNotAllowedProblem(c.req.method, ['POST'])));
 }
 

@@ -35,6 +35,14 @@ test('the main Worker returns 404 at this address', async () => {
   }
 });
 
+test('a request whose Host is not a host name gets 400 with a good key, and 401 without one', async () => {
+  const { organization, key } = await makeWorld();
+  const api = makeMcpApi({ origin: 'https://api.example, evil.example' });
+  expect(await problemOf(post(api, key, 'tools/call', NOTE_CALL))).toBe('400 invalid_host');
+  expect((await post(api, 'not-a-key', 'tools/call', NOTE_CALL)).status).toBe(401);
+  expect(await rowsOf('notes', organization)).toEqual([]);
+});
+
 const NO_OAUTH = {
   error: 'invalid_request',
   error_description: expect.stringMatching(
