@@ -61,9 +61,8 @@ export interface FactSource {
   ofPage: Statement<CommonValues & { organizationIds: string }, Fact> | undefined;
 }
 
-type FactFields = Partial<Fields<Fact>> & Pick<Fields<Fact>, 'type' | 'organizationId' | 'since'>;
-
 const OMITTED = {
+  organizationId: 'o.id',
   subject: "''",
   keyId: 'null',
   keyName: 'null',
@@ -74,10 +73,11 @@ const OMITTED = {
   lastAt: 'null',
   detail: 'null',
 };
-const FIELDS = ['type', 'organizationId', 'since', ...Object.keys(OMITTED)].join(', ');
+const FIELDS = ['type', 'since', ...Object.keys(OMITTED)].join(', ');
 
-/** The select list of a fact. Omitted columns are empty. */
-export const fact = (fields: FactFields) => columns<Fact>({ ...OMITTED, ...fields });
+/** The select list of a fact about the organization `o`, of a type in SQL. Omitted columns are empty. */
+export const fact = (type: string, fields: Partial<Fields<Fact>> & Pick<Fields<Fact>, 'since'>) =>
+  columns<Fact>({ ...OMITTED, type, ...fields });
 
 /** The source of the facts of these kinds. Its text restricts the organization's id by `RANGE`. */
 export function factSource(kinds: FactSource['kinds'], text: string): FactSource {
@@ -107,15 +107,13 @@ const UNUSED_SINCE = `(:now - ${UNUSED_MS})`;
 
 const [SOON, VERY_SOON] = EXPIRY_LEVELS;
 const used = (amount: string, limit: string) => `${amount} * 100 / ${limit}`;
-const SHARE = `max(${used('u.records', 'u.maxRecords')}, ${used('u.minutes', 'u.maxMinutes')}, ${used('u.bytes', 'u.maxBytes')})`;
+const SHARE = `max(${used('k.records', 'k.maxRecords')}, ${used('k.minutes', 'k.maxMinutes')}, ${used('k.bytes', 'k.maxBytes')})`;
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 /** A revoked key counts only if it is still in use, or if a replay lost a write. */
 const REFUSED_USES = `
-  select ${fact({
+  select ${fact("'refused_' || r.reason", {
     ...KEY,
-    type: "'refused_' || r.reason",
-    organizationId: 'o.id',
     since: 'r.first_at',
     count: 'r.count',
     lastAt: 'r.last_at',
@@ -131,9 +129,7 @@ const REFUSED_USES = `
 /** The SQL that finds the facts of each type. */
 const TEXTS: Readonly<Record<FactType, string>> = {
   push_failing: `
-    select ${fact({
-      type: "'push_failing'",
-      organizationId: 'o.id',
+    select ${fact("'push_failing'", {
       subject: 's.adapter',
       since: 'coalesce(s.failing_since, s.stopped_at)',
       level: 'iif(s.stopped_at is null, 1, 2)',
@@ -150,9 +146,7 @@ const TEXTS: Readonly<Record<FactType, string>> = {
     where o.active = 1 and ${isPushInTrouble('s')}
     limit :limit`,
   refused_by_psa: `
-    select ${fact({
-      type: "'refused_by_psa'",
-      organizationId: 'o.id',
+    select ${fact("'refused_by_psa'", {
       subject: 'f.kind',
       since: 'min(f.refused_at)',
       level: 'length(count(*))',
@@ -167,10 +161,8 @@ const TEXTS: Readonly<Record<FactType, string>> = {
     () => REFUSED_USES,
   ),
   key_expiring: `
-    select ${fact({
+    select ${fact("'key_expiring'", {
       ...KEY,
-      type: "'key_expiring'",
-      organizationId: 'o.id',
       since: `k.expires_at - ${EXPIRING_DAYS * DAY_MS}`,
       level: `1 + (k.expires_at <= :now + ${SOON * DAY_MS}) + (k.expires_at <= :now + ${VERY_SOON * DAY_MS})`,
     })}
@@ -180,9 +172,8 @@ const TEXTS: Readonly<Record<FactType, string>> = {
     where ${IN_RANGE} and k.successor_id is null
     order by k.expires_at limit :limit`,
   key_unused: `
-    select ${fact({
+    select ${fact("'key_unused'", {
       ...KEY,
-      type: "'key_unused'",
       organizationId: 'k.organization_id',
       since: `coalesce(k.lastWrite, k.created_at) + ${UNUSED_MS}`,
       count: String(UNUSED_DAYS),
@@ -196,28 +187,24 @@ const TEXTS: Readonly<Record<FactType, string>> = {
           and d.day >= date(${UNUSED_SINCE} / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > ${UNUSED_SINCE})
       order by o.id, k.name, k.id limit :limit) k`,
   key_of_former: `
-    select ${fact({ ...KEY, type: "'key_of_former'", organizationId: 'o.id', since: ':now', detail: 'u.name' })}
+    select ${fact("'key_of_former'", { ...KEY, since: ':now', detail: 'u.name' })}
     from organizations o cross join ${CURRENT_KEYS}
     cross join users u on u.organization_id = k.organization_id and u.id = k.created_by
     where ${IN_RANGE} and (u.active = 0 or u.is_admin = 0)
     order by k.name, k.id limit :limit`,
   // The ledger is read by chain: of each current key, and for the organization of every key.
   daily_limit: `
-    select ${fact({
-      type: "'daily_limit'",
-      organizationId: 'u.organization',
-      subject: "coalesce(u.id, '') || ' ' || u.day",
-      keyId: 'u.id',
-      keyName: 'u.name',
-      keyHint: 'u.hint',
-      keyExpiresAt: 'u.expires_at',
+    select ${fact("'daily_limit'", {
+      ...KEY,
+      organizationId: 'k.organization',
+      subject: "coalesce(k.id, '') || ' ' || k.day",
       since: ':now',
       level: `1 + (${SHARE} >= 100)`,
       count: SHARE,
       detail: `case ${SHARE}
-        when ${used('u.records', 'u.maxRecords')} then printf('%,d new records', u.maxRecords)
-        when ${used('u.minutes', 'u.maxMinutes')} then printf('%,d minutes', u.maxMinutes)
-        else printf('%,d MB of text', u.maxBytes / 1000000) end || ', on ' || u.day`,
+        when ${used('k.records', 'k.maxRecords')} then printf('%,d new records', k.maxRecords)
+        when ${used('k.minutes', 'k.maxMinutes')} then printf('%,d minutes', k.maxMinutes)
+        else printf('%,d MB of text', k.maxBytes / 1000000) end || ', on ' || k.day`,
     })}
     from (
       select o.id as organization, k.id, k.name, k.hint, k.expires_at, d.day,
@@ -232,13 +219,11 @@ const TEXTS: Readonly<Record<FactType, string>> = {
         :organizationRecords, ${NO_LIMIT}, :organizationBytes
       from organizations o cross join api_keys k on k.organization_id = o.id and k.id = k.chain_id
       cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day >= :firstDay
-      where ${IN_RANGE} group by o.id, d.day) u
+      where ${IN_RANGE} group by o.id, d.day) k
     where ${SHARE} >= ${DAY_LIMIT_PERCENT}
-    order by u.day desc, u.organization, u.id limit :limit`,
+    order by k.day desc, k.organization, k.id limit :limit`,
   archive_damaged: `
-    select ${fact({
-      type: "'archive_damaged'",
-      organizationId: 'o.id',
+    select ${fact("'archive_damaged'", {
       since: 'min(s.damaged_at)',
       level: 'count(*)',
       count: 'count(*)',
@@ -248,8 +233,7 @@ const TEXTS: Readonly<Record<FactType, string>> = {
     where s.damaged_at is not null and s.organization_id ${RANGE} and o.active = 1
     group by o.id limit :limit`,
   database_size: `
-    select ${fact({
-      type: "'database_size'",
+    select ${fact("'database_size'", {
       organizationId: "''",
       since: ':now',
       level: `1 + (:databaseBytes >= :databaseLimit * ${WARNED_FROM[1]})`,

@@ -31,11 +31,6 @@ export type AuditAction =
   | RecordAction
   | { [Subject in keyof OtherActions]: `${Subject}.${keyof OtherActions[Subject] & string}` }[keyof OtherActions];
 
-const labels: Readonly<Record<string, string>> = Object.fromEntries([
-  ...RECORD_KIND_NAMES.flatMap((kind) => labelled(kind, RECORD_KINDS[kind].auditActions)),
-  ...Object.entries(OTHER_ACTIONS).flatMap(([subject, actions]) => labelled(subject, actions)),
-]);
-
 function labelled(subject: string, actions: Readonly<Record<string, string>>) {
   return Object.entries(actions).map(([action, label]) => [`${subject}.${action}`, label] as const);
 }
@@ -51,7 +46,9 @@ export const AUDIT_ACTION_GROUPS: readonly { name: string; actions: readonly (re
   },
 ];
 
+const labels = new Map(AUDIT_ACTION_GROUPS.flatMap(({ actions }) => actions));
+
 /** The label of an action. Actions that other systems add are shown as stored. */
 export function auditActionLabel(action: string): string {
-  return labels[action] ?? action;
+  return labels.get(action) ?? action;
 }

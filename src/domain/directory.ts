@@ -35,6 +35,7 @@ const shapes = {
     approvals: z.enum(APPROVERS, { error: ruleError(APPROVERS.join(' or ')) }).default('settings'),
     active,
   }),
+  company: strictObject({ type: z.literal('company'), organization, id: directoryId('the company'), name, active }),
   user: strictObject({
     type: z.literal('user'),
     organization,
@@ -57,7 +58,6 @@ const shapes = {
       path: ['id'],
       error: `was ${BUILT_IN_SERVICE_ACCOUNT}, which is reserved for a service account; choose another id`,
     }),
-  company: strictObject({ type: z.literal('company'), organization, id: directoryId('the company'), name, active }),
   agreement: strictObject({
     type: z.literal('agreement'),
     organization,
@@ -76,13 +76,8 @@ const shapes = {
 };
 
 export type DirectoryType = keyof typeof shapes;
-export const DIRECTORY_TYPES = [
-  'organization',
-  'company',
-  'user',
-  'agreement',
-  'ticket',
-] as const satisfies readonly DirectoryType[];
+/** A record refers only to records of the types before its own. */
+export const DIRECTORY_TYPES: readonly DirectoryType[] = keysOf(shapes);
 
 type FieldOf<Type extends DirectoryType> = Exclude<
   keyof (typeof shapes)[Type]['shape'],

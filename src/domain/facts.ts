@@ -30,17 +30,6 @@ export const REASONS_FOR_ATTENTION = [
 ] as const satisfies readonly RefusedUseReason[];
 type ReasonForAttention = (typeof REASONS_FOR_ATTENTION)[number];
 
-export type FactType =
-  | 'push_failing'
-  | 'refused_by_psa'
-  | `refused_${ReasonForAttention}`
-  | 'key_expiring'
-  | 'key_unused'
-  | 'key_of_former'
-  | 'daily_limit'
-  | 'archive_damaged'
-  | 'database_size';
-
 export interface Fact {
   /** A `FactType`, or the type of a module's fact. */
   type: string;
@@ -113,7 +102,7 @@ const nounOf = (subject: string) =>
 const keys = (one: string, many: string) => (facts: readonly Fact[]) => plural(facts.length, one, many);
 const requests = (facts: readonly Fact[]) => facts.reduce((sum, { count }) => sum + count, 0);
 
-export const FACTS: Readonly<Record<FactType, FactKind>> = {
+export const FACTS = {
   refused_by_psa: {
     isUrgent: true,
     sentence: ({ count, subject, lastAt }) =>
@@ -236,7 +225,9 @@ export const FACTS: Readonly<Record<FactType, FactKind>> = {
     sentence: ({ level, detail }) => `The database has reached ${level === 1 ? 70 : 90}% of its limit of ${detail}.`,
     advice: 'Make room before writes fail: archive old records, or use a database with a higher limit.',
   },
-};
+} satisfies Record<string, FactKind> & Record<`refused_${ReasonForAttention}`, FactKind>;
+
+export type FactType = keyof typeof FACTS;
 
 /** The most urgent first. */
 export const FACT_TYPES = keysOf(FACTS);

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { UnauthorizedReason } from './api-key.ts';
+import type { ServiceErrorCode } from './errors.ts';
 
 /** Six get a 401 or 403, `daily_limit_reached` a 429; the last is a replay of a different request, or a 409. */
 export const REFUSED_USE_REASONS = [
@@ -12,13 +13,7 @@ export const REFUSED_USE_REASONS = [
   'psa_not_included',
   'daily_limit_reached',
   'idempotency_mismatch',
-] as const satisfies readonly (
-  | UnauthorizedReason
-  | 'company_not_allowed'
-  | 'psa_not_included'
-  | 'daily_limit_reached'
-  | 'idempotency_mismatch'
-)[];
+] as const satisfies readonly (UnauthorizedReason | ServiceErrorCode | 'company_not_allowed')[];
 
 export type RefusedUseReason = (typeof REFUSED_USE_REASONS)[number];
 

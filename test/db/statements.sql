@@ -217,11 +217,12 @@ left join audit_log p on p.organization_id = :organizationId
 where a.organization_id = :organizationId and a.id = :actorId and changes() = 1;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.archive_damaged.statement
-select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+select type, since, organizationId, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
   select *, row_number() over (
     partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
   from (
-select '' as subject,
+select o.id as organizationId,
+    '' as subject,
     null as keyId,
     null as keyName,
     null as keyHint,
@@ -231,7 +232,6 @@ select '' as subject,
     null as lastAt,
     min(s.object) as detail,
     'archive_damaged' as type,
-    o.id as organizationId,
     min(s.damaged_at) as since
 from archives s indexed by archives_damaged cross join organizations o on o.id = s.organization_id
 where s.damaged_at is not null and s.organization_id between :from and :to and o.active = 1
@@ -239,24 +239,24 @@ group by o.id ))
 where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.daily_limit.statement
-select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+select type, since, organizationId, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
   select *, row_number() over (
     partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
   from (
-select coalesce(u.id, '') || ' ' || u.day as subject,
-    u.id as keyId,
-    u.name as keyName,
-    u.hint as keyHint,
-    u.expires_at as keyExpiresAt,
-    1 + (max(u.records * 100 / u.maxRecords, u.minutes * 100 / u.maxMinutes, u.bytes * 100 / u.maxBytes) >= 100) as level,
-    max(u.records * 100 / u.maxRecords, u.minutes * 100 / u.maxMinutes, u.bytes * 100 / u.maxBytes) as count,
+select k.organization as organizationId,
+    coalesce(k.id, '') || ' ' || k.day as subject,
+    k.id as keyId,
+    k.name as keyName,
+    k.hint as keyHint,
+    k.expires_at as keyExpiresAt,
+    1 + (max(k.records * 100 / k.maxRecords, k.minutes * 100 / k.maxMinutes, k.bytes * 100 / k.maxBytes) >= 100) as level,
+    max(k.records * 100 / k.maxRecords, k.minutes * 100 / k.maxMinutes, k.bytes * 100 / k.maxBytes) as count,
     null as lastAt,
-    case max(u.records * 100 / u.maxRecords, u.minutes * 100 / u.maxMinutes, u.bytes * 100 / u.maxBytes)
-    when u.records * 100 / u.maxRecords then printf('%,d new records', u.maxRecords)
-    when u.minutes * 100 / u.maxMinutes then printf('%,d minutes', u.maxMinutes)
-    else printf('%,d MB of text', u.maxBytes / 1000000) end || ', on ' || u.day as detail,
+    case max(k.records * 100 / k.maxRecords, k.minutes * 100 / k.maxMinutes, k.bytes * 100 / k.maxBytes)
+    when k.records * 100 / k.maxRecords then printf('%,d new records', k.maxRecords)
+    when k.minutes * 100 / k.maxMinutes then printf('%,d minutes', k.maxMinutes)
+    else printf('%,d MB of text', k.maxBytes / 1000000) end || ', on ' || k.day as detail,
         'daily_limit' as type,
-        u.organization as organizationId,
         :now as since
 from (
   select o.id as organization, k.id, k.name, k.hint, k.expires_at, d.day,
@@ -273,17 +273,18 @@ from (
     :organizationRecords, 9007199254740991, :organizationBytes
   from organizations o cross join api_keys k on k.organization_id = o.id and k.id = k.chain_id
   cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day >= :firstDay
-  where o.id between :from and :to and o.active = 1 group by o.id, d.day) u
-where max(u.records * 100 / u.maxRecords, u.minutes * 100 / u.maxMinutes, u.bytes * 100 / u.maxBytes) >= 80
-order by u.day desc, u.organization, u.id ))
+  where o.id between :from and :to and o.active = 1 group by o.id, d.day) k
+where max(k.records * 100 / k.maxRecords, k.minutes * 100 / k.maxMinutes, k.bytes * 100 / k.maxBytes) >= 80
+order by k.day desc, k.organization, k.id ))
 where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.database_size.statement
-select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+select type, since, organizationId, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
   select *, row_number() over (
     partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
   from (
-select '' as subject,
+select '' as organizationId,
+    '' as subject,
     null as keyId,
     null as keyName,
     null as keyHint,
@@ -293,17 +294,17 @@ select '' as subject,
     null as lastAt,
     printf('%,d MB', :databaseLimit / 1000000) as detail,
     'database_size' as type,
-    '' as organizationId,
     :now as since
 where '' between :from and :to and :databaseBytes >= :databaseLimit * 0.7))
 where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.key_expiring.statement
-select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+select type, since, organizationId, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
   select *, row_number() over (
     partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
   from (
-select k.id as subject,
+select o.id as organizationId,
+    k.id as subject,
     k.id as keyId,
     k.name as keyName,
     k.hint as keyHint,
@@ -313,7 +314,6 @@ select k.id as subject,
     null as lastAt,
     null as detail,
     'key_expiring' as type,
-    o.id as organizationId,
     k.expires_at - 1209600000 as since
 from organizations o
 cross join api_keys k indexed by api_keys_unrevoked on k.organization_id = o.id and k.revoked_at is null
@@ -323,11 +323,12 @@ order by k.expires_at ))
 where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.key_of_former.statement
-select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+select type, since, organizationId, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
   select *, row_number() over (
     partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
   from (
-select k.id as subject,
+select o.id as organizationId,
+    k.id as subject,
     k.id as keyId,
     k.name as keyName,
     k.hint as keyHint,
@@ -337,7 +338,6 @@ select k.id as subject,
     null as lastAt,
     u.name as detail,
     'key_of_former' as type,
-    o.id as organizationId,
     :now as since
 from organizations o cross join api_keys k on k.organization_id = o.id and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at > :now) and k.successor_id is null
 cross join users u on u.organization_id = k.organization_id and u.id = k.created_by
@@ -346,11 +346,12 @@ order by k.name, k.id ))
 where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.key_unused.statement
-select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+select type, since, organizationId, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
   select *, row_number() over (
     partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
   from (
-select k.id as subject,
+select k.organization_id as organizationId,
+    k.id as subject,
     k.id as keyId,
     k.name as keyName,
     k.hint as keyHint,
@@ -360,7 +361,6 @@ select k.id as subject,
     k.lastWrite as lastAt,
     null as detail,
     'key_unused' as type,
-    k.organization_id as organizationId,
     coalesce(k.lastWrite, k.created_at) + 5184000000 as since
 from (
   select k.*, (select max(w.last_at) from (select d.last_at from key_days d
@@ -373,11 +373,12 @@ where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.ke
 where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.push_failing.statement
-select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+select type, since, organizationId, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
   select *, row_number() over (
     partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
   from (
-select s.adapter as subject,
+select o.id as organizationId,
+    s.adapter as subject,
     null as keyId,
     null as keyName,
     null as keyHint,
@@ -387,7 +388,6 @@ select s.adapter as subject,
     null as lastAt,
     s.failure as detail,
     'push_failing' as type,
-    o.id as organizationId,
     coalesce(s.failing_since, s.stopped_at) as since
 from (
   select organization_id, '' as adapter, failing_since, stopped_at, failure
@@ -402,11 +402,12 @@ where o.active = 1 and (s.stopped_at is not null or s.failing_since <= :now - 30
 where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.refused_by_psa.statement
-select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+select type, since, organizationId, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
   select *, row_number() over (
     partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
   from (
-select f.kind as subject,
+select o.id as organizationId,
+    f.kind as subject,
     null as keyId,
     null as keyName,
     null as keyHint,
@@ -416,7 +417,6 @@ select f.kind as subject,
     max(f.refused_at) as lastAt,
     null as detail,
     'refused_by_psa' as type,
-    o.id as organizationId,
     min(f.refused_at) as since
 from psa_refusals f cross join organizations o on o.id = f.organization_id
 where f.organization_id between :from and :to and f.refused_at >= :now - 2592000000 and o.active = 1
@@ -425,8 +425,8 @@ where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.refused_expired.statement
   select type,
-      organizationId,
       since,
+      organizationId,
       subject,
       keyId,
       keyName,
@@ -439,7 +439,8 @@ where place <= :each order by place, organizationId limit :limit;
     select *, row_number() over (
       partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
     from (
-select k.id as subject,
+select o.id as organizationId,
+    k.id as subject,
     k.id as keyId,
     k.name as keyName,
     k.hint as keyHint,
@@ -449,7 +450,6 @@ select k.id as subject,
     r.last_at as lastAt,
     r.source_address as detail,
     'refused_' || r.reason as type,
-    o.id as organizationId,
     r.first_at as since
 from organizations o
 cross join refused_uses r indexed by refused_uses_latest on r.organization_id = o.id and r.last_at >= :now - 604800000
@@ -955,11 +955,12 @@ returning
     where organization_id = :organizationId and chain_id = :chainId and day = :day) as chainRecords;
 
 -- src/modules/access-review/review-due.ts: REVIEW_DUE.statement
-select type, organizationId, since, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
+select type, since, organizationId, subject, keyId, keyName, keyHint, keyExpiresAt, level, count, lastAt, detail from (
   select *, row_number() over (
     partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
   from (
-select '' as subject,
+select r.id as organizationId,
+    '' as subject,
     null as keyId,
     null as keyName,
     null as keyHint,
@@ -969,7 +970,6 @@ select '' as subject,
     null as lastAt,
     r.time_zone as detail,
     'access_review_due' as type,
-    r.id as organizationId,
     r.since as since
 from (
   select o.id, o.time_zone, k.access_review_months, coalesce((select e.finished_at from access_reviews e

@@ -39,8 +39,7 @@ export const REVIEW_DUE = factSource(
   },
   // The time zone decides about the date: see `evaluate`. A month has at least 28 days.
   `
-    select ${fact({
-      type: "'access_review_due'",
+    select ${fact("'access_review_due'", {
       organizationId: 'r.id',
       since: 'r.since',
       count: 'r.access_review_months',

@@ -169,8 +169,7 @@ export const TIME_WAITING = factSource(
     },
   },
   `
-    select ${fact({
-      type: "'time_waiting'",
+    select ${fact("'time_waiting'", {
       organizationId: 'organizationId',
       since: 'min(at)',
       level: '1 + max(isMinimum)',

@@ -10,14 +10,13 @@ import {
 } from '../../db/directory/erasure.ts';
 import { batch } from '../../db/statement.ts';
 import { findArchivesAfter } from '../../db/work/archives.ts';
-import { findCursorPosition } from '../../db/work/changes.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { noArchive, ServiceError } from '../../domain/errors.ts';
 import { freeText, lazyObject } from '../../domain/fields.ts';
 import { callD1, readOne, write } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import { forNextCall, type ServiceContext } from '../service-context.ts';
-import { cursorText, organizationNotFound, requireValidCursor } from '../work/require-cursor.ts';
+import { cursorText, organizationNotFound, requireCursor } from '../work/require-cursor.ts';
 
 export type { OpenErasure } from '../../db/directory/erasure.ts';
 
@@ -62,8 +61,7 @@ export async function beginErasure(ctx: ServiceContext, request: z.input<typeof 
   const begun = await findErasure(ctx, { organization: organizationId });
   if (begun) return begun;
   const seq = cursor?.seq ?? 0;
-  const position = await readOne(ctx, findCursorPosition.bind({ organizationId, seq }), 'safe_to_repeat');
-  requireValidCursor(position ?? undefined, organizationId, cursor);
+  await requireCursor(ctx, organizationId, cursor);
   await requireErasable(ctx, organizationId, without);
 
   const { requestId } = ctx;

@@ -1,13 +1,11 @@
 import type * as z from 'zod';
-import { findCursorPosition } from '../../db/work/changes.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { freeText, lazyObject } from '../../domain/fields.ts';
 import { bySystem } from '../audit/write-with-audit.ts';
-import { readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ActorContext, PushControl, ServiceContext, SystemActor } from '../service-context.ts';
-import { cursorText, requireValidCursor } from './require-cursor.ts';
+import { cursorText, requireCursor } from './require-cursor.ts';
 
 /** The input of `resumePush`. `by` names who asked for it, for the audit log. */
 export const resumeRequest = lazyObject(() => ({ organization: directoryId('an organization'), by: freeText(100) }));
@@ -24,7 +22,7 @@ export const skipRequest = lazyObject(() => ({
  */
 export async function resumePush(ctx: ActorContext<SystemActor>, request: z.input<typeof resumeRequest>) {
   const { organization, by } = parseInput(resumeRequest, request);
-  await requireOrganization(ctx, organization, null);
+  await requireCursor(ctx, organization, null);
   return requirePushControl(ctx).resume(ctx, bySystem(ctx, organization, by));
 }
 
@@ -34,21 +32,11 @@ export async function resumePush(ctx: ActorContext<SystemActor>, request: z.inpu
  */
 export async function skipPush(ctx: ActorContext<SystemActor>, request: z.input<typeof skipRequest>) {
   const { organization, to, by } = parseInput(skipRequest, request);
-  await requireOrganization(ctx, organization, to);
+  await requireCursor(ctx, organization, to);
   return requirePushControl(ctx).skip(ctx, bySystem(ctx, organization, by), to);
 }
 
 function requirePushControl({ pushControl }: ServiceContext): PushControl {
   if (pushControl) return pushControl;
   throw new ServiceError('not_pushed', 'This deployment pushes no changes: the operator has not set WEBHOOK_URL.');
-}
-
-/** Requires that there is the organization, and that the cursor, if one is given, is one of its changes. */
-async function requireOrganization(
-  ctx: ServiceContext,
-  organizationId: string,
-  cursor: Parameters<typeof requireValidCursor>[2],
-): Promise<void> {
-  const position = await readOne(ctx, findCursorPosition.bind({ organizationId, seq: cursor?.seq ?? 0 }));
-  requireValidCursor(position ?? undefined, organizationId, cursor);
 }

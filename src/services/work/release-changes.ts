@@ -1,12 +1,11 @@
-import { findCursorPosition } from '../../db/work/changes.ts';
 import { findReleases, markReleased, type ReleaseRow } from '../../db/work/releases.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { lazyObject } from '../../domain/fields.ts';
 import type { Released } from '../../domain/psa-shapes.ts';
-import { readAll, readOne, write } from '../call-d1.ts';
+import { readAll, write } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ServiceContext } from '../service-context.ts';
-import { cursorText, organizationNotFound, requireValidCursor } from './require-cursor.ts';
+import { cursorText, organizationNotFound, requireCursor } from './require-cursor.ts';
 
 export type { ReleaseRow } from '../../db/work/releases.ts';
 
@@ -28,11 +27,10 @@ export async function releaseChanges(
   request: { organization: string; cursor: string },
 ): Promise<Released> {
   const { organization: organizationId, cursor } = parseInput(releaseRequest, request);
-  const position = { organizationId, ...cursor };
-  const changes = await write(ctx, 'safe_to_repeat', markReleased.bind({ ...position, now: ctx.now() }));
+  const statement = markReleased.bind({ organizationId, ...cursor, now: ctx.now() });
+  const changes = await write(ctx, 'safe_to_repeat', statement);
   if (changes > 0) return { status: 'released', seq: cursor.seq };
-  const found = await readOne(ctx, findCursorPosition.bind(position), 'safe_to_repeat');
-  requireValidCursor(found ?? undefined, organizationId, cursor);
+  await requireCursor(ctx, organizationId, cursor);
   const [released] = await listReleases(ctx, organizationId);
   return { status: 'unchanged', seq: released?.releasedSeq ?? 0 };
 }

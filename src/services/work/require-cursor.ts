@@ -1,8 +1,10 @@
 import * as z from 'zod';
-import type { CursorPosition } from '../../db/work/changes.ts';
+import { type CursorPosition, findCursorPosition } from '../../db/work/changes.ts';
 import { type ChangeCursor, parseCursor } from '../../domain/change.ts';
 import { beingErased, ServiceError } from '../../domain/errors.ts';
 import { ruleError } from '../../domain/fields.ts';
+import { readOne } from '../call-d1.ts';
+import type { ServiceContext } from '../service-context.ts';
 
 const cursorRule = 'the cursor of an earlier response, or null to start from the beginning';
 /** A cursor from an earlier response, or null. */
@@ -41,6 +43,16 @@ export function requireValidCursor(
   }
   if (organizationId === null) throw organizationNotFound(organization);
   return epoch;
+}
+
+/** Requires that there is the organization, and that the cursor, if one is given, is one of its changes. */
+export async function requireCursor(
+  ctx: ServiceContext,
+  organizationId: string,
+  cursor: ChangeCursor | null,
+): Promise<void> {
+  const statement = findCursorPosition.bind({ organizationId, seq: cursor?.seq ?? 0 });
+  requireValidCursor((await readOne(ctx, statement, 'safe_to_repeat')) ?? undefined, organizationId, cursor);
 }
 
 export function organizationNotFound(organization: string): ServiceError {

@@ -471,7 +471,7 @@ describe('an alert', () => {
         return row;
       },
     };
-    const columns = fact({ type: "'late'", organizationId: 'o.id', since: ':now' });
+    const columns = fact("'late'", { since: ':now' });
     const late = factSource({ late: kind }, `select ${columns} from organizations o where ${IN_RANGE} limit :limit`);
     await runDailyAlerts(now, {}, env.DB, [late]);
     await pass(RUN_MS);
