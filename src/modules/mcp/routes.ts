@@ -15,7 +15,7 @@ import { TOOLS } from './tools.ts';
 
 /**
  * Streamable HTTP without sessions. The order is that of the API, except that the scope is named by the
- * body: key, body, scope, limit of the key, plan, call. Until the limit, the responses are the same.
+ * body: key, host, body, scope, limit of the key, plan, call. Until the limit, the responses are the same.
  */
 export function createMcp(origins: readonly string[]) {
   return new Hono<AppEnv>()
