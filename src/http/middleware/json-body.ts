@@ -8,7 +8,7 @@ import { Problem } from '../problems.ts';
 import { readBody } from './read-body.ts';
 
 /** Enough for 32,000 characters of any script with any escaping. */
-export const MAX_BODY_BYTES = 512 * 1024;
+const MAX_BODY_BYTES = 512 * 1024;
 
 /** Checks media type, size and encoding, in this order. */
 export const jsonText = () =>
