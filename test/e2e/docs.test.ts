@@ -8,9 +8,9 @@ import type { Browser, BrowserContextOptions, Page, Response } from 'playwright-
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import { RECIPES } from '../../src/docs/recipes.ts';
-import { accessibilityViolations, follow, watch } from '../support/browser.ts';
+import { accessibilityViolations, follow, overflowOf, watch } from '../support/browser.ts';
 import { isInstalled } from '../support/command.ts';
-import { inLongRuns } from '../support/property.ts';
+import { faultsOf } from '../support/page-faults.ts';
 import { connectBrowser, sharedServer } from '../support/shared.ts';
 
 const PAGES = [
@@ -37,20 +37,15 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 /** A page in a context of its own, and the list of its complaints. */
-async function open(
-  path: string,
-  options: BrowserContextOptions = {},
-): Promise<{ page: Page; response: Response | null; complaints: string[] }> {
+async function open(path: string, options: BrowserContextOptions = {}): Promise<{ page: Page; complaints: string[] }> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   onTestFinished(() => context.close());
   const page = await context.newPage();
   const complaints = watch(page, server.url);
-  const response = await page.goto(server.url + path);
-  return { page, response, complaints };
+  await page.goto(server.url + path);
+  return { page, complaints };
 }
 
-const overflowOf = (page: Page) =>
-  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 const unfoldAll = (page: Page) =>
   page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
 
@@ -84,32 +79,32 @@ const CHARACTERS_PER_LINE = `[...document.querySelectorAll('article > p')].map((
   return lines < 3 ? 0 : p.textContent.length / Math.round(lines);
 })`;
 
-test.each([...PAGES, WRONG_ADDRESS])(
-  '%s is accessible and fits every screen, in light and dark, runs only scripts of this project, and requests nothing from other hosts',
-  async (path) => {
-    const { page, response, complaints } = await open(path);
-    await expectOwnScripts(page, response);
-    const lengths = z.array(z.number()).parse(await page.evaluate(CHARACTERS_PER_LINE));
-    expect(Math.max(0, ...lengths)).toBeLessThan(80);
-    for (const [width, colorScheme] of [
-      [1280, 'light'],
-      [320, 'dark'],
-      ...inLongRuns([[390, 'dark'] as const, [320, 'light'] as const], []),
-    ] as const) {
-      await page.setViewportSize({ width, height: 800 });
-      await page.emulateMedia({ colorScheme });
-      expect([width, await accessibilityViolations(page)]).toEqual([width, []]);
-    }
-    for (const unfolded of [false, true]) {
-      if (unfolded) await unfoldAll(page);
+describe('on a page that stays open, whose process compiles the rules only once,', () => {
+  let page: Page;
+  let complaints: string[];
+  beforeAll(async () => {
+    page = await browser.newPage();
+    complaints = watch(page, server.url);
+  });
+
+  test.each([...PAGES, WRONG_ADDRESS])(
+    '%s is accessible and fits every screen, in light and dark, runs only scripts of this project, and requests nothing from other hosts',
+    async (path) => {
+      complaints.length = 0;
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await expectOwnScripts(page, await page.goto(server.url + path));
+      const lengths = z.array(z.number()).parse(await page.evaluate(CHARACTERS_PER_LINE));
+      expect(Math.max(0, ...lengths)).toBeLessThan(80);
+      expect(await faultsOf(page)).toEqual([]);
+      await unfoldAll(page);
       for (const width of [1280, 390, 320]) {
         await page.setViewportSize({ width, height: 800 });
-        expect([width, unfolded, await overflowOf(page)]).toEqual([width, unfolded, 0]);
+        expect([width, await overflowOf(page)]).toEqual([width, 0]);
       }
-    }
-    expect(complaints).toEqual(path === WRONG_ADDRESS ? [expect.stringContaining('404')] : []);
-  },
-);
+      expect(complaints).toEqual(path === WRONG_ADDRESS ? [expect.stringContaining('404')] : []);
+    },
+  );
+});
 
 /** How far the examples of each operation reach into its responses, with the responses at the top of the screen. */
 const COVERED_BY_EXAMPLES = `[...document.querySelectorAll('.operation')].map((operation) => {

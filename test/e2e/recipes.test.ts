@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -9,20 +9,20 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod';
 import { isInstalled } from '../support/command.ts';
 import { bashCommandsOf, bashUpTo, codesOf, RANDOM, snippetOf } from '../support/recipes.ts';
-import { type StartedServer, startServerOn } from '../support/server.ts';
-import { copyDatabase } from '../support/shared.ts';
+import { startProduction } from '../support/shared.ts';
 
 // What the recipes give to copy, run as it is, against a server whose limit it runs into.
 
 const run = promisify(execFile);
 
-let server: StartedServer;
+let server: { url: string; key: string; close: () => Promise<void> };
 let directory: string;
 /** Installs the TypeScript client while the first tests wait for the limit. */
 let installed: Promise<void>;
 
 beforeAll(async () => {
-  server = await startServerOn(await copyDatabase(), '--inspector-port', '0', '--var', 'KEY_LIMIT:10/2s');
+  const { url, ...worker } = await startProduction({ KEY_LIMIT: '10/2s' });
+  server = { ...worker, url: url.origin };
   directory = await mkdtemp(join(tmpdir(), 'twb-client-'));
   installed = installClient();
   installed.catch(() => undefined);
@@ -247,10 +247,7 @@ test.each(KINDS)('Make: addresses, header and sample of a %s make a request that
 /** A file of a recipe for this server. */
 const fileOf = async (name: string): Promise<unknown> =>
   JSON.parse(
-    (await (await fetch(`${server.url}/docs/recipes/${name}`)).text()).replaceAll(
-      'https://tickets.example',
-      server.url,
-    ),
+    (await readFile(`build/static/docs/recipes/${name}`, 'utf8')).replaceAll('https://tickets.example', server.url),
   );
 
 test('n8n: the expressions of the workflow make a request for an entry and one for a note', async () => {
@@ -354,8 +351,7 @@ describe('TypeScript', () => {
 /** Installs the package as the recipe does, and compiles two programs with it. @throws if one does not compile */
 async function installClient(): Promise<void> {
   const name = 'ticket-write-back-client-1.0.0.tgz';
-  const archive = await fetch(`${server.url}/docs/connectors/${name}`);
-  await writeFile(join(directory, name), Buffer.from(await archive.arrayBuffer()));
+  await cp(`build/static/docs/connectors/${name}`, join(directory, name));
   const install = bashCommandsOf('typescript', server.url).get('Install the client') ?? '';
   await run('bash', ['-c', install], { cwd: directory });
   await writeFile(join(directory, 'main.ts'), snippetOf('typescript', server.url, 'main.ts'));

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { withLocalD1 } from '../../src/ops/local.ts';
-import { accessibilityViolations, follow, watch } from '../support/browser.ts';
+import { accessibilityViolations, follow, overflowOf, watch } from '../support/browser.ts';
 import { importOrganizations, insertKeys } from '../support/many-keys.ts';
 import { freePort, start, stop } from '../support/server.ts';
 import { connectBrowser, copyDatabase } from '../support/shared.ts';
@@ -57,8 +57,6 @@ async function open(
 
 const names = (page: Page) => page.locator('.keys .name').allTextContents();
 const heightOf = (page: Page) => page.evaluate('document.documentElement.scrollHeight');
-const overflowOf = (page: Page) =>
-  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
 /**
  * Words, dates, hints and parts of addresses in the main part of the page that take several lines.

@@ -199,7 +199,7 @@ test('after any sequence of events over several isolates an ended key gets 401 a
       expect(audited).toHaveLength(model.written);
       expect(await ledgerInconsistencies(env.DB, organization)).toEqual([]);
     }),
-    { numRuns: runs('cached keys against a model', inLongRuns(40, 16)), endOnFailure: true },
+    { numRuns: runs('cached keys against a model', inLongRuns(40, 8)), endOnFailure: true },
   );
 }, 300_000);
 

@@ -5,7 +5,7 @@ import type { Config } from '../../src/config.ts';
 import { parseIpLimitOverrides } from '../../src/domain/ip-limit.ts';
 import { ExpiringMap } from '../../src/lib/expiring-map.ts';
 import { countLimiters } from '../support/limiter.ts';
-import { runs } from '../support/property.ts';
+import { inLongRuns, runs } from '../support/property.ts';
 import { makeApi } from '../support/world.ts';
 
 // The clock does not advance except where a test moves it; the limiter objects see the same one.
@@ -157,7 +157,7 @@ describe('a refusal that an isolate remembers', () => {
           admissions.push(...Array(admitted).fill({ subnet, time: Date.now() }));
         }
       }),
-      { numRuns: runs('a /48 and its /64s against a list of admissions', 20), endOnFailure: true },
+      { numRuns: runs('a /48 and its /64s against a list of admissions', inLongRuns(20, 6)), endOnFailure: true },
     );
   });
 });

@@ -76,7 +76,7 @@ describe('while the keys cannot be read', () => {
     expect(issuer.fetches).toBe(1);
   });
 
-  test('a fetch that hangs is aborted after three seconds, for every request that waits for it', async () => {
+  test.concurrent('a fetch that hangs is aborted after three seconds, for every request that waits for it', async () => {
     const { issuer, verify } = await makeKeySet();
     let signal: AbortSignal | null | undefined;
     issuer.answer = (init) => {
@@ -93,7 +93,7 @@ describe('while the keys cannot be read', () => {
     expect(issuer.fetches).toBe(1);
   });
 
-  test('a read whose request was cancelled is replaced after three seconds', async () => {
+  test.concurrent('a read whose request was cancelled is replaced after three seconds', async () => {
     const { issuer, verify } = await makeKeySet();
     const { answer } = issuer;
     issuer.answer = () => new Promise(() => undefined);

@@ -65,11 +65,10 @@ const violations = z.array(
 );
 
 // axe's own selection of rules, and the rule of WCAG 2.2 AA that it leaves off by default.
-const RUN = `axe.run({ rules: { 'target-size': { enabled: true } }, resultTypes: ['violations'] })
-  .then(({ violations }) => violations)`;
+const RULES = "rules: { 'target-size': { enabled: true } }, resultTypes: ['violations']";
 
-/** The accessibility rules that a page breaks, each with the elements that break it. */
-export async function accessibilityViolations(page: Page): Promise<string[]> {
+/** The accessibility rules that a page breaks, each with the elements that break it: all rules, or only these. */
+export async function accessibilityViolations(page: Page, only?: readonly string[]): Promise<string[]> {
   await page.waitForLoadState();
   // An element that is still unfolding would be too small.
   await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))');
@@ -77,8 +76,13 @@ export async function accessibilityViolations(page: Page): Promise<string[]> {
   // is examined again, at another size, has it already.
   if (await page.evaluate("typeof axe === 'undefined'"))
     await page.evaluate(await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
-  const found = violations.parse(await page.evaluate(RUN));
+  const options = only === undefined ? RULES : `${RULES}, runOnly: ${JSON.stringify(only)}`;
+  const found = violations.parse(await page.evaluate(`axe.run({ ${options} }).then(({ violations }) => violations)`));
   return found.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ''}`),
   );
 }
+
+/** How many pixels a page is wider than the screen. */
+export const overflowOf = (page: Page): Promise<number> =>
+  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');

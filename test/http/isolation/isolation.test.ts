@@ -32,7 +32,7 @@ beforeAll(async () => {
     if (wrong.length > 0) throw new Error(wrong.join('\n'));
   });
   const parameters = {
-    numRuns: runs('isolation, in sequences of 30 to 40 events', inLongRuns(18, 12)),
+    numRuns: runs('isolation, in sequences of 30 to 40 events', inLongRuns(18, 6)),
     endOnFailure: true,
   };
   const details = await fc.check(sequence, parameters);

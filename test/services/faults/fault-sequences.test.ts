@@ -171,7 +171,7 @@ test('after any sequence of faults each acknowledged record exists once, and a r
       // Throws if the repeats have made the audit log inconsistent.
       await consistentRecordsOf(organization);
     }),
-    { numRuns: runs('sequences of faults', inLongRuns(60, 20)), endOnFailure: true },
+    { numRuns: runs('sequences of faults', inLongRuns(60, 10)), endOnFailure: true },
   );
 }, 300_000);
 
