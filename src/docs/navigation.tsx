@@ -49,16 +49,7 @@ export function Navigation({ path, parts }: { path: string; parts: readonly Link
         {GROUPS.map(({ title, links }) => (
           <>
             <p>{title}</p>
-            <ul>
-              {links.map(({ href, text }) => (
-                <li>
-                  <a href={href} aria-current={path === href ? 'page' : undefined}>
-                    {text}
-                  </a>
-                  {path === href && parts.length > 0 && <Parts links={parts} />}
-                </li>
-              ))}
-            </ul>
+            <Links links={links} path={path} parts={parts} />
           </>
         ))}
       </details>
@@ -66,12 +57,16 @@ export function Navigation({ path, parts }: { path: string; parts: readonly Link
   );
 }
 
-function Parts({ links }: { links: readonly Link[] }) {
+/** The page itself is marked, and followed by its parts. */
+function Links({ links, path, parts = [] }: { links: readonly Link[]; path?: string; parts?: readonly Link[] }) {
   return (
     <ul>
       {links.map(({ href, text }) => (
         <li>
-          <a href={href}>{text}</a>
+          <a href={href} aria-current={path === href ? 'page' : undefined}>
+            {text}
+          </a>
+          {path === href && parts.length > 0 && <Links links={parts} />}
         </li>
       ))}
     </ul>

@@ -57,10 +57,7 @@ export async function signWebhook(
   const timestamp = String(Math.floor(at / 1000));
   const signed = signedBytes(id, timestamp, new TextEncoder().encode(body));
   const signatures = await Promise.all(
-    secrets.map(async (secret) => {
-      const key = await crypto.subtle.importKey('raw', secret, HMAC, false, ['sign']);
-      return `v1,${new Uint8Array(await crypto.subtle.sign('HMAC', key, signed)).toBase64()}`;
-    }),
+    secrets.map(async (secret) => `v1,${(await signatureOf(secret, signed)).toBase64()}`),
   );
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
 }
@@ -111,11 +108,15 @@ export async function isSigned(
   const signed = signedBytes(id, String(at / 1000), body);
   const signatures = readSignatures(header);
   for (const secret of secrets) {
-    const key = await crypto.subtle.importKey('raw', secret, HMAC, false, ['sign']);
-    const expected = new Uint8Array(await crypto.subtle.sign('HMAC', key, signed));
+    const expected = await signatureOf(secret, signed);
     if (signatures.some((signature) => isEqual(signature, expected))) return true;
   }
   return false;
+}
+
+async function signatureOf(secret: WebhookSecret, signed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const key = await crypto.subtle.importKey('raw', secret, HMAC, false, ['sign']);
+  return new Uint8Array(await crypto.subtle.sign('HMAC', key, signed));
 }
 
 /** Compares two signatures in a time that does not depend on where they differ. */
