@@ -15,7 +15,7 @@ import { findOwnKey, type KeyDetails, listKeysToChoose } from '../../services/ke
 import type { ExportPage } from '../../services/service-context.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
-import { pageContext, usePage } from './page-context.ts';
+import { addressOf, pageContext, usePage } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { AuditEntries } from './pages/audit-entries.tsx';
 import { Banner, CsvMenu } from './pages/components.tsx';
@@ -139,12 +139,6 @@ const slug = (name: string) =>
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '')
     .slice(0, 60);
-
-/** The address of a page of the log with these filters. */
-const addressOf = (path: string, query: AuditQuery & { before?: number | undefined }) => {
-  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
-  return `${path}${given.length > 0 ? '?' : ''}${new URLSearchParams(given)}`;
-};
 
 interface Props extends AuditPage {
   query: AuditQuery;

@@ -9,8 +9,8 @@ import { type KeyQuery, type ListedState, stateInList, stateOf } from '../../ser
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { Icon } from '../page/icon.tsx';
 import { type Column, csvDownload, fileName } from './download.ts';
-import { isFiltered, isPlainList, keyListParameters, keyListPath, keyListSearch, readKeyQuery } from './key-query.ts';
-import { factOptions, todayOf, usePage } from './page-context.ts';
+import { isFiltered, isPlainList, keyListPath, readKeyQuery } from './key-query.ts';
+import { addressOf, factOptions, parametersOf, todayOf, usePage } from './page-context.ts';
 import { NeedsAttention } from './pages/attention.tsx';
 import {
   Banner,
@@ -215,7 +215,7 @@ function Filters({ list: { counts }, query }: ListProps) {
         to={`${base}/keys`}
         label="Search by name or hint"
         text={query.q}
-        fields={keyListParameters({ ...query, q: undefined, before: undefined })}
+        fields={parametersOf({ ...query, q: undefined, before: undefined })}
       />
       <nav aria-label="States" class="state-chips">
         {STATES.map(([state, chip]) => (
@@ -262,7 +262,7 @@ function Keys({ list, query }: ListProps) {
         <Older list={list} query={query} />
         {canSelect && (
           <div class="pages">
-            <HiddenFields fields={keyListParameters(query)} />
+            <HiddenFields fields={parametersOf(query)} />
             <label hidden>
               <input type="checkbox" data-all="key" /> Select all
             </label>{' '}
@@ -290,7 +290,7 @@ function columnsOf(base: string, query: KeyQuery, canSelect: boolean): TableColu
           {canSelect && key.state !== 'revoked' && (
             <input type="checkbox" name="key" value={key.id} aria-label={`Select ${key.name} ${key.hint}`} />
           )}{' '}
-          <KeyName subject={key} search={keyListSearch(query)} />
+          <KeyName subject={key} search={addressOf('', query)} />
         </>
       ),
       sortedBy('name', 'ascending'),

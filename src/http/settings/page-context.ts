@@ -69,3 +69,13 @@ export function redirectWith(c: Context<AdminEnv>, path: string, notice: string)
   });
   return c.redirect(to, 303);
 }
+
+/** The parameters of a query that are given. */
+export const parametersOf = (query: object): [name: string, value: string][] =>
+  Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+
+/** The address of a page with a query. */
+export function addressOf(path: string, query: object): string {
+  const given = parametersOf(query);
+  return given.length > 0 ? `${path}?${new URLSearchParams(given)}` : path;
+}

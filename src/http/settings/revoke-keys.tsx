@@ -4,8 +4,8 @@ import { countLiveKeys, findUnrevokedKeys, getOwnKey } from '../../services/keys
 import { revokeAllKeys, revokeAsAdministrator, revokeSelectedKeys } from '../../services/keys/revoke-key.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type FormState, readForm } from './forms.ts';
-import { keyListParameters, keyListPath, readKeyQuery } from './key-query.ts';
-import { pageContext, redirectWith, usePage } from './page-context.ts';
+import { keyListPath, readKeyQuery } from './key-query.ts';
+import { pageContext, parametersOf, redirectWith, usePage } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { counted } from './pages/components.tsx';
 import { ConfirmRevoke } from './pages/confirm.tsx';
@@ -43,7 +43,7 @@ revokeKeys.get('/revoke-keys', async (c) => {
   const keys = await findUnrevokedKeys(adminContext(c), parameters.getAll('key'));
   if (keys.length === 0) return c.redirect(list, 303);
   const title = keys.length === 1 ? 'Revoke 1 key?' : `Revoke ${keys.length} keys?`;
-  const fields = [...keys.map(({ id }): [string, string] => ['key', id]), ...keyListParameters(query)];
+  const fields = [...keys.map(({ id }): [string, string] => ['key', id]), ...parametersOf(query)];
   const page = <ConfirmRevoke keys={keys} action={c.req.path} fields={fields} cancel={list} />;
   return render(c, title, page, { trail: trail(c) });
 });

@@ -5,13 +5,13 @@ import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../domain/time-ent
 import { type AdminEnv, adminContext } from '../../http/hono-env.ts';
 import { type Column, csvDownload, fileName } from '../../http/settings/download.ts';
 import { readForm } from '../../http/settings/forms.ts';
-import { pageContext, redirectWith } from '../../http/settings/page-context.ts';
+import { addressOf, pageContext, redirectWith } from '../../http/settings/page-context.ts';
 import { PageProblem } from '../../http/settings/page-problem.ts';
 import { CsvMenu } from '../../http/settings/pages/components.tsx';
 import { utcText } from '../../http/settings/pages/time.tsx';
 import { render } from '../../http/settings/render-page.tsx';
 import { shownEntries } from '../../http/settings/shown-entries.ts';
-import { ConfirmTime, countedEntries, DECISIONS, decidedText, TimePage, timePath } from './time-page.tsx';
+import { ConfirmTime, countedEntries, DECISIONS, decidedText, TimePage } from './time-page.tsx';
 import {
   decideTime,
   type Entry,
@@ -29,7 +29,7 @@ export const time = new Hono<AdminEnv>();
 
 const timeZoneOf = (c: Context<AdminEnv>) => c.get('administrator').organization.timeZone;
 const parametersOf = (c: Context<AdminEnv>) => new URL(c.req.url).searchParams;
-const listPath = (c: Context<AdminEnv>, query: TimeQuery) => timePath(`${pageContext(c).base}/time`, query);
+const listPath = (c: Context<AdminEnv>, query: TimeQuery) => addressOf(`${pageContext(c).base}/time`, query);
 
 /** The filter in the parameters of an address or a form. Empty and invalid ones are ignored. */
 const readQuery = (parameters: URLSearchParams): TimeQuery =>
@@ -43,7 +43,7 @@ time.get('/time', async (c) => {
   const page = <TimePage {...found} entries={shownEntries(c, found.entries, PAGE.shown)} query={query} />;
   return render(c, 'Time', page, {
     lead: <p class="minor">Time that keys logged. It becomes billable when an administrator approves it.</p>,
-    actions: <CsvMenu to={timePath(`${pageContext(c).base}/time.csv`, { ...query, before: undefined })} />,
+    actions: <CsvMenu to={addressOf(`${pageContext(c).base}/time.csv`, { ...query, before: undefined })} />,
   });
 });
 
@@ -83,7 +83,7 @@ time.post('/time/decide', async (c) => {
   const rest = (await readEntries(ctx, ids.slice(MAX_DECIDED))).filter(({ status }) => status === 'SUBMITTED');
   const done = decidedText(result.done.length, decision);
   return rest.length === 0
-    ? redirectWith(c, timePath('/time', query), done)
+    ? redirectWith(c, addressOf('/time', query), done)
     : confirm(c, { entries: rest, decision, query, done });
 });
 

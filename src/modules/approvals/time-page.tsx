@@ -4,7 +4,7 @@ import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../domain/time-ent
 import { Icon } from '../../http/page/icon.tsx';
 import { Options, Select, withSelected } from '../../http/settings/audit.tsx';
 import type { FormState } from '../../http/settings/forms.ts';
-import { usePage } from '../../http/settings/page-context.ts';
+import { addressOf, parametersOf, usePage } from '../../http/settings/page-context.ts';
 import {
   Banner,
   counted,
@@ -24,12 +24,6 @@ export const DECISIONS = {
   APPROVED: { verb: 'Approve', word: 'approved', kind: undefined },
   REJECTED: { verb: 'Reject', word: 'rejected', kind: 'danger' },
 } as const;
-
-/** The parameters of a filter that are given. */
-const parametersOf = (query: Partial<TimeQuery>): [name: string, value: string][] =>
-  Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
-
-export const timePath = (to: string, query: Partial<TimeQuery>) => `${to}?${new URLSearchParams(parametersOf(query))}`;
 
 /** An amount without a currency, because the service stores none: `1,234.50`. */
 const money = (minor: number) =>
@@ -128,7 +122,7 @@ export function TimePage(props: Props) {
       )}
       {rest !== undefined && (
         <p>
-          <a class="button quiet" href={timePath(`${base}/time`, { ...query, before: rest })}>
+          <a class="button quiet" href={addressOf(`${base}/time`, { ...query, before: rest })}>
             More entries
           </a>
         </p>
@@ -200,14 +194,14 @@ function Filters({ query, examined }: Props) {
       <nav class="state-chips" aria-label="States">
         {keysOf(STATUSES).map((one) => (
           <a
-            href={timePath(`${base}/time`, { ...others, state: one })}
+            href={addressOf(`${base}/time`, { ...others, state: one })}
             aria-current={one === state ? 'true' : undefined}
           >
             {one[0]?.toUpperCase() + one.slice(1)}
           </a>
         ))}
         {isFiltered && (
-          <a href={timePath(`${base}/time`, { state })} class="clear">
+          <a href={addressOf(`${base}/time`, { state })} class="clear">
             Clear filters
           </a>
         )}
@@ -259,7 +253,7 @@ export function ConfirmTime({
           <button type="submit" class={kind}>
             {verb} {countedEntries(Math.min(MAX_DECIDED, entries.length))}
           </button>
-          <a href={timePath(`${base}/time`, query)}>Cancel</a>
+          <a href={addressOf(`${base}/time`, query)}>Cancel</a>
         </div>
       </form>
       <Table caption="Time to decide" columns={columnsFor(false)} rows={entries.slice(0, LISTED)} />

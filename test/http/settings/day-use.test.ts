@@ -68,15 +68,6 @@ describe('the page of a key', () => {
     });
   });
 
-  test('the page shows that there are no limits', async () => {
-    const settings = await makeSettings(NO_LIMITS);
-    const { id, value } = await makeKey(settings.organization);
-    await settings.api.postTime(value, { ...TIME, minutes: 1 });
-    expect(await factsOf(settings, id)).toMatchObject({
-      Today: '1 new record, 1 minute',
-    });
-  });
-
   test('the page counts all keys of a rotation together, and no other key', async () => {
     const settings = await makeSettings(NO_LIMITS);
     const { organization, api } = settings;

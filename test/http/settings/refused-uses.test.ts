@@ -243,14 +243,6 @@ describe('a revoked key that is still used', () => {
       '?refused=expired': expect.stringContaining('120 expired keys are still in use'),
     });
   });
-
-  test('several such keys are counted together', async () => {
-    const settings = await makeSettings();
-    await makeRefused(settings, 'First');
-    await makeRefused(settings, 'Second');
-    expect((await attention(settings))['?refused=revoked']).toBe('2 revoked keys are still in use');
-    expect((await listed(settings, '?refused=revoked')).sort()).toEqual(['First', 'Second']);
-  });
 });
 
 test('one key whose writes may be lost is shown by name and address, and several are counted together', async () => {

@@ -399,15 +399,6 @@ describe('the evidence of a review', () => {
     const { keys } = await readAccessReview(asAdmin(organization), path.split('/')[2] ?? '');
     expect(keys[0]?.key).toMatchObject({ owner: '', description: '', allowedNetworks: '', dayLimitRecords: null });
   });
-
-  test('another organization does not find the evidence', async () => {
-    const [{ path, decide, fields, post }, other] = [await makeReview(['Alpha']), await makeSettings()];
-    await decide(fields(0, 'keep', 'Used'));
-    await post(`${path}/finish`, {});
-    expect((await other.get(`${path}/evidence.csv`)).status).toBe(404);
-    expect((await other.post(`${path}/finish`, {})).status).toBe(404);
-    expect((await other.get('/access-review')).text).toContain('No review has been finished');
-  });
 });
 
 describe('the key rule of reviews', () => {

@@ -1,6 +1,5 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { ownDayLimit } from '../../../src/domain/key-settings.ts';
 import { countLiveKeys, getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { asAdmin, makeApi, makeKey, makeOrganization, revoke, rotate, rowsOf } from '../../support/world.ts';
 
@@ -12,13 +11,6 @@ describe('a rotation chain', () => {
     const third = await rotate(organization, second.id, { grace: 'now' });
     const chains = (await rowsOf('api_keys', organization)).map(({ id, chain_id }) => [id, chain_id]);
     expect(chains).toEqual([first, second, third].map(({ id }) => [id, first.id]));
-  });
-
-  test('the chain keeps the daily limits of its keys', async () => {
-    const organization = await makeOrganization();
-    const first = await makeKey(organization, { dayLimit: { records: 20, minutes: 60 } });
-    const second = await rotate(organization, first.id, { grace: '1h' });
-    expect(ownDayLimit(await getOwnKey(asAdmin(organization), second.id))).toEqual({ records: 20, minutes: 60 });
   });
 
   test('the chain shares one limit, so that rotating a key does not multiply it', async () => {

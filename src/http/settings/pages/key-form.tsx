@@ -2,7 +2,7 @@ import { addDays, yearsLater } from '../../../domain/calendar.ts';
 import { MAX_NAME_LENGTH } from '../../../domain/directory.ts';
 import { MAX_EXPIRY_YEARS } from '../../../domain/key-input.ts';
 import { type KeyRules, lastDayAllowed } from '../../../domain/key-rules.ts';
-import { type KeySettingName, keySetting } from '../../../domain/key-settings.ts';
+import { KEY_SETTING_NAMES, type KeySettingName, keySetting } from '../../../domain/key-settings.ts';
 import { hostNetwork, MAX_NETWORKS } from '../../../domain/networks.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
 import { type Company, MAX_FOUND } from '../../../services/directory/companies.ts';
@@ -17,9 +17,9 @@ import { CardForm, Choices, Conflict, describedBy, Field, FieldMessage } from '.
 import { CompanyName } from './key-facts.tsx';
 import { Ago, dateText } from './time.tsx';
 
-/** The settings before the fold of a new key's form, and those in it. */
-const BASIC = ['name', 'owner'] as const;
-const ADVANCED = ['description', 'dayLimitRecords', 'dayLimitMinutes', 'allowedNetworks'] as const;
+/** The settings before the fold of a new key's form, and those in it: all others, except for the companies. */
+const BASIC: readonly KeySettingName[] = ['name', 'owner'];
+const ADVANCED = KEY_SETTING_NAMES.filter((name) => !BASIC.includes(name) && name !== 'companies');
 
 const labelled = (names: readonly KeySettingName[]) => names.map((name) => [name, keySetting(name).label] as const);
 /** Every field, in order. */
