@@ -87,7 +87,8 @@ function n8nFields({ servers: [basePath], paths, components }: Contract): string
     Object.values(operations).flatMap(({ operationId, requestBody }) => {
       const name = requestBody?.content['application/json'].schema.$ref.split('/').at(-1) ?? '';
       const { properties, required = [] } = components.schemas[name] ?? {};
-      if (!properties) return [];
+      // The node has an option for it.
+      if (!properties || operationId.startsWith('dryRun')) return [];
       const resource = N8N_RESOURCES[operationId];
       if (resource === undefined) throw new Error(`The n8n node has no resource for ${operationId}`);
       return [{ resource, path: basePath + path, properties, required }];

@@ -43,7 +43,7 @@ function operationOf(operation: Operation): object {
     operationId: operationId.charAt(0).toUpperCase() + operationId.slice(1),
     summary,
     description,
-    'x-ms-visibility': body === undefined ? 'advanced' : 'important',
+    'x-ms-visibility': body === undefined || operationId.startsWith('dryRun') ? 'advanced' : 'important',
     ...(parameters.length > 0 && {
       parameters: [
         ...parameters.map(parameterOf),

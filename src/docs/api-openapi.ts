@@ -7,7 +7,7 @@ import { DIRECTORY_ID } from '../domain/directory-id.ts';
 import { idempotencyKeyHeader } from '../domain/idempotency-key.ts';
 import { noteRequest } from '../domain/note.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../domain/record-kinds.ts';
-import { noteResult, pingResponse, timeEntryResult } from '../domain/response-shapes.ts';
+import { dryRunResult, noteResult, pingResponse, timeEntryResult } from '../domain/response-shapes.ts';
 import { SCOPE_IDS } from '../domain/scopes.ts';
 import { timeEntryRequest } from '../domain/time-entry.ts';
 import type { ProblemCode } from '../http/problems.ts';
@@ -99,6 +99,33 @@ function writeOperation(kind: RecordKind): ZodOpenApiOperationObject {
   };
 }
 
+/** The dry run of a write: the same request, and one response if it is accepted. */
+function dryRunOperation(kind: RecordKind, write: ZodOpenApiOperationObject): ZodOpenApiOperationObject {
+  const { noun, problems = [], example } = WRITES[kind];
+  const workDate = 'entry' in example ? { workDate: '2026-11-21T00:00:00.000Z' } : {};
+  return {
+    ...write,
+    operationId: `dryRun${pascalCase(kind)}`,
+    tags: ['Check'],
+    summary: `Check a request for ${noun === 'entry' ? 'an entry' : 'a note'}, and write nothing`,
+    description: `Takes the request that would create the ${noun}, with the same scope, limits and checks. Every error is the one that this request would get now; its Idempotency-Key stays unused. Administrators see how many dry runs a key made.`,
+    responses: {
+      200: {
+        description: `The request would create the ${noun}, or get the one that its Idempotency-Key created.`,
+        headers: createdHeaders,
+        content: {
+          'application/json': { schema: dryRunSchema, example: { dryRun: true, ticketId: '1001', ...workDate } },
+        },
+      },
+      401: unauthorizedResponse,
+      // The outcome of a request that writes nothing is always known.
+      ...problemResponses([...WRITE_PROBLEMS.filter((code) => code !== 'outcome_unknown'), ...problems]),
+    },
+  };
+}
+
+const dryRunSchema = dryRunResult.meta({ id: 'DryRunResult' });
+
 const pingOperation: ZodOpenApiOperationObject = {
   operationId: 'ping',
   tags: ['Check'],
@@ -159,7 +186,14 @@ const WRITES: Readonly<Record<RecordKind, WriteDescription>> = {
 };
 
 const writes = Object.fromEntries(
-  RECORD_KIND_NAMES.map((kind) => [`/tickets/{ticketId}/${RECORD_KINDS[kind].path}`, { post: writeOperation(kind) }]),
+  RECORD_KIND_NAMES.flatMap((kind) => {
+    const path = `/tickets/{ticketId}/${RECORD_KINDS[kind].path}`;
+    const post = writeOperation(kind);
+    return [
+      [path, { post }],
+      [`${path}/dry-run`, { post: dryRunOperation(kind, post) }],
+    ];
+  }),
 );
 
 /**

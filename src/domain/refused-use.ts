@@ -17,6 +17,9 @@ export const REFUSED_USE_REASONS = [
 
 export type RefusedUseReason = (typeof REFUSED_USE_REASONS)[number];
 
+/** What is counted for each key: refused uses, and dry runs, which are no refusal. */
+export type CountedUse = RefusedUseReason | 'dry_run';
+
 export function isRefusedUseReason(reason: string): reason is RefusedUseReason {
   return REFUSED_USE_REASONS.some((one) => one === reason);
 }

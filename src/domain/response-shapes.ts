@@ -75,6 +75,18 @@ export const timeEntryResult = z.object({
 
 export type TimeEntryResult = z.output<typeof timeEntryResult>;
 
+/** Response to a dry run. No rate, no user and no record: nothing that the caller did not send, except the date. */
+export const dryRunResult = z.object({
+  dryRun: z.literal(true).meta({ description: 'Nothing was written.' }),
+  ticketId: z.string().meta({ description: 'As sent.' }),
+  workDate: z.iso.datetime().optional().meta({ description: 'For time: the day that the entry would get now.' }),
+  idempotentReplay: z.literal(true).optional().meta({
+    description: 'Present if the Idempotency-Key is in use: the request would write nothing.',
+  }),
+});
+
+export type DryRunResult = z.output<typeof dryRunResult>;
+
 export const pingResponse = z.object({
   ok: z.literal(true),
   organizationId: z.string().meta({ description: 'The organization that the key belongs to.' }),

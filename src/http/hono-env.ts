@@ -43,6 +43,8 @@ interface RequestStats extends D1Counter, LookupStats {
   /** Calls to limiter objects, retries included. */
   limiterCalls: number;
   problem?: string;
+  /** Whether the request asks what a write would get. */
+  dryRun?: true;
   /** Why a message of the PSA was not accepted. */
   messageFault?: WebhookFault;
   /** The call of a message of the PSA, or the tool that an AI agent called. */

@@ -87,6 +87,18 @@ describe('a call', () => {
     ]);
   });
 
+  test('checks a note or an entry with the request of its write, at the address of the dry run', async () => {
+    const checked = { dryRun: true, ticketId: '1001' };
+    respondWith(...[201, 200, 201, 200].map((status) => json(status, status === 200 ? checked : NOTE)));
+    await settled(client().addInternalNote(note));
+    expect(await settled(client().dryRunNote(note))).toEqual(checked);
+    await settled(client().logTime(entry));
+    expect(await settled(client().dryRunTime(entry))).toEqual(checked);
+    const [addNote, checkNote, logTime, checkTime] = sent;
+    expect(checkNote).toEqual({ ...addNote, url: `${addNote?.url}/dry-run` });
+    expect(checkTime).toEqual({ ...logTime, url: `${logTime?.url}/dry-run` });
+  });
+
   test('escapes the id of the ticket', async () => {
     respondWith(json(201, NOTE));
     await settled(client().addInternalNote({ ...note, ticketId: '../ping?' }));

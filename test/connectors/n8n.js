@@ -189,6 +189,14 @@ const tests = {
     const [separate] = recordsOf(await execute(other, { ...NOTE, options: { workflow: 'closing' } }));
     assert.equal(separate.idempotentReplay, undefined);
   },
+  'checks an item in a dry run, and writes nothing': async () => {
+    const dry = { ...NOTE, options: { dryRun: true } };
+    const [checked] = recordsOf(await execute([note('n8n-dry')], dry));
+    assert.deepEqual(checked, { dryRun: true, ticketId: '1001' });
+    assert.match((await execute([note('n8n-dry', { ticketId: '9' })], dry)).error.message, /ticket/);
+    const [written] = recordsOf(await execute([note('n8n-dry')], NOTE));
+    assert.equal(written.idempotentReplay, undefined);
+  },
   'continues with the other items if an item fails': async () => {
     const items = [note('n8n-4', { ticketId: '9' }), note('n8n-5')];
     const {

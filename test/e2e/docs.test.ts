@@ -116,7 +116,7 @@ const COVERED_BY_EXAMPLES = `[...document.querySelectorAll('.operation')].map((o
 test('the examples of the reference never cover the responses below them', async () => {
   const { page } = await open('/docs/reference');
   const covered = z.array(z.number()).parse(await page.evaluate(COVERED_BY_EXAMPLES));
-  expect(covered).toHaveLength(3);
+  expect(covered).toHaveLength(5);
   expect(Math.max(...covered)).toBeLessThanOrEqual(0);
 });
 
@@ -239,7 +239,7 @@ test('every script of the settings area is a file of this project, and no other 
 });
 
 describe('the reference', () => {
-  const OPERATIONS = ['ping', 'createNote', 'createTimeEntry'];
+  const OPERATIONS = ['ping', 'createNote', 'dryRunNote', 'createTimeEntry', 'dryRunTimeEntry'];
 
   test('shows every operation without script, each on at most 4,000 px of a phone', async () => {
     const { page } = await open('/docs/reference', {
@@ -326,7 +326,9 @@ describe('the reference', () => {
       expect(results).toEqual([
         expect.stringContaining('Local demo'),
         expect.stringMatching(/note\W+id/),
+        expect.stringMatching(/dryRun\W+true/i),
         expect.stringMatching(/entry\W+id/),
+        expect.stringMatching(/dryRun\W+true.*workDate/is),
       ]);
     },
   );

@@ -95,15 +95,17 @@ const withEvent = (script: string, eventId: string) => script.replace(/^EVENT_ID
 
 test('curl: the first note is written once, and its repetition is a replay', async () => {
   const script = withEvent(bashUpTo('curl', server.url, 'First note'), 'evt-curl-first');
-  const [, last = ''] = script.split(/(?=\ncurl )/);
+  const last = script.slice(script.lastIndexOf('\ncurl '));
   const { stdout, code } = await inBash(script + last);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/\{"note":\{"id":"[0-9a-f-]{36}".*\n201\n.*"idempotentReplay":true.*\n200\n/s);
+  expect(stdout).toMatch(
+    /^\n?\{"dryRun":true,"ticketId":"1001"\}\n200\n\{"note":\{"id":"[0-9a-f-]{36}".*\n201\n.*"idempotentReplay":true.*\n200\n/s,
+  );
 });
 
 test.each([
-  ['Add a note', 'note', ['First note', 'Event of the script']],
-  ['Log time', 'entry', ['First note', 'Event of the script', 'Add a note']],
+  ['Add a note', 'note', ['Dry run', 'First note', 'Event of the script']],
+  ['Log time', 'entry', ['Dry run', 'First note', 'Event of the script', 'Add a note']],
 ])('curl: %s waits for the limit and writes once', async (label, field, without) => {
   const script = withEvent(bashUpTo('curl', server.url, label, without), `evt-curl-${field}`);
   const beforeWrite = script.lastIndexOf('\ncurl ');
@@ -128,7 +130,7 @@ test('curl: an event without an id is refused, and nothing is written', async ()
 describe.runIf(isInstalled('python3'))('Python', () => {
   const python = async (eventId: string, kind = 'time') => {
     await writeFile(join(cwd, 'write_back.py'), snippetOf('python', server.url, 'write_back.py'));
-    const script = bashUpTo('python', server.url, 'First note').replace('" note', `" ${kind}`);
+    const script = bashUpTo('python', server.url, 'First note', ['Dry run']).replace('" note', `" ${kind}`);
     return inBash(withEvent(script, eventId));
   };
 
@@ -165,13 +167,14 @@ test.each(['pwsh'].filter(isInstalled))(
   },
 );
 
-test('n8n: the command to import writes the first note', async () => {
+test('n8n: the command to import checks the first note, and writes it without the end of its address', async () => {
   const command = snippetOf('n8n', server.url, 'Command to import').replace(
     /$/,
     ` -H 'Authorization: Bearer ${server.key}'`,
   );
-  const { stdout } = await run('bash', ['-c', command]);
-  expect(JSON.parse(stdout)).toMatchObject({ note: { id: expect.any(String) } });
+  const respond = async (script: string): Promise<unknown> => JSON.parse((await run('bash', ['-c', script])).stdout);
+  expect(await respond(command)).toEqual({ dryRun: true, ticketId: '1001' });
+  expect(await respond(command.replace('/dry-run', ''))).toMatchObject({ note: { id: expect.any(String) } });
 });
 
 /** What a recipe without a terminal writes for each kind of record. */
@@ -193,11 +196,14 @@ test.each([
   ['make', 'URL of the first note', 'Sample of a note'],
   ['zapier', 'URL of the first note', 'Body of the first note'],
   ['power-automate', 'URI of the first note', 'Body of the first note'],
-])('%s: the first note is written once', async (slug, url, body) => {
+])('%s: the first note is checked, and then written once', async (slug, url, body) => {
   const idempotencyKey = snippetOf(slug, server.url, 'First Idempotency-Key');
   expect(idempotencyKey).toBe(`triage:first-${RANDOM}`);
-  const sent = { url: snippetOf(slug, server.url, url), body: JSON.parse(snippetOf(slug, server.url, body)) };
-  await writesOnce('note', { ...sent, headers: { 'Idempotency-Key': `${idempotencyKey}-${slug}` } });
+  const headers = { 'Idempotency-Key': `${idempotencyKey}-${slug}` };
+  const sent = { headers, body: JSON.parse(snippetOf(slug, server.url, body)) };
+  const dryRun = snippetOf(slug, server.url, url);
+  expect((await send({ ...sent, method: 'POST', url: dryRun })).body).toEqual({ dryRun: true, ticketId: '1001' });
+  await writesOnce('note', { ...sent, url: dryRun.replace(/\/dry-run$/, '') });
 });
 
 describe('Zapier', () => {

@@ -73,6 +73,7 @@ const WRITES: Record<string, Send> = {
   'a wrong media type': (api, key) => api.postNote(key, NOTE, { 'Content-Type': 'text/plain' }),
   'an empty Idempotency-Key': (api, key) => api.postTime(key, TIME, { 'Idempotency-Key': '' }),
   'an unknown ticket': (api, key) => api.postNote(key, NOTE, {}, '9999'),
+  'a dry run': (api, key) => api.post('/api/v1/tickets/1001/time-entries/dry-run', key, TIME),
   ...TOOLS,
 };
 

@@ -15,6 +15,18 @@ const routes = {
     path: '/api/v1/tickets/1001/time-entries',
     body: TIME,
   },
+  'the dry run of a note': {
+    scope: 'tickets:note:write',
+    method: 'POST',
+    path: '/api/v1/tickets/1001/notes/dry-run',
+    body: { message: 'x' },
+  },
+  'the dry run of an entry': {
+    scope: 'tickets:time:write',
+    method: 'POST',
+    path: '/api/v1/tickets/1001/time-entries/dry-run',
+    body: TIME,
+  },
   'an unknown address': { scope: undefined, method: 'GET', path: '/api/v1/nowhere' },
   'a wrong method': { scope: undefined, method: 'GET', path: '/api/v1/tickets/1001/notes' },
 } as const;
@@ -25,6 +37,7 @@ describe.each<[string, Route]>([
   ['ping', routes.ping],
   ['notes', routes.notes],
   ['time entries', routes['time entries']],
+  ['the dry run of a note', routes['the dry run of a note']],
 ])('%s', (_, route) => {
   const call = (api: Api, headers: Record<string, string>) => send(api, route, headers);
 

@@ -13,7 +13,9 @@ const document = z
     paths: z.record(
       z.string(),
       z.object({
-        post: z.object({ responses: z.object({ 200: z.object({ content }), 201: z.object({ content }) }) }).optional(),
+        post: z
+          .object({ responses: z.object({ 200: z.object({ content }), 201: z.object({ content }).optional() }) })
+          .optional(),
       }),
     ),
     components: z.object({ schemas: z.record(z.string(), z.record(z.string(), z.json())) }),

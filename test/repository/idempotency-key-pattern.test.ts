@@ -27,8 +27,8 @@ const allows = (header: string) =>
 const accepts = (header: string) => parseIdempotencyKey(header).ok && !hasEmptyEventId(header);
 
 describe('the Idempotency-Key in the document', () => {
-  test('the header is described for both writes, by patterns that Go and Rust can compile', () => {
-    expect(schemas).toHaveLength(2);
+  test('the header is described for both writes and their dry runs, by patterns that Go and Rust can compile', () => {
+    expect(schemas).toHaveLength(4);
     const patterns = [...JSON.stringify(schemas).matchAll(/"pattern":"((?:[^"\\]|\\.)*)"/g)].map(
       ([, text = '']) => text,
     );

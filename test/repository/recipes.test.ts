@@ -33,6 +33,12 @@ describe.each(RECIPES)('the recipe for $tool', ({ slug, markdown }) => {
     expect(JSON.stringify(first?.at(-1))).toMatch(/201.*idempotentReplay/s);
   });
 
+  test('begins with a dry run', () => {
+    const codes = codesOf(first);
+    expect(codes.indexOf('/notes/dry-run')).toBeGreaterThan(0);
+    expect(codes.indexOf('/notes')).toBe(codes.indexOf('/notes/dry-run'));
+  });
+
   test('writes notes and time entries from the event, and explains the event id', () => {
     const tabs = blocksOf(markdown).flatMap((block) => (block.type === 'tabs' ? [block.tabs] : []));
     for (const group of tabs) expect(group.map(({ title }) => title)).toEqual(['Note', 'Time entry']);

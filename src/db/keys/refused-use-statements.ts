@@ -1,11 +1,11 @@
-import { KEPT_LOST_WRITES, type RefusedUseReason } from '../../domain/refused-use.ts';
+import { type CountedUse, KEPT_LOST_WRITES, type RefusedUseReason } from '../../domain/refused-use.ts';
 import { IS_BEING_ERASED } from '../directory/erasure.ts';
 import { columns, insertInto, number, type RowOf, statement, text, textOrNull } from '../statement.ts';
 
 interface RefusedUseValues {
   organizationId: string;
   keyId: string;
-  reason: RefusedUseReason;
+  reason: CountedUse;
   count: number;
   now: number;
   sourceAddress: string | null;
@@ -51,14 +51,17 @@ const REFUSED_USE = {
 };
 
 export type RefusedUseRow = RowOf<typeof REFUSED_USE>;
+export type CountedUseRow = Omit<RefusedUseRow, 'reason'> & { reason: CountedUse };
 
-const REFUSED_USES = `
+const COUNTED_USES = `
   select ${columns(REFUSED_USE)}
   from refused_uses r cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
   where r.organization_id = :organizationId`;
+const REFUSED_USES = `${COUNTED_USES} and r.reason <> 'dry_run'`;
 
-export const findRefusedUsesOfKey = statement<{ organizationId: string; keyId: string }, RefusedUseRow>(
-  `${REFUSED_USES} and r.key_id = :keyId order by r.last_at desc`,
+/** The refused uses of a key, and its dry runs. */
+export const findUsesOfKey = statement<{ organizationId: string; keyId: string }, CountedUseRow>(
+  `${COUNTED_USES} and r.key_id = :keyId order by r.last_at desc`,
 );
 
 export const findRefusedUses = statement<{ organizationId: string; limit: number }, RefusedUseRow>(

@@ -1,11 +1,11 @@
-import { type Context, Hono, type HonoRequest } from 'hono';
+import { type Context, Hono, type HonoRequest, type Next } from 'hono';
 import { checkIdempotencyKey, IDEMPOTENCY_KEY_REMEDY } from '../../domain/idempotency-key.ts';
 import { fromMinorUnits } from '../../domain/money.ts';
 import { noteRequest } from '../../domain/note.ts';
 import { RECORD_KINDS } from '../../domain/record-kinds.ts';
-import type { NoteResult, ReplayFields, TimeEntryResult } from '../../domain/response-shapes.ts';
+import type { DryRunResult, NoteResult, ReplayFields, TimeEntryResult } from '../../domain/response-shapes.ts';
 import { timeEntryRequest } from '../../domain/time-entry.ts';
-import { createNote, createTimeEntry } from '../../services/work/create-record.ts';
+import { createNote, createTimeEntry, dryRunNote, dryRunTimeEntry } from '../../services/work/create-record.ts';
 import { idempotencyMismatch, type WriteOutcome, type WriteTarget } from '../../services/work/write-once.ts';
 import { appliedPreference } from '../error-response.ts';
 import { type ApiEnv, type AppEnv, type ContextOf, writeContext } from '../hono-env.ts';
@@ -13,39 +13,84 @@ import { guard } from '../middleware/guard.ts';
 import { jsonBody } from '../middleware/json-body.ts';
 import { Problem } from '../problems.ts';
 
-export const notes = new Hono<AppEnv>().post(
-  `/tickets/:ticketId/${RECORD_KINDS.note.path}`,
-  ...guard(RECORD_KINDS.note.scope),
-  ...jsonBody(noteRequest),
-  async (c) => {
-    const target = writeTarget(c);
-    const outcome = await createNote(writeContext(c), target, c.req.valid('json'));
-    const { id, createdAt } = outcome.row;
-    const body: NoteResult = { note: { id, createdAt: new Date(createdAt).toISOString() } };
-    return respondToWrite(c, target, outcome, body);
-  },
-);
+export const notes = new Hono<AppEnv>()
+  .post(
+    `/tickets/:ticketId/${RECORD_KINDS.note.path}`,
+    ...guard(RECORD_KINDS.note.scope),
+    ...jsonBody(noteRequest),
+    async (c) => {
+      const target = writeTarget(c);
+      const outcome = await createNote(writeContext(c), target, c.req.valid('json'));
+      const { id, createdAt } = outcome.row;
+      const body: NoteResult = { note: { id, createdAt: new Date(createdAt).toISOString() } };
+      return respondToWrite(c, target, outcome, body);
+    },
+  )
+  .post(
+    `/tickets/:ticketId/${RECORD_KINDS.note.path}/dry-run`,
+    ...guard(RECORD_KINDS.note.scope),
+    markDryRun,
+    ...jsonBody(noteRequest),
+    async (c) => {
+      const target = writeTarget(c);
+      return respondToDryRun(c, target, await dryRunNote(writeContext(c), target, c.req.valid('json')));
+    },
+  );
 
-export const timeEntries = new Hono<AppEnv>().post(
-  `/tickets/:ticketId/${RECORD_KINDS.time_entry.path}`,
-  ...guard(RECORD_KINDS.time_entry.scope),
-  ...jsonBody(timeEntryRequest),
-  async (c) => {
-    const target = writeTarget(c);
-    const outcome = await createTimeEntry(writeContext(c), target, c.req.valid('json'));
-    const { id, minutes, workDate, status, billable, hourlyRateMinor, userId, agreementSource } = outcome.row;
-    const entry: TimeEntryResult['entry'] = {
-      id,
-      minutes,
-      workDate: `${workDate}T00:00:00.000Z`,
-      status,
-      billable: billable === 1,
-      hourlyRate: fromMinorUnits(hourlyRateMinor),
-      userId,
-    };
-    return respondToWrite(c, target, outcome, { entry, agreementSource });
-  },
-);
+export const timeEntries = new Hono<AppEnv>()
+  .post(
+    `/tickets/:ticketId/${RECORD_KINDS.time_entry.path}`,
+    ...guard(RECORD_KINDS.time_entry.scope),
+    ...jsonBody(timeEntryRequest),
+    async (c) => {
+      const target = writeTarget(c);
+      const outcome = await createTimeEntry(writeContext(c), target, c.req.valid('json'));
+      const { id, minutes, workDate, status, billable, hourlyRateMinor, userId, agreementSource } = outcome.row;
+      const entry: TimeEntryResult['entry'] = {
+        id,
+        minutes,
+        workDate: midnight(workDate),
+        status,
+        billable: billable === 1,
+        hourlyRate: fromMinorUnits(hourlyRateMinor),
+        userId,
+      };
+      return respondToWrite(c, target, outcome, { entry, agreementSource });
+    },
+  )
+  .post(
+    `/tickets/:ticketId/${RECORD_KINDS.time_entry.path}/dry-run`,
+    ...guard(RECORD_KINDS.time_entry.scope),
+    markDryRun,
+    ...jsonBody(timeEntryRequest),
+    async (c) => {
+      const target = writeTarget(c);
+      return respondToDryRun(c, target, await dryRunTimeEntry(writeContext(c), target, c.req.valid('json')));
+    },
+  );
+
+/** A work date as the API shows it. */
+const midnight = (day: string) => `${day}T00:00:00.000Z`;
+
+/** Marks a request that writes nothing, for the log and for the key's page. The key has been checked. */
+async function markDryRun(c: Context<ApiEnv>, next: Next): Promise<void> {
+  c.get('requestStats').dryRun = true;
+  await next();
+}
+
+/** A response without any field of a record: a dry run leaves no trace on the ticket, so it must not read one. */
+function respondToDryRun(
+  c: Context<ApiEnv>,
+  target: WriteTarget,
+  outcome: WriteOutcome<object> | string | undefined,
+): Response {
+  const applied = appliedPreference(c);
+  const body: DryRunResult = { dryRun: true, ticketId: target.ticketId };
+  if (typeof outcome === 'string') body.workDate = midnight(outcome);
+  else if (outcome?.mismatch && 'Preference-Applied' in applied) throw idempotencyMismatch(target);
+  else if (outcome) body.idempotentReplay = true;
+  return c.json(body, 200, applied);
+}
 
 /** The ticket and Idempotency-Key of a write. @throws Problem `invalid_idempotency_key` */
 function writeTarget(c: Pick<ContextOf<AppEnv>, 'get'> & { req: HonoRequest<'/:ticketId'> }): WriteTarget {

@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { hasCode, type KeyReference, Unauthorized } from '../../domain/errors.ts';
-import { isRefusedUseReason, RefusedUseMeter, type RefusedUseReason } from '../../domain/refused-use.ts';
+import { type CountedUse, isRefusedUseReason, RefusedUseMeter } from '../../domain/refused-use.ts';
 import { log } from '../../lib/log.ts';
 import { type NewRefusedUses, recordRefusedUses } from '../../services/keys/refused-uses.ts';
 import type { WriteTarget } from '../../services/work/write-once.ts';
@@ -10,7 +10,8 @@ import { type AppEnv, serviceContext } from '../hono-env.ts';
 const RECORD_DEADLINE_MS = 5_000;
 
 /**
- * Records for an organization's administrators why its key was refused, while the caller gets the constant 401.
+ * Records for an organization's administrators why its key was refused, while the caller gets the constant 401, and
+ * that it made a dry run.
  * Recorded after the response is sent, and at most once per key, reason and minute, so that neither time nor cost
  * reveals anything to a prober.
  */
@@ -18,29 +19,30 @@ export function recordRefusals(): MiddlewareHandler<AppEnv> {
   const meter = new RefusedUseMeter();
   return async function recordRefusals(c, next) {
     await next();
-    const refused = refusedUse(c);
-    if (!refused) return;
-    const { organizationId, keyId } = refused.key;
-    const { reason } = refused;
-    const now = c.get('now')();
-    const { ticketId, idempotencyKey } = refused.lostWrite ?? {};
-    const lost = ticketId !== undefined &&
-      idempotencyKey !== undefined && { at: now, idempotencyKey, ticketId, requestId: c.get('requestId') };
-    const uses = meter.take(organizationId, `${keyId}:${reason}`, now, lost || undefined);
-    if (uses) {
-      const sourceAddress = c.get('source').address;
-      c.executionCtx.waitUntil(record(c, { organizationId, keyId, reason, ...uses, sourceAddress }));
+    for (const use of [refusedUse(c), dryRun(c)]) {
+      if (!use) continue;
+      const { key, reason, lostWrite } = use;
+      const { organizationId, keyId } = key;
+      const now = c.get('now')();
+      const { ticketId, idempotencyKey } = lostWrite ?? {};
+      const lost = ticketId !== undefined &&
+        idempotencyKey !== undefined && { at: now, idempotencyKey, ticketId, requestId: c.get('requestId') };
+      const uses = meter.take(organizationId, `${keyId}:${reason}`, now, lost || undefined);
+      if (uses) {
+        const sourceAddress = c.get('source').address;
+        c.executionCtx.waitUntil(record(c, { organizationId, keyId, reason, ...uses, sourceAddress }));
+      }
     }
   };
 }
 
-interface Refused {
+interface Use {
   key: KeyReference;
-  reason: RefusedUseReason;
+  reason: CountedUse;
   lostWrite?: WriteTarget | undefined;
 }
 
-function refusedUse(c: Context<AppEnv>): Refused | undefined {
+function refusedUse(c: Context<AppEnv>): Use | undefined {
   const error: unknown = c.error ?? c.get('toolError');
   if (error instanceof Unauthorized) {
     return error.key && isRefusedUseReason(error.reason) ? { key: error.key, reason: error.reason } : undefined;
@@ -52,8 +54,16 @@ function refusedUse(c: Context<AppEnv>): Refused | undefined {
   if (hasCode(error, 'ticket_not_found') && error.info.isOfOtherCompany)
     return { key: principal, reason: 'company_not_allowed' };
   const lostWrite = hasCode(error, 'idempotency_mismatch') ? error.info.lostWrite : c.get('lostWrite');
-  if (lostWrite) return { key: principal, reason: 'idempotency_mismatch', lostWrite };
+  // A dry run loses no write.
+  if (lostWrite && !c.get('requestStats').dryRun) return { key: principal, reason: 'idempotency_mismatch', lostWrite };
   return undefined;
+}
+
+/** A dry run, whatever its outcome, if its key was accepted. */
+function dryRun(c: Context<AppEnv>): Use | undefined {
+  const key = c.get('principal');
+  const isCounted = key && c.get('requestStats').dryRun && !(c.error instanceof Unauthorized);
+  return isCounted ? { key, reason: 'dry_run' } : undefined;
 }
 
 /** Only logs a failure: the count is a lower bound anyway. */

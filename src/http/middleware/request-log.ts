@@ -22,6 +22,7 @@ export function requestLog(): MiddlewareHandler<AppEnv> {
       // A 401 has no code, even if there was another problem before the key was read.
       problem: refused ? undefined : requestStats.problem,
       reason: refused?.reason ?? requestStats.messageFault,
+      dryRun: requestStats.dryRun,
       key: key?.keyId,
       lookup: requestStats.lookup,
       region: requestStats.region,

@@ -15,7 +15,7 @@ import { createApiKey } from '../../services/keys/create-key.ts';
 import { readRecentUse, readUsage } from '../../services/keys/key-usage.ts';
 import { readLongDays } from '../../services/keys/long-days.ts';
 import { getKeyAndDay, getOwnKey, type KeyDetails } from '../../services/keys/read-keys.ts';
-import { listRefusedUses } from '../../services/keys/refused-uses.ts';
+import { readUsesOfKey } from '../../services/keys/refused-uses.ts';
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import {
@@ -114,9 +114,9 @@ keys.get('/keys/:key', async (c) => {
   const today = todayOf(c);
   const { key, written } = await getKeyAndDay(ctx, c.req.param('key'), today);
   const other = key.successor ?? key.predecessor;
-  const [entries, refused, companies, usages] = await Promise.all([
+  const [entries, uses, companies, usages] = await Promise.all([
     readLatestOfKey(ctx, key.id, LATEST_ENTRIES),
-    listRefusedUses(ctx, key.id),
+    readUsesOfKey(ctx, key.id),
     listCompanies(ctx, companyIds(key.companies)),
     readUsage(ctx, [key.id, ...(other ? [other.id] : [])], today),
   ]);
@@ -133,7 +133,7 @@ keys.get('/keys/:key', async (c) => {
     longDays,
     otherUsage: other ? usages.get(other.id) : undefined,
     entries: shownEntries(c, entries, SHOWN_TEXT),
-    refused,
+    ...uses,
     companies,
     lastDay: isJustRevoked ? { since, ...(await countWritesSince(ctx, key.id, since)) } : undefined,
   };

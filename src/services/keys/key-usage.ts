@@ -5,7 +5,7 @@ import { isAllowedFrom } from '../../domain/networks.ts';
 import { forEachKind, RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { readAll } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
-import { listRefusedUses } from './refused-uses.ts';
+import { readUsesOfKey } from './refused-uses.ts';
 
 /** How many days of use the pages show, today included. */
 export const USAGE_DAYS = 30;
@@ -45,7 +45,7 @@ export type RecentUse = Awaited<ReturnType<typeof readRecentUse>>;
 /** The recent use, to decide which networks and daily limits the key should have. */
 export async function readRecentUse(ctx: ActorContext<AdminActor>, keyId: string, today: string) {
   const values = { organizationId: ctx.actor.organizationId, keyId, since: addDays(today, 1 - USAGE_DAYS) };
-  const [rows, refused] = await Promise.all([readAll(ctx, findChainUse.bind(values)), listRefusedUses(ctx, keyId)]);
+  const [rows, { refused }] = await Promise.all([readAll(ctx, findChainUse.bind(values)), readUsesOfKey(ctx, keyId)]);
   const wrote = Map.groupBy(rows, ({ lastAddress }) => lastAddress);
   const days = [...Map.groupBy(rows, ({ day }) => day).values()];
   const most = (measure: 'records' | 'minutes') =>

@@ -1,13 +1,14 @@
 import {
   addRefusedUses,
+  type CountedUseRow,
   findRefusedUses,
-  findRefusedUsesOfKey,
   findRefusedUsesPage,
+  findUsesOfKey,
   type RefusedUseRow,
 } from '../../db/keys/refused-use-statements.ts';
 import type { KeyReference } from '../../domain/errors.ts';
 import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
-import { type LostWrite, lostWrite, type RefusedUseReason } from '../../domain/refused-use.ts';
+import { type CountedUse, type LostWrite, lostWrite } from '../../domain/refused-use.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import { readAll, write } from '../call-d1.ts';
 import {
@@ -24,8 +25,11 @@ const EXPORT_PAGE_SIZE = 500;
 /** Times are UTC milliseconds; the count is a lower bound. */
 export type RefusedUse = ReturnType<typeof toRefusedUse>;
 
+/** The dry runs of a key, counted in the same way. */
+export type DryRuns = Pick<CountedUseRow, 'count' | 'lastAt' | 'sourceAddress'>;
+
 export interface NewRefusedUses extends KeyReference {
-  reason: RefusedUseReason;
+  reason: CountedUse;
   count: number;
   sourceAddress: string | null;
   lost?: readonly LostWrite[];
@@ -40,15 +44,19 @@ export async function recordRefusedUses(
   await write(ctx, 'may_have_written', addRefusedUses.bind(values));
 }
 
-/** The refused uses of one key, or the latest ones of the organization. */
-export async function listRefusedUses(ctx: ActorContext<AdminActor>, keyId?: string): Promise<RefusedUse[]> {
+/** The latest refused uses of the organization. */
+export async function listRefusedUses(ctx: ActorContext<AdminActor>): Promise<RefusedUse[]> {
   const { organizationId } = ctx.actor;
-  const statement =
-    keyId === undefined
-      ? findRefusedUses.bind({ organizationId, limit: PAGE_SIZE })
-      : findRefusedUsesOfKey.bind({ organizationId, keyId });
-  const results = await readAll(ctx, statement);
-  return results.map(toRefusedUse);
+  return (await readAll(ctx, findRefusedUses.bind({ organizationId, limit: PAGE_SIZE }))).map(toRefusedUse);
+}
+
+const isRefused = (use: CountedUseRow): use is RefusedUseRow => use.reason !== 'dry_run';
+
+/** The refused uses of a key, and its dry runs; undefined for none. */
+export async function readUsesOfKey(ctx: ActorContext<AdminActor>, keyId: string) {
+  const uses = await readAll(ctx, findUsesOfKey.bind({ organizationId: ctx.actor.organizationId, keyId }));
+  const dryRuns: DryRuns | undefined = uses.find((use) => !isRefused(use));
+  return { refused: uses.filter(isRefused).map(toRefusedUse), dryRuns };
 }
 
 /** The refused uses of the organization after a cursor (key and reason), newest keys first, a page at a time. */

@@ -9,36 +9,20 @@ import {
 import type { NoteRequest } from '../../domain/note.ts';
 import type { TimeEntryRequest } from '../../domain/time-entry.ts';
 import type { WriteContext } from '../service-context.ts';
-import { type WriteOutcome, type WriteTarget, writeOnce } from './write-once.ts';
+import { type RecordWrite, type WriteTarget, writeOnce } from './write-once.ts';
 
-/** Adds an internal note to a ticket. Nothing is ever sent to a customer. @throws as `writeOnce` */
-export function createNote(
-  ctx: WriteContext,
-  target: WriteTarget,
-  body: NoteRequest,
-): Promise<WriteOutcome<StoredNote>> {
-  return writeOnce(ctx, target, {
-    kind: 'note',
-    body,
-    text: body.message,
-    minutes: 0,
-    insert: (values) => insertNote.bind({ ...values, message: body.message }),
-    explain: (values) => explainNote.bind(values),
-  });
-}
+const noteWrite = (body: NoteRequest): RecordWrite<StoredNote> => ({
+  kind: 'note',
+  body,
+  text: body.message,
+  minutes: 0,
+  insert: (values) => insertNote.bind({ ...values, message: body.message }),
+  explain: (values) => explainNote.bind(values),
+});
 
-/**
- * Logs time on a ticket: SUBMITTED, dated today in the organization's time zone, at the rate of the company's active
- * agreement or the organization's default, credited to the named technician or the service account.
- * @throws as `writeOnce`
- */
-export function createTimeEntry(
-  ctx: WriteContext,
-  target: WriteTarget,
-  body: TimeEntryRequest,
-): Promise<WriteOutcome<StoredTimeEntry>> {
+function timeEntryWrite(body: TimeEntryRequest): RecordWrite<StoredTimeEntry> {
   const { minutes, description, billable, userEmail } = body;
-  return writeOnce(ctx, target, {
+  return {
     kind: 'time_entry',
     body,
     text: description,
@@ -53,5 +37,25 @@ export function createTimeEntry(
       userEmail === undefined
         ? explainServiceTimeEntry.bind(values)
         : explainTechnicianTimeEntry.bind({ ...values, userEmail }),
-  });
+  };
 }
+
+/** Adds an internal note to a ticket. Nothing is ever sent to a customer. @throws as `writeOnce` */
+export const createNote = (ctx: WriteContext, target: WriteTarget, body: NoteRequest) =>
+  writeOnce(ctx, target, noteWrite(body));
+
+/**
+ * Logs time on a ticket: SUBMITTED, dated today in the organization's time zone, at the rate of the company's active
+ * agreement or the organization's default, credited to the named technician or the service account.
+ * @throws as `writeOnce`
+ */
+export const createTimeEntry = (ctx: WriteContext, target: WriteTarget, body: TimeEntryRequest) =>
+  writeOnce(ctx, target, timeEntryWrite(body));
+
+/** The replay that a request to add a note would get, or nothing. @throws as `writeOnce` */
+export const dryRunNote = (ctx: WriteContext, target: WriteTarget, body: NoteRequest) =>
+  writeOnce(ctx, target, noteWrite(body), () => undefined);
+
+/** The replay that a request to log time would get, or its work date. @throws as `writeOnce` */
+export const dryRunTimeEntry = (ctx: WriteContext, target: WriteTarget, body: TimeEntryRequest) =>
+  writeOnce(ctx, target, timeEntryWrite(body), (day) => day);

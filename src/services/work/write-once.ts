@@ -31,7 +31,7 @@ export interface WriteTarget {
   idempotencyKey: string | undefined;
 }
 
-interface RecordWrite<Row> {
+export interface RecordWrite<Row> {
   kind: RecordKind;
   /**
    * The validated body. Together with the ticket it decides whether a replay is the same request. A
@@ -65,14 +65,18 @@ export const digestOf = async (ticketId: string, body: object): Promise<string> 
  *
  * The insert checks key, plan, ticket and technician again, and the primary key makes it happen at most once, so the
  * database decides the response. The reason is read only if nothing was inserted.
+ *
+ * With `accepted`, it is a dry run: nothing is inserted. If nothing prevents the write on that day, it returns what
+ * `accepted` returns.
  * @throws Unauthorized; ServiceError `psa_not_included`, `daily_limit_reached`, `ticket_not_found`,
  *   `technician_not_eligible`, `outcome_unknown`
  */
-export async function writeOnce<Row extends StoredRecord>(
+export async function writeOnce<Row extends StoredRecord, Accepted = never>(
   ctx: WriteContext,
   { ticketId, idempotencyKey }: WriteTarget,
   { kind, body, text, minutes, insert, explain }: RecordWrite<Row>,
-): Promise<WriteOutcome<Row>> {
+  accepted?: (day: string) => Accepted,
+): Promise<WriteOutcome<Row> | Accepted> {
   const { organizationId, keyId, keyHash, chainId } = ctx.actor;
   const { dayLimits } = ctx;
   const values = {
@@ -112,27 +116,28 @@ export async function writeOnce<Row extends StoredRecord>(
     let attempts = 0;
     let lost: ServiceError | undefined;
     let readOnly: ServiceError | undefined;
-    try {
-      const [inserted] = await writeWithAudit(untilSettling, target, 'nothing_written', (now) => {
-        attempts += 1;
-        day = dateIn(timeZone, now);
-        const key = { timeZone, allowedNetworks, expiresAt, dayLimitRecords: dayLimit.records };
-        const statement = insert({ ...values, ...key, now, day });
-        return [{ ...audit, statement, counted: { kind, chainId, day, minutes, bytes: values.bytes } }];
-      });
-      const row = inserted?.results[0];
-      if (row) {
-        report(row.chainRecords + 1, dayLimit);
-        return { row, replayed: false, mismatch: false };
+    if (!accepted)
+      try {
+        const [inserted] = await writeWithAudit(untilSettling, target, 'nothing_written', (now) => {
+          attempts += 1;
+          day = dateIn(timeZone, now);
+          const key = { timeZone, allowedNetworks, expiresAt, dayLimitRecords: dayLimit.records };
+          const statement = insert({ ...values, ...key, now, day });
+          return [{ ...audit, statement, counted: { kind, chainId, day, minutes, bytes: values.bytes } }];
+        });
+        const row = inserted?.results[0];
+        if (row) {
+          report(row.chainRecords + 1, dayLimit);
+          return { row, replayed: false, mismatch: false };
+        }
+      } catch (err) {
+        if (!hasCode(err, 'unavailable')) throw err;
+        if (err.info.database === 'unknown') lost = err;
+        // A database that takes no writes can still show that there is nothing to write: a replay, or
+        // a key that no longer works.
+        else if (err.info.database === 'read_only') readOnly = err;
+        else throw err;
       }
-    } catch (err) {
-      if (!hasCode(err, 'unavailable')) throw err;
-      if (err.info.database === 'unknown') lost = err;
-      // A database that takes no writes can still show that there is nothing to write: a replay, or
-      // a key that no longer works.
-      else if (err.info.database === 'read_only') readOnly = err;
-      else throw err;
-    }
 
     const found = await readOne(ctx, explain({ ...values, day })).catch((err: unknown) => {
       // A retried batch may have inserted nothing because its first attempt was committed.
@@ -171,9 +176,11 @@ export async function writeOnce<Row extends StoredRecord>(
     }
     if (found.ticketFound === 0) throw ticketNotFound(ticketId, found.otherCompany === 1);
     if (found.userFound === 0) throw technicianNotEligible();
+    if (accepted && isSameZone) return accepted(day);
     if (readOnly) throw readOnly;
     // All are checked now, and the next round requires them.
     ({ timeZone, allowedNetworks, expiresAt, dayLimit } = key);
+    day = dateIn(timeZone, ctx.now());
   }
   throw new Error(`nothing prevents ${audit.action}, but nothing was inserted`);
 }

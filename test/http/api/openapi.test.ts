@@ -142,6 +142,45 @@ describe('the response agrees with the document', () => {
     await agrees(operation, 503, post(body, {}, address, key, makeApi({ bindings: losesResponses() })));
   });
 
+  test.each(writes)(
+    'each response to a dry run for $operation is documented',
+    async ({ operation, path, body, other }) => {
+      const dryRun = `${operation}/dry-run`;
+      const address = `/api/v1/tickets/1001/${path}/dry-run`;
+      const post = (sent: unknown, headers: Record<string, string> = {}, at = address, bearer = key, through = api) =>
+        through.post(at, bearer, sent, headers);
+      const used = { 'Idempotency-Key': 'dry:evt-1' };
+      await api.post(address.replace('/dry-run', ''), key, body, used);
+      await agrees(dryRun, 200, post(body));
+      await agrees(dryRun, 200, post(body, { ...used, Prefer: 'handling=strict' }));
+      await agrees(dryRun, 409, post(other, { ...used, Prefer: 'handling=strict' }));
+      await agrees(dryRun, 400, post('{"minutes": "a\nb"}'));
+      await agrees(dryRun, 400, post(new Uint8Array([0x7b, 0xff, 0x7d])));
+      await agrees(dryRun, 400, post(body, { 'Idempotency-Key': '' }));
+      await agrees(dryRun, 400, post(body, {}, address, key, hostless));
+      await agrees(dryRun, 401, post(body, {}, address, 'not-a-key'));
+      await agrees(dryRun, 403, post(body, {}, address, withoutPsa));
+      await agrees(dryRun, 403, post(body, {}, address, key, plain));
+      await agrees(dryRun, 404, post(body, {}, `/api/v1/tickets//${path}/dry-run`));
+      await agrees(dryRun, 404, post(body, {}, `/api/v1/tickets/4711/${path}/dry-run`));
+      await agrees(dryRun, 405, api.send(address, { key, method: 'DELETE' }));
+      await agrees(dryRun, 413, post('x'.repeat(600_000)));
+      await agrees(dryRun, 415, post(body, { 'Content-Type': 'text/plain' }));
+      await agrees(dryRun, 422, post({ ...body, hourlyRate: 1 }));
+      if (path === 'time-entries') await agrees(dryRun, 422, post({ ...body, userEmail: 'ivan@northwind.example' }));
+      const { value: fresh } = await makeKey(organization);
+      const full = makeApi({ config: { dayLimits: { key: { records: 1, bytes: 1_000_000 }, organization: null } } });
+      await full.post(address.replace('/dry-run', ''), fresh, body);
+      await agrees(dryRun, 429, post(body, {}, address, fresh, full));
+      const limited = makeLimitedApi();
+      await post(body, {}, address, fresh, limited);
+      await agrees(dryRun, 429, post(body, {}, address, fresh, limited));
+      const broken = (message: string) => makeApi({ bindings: failing(message) });
+      await agrees(dryRun, 500, post(body, {}, address, key, broken('D1_ERROR: no such table: SQLITE_ERROR')));
+      await agrees(dryRun, 503, post(body, {}, address, key, broken('Network connection lost.')));
+    },
+  );
+
   test('time entries for a technician, or with text for a number, get documented responses', async () => {
     await agrees(ENTRY, 201, api.postTime(key, { ...TIME, userEmail: 'Tess@northwind.example' }));
     await agrees(ENTRY, 422, api.postTime(key, { ...TIME, userEmail: 'ivan@northwind.example' }));

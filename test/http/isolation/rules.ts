@@ -8,6 +8,7 @@ export const RULES = {
   ownTables: 'a request changes only the tables that it is about',
   ownRows: 'a request adds exactly the rows that it is expected to add',
   writeStatus: 'a write gets the status that it would get if its organization were the only one',
+  dryRun: 'a dry run gets the status of its write, and shows no record',
   companies: 'a key that is limited to companies writes and reads nothing outside of them',
   writeCredit: 'a time entry takes its user, rate and agreement from its own organization',
   pageStatus: 'a page opens for administrators of its organization, and for its own keys only',

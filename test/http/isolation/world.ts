@@ -267,19 +267,23 @@ export class World {
       const outcome = { outcome: `MCP ${status}`, asked, response };
       return status === 201 ? { ...outcome, ...created } : { ...outcome, changed: ['refused_uses'] };
     }
-    const answer =
-      kind === 'note'
-        ? await this.api.postNote(key.value, { message: text }, headers, ticket)
-        : await this.api.postTime(key.value, time, headers, ticket);
-    const { status } = answer;
-    const response = await answer.text();
+    const path = `/api/v1/tickets/${ticket}/${kind === 'note' ? 'notes' : 'time-entries'}`;
+    const body = kind === 'note' ? { message: text } : time;
+    const dryRun = await this.api.post(`${path}/dry-run`, key.value, body, headers);
+    const checked = await dryRun.text();
+    const shown = [...own.notes, ...own.time_entries].filter(({ id }) => checked.includes(String(id)));
+    this.checks.equal('dryRun', [dryRun.status, shown], [expected.status === 201 ? 200 : expected.status, []]);
 
+    const answer = await this.api.post(path, key.value, body, headers);
+    const { status } = answer;
+    const written = await answer.text();
+    const response = `${checked}\n${written}`;
     this.checks.equal('writeStatus', status, expected.status);
     this.checkCompanies(own, key, { ticket, status, response });
     if (status === 200 || status === 409) this.lose(at, ticket);
     if (status !== 201) return { outcome: status, asked, response, changed: ['refused_uses'] };
     if (kind === 'time_entry') {
-      const { entry, agreementSource } = JSON.parse(response);
+      const { entry, agreementSource } = JSON.parse(written);
       const isAgreed = expected.company === 'acme' && isActive(own.agreements, 'support');
       this.checks.equal(
         'writeCredit',
@@ -289,7 +293,7 @@ export class World {
           : [expected.user, defaultRate(organization), 'organization_default'],
       );
     }
-    return { outcome: status, asked, response, ...created };
+    return { outcome: status, asked, response, ...created, changed: [...created.changed, 'refused_uses'] };
   }
 
   /** Whatever the status should have been: no record outside of the key's companies is made or shown. */
@@ -317,6 +321,7 @@ export class World {
 
   private async checkRowsOfPage(page: EventOf<'open'>['page'], text: string, own: Contents): Promise<void> {
     const live = own.api_keys.filter(isLive).length;
+    const refused = own.refused_uses.filter(({ reason }) => reason !== 'dry_run');
     switch (page) {
       case '/keys':
         this.checks.equal('pageRows', await countElements(text, 'tbody tr'), Math.min(25, live));
@@ -328,10 +333,10 @@ export class World {
         this.checks.equal('pageRows', csvRows(text).length, own.api_keys.length);
         break;
       case '/refused.csv':
-        this.checks.equal('pageRows', csvRows(text).length, own.refused_uses.length);
+        this.checks.equal('pageRows', csvRows(text).length, refused.length);
         break;
       case '/refused':
-        this.checks.equal('pageRows', await countElements(text, 'tbody tr'), own.refused_uses.length);
+        this.checks.equal('pageRows', await countElements(text, 'tbody tr'), refused.length);
         break;
       case '/revoke-all': {
         // The number of live keys is the only number on the page, except for those in the

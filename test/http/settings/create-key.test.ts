@@ -36,6 +36,7 @@ describe('creating a key', () => {
         'curl https://api.example/api/v1/ping -H &quot;Authorization: Bearer $TICKETS_API_KEY&quot;',
       ),
       expect.stringContaining('EVENT_ID='),
+      expect.stringContaining('/api/v1/tickets/$TICKET_ID/notes/dry-run '),
       expect.stringContaining('/api/v1/tickets/$TICKET_ID/notes '),
       expect.stringContaining('/api/v1/tickets/$TICKET_ID/time-entries '),
     ]);

@@ -216,6 +216,10 @@ test('test/bench/README.md contains the numbers that are counted here', async ()
     ].map((sql) => env.DB.prepare(sql).bind(large.organization, keys['Idempotency-Key'])),
   );
   await line('replay of a refused record, cached key', 200, () => api.postTime(time, TIME, keys));
+  const dryRun = () => api.post('/api/v1/tickets/1001/time-entries/dry-run', limitedKey, TIME);
+  await dryRun();
+  await api.settled();
+  await line('dry run of a time entry, cached key', 200, dryRun);
   await line('ping', 200, () => ping(time));
   await line('401, unknown key', 401, () => ping(generateKey('twb')));
   await line('401, missing or malformed key', 401, () => ping('twb_malformed'));

@@ -67,6 +67,25 @@ export interface components {
                 refusedAt?: string;
             };
         };
+        DryRunResult: {
+            /**
+             * @description Nothing was written.
+             * @constant
+             */
+            dryRun: true;
+            /** @description As sent. */
+            ticketId: string;
+            /**
+             * Format: date-time
+             * @description For time: the day that the entry would get now.
+             */
+            workDate?: string;
+            /**
+             * @description Present if the Idempotency-Key is in use: the request would write nothing.
+             * @constant
+             */
+            idempotentReplay?: true;
+        };
         TimeEntryResult: {
             entry: {
                 /**
@@ -164,7 +183,9 @@ export interface components {
 export const PATHS = {
   ping: '/api/v1/ping',
   createNote: '/api/v1/tickets/{ticketId}/notes',
+  dryRunNote: '/api/v1/tickets/{ticketId}/notes/dry-run',
   createTimeEntry: '/api/v1/tickets/{ticketId}/time-entries',
+  dryRunTimeEntry: '/api/v1/tickets/{ticketId}/time-entries/dry-run',
 } as const;
 /** The longest text of a note or a description, in Unicode code points. */
 export const MAX_TEXT_LENGTH = 32000;

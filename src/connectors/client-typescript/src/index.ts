@@ -8,6 +8,7 @@ export type NoteRequest = Schemas['NoteRequest'];
 export type NoteResult = Schemas['NoteResult'];
 export type TimeEntryRequest = Schemas['TimeEntryRequest'];
 export type TimeEntryResult = Schemas['TimeEntryResult'];
+export type DryRunResult = Schemas['DryRunResult'];
 
 /** The codes of the service (see /docs/errors), and three causes without one. */
 export type ErrorCode =
@@ -155,6 +156,16 @@ export class WriteBackClient {
       if (!orServiceAccount || !(err instanceof WriteBackError) || !codes.includes(err.code)) throw err;
       return write(entry);
     });
+  }
+
+  /** What `addInternalNote` would get. Nothing is written, and the event id stays unused. @throws WriteBackError */
+  dryRunNote({ ticketId, eventId, acceptMismatch, ...note }: Target & NoteRequest): Promise<DryRunResult> {
+    return this.#write(PATHS.dryRunNote, { ticketId, eventId, acceptMismatch }, note);
+  }
+
+  /** What `logTime` would get, without `orServiceAccount`. @throws WriteBackError */
+  dryRunTime({ ticketId, eventId, acceptMismatch, ...entry }: Target & TimeEntryRequest): Promise<DryRunResult> {
+    return this.#write(PATHS.dryRunTimeEntry, { ticketId, eventId, acceptMismatch }, entry);
   }
 
   async #write<Result>(path: string, { ticketId, eventId, acceptMismatch }: Target, body: object): Promise<Result> {

@@ -1,23 +1,33 @@
 import type { Company } from '../../../services/directory/companies.ts';
 import type { KeyDetails, KeyLink } from '../../../services/keys/read-keys.ts';
+import type { DryRuns } from '../../../services/keys/refused-uses.ts';
 import { usePage } from '../page-context.ts';
-import { Address, Hint } from './components.tsx';
+import { Address, formatNumber, Hint } from './components.tsx';
 import { Time } from './time.tsx';
 
 export function LastWrite({ subject: { lastWrite } }: { subject: KeyDetails }) {
   if (!lastWrite) return <>Never</>;
-  return (
-    <>
-      <Time at={lastWrite.at} />
-      {lastWrite.from && (
-        <span class="minor">
-          {' '}
-          from <Address address={lastWrite.from} />
-        </span>
-      )}
-    </>
-  );
+  return <TimeAndSource at={lastWrite.at} from={lastWrite.from} />;
 }
+
+/** How many dry runs a key made, at least. */
+export const DryRunCount = ({ uses: { count, lastAt, sourceAddress } }: { uses: DryRuns }) => (
+  <>
+    at least {formatNumber(count)}, last <TimeAndSource at={lastAt} from={sourceAddress} />
+  </>
+);
+
+const TimeAndSource = ({ at, from }: { at: number; from: string | null }) => (
+  <>
+    <Time at={at} />
+    {from !== null && (
+      <span class="minor">
+        {' '}
+        from <Address address={from} />
+      </span>
+    )}
+  </>
+);
 
 interface KeyNameProps {
   subject: Pick<KeyDetails, 'id' | 'name'> & { hint?: string };

@@ -10,13 +10,13 @@ import type { AuditEntry, countWritesSince } from '../../../services/audit/read-
 import type { Company } from '../../../services/directory/companies.ts';
 import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
 import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
-import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
+import type { DryRuns, RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { stateInList } from '../../../services/keys/select-keys.ts';
 import { usePage } from '../page-context.ts';
 import { AuditEntries } from './audit-entries.tsx';
 import { Address, Banner, counted, Facts, Hint, LinkButton, type NamedFact, Scopes, State } from './components.tsx';
 import { limitsText, useText } from './day-use.ts';
-import { CompanyNames, Creator, LastWrite, OtherKey } from './key-facts.tsx';
+import { CompanyNames, Creator, DryRunCount, LastWrite, OtherKey } from './key-facts.tsx';
 import { RefusedUsesTable } from './refused-uses-table.tsx';
 import { Expiry, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
@@ -35,6 +35,7 @@ interface Props {
   otherUsage: Usage | undefined;
   entries: readonly AuditEntry[];
   refused: readonly RefusedUse[];
+  dryRuns: DryRuns | undefined;
   /** The companies that the key is limited to. */
   companies: readonly Company[];
   /** What the key wrote since an instant (UTC milliseconds), if it was just revoked. */
@@ -76,6 +77,7 @@ export function KeyPage({
   longDays,
   entries,
   refused,
+  dryRuns,
   companies,
   lastDay,
   otherUsage,
@@ -98,6 +100,7 @@ export function KeyPage({
           ['Scopes', <Scopes scopes={key.scopes} />],
           key.revokedAt === null ? ['Expires', <Expiry subject={key} />] : ['Revoked', <Revocation subject={key} />],
           ['Last write', <LastWrite subject={key} />],
+          ['Dry runs', dryRuns && <DryRunCount uses={dryRuns} />],
           ['Created', [<Time at={key.createdAt} />, ' ', <Creator subject={key} />]],
           [
             'Today',

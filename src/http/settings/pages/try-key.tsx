@@ -146,6 +146,8 @@ const firstRequests = ({ scopes, origin }: Props): (Request & { purpose: string 
 
 /** Commands that read the key from a variable, so that they can be copied and shown to others. */
 function Shell({ commands, ...props }: Props & { commands: typeof bash }) {
+  const requests = firstRequests(props);
+  const [first] = requests;
   return (
     <>
       <p>1. Enter this, then paste the key and press Enter. The key does not stay in the history:</p>
@@ -160,10 +162,18 @@ function Shell({ commands, ...props }: Props & { commands: typeof bash }) {
       <Code label={`${props.name}: ticket and event`} title={props.name}>
         {commands.variables}
       </Code>
-      {firstRequests(props).map((request, index) => (
+      {first && (
+        <>
+          <p>4. Check the ticket with a dry run, which writes nothing. You should see 200:</p>
+          <Code label={`${props.name}: dry run`} title={props.name}>
+            {commands.write({ ...first, path: `${first.path}/dry-run` }, props.origin)}
+          </Code>
+        </>
+      )}
+      {requests.map((request, index) => (
         <>
           <p>
-            {index + 4}. {request.purpose}:
+            {index + 5}. {request.purpose}:
           </p>
           <Code label={`${props.name}: ${request.purpose}`} title={props.name}>
             {commands.write(request, props.origin)}
@@ -198,7 +208,8 @@ function ToolSteps({ tool: { name, setUp, check, request }, ...props }: Props & 
           <code>
             my-workflow:first-<span data-random="view">REPLACE-ME</span>
           </code>
-          , and the body to JSON. Replace TICKET with a ticket ID:
+          , and the body to JSON. Replace TICKET with a ticket ID. With <code>/dry-run</code> at the end of the address,
+          the step gets 200 and writes nothing:
           <Code label={`${name}: address of the first write`} title="Address">
             {first.address}
           </Code>

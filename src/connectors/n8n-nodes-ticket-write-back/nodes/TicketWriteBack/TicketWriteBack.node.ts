@@ -109,6 +109,13 @@ export class TicketWriteBack implements INodeType {
               'Whether to return the existing record if a different request used the event ID before. Otherwise the item fails, because nothing was written.',
           },
           {
+            displayName: 'Dry Run',
+            name: 'dryRun',
+            type: 'boolean',
+            default: false,
+            description: 'Whether to check the request like a write, and write nothing',
+          },
+          {
             displayName: 'Workflow',
             name: 'workflow',
             type: 'string',
@@ -150,7 +157,7 @@ async function write(context: IExecuteFunctions, item: number): Promise<IDataObj
   const path = resource.path.replace('{ticketId}', encodeURIComponent(String(parameter('ticketId'))));
   const { body } = await send(context, item, {
     method: 'POST',
-    url: String(url).replace(/\/+$/, '') + path,
+    url: `${String(url).replace(/\/+$/, '')}${path}${options['dryRun'] ? '/dry-run' : ''}`,
     headers: {
       'Idempotency-Key': `${workflow}:${parameter('eventId')}`,
       ...(!options['acceptMismatch'] && { Prefer: 'handling=strict' }),
