@@ -1,7 +1,7 @@
 // npm run bench: measures the production bundle against a minimal service and its peers, all in one
 // workerd on loopback. Writes the tables to RESULTS.md and every figure to test-results/bench.json.
 // `-- --rounds N` changes the number of rounds (7), `-- --note TEXT` adds a line to RESULTS.md. `-- --quick` is for work on the benchmark itself: its
-// figures are meaningless, so it writes to test-results only.
+// figures are meaningless, so it writes to test-results only. `-- --pair NAME --pair NAME` runs two scenarios in turn and prints their ratio in each round.
 import { rmSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as z from 'zod';
 import { timeFirstRequests } from './first-request.ts';
-import { renderResults } from './report.ts';
+import { renderPair, renderResults } from './report.ts';
 import { runRounds } from './rounds.ts';
-import { makeScenarios } from './scenarios.ts';
+import { makeScenarios, type Scenario } from './scenarios.ts';
 import { grow, prepare } from './seed.ts';
 import { evaluate } from './targets.ts';
 import { timeUnauthorized } from './unauthorized-timing.ts';
@@ -32,13 +32,20 @@ const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     note: { type: 'string' },
-    rounds: { type: 'string', default: '7' },
+    rounds: { type: 'string' },
+    pair: { type: 'string', multiple: true },
   },
 });
 const results = options.quick ? 'test-results/bench.md' : join(import.meta.dirname, 'RESULTS.md');
 const plan = options.quick
   ? { rounds: 2, sliceMs: 250, entries: 20_000, samples: 300, starts: 2 }
-  : { rounds: Number(options.rounds), sliceMs: 800, entries: 1_000_000, samples: 4_000, starts: 20 };
+  : {
+      rounds: Number(options.rounds ?? (options.pair ? 21 : 7)),
+      sliceMs: 800,
+      entries: 1_000_000,
+      samples: 4_000,
+      starts: 20,
+    };
 
 // Removes the databases at the end of the run, also after an error. Miniflare stops workerd.
 const directory = await mkdtemp(join(tmpdir(), 'twb-bench-'));
@@ -56,10 +63,16 @@ try {
   const [small, large] = [await workers.database('small'), await workers.database('large')];
   await prepare(small);
   await prepare(large);
-  await grow(large, { keys: UNUSED_KEYS, entries: plan.entries });
+  const all = await makeScenarios(workers);
+  const scenarios = options.pair ? chosen(all, options.pair) : all;
+  if (scenarios.some(({ worker }) => worker === 'api-large'))
+    await grow(large, { keys: UNUSED_KEYS, entries: plan.entries });
   const { meta } = await large.prepare('select 1').run();
-  const scenarios = await makeScenarios(workers);
   console.error(`ready after ${seconds()} s`);
+  if (options.pair) {
+    console.log(renderPair(await runRounds(workers, scenarios, { ...plan, connections: [LOADED] })));
+    process.exit();
+  }
 
   const series = await runRounds(workers, scenarios, { ...plan, connections: CONNECTIONS });
   const timings = await timeUnauthorized(workers, plan.samples);
@@ -89,6 +102,13 @@ try {
   console.error(`written to ${results} and ${FIGURES}`);
 } finally {
   await workers.dispose();
+}
+
+/** The two scenarios of `--pair`, in this order. */
+function chosen(scenarios: readonly Scenario[], names: readonly string[]): Scenario[] {
+  const found = names.flatMap((name) => scenarios.filter((scenario) => scenario.name === name));
+  if (found.length === 2 && names.length === 2) return found;
+  throw new Error(`--pair takes two of: ${scenarios.map(({ name }) => name).join(' | ')}`);
 }
 
 function seconds(): number {

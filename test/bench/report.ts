@@ -1,8 +1,8 @@
 import type { FirstRequest } from './first-request.ts';
 import type { Series } from './load.ts';
-import { type Spread, spread } from './statistics.ts';
+import { type Interval, interval, type Spread, spread } from './statistics.ts';
 import { integer, table } from './tables.ts';
-import { FLOOR, ratio, type Verdict } from './targets.ts';
+import { FLOOR, ratios, type Verdict } from './targets.ts';
 import type { CauseTiming } from './unauthorized-timing.ts';
 
 const MEASURES = { perSecond: 'requests/s', cpu: 'CPU per request', p50: 'p50' } as const;
@@ -47,7 +47,7 @@ export function renderResults(run: Run): string {
     'Written by `npm run bench`: do not edit. [README.md](README.md) says what is measured and how to read it.',
     `Run of ${run.date}:`,
     facts.map((fact) => `- ${fact}`).join('\n'),
-    'Cells show the median over the rounds, with the lowest and the highest round in brackets.',
+    'Cells show the median over the rounds, with the lowest and the highest round in brackets. A target is judged by the 95% interval of the median, in square brackets.',
     ...connections.flatMap((count) => [
       `## ${count} connection${count === 1 ? '' : 's'}`,
       seriesTable(run.series, count),
@@ -61,6 +61,18 @@ export function renderResults(run: Run): string {
   return `${parts.join('\n\n')}\n`;
 }
 
+/** The ratios of two series that ran in turn. */
+export function renderPair([of, to]: readonly Series[]): string {
+  if (!of || !to) throw new Error('a pair is two series');
+  return (['perSecond', 'cpu'] as const)
+    .map((measure) => {
+      const rounds = ratios(of, to, measure);
+      const name = `${of.name} : ${to.name}, ${MEASURES[measure]}`;
+      return `${name}: ${showInterval(interval(rounds))}\nin each round: ${rounds.map(threeDigits).join(' ')}`;
+    })
+    .join('\n\n');
+}
+
 /** The series at one number of connections, as a Markdown table. */
 function seriesTable(series: readonly Series[], connections: number): string {
   const chosen = series.filter((one) => one.connections === connections);
@@ -71,10 +83,10 @@ function seriesTable(series: readonly Series[], connections: number): string {
     chosen.map((one) => [
       one.name,
       show(spread(one.slices.map(({ perSecond }) => perSecond)), integer),
-      show(ratio(one, floor, 'perSecond')),
+      show(spread(ratios(one, floor, 'perSecond'))),
       show(spread(one.slices.map(({ p50 }) => p50))),
       show(spread(one.slices.map(({ cpu }) => cpu))),
-      show(ratio(one, floor, 'cpu')),
+      show(spread(ratios(one, floor, 'cpu'))),
     ]),
   );
 }
@@ -84,7 +96,7 @@ function targetTable(verdicts: readonly Verdict[]): string {
     ['target', 'measured', 'result'],
     verdicts.map(({ of, to, measure, atLeast, atMost, reached, verdict }) => [
       `${of} : ${to}, ${MEASURES[measure]} ${atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`}`,
-      show(reached),
+      showInterval(reached),
       verdict,
     ]),
   );
@@ -111,6 +123,11 @@ function firstRequestTable(firstRequests: readonly FirstRequest[]): string {
 
 function show({ median, min, max }: Spread, format: (value: number) => string = threeDigits): string {
   return `${format(median)} (${format(min)}–${format(max)})`;
+}
+
+/** A median with its 95% interval. */
+function showInterval({ median, low, high }: Interval): string {
+  return `${threeDigits(median)} [${threeDigits(low)}, ${threeDigits(high)}]`;
 }
 
 function threeDigits(value: number): string {

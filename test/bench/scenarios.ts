@@ -2,7 +2,7 @@ import { generateKey } from '../../src/domain/api-key.ts';
 import { type RequestOptions, renderRequest } from './connection.ts';
 import { load, type Requests } from './load.ts';
 import { type BenchKey, makeKeys, TICKET } from './seed.ts';
-import { FLOOR } from './targets.ts';
+import { FLOOR, LEAST } from './targets.ts';
 import { KEY_PREFIX, type WorkerName, type Workers } from './workers.ts';
 
 /**
@@ -150,6 +150,7 @@ export async function makeScenarios(workers: Workers): Promise<Scenario[]> {
     { name: 'workerd, "ok"', worker: 'ok', status: 200, requests: (number) => from(number, { path: '/' }) },
     { name: 'Hono, "hello"', worker: 'hono', status: 200, requests: (number) => from(number, { path: '/' }) },
     { name: FLOOR, worker: 'floor', ...warm(keys) },
+    { name: LEAST, worker: 'least', ...warm(keys) },
   ];
   return [...others, ...api];
 }

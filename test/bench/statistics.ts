@@ -17,6 +17,28 @@ export function spread(values: readonly number[]): Spread {
   return { median: median(values), min: Math.min(...values), max: Math.max(...values) };
 }
 
+/** A sample's median, with the bounds between which the median of all lies with at least 95%. */
+export interface Interval {
+  median: number;
+  low: number;
+  high: number;
+}
+
+/**
+ * The interval from the k-th smallest to the k-th largest value, whatever the distribution: the median of all is below or
+ * above it as rarely as a fair coin falls that one-sidedly. Fewer than six values decide nothing.
+ */
+export function interval(values: readonly number[]): Interval {
+  const sorted = values.toSorted((a, b) => a - b);
+  const n = sorted.length;
+  let k = 0;
+  for (let chance = 0.5 ** n, below = chance; below <= 0.025; below += chance) {
+    k += 1;
+    chance *= (n - k + 1) / k;
+  }
+  return { median: median(values), low: sorted[k - 1] ?? -Infinity, high: k === 0 ? Infinity : (sorted[n - k] ?? NaN) };
+}
+
 /**
  * Cliff's delta: how much more often a value of `a` is the larger of two drawn at random than one
  * of `b`, from -1 to 1. Below 0.147 in size it is by convention negligible; 0 means that the two

@@ -25,7 +25,7 @@ interface WorkerPlan extends Bundle {
   ipLimit: string;
 }
 
-export type WorkerName = 'ok' | 'hono' | 'floor' | 'api' | 'api-limited' | 'api-large';
+export type WorkerName = 'ok' | 'hono' | 'floor' | 'least' | 'api' | 'api-limited' | 'api-large';
 
 export interface Workers {
   /** The bundles whose first request is measured, by their names in the report. */
@@ -43,11 +43,12 @@ export interface Workers {
 export async function startWorkers(directory: string): Promise<Workers> {
   await bundleProduction(join(directory, 'api'));
   const api = await readBundle(join(directory, 'api'));
-  const [ok, hono, honoD1, floor] = await Promise.all([
+  const [ok, hono, honoD1, floor, least] = await Promise.all([
     bundleContender('ok'),
     bundleContender('hono'),
     bundleContender('hono-d1'),
     bundleContender('floor'),
+    bundleContender('least'),
   ]);
 
   const plan = (bundle: Bundle, database: Database = 'small', ipLimit = UNLIMITED): WorkerPlan => ({
@@ -59,6 +60,7 @@ export async function startWorkers(directory: string): Promise<Workers> {
     ['ok', plan(ok)],
     ['hono', plan(hono)],
     ['floor', plan(floor)],
+    ['least', plan(least)],
     ['api', plan(api)],
     ['api-limited', plan(api, 'small', '1/10s')],
     ['api-large', plan(api, 'large')],
