@@ -1,4 +1,4 @@
-import { withDeadline } from '../lib/deadline.ts';
+import { type Deadlines, withDeadline } from '../lib/deadline.ts';
 import { LoggableError } from '../lib/log.ts';
 
 /**
@@ -74,6 +74,8 @@ export interface D1Counter {
 export interface D1Caller {
   /** UTC milliseconds of the machine's own clock until which a response is awaited. */
   readonly deadlineAt: number;
+  /** The timer of the request. Without it, each call has its own. */
+  readonly deadlines?: Deadlines | undefined;
   readonly stats?: D1Counter | undefined;
   /** For a local database that another program may lock: try a locked call again. */
   readonly waitsForLock?: boolean | undefined;
@@ -91,7 +93,7 @@ const FIRST_PAUSE_MS = 50;
  * @throws D1Failure
  */
 export async function runD1<T>(
-  { deadlineAt, stats, waitsForLock, maxAttempts = MAX_ATTEMPTS }: D1Caller,
+  { deadlineAt, deadlines, stats, waitsForLock, maxAttempts = MAX_ATTEMPTS }: D1Caller,
   run: () => Promise<T>,
 ): Promise<T> {
   let mayHaveRun = false;
@@ -100,7 +102,7 @@ export async function runD1<T>(
     if (left <= 0) throw new D1Failure(mayHaveRun ? 'unknown' : 'not_run', 'the deadline passed before the call');
     if (stats) stats.d1Calls += 1;
     try {
-      return await withDeadline(run(), left);
+      return await withDeadline(run(), left, deadlines);
     } catch (err) {
       const { kind, reason, retry } = classify(err);
       const isLocked = retry === 'locked' && waitsForLock;

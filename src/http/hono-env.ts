@@ -4,6 +4,7 @@ import type { FoundKey, Principal } from '../domain/api-key.ts';
 import { MAX_DAY_CHANGES } from '../domain/day-limit.ts';
 import type { RateLimitDecision, RequestLimit } from '../domain/request-limit.ts';
 import type { WebhookFault } from '../domain/webhook.ts';
+import type { Deadlines } from '../lib/deadline.ts';
 import { ExpiringMap } from '../lib/expiring-map.ts';
 // biome-ignore lint/suspicious/noImportCycles: requests carry contributions, and contributions handle requests.
 import type { Contribution } from '../module.ts';
@@ -64,6 +65,8 @@ export interface RequestVariables {
   now: () => number;
   /** UTC milliseconds of the machine's clock until which the request awaits anything. */
   deadlineAt: number;
+  /** The timer of everything that the request awaits. */
+  deadlines: Deadlines;
   requestId: string;
   source: Source;
   /** The address group that the request is counted for. */
@@ -115,6 +118,7 @@ export function serviceContext(c: ContextOf<AppEnv>): ServiceContext {
     db: c.env.DB,
     now: c.get('now'),
     deadlineAt: c.get('deadlineAt'),
+    deadlines: c.get('deadlines'),
     requestId: c.get('requestId'),
     databaseLimit: c.get('config').databaseLimit,
     stats: c.get('requestStats'),

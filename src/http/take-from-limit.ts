@@ -69,7 +69,7 @@ async function callLimiter(
     try {
       c.get('requestStats').limiterCalls += 1;
       const limiter = placedIn(c.env.RATE_LIMITER, c.get('config').jurisdiction).getByName(object);
-      const decision = await withDeadline(limiter.take(requestLimit, subnet), until - Date.now());
+      const decision = await withDeadline(limiter.take(requestLimit, subnet), until - Date.now(), c.get('deadlines'));
       if (!decision.admitted) onRefusal(decision);
       return decision;
     } catch (err) {

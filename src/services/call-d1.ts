@@ -27,7 +27,10 @@ const READ_ONLY =
 /** What a call without a response means for the caller. */
 export type LostCall = keyof typeof DETAILS;
 
-type CallContext = Pick<ServiceContext, 'db' | 'deadlineAt' | 'stats' | 'databaseLimit' | 'waitsForLock'> &
+type CallContext = Pick<
+  ServiceContext,
+  'db' | 'deadlineAt' | 'deadlines' | 'stats' | 'databaseLimit' | 'waitsForLock'
+> &
   Partial<Pick<ServiceContext, 'requestId'>> &
   Pick<D1Caller, 'maxAttempts'>;
 

@@ -1,4 +1,4 @@
-import type { D1Counter } from '../db/run-d1.ts';
+import type { D1Caller, D1Counter } from '../db/run-d1.ts';
 import type { Principal } from '../domain/api-key.ts';
 import type { ChangeCursor } from '../domain/change.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
@@ -69,6 +69,7 @@ export interface ServiceContext extends Ports {
   now: () => number;
   /** UTC milliseconds of the machine's own clock until which a response is awaited. */
   deadlineAt: number;
+  deadlines?: D1Caller['deadlines'];
   requestId: string;
   /** The size in bytes at which the database is full. Without it, nothing warns of the size. */
   databaseLimit?: number | undefined;

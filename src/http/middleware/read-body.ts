@@ -25,7 +25,7 @@ export function readBody(maxSize: number, { tooLarge, broken }: BodyErrors): Mid
       await c.req.arrayBuffer();
     });
     try {
-      if (await withDeadline(read, BODY_DEADLINE_MS)) isTooLarge = true;
+      if (await withDeadline(read, BODY_DEADLINE_MS, c.get('deadlines'))) isTooLarge = true;
     } catch (err) {
       throw broken(
         err instanceof DeadlineExceeded ? `did not arrive within ${BODY_DEADLINE_MS / 1_000} s` : 'was cut off',

@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts';
 import { addressGroup, clientAddress } from '../../domain/client-address.ts';
 import { withoutKeys } from '../../domain/pasted-keys.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
+import { Deadlines } from '../../lib/deadline.ts';
 import { type Contribution, portsOf } from '../../module.ts';
 import type { Source } from '../../services/service-context.ts';
 import { type AppEnv, IsolateCaches } from '../hono-env.ts';
@@ -29,6 +30,7 @@ export function requestContext(
     c.set('caches', caches);
     c.set('now', now);
     c.set('deadlineAt', Date.now() + REQUEST_DEADLINE_MS);
+    c.set('deadlines', new Deadlines());
     c.set('requestId', timeOrderedId(now()));
     c.set('source', source);
     c.set('addressGroup', addressGroup(source.address));

@@ -37,7 +37,7 @@ describe('a body', async () => {
   });
 
   test('a body that does not end is refused after 20 s', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
     const waiting = Promise.withResolvers<void>();
     const endless = begun(() => {
       waiting.resolve();

@@ -114,6 +114,7 @@ export class Faults {
   choose: (call: Call) => Fault | undefined = () => undefined;
   private later: (() => Promise<unknown>)[] = [];
   private running: Promise<unknown>[] = [];
+  private calls = 0;
 
   readonly bindings: Pick<Env, 'DB' | 'RATE_LIMITER'>;
 
@@ -136,6 +137,7 @@ export class Faults {
   }
 
   private call<T>(call: Call, run: () => Promise<T>): Promise<T> {
+    this.calls += 1;
     const chosen = this.choose(call);
     const result = chosen ? this.fail(chosen, run) : run();
     // A call that hangs never ends.
@@ -149,12 +151,20 @@ export class Faults {
     if (chosen.runs === 'before') await run();
     if (chosen.runs === 'later') this.later.push(run);
     if (chosen.kind === 'hang') {
-      // The next timer is the deadline of this call.
-      realSetTimeout(() => vi.advanceTimersToNextTimer(), 0);
+      this.fireTimers(this.calls);
       return await new Promise<never>(() => undefined);
     }
     realSetTimeout(() => vi.advanceTimersByTime(LONGEST_PAUSE_MS), 0);
     throw Object.assign(new Error(`D1_ERROR: ${chosen.message} ${SENTINEL}`), chosen.properties);
+  }
+
+  /** Until this call has met its deadline and another begins. A request's timer may fire before, for an earlier call. */
+  private fireTimers(call: number): void {
+    realSetTimeout(() => {
+      if (this.calls !== call || !vi.isFakeTimers() || vi.getTimerCount() === 0) return;
+      vi.advanceTimersToNextTimer();
+      this.fireTimers(call);
+    }, 0);
   }
 }
 

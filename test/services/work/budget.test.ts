@@ -162,6 +162,14 @@ test('a ping and an unknown key cost 1 statement and write no row; a malformed k
   expect(limiters.map((name) => name.split(':')[0])).toEqual(['ip', 'key', 'ip', 'ip']);
 });
 
+test('a write sets one timer for all that it awaits', async () => {
+  const { api, key } = await makeWorld();
+  const timers = vi.spyOn(globalThis, 'setTimeout');
+  for (const _ of ['uncached', 'cached']) expect((await api.postTime(key)).status).toBe(201);
+  expect(timers.mock.calls.map(([, ms]) => ms)).toEqual([1_000, 1_000]);
+  timers.mockRestore();
+});
+
 test('test/bench/README.md contains the numbers that are counted here', async () => {
   const { api, d1, limiters } = makeCountedApi();
   const ONE_REQUEST = { quota: 1, windowMs: 10_000 };
