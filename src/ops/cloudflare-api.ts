@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod';
 import { isLoopback } from '../lib/loopback.ts';
-import { CommandFailure, UsageError } from './command.ts';
+import { CommandFailure, UsageError } from './failures.ts';
 import { jsonOf } from './probe.ts';
 
 /** Below Cloudflare's limit of 1,200 calls in five minutes: 300 + 5 * 60 * 2.5 = 1,050. */

@@ -5,17 +5,10 @@ import { parseCursor } from '../domain/change.ts';
 import { hasCode, ServiceError, type ServiceErrorCode } from '../domain/errors.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
 import type { ActorContext, SystemActor } from '../services/service-context.ts';
+import { CommandFailure, UsageError } from './failures.ts';
 import { printable } from './printable.ts';
 
-/** Thrown for a wrong call: the message is followed by the usage, and the exit code is 2. */
-export class UsageError extends Error {
-  override name = 'UsageError';
-}
-
-/** An expected failure: the operator sees only the message, and the exit code is 1. */
-export class CommandFailure extends Error {
-  override name = 'CommandFailure';
-}
+export { CommandFailure, UsageError };
 
 interface CommandHelp {
   name: string;
