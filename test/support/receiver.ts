@@ -67,6 +67,17 @@ export class Receiver {
     return this.stored.get(organization) ?? [];
   }
 
+  /** The messages whose range overlaps with the one before under another id. Only the first half of a page that timed out may do so. */
+  overlapsOf(organization: string): { id: string; isHalf: boolean }[] {
+    let end = { id: '', range: [0, 0] };
+    return this.deliveriesOf(organization).flatMap(({ id, range }) => {
+      const [[first, last], [, lastBefore = 0], [firstBefore]] = [range, end.range, end.range];
+      const isOverlap = id !== end.id && first <= lastBefore;
+      end = { id, range };
+      return isOverlap ? [{ id, isHalf: first === firstBefore && last < lastBefore }] : [];
+    });
+  }
+
   /** The messages of an organization, duplicates included. */
   deliveriesOf(organization: string): Delivery[] {
     return this.deliveries.filter((delivery) => delivery.organization === organization);

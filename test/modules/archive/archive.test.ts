@@ -9,19 +9,8 @@ import { aroundD1, countD1 } from '../../support/d1.ts';
 import { failureOf, lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { asOperator, makeKey, makeWorld, NOTE, problemOf, rotate, rowsOf, TIME } from '../../support/world.ts';
-import {
-  archive,
-  archiveContext,
-  bucket,
-  everyChange,
-  failing,
-  failingBatch,
-  objectsIn,
-  releaseAll,
-} from './support.ts';
+import { archive, archiveContext, bucket, everyChange, failing, objectsIn, releaseAll } from './support.ts';
 
-/** The SHA-256 of nothing. */
-const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 const keyed = (idempotencyKey: string) => ({ 'Idempotency-Key': idempotencyKey });
 
 /** The response without what belongs to the request only. */
@@ -288,12 +277,6 @@ describe('the feed', () => {
     const audited = (await everyChange(organization)).rows.filter(({ action }) => action === 'time_entry.approved');
     expect(audited).toHaveLength(1);
   });
-
-  test('a second review of an archived entry reports the first one', async () => {
-    const { organization, entryId } = await archivedWorld();
-    const answer = await work.reviewTimeEntry(organization, entryId, 'REJECTED', 'ada');
-    expect(failureOf(answer)).toEqual(['already_reviewed']);
-  });
 });
 
 describe('a release', () => {
@@ -335,44 +318,8 @@ describe('a release', () => {
   });
 });
 
-describe('a step that ends early', () => {
-  const STOPS = {
-    'before the object is stored': { archive: failing((call) => (call === 'put' ? 'before' : undefined)) },
-    'when the object is stored': { archive: failing((call) => (call === 'put' ? 'after' : undefined)) },
-    'before the transaction': { db: failingBatch('before') },
-    'after the transaction': { db: failingBatch('after') },
-    'before it lists the leftovers': { archive: failing((call) => (call === 'list' ? 'before' : undefined)) },
-  };
-  test.each(Object.entries(STOPS))('a step that ends %s loses and duplicates nothing', async (_, bindings) => {
-    const { organization, key, api } = await makeWorld();
-    for (let i = 0; i < 3; i++) await api.postNote(key, NOTE, keyed(String(i)));
-    await releaseAll(organization);
-    await expect(archive(organization, bindings)).rejects.toMatchObject({ code: 'unavailable' });
-    const check = async () => {
-      const { archived, rows } = await everyChange(organization);
-      expect([...archived, ...rows].map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
-      for (let i = 0; i < 3; i++) expect((await api.postNote(key, NOTE, keyed(String(i)))).status).toBe(200);
-    };
-    await check();
-    // The second attempt reads something else, so its object has another name.
-    await env.DB.prepare("update api_keys set name = 'renamed' where organization_id = ?").bind(organization).run();
-    await archive(organization);
-    await check();
-    expect(await rowsOf('audit_log', organization)).toHaveLength(1);
-    expect(await objectsIn(organization)).toHaveLength(1);
-  });
-
-  test('two simultaneous steps create one archive', async () => {
-    const { organization, key, api } = await makeWorld();
-    for (let i = 0; i < 3; i++) await api.postNote(key);
-    await releaseAll(organization);
-    const steps = await Promise.all([archive(organization), archive(organization), archive(organization)]);
-    expect(steps.filter(({ status }) => status === 'archived').length).toBeGreaterThan(0);
-    expect((await everyChange(organization)).archived.map(({ seq }) => seq)).toEqual([1, 2, 3]);
-    expect(await objectsIn(organization)).toHaveLength(1);
-  });
-
-  test('a redaction during a step restarts the step', async () => {
+describe('a step', () => {
+  test('a redaction during a step restarts it', async () => {
     const { organization, key, api } = await makeWorld();
     const { body } = await seen(api.postNote(key, { message: 'hunter2' }));
     await api.postNote(key);
@@ -485,23 +432,6 @@ describe('the redaction of an archived record', () => {
     expect(await objectsIn(organization)).toHaveLength(1);
   });
 
-  const STOPS = {
-    'before the object is read': { archive: failing((call) => (call === 'get' ? 'before' : undefined)) },
-    'when the other object is stored': { archive: failing((call) => (call === 'put' ? 'after' : undefined)) },
-    'before the transaction': { db: failingRedaction('before') },
-    'after the transaction': { db: failingRedaction('after') },
-    'before the old object is deleted': { archive: failing((call) => (call === 'delete' ? 'before' : undefined)) },
-  };
-  test.each(Object.entries(STOPS))('a redaction that ends %s is completed by the next call', async (_, bindings) => {
-    const { organization, noteId } = await archivedWorld();
-    await expect(redact(organization, 'note', noteId, bindings)).rejects.toMatchObject({ code: 'unavailable' });
-    await redact(organization, 'note', noteId);
-    expect(JSON.stringify((await everyChange(organization)).archived)).not.toContain('hunter2');
-    expect(await objectsIn(organization)).toHaveLength(1);
-    const redactions = (await everyChange(organization)).rows.filter(({ action }) => action === 'note.redacted');
-    expect(redactions).toHaveLength(1);
-  });
-
   test('a redaction marks the record and reports an object that was changed or is missing', async () => {
     const { organization, noteId, entryId, object } = await archivedWorld();
     const original = (await bucket.get(object)) ?? new Uint8Array();
@@ -527,28 +457,6 @@ describe('the redaction of an archived record', () => {
     await expect(redact(organization, 'note', noteId, away)).rejects.toMatchObject({ code: 'unavailable' });
     expect(JSON.stringify((await everyChange(organization)).archived)).toContain('hunter2');
   });
-
-  function failingRedaction(when: 'before' | 'after') {
-    return aroundD1(env.DB, async (run, statements, sql) => {
-      if (!sql.some((text) => text.includes('update archives'))) return run();
-      if (when === 'after') await run();
-      throw new Error(`D1_ERROR: internal error; reference = ${statements}`);
-    });
-  }
-});
-
-test('an erasure removes the objects and the remaining rows of the records', async () => {
-  const { organization, key, api } = await archivedWorld();
-  const other = await archivedWorld();
-  await bucket.put(`${organization}/000000000001-000000000009-0123456789abcdef.ndjson.gz`, new Uint8Array(), EMPTY);
-  resultOf(await work.eraseOrganization(organization, await lastCursor(organization), 'Ada'));
-  expect(await objectsIn(organization)).toEqual([]);
-  for (const table of ['archives', 'archived_notes', 'archived_time_entries', 'releases'])
-    expect(
-      (await env.DB.prepare(`select * from ${table} where organization_id = ?`).bind(organization).all()).results,
-    ).toEqual([]);
-  expect((await api.postNote(key)).status).toBe(401);
-  expect(await objectsIn(other.organization)).toHaveLength(1);
 });
 
 test('an archived record can be reported as refused, and then as taken', async () => {

@@ -22,7 +22,7 @@ import { lastCursor } from '../../support/rpc.ts';
 import * as support from '../../support/world.ts';
 import { asAdmin, importRecords, makeApi, makeKey, makeWorld, rowsOf } from '../../support/world.ts';
 import { makePsa } from '../psa/support.ts';
-import { asPushOperator } from '../push/support.ts';
+import { asPushOperator, PUSH_STATE } from '../push/support.ts';
 import { archive, bucket, everyChange, failing, objectsIn, releaseAll } from './support.ts';
 
 const asOperator = (db = env.DB, archive = bucket) => ({
@@ -30,17 +30,6 @@ const asOperator = (db = env.DB, archive = bucket) => ({
   archive,
   archivedRecords: archivedRecordsIn(archive),
 });
-
-const PUSH = {
-  confirmedSeq: 1,
-  skipped: '[]',
-  confirmedAt: null,
-  failingSince: null,
-  attempts: 0,
-  failure: null,
-  nextAttemptAt: null,
-  stoppedAt: null,
-};
 
 /** An organization with rows in every table, an object in the archive, and the cursor of its last change. */
 async function makeFull() {
@@ -59,7 +48,7 @@ async function makeFull() {
     await api.postNote(key);
     await api.postTime(key);
   }
-  await savePushState(asOperator(), organization, PUSH);
+  await savePushState(asOperator(), organization, PUSH_STATE);
   await env.DB.batch(
     [
       "insert into refused_uses values (?1, ?2, 'revoked', 1, 0, 0, null, null), (?1, ?2, 'expired', 1, 0, 0, null, null)",
@@ -133,6 +122,7 @@ test('an erasure that stops after each chunk continues, and every call in betwee
 
   const erasure = await beginErasure(asOperator(), { organization, cursor, by: 'Ada' });
   const tables: string[] = [];
+  const limit = inLongRuns(2, 5);
   for (;;) {
     const left = await countErasable(asOperator(), { organization });
     // Keys: dead at once, and a refused use does not keep the key from being removed.
@@ -146,25 +136,21 @@ test('an erasure that stops after each chunk continues, and every call in betwee
       count: 1,
       sourceAddress: null,
     });
-    await savePushState(asOperator(), organization, PUSH);
-    expect(await countErasable(asOperator(), { organization })).toEqual(left);
+    await savePushState(asOperator(), organization, PUSH_STATE);
 
     // The PSA: nothing is read, changed or created.
-    for (const from of [null, cursor])
-      expect(await psa.call('work.changes', { organization, cursor: from })).toMatchObject([
-        409,
-        { error: { code: 'being_erased' } },
+    for (const [type, data] of [
+      ['work.changes', { cursor: null }],
+      ['work.changes', { cursor }],
+      ['directory.upsert', { records: [ticket] }],
+      ['directory.upsert', { records: again }],
+      ['directory.upsert', { records: [...again, ticket] }],
+      ['directory.deactivate', { records: [{ type: 'user', id: 'ada' }] }],
+    ] as const)
+      expect([type, await psa.call(type, { organization, ...data })]).toMatchObject([
+        type,
+        [409, { error: { code: 'being_erased' } }],
       ]);
-    for (const records of [[ticket], again, [...again, ticket]])
-      expect(await psa.call('directory.upsert', { organization, records })).toMatchObject([
-        409,
-        { error: { code: 'being_erased' } },
-      ]);
-    const deactivated = { organization, records: [{ type: 'user', id: 'ada' }] };
-    expect(await psa.call('directory.deactivate', deactivated)).toMatchObject([
-      409,
-      { error: { code: 'being_erased' } },
-    ]);
     await expect(importRecords(...again)).rejects.toMatchObject({ code: 'being_erased' });
     const reviewed = { organization, entry: String(entry?.['id']), decision: 'APPROVED', reviewer: 'ada' } as const;
     const hasEntry = (await rowsOf('time_entries', organization)).some(({ id }) => id === entry?.['id']);
@@ -206,13 +192,13 @@ test('an erasure that stops after each chunk continues, and every call in betwee
 
     // A second erasure is the same one, whatever cursor it names.
     expect(await beginErasure(asOperator(), { organization, cursor: null, by: 'Eve' })).toEqual(erasure);
-    const chunk = await nextChunk(erasure, 2);
+    const chunk = await nextChunk(erasure, limit);
     if (!chunk) throw new Error('the end was not told');
     tables.push(chunk.table);
     if (chunk.table === 'organizations') break;
   }
   expect([...new Set(tables)]).toEqual([...ERASED_TABLES.slice(0, -2), 'objects', 'archives', 'organizations']);
-  expect(tables.length).toBeGreaterThan(ERASED_TABLES.length + 5);
+  expect(tables.length).toBeGreaterThan(ERASED_TABLES.length + 2);
   expect(await nextChunk(erasure, 2)).toBeUndefined();
   expect(await erasureOf(organization)).toMatchObject({ open: 0, erased_by: 'Ada' });
   expect(await countErasable(asOperator(), { organization: other.organization })).toEqual(others);

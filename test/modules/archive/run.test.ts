@@ -10,6 +10,8 @@ import { archiveDue, checkDigests, checkSizes } from '../../../src/modules/archi
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { redactRecord } from '../../../src/services/work/record-services.ts';
 import { aroundD1 } from '../../support/d1.ts';
+import { addChanges } from '../../support/many-changes.ts';
+import { inLongRuns } from '../../support/property.ts';
 import { lastCursor } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { config, makeWorld, rowsOf } from '../../support/world.ts';
@@ -60,13 +62,7 @@ test('an organization whose step fails does not stop the others, and the next ru
 test('a long log is archived in steps of a bounded number of changes', async () => {
   const organization = await released(0);
   const rows = STEP_CHANGES + 500;
-  await env.DB.prepare(
-    `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id)
-     with recursive n(i) as (select 3 union all select i + 1 from n where i < ${rows})
-     select ?1, i, 0, 'system', 'psa', 'x', 'a.b', 'x', 'r' from n order by i`,
-  )
-    .bind(organization)
-    .run();
+  await addChanges(organization, rows - 2);
   await releaseAll(organization);
   expect(await archive(organization)).toMatchObject({ fromSeq: 1, toSeq: STEP_CHANGES });
   expect(await archive(organization)).toMatchObject({ fromSeq: STEP_CHANGES + 1, toSeq: rows - 1 });
@@ -80,16 +76,11 @@ test('the job waits for a full step, or until the oldest change has waited for a
   const HOUR_MS = DAY_MS / 24;
   const begin = Date.now();
   // One change in an hour for two days, then many at once.
-  await env.DB.prepare(
-    `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id)
-     with recursive n(i) as (select 3 union all select i + 1 from n where i < ${rows})
-     select ?1, i, ?2 + min(i, 50) * ${HOUR_MS}, 'system', 'psa', 'x', 'a.b', 'x', 'r' from n order by i`,
-  )
-    .bind(organization, begin)
-    .run();
+  await addChanges(organization, 48, HOUR_MS);
+  await addChanges(organization, rows - 50);
   await releaseAll(organization);
   const sizes: number[] = [];
-  for (let hour = 0; hour < 80; hour++) {
+  for (let hour = 0; hour < 80; hour += inLongRuns(1, 4)) {
     const before = await rowsLeft(organization);
     await archiveDue({ db: env.DB, bucket }, RULE, () => begin + 30 * DAY_MS + hour * HOUR_MS);
     const moved = before - (await rowsLeft(organization));
@@ -260,13 +251,7 @@ test.each([
 test('the hourly job reads every object of a large archive within a week', async () => {
   const organization = await released(0);
   const objects = 1_500;
-  await env.DB.prepare(
-    `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id)
-     with recursive n(i) as (select 3 union all select i + 1 from n where i < ${objects + 1})
-     select ?1, i, 0, 'system', 'psa', 'x', 'a.b', 'x', 'r' from n order by i`,
-  )
-    .bind(organization)
-    .run();
+  await addChanges(organization, objects - 1);
   await releaseAll(organization);
   await env.DB.prepare(
     `insert into archives (organization_id, from_seq, to_seq, first_at, last_at, last_request_id, object, digest, bytes)

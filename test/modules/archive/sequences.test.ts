@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { keysOf } from '../../../src/lib/objects.ts';
 import { checkArchives } from '../../../src/modules/archive/check-archive.ts';
 import { gunzip } from '../../../src/modules/archive/gzip.ts';
 import { redactRecord } from '../../../src/services/work/record-services.ts';
@@ -9,16 +10,7 @@ import { inLongRuns, runs } from '../../support/property.ts';
 import { lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { keepRows } from '../../support/time-travel.ts';
 import { makeWorld, rowsOf, TIME } from '../../support/world.ts';
-import {
-  archive,
-  archiveContext,
-  bucket,
-  everyChange,
-  failing,
-  failingBatch,
-  objectsIn,
-  releaseAll,
-} from './support.ts';
+import { archive, archiveContext, bucket, everyChange, objectsIn, releaseAll, STOPS } from './support.ts';
 
 // Random sequences of everything that happens to records, with steps of the archive that end early, a
 // bucket that loses, cuts and brings back objects, and a database that goes back in time. A model has
@@ -37,20 +29,11 @@ interface Record {
   isRedacted: boolean;
 }
 
-/** The ways in which a step can end early. */
-const STOPS = {
-  none: {},
-  'before put': { archive: failing((call) => (call === 'put' ? 'before' : undefined)) },
-  'after put': { archive: failing((call) => (call === 'put' ? 'after' : undefined)) },
-  'before batch': { db: failingBatch('before') },
-  'after batch': { db: failingBatch('after') },
-  'before delete': { archive: failing((call) => (call === 'delete' ? 'before' : undefined)) },
-};
 type Stop = keyof typeof STOPS;
 
 const which = fc.nat(1_000);
 const kind = fc.constantFrom<Kind>('note', 'time_entry');
-const stop = fc.constantFrom(...(['none', ...Object.keys(STOPS)] as Stop[]));
+const stop = fc.constantFrom<Stop>('none', ...keysOf(STOPS));
 const event = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('write' as const), kind }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('replay' as const), which, isSame: fc.boolean() }) },
@@ -182,20 +165,20 @@ class World {
   private async redact(record: Record | undefined, stop: Stop): Promise<string> {
     if (!record) return 'nothing';
     const { kind, id } = record;
-    const redact = (bindings: (typeof STOPS)[Stop]) =>
+    const redact = (bindings = {}) =>
       redactRecord(archiveContext(bindings), { organization: this.organization, kind, id, by: 'Ada' });
     const ended = await redact(STOPS[stop]).catch((err: unknown) => {
       expect(err).toMatchObject(isUnavailable);
       return undefined;
     });
     // The caller repeats what was not confirmed.
-    const { status, archive: damage } = ended ?? (await redact({}));
+    const { status, archive: damage } = ended ?? (await redact());
     record.isRedacted = true;
     const isRow = (await rowsOf(kind === 'note' ? 'notes' : 'time_entries', this.organization)).some(
       (row) => row['id'] === id,
     );
     if (!isRow && !damage) await this.expectNoTextOf([record]);
-    return [ended ? status : 'redacted by the second call', ...(damage ? [`although ${damage}`] : [])].join(' ');
+    return [ended ? status : `ended ${stop}`, ...(damage ? [`although ${damage}`] : [])].join(' ');
   }
 
   private async damage(which: number, isLost: boolean): Promise<string> {
@@ -376,6 +359,33 @@ const EVERY_OUTCOME: Event[] = [
   { which: 0, do: 'damage', isLost: true },
 ];
 
+/** A step and a redaction that end early, each followed by calls that complete it, and two simultaneous steps. */
+const stopped = (stop: Stop): Event[] => [
+  { do: 'write', kind: 'note' },
+  { do: 'write', kind: 'time_entry' },
+  { do: 'write', kind: 'note' },
+  { do: 'release all' },
+  { do: 'archive', stop },
+  // The next attempt reads something else, so its object has another name.
+  { which: 0, do: 'redact', stop: 'none' },
+  { do: 'race' },
+  { which: 1, do: 'redact', stop },
+];
+
+/** A database from before an archive, and one from before a redaction in it. */
+const RESTORED: Event[] = [
+  { do: 'write', kind: 'note' },
+  { do: 'write', kind: 'note' },
+  { do: 'release all' },
+  { do: 'back up' },
+  { do: 'archive', stop: 'none' },
+  { do: 'older database' },
+  { do: 'archive', stop: 'none' },
+  { which: 0, do: 'undo a redaction', what: 'database' },
+];
+
+const EXAMPLES = [EVERY_OUTCOME, RESTORED, ...keysOf(STOPS).map(stopped)];
+
 test('after any sequence every acknowledged record is in one place, no redacted text returns, and every Idempotency-Key gets its response', async () => {
   const outcomes = new Tally();
   const sequence = fc.asyncProperty(fc.array(event, { minLength: 20, maxLength: 35 }), async (events) => {
@@ -387,12 +397,16 @@ test('after any sequence every acknowledged record is in one place, no redacted 
     await world.finish();
   });
   await fc.assert(sequence, {
-    numRuns: runs('archive, in sequences of 20 to 35 events', inLongRuns(40, 8)),
+    numRuns: runs('archive, in sequences of 20 to 35 events', EXAMPLES.length + inLongRuns(40, 5)),
     endOnFailure: true,
-    examples: [[EVERY_OUTCOME]],
+    examples: EXAMPLES.map((events) => [events]),
   });
   outcomes.print('archive: events');
   const expected = ['archive: archived', 'redact: redacted', 'replay: mismatch', 'review: reviewed'];
+  // A step reads no object, and deletes one only after a redaction.
+  const stops = keysOf(STOPS).filter((name) => name !== 'none');
+  for (const name of stops) expected.push(`redact: ended ${name}`);
+  for (const name of stops.slice(1, -1)) expected.push(`archive: ended ${name}`);
   for (const outcome of expected) expect([outcome, isSome(outcomes.of(outcome))]).toEqual([outcome, true]);
   for (const either of [
     ['damage: lost', 'damage: cut'],

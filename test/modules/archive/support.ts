@@ -84,10 +84,8 @@ export async function objectsIn(organization: string): Promise<string[]> {
 }
 
 /** A bucket whose calls fail as `fails` says: before they are carried out, or after. */
-export function failing(
-  fails: (call: 'get' | 'put' | 'delete' | 'list') => 'before' | 'after' | undefined,
-): ObjectStore {
-  const around = async <T>(call: 'get' | 'put' | 'delete' | 'list', run: () => Promise<T>): Promise<T> => {
+export function failing(fails: (call: BucketCall) => 'before' | 'after' | undefined): ObjectStore {
+  const around = async <T>(call: BucketCall, run: () => Promise<T>): Promise<T> => {
     const when = fails(call);
     if (when === 'before') throw new Error('R2 is away');
     const result = await run();
@@ -103,10 +101,27 @@ export function failing(
   };
 }
 
-/** A database whose batches of more than three statements fail. */
-export const failingBatch = (when: 'before' | 'after') =>
-  aroundD1(env.DB, async (run, statements) => {
-    if (statements <= 3) return run();
+/** A database whose transactions about an archive fail. */
+const failingBatch = (when: 'before' | 'after') =>
+  aroundD1(env.DB, async (run, _, sql) => {
+    if (!sql.some((text) => /(insert into|update) archives/.test(text))) return run();
     if (when === 'after') await run();
     throw new Error('D1_ERROR: internal error; reference = 0a1b2c3d4e5f');
   });
+
+type BucketCall = 'get' | 'put' | 'delete' | 'list';
+const failingAt = (call: BucketCall, when: 'before' | 'after' = 'before') => ({
+  archive: failing((one) => (one === call ? when : undefined)),
+});
+
+/** The ways in which a step or a redaction can end early. */
+export const STOPS = {
+  none: {},
+  'before get': failingAt('get'),
+  'before list': failingAt('list'),
+  'before put': failingAt('put'),
+  'after put': failingAt('put', 'after'),
+  'before batch': { db: failingBatch('before') },
+  'after batch': { db: failingBatch('after') },
+  'before delete': failingAt('delete'),
+};

@@ -6,7 +6,7 @@ import type { Pushers } from '../../../src/modules/push/wake.ts';
 import published from '../../bench/README.md?raw';
 import { countD1 } from '../../support/d1.ts';
 import { makeApi } from '../../support/world.ts';
-import { expectDelivered, makePushed, PUSH, startPush } from './support.ts';
+import { expectDelivered, makePushed, PUSH, usePush } from './support.ts';
 
 // What the push adds to the cost of a write. The counts of single writes are exact; those of a burst
 // depend on how many of its writes the first page has.
@@ -14,7 +14,7 @@ import { expectDelivered, makePushed, PUSH, startPush } from './support.ts';
 const WRITES = 20;
 const BURST = 100;
 
-let push: ReturnType<typeof startPush>;
+const push = usePush();
 const database = env.DB;
 const d1 = countD1(database);
 /** Rows that objects wrote to their storage. */
@@ -23,7 +23,6 @@ let alarms = 0;
 let wakes = 0;
 
 beforeAll(async () => {
-  push = startPush();
   // SQLite reads one row after a range, if there is one, so the counts would depend on which
   // organization is the last.
   await env.DB.batch([
@@ -54,11 +53,8 @@ beforeAll(async () => {
     return alarm.call(this);
   });
 });
-afterAll(async () => {
+afterAll(() => {
   env.DB = database;
-  await push.stop();
-  vi.restoreAllMocks();
-  vi.useRealTimers();
 });
 
 const pushers: Pushers = {

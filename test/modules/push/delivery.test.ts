@@ -1,22 +1,15 @@
 import { runDurableObjectAlarm } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { skipPush } from '../../../src/services/work/push-control.ts';
 import { lastCursor } from '../../support/rpc.ts';
 import { makeApi, TIME } from '../../support/world.ts';
 import { releaseAll } from '../archive/support.ts';
 import { resultOf as callTool } from '../mcp/support.ts';
-import { answering, asPushOperator, makePushed, PUSH, pushRow, startPush } from './support.ts';
+import { answering, asPushOperator, makePushed, PUSH, usePush, waitForRow } from './support.ts';
 
-let push: ReturnType<typeof startPush>;
-beforeAll(() => {
-  push = startPush();
-});
-afterAll(() => push.stop());
-
-const waitFor = (check: () => unknown) => vi.waitFor(check, { interval: 5, timeout: 5_000 });
-const confirmed = (organization: string, seq: number) =>
-  waitFor(async () => expect(await pushRow(organization)).toMatchObject({ confirmed_seq: seq }));
+const push = usePush();
+const confirmed = (organization: string, seq: number) => waitForRow(organization, { confirmed_seq: seq });
 
 describe.each([
   { path: 'notes', body: { message: 'Done' }, tool: 'add_internal_note' },
@@ -43,7 +36,7 @@ describe.each([
     expect(await call()).not.toHaveProperty('delivery');
     expect(await call()).toMatchObject({ delivery: { state: 'stored' } });
     expect(await send('k')).toEqual({ state: 'stored' });
-    await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ confirmed_seq: 0, attempts: 1 }));
+    await waitForRow(organization, { confirmed_seq: 0, attempts: 1 });
     push.answers.delete(organization);
     await runDurableObjectAlarm(env.PUSHER.getByName(organization));
     await confirmed(organization, 2);
@@ -67,7 +60,7 @@ describe.each([
     await confirmed(organization, 4);
     push.answers.set(organization, answering(500));
     await send('c');
-    await waitFor(async () => expect(await pushRow(organization)).toMatchObject({ attempts: 1 }));
+    await waitForRow(organization, { attempts: 1 });
     push.answers.delete(organization);
     await skipAll();
     await send('d');

@@ -1,12 +1,13 @@
 import { listDurableObjectIds, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { expect, vi } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import type { Config } from '../../../src/config.ts';
 import { contributions } from '../../../src/deployment.ts';
 import type { Change } from '../../../src/domain/change.ts';
 import { parseWebhookSecrets } from '../../../src/domain/webhook.ts';
 import { startModules } from '../../../src/module.ts';
 import { pushControlOf } from '../../../src/modules/push/push-control.ts';
+import type { SavedPush } from '../../../src/modules/push/push-statements.ts';
 import { MODULES } from '../../../src/modules.ts';
 import { Receiver, WEBHOOK_SECRET } from '../../support/receiver.ts';
 import { resultOf, work } from '../../support/rpc.ts';
@@ -15,6 +16,18 @@ import { asOperator, config, makeApi, makeKey, makeOrganization } from '../../su
 export const WEBHOOK_URL = 'https://psa.example/push';
 /** The configuration of an app that pushes. */
 export const PUSH: NonNullable<Config['receiver']> = { url: WEBHOOK_URL, secrets: parseWebhookSecrets(WEBHOOK_SECRET) };
+
+/** The state of a push that has confirmed nothing. */
+export const PUSH_STATE: SavedPush = {
+  confirmedSeq: 0,
+  skipped: '[]',
+  confirmedAt: null,
+  failingSince: null,
+  attempts: 0,
+  failure: null,
+  nextAttemptAt: null,
+  stoppedAt: null,
+};
 
 /** The context of an operator of a deployment that pushes. */
 export const asPushOperator = (db = env.DB) => ({ ...asOperator(db), pushControl: pushControlOf(env.PUSHER) });
@@ -31,44 +44,45 @@ export const answering =
   };
 
 /**
- * Turns the push on for objects that are made from now on, with a receiver in the place of `fetch`.
- * Each organization can have its own answer; 200 is the default.
+ * Turns the push on during the tests of a file, with a receiver in the place of `fetch`. Each
+ * organization can have its own answer; 200 is the default. No alarm is left for the tests of another file.
  */
-export function startPush() {
-  Object.assign(env, { WEBHOOK_URL, WEBHOOK_SECRET });
-  // The entry points of the PSA use the modules of the deployment.
-  const started = contributions.splice(
-    0,
-    contributions.length,
-    ...startModules(MODULES, { ...env }, config({ receiver: PUSH })),
-  );
+export function usePush() {
   const receiver = new Receiver();
   const answers = new Map<string, Answer>();
   const requests: { url: string; init: RequestInit }[] = [];
-  const spy = vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init = {}) => {
-    const url = String(input);
-    requests.push({ url, init });
-    const body = String(init.body);
-    const { data }: { data: { organization: string } } = JSON.parse(body);
-    const answer = answers.get(data.organization) ?? answering(200);
-    return answer(() => receiver.receive(Object.fromEntries(new Headers(init.headers)), body), init);
+  let started: typeof contributions;
+  beforeAll(() => {
+    Object.assign(env, { WEBHOOK_URL, WEBHOOK_SECRET });
+    // The entry points of the PSA use the modules of the deployment.
+    const pushing = startModules(MODULES, { ...env }, config({ receiver: PUSH }));
+    started = contributions.splice(0, contributions.length, ...pushing);
+    vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init = {}) => {
+      requests.push({ url: String(input), init });
+      const body = String(init.body);
+      const { data }: { data: { organization: string } } = JSON.parse(body);
+      const answer = answers.get(data.organization) ?? answering(200);
+      return answer(() => receiver.receive(Object.fromEntries(new Headers(init.headers)), body), init);
+    });
   });
-  return {
-    receiver,
-    answers,
-    requests,
-    /** Turns the push off again. No alarm is left for the tests of another file. */
-    stop: async () => {
-      Object.assign(env, { WEBHOOK_URL: '', WEBHOOK_SECRET: '' });
-      contributions.splice(0, contributions.length, ...started);
-      // The wakes at the end of a second come, alarms that run end, and they may set another one.
-      await new Promise((resolve) => setTimeout(resolve, 1_100));
-      for (const id of await listDurableObjectIds(env.PUSHER))
-        await runInDurableObject(env.PUSHER.get(id), (_, { storage }) => storage.deleteAlarm());
-      spy.mockRestore();
-    },
-  };
+  afterAll(async () => {
+    vi.useRealTimers();
+    Object.assign(env, { WEBHOOK_URL: '', WEBHOOK_SECRET: '' });
+    contributions.splice(0, contributions.length, ...started);
+    // The wakes at the end of a second come, alarms that run end, and they may set another one.
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    for (const id of await listDurableObjectIds(env.PUSHER))
+      await runInDurableObject(env.PUSHER.get(id), (_, { storage }) => storage.deleteAlarm());
+    vi.restoreAllMocks();
+  });
+  return { receiver, answers, requests };
 }
+
+export const waitFor = (check: () => unknown) => vi.waitFor(check, { interval: 5, timeout: 5_000 });
+
+/** Waits until the row of an organization in the table of pushes has these columns. */
+export const waitForRow = (organization: string, columns: object) =>
+  waitFor(async () => expect(await pushRow(organization)).toMatchObject(columns));
 
 /** An organization with a key, and an app that pushes its changes. */
 export async function makePushed() {
@@ -134,15 +148,3 @@ export const storedBy = (organization: string) =>
     state: storage.kv.get<Record<string, unknown>>('state'),
     alarm: await storage.getAlarm(),
   }));
-
-/** Adds so many changes to an organization's feed: copies of its last audit row. */
-export async function addChanges(organization: string, count: number): Promise<void> {
-  await env.DB.prepare(
-    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2)
-     insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id)
-     select a.organization_id, a.seq + i, a.at, a.actor_type, a.actor_id, a.actor_name, a.action, a.target_id, 'r' || i
-     from n, (select * from audit_log where organization_id = ?1 order by seq desc limit 1) a order by i`,
-  )
-    .bind(organization, count)
-    .run();
-}

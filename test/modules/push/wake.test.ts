@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import worker from '../../../src/index.ts';
 import { CRON_TRIGGERS } from '../../../src/jobs.ts';
 import { type Pushers, Wakes } from '../../../src/modules/push/wake.ts';
@@ -8,7 +8,7 @@ import { eraseOrganization } from '../../../src/services/directory/erase-organiz
 import { directory, lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { asOperator, makeApi, makeOrganization, makeWorld } from '../../support/world.ts';
-import { expectDelivered, makePushed, PUSH, pushRow, startPush } from './support.ts';
+import { expectDelivered, makePushed, PUSH, pushRow, usePush } from './support.ts';
 
 /** Objects that only note when they are woken. */
 function makePushers(wake: () => Promise<void> = async () => {}) {
@@ -122,11 +122,7 @@ describe('a request', () => {
 });
 
 describe('with real objects', () => {
-  let push: ReturnType<typeof startPush>;
-  beforeAll(() => {
-    push = startPush();
-  });
-  afterAll(() => push.stop());
+  const push = usePush();
 
   test('changes by the PSA over RPC are pushed, and its directory is not', async () => {
     const { organization, key, quiet } = await makePushed();

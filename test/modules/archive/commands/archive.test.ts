@@ -1,28 +1,21 @@
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { ObjectStore } from '../../../../src/lib/object-store.ts';
-import { archiveStep } from '../../../../src/modules/archive/archive-step.ts';
 import { deleteObjects, listObjects } from '../../../../src/modules/archive/bucket.ts';
-import { checkArchives } from '../../../../src/modules/archive/check-archive.ts';
 import { cloudflareApi } from '../../../../src/ops/cloudflare-api.ts';
-import { withLocalD1 } from '../../../../src/ops/local.ts';
-import { commandPorts } from '../../../../src/ops/modules.ts';
 import { operatorContext } from '../../../../src/ops/open-database.ts';
 import { remoteArchive } from '../../../../src/ops/remote-store.ts';
 import { listChanges } from '../../../../src/services/work/list-changes.ts';
-import { redactRecord } from '../../../../src/services/work/record-services.ts';
 import { releaseChanges } from '../../../../src/services/work/release-changes.ts';
-import { demoDatabase, remoteDatabase, withRemote, writeNotes } from '../../../ops/commands/database.ts';
+import { remoteDatabase, writeNotes } from '../../../ops/commands/database.ts';
 import { age, commandsOf, organization } from '../../../ops/commands/old-records.ts';
 import { MINIMAL, writeDeployments } from '../../../support/deployments.ts';
 import { runCli } from '../../../support/run-cli.ts';
 
 const OBJECT = /^fabrikam\/000000000001-000000000003-[0-9a-f]{16}\.ndjson\.gz\n$/;
 const linesOf = (text: string) => text.split('\n').filter((line) => line !== '');
-/** The words in front of the objects that `archive:check` printed. */
-const findingsIn = (stdout: string) => Array.from(stdout.matchAll(/^([a-z ]+): fabrikam\/.*gz$/gm), ([, word]) => word);
 
 /** Three notes of 40 days ago. Returns the id of the first, and the changes as the feed has them. */
 async function oldNotes(db: D1Database) {
@@ -131,69 +124,4 @@ test.each([
   ['archive:run', ['--keep-days', '0'], /^--keep-days .* from 1 to 36500\.\n/],
 ])('%s %j is refused', async (command, args, message) => {
   expect(await runCli(command, args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) });
-});
-
-describe('after a restore of the database, but not of the bucket,', () => {
-  type Step = (db: D1Database, archive: ObjectStore | undefined, id: string) => Promise<unknown>;
-  const run: Step = (db, archive) =>
-    archiveStep({ ...operatorContext(db), archive }, organization, { before: Date.now(), isPushed: false });
-  const redact: Step = (db, archive, id) =>
-    redactRecord(operatorContext(db, commandPorts(archive)), { organization, kind: 'note', id, by: 'Ada' });
-
-  /** A database with three old notes that were released. `undone` is done after its backup. */
-  async function restored(
-    { before, undone }: { before: Step[]; undone: Step },
-    check: (
-      ops: ReturnType<typeof commandsOf>,
-      open: { db: D1Database; archive: ObjectStore | undefined; id: string },
-    ) => Promise<void>,
-  ): Promise<void> {
-    const { persistTo, remove } = await demoDatabase();
-    const database = join(persistTo, 'v3/d1');
-    const backup = `${persistTo}-backup`;
-    try {
-      const id = await withLocalD1(persistTo, async (db, archive) => {
-        const made = await oldNotes(db);
-        await releaseChanges(operatorContext(db), { organization, cursor: made.cursor });
-        for (const step of before) await step(db, archive, made.id);
-        return made.id;
-      });
-      await cp(database, backup, { recursive: true });
-      await withLocalD1(persistTo, (db, archive) => undone(db, archive, id));
-      await rm(database, { recursive: true });
-      await cp(backup, database, { recursive: true });
-      await withRemote(persistTo, (remote) => check(commandsOf(remote), { ...remote, id }));
-    } finally {
-      await remove();
-      await rm(backup, { recursive: true, force: true });
-    }
-  }
-
-  test('an earlier archive is undone: its rows are back, the check finds the object, and the next archive is complete', async () => {
-    await restored({ before: [], undone: run }, async (ops, { db, archive }) => {
-      const found = await ops('archive:check');
-      expect([found.code, findingsIn(found.stdout)]).toEqual([1, ['not named']]);
-      // The command deletes nothing that is younger than 15 minutes.
-      const later = () => ({ ...operatorContext(db), archive, now: () => Date.now() + 3_600_000 });
-      const check = (repair: boolean) => checkArchives(later, organization, { read: false, remove: repair, repair });
-      expect((await check(true)).findings).toMatchObject([{ finding: 'deleted' }]);
-      await run(db, archive, '');
-      expect((await check(false)).findings).toEqual([]);
-      expect(linesOf((await ops('changes:export', organization)).stdout)).toHaveLength(4);
-    });
-  });
-
-  test('an earlier redaction is undone: the check shows the object without the text, and the redaction is repeated', async () => {
-    await restored({ before: [run], undone: redact }, async (ops, { id }) => {
-      const missing = await ops('archive:check');
-      expect([missing.code, findingsIn(missing.stdout)]).toEqual([1, ['missing', 'not named']]);
-      const repaired = await ops('archive:check', '--repair');
-      expect([repaired.code, findingsIn(repaired.stdout)]).toEqual([0, ['replaced']]);
-      expect((await ops('record:redact', organization, 'note', id, '--by', 'Ada')).stdout).toContain('is removed');
-      const exported = (await ops('changes:export', organization)).stdout;
-      expect(exported).not.toContain('hunter2');
-      expect(exported).toContain('hunter3');
-      expect(JSON.parse(linesOf(exported).at(-1) ?? '')).toMatchObject({ action: 'note.redacted', seq: 5 });
-    });
-  });
 });

@@ -25,6 +25,36 @@ const FAILING = {
   stoppedAt: null,
 } satisfies SavedPush;
 
+interface Received {
+  path: string | undefined;
+  body: string;
+  isSigned: boolean;
+}
+
+/** A server that answers with the status and body that `answer` returns, until the end of the test. */
+async function listen(answer: (received: Received) => Promise<[status: number, body?: object]>) {
+  const server = createServer(async (request, response) => {
+    const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+    const body = await text(request);
+    let isSigned = true;
+    try {
+      new Webhook(SECRET).verify(body, headers);
+    } catch {
+      isSigned = false;
+    }
+    const [status, json] = await answer({ path: request.url, body, isSigned });
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(json && JSON.stringify(json));
+  });
+  const port = await freePort();
+  await once(server.listen(port, '127.0.0.1'), 'listening');
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  onTestFinished(close);
+  return { origin: `http://127.0.0.1:${port}`, close };
+}
+
 describe('the commands of the push and the alerts', () => {
   let remote: Awaited<ReturnType<typeof remoteDatabase>>;
   let cursors: string[];
@@ -88,90 +118,62 @@ describe('the commands of the push and the alerts', () => {
   test('push:resume and push:skip send a signed message to /psa, and print its outcome', async () => {
     const received: unknown[] = [];
     let given: [status: number, body: object] = [200, { ok: true, value: { status: 'resumed' } }];
-    const server = createServer(async (request, response) => {
-      const { headers } = request;
-      const signed = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
-      received.push([request.url, new Webhook(SECRET).verify(await text(request), signed)]);
-      response.writeHead(given[0], { 'Content-Type': 'application/json' }).end(JSON.stringify(given[1]));
+    const { origin, close } = await listen(async ({ path, body, isSigned }) => {
+      received.push([path, isSigned, JSON.parse(body)]);
+      return given;
     });
-    const port = await freePort();
-    await once(server.listen(port, '127.0.0.1'), 'listening');
     const send = (command: string, ...args: string[]) =>
-      runCli(command, [`http://127.0.0.1:${port}`, 'fabrikam', ...args], { env: { PSA_SECRET: SECRET } });
-    try {
-      expect(await send('push:resume', ...BY)).toEqual({
-        code: 0,
-        stdout: 'The push of organization fabrikam tries again now.\n',
-        stderr: '',
-      });
-      given = [200, { ok: true, value: { status: 'skipped' } }];
-      expect(await send('push:skip', '--to', cursors[2] ?? '', ...BY)).toMatchObject({ code: 0, stderr: '' });
-      const by = 'Ada, ticket 77';
-      expect(received).toEqual([
-        ['/psa', { type: 'push.resume', data: { organization: 'fabrikam', by } }],
-        ['/psa', { type: 'push.skip', data: { organization: 'fabrikam', to: cursors[2], by } }],
-      ]);
-      given = [
-        409,
-        { ok: false, error: { code: 'not_pushed', detail: 'This deployment pushes no changes.', errors: [] } },
-      ];
-      expect(await send('push:resume', ...BY)).toEqual({
-        code: 1,
-        stdout: '',
-        stderr: 'This deployment pushes no changes.\n',
-      });
-      given = [401, { status: 401 }];
-      expect((await send('push:resume', ...BY)).stderr).toMatch(/^401: PSA_SECRET is not one of the deployment/);
-      given = [404, { status: 404 }];
-      expect((await send('push:resume', ...BY)).stderr).toContain('wrangler secret put PSA_SECRET');
-      const sent = received.length;
-      const misused = [
-        await send('push:resume'),
-        await send('push:skip', ...BY),
-        await send('push:skip', '--to', 'nonsense', ...BY),
-        await runCli('push:resume', [`http://127.0.0.1:${port}`, 'fabrikam', ...BY], { env: { PSA_SECRET: '' } }),
-      ];
-      expect(misused.map(({ code }) => code)).toEqual([2, 2, 2, 2]);
-      expect(received).toHaveLength(sent);
-    } finally {
-      server.close();
-    }
+      runCli(command, [origin, 'fabrikam', ...args], { env: { PSA_SECRET: SECRET } });
+    expect(await send('push:resume', ...BY)).toEqual({
+      code: 0,
+      stdout: 'The push of organization fabrikam tries again now.\n',
+      stderr: '',
+    });
+    given = [200, { ok: true, value: { status: 'skipped' } }];
+    expect(await send('push:skip', '--to', cursors[2] ?? '', ...BY)).toMatchObject({ code: 0, stderr: '' });
+    const by = 'Ada, ticket 77';
+    expect(received).toEqual([
+      ['/psa', true, { type: 'push.resume', data: { organization: 'fabrikam', by } }],
+      ['/psa', true, { type: 'push.skip', data: { organization: 'fabrikam', to: cursors[2], by } }],
+    ]);
+    const detail = 'This deployment pushes no changes.';
+    given = [409, { ok: false, error: { code: 'not_pushed', detail, errors: [] } }];
+    expect(await send('push:resume', ...BY)).toEqual({ code: 1, stdout: '', stderr: `${detail}\n` });
+    given = [401, { status: 401 }];
+    expect((await send('push:resume', ...BY)).stderr).toMatch(/^401: PSA_SECRET is not one of the deployment/);
+    given = [404, { status: 404 }];
+    expect((await send('push:resume', ...BY)).stderr).toContain('wrangler secret put PSA_SECRET');
+    const sent = received.length;
+    const misused = [
+      await send('push:resume'),
+      await send('push:skip', ...BY),
+      await send('push:skip', '--to', 'nonsense', ...BY),
+      await runCli('push:resume', [origin, 'fabrikam', ...BY], { env: { PSA_SECRET: '' } }),
+    ];
+    expect(misused.map(({ code }) => code)).toEqual([2, 2, 2, 2]);
+    expect(received).toHaveLength(sent);
+    close();
     expect((await send('push:resume', ...BY)).stderr).toMatch(/^No response: /);
   });
 
   test('push:test sends samples to a receiver, and doctor does so with --sample', async () => {
-    const server = createServer(async (request, response) => {
-      const signed = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
-      try {
-        new Webhook(SECRET).verify(await text(request), signed);
-        response.writeHead(204).end();
-      } catch {
-        response.writeHead(401).end();
-      }
-    });
-    const port = await freePort();
-    await once(server.listen(port, '127.0.0.1'), 'listening');
-    const url = `http://127.0.0.1:${port}/`;
+    const { origin, close } = await listen(async ({ isSigned }) => [isSigned ? 204 : 401]);
+    const url = `${origin}/`;
     const env = { WEBHOOK_SECRET: SECRET };
-    try {
-      const tested = await runCli('push:test', [url, '--ticket', '7'], { env });
-      expect([tested.code, tested.stderr]).toEqual([0, '']);
-      expect(tested.stdout).toContain('a forged event: refused with 401');
-      expect(tested.stdout).toContain('an event signed with the empty key: refused with 401');
-      expect(tested.stdout).toMatch(/with the same 100 changes twice simultaneously: accepted after \d+ ms/);
-      const doctor = await runCli('doctor', [`http://127.0.0.1:${port}`, '--receiver', url, '--sample'], { env });
-      expect(doctor.stdout).toMatch(/with 100 changes: accepted after \d+ ms/);
-    } finally {
-      server.close();
-      server.closeAllConnections();
-    }
+    const tested = await runCli('push:test', [url, '--ticket', '7'], { env });
+    expect([tested.code, tested.stderr]).toEqual([0, '']);
+    expect(tested.stdout).toContain('a forged event: refused with 401');
+    expect(tested.stdout).toContain('an event signed with the empty key: refused with 401');
+    expect(tested.stdout).toMatch(/with the same 100 changes twice simultaneously: accepted after \d+ ms/);
+    const doctor = await runCli('doctor', [origin, '--receiver', url, '--sample'], { env });
+    expect(doctor.stdout).toMatch(/with 100 changes: accepted after \d+ ms/);
+    close();
     expect((await runCli('push:test', [url], { env })).code).toBe(1);
     expect((await runCli('doctor', [url, '--sample'], { env })).code).toBe(2);
   });
 
   test('push:test waits for the signed report that the receiver sends for a record that its system refuses', async () => {
-    const [port, reportsPort] = [await freePort(), await freePort()];
-    const reports = `http://127.0.0.1:${reportsPort}/psa`;
+    const reports = `http://127.0.0.1:${await freePort()}/psa`;
     const statuses: number[] = [];
     const report = async (id: string, secret: string) => {
       const data = { organization: 'northwind', kind: 'note', id, result: 'refused', reason: 'no such ticket here' };
@@ -179,35 +181,20 @@ describe('the commands of the push and the alerts', () => {
       const headers = { ...(await signWebhook(parseWebhookSecrets(secret), { id: 'msg_1', at: Date.now(), body })) };
       statuses.push((await fetch(reports, { method: 'POST', headers, body })).status);
     };
-    const server = createServer(async (request, response) => {
-      const { headers } = request;
-      const signed = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
-      const body = await text(request);
-      try {
-        new Webhook(SECRET).verify(body, signed);
-      } catch {
-        response.writeHead(401).end();
-        return;
-      }
+    const { origin } = await listen(async ({ body, isSigned }) => {
+      if (!isSigned) return [401];
       const refused = JSON.parse(body).data.changes?.find(({ ticketId = '' }) => ticketId === 'no-such-ticket');
       if (refused)
         for (const secret of [`whsec_${btoa('some other secret, 32 bytes long')}`, SECRET])
           await report(refused.targetId, secret);
-      response.writeHead(204).end();
-    });
-    await once(server.listen(port, '127.0.0.1'), 'listening');
-    onTestFinished(() => {
-      server.close();
-      server.closeAllConnections();
+      return [204];
     });
     const run = (...args: string[]) =>
-      runCli('push:test', [`http://127.0.0.1:${port}/`, ...args], {
-        env: { WEBHOOK_SECRET: SECRET, PSA_SECRET: SECRET },
-      });
+      runCli('push:test', [`${origin}/`, ...args], { env: { WEBHOOK_SECRET: SECRET, PSA_SECRET: SECRET } });
     const { code, stdout } = await run('--reports', reports);
     expect(stdout).toMatch(/^ok {4}the work\.report of note \S+: arrived: no such ticket here$/m);
     expect([code, statuses]).toEqual([0, [401, 200]]);
-    expect(await run('--reports', `http://127.0.0.1:${port}/`)).toMatchObject({
+    expect(await run('--reports', `${origin}/`)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('cannot listen at 127.0.0.1'),
     });

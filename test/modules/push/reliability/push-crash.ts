@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import type { Change } from '../../../../src/domain/change.ts';
-import { timeOrderedId } from '../../../../src/domain/record-id.ts';
+import { exportChanges } from '../../../../src/ops/export-changes.ts';
 import { withLocalD1 } from '../../../../src/ops/local.ts';
-import { listChanges } from '../../../../src/services/work/list-changes.ts';
+import { operatorContext } from '../../../../src/ops/open-database.ts';
 import { type LocalParts, restartable, seed, UNLIMITED_VARS } from '../../../reliability/restartable.ts';
 import { Receiver, WEBHOOK_SECRET } from '../../../support/receiver.ts';
 import { freePort } from '../../../support/server.ts';
@@ -179,31 +179,16 @@ export async function pushCrash(faults: readonly Fault[], { database, bundle }: 
     const [feed, received] = [feeds[index] ?? [], receiver.changesOf(organization)];
     if (JSON.stringify(received) !== JSON.stringify(feed))
       problems.push(`${organization}: the receiver has ${received.length} changes, the feed ${feed.length}, or others`);
+    for (const { id, isHalf } of receiver.overlapsOf(organization))
+      if (!isHalf) problems.push(`${organization}: the changes of ${id} came under another id before`);
   }
   const ids = receiver.deliveries.map(({ id }) => id);
   return {
     deliveries: ids.length,
     duplicates: ids.length - new Set(ids).size,
     changes: feeds.flat().length,
-    problems: [...problems, ...receiver.problems, ...overlaps(receiver)],
+    problems: [...problems, ...receiver.problems],
   };
-}
-
-/**
- * Messages whose range overlaps with the previous message's range under another id: the range changed. Only the first
- * half of a page that timed out may do so.
- */
-function overlaps(receiver: Receiver): string[] {
-  const before = new Map<string, { id: string; first: number; last: number }>();
-  return receiver.deliveries.flatMap(({ organization, id, range: [first, last] }) => {
-    const previous = before.get(organization);
-    before.set(organization, { id, first, last });
-    const isNew = !previous || first > previous.last;
-    const isHalf = first === previous?.first && last < previous.last;
-    return isNew || isHalf || id === previous.id
-      ? []
-      : [`${organization}: changes ${first} to ${last} came under another id before`];
-  });
 }
 
 function headersOf(request: IncomingMessage): Record<string, string> {
@@ -212,18 +197,16 @@ function headersOf(request: IncomingMessage): Record<string, string> {
 
 /** The whole feed of an organization. */
 async function feedOf(db: D1Database, organization: string): Promise<Change[]> {
-  const feed: Change[] = [];
-  let cursor: string | null = null;
-  for (let more = true; more; ) {
-    const now = Date.now();
-    const ctx = { db, now: Date.now, deadlineAt: now + 30_000, requestId: timeOrderedId(now) };
-    const page: { changes: Change[]; cursor: string | null; more: boolean } = await listChanges(ctx, {
-      organization,
-      cursor,
-      limit: 100,
-    });
-    feed.push(...page.changes);
-    ({ cursor, more } = page);
-  }
-  return feed;
+  let lines = '';
+  await exportChanges(
+    () => operatorContext(db),
+    organization,
+    null,
+    async (more) => (lines += more),
+    {},
+  );
+  return lines
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
 }
