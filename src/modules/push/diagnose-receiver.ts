@@ -35,27 +35,24 @@ export async function* diagnoseReceiver(
   if (!accepted.answered) return;
   yield* diagnoseClock(url, () => event(secrets));
   if (!accepted.ok) return;
-  const forgeries = [
-    ['a forged event', crypto.getRandomValues(new Uint8Array(32)), 'Verify webhook-signature.'],
+  const forged = 'anyone who knows the address can write into your PSA.';
+  const unacceptable: [what: string, from: readonly WebhookSecret[], ageMs: number, why: string][] = [
+    ['a forged event', [crypto.getRandomValues(new Uint8Array(32))], 0, `${forged} Verify webhook-signature.`],
     // HMAC pads its key with zeros, so a zero signs as the empty key, which WebCrypto does not accept.
-    ['an event signed with the empty key', new Uint8Array(1), 'Refuse to start with an empty secret.'],
-  ] as const;
-  for (const [what, key, remedy] of forgeries) {
+    ['an event signed with the empty key', [new Uint8Array(1)], 0, `${forged} Refuse to start with an empty secret.`],
+    [
+      'an old event',
+      secrets,
+      OLD_MS,
+      `a captured event can be sent again at any time. Refuse a webhook-timestamp more than ${TOLERANCE_SECONDS} s from your clock.`,
+    ],
+  ];
+  for (const [what, from, ageMs, why] of unacceptable)
     yield await check(`the receiver, with ${what}`, async () => {
-      const given = await event([key]);
+      const given = await event(from, Date.now() - ageMs);
       if (!isSuccess(given)) return `refused with ${given.status}`;
-      throw new Failure(
-        `accepted with ${given.status}: anyone who knows the address can write into your PSA. ${remedy}`,
-      );
+      throw new Failure(`accepted with ${given.status}: ${why}`);
     });
-  }
-  yield await check('the receiver, with an old event', async () => {
-    const given = await event(secrets, Date.now() - OLD_MS);
-    if (!isSuccess(given)) return `refused with ${given.status}`;
-    throw new Failure(
-      `accepted with ${given.status}: a captured event can be sent again at any time. Refuse a webhook-timestamp more than ${TOLERANCE_SECONDS} s from your clock.`,
-    );
-  });
 }
 
 const isSuccess = ({ status }: ProbeResponse) => status >= 200 && status < 300;

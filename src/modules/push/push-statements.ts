@@ -1,29 +1,20 @@
 import { IS_BEING_ERASED } from '../../db/directory/erasure.ts';
-import { columns, type Fields, statement } from '../../db/statement.ts';
+import { columns, number, numberOrNull, type RowOf, statement, textOrNull } from '../../db/statement.ts';
 
 // A copy of the state of each object, for the push job, the commands and the settings area.
 
 /** The state of an organization's push, as its object reports it. Times are UTC milliseconds. */
-export interface PushRow {
+const STATE = {
   /** The last change that the receiver has confirmed, or an operator skipped; 0 for none. */
-  confirmedSeq: number;
-  confirmedAt: number | null;
-  failingSince: number | null;
-  attempts: number;
-  failure: string | null;
-  nextAttemptAt: number | null;
-  stoppedAt: number | null;
-}
-
-const STATE: Fields<PushRow> = {
-  confirmedSeq: 'p.confirmed_seq',
-  confirmedAt: 'p.confirmed_at',
-  failingSince: 'p.failing_since',
-  attempts: 'p.attempts',
-  failure: 'p.failure',
-  nextAttemptAt: 'p.next_attempt_at',
-  stoppedAt: 'p.stopped_at',
+  confirmedSeq: number('p.confirmed_seq'),
+  confirmedAt: numberOrNull('p.confirmed_at'),
+  failingSince: numberOrNull('p.failing_since'),
+  attempts: number('p.attempts'),
+  failure: textOrNull('p.failure'),
+  nextAttemptAt: numberOrNull('p.next_attempt_at'),
+  stoppedAt: numberOrNull('p.stopped_at'),
 };
+type PushRow = RowOf<typeof STATE>;
 
 /** A state as it is saved: also the ranges of changes that were skipped, as JSON. */
 export type SavedPush = PushRow & { skipped: string };

@@ -27,7 +27,7 @@ export const doctor = operatorCommand({
   name: 'doctor',
   summary: 'check that a deployment keeps its promises',
   purpose:
-    'Checks a deployment from outside, as an automation sees it, and with the options also with a key, as the PSA does, and in its database. Each failure says what it means and what to do. The last lines name what was not checked. Nothing is written, except for one note on the ticket of --ticket, the samples of --sample and the test text of --alerts.',
+    'Checks a deployment from outside, as an automation sees it, and with the options also with a key, as the PSA does, and in its database. Each failure says what it means and what to do. The last lines name what was not checked. Nothing is written, except for one note on the ticket of --ticket and the test text of --alerts.',
   usage: [
     'https://HOST [--key-stdin] [--ticket ID] [--limits] [--json] [--remote [--deployment NAME] | --persist-to DIRECTORY]',
     ...CHECKS.map(({ flags }) => `[${withoutBrackets(flags)}]`),
