@@ -4,7 +4,7 @@ import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import type { ApiEnv, AppEnv, ContextOf } from '../../http/hono-env.ts';
 import { jsonText, readJson } from '../../http/middleware/json-body.ts';
 import { keyLimit } from '../../http/middleware/key-limit.ts';
-import { invalidHost, Problem } from '../../http/problems.ts';
+import { Problem } from '../../http/problems.ts';
 import { kindOfTool } from './tools.ts';
 
 // The checks of a message, in their order.
@@ -30,7 +30,7 @@ const toolCall = z.object({
   params: z.object({ name: z.string(), arguments: z.unknown().optional() }),
 });
 
-/** An invalid Host or body is reported later, by the route, because the limit of the key comes first. */
+/** An invalid body is reported later, by the route, because the limit of the key comes first. */
 export function readMessage(): MiddlewareHandler<AppEnv> {
   return async function readMessage(c, next) {
     messages.set(c, await read(c));
@@ -40,7 +40,6 @@ export function readMessage(): MiddlewareHandler<AppEnv> {
 
 async function read(c: Context<AppEnv>): Promise<McpMessage> {
   try {
-    if (!URL.canParse(c.req.url)) throw new Problem(...invalidHost());
     for (const check of jsonText()) await check(c, async () => undefined);
     const json = await readJson(c);
     const { data } = toolCall.safeParse(json);
