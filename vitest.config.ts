@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { writeConfigs } from './src/dev/render-configs.ts';
 
 /**
@@ -17,6 +18,29 @@ const ON_NODE = [
 /** Tests that only `npm run test:long` runs. */
 const LONG = 'test/**/*.long.test.ts';
 
+/** Files that take longest and are short. */
+const LONGEST = [
+  'test/repository/modules.test.ts',
+  'test/dev/setup-deploys.test.ts',
+  'test/modules/archive/commands/archive-damage.test.ts',
+  'test/modules/push/reliability/',
+  'test/reliability/',
+  'test/adapters/',
+  'test/services/faults/',
+  'test/http/isolation/',
+  'test/http/refusals.test.ts',
+  'test/modules/push/push-sequences.test.ts',
+];
+
+/** Vitest begins with the largest files as long as it has not measured them, and would end with those. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) => LONGEST.some((path) => moduleId.includes(path));
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 // The tests start about a hundred processes: each after the first finds its packages compiled.
 process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/compiled');
 
@@ -31,6 +55,7 @@ export default defineConfig(async ({ mode }) => {
     test: {
       // Vitest's default is one less than the number of processors: one, where there are two.
       maxWorkers: 2,
+      sequence: { sequencer: LongestFirst },
       reporters: ['default', './test/support/summary-reporter.ts'],
       provide: { long, propertyRuns },
       projects: [

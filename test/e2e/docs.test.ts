@@ -7,25 +7,13 @@ import { transform } from 'esbuild';
 import type { Browser, BrowserContextOptions, Page, Response } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
-import { RECIPES } from '../../src/docs/recipes.ts';
 import { accessibilityViolations, follow, overflowOf, watch } from '../support/browser.ts';
 import { isInstalled } from '../support/command.ts';
 import { faultsOf } from '../support/page-faults.ts';
+import { docsPages } from '../support/recipes.ts';
 import { connectBrowser, sharedServer } from '../support/shared.ts';
 
-const PAGES = [
-  '/',
-  '/docs',
-  '/docs/concepts',
-  '/docs/reference',
-  '/docs/errors',
-  '/docs/recipes',
-  '/docs/agents',
-  '/docs/psa',
-  '/docs/psa/calls',
-  '/docs/keys',
-  ...RECIPES.map(({ slug }) => `/docs/recipes/${slug}`),
-];
+const PAGES = docsPages();
 const WRONG_ADDRESS = '/nothing-here';
 
 let server: Awaited<ReturnType<typeof sharedServer>>;

@@ -1,81 +1,39 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writeConfigs } from '../../src/dev/render-configs.ts';
 import { withLocalD1 } from '../../src/ops/local.ts';
-import { createApiKey } from '../../src/services/keys/create-key.ts';
-import { freePort } from '../support/server.ts';
+import { makeKey } from '../reliability/restartable.ts';
+import type { LocalDatabase } from '../support/command.ts';
+import { serveTogether } from '../support/server.ts';
 import { copyDatabase } from '../support/shared.ts';
 
 // Two Workers in one `wrangler dev`, connected by real service bindings: the example PSA calls this
 // service.
-let local: Awaited<ReturnType<typeof copyDatabase>>;
-let server: ChildProcess;
-let base: string;
+let local: LocalDatabase;
+let psa: Awaited<ReturnType<typeof serveTogether>>;
 
 beforeAll(async () => {
   local = await copyDatabase();
-  const port = String(await freePort());
-  const inspectorPort = String(await freePort());
-  base = `http://127.0.0.1:${port}`;
-  const configs = ['-c', 'test/e2e/host/wrangler.toml', '-c', writeConfigs().main.path];
-  const flags = [
-    '--ip',
-    '127.0.0.1',
-    '--port',
-    port,
-    '--inspector-port',
-    inspectorPort,
-    '--persist-to',
-    local.persistTo,
-  ];
-  server = spawn('wrangler', ['dev', ...configs, ...flags, '--show-interactive-dev-session=false'], {
-    env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let errors = '';
-  server.stderr?.on('data', (chunk) => {
-    errors += chunk;
-  });
-  for (;;) {
-    if (server.exitCode !== null) throw new Error(`wrangler dev ended: ${errors}`);
-    const response = await fetch(`${base}/api/v1/ping`).catch(() => undefined);
-    if (response?.status === 401) return;
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
+  const configs = ['test/e2e/host/wrangler.toml', writeConfigs().main.path];
+  psa = await serveTogether(configs, local.persistTo, (url) => fetch(`${url}/api/v1/ping`));
 });
 
 afterAll(async () => {
-  server.kill();
-  await once(server, 'close');
+  await psa?.close();
   await local.remove();
 });
 
-const json = async (path: string): Promise<unknown> => (await fetch(`${base}${path}`)).json();
-const text = async (path: string): Promise<string> => (await fetch(`${base}${path}`)).text();
+const json = async (path: string): Promise<unknown> => (await fetch(`${psa.url}${path}`)).json();
+const text = async (path: string): Promise<string> => (await fetch(`${psa.url}${path}`)).text();
 
 test('a PSA pushes its directory, receives what is written, shows it escaped and approves it', async () => {
   const statuses = (status: string) => ({ ok: true, value: { written: true, records: Array(4).fill({ status }) } });
   expect(await json('/push')).toEqual(statuses('created'));
   expect(await json('/push')).toEqual(statuses('unchanged'));
 
-  const { value } = await withLocalD1(local.persistTo, (db) => {
-    const ctx = {
-      db,
-      now: Date.now,
-      deadlineAt: Date.now() + 30_000,
-      requestId: 'setup',
-      source: { address: null, userAgent: null },
-    };
-    const scopes = ['tickets:note:write' as const, 'tickets:time:write' as const];
-    return createApiKey({ ...ctx, actor: { organizationId: 'northwind', userId: 'ada' } }, 'twb', {
-      name: 'n8n & friends',
-      scopes,
-    });
-  });
+  const { value } = await withLocalD1(local.persistTo, (db) => makeKey(db, 'northwind', 'n8n & friends'));
   const post = async (path: string, body: object): Promise<{ status: number; body: unknown }> => {
     const headers = { Authorization: `Bearer ${value}`, 'Content-Type': 'application/json', 'Idempotency-Key': 'once' };
-    const response = await fetch(`${base}/api/v1/tickets/1001/${path}`, {
+    const response = await fetch(`${psa.url}/api/v1/tickets/1001/${path}`, {
       method: 'POST',
       headers,
       body: JSON.stringify(body),

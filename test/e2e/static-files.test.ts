@@ -4,20 +4,13 @@ import { IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { RECIPES } from '../../src/docs/recipes.ts';
+import { docsPages } from '../support/recipes.ts';
 import { freePort, printedBy, start, stop } from '../support/server.ts';
 import { copyDatabase } from '../support/shared.ts';
 
 // The static files as wrangler serves them, beside a Worker that is paused.
 
-const PAGES = [
-  '/',
-  '/docs',
-  ...['concepts', 'reference', 'errors', 'recipes', 'agents', 'psa', 'psa/calls', 'keys'].map(
-    (name) => `/docs/${name}`,
-  ),
-  ...RECIPES.map(({ slug }) => `/docs/recipes/${slug}`),
-];
+const PAGES = docsPages();
 const DOCUMENTS = ['/api/v1/openapi.json', '/psa/openapi.json'];
 
 let local: Awaited<ReturnType<typeof copyDatabase>>;

@@ -2,11 +2,10 @@ import { Validator } from '@cfworker/json-schema';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { describeApi } from '../../src/docs/api-openapi.ts';
 import { noteRequest } from '../../src/domain/note.ts';
+import { API } from '../support/api-document.ts';
 import { runs } from '../support/property.ts';
 
-const limit = { quota: 1, windowMs: 1_000 };
 const content = z.object({ 'application/json': z.object({ schema: z.object({ $ref: z.string() }) }) });
 const document = z
   .object({
@@ -20,12 +19,7 @@ const document = z
     ),
     components: z.object({ schemas: z.record(z.string(), z.record(z.string(), z.json())) }),
   })
-  .parse(
-    describeApi(
-      { keyPrefix: 'twb', ipLimit: limit, keyLimit: limit, dayLimits: { key: null, organization: null } },
-      'https://tickets.example',
-    ),
-  );
+  .parse(API);
 const { schemas } = document.components;
 
 test.each([

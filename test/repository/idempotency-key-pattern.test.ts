@@ -2,21 +2,16 @@ import { Validator } from '@cfworker/json-schema';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { describeApi } from '../../src/docs/api-openapi.ts';
 import { hasEmptyEventId, parseIdempotencyKey } from '../../src/domain/idempotency-key.ts';
+import { API } from '../support/api-document.ts';
 import { runs } from '../support/property.ts';
 
-const limit = { quota: 1, windowMs: 1_000 };
-const document = describeApi(
-  { keyPrefix: 'twb', ipLimit: limit, keyLimit: limit, dayLimits: { key: null, organization: null } },
-  'https://tickets.example',
-);
 const parameters = z.array(
   z.object({ name: z.string(), required: z.boolean().optional(), schema: z.record(z.string(), z.json()) }),
 );
 
 /** What the document says of the header, for each write. */
-const schemas = Object.values(document.paths ?? {}).flatMap((path) =>
+const schemas = Object.values(API.paths ?? {}).flatMap((path) =>
   parameters
     .parse(path.post?.parameters ?? [])
     .filter(({ name }) => name === 'Idempotency-Key')

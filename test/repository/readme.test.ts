@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { describeApi } from '../../src/docs/api-openapi.ts';
+import { API } from '../support/api-document.ts';
 
 const readme = await readFile('README.md', 'utf8');
 
@@ -13,18 +13,12 @@ function table(firstHead: string): string[] {
 
 const row = (...cells: (string | number)[]) => `| ${cells.join(' | ')} |`;
 
-const limit = { quota: 1, windowMs: 1_000 };
-const api = describeApi(
-  { keyPrefix: 'twb', ipLimit: limit, keyLimit: limit, dayLimits: { key: null, organization: null } },
-  'https://tickets.example',
-);
-
 test('the README lists every endpoint with its success statuses', () => {
   const operations = z.record(
     z.string(),
     z.object({ summary: z.string(), responses: z.record(z.string(), z.unknown()) }),
   );
-  const rows = Object.entries(api.paths ?? {}).flatMap(([path, methods]) =>
+  const rows = Object.entries(API.paths ?? {}).flatMap(([path, methods]) =>
     Object.entries(operations.parse(methods)).map(([method, { summary, responses }]) => {
       const success = Object.keys(responses).filter((status) => status < '300');
       return row(`\`${method.toUpperCase()} /api/v1${path}\``, summary, success.join(', '));
@@ -36,5 +30,5 @@ test('the README lists every endpoint with its success statuses', () => {
 test('the package and the contract of the API have the version of the latest entry in the changelog', async () => {
   const [, latest] = /^## (\d+\.\d+\.\d+)/m.exec(await readFile('CHANGELOG.md', 'utf8')) ?? [];
   const { version } = z.object({ version: z.string() }).parse(JSON.parse(await readFile('package.json', 'utf8')));
-  expect([version, api.info.version]).toEqual([latest, latest]);
+  expect([version, API.info.version]).toEqual([latest, latest]);
 });

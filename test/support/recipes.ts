@@ -1,3 +1,4 @@
+import { globSync } from 'node:fs';
 import { blocksOf, type CodeBlock, codesIn } from '../../src/docs/blocks.ts';
 import { ORIGIN, RECIPES } from '../../src/docs/recipes.ts';
 
@@ -41,3 +42,10 @@ export function bashUpTo(slug: string, origin: string, label: string, without: r
   const copied = labels.slice(0, labels.indexOf(label) + 1).filter((one) => !without.includes(one));
   return ['set -e', ...copied.map((one) => commands.get(one))].join('\n');
 }
+
+/** The addresses of all pages of the documentation. */
+export const docsPages = (): string[] =>
+  globSync('**/*.html', { cwd: 'build/static' })
+    .map((name) => `/${name.replaceAll('\\', '/').replace(/(^index)?\.html$/, '')}`)
+    .filter((path) => path !== '/404')
+    .sort();

@@ -52,6 +52,37 @@ export async function failedStart(...args: string[]): Promise<{ code: number | n
   return { code, output: stdout + stderr };
 }
 
+/**
+ * Runs the Workers of these configurations in one `wrangler dev`, the first one at the URL. Resolves when a request
+ * without a key gets its 401.
+ */
+export async function serveTogether(
+  configs: readonly string[],
+  persistTo: string,
+  withoutKey: (url: string) => Promise<Response>,
+): Promise<{ url: string; close: () => Promise<void> }> {
+  const [port, inspectorPort] = [await freePort(), await freePort()];
+  const flags = ['--ip', '127.0.0.1', '--port', String(port), '--inspector-port', String(inspectorPort)];
+  const args = ['dev', ...configs.flatMap((path) => ['-c', path]), '--persist-to', persistTo, ...flags];
+  const server = spawn('wrangler', [...args, '--show-interactive-dev-session=false'], {
+    env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let errors = '';
+  server.stderr.on('data', (chunk) => (errors += chunk));
+  const url = `http://127.0.0.1:${port}`;
+  while ((await withoutKey(url).catch(() => undefined))?.status !== 401) {
+    if (server.exitCode !== null) throw new Error(`wrangler dev ended: ${errors}`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  const close = async () => {
+    const closed = once(server, 'close');
+    server.kill();
+    await closed;
+  };
+  return { url, close };
+}
+
 /** Stops a server, if it still runs, and searches everything it printed for secrets. */
 export async function stop(server: ChildProcess): Promise<void> {
   if (server.exitCode === null && server.signalCode === null) {

@@ -1,11 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { writeConfigs } from '../../../../src/dev/render-configs.ts';
 import { withLocalD1 } from '../../../../src/ops/local.ts';
 import { seed } from '../../../reliability/restartable.ts';
-import { freePort } from '../../../support/server.ts';
+import { serveTogether } from '../../../support/server.ts';
 import { copyDatabase, sharedServer } from '../../../support/shared.ts';
 
 /** Has the official client of the MCP SDK list the tools and log time. */
@@ -37,39 +35,15 @@ test('npm start serves /mcp on its one port', async () => {
   expect(await logTime(url, key)).toEqual(LOGGED);
 });
 
-/** Runs the two Workers with the local configurations; the URL is that of the Worker for AI agents. */
-async function serveBoth(persistTo: string): Promise<string> {
-  const { main, agents } = writeConfigs();
-  const [port, inspectorPort] = [await freePort(), await freePort()];
-  const flags = ['--ip', '127.0.0.1', '--port', String(port), '--inspector-port', String(inspectorPort)];
-  const server = spawn('wrangler', ['dev', '-c', agents.path, '-c', main.path, '--persist-to', persistTo, ...flags], {
-    env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let errors = '';
-  server.stderr.on('data', (chunk) => {
-    errors += chunk;
-  });
-  onTestFinished(async () => {
-    const closed = once(server, 'close');
-    server.kill();
-    await closed;
-  });
-  const url = `http://127.0.0.1:${port}`;
-  for (;;) {
-    if (server.exitCode !== null) throw new Error(`wrangler dev ended: ${errors}`);
-    const response = await fetch(`${url}/mcp`, { method: 'POST' }).catch(() => undefined);
-    if (response?.status === 401) return url;
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-}
-
 test('the two deployed Workers work together', async () => {
   const { persistTo, remove } = await copyDatabase();
   onTestFinished(remove);
   const [seeded] = await withLocalD1(persistTo, (db) => seed(db, 1));
   const key = seeded?.value ?? '';
-  const url = await serveBoth(persistTo);
+  const { main, agents } = writeConfigs();
+  const post = (origin: string) => fetch(`${origin}/mcp`, { method: 'POST' });
+  const { url, close } = await serveTogether([agents.path, main.path], persistTo, post);
+  onTestFinished(close);
   expect(await logTime(url, key)).toEqual(LOGGED);
 
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
