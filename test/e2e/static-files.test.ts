@@ -18,7 +18,7 @@ let running: Awaited<ReturnType<typeof start>>;
 let url: string;
 
 beforeAll(async () => {
-  local = await copyDatabase();
+  local = await copyDatabase('demo');
   const port = await freePort();
   url = `http://localhost:${port}`;
   running = await start(

@@ -49,7 +49,7 @@ const DAMAGE: [string, string, RegExp[]][] = [
 describe('a server that is killed at random moments while clients write', () => {
   let run: CrashRun;
   beforeAll(async () => {
-    run = await crash(KILLS, { database: await copyDatabase(), bundle: await productionBundle() });
+    run = await crash(KILLS, { database: await copyDatabase('demo'), bundle: await productionBundle() });
   }, RUN_TIMEOUT_MS);
   afterAll(() => run.remove());
 

@@ -8,7 +8,7 @@ const MINUTES = inLongRuns(10, 0.05);
 test(
   'a steady mixed load gets the expected responses, loses nothing, and does not make memory grow',
   async () => {
-    const database = await copyDatabase();
+    const database = await copyDatabase('demo');
     try {
       const run = await soak({ minutes: MINUTES, pauseMs: 30 }, { database, bundle: await productionBundle() });
       console.log(report(run));

@@ -36,7 +36,7 @@ test('npm start serves /mcp on its one port', async () => {
 });
 
 test('the two deployed Workers work together', async () => {
-  const { persistTo, remove } = await copyDatabase();
+  const { persistTo, remove } = await copyDatabase('demo');
   onTestFinished(remove);
   const [seeded] = await withLocalD1(persistTo, (db) => seed(db, 1));
   const key = seeded?.value ?? '';
