@@ -122,7 +122,7 @@ test('an erasure that stops after each chunk continues, and every call in betwee
 
   const erasure = await beginErasure(asOperator(), { organization, cursor, by: 'Ada' });
   const tables: string[] = [];
-  const limit = inLongRuns(2, 5);
+  const limit = inLongRuns(2, 3);
   for (;;) {
     const left = await countErasable(asOperator(), { organization });
     // Keys: dead at once, and a refused use does not keep the key from being removed.
