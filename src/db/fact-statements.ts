@@ -15,7 +15,7 @@ import {
   UNUSED_DAYS,
 } from '../domain/facts.ts';
 import { fromKeys, pick } from '../lib/objects.ts';
-import { isPushInTrouble } from './directory/administrator-statements.ts';
+import { disconnectedSince, isPushInTrouble } from './directory/administrator-statements.ts';
 import { liveKeyIds } from './keys/read-keys-statements.ts';
 import { columns, type Fields, type Statement, statement } from './statement.ts';
 import { ALL_RECORDS, LAST_WRITE, sum } from './work/key-days.ts';
@@ -140,8 +140,9 @@ const TEXTS: Readonly<Record<FactType, string>> = {
       from pushes indexed by pushes_in_trouble
       where :isPushed = 1 and organization_id ${RANGE} and (failing_since is not null or stopped_at is not null)
       union all
-      select organization_id, adapter, failing_since, stopped_at, failure
-      from connections where organization_id ${RANGE} and failing_since is not null) s
+      select organization_id, adapter, ${disconnectedSince('c')}, stopped_at,
+        coalesce(failure, 'the adapter no longer reports')
+      from connections c where organization_id ${RANGE}) s
     cross join organizations o on o.id = s.organization_id
     where o.active = 1 and ${isPushInTrouble('s')}
     limit :limit`,

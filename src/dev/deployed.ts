@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { adapterWorkerOf } from '../ops/adapters.ts';
 import { type CloudflareApi, notFound, resultOf } from '../ops/cloudflare-api.ts';
 import { agentsRouteOf, agentsWorkerOf, type Deployment, workerOf } from '../ops/deployment.ts';
 import type { renderConfigs } from './render-configs.ts';
@@ -16,6 +17,14 @@ type Binding = z.output<typeof binding>;
 export async function deployedBindings(api: CloudflareApi, worker: string): Promise<Binding[] | undefined> {
   const settings = z.object({ bindings: z.array(binding) });
   return (await resultOf(api, `/workers/scripts/${worker}/settings`, settings).catch(notFound))?.bindings;
+}
+
+/** The deployed Workers of adapters that the file of the deployment does not contain. */
+export async function removedAdapters(api: CloudflareApi, deployment: Deployment): Promise<string[]> {
+  const workers = await resultOf(api, '/workers/scripts', z.array(z.object({ id: z.string() })));
+  const adapters = Object.keys(deployment.adapters).map((adapter) => adapterWorkerOf(deployment, adapter));
+  const isAdapter = (id: string) => id.startsWith(adapterWorkerOf(deployment, '')) && !adapters.includes(id);
+  return workers.map(({ id }) => id).filter(isAdapter);
 }
 
 /** A line for each variable that a deployment would add, change or remove. */

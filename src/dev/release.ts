@@ -8,7 +8,7 @@ import { prompt } from '../ops/input.ts';
 import { NEW_DATABASE, refuseEarlierSchema } from '../ops/refuse-earlier-schema.ts';
 import { RemoteD1 } from '../ops/remote-d1.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
-import { deployedBindings, findZone, hostOwner, risksOf, routeOwner, variableChanges } from './deployed.ts';
+import { deployedBindings, findZone, hostOwner, removedAdapters, risksOf, routeOwner, variableChanges } from './deployed.ts';
 import { writeAdapterConfigs, writeConfigs } from './render-configs.ts';
 
 /** What a release does to the world; tests replace it. */
@@ -48,6 +48,10 @@ export async function release(
     );
   if (!deployed) print(`${main.name} is new.`);
   for (const change of variableChanges(deployed ?? [], main.vars)) print(change);
+  for (const worker of await removedAdapters(account, deployment))
+    print(
+      `${worker} is deployed, and not in the file: it still connects its organization. See src/adapters/README.md.`,
+    );
   const owner = await hostOwner(account, root, zoneId, deployment);
   const risks = [
     ...(deployed ? risksOf(deployed, main) : []),

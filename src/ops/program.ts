@@ -1,6 +1,6 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { explain, UsageError, withoutBrackets } from './command.ts';
-import { adapterDoctor, adapterResume, adapterStatus } from './commands/adapter.ts';
+import { adapterDoctor, adapterForget, adapterResume, adapterStatus } from './commands/adapter.ts';
 import { changesExport } from './commands/changes-export.ts';
 import { changesUndone } from './commands/changes-undone.ts';
 import { directoryImport } from './commands/directory-import.ts';
@@ -39,6 +39,7 @@ export const program = new Command('ops')
   .addCommand(keyRevoke(databaseOf))
   .addCommand(organizationErase(databaseOf))
   .addCommand(adapterStatus(databaseOf))
+  .addCommand(adapterForget(databaseOf))
   .addCommand(adapterResume)
   .addCommand(adapterDoctor);
 for (const { databaseCommands = [], commands = [] } of OPS_MODULES) {

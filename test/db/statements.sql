@@ -394,8 +394,9 @@ from (
   from pushes indexed by pushes_in_trouble
   where :isPushed = 1 and organization_id between :from and :to and (failing_since is not null or stopped_at is not null)
   union all
-  select organization_id, adapter, failing_since, stopped_at, failure
-  from connections where organization_id between :from and :to and failing_since is not null) s
+  select organization_id, adapter, coalesce(c.failing_since, c.reported_at), stopped_at,
+    coalesce(failure, 'the adapter no longer reports')
+  from connections c where organization_id between :from and :to) s
 cross join organizations o on o.id = s.organization_id
 where o.active = 1 and (s.stopped_at is not null or s.failing_since <= :now - 300000)
 ))

@@ -117,6 +117,14 @@ test('a release shows each variable that it adds, changes or removes, without a 
   expect(steps).toEqual([BUILD, MIGRATE, 'wrangler deploy -c eu/main.json', HEALTH]);
 });
 
+test('a release names the Workers of adapters that the file no longer contains', async () => {
+  const workers = { [WORKER]: AS_DEPLOYED, 'ticket-write-back-adapter-old': [], 'other-adapter-old': [] };
+  const { printed } = await releaseTo({ workers, domains: [{ hostname: HOST, service: WORKER }] });
+  expect(printed.slice(0, -1)).toEqual([
+    'ticket-write-back-adapter-old is deployed, and not in the file: it still connects its organization. See src/adapters/README.md.',
+  ]);
+});
+
 const bucket = { type: 'r2_bucket', name: 'ARCHIVE', bucket_name: 'old-archive' };
 test.each<[World, object, string]>([
   [{ workers: { [WORKER]: AS_DEPLOYED } }, { vars: { KEY_PREFIX: 'eu' } }, 'The key prefix changes from twb to eu: '],

@@ -208,6 +208,25 @@ test.each(MODULES)(
   900_000,
 );
 
+test.each(['connectwise', 'redmine'])(
+  'without the adapter for %s, the other adapters are built, and the commands work',
+  async (adapter) => {
+    await rm(join(copy, 'src/adapters', adapter), { recursive: true });
+    try {
+      const entryPoints: string[] = [];
+      for await (const path of glob('src/adapters/*/index.ts', { cwd: copy })) entryPoints.push(path);
+      expect(entryPoints).not.toEqual([]);
+      const settings = { outdir: 'adapters', bundle: true, external: ['cloudflare:*'], write: false };
+      await build({ absWorkingDir: copy, entryPoints, format: 'esm', ...settings });
+      await runInCopy('node', 'src/ops/ops.ts', 'adapter:doctor', '--help');
+      if (inLongRuns(true, false)) await compileAndBuild();
+    } finally {
+      await cp('src/adapters', join(copy, 'src/adapters'), { recursive: true });
+    }
+  },
+  900_000,
+);
+
 /** Tests of the core that use no module. */
 const CORE_TESTS = [
   'test/http/api/writes.test.ts',

@@ -76,11 +76,14 @@ test('of two adapters for one organization, the second is told so until it takes
   expect(await connection.reportConnection(ONE, null)).toEqual(elsewhere);
 });
 
-test('a failure needs attention after five minutes, and a stop at once, until the adapter reports neither', async () => {
+test('a failure or silence needs attention after five minutes, and a stop at once, until all is well', async () => {
   const organization = await makeOrganization();
   const connection = connectionOf(organization);
   const soon = () => factsOf(organization, Date.now());
   const later = () => factsOf(organization, Date.now() + 6 * MINUTE_MS);
+  await connection.reportConnection(ONE, null);
+  expect(await soon()).toEqual([]);
+  expect(await later()).toMatchObject([{ subject: ONE, level: 1, detail: 'the adapter no longer reports' }]);
   await connection.reportConnection(ONE, failing('HTTP 401'));
   const [row] = await rowsOf('connections', organization);
   await connection.reportConnection(ONE, failing('HTTP 403'));
@@ -89,7 +92,7 @@ test('a failure needs attention after five minutes, and a stop at once, until th
   await connection.reportConnection(ONE, { reason: 'A customer can see a note.', isStopped: true });
   expect(await soon()).toMatchObject([{ level: 2, detail: 'A customer can see a note.' }]);
   await connection.reportConnection(ONE, null);
-  expect(await later()).toEqual([]);
+  expect(await soon()).toEqual([]);
 });
 
 test('a banner on every page shows since when the adapter has stopped, and why', async () => {

@@ -6,7 +6,7 @@ import { sender, type World } from './send.ts';
 import type { Settings } from './settings.ts';
 import { retryRefused } from './store.ts';
 import { backoffMs, reasonOfPause, work } from './work.ts';
-import { PublicNote, removePublicNotes } from './writer.ts';
+import { PublicNote, removePublicNote } from './writer.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -19,6 +19,8 @@ const EVERY_MS = {
   tickets: 15 * SECOND_MS,
   reviews: 5 * MINUTE_MS,
   work: 10 * SECOND_MS,
+  /** Before and after the work. */
+  removal: 0,
 };
 type Job = keyof typeof EVERY_MS;
 const JOBS = keysOf(EVERY_MS);
@@ -47,7 +49,7 @@ export async function run(ctx: Context): Promise<void> {
   const { kv, psa, send, world } = ctx;
   obeyOrder(ctx);
   if (kv.get('isErased')) return;
-  await removePublicNotes(ctx);
+  if (kv.get('public')) await runJob(ctx, 'removal', () => removePublicNote(ctx));
   await report(ctx);
   if (kv.get('isElsewhere')) return;
   await runJob(ctx, 'people', () => takePeople(ctx));
@@ -59,7 +61,7 @@ export async function run(ctx: Context): Promise<void> {
   await runJob(ctx, 'tickets', (since) => takeOver(ctx, ticketsSince(since), []));
   await runJob(ctx, 'reviews', (since) => takeReviews(ctx, since));
   await runJob(ctx, 'work', () => work(ctx));
-  await removePublicNotes(ctx);
+  if (kv.get('public')) await runJob(ctx, 'removal', () => removePublicNote(ctx));
   await report(ctx);
 }
 
@@ -84,7 +86,7 @@ function obeyOrder({ kv, settings, world }: Context): void {
  * Runs a job if it is due, and never lets its failure stop another one. `since`: a time of the PSA's clock, a little
  * before the last run that took everything over began. The job returns false if it has not, and may return in how many
  * milliseconds it is due again.
- * @throws Error if the organization was erased
+ * @throws Error if the organization was erased: then nothing of it stays here
  */
 async function runJob(ctx: Context, job: Job, start: (since: Date) => Promise<unknown>): Promise<void> {
   const { kv, world } = ctx;
@@ -97,8 +99,11 @@ async function runJob(ctx: Context, job: Job, start: (since: Date) => Promise<un
     kv.put<JobState>(job, { dueAt: nextAt, from: result === false ? from : now - OVERLAP_MS, attempts: 0 });
   } catch (err) {
     const { message, cause } = err instanceof Error ? err : new Error(String(err));
-    if (cause === 'organization_erased') erase(ctx);
-    if (cause === 'organization_erased') throw err;
+    if (cause === 'organization_erased') {
+      for (const [key] of Array.from(kv.list())) kv.delete(key);
+      kv.put('isErased', true);
+      throw err;
+    }
     if (err instanceof PublicNote) kv.put('stopped', message);
     const failure = message.slice(0, 300);
     // A record that was written begins a new series.
@@ -111,13 +116,6 @@ async function runJob(ctx: Context, job: Job, start: (since: Date) => Promise<un
 
 /** A time of our clock by the PSA's, which may be wrong. */
 const psaTime = ({ kv }: Context, at: number) => new Date(at + (kv.get<number>('skewMs') ?? 0));
-
-/** Nothing of the organization stays. */
-function erase({ kv, settings }: Context): void {
-  for (const [key] of Array.from(kv.list())) kv.delete(key);
-  kv.put('isErased', true);
-  kv.put('order', settings.RESUME);
-}
 
 /** Reports the connection every minute, and when its state changes. */
 async function report({ kv, service, world }: Context): Promise<void> {

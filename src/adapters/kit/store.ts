@@ -1,7 +1,7 @@
 import type { PsaRecord } from './psa.ts';
 
-// Keys of the store: `pending/ID` and `written/ID` of records, `public/ID` of notes that have to be removed, `entry/PSA ID`
-// of time entries without a decision, `review/ID` of decisions to take over, and the names of states and jobs.
+// Keys of the store: `pending/ID` and `written/ID` of records, `entry/PSA ID` of time entries without a decision, `unread`
+// and `public` for the note that is not read back or not removed yet, and the names of states and jobs.
 
 /** A record that the PSA has to get. Refused records wait until a person resumes the adapter. */
 export interface Pending {
@@ -28,13 +28,12 @@ export interface Written {
 
 export const save = (kv: SyncKvStorage, pending: Pending) => kv.put(`pending/${pending.record.id}`, pending);
 
-/** The values under keys with this prefix. */
-export const valuesOf = <Value>(kv: SyncKvStorage, prefix: string): Value[] =>
-  Array.from(kv.list<Value>({ prefix }), ([, value]) => value);
+export const pendingIn = (kv: SyncKvStorage): Pending[] =>
+  Array.from(kv.list<Pending>({ prefix: 'pending/' }), ([, pending]) => pending);
 
 /** The records to write, without those that the PSA refused. */
 export const waitingIn = (kv: SyncKvStorage): Pending[] =>
-  valuesOf<Pending>(kv, 'pending/').filter(({ refusedAt }) => refusedAt === undefined);
+  pendingIn(kv).filter(({ refusedAt }) => refusedAt === undefined);
 
 /**
  * The next record to write, in the order of its ticket. While the PSA has not shown that a note is private, it is the next
@@ -53,7 +52,7 @@ export function nextIn(kv: SyncKvStorage, now: number): Pending | undefined {
 
 /** Has the records that were refused since a time written again. */
 export function retryRefused(kv: SyncKvStorage, since: number): void {
-  for (const pending of valuesOf<Pending>(kv, 'pending/'))
+  for (const pending of pendingIn(kv))
     if (pending.refusedAt !== undefined && pending.refusedAt >= since)
       save(kv, { ...pending, refusedAt: undefined, failingSince: undefined, attempts: 0 });
 }

@@ -1,6 +1,6 @@
 import { type Context, unwrap } from './context.ts';
 import { PsaFault, type PsaRecord, recordOf, unlessGone } from './psa.ts';
-import { nextIn, type Pending, retryRefused, save, valuesOf, type Written, waitingIn } from './store.ts';
+import { nextIn, type Pending, pendingIn, retryRefused, save, type Written, waitingIn } from './store.ts';
 import { ensure, writeRecord } from './writer.ts';
 
 const MINUTE_MS = 60_000;
@@ -28,7 +28,8 @@ export async function work(ctx: Context): Promise<number | undefined> {
   const { kv, world } = ctx;
   const start = world.now();
   const isReported = start - (kv.get<number>('reportedAt') ?? 0) <= REPORTED_MS;
-  if (!isReported || start < (kv.get<number>('writesFrom') ?? 0) || kv.get('stopped') !== undefined) return undefined;
+  const isHalted = kv.get('stopped') !== undefined || kv.get('public') !== undefined;
+  if (!isReported || isHalted || start < (kv.get<number>('writesFrom') ?? 0)) return undefined;
   await collect(ctx);
   if (!kv.get('isTested')) await testConnection(ctx);
   while (world.now() < start + TURN_MS) {
@@ -128,7 +129,7 @@ async function refuse({ service, kv, world }: Context, pending: Pending, reason:
   const now = world.now();
   unwrap(await service.report(pending.record.kind, pending.record.id, 'refused', reason.slice(0, 500)));
   save(kv, { ...pending, refusedAt: now, isReported: true });
-  for (const { record, refusedAt = now } of valuesOf<Pending>(kv, 'pending/'))
+  for (const { record, refusedAt = now } of pendingIn(kv))
     if (refusedAt < now - REFUSED_MS) kv.delete(`pending/${record.id}`);
 }
 

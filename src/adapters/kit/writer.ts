@@ -1,7 +1,7 @@
 import type { Context } from './context.ts';
 import { PsaFault, type PsaRecord, partsOf, unlessGone, wholeText } from './psa.ts';
 import { REQUEST_DEADLINE_MS } from './send.ts';
-import { type Pending, valuesOf, type Written } from './store.ts';
+import type { Pending, Written } from './store.ts';
 
 /** After this time, a create that was cut off has taken place or never will. */
 const SETTLED_MS = 2 * REQUEST_DEADLINE_MS;
@@ -64,7 +64,7 @@ async function readBack({ psa, send, kv }: Context, record: PsaRecord, psaId: st
     const isPrivate = await unlessGone(psa.isPrivate(send, ticketId, psaId));
     kv.delete('unread');
     if (isPrivate === false) {
-      kv.put(`public/${id}`, { id, ticketId, psaId });
+      kv.put('public', { id, ticketId, psaId });
       throw new PublicNote(
         `Customers could see note ${psaId} on ticket ${ticketId}. It is removed, and nothing more is written.`,
       );
@@ -74,13 +74,10 @@ async function readBack({ psa, send, kv }: Context, record: PsaRecord, psaId: st
   return psaId;
 }
 
-/** Removes the notes that customers could see; those that it cannot remove, in the next run. */
-export async function removePublicNotes({ psa, send, kv }: Context): Promise<void> {
-  for (const { id, ticketId, psaId } of valuesOf<{ id: string; ticketId: string; psaId: string }>(kv, 'public/'))
-    try {
-      await unlessGone(psa.remove(send, ticketId, psaId));
-      for (const key of [`public/${id}`, `written/${id}`]) kv.delete(key);
-    } catch (err) {
-      console.error(JSON.stringify({ event: 'public_note_not_removed', psaId, failure: String(err) }));
-    }
+/** Removes the note that customers could see. Until then, nothing is written. @throws PsaFault */
+export async function removePublicNote({ psa, send, kv }: Context): Promise<void> {
+  const note = kv.get<{ id: string; ticketId: string; psaId: string }>('public');
+  if (!note) return;
+  await unlessGone(psa.remove(send, note.ticketId, note.psaId));
+  for (const key of ['public', `written/${note.id}`]) kv.delete(key);
 }

@@ -17,8 +17,11 @@ const MAX_REFUSED = 100;
 const FAILING_MS = 5 * 60_000;
 
 /** Condition: the push or adapter `alias` has been stopped, or failing for long enough to report. */
-export const isPushInTrouble = (alias: string) =>
-  `(${alias}.stopped_at is not null or ${alias}.failing_since <= :now - ${FAILING_MS})`;
+export const isPushInTrouble = (alias: string, failingSince = `${alias}.failing_since`) =>
+  `(${alias}.stopped_at is not null or ${failingSince} <= :now - ${FAILING_MS})`;
+
+/** Since when an adapter fails, or is silent: one that does not fail reports every minute. */
+export const disconnectedSince = (alias: string) => `coalesce(${alias}.failing_since, ${alias}.reported_at)`;
 
 const ADMINISTRATOR = {
   userId: text('u.id'),
@@ -36,7 +39,7 @@ const ADMINISTRATOR = {
   failure: textOrNull('p.failure'),
   stoppedAt: numberOrNull('p.stopped_at'),
   // The same of an adapter; null for nothing.
-  disconnectedSince: numberOrNull('coalesce(c.stopped_at, c.failing_since)'),
+  disconnectedSince: numberOrNull(`coalesce(c.stopped_at, ${disconnectedSince('c')})`),
   disconnectedBy: textOrNull('c.failure'),
 };
 
@@ -58,7 +61,7 @@ export const findAdministrator = statement<AdministratorSearch, AdministratorRow
   select ${columns(ADMINISTRATOR)}
   from users u join organizations o on o.id = u.organization_id and o.active = 1
     left join pushes p on p.organization_id = o.id and ${isPushInTrouble('p')}
-    left join connections c on c.organization_id = o.id and ${isPushInTrouble('c')}
+    left join connections c on c.organization_id = o.id and ${isPushInTrouble('c', disconnectedSince('c'))}
   where u.email = :email and u.is_admin = 1 and u.active = 1
   order by o.id = :organizationId desc, o.name, o.id limit :limit`);
 

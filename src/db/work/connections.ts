@@ -22,6 +22,11 @@ export const saveConnection = statement<Report>(`
     failure = excluded.failure, stopped_at = iif(excluded.stopped_at is null, null, coalesce(stopped_at, excluded.stopped_at))
   where adapter = excluded.adapter or :takesOver = 1`);
 
+/** Deletes the last report of an adapter that was removed. */
+export const forgetConnection = statement<{ organizationId: string }>(
+  'delete from connections where organization_id = :organizationId',
+);
+
 const CONNECTION = {
   organizationId: text('organization_id'),
   adapter: text('adapter'),

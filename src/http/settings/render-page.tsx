@@ -77,7 +77,7 @@ const ConnectionBanner = ({ trouble }: { trouble: Administration['connectionTrou
         <strong>
           Notes and time entries have not reached your PSA since <Time at={trouble.disconnectedSince} />.
         </strong>{' '}
-        {trouble.disconnectedBy}
+        {trouble.disconnectedBy ?? 'The adapter no longer reports.'}
       </p>
       <p>Nothing is lost: automations can keep writing. Tell the operator of this service.</p>
     </Banner>

@@ -3,9 +3,9 @@ import * as z from 'zod';
 import { PsaFault } from '../../adapters/kit/psa.ts';
 import { sender } from '../../adapters/kit/send.ts';
 import { COMMON_VARIABLES } from '../../adapters/kit/settings.ts';
-import { findConnections } from '../../db/work/connections.ts';
+import { findConnections, forgetConnection } from '../../db/work/connections.ts';
 import { instant, optionalInstant } from '../../domain/change.ts';
-import { readAll } from '../../services/call-d1.ts';
+import { readAll, write } from '../../services/call-d1.ts';
 import { adapterNamed, adapterVariables, adapterWorkerOf, kindOf } from '../adapters.ts';
 import { CommandFailure, databaseCommand, deploymentOption, operatorCommand } from '../command.ts';
 import { readDeployment } from '../deployment.ts';
@@ -77,6 +77,26 @@ export const adapterStatus = databaseCommand(
       await print(`${printable(organizationId)}: ${state}; last report ${instant(reportedAt)} of ${adapter}\n`);
       if (failure !== null) await print(`  ${printable(failure)}\n`);
     }
+  },
+);
+
+export const adapterForget = databaseCommand(
+  {
+    name: 'adapter:forget',
+    summary: 'end the banner and the alert of a removed adapter',
+    purpose:
+      'Deletes what an adapter reported last, so that nothing shows it as silent. Delete its Worker first: otherwise it reports again within a minute.',
+    usage: '--organization ORGANIZATION',
+    example: 'adapter:forget --organization northwind --remote',
+    failure: 'the organization has no adapter, or the database failed',
+  },
+  (command) => command.requiredOption('--organization <ORGANIZATION>', 'The id of the organization.'),
+  async (withDatabase, { organization: organizationId }) => {
+    const deleted = await withDatabase(({ context }) =>
+      write(context(), 'safe_to_repeat', forgetConnection.bind({ organizationId })),
+    );
+    if (deleted === 0) throw new CommandFailure(`No adapter has reported for ${printable(organizationId)}.`);
+    await print(`The adapter of ${printable(organizationId)} is forgotten.\n`);
   },
 );
 

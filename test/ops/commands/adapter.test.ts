@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { writeAdapterConfigs } from '../../../src/dev/render-configs.ts';
@@ -9,7 +9,7 @@ import { readDeployment } from '../../../src/ops/deployment.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import { fakeRedmine } from '../../adapters/fake-redmine.ts';
 import { wrangler } from '../../support/command.ts';
-import { writeDeployments } from '../../support/deployments.ts';
+import { MINIMAL, writeDeployments } from '../../support/deployments.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { copyDatabase } from '../../support/shared.ts';
 
@@ -65,6 +65,14 @@ test.each<[string, string, Record<string, string>, RegExp]>([
   await expect(render({ one: adapterOf(psa, vars) })).rejects.toThrow(message);
 });
 
+/** Starts a server. Returns its address. */
+async function addressOf(server: Server): Promise<string> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+}
+
 test('adapter:doctor only reads, counts its calls, and names what is wrong', async () => {
   const fake = fakeRedmine(Date.now);
   const server = createServer(async (request, response) => {
@@ -75,10 +83,7 @@ test('adapter:doctor only reads, counts its calls, and names what is wrong', asy
     );
     response.writeHead(answer.status).end(await answer.text());
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  onTestFinished(() => void server.close());
-  const address = server.address();
-  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  const url = await addressOf(server);
   const run = async (vars: Record<string, string>) => {
     const env = await deployments({ one: adapterOf('redmine', { REDMINE_URL: url, ...vars }) });
     return runCli('adapter:doctor', [], { env: { ...env, REDMINE_KEY: 'service', REDMINE_ADMIN_KEY: 'admin' } });
@@ -90,7 +95,7 @@ test('adapter:doctor only reads, counts its calls, and names what is wrong', asy
   expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('There is no activity 11.')]);
 });
 
-test('adapter:status shows whether an adapter is connected, fails or has stopped', async () => {
+test('adapter:status shows whether an adapter is connected, fails or has stopped, until it is forgotten', async () => {
   const { persistTo, remove } = await copyDatabase();
   onTestFinished(remove);
   const status = async () => (await runCli('adapter:status', ['--persist-to', persistTo])).stdout;
@@ -106,6 +111,28 @@ test('adapter:status shows whether an adapter is connected, fails or has stopped
   expect(await status()).toBe(
     'acme: STOPPED since 1970-01-01T00:00:00.000Z; last report 1970-01-01T00:00:00.000Z of a\n  A customer can see a note.\n',
   );
+  const forget = () => runCli('adapter:forget', ['--organization', 'acme', '--persist-to', persistTo]);
+  expect((await forget()).stdout).toBe('The adapter of acme is forgotten.\n');
+  expect(await status()).toBe('No adapter has reported.\n');
+  expect([(await forget()).code, (await forget()).stderr]).toEqual([1, 'No adapter has reported for acme.\n']);
+});
+
+test('adapter:resume sets the secret RESUME of the Worker to a new text', async () => {
+  const secrets: [string, unknown][] = [];
+  const server = createServer(async (request, response) => {
+    if (request.method === 'PUT') secrets.push([request.url ?? '', JSON.parse(await text(request))]);
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify({ success: true, errors: [], messages: [], result: {} }));
+  });
+  const env = {
+    ...(await deployments({ one: adapterOf('redmine', REDMINE) })),
+    ...{ CLOUDFLARE_API_BASE_URL: await addressOf(server), CLOUDFLARE_API_TOKEN: 'good' },
+  };
+  const { code, stdout } = await runCli('adapter:resume', [], { env });
+  expect([code, stdout]).toEqual([0, expect.stringContaining('ticket-write-back-adapter-one resumes within a minute')]);
+  const path = `/accounts/${MINIMAL.account}/workers/scripts/ticket-write-back-adapter-one/secrets`;
+  const secret = { name: 'RESUME', text: expect.stringMatching(/^\d{4}-.*Z$/), type: 'secret_text' };
+  expect(secrets).toEqual([[path, secret]]);
 });
 
 test('adapter:resume needs to know which adapter', async () => {

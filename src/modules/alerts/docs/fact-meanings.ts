@@ -13,7 +13,7 @@ export const FACT_MEANINGS: Readonly<Record<FactType, string>> = {
   refused_expired: 'A request with an expired key was refused in the last seven days.',
   refused_idempotency_mismatch: 'A replay of a different request may have lost a write in the last seven days.',
   push_failing:
-    'The changes of the organization have not reached the PSA for five minutes, or the PSA or an adapter has stopped them.',
+    'The changes of the organization have not reached the PSA for five minutes, its adapter has not reported for so long, or the PSA or an adapter has stopped them.',
   refused_revoked: 'A request with a revoked key was refused in the last seven days.',
   refused_scope_missing: 'A request was refused in the last seven days because its key lacks the scope.',
   refused_address_not_allowed:

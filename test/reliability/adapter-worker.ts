@@ -1,0 +1,49 @@
+import { Connector as Adapter } from '../../src/adapters/connectwise/index.ts';
+import type { Service } from '../../src/adapters/kit/context.ts';
+import type { AdapterEnv } from '../../src/adapters/kit/worker.ts';
+import { fastClock, SPEED } from './fast-clock.ts';
+
+// The adapter for ConnectWise as it is deployed, except that its clock runs faster, that a request starts it, and that its
+// calls reach the service in another process: there, this Worker takes them.
+
+interface TestEnv extends AdapterEnv {
+  STARTED_AT: string;
+  SERVICE_URL: string;
+}
+
+/** The entry point in the other process. */
+const serviceAt = (url: string): Service =>
+  new Proxy<Service>(Object.create(null), {
+    get:
+      (_, method: string) =>
+      async (...args: unknown[]) => {
+        const response = await fetch(`${url}/${method}`, { method: 'POST', body: JSON.stringify(args) });
+        return response.json();
+      },
+  });
+
+export class Connector extends Adapter {
+  protected override readonly everyMs = 100;
+  protected override readonly world;
+
+  constructor(ctx: DurableObjectState, env: TestEnv) {
+    super(ctx, { ...env, CONNECTION: serviceAt(env.SERVICE_URL) });
+    this.world = {
+      now: fastClock(Number(env.STARTED_AT)),
+      sleep: (ms: number) => scheduler.wait(ms / SPEED),
+      fetch: (request: Request) => fetch(request),
+    };
+  }
+}
+
+export default {
+  async fetch(request, { CONNECTOR, CONNECTION }) {
+    const method = new URL(request.url).pathname.slice(1);
+    if (method === '') {
+      await CONNECTOR.getByName('adapter').wake();
+      return new Response(null, { status: 204 });
+    }
+    const call: (...args: unknown[]) => Promise<unknown> = Reflect.get(CONNECTION, method);
+    return Response.json(await call(...(await request.json<unknown[]>())));
+  },
+} satisfies ExportedHandler<AdapterEnv>;
