@@ -8,7 +8,15 @@ import { prompt } from '../ops/input.ts';
 import { NEW_DATABASE, refuseEarlierSchema } from '../ops/refuse-earlier-schema.ts';
 import { RemoteD1 } from '../ops/remote-d1.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
-import { deployedBindings, findZone, hostOwner, removedAdapters, risksOf, routeOwner, variableChanges } from './deployed.ts';
+import {
+  deployedBindings,
+  findZone,
+  hostOwner,
+  removedAdapters,
+  risksOf,
+  routeOwner,
+  variableChanges,
+} from './deployed.ts';
 import { writeAdapterConfigs, writeConfigs } from './render-configs.ts';
 
 /** What a release does to the world; tests replace it. */

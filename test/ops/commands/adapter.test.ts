@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { writeAdapterConfigs } from '../../../src/dev/render-configs.ts';
@@ -9,7 +9,8 @@ import { readDeployment } from '../../../src/ops/deployment.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import { fakeRedmine } from '../../adapters/fake-redmine.ts';
 import { wrangler } from '../../support/command.ts';
-import { MINIMAL, writeDeployments } from '../../support/deployments.ts';
+import { writeDeployments } from '../../support/deployments.ts';
+import { fakeDeployment } from '../../support/fake-cloudflare.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { copyDatabase } from '../../support/shared.ts';
 
@@ -65,14 +66,6 @@ test.each<[string, string, Record<string, string>, RegExp]>([
   await expect(render({ one: adapterOf(psa, vars) })).rejects.toThrow(message);
 });
 
-/** Starts a server. Returns its address. */
-async function addressOf(server: Server): Promise<string> {
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  onTestFinished(() => void server.close());
-  const address = server.address();
-  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
-}
-
 test('adapter:doctor only reads, counts its calls, and names what is wrong', async () => {
   const fake = fakeRedmine(Date.now);
   const server = createServer(async (request, response) => {
@@ -83,7 +76,10 @@ test('adapter:doctor only reads, counts its calls, and names what is wrong', asy
     );
     response.writeHead(answer.status).end(await answer.text());
   });
-  const url = await addressOf(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
   const run = async (vars: Record<string, string>) => {
     const env = await deployments({ one: adapterOf('redmine', { REDMINE_URL: url, ...vars }) });
     return runCli('adapter:doctor', [], { env: { ...env, REDMINE_KEY: 'service', REDMINE_ADMIN_KEY: 'admin' } });
@@ -118,21 +114,12 @@ test('adapter:status shows whether an adapter is connected, fails or has stopped
 });
 
 test('adapter:resume sets the secret RESUME of the Worker to a new text', async () => {
-  const secrets: [string, unknown][] = [];
-  const server = createServer(async (request, response) => {
-    if (request.method === 'PUT') secrets.push([request.url ?? '', JSON.parse(await text(request))]);
-    response.writeHead(200, { 'Content-Type': 'application/json' });
-    response.end(JSON.stringify({ success: true, errors: [], messages: [], result: {} }));
-  });
-  const env = {
-    ...(await deployments({ one: adapterOf('redmine', REDMINE) })),
-    ...{ CLOUDFLARE_API_BASE_URL: await addressOf(server), CLOUDFLARE_API_TOKEN: 'good' },
-  };
-  const { code, stdout } = await runCli('adapter:resume', [], { env });
+  const { state, env } = await fakeDeployment({ 'ticket-write-back-adapter-one': {} });
+  const files = await deployments({ one: adapterOf('redmine', REDMINE) });
+  const { code, stdout } = await runCli('adapter:resume', [], { env: { ...files, ...env } });
   expect([code, stdout]).toEqual([0, expect.stringContaining('ticket-write-back-adapter-one resumes within a minute')]);
-  const path = `/accounts/${MINIMAL.account}/workers/scripts/ticket-write-back-adapter-one/secrets`;
-  const secret = { name: 'RESUME', text: expect.stringMatching(/^\d{4}-.*Z$/), type: 'secret_text' };
-  expect(secrets).toEqual([[path, secret]]);
+  const { secrets } = state.scripts.get('ticket-write-back-adapter-one') ?? {};
+  expect(secrets).toEqual({ RESUME: expect.stringMatching(/^\d{4}-.*Z$/) });
 });
 
 test('adapter:resume needs to know which adapter', async () => {
