@@ -7,7 +7,7 @@ import { RECORD_KIND_NAMES, type RecordKind } from './domain/record-kinds.ts';
 import { ping } from './http/api/ping.ts';
 import { notes, timeEntries } from './http/api/writes.ts';
 import { respondWithError } from './http/error-response.ts';
-import type { AppEnv } from './http/hono-env.ts';
+import type { AppEnv, RunSpan } from './http/hono-env.ts';
 import { firstChecks, guard } from './http/middleware/guard.ts';
 import { limitByIp } from './http/middleware/limit-by-ip.ts';
 import { requestContext } from './http/middleware/request-context.ts';
@@ -30,7 +30,12 @@ function limitTheRest(contributions: readonly Contribution[]): MiddlewareHandler
 }
 
 /** Creates the routes of the core and of the modules that are on. `now` is the clock (UTC milliseconds). */
-export function createApp(config: Config, contributions: readonly Contribution[], now: () => number = Date.now) {
+export function createApp(
+  config: Config,
+  contributions: readonly Contribution[],
+  now: () => number = Date.now,
+  span?: RunSpan,
+) {
   const v1 = new Hono<AppEnv>();
   v1.use(
     methodNotAllowed({
@@ -50,7 +55,7 @@ export function createApp(config: Config, contributions: readonly Contribution[]
     // Pinned: the default SmartRouter silently falls back to a slower router. With this one, an unsupported path fails
     // every test.
     new Hono<AppEnv>({ router: new RegExpRouter() })
-      .use(requestContext(config, contributions, now), requestLog())
+      .use(requestContext(config, contributions, now, span), requestLog())
       // Shows that the Worker runs, and its limits. A ping with a key also checks database and limiters.
       .get('/healthz', (c) => c.json(health))
       .use(limitTheRest(contributions))

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { adapterConfig } from '../ops/adapters.ts';
+import { adapterConfig, observabilityOf } from '../ops/adapters.ts';
 import {
   agentsRouteOf,
   agentsWorkerOf,
@@ -28,7 +28,7 @@ export function renderConfigs(name?: string, deployment?: Deployment) {
       },
     ],
     vars: deployment ? variablesOf(deployment) : {},
-    ...(deployment && { account_id: deployment.account }),
+    ...(deployment && { account_id: deployment.account, observability: observabilityOf(deployment) }),
   };
   const main = {
     ...common,

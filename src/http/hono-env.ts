@@ -59,6 +59,9 @@ export interface Administrator extends Administration {
   organizations: readonly { id: string; name: string }[];
 }
 
+/** Runs a service as a span of its name, without any attribute of the request, the key or a text: see ops/logs.md. */
+export type RunSpan = <T>(service: string, run: () => Promise<T>) => Promise<T>;
+
 export interface RequestVariables {
   config: Config;
   caches: IsolateCaches;
@@ -67,6 +70,7 @@ export interface RequestVariables {
   deadlineAt: number;
   /** The timer of everything that the request awaits. */
   deadlines: Deadlines;
+  span: RunSpan;
   requestId: string;
   source: Source;
   /** The address group that the request is counted for. */

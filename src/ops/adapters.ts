@@ -54,10 +54,17 @@ export async function adapterVariables(deployment: Deployment, name: string): Pr
   return { ...vars, JURISDICTION: jurisdictionOf(deployment) ?? '' };
 }
 
+/** The same for each Worker of a deployment. */
+export const observabilityOf = ({ traces = false }: Deployment) => ({
+  ...wranglerConfig.observability,
+  traces: { enabled: traces },
+});
+
 /** The configuration of an adapter's Worker. It has no address: its cron trigger starts its object. */
 export async function adapterConfig(deployment: Deployment, name: string) {
   const [, { psa, organization, administrators }] = adapterNamed(deployment, name);
-  const { compatibility_date, observability } = wranglerConfig;
+  const { compatibility_date } = wranglerConfig;
+  const observability = observabilityOf(deployment);
   const props = { organization, administrators };
   return {
     name: adapterWorkerOf(deployment, name),

@@ -59,6 +59,8 @@ export const deploymentShape = z
     audience: z.string().min(1).optional(),
     archive: z.boolean().default(false),
     agents: z.boolean().default(false),
+    /** Whether Cloudflare keeps spans of the requests. See logs.md. */
+    traces: z.boolean().optional(),
     adapters: z.record(adapterName, adapter).default({}),
     /** The variables that differ from their defaults. */
     vars: z.record(z.string(), z.string()).default({}),

@@ -25,7 +25,7 @@ const EVERY_VARIABLE = {
   SECURITY_EXPIRES: '2027-06-30',
 };
 const FULL = {
-  ...{ name: 'twb-eu', place: 'eu', team: 'northwind', audience: 'aud', archive: true, agents: true },
+  ...{ name: 'twb-eu', place: 'eu', team: 'northwind', audience: 'aud', archive: true, agents: true, traces: true },
   vars: EVERY_VARIABLE,
 };
 
@@ -38,7 +38,13 @@ test('a file with the required settings gives both Workers names, database, rout
   const { main, agents } = await render({});
   const vars = { KEY_PREFIX: 'twb', JURISDICTION: '', SERVICE_URL: 'https://tickets.example.com' };
   const database = { binding: 'DB', database_name: 'ticket-write-back', database_id: MINIMAL.database };
-  const common = { account_id: MINIMAL.account, vars, d1_databases: [expect.objectContaining(database)] };
+  const observability = expect.objectContaining({ traces: { enabled: false } });
+  const common = {
+    account_id: MINIMAL.account,
+    observability,
+    vars,
+    d1_databases: [expect.objectContaining(database)],
+  };
   expect(main).toMatchObject({
     ...common,
     name: 'ticket-write-back-api',

@@ -20,7 +20,7 @@ export const notes = new Hono<AppEnv>()
     ...jsonBody(noteRequest),
     async (c) => {
       const target = writeTarget(c);
-      const outcome = await createNote(writeContext(c), target, c.req.valid('json'));
+      const outcome = await c.get('span')('createNote', () => createNote(writeContext(c), target, c.req.valid('json')));
       const { id, createdAt } = outcome.row;
       const body: NoteResult = { note: { id, createdAt: new Date(createdAt).toISOString() } };
       return respondToWrite(c, target, outcome, body);
@@ -44,7 +44,9 @@ export const timeEntries = new Hono<AppEnv>()
     ...jsonBody(timeEntryRequest),
     async (c) => {
       const target = writeTarget(c);
-      const outcome = await createTimeEntry(writeContext(c), target, c.req.valid('json'));
+      const outcome = await c.get('span')('createTimeEntry', () =>
+        createTimeEntry(writeContext(c), target, c.req.valid('json')),
+      );
       const { id, minutes, workDate, status, billable, hourlyRateMinor, userId, agreementSource } = outcome.row;
       const entry: TimeEntryResult['entry'] = {
         id,

@@ -35,8 +35,11 @@ export function authenticate(scope?: RequiredScope): MiddlewareHandler<ApiEnv> {
       now: c.get('now'),
       address: c.get('source').address,
       stats: c.get('requestStats'),
-      find: (hash: string) => findKey(serviceContext(c), hash),
-      findNearby: (hash: string) => findKeyNearby(serviceContext(c), hash).catch(warn('nearby_key_not_read')),
+      find: (hash: string) => c.get('span')('findKey', () => findKey(serviceContext(c), hash)),
+      findNearby: (hash: string) =>
+        c
+          .get('span')('findKeyNearby', () => findKeyNearby(serviceContext(c), hash))
+          .catch(warn('nearby_key_not_read')),
     };
     const { check, key } = await KeyCheck.start(source, value, scope, warn('blocked_key_not_read'));
     c.set('keyCheck', check);

@@ -6,7 +6,7 @@ import { timeOrderedId } from '../../domain/record-id.ts';
 import { Deadlines } from '../../lib/deadline.ts';
 import { type Contribution, portsOf } from '../../module.ts';
 import type { Source } from '../../services/service-context.ts';
-import { type AppEnv, IsolateCaches } from '../hono-env.ts';
+import { type AppEnv, IsolateCaches, type RunSpan } from '../hono-env.ts';
 import { rateLimitFields } from '../rate-limit-response.ts';
 
 /** The deadline of one request, not counting the time in which its body is received. */
@@ -22,6 +22,7 @@ export function requestContext(
   config: Config,
   contributions: readonly Contribution[],
   now: () => number,
+  span: RunSpan = (_, run) => run(),
 ): MiddlewareHandler<AppEnv> {
   const caches = new IsolateCaches();
   return async function requestContext(c, next) {
@@ -31,6 +32,7 @@ export function requestContext(
     c.set('now', now);
     c.set('deadlineAt', Date.now() + REQUEST_DEADLINE_MS);
     c.set('deadlines', new Deadlines());
+    c.set('span', span);
     c.set('requestId', timeOrderedId(now()));
     c.set('source', source);
     c.set('addressGroup', addressGroup(source.address));
