@@ -19,7 +19,7 @@ import { createApiKey } from '../services/keys/create-key.ts';
 import { revokeAsAdministrator } from '../services/keys/revoke-key.ts';
 import type { ActorContext, AdminActor } from '../services/service-context.ts';
 import { logDemoTime } from './demo-time.ts';
-import { fireCronsUntil } from './due-crons.ts';
+import { fireCronsUntil } from './fire-crons.ts';
 import { appliedMigrations, migrate, migrationNames } from './migrate.ts';
 
 const DEMO_KEY_NAME = 'Local demo';

@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
 import { type AdapterKind, COMMON_VARIABLES } from '../adapters/kit/settings.ts';
-import { CommandFailure, UsageError } from './command.ts';
-import { type Deployment, jurisdictionOf, workerOf } from './deployment.ts';
+import { chooseName, type Deployment, jurisdictionOf, workerOf } from './deployment.ts';
+import { CommandFailure, UsageError } from './failures.ts';
 import { wranglerConfig } from './wrangler-config.ts';
 
 export type DeployedAdapter = Deployment['adapters'][string];
@@ -13,15 +13,11 @@ export const adapterWorkerOf = ({ name }: Deployment, adapter: string) => `${nam
 
 /** The adapter with this name; without a name, the only one. @throws UsageError */
 export function adapterNamed({ adapters }: Deployment, given: string | undefined): [string, DeployedAdapter] {
-  const names = Object.keys(adapters);
-  const name = given ?? (names.length === 1 ? names[0] : undefined);
-  const adapter = name === undefined ? undefined : adapters[name];
-  if (name !== undefined && adapter) return [name, adapter];
-  throw new UsageError(
-    names.length === 0
-      ? 'The deployment has no adapter. See src/adapters/README.md.'
-      : `${name === undefined ? 'Name the adapter' : `There is no adapter ${name}`}: ${names.join(', ')}.`,
-  );
+  const none = 'The deployment has no adapter. See src/adapters/README.md.';
+  const name = chooseName('adapter', Object.keys(adapters), given, none);
+  const adapter = adapters[name];
+  if (!adapter) throw new UsageError(none);
+  return [name, adapter];
 }
 
 /** Loads what describes a PSA. Not an import: each adapter can be deleted. @throws CommandFailure */

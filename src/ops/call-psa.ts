@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { CommandFailure } from './command.ts';
+import { CommandFailure } from './failures.ts';
 import { parseServiceAddress, secretsIn } from './input.ts';
 import { jsonOf, NoResponse, postSigned } from './probe.ts';
 

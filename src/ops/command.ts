@@ -8,8 +8,6 @@ import type { ActorContext, SystemActor } from '../services/service-context.ts';
 import { CommandFailure, UsageError } from './failures.ts';
 import { printable } from './printable.ts';
 
-export { CommandFailure, UsageError };
-
 interface CommandHelp {
   name: string;
   /** One line in the list of commands, without a period. */

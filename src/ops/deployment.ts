@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { DEFAULT_KEY_PREFIX, parseConfig, reader, SECRETS, VARIABLES } from '../config.ts';
 import { JURISDICTIONS } from '../domain/deployments.ts';
 import { directoryId } from '../domain/directory.ts';
-import { CommandFailure, UsageError } from './command.ts';
+import { CommandFailure, UsageError } from './failures.ts';
 import { MODULE_SECRETS, MODULE_VARIABLES } from './modules.ts';
 import { nearestName } from './unknown-variables.ts';
 
@@ -124,14 +124,17 @@ export const readDeployment = async (given?: string) => parseDeployment(await de
 
 /** The name, if there is such a deployment; without a name, that of the only one. @throws UsageError */
 export async function deploymentName(given?: string): Promise<string> {
-  const names = await deploymentNames();
+  const none = `There is no deployment: ${directory()} has no file NAME.toml. See src/ops/deploy.md.`;
+  return chooseName('deployment', await deploymentNames(), given, none);
+}
+
+/** The given name, if there is such a `what`; without one, that of the only one. @throws UsageError */
+export function chooseName(what: string, names: readonly string[], given: string | undefined, none: string): string {
   const name = given ?? (names.length === 1 ? names[0] : undefined);
   if (name !== undefined && names.includes(name)) return name;
-  throw new UsageError(
-    names.length === 0
-      ? `There is no deployment: ${directory()} has no file NAME.toml. See src/ops/deploy.md.`
-      : `${name === undefined ? 'Name the deployment' : `There is no deployment ${name}`}: ${names.join(', ')}.`,
-  );
+  if (names.length === 0) throw new UsageError(none);
+  const fault = name === undefined ? `Name the ${what}` : `There is no ${what} ${name}`;
+  throw new UsageError(`${fault}: ${names.join(', ')}.`);
 }
 
 /** The deployment with this name, if it has a file. @throws CommandFailure */

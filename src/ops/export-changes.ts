@@ -4,7 +4,8 @@ import { parseCursor } from '../domain/change.ts';
 import { noArchive } from '../domain/errors.ts';
 import { ALL_LOST } from '../services/directory/erase-organization.ts';
 import { listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
-import { CommandFailure, type Database } from './command.ts';
+import type { Database } from './command.ts';
+import { CommandFailure } from './failures.ts';
 
 /** The mode of a new file: only its owner can read the changes. */
 export const PRIVATE = 0o600;

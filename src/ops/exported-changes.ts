@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import * as z from 'zod';
 import { recordId } from '../domain/record-id.ts';
-import { CommandFailure } from './command.ts';
+import { CommandFailure } from './failures.ts';
 import { readLines } from './lines.ts';
 import { jsonOf } from './probe.ts';
 

@@ -3,7 +3,8 @@ import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { isWellFormedKey } from '../domain/api-key.ts';
 import { parseWebhookSecrets, type WebhookSecret } from '../domain/webhook.ts';
-import { parseOption, UsageError } from './command.ts';
+import { parseOption } from './command.ts';
+import { UsageError } from './failures.ts';
 
 // Addresses and secrets from arguments, the environment, standard input and the terminal.
 

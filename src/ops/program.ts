@@ -1,5 +1,5 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
-import { explain, UsageError, withoutBrackets } from './command.ts';
+import { explain, withoutBrackets } from './command.ts';
 import { adapterDoctor, adapterForget, adapterResume, adapterStatus } from './commands/adapter.ts';
 import { changesExport } from './commands/changes-export.ts';
 import { changesUndone } from './commands/changes-undone.ts';
@@ -12,6 +12,7 @@ import { recordRedact } from './commands/record-redact.ts';
 import { size } from './commands/size.ts';
 import { switchCommand } from './commands/switch.ts';
 import { workRelease } from './commands/work-release.ts';
+import { UsageError } from './failures.ts';
 import { refuseKeysInArguments } from './input.ts';
 import { OPS_MODULES } from './modules.ts';
 import { databaseOf } from './open-database.ts';

@@ -1,5 +1,5 @@
 import { D1Failure, runD1 } from '../db/run-d1.ts';
-import { CommandFailure } from './command.ts';
+import { CommandFailure } from './failures.ts';
 import { RemoteD1 } from './remote-d1.ts';
 
 /** The first migration of before 1.0. Those migrations are gone, and no later one applies to their schema. */

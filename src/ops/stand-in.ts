@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod';
 import { isSigned, readMessage, type WebhookSecret } from '../domain/webhook.ts';
-import { UsageError } from './command.ts';
+import { UsageError } from './failures.ts';
 import { jsonOf } from './probe.ts';
 
 const REPORT_TIMEOUT_MS = 60_000;

@@ -1,4 +1,6 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { generateKey } from '../../src/domain/api-key.ts';
 import { diagnose } from '../../src/ops/diagnose.ts';
 import type { Finding } from '../../src/ops/probe.ts';
@@ -23,30 +25,34 @@ async function all(found: AsyncIterable<Finding>): Promise<Finding[]> {
   return list;
 }
 
-/** Everything the doctor finds at a proxy in front of the local service. */
-async function findings(intercept: Intercept, key?: string): Promise<Finding[]> {
+/** Serves the local service behind a proxy, for as long as `use` runs. */
+async function behind<T>(intercept: Intercept, use: (url: string) => Promise<T>): Promise<T> {
   const proxy = await serveProxy(service.url, intercept);
   try {
-    return await all(diagnose({ url: new URL(proxy.url), key }));
+    return await use(proxy.url);
   } finally {
     await proxy.close();
   }
 }
 
+type Diagnosis = Omit<Parameters<typeof diagnose>[0], 'url'>;
+const findings = (intercept: Intercept, diagnosis: Diagnosis = {}) =>
+  behind(intercept, (url) => all(diagnose({ url: new URL(url), ...diagnosis })));
+
 /** The failed checks there, each as its name and what it says. */
-async function failures(intercept: Intercept, key?: string): Promise<[check: string, says: string][]> {
-  return (await findings(intercept, key)).filter(({ ok }) => !ok).map(({ check, says }) => [check, says]);
+async function failures(intercept: Intercept, diagnosis?: Diagnosis): Promise<[check: string, says: string][]> {
+  return (await findings(intercept, diagnosis)).filter(({ ok }) => !ok).map(({ check, says }) => [check, says]);
 }
 
 /** A failed check whose name has this word, and that says this. */
 const failed = (check: RegExp, says: RegExp) => [expect.stringMatching(check), expect.stringMatching(says)];
 
 /** A proxy that changes the headers of responses. */
-function changing(change: (headers: Headers) => void): Intercept {
+function changing(change: (headers: Headers) => void, paths = /^\/api\//): Intercept {
   return async ({ path }, pass) => {
     const answer = await pass();
     const headers = new Headers(answer.headers);
-    if (isApi(path)) change(headers);
+    if (paths.test(path)) change(headers);
     return new Response(answer.body, { status: answer.status, headers });
   };
 }
@@ -120,11 +126,6 @@ describe('the doctor', () => {
   });
 
   test.each<[string, () => Response, RegExp]>([
-    [
-      'Cloudflare Access',
-      accessLogin,
-      /Cloudflare Access.*302.*cloudflareaccess\.com\/cdn-cgi\/access\/login\/tickets\.example\)/,
-    ],
     ['a challenge', () => html(403, 'Just a moment...', { 'cf-mitigated': 'challenge' }), /challenge.*403/],
     [
       'another web server',
@@ -139,25 +140,95 @@ describe('the doctor', () => {
     expect(found).toEqual([failed(/POST/, says), failed(/openapi\.json/, /./)]);
   });
 
-  test('recognizes protection that depends on the User-Agent, or on the text of a note', async () => {
+  test('recognizes protection that depends on the User-Agent', async () => {
     const byAgent: Intercept = ({ headers, path }, pass) =>
       isApi(path) && /python/.test(headers.get('User-Agent') ?? '')
         ? new Response('error code: 1010', { status: 403 })
         : pass();
     expect(await failures(byAgent)).toEqual([failed(/User-Agent/, /Python.*403.*1010/)]);
-    const byText: Intercept = ({ body }, pass) =>
-      body.includes('<script>') ? html(403, 'Attention Required!') : pass();
-    expect(await failures(byText)).toEqual([failed(/attack/, /403/)]);
   });
 
   test.each<[string, RegExp, Intercept]>([
-    ['adds a cookie', /__cf_bm/, changing((headers) => headers.append('Set-Cookie', '__cf_bm=secret; Path=/'))],
-    ['removes a header', /www-authenticate/i, changing((headers) => headers.delete('WWW-Authenticate'))],
     ['allows caching', /max-age=60.*no-store/, changing((headers) => headers.set('Cache-Control', 'max-age=60'))],
     ['adds a limit', /ratelimit/i, changing((headers) => headers.set('RateLimit', '"ip";r=1;t=1'))],
     ['removes the request id', /X-Request-Id/i, changing((headers) => headers.delete('X-Request-Id'))],
   ])('recognizes a proxy that %s', async (_, says, intercept) => {
     expect(await failures(intercept)).toContainEqual(failed(/POST/, says));
+  });
+
+  const cache = new Map<string, Response>();
+  // Everything is checked with one command.
+  test.each<[string, RegExp, Intercept]>([
+    [
+      'white space changed in bodies',
+      /^FAIL {2}mismatch: .*a proxy changes white space/m,
+      ({ method, path, headers, body }, pass) =>
+        method === 'POST' && isApi(path) && body !== ''
+          ? fetch(service.url + path, { method, headers, body: body.replaceAll(/ {2,}/g, ' ') })
+          : pass(),
+    ],
+    [
+      'an open settings area',
+      /^FAIL {2}\/settings: open without a sign-in \(200\)/m,
+      ({ path }, pass) => (path.startsWith('/settings') ? new Response('API keys') : pass()),
+    ],
+    [
+      'a firewall that blocks a text',
+      /^FAIL {2}a note that quotes an attack: .*a firewall blocks by the text/m,
+      ({ body }, pass) => (body.includes('<script>') ? new Response('', { status: 403 }) : pass()),
+    ],
+    [
+      'Access in front of the API',
+      /^FAIL {2}a POST without a key: Cloudflare Access redirects .*302 to \S+cloudflareaccess\.com\/cdn-cgi\/access\/login\/tickets\.example\)/m,
+      ({ path }, pass) => (isApi(path) ? accessLogin() : pass()),
+    ],
+    [
+      'a cookie',
+      /^FAIL {2}a POST without a key: Set-Cookie \(__cf_bm\)/m,
+      changing((headers) => headers.append('Set-Cookie', '__cf_bm=x; Path=/')),
+    ],
+    [
+      'WWW-Authenticate removed',
+      /^FAIL {2}a POST without a key: www-authenticate is missing/m,
+      changing((headers) => headers.delete('WWW-Authenticate')),
+    ],
+    [
+      'Content-Security-Policy removed',
+      /^FAIL {2}\/settings: content-security-policy lacks/m,
+      ({ path }, pass) => (path.startsWith('/settings') ? new Response('', { status: 401, headers: ours }) : pass()),
+    ],
+    [
+      'a cached ping',
+      /^FAIL {2}ping again: a cache in front of the service answers/m,
+      async ({ method, path }, pass) => {
+        if (method !== 'GET' || !isApi(path)) return pass();
+        const stored = cache.get(path) ?? (await pass());
+        cache.set(path, stored.clone());
+        return stored;
+      },
+    ],
+  ])('the command finds %s', async (_, line, intercept) => {
+    const ran = await behind(intercept, (url) =>
+      runCli('doctor', [url, '--key-stdin', '--ticket', '1001'], { input: [service.key] }),
+    );
+    expect([ran.code, ran.stderr]).toEqual([1, '']);
+    expect(ran.stdout).toMatch(line);
+  });
+
+  test('finds a clock that is wrong', async () => {
+    const late: Intercept = changing(
+      (headers) => headers.set('Date', new Date(Date.now() - 300_000).toUTCString()),
+      /^\/healthz/,
+    );
+    expect(await failures(late)).toEqual([failed(/clocks/, /(299|300|301) s behind this machine's/)]);
+  });
+
+  test('finds limits and a key prefix that differ from the file of the deployment', async () => {
+    const expected = { keyPrefix: 'twb', keyLimit: { quota: 100, windowMs: 10_000 } };
+    const direct = (changes: object) =>
+      failures((_, pass) => pass(), { key: service.key, expected: { ...expected, ...changes } });
+    expect(await direct({})).toEqual([failed(/limits/, /is 200\/10s, and KEY_LIMIT 100\/10s/)]);
+    expect(await direct({ keyPrefix: 'eu' })).toEqual([failed(/ping/, /begins with twb, and KEY_PREFIX is eu/)]);
   });
 
   test('recognizes a proxy whose responses to malformed keys differ', async () => {
@@ -191,7 +262,6 @@ describe('the doctor', () => {
       ['by Cloudflare Access', true, /Cloudflare Access/, accessLogin],
       ['by the service', true, /401/, () => page(401)],
       ['by a service without sign-in', true, /503/, () => page(503)],
-      ['not at all', false, /200/, () => html(200, 'API keys')],
       ['not, with a redirect into it', false, /303/, () => redirect(303, '/settings/northwind/keys')],
       ['not against a forged token', false, /forged/, byToken],
       ['but may be framed', false, /x-frame-options.*DENY/, () => page(401, { 'X-Frame-Options': 'SAMEORIGIN' })],
@@ -211,11 +281,11 @@ describe('the doctor', () => {
       if (path === '/mcp') return pausedAnswer();
       return isApi(path) && path !== '/api/v1/openapi.json' ? new Response('', { status: 503 }) : pass();
     };
-    expect(await failures(paused, service.key)).toEqual([failed(/healthz/, /paused.*503/)]);
+    expect(await failures(paused, { key: service.key })).toEqual([failed(/healthz/, /paused.*503/)]);
   });
 
   test('reports a key that the service refuses', async () => {
-    expect(await failures((_, pass) => pass(), generateKey('twb'))).toEqual([failed(/ping/, /401/)]);
+    expect(await failures((_, pass) => pass(), { key: generateKey('twb') })).toEqual([failed(/ping/, /401/)]);
   });
 
   describe('the check of the Worker for AI agents', () => {
@@ -226,7 +296,7 @@ describe('the doctor', () => {
     const notFound = () => Response.json({ code: 'not_found', detail: 'x' }, { status: 404, headers: ours });
 
     test('the Worker may be missing', async () => {
-      const found = await findings(atMcp(notFound), service.key);
+      const found = await findings(atMcp(notFound), { key: service.key });
       expect(found.filter(({ check }) => check.startsWith('/mcp'))).toMatchObject([{ ok: true, check: '/mcp' }]);
     });
 
@@ -245,14 +315,14 @@ describe('the doctor', () => {
     test('a Worker that accepts a key that the API blocks is reported', async () => {
       const blocked: Intercept = ({ path, headers }, pass) =>
         path === '/api/v1/ping' && headers.has('Authorization') ? new Response('', { status: 401 }) : pass();
-      expect(await failures(blocked, service.key)).toEqual([
+      expect(await failures(blocked, { key: service.key })).toEqual([
         failed(/ping/, /401/),
         failed(/mcp with the key/, /200 here and 401.*BLOCKED_KEYS/),
       ]);
     });
 
     test('a Worker that accepts the same key as the API passes', async () => {
-      const found = await findings((_, pass) => pass(), service.key);
+      const found = await findings((_, pass) => pass(), { key: service.key });
       expect(found).toContainEqual(expect.objectContaining({ ok: true, check: '/mcp with the key' }));
     });
 
@@ -305,6 +375,52 @@ describe('the doctor', () => {
       expect([code, stderr]).toEqual([1, '']);
       expect(stdout).toMatch(new RegExp(`^FAIL .*${host}`));
     });
+  });
+
+  test('prints lines of JSON with request ids, and never the key', async () => {
+    const { url, key } = service;
+    const options = ['--key-stdin', '--ticket', '1001', '--json'];
+    const { code, stdout, stderr } = await runCli('doctor', [url, ...options], { input: [`${key}\n`] });
+    expect([code, stderr]).toEqual([0, '']);
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.find(({ check }) => check === 'note')).toEqual({
+      ok: true,
+      check: 'note',
+      says: expect.stringMatching(/^201, wrote the note [\w-]+ on ticket 1001, Idempotency-Key doctor:/),
+      requestId: expect.stringMatching(/^[\w-]{36}$/),
+    });
+    expect(stdout).not.toContain(key.slice(4, 20));
+  });
+
+  test('escapes control and format characters of a hostile server, in text and in JSON', async () => {
+    const hostile = createServer((_, response) => {
+      response.writeHead(500, { 'Content-Type': 'text/html; charset=utf-8' });
+      response.end('<title>csi \u009b31m nel \u0085 bidi \u202egnp</title>');
+    });
+    await once(hostile.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void hostile.close());
+    const address = hostile.address();
+    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+    for (const options of [[], ['--json']]) {
+      const { stdout } = await runCli('doctor', [url, ...options]);
+      expect(stdout).toContain('csi \\u009b31m nel \\u0085 bidi \\u202egnp');
+      expect(stdout).not.toMatch(/[\u007f-\u009f\u202e]/);
+    }
+  });
+
+  test('needs a key for a ticket, and ends with 1 if a check fails', async () => {
+    const { url } = service;
+    expect(await runCli('doctor', [url, '--ticket', '1001'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--ticket and --limits need a key: add --key-stdin.'),
+    });
+    const wrong = await runCli('doctor', [url, '--key-stdin', '--ticket', '1001'], { input: [generateKey('twb')] });
+    expect([wrong.code, wrong.stdout]).toEqual([1, expect.stringContaining('1 check failed.')]);
+    // The request is found in the log by its id.
+    expect(wrong.stdout).toMatch(/^FAIL {2}ping: .* \[[\w-]{36}\]$/m);
   });
 
   test('prints its usage after a wrong call', async () => {

@@ -1,5 +1,6 @@
 import { DAY_MS } from '../../domain/calendar.ts';
-import { CommandFailure, databaseCommand, parseOption, UsageError } from '../../ops/command.ts';
+import { databaseCommand, parseOption } from '../../ops/command.ts';
+import { CommandFailure, UsageError } from '../../ops/failures.ts';
 import { count, print, progress } from '../../ops/output.ts';
 import { printable, printableJson } from '../../ops/printable.ts';
 import { listReleases } from '../../services/work/release-changes.ts';

@@ -1,5 +1,6 @@
 import { callPsa } from '../../ops/call-psa.ts';
-import { byOption, operatorCommand, requireBy, requireCursor, UsageError } from '../../ops/command.ts';
+import { byOption, operatorCommand, requireBy, requireCursor } from '../../ops/command.ts';
+import { UsageError } from '../../ops/failures.ts';
 
 export const pushResume = operatorCommand({
   name: 'push:resume',

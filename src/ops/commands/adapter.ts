@@ -7,11 +7,12 @@ import { findConnections, forgetConnection } from '../../db/work/connections.ts'
 import { instant, optionalInstant } from '../../domain/change.ts';
 import { readAll, write } from '../../services/call-d1.ts';
 import { adapterNamed, adapterVariables, adapterWorkerOf, kindOf } from '../adapters.ts';
-import { CommandFailure, databaseCommand, deploymentOption, operatorCommand } from '../command.ts';
+import { databaseCommand, deploymentOption, operatorCommand } from '../command.ts';
 import { readDeployment } from '../deployment.ts';
+import { CommandFailure } from '../failures.ts';
 import { count, print } from '../output.ts';
 import { printable } from '../printable.ts';
-import { runWrangler } from '../wrangler.ts';
+import { putSecret } from '../wrangler.ts';
 
 const nameArgument = () =>
   new Argument('[ADAPTER]', 'The name of the adapter in the file of the deployment. Default: the only one.');
@@ -114,12 +115,6 @@ export const adapterResume = operatorCommand({
   .action(async (given, { deployment: of }) => {
     const deployment = await readDeployment(of);
     const worker = adapterWorkerOf(deployment, adapterNamed(deployment, given)[0]);
-    const account = { CLOUDFLARE_ACCOUNT_ID: deployment.account };
-    const { code, output } = await runWrangler(
-      ['secret', 'put', 'RESUME', '--name', worker],
-      new Date().toISOString(),
-      account,
-    );
-    if (code !== 0) throw new CommandFailure(`wrangler could not set the secret:\n${output}`);
+    await putSecret(deployment, worker, 'RESUME', new Date().toISOString());
     await print(`${worker} resumes within a minute. See adapter:status.\n`);
   });

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
-import { CommandFailure, databaseCommand, onCode, requireCursor } from '../command.ts';
+import { databaseCommand, onCode, requireCursor } from '../command.ts';
 import { exportChanges, intoFile, PRIVATE, withFile, withoutOption } from '../export-changes.ts';
+import { CommandFailure } from '../failures.ts';
 import { count, print, progress } from '../output.ts';
 import { printableJson } from '../printable.ts';
 

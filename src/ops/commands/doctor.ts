@@ -1,18 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import { Option } from '@commander-js/extra-typings';
 import { parseDatabaseLimit } from '../../domain/database-limit.ts';
-import {
-  operatorCommand,
-  persistToOption,
-  remoteDeploymentOption,
-  remoteOption,
-  UsageError,
-  withoutBrackets,
-} from '../command.ts';
+import { operatorCommand, persistToOption, remoteDeploymentOption, remoteOption, withoutBrackets } from '../command.ts';
 import { configOf, readDeployment } from '../deployment.ts';
 import { diagnose } from '../diagnose.ts';
 import { diagnoseAccount } from '../diagnose-account.ts';
 import type { ExpectedDatabase } from '../diagnose-database.ts';
+import { UsageError } from '../failures.ts';
 import { printFindings } from '../findings.ts';
 import { parseServiceAddress, readKeyValue } from '../input.ts';
 import { OPS_MODULES } from '../modules.ts';

@@ -9,16 +9,9 @@ import {
   type OpenErasure,
 } from '../../services/directory/erase-organization.ts';
 import { parseInput } from '../../services/parse-input.ts';
-import {
-  byOption,
-  CommandFailure,
-  type Database,
-  databaseCommand,
-  explain,
-  requireBy,
-  UsageError,
-} from '../command.ts';
+import { byOption, type Database, databaseCommand, explain, requireBy } from '../command.ts';
 import { exportChanges, intoFile, withFile, withoutOption } from '../export-changes.ts';
+import { CommandFailure, UsageError } from '../failures.ts';
 import { prompt } from '../input.ts';
 import { count, progress, table } from '../output.ts';
 import { printable } from '../printable.ts';

@@ -3,8 +3,9 @@ import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts
 import type { Redaction } from '../../services/service-context.ts';
 import { redactRecord } from '../../services/work/record-services.ts';
 import { listReleases } from '../../services/work/release-changes.ts';
-import { byOption, type Database, databaseCommand, onCode, requireBy, UsageError } from '../command.ts';
+import { byOption, type Database, databaseCommand, onCode, requireBy } from '../command.ts';
 import { readExportedChanges } from '../exported-changes.ts';
+import { UsageError } from '../failures.ts';
 import { count } from '../output.ts';
 
 export const recordRedact = databaseCommand(

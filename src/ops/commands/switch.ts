@@ -4,12 +4,13 @@ import { D1Failure, runD1 } from '../../db/run-d1.ts';
 import { keyHint } from '../../domain/api-key.ts';
 import { type BlockedKeys, parseBlockedKeys } from '../../domain/blocked-keys.ts';
 import { cloudflareApi } from '../cloudflare-api.ts';
-import { CommandFailure, deploymentOption, operatorCommand, parseOption, UsageError } from '../command.ts';
+import { deploymentOption, operatorCommand, parseOption } from '../command.ts';
 import { agentsWorkerOf, configOf, type Deployment, readDeployment, workerOf } from '../deployment.ts';
+import { CommandFailure, UsageError } from '../failures.ts';
 import { readKeyValue } from '../input.ts';
 import { print } from '../output.ts';
 import { RemoteD1 } from '../remote-d1.ts';
-import { runWrangler } from '../wrangler.ts';
+import { putSecret, runWrangler } from '../wrangler.ts';
 
 /** The secrets that act without a deployment, and the keys that a value of each blocks. */
 const SWITCHES = {
@@ -44,16 +45,13 @@ export const switchCommand = operatorCommand({
     const value = entries.join(' ');
     const blocked = parseOption(name, () => SWITCHES[name](value, deployment));
     if (blocked.size > 0) await requireKnown(blocked, deployment);
-    const wrangler = (args: string[], input = '') =>
-      runWrangler(args, input, { CLOUDFLARE_ACCOUNT_ID: deployment.account });
     const put = async (worker: string) => {
-      const { code, output } = await wrangler(['secret', 'put', name, '--name', worker], value);
-      if (code !== 0) throw new CommandFailure(`${name} was not set on ${worker}:\n${output}`);
+      await putSecret(deployment, worker, name, value);
       await print(`${name} is set on ${worker}.\n`);
     };
     /** Without this check, wrangler would create an empty Worker to hold the secret. @throws CommandFailure */
     const isDeployed = async (worker: string) => {
-      const { code, output } = await wrangler(['secret', 'list', '--name', worker]);
+      const { code, output } = await runWrangler(deployment, ['secret', 'list', '--name', worker]);
       if (code === 0) return true;
       if (output.includes(`Worker "${worker}" not found`)) return false;
       throw new CommandFailure(`It is not known whether ${worker} is deployed:\n${output}`);

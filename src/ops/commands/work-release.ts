@@ -1,5 +1,6 @@
 import { releaseChanges } from '../../services/work/release-changes.ts';
-import { CommandFailure, databaseCommand, onCode, requireCursor, UsageError } from '../command.ts';
+import { databaseCommand, onCode, requireCursor } from '../command.ts';
+import { CommandFailure, UsageError } from '../failures.ts';
 
 export const workRelease = databaseCommand(
   {

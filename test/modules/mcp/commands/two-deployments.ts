@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { migrate } from '../../src/dev/migrate.ts';
-import { importDirectory } from '../../src/ops/import/import-directory.ts';
-import { wranglerConfig } from '../../src/ops/wrangler-config.ts';
-import { createApiKey } from '../../src/services/keys/create-key.ts';
-import { readBundle } from './production-worker.ts';
-import { type Incoming, type Intercept, serveProxy } from './proxy.ts';
-import { productionBundle } from './shared.ts';
+import { migrate } from '../../../../src/dev/migrate.ts';
+import { importDirectory } from '../../../../src/ops/import/import-directory.ts';
+import { wranglerConfig } from '../../../../src/ops/wrangler-config.ts';
+import { createApiKey } from '../../../../src/services/keys/create-key.ts';
+import { readBundle } from '../../../support/production-worker.ts';
+import { type Incoming, type Intercept, serveProxy } from '../../../support/proxy.ts';
+import { productionBundle } from '../../../support/shared.ts';
 
 /** A deployment: its two Workers behind one address, as a zone's routes serve them. */
 export interface LocalDeployment {
