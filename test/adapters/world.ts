@@ -64,7 +64,8 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
       await pass(60_000);
     },
     write,
-    api: makeApi({ now: clock }),
+    // The limiter's clock is the real one.
+    api: makeApi({ now: clock, config: { keyLimit: { quota: 10_000, windowMs: 1_000 } } }),
     key: '',
     makeKey: async () => {
       const created = await createApiKey(asAdmin(organization), 'twb', { name: 'n8n', scopes: BOTH_SCOPES }).catch(() =>
