@@ -59,11 +59,10 @@ function refusedUse(c: Context<AppEnv>): Use | undefined {
   return undefined;
 }
 
-/** A dry run, whatever its outcome, if its key was accepted. */
+/** A dry run that began, whatever its outcome. */
 function dryRun(c: Context<AppEnv>): Use | undefined {
   const key = c.get('principal');
-  const isCounted = key && c.get('requestStats').dryRun && !(c.error instanceof Unauthorized);
-  return isCounted ? { key, reason: 'dry_run' } : undefined;
+  return key && c.get('requestStats').dryRun ? { key, reason: 'dry_run' } : undefined;
 }
 
 /** Only logs a failure: the count is a lower bound anyway. */
