@@ -17,6 +17,7 @@ import {
 import { fromKeys, pick } from '../lib/objects.ts';
 import { disconnectedSince, isPushInTrouble } from './directory/administrator-statements.ts';
 import { liveKeyIds } from './keys/read-keys-statements.ts';
+import { NEEDS_ATTENTION } from './keys/refused-use-statements.ts';
 import { columns, type Fields, type Statement, statement } from './statement.ts';
 import { ALL_RECORDS, LAST_WRITE, sum } from './work/key-days.ts';
 
@@ -110,7 +111,6 @@ const used = (amount: string, limit: string) => `${amount} * 100 / ${limit}`;
 const SHARE = `max(${used('k.records', 'k.maxRecords')}, ${used('k.minutes', 'k.maxMinutes')}, ${used('k.bytes', 'k.maxBytes')})`;
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
-/** A revoked key counts only if it is still in use, or if a replay lost a write. */
 const REFUSED_USES = `
   select ${fact("'refused_' || r.reason", {
     ...KEY,
@@ -122,8 +122,7 @@ const REFUSED_USES = `
   from organizations o
   cross join refused_uses r indexed by refused_uses_latest on r.organization_id = o.id and r.last_at >= :now - ${REFUSED_ATTENTION_MS}
   cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
-  where ${IN_RANGE} and r.reason in (${REASONS_FOR_ATTENTION.map((reason) => `'${reason}'`).join(', ')})
-    and (k.revoked_at is null or r.reason in ('revoked', 'idempotency_mismatch'))
+  where ${IN_RANGE} and ${NEEDS_ATTENTION}
   order by r.last_at desc limit :limit`;
 
 /** The SQL that finds the facts of each type. */

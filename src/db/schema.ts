@@ -313,6 +313,8 @@ export const refusedUses = table('refused_uses', {
   sourceAddress: text('source_address'),
   /** The latest lost writes, latest first: a JSON array, or null for none. */
   lostWrites: text('lost_writes'),
+  /** From when on it needs no attention: an administrator settled it or repaired its cause, or a daily limit's day ends. */
+  endsAt: integer('ends_at'),
 })((t) => [
   primaryKey({ columns: [t.organizationId, t.keyId, t.reason] }),
   foreignKey({ columns: [t.organizationId, t.keyId], foreignColumns: [apiKeys.organizationId, apiKeys.id] }),

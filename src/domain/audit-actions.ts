@@ -15,6 +15,7 @@ const OTHER_ACTIONS = {
     rotated: 'Key rotated',
     reviewed: 'Key reviewed',
     revoked: 'Key revoked',
+    settled: 'Refused uses settled',
   },
   access_review: { started: 'Access review started', finished: 'Access review finished' },
   key_rules: { changed: 'Key rules changed' },

@@ -24,6 +24,13 @@ export function isRefusedUseReason(reason: string): reason is RefusedUseReason {
   return REFUSED_USE_REASONS.some((one) => one === reason);
 }
 
+/** What administrators may say of refused uses that the holder of the key caused, to settle them. */
+export const SETTLEMENTS: Partial<Record<RefusedUseReason, string>> = {
+  address_not_allowed: 'Not ours, seen',
+  revoked: 'Not ours, seen',
+  idempotency_mismatch: 'Entered by hand',
+};
+
 /** How long the source address of a refused use is kept. */
 export const ADDRESS_RETENTION_MS = 30 * 24 * 3_600_000;
 

@@ -19,6 +19,7 @@ export const RETURNED_COLUMNS = {
     },
     findAuditRowsAbout: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string', requestId: 'string', idempotencyKey: 'string | null', detail: 'null', sourceAddress: 'string', userAgent: 'null', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null', refusal: 'null', text: 'string' },
     findFirstSeqSince: { seq: 'number' },
+    findFirstWrite: { at: 'number' },
     findLatestDay: { day: 'string', records: 'number', bytes: 'number', changes: 'number' },
     findTicket: { id: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/audit/audit-log-statements.ts')>,
@@ -139,9 +140,9 @@ export const RETURNED_COLUMNS = {
     findUnrevoked: { id: 'string', name: 'string', owner: 'string', description: 'string', companies: 'string', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'null', successorHint: 'null', predecessorId: 'null', predecessorHint: 'null', lastWriteAt: 'number', lastWriteFrom: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/read-keys-statements.ts')>,
   'db/keys/refused-use-statements.ts': {
-    findRefusedUses: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string | null', lostWrites: 'string | null' },
-    findRefusedUsesPage: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string | null', lostWrites: 'string | null' },
-    findUsesOfKey: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string', lostWrites: 'string' },
+    findRefusedUses: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string | null', lostWrites: 'string | null', endsAt: 'null', needsAttention: 'number' },
+    findRefusedUsesPage: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string | null', lostWrites: 'string | null', endsAt: 'null', needsAttention: 'number' },
+    findUsesOfKey: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string', lostWrites: 'string', endsAt: 'null', needsAttention: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/refused-use-statements.ts')>,
   'db/work/archives.ts': {
     findArchivesAfter: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
@@ -156,7 +157,7 @@ export const RETURNED_COLUMNS = {
   'db/work/key-days.ts': {
     findChainDay: { records: 'number', minutes: 'number', bytes: 'number' },
     findChainUse: { day: 'string', records: 'number', minutes: 'number', lastAt: 'number', lastAddress: 'string' },
-    findKeyDays: { keyId: 'string', day: 'string', minutes: 'number', note: 'number', time_entry: 'number' },
+    findKeyDays: { keyId: 'string', day: 'string', minutes: 'number', lastAddress: 'string', note: 'number', time_entry: 'number' },
     findLongDays: { keyId: 'string', day: 'string', minutes: 'number', before: 'string' },
     findStoredText: { organizationId: 'string', records: 'number', bytes: 'number', bytesSince: 'number', firstDay: 'string | null' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/key-days.ts')>,

@@ -542,7 +542,7 @@ CREATE TABLE `refused_uses` (
 	`first_at` integer NOT NULL,
 	`last_at` integer NOT NULL,
 	`source_address` text,
-	`lost_writes` text,
+	`lost_writes` text, `ends_at` integer,
 	PRIMARY KEY(`organization_id`, `key_id`, `reason`),
 	FOREIGN KEY (`organization_id`,`key_id`) REFERENCES `api_keys`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
 	CONSTRAINT "refused_uses_reason" CHECK(length("reason") > 0 and "reason" not glob '*[^a-z0-9:_ -]*' and "reason" = trim("reason") and instr("reason", '  ') = 0),

@@ -1,3 +1,5 @@
+import { REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
+import { NEEDS_ATTENTION } from '../keys/refused-use-statements.ts';
 import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
 
 export interface AdministratorValues {
@@ -32,8 +34,9 @@ const ADMINISTRATOR = {
   hasPsa: number('o.has_psa'),
   /** Refused uses that need attention, only of the organization that was asked for. */
   refused:
-    number(`iif(o.id = :organizationId, (select count(*) from (select reason from refused_uses r where r.organization_id = o.id
-      and r.last_at >= :since order by r.last_at desc limit ${MAX_REFUSED}) where reason in (select value from json_each(:reasons))), 0)`),
+    number(`iif(o.id = :organizationId, (select count(*) from (select * from refused_uses where organization_id = o.id
+      and last_at >= :now - ${REFUSED_ATTENTION_MS} order by last_at desc limit ${MAX_REFUSED}) r
+      cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id where ${NEEDS_ATTENTION}), 0)`),
   // What keeps the organization's changes from its PSA; null for nothing.
   failingSince: numberOrNull('p.failing_since'),
   failure: textOrNull('p.failure'),
@@ -50,9 +53,6 @@ interface AdministratorSearch {
   /** The organization that has to be among those found, if the person administers it. */
   organizationId: string;
   limit: number;
-  /** The reasons that need attention (a JSON array), and since when. */
-  reasons: string;
-  since: number;
   now: number;
 }
 

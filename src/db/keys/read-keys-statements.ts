@@ -2,7 +2,7 @@ import { KEY_SETTING_NAMES, type KeySettings, keySetting } from '../../domain/ke
 import type { RefusedUseReason } from '../../domain/refused-use.ts';
 import { fromKeys } from '../../lib/objects.ts';
 import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
-import { RECENT_USES } from './refused-use-statements.ts';
+import { NEEDS_ATTENTION } from './refused-use-statements.ts';
 
 // What administrators and operators see of keys. The last write of a key comes from the daily ledger: after a change of
 // the time zone, the latest of its days need not be the one of its last write, so three days are compared.
@@ -95,12 +95,14 @@ export const findKeyPage = statement<{ organizationId: string; before: string; l
   `${KEY_DETAILS} and k.id < :before order by k.id desc limit :limit`,
 );
 
-/** The keys refused for a reason since an instant, among the organization's latest `examine` refused uses. */
+/** The keys whose refused uses for a reason need attention. */
 export const findRefusedKeys = statement<
-  { organizationId: string; reason: RefusedUseReason; since: number; examine: number },
+  { organizationId: string; reason: RefusedUseReason; now: number },
   KeyDetailsRow
 >(`${KEY_DETAILS} and k.id in (
-  select key_id from (select key_id, reason from refused_uses where ${RECENT_USES}) where reason = :reason)`);
+  select r.key_id from refused_uses r indexed by refused_uses_latest
+  cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
+  where r.organization_id = :organizationId and r.reason = :reason and ${NEEDS_ATTENTION})`);
 
 export const findOwnKeyByHash = statement<{ organizationId: string; hash: string }, KeyDetailsRow>(
   `${KEY_DETAILS} and k.hash = :hash`,

@@ -1,6 +1,7 @@
+import { REASONS_FOR_ATTENTION, REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
 import { type CountedUse, KEPT_LOST_WRITES, type RefusedUseReason } from '../../domain/refused-use.ts';
 import { IS_BEING_ERASED } from '../directory/erasure.ts';
-import { columns, insertInto, number, type RowOf, statement, text, textOrNull } from '../statement.ts';
+import { columns, insertInto, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
 
 interface RefusedUseValues {
   organizationId: string;
@@ -11,9 +12,15 @@ interface RefusedUseValues {
   sourceAddress: string | null;
   /** A JSON array, latest first, or null for none. */
   lostWrites: string | null;
+  endsAt: number | null;
 }
 
-/** Adds to the count of a key and reason. Not during an erasure: a new row would stop the removal of its key. */
+const HAS_ENDED = 'refused_uses.ends_at <= :now';
+
+/**
+ * Adds to the count of a key and reason, or counts anew if what was counted has ended. Not during an erasure: a new row
+ * would stop the removal of its key.
+ */
 export const addRefusedUses = statement<RefusedUseValues>(`
   ${insertInto('refused_uses', {
     organization_id: 'k.organization_id',
@@ -24,17 +31,33 @@ export const addRefusedUses = statement<RefusedUseValues>(`
     last_at: ':now',
     source_address: ':sourceAddress',
     lost_writes: ':lostWrites',
+    ends_at: ':endsAt',
   })}
   from api_keys k where k.organization_id = :organizationId and k.id = :keyId and not ${IS_BEING_ERASED}
   on conflict (organization_id, key_id, reason) do update set
-    count = refused_uses.count + excluded.count,
+    count = iif(${HAS_ENDED}, 0, refused_uses.count) + excluded.count,
+    first_at = iif(${HAS_ENDED}, excluded.first_at, refused_uses.first_at),
+    ends_at = excluded.ends_at,
     last_at = max(refused_uses.last_at, excluded.last_at),
     source_address = excluded.source_address,
-    lost_writes = iif(excluded.lost_writes is null, refused_uses.lost_writes, (
+    lost_writes = iif(excluded.lost_writes is null, iif(${HAS_ENDED}, null, refused_uses.lost_writes), (
       select json_group_array(json(value)) from (
         select 0 as age, key, value from json_each(excluded.lost_writes)
-        union all select 1, key, value from json_each(coalesce(refused_uses.lost_writes, '[]'))
+        union all select 1, key, value from json_each(iif(${HAS_ENDED}, '[]', coalesce(refused_uses.lost_writes, '[]')))
         order by age, key limit ${KEPT_LOST_WRITES})))`);
+
+/**
+ * Condition: the refused uses `r` of the key `k` need attention. The holder of a key does not end them by writing, except
+ * for a daily limit: a stolen key is refused from elsewhere while the automation continues. Lost writes stay lost.
+ */
+export const NEEDS_ATTENTION = `r.reason in (${REASONS_FOR_ATTENTION.map((reason) => `'${reason}'`).join(', ')})
+    and r.last_at >= :now - ${REFUSED_ATTENTION_MS} and (r.ends_at is null or r.ends_at > :now)
+    and (r.reason = 'idempotency_mismatch' or ((k.revoked_at is null or r.reason = 'revoked')
+      and (k.successor_id is null or r.last_at > (
+        select s.created_at from api_keys s where s.organization_id = k.organization_id and s.id = k.successor_id))
+      and (r.reason <> 'daily_limit_reached' or not exists (
+        select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
+          and d.day >= date(r.last_at / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > r.last_at))))`;
 
 /** Refused uses of one key for one reason, with the key. Times are UTC milliseconds. */
 const REFUSED_USE = {
@@ -48,6 +71,10 @@ const REFUSED_USE = {
   sourceAddress: textOrNull('r.source_address'),
   /** A JSON array, latest first. */
   lostWrites: textOrNull('r.lost_writes'),
+  /** From when on they need no attention; null if that is not known. */
+  endsAt: numberOrNull('r.ends_at'),
+  // In a CASE, SQLite evaluates only the conditions that decide.
+  needsAttention: number(`iif(${NEEDS_ATTENTION}, 1, 0)`),
 };
 
 export type RefusedUseRow = RowOf<typeof REFUSED_USE>;
@@ -60,26 +87,22 @@ const COUNTED_USES = `
 const REFUSED_USES = `${COUNTED_USES} and r.reason <> 'dry_run'`;
 
 /** The refused uses of a key, and its dry runs. */
-export const findUsesOfKey = statement<{ organizationId: string; keyId: string }, CountedUseRow>(
+export const findUsesOfKey = statement<{ organizationId: string; keyId: string; now: number }, CountedUseRow>(
   `${COUNTED_USES} and r.key_id = :keyId order by r.last_at desc`,
 );
 
-export const findRefusedUses = statement<{ organizationId: string; limit: number }, RefusedUseRow>(
+export const findRefusedUses = statement<{ organizationId: string; limit: number; now: number }, RefusedUseRow>(
   `${REFUSED_USES} order by r.last_at desc limit :limit`,
 );
 
 /** Refused uses, newest keys first: this order does not change while an export reads it. */
 export const findRefusedUsesPage = statement<
-  { organizationId: string; beforeKeyId: string; beforeReason: string; limit: number },
+  { organizationId: string; beforeKeyId: string; beforeReason: string; limit: number; now: number },
   RefusedUseRow
 >(
   `${REFUSED_USES} and (r.key_id, r.reason) < (:beforeKeyId, :beforeReason)
     order by r.key_id desc, r.reason desc limit :limit`,
 );
-
-/** Condition and order: the organization's latest refused uses since an instant. */
-export const RECENT_USES =
-  'organization_id = :organizationId and last_at >= :since order by last_at desc limit :examine';
 
 /** Removes the source addresses of at most `limit` uses before an instant, of all organizations. */
 export const forgetAddresses = statement<{ before: number; limit: number }>(`

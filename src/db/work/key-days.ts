@@ -23,7 +23,12 @@ export const findChainDay = statement<{ organizationId: string; keyId: string; d
   select ${columns(CHAIN_DAY)} from key_days where organization_id = :organizationId and day = :day
     and chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)`);
 
-export type KeyDayRow = Record<RecordKind, number> & { keyId: string; day: string; minutes: number };
+export type KeyDayRow = Record<RecordKind, number> & {
+  keyId: string;
+  day: string;
+  minutes: number;
+  lastAddress: string | null;
+};
 
 /** The writes of each of these keys (a JSON array) on each day since `since`: one range of the ledger for each key. */
 export const findKeyDays = statement<{ organizationId: string; keyIds: string; since: string }, KeyDayRow>(`
@@ -31,6 +36,7 @@ export const findKeyDays = statement<{ organizationId: string; keyIds: string; s
     keyId: 'd.key_id',
     day: 'd.day',
     minutes: 'd.minutes',
+    lastAddress: 'd.last_address',
     ...forEachKind((kind) => `d.${COUNTS[kind]}`),
   })}
   from json_each(:keyIds) i

@@ -21,7 +21,7 @@ export function recordRefusals(): MiddlewareHandler<AppEnv> {
     await next();
     for (const use of [refusedUse(c), dryRun(c)]) {
       if (!use) continue;
-      const { key, reason, lostWrite } = use;
+      const { key, reason, lostWrite, endsInMs } = use;
       const { organizationId, keyId } = key;
       const now = c.get('now')();
       const { ticketId, idempotencyKey } = lostWrite ?? {};
@@ -30,7 +30,8 @@ export function recordRefusals(): MiddlewareHandler<AppEnv> {
       const uses = meter.take(organizationId, `${keyId}:${reason}`, now, lost || undefined);
       if (uses) {
         const sourceAddress = c.get('source').address;
-        c.executionCtx.waitUntil(record(c, { organizationId, keyId, reason, ...uses, sourceAddress }));
+        const endsAt = endsInMs === undefined ? null : now + endsInMs;
+        c.executionCtx.waitUntil(record(c, { organizationId, keyId, reason, ...uses, sourceAddress, endsAt }));
       }
     }
   };
@@ -40,6 +41,7 @@ interface Use {
   key: KeyReference;
   reason: CountedUse;
   lostWrite?: WriteTarget | undefined;
+  endsInMs?: number | undefined;
 }
 
 function refusedUse(c: Context<AppEnv>): Use | undefined {
@@ -50,7 +52,8 @@ function refusedUse(c: Context<AppEnv>): Use | undefined {
   const principal = c.get('principal');
   if (!principal) return undefined;
   if (hasCode(error, 'psa_not_included')) return { key: principal, reason: 'psa_not_included' };
-  if (hasCode(error, 'daily_limit_reached')) return { key: principal, reason: 'daily_limit_reached' };
+  if (hasCode(error, 'daily_limit_reached'))
+    return { key: principal, reason: 'daily_limit_reached', endsInMs: error.info.dayLimit?.retryAfterMs };
   if (hasCode(error, 'ticket_not_found') && error.info.isOfOtherCompany)
     return { key: principal, reason: 'company_not_allowed' };
   const lostWrite = hasCode(error, 'idempotency_mismatch') ? error.info.lostWrite : c.get('lostWrite');

@@ -258,7 +258,7 @@ function Keys({ list, query }: ListProps) {
   const canSelect = !isPlain && list.keys.some(({ state }) => state !== 'revoked');
   return (
     <form method="get" action={`${base}/revoke-keys`}>
-      <Table caption="API keys" kind="keys" columns={columnsOf(base, query, canSelect)} rows={list.keys}>
+      <Table caption="API keys" kind="keys" columns={columnsOf(base, list, query, canSelect)} rows={list.keys}>
         <Older list={list} query={query} />
         {canSelect && (
           <div class="pages">
@@ -277,7 +277,13 @@ function Keys({ list, query }: ListProps) {
 }
 
 /** The columns of the list, two of which sort it. On a narrow screen a key takes two lines. */
-function columnsOf(base: string, query: KeyQuery, canSelect: boolean): TableColumn<KeyList['keys'][number]>[] {
+function columnsOf(
+  base: string,
+  { facts }: KeyList,
+  query: KeyQuery,
+  canSelect: boolean,
+): TableColumn<KeyList['keys'][number]>[] {
+  const refused = new Set(facts.flatMap(({ type, keyId }) => (type.startsWith('refused_') ? keyId : [])));
   const sortedBy = (sort: 'name' | 'last', order: 'ascending' | 'descending') => ({
     to: keyListPath(base, { ...query, sort }),
     order: query.sort === sort ? order : undefined,
@@ -306,7 +312,14 @@ function columnsOf(base: string, query: KeyQuery, canSelect: boolean): TableColu
         </>
       ),
     ],
-    ['State', (key) => <State state={stateInList(key)} />],
+    [
+      'State',
+      (key) => (
+        <>
+          <State state={stateInList(key)} /> {refused.has(key.id) && <span class="mark">refused</span>}
+        </>
+      ),
+    ],
     [
       'Last write',
       ({ lastWrite }) => (lastWrite ? <Ago at={lastWrite.at} /> : 'Never'),

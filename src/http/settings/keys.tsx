@@ -1,22 +1,28 @@
 import { type Context, Hono } from 'hono';
 import { isLive } from '../../domain/api-key.ts';
-import { DAY_MS } from '../../domain/calendar.ts';
+import { addDays, DAY_MS, startOfDate } from '../../domain/calendar.ts';
 import { clientAddress } from '../../domain/client-address.ts';
 import { hasCode, type ServiceError } from '../../domain/errors.ts';
+import { REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
 import { companyIds } from '../../domain/key-settings.ts';
+import { isAllowedFrom } from '../../domain/networks.ts';
+import { timeOfId } from '../../domain/record-id.ts';
+import { SETTLEMENTS } from '../../domain/refused-use.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
 import { LONG_DAY } from '../../domain/unusual.ts';
-import { countWritesSince, readLatestOfKey } from '../../services/audit/read-audit-log.ts';
+import { countWritesSince, firstWriteSince, readLatestOfKey } from '../../services/audit/read-audit-log.ts';
 import { listAdministratorNames } from '../../services/directory/administrators.ts';
 import { listCompanies, searchCompanies } from '../../services/directory/companies.ts';
 import { changeApiKey, findLockout, listKeyChanges } from '../../services/keys/change-key.ts';
 import { getKeyRules } from '../../services/keys/change-key-rules.ts';
 import { createApiKey } from '../../services/keys/create-key.ts';
-import { readRecentUse, readUsage } from '../../services/keys/key-usage.ts';
+import { readRecentUse, readUsage, USAGE_DAYS } from '../../services/keys/key-usage.ts';
 import { readLongDays } from '../../services/keys/long-days.ts';
 import { getKeyAndDay, getOwnKey, type KeyDetails } from '../../services/keys/read-keys.ts';
-import { readUsesOfKey } from '../../services/keys/refused-uses.ts';
+import { type RefusedUse, readUsesOfKey } from '../../services/keys/refused-uses.ts';
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
+import { settleRefusedUse } from '../../services/keys/settle-refused-use.ts';
+import type { ActorContext, AdminActor } from '../../services/service-context.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import {
   ALL_COMPANIES,
@@ -47,6 +53,10 @@ const JUST_REVOKED_MS = 60_000;
 const CHANGE_NOTICES = {
   changed: 'Saved. The change takes effect with the next request.',
   unchanged: 'No changes to save.',
+};
+const SETTLE_NOTICES = {
+  settled: 'Settled. A later refusal will need attention again.',
+  not_settled: 'Not settled: the page had changed, because the key was refused again or this was settled before.',
 };
 
 export const keys = new Hono<AdminEnv>();
@@ -112,6 +122,7 @@ async function alreadyCreated(c: Context<AdminEnv>, { info: { keyId = '' } }: Se
 keys.get('/keys/:key', async (c) => {
   const ctx = adminContext(c);
   const today = todayOf(c);
+  const { timeZone } = c.get('administrator').organization;
   const { key, written } = await getKeyAndDay(ctx, c.req.param('key'), today);
   const other = key.successor ?? key.predecessor;
   const [entries, uses, companies, usages] = await Promise.all([
@@ -124,6 +135,7 @@ keys.get('/keys/:key', async (c) => {
   const long = usage.filter(({ minutes }) => minutes >= LONG_DAY.minutes).map(({ day }) => ({ keyId: key.id, day }));
   const longDays = (await readLongDays(ctx, long)).map(({ day }) => day);
   const since = ctx.now() - DAY_MS;
+  const rotatedAt = !other ? undefined : timeOfId(key.successor?.id ?? key.id);
   const isJustRevoked = key.revokedAt !== null && ctx.now() - key.revokedAt < JUST_REVOKED_MS;
   const page = {
     subject: key,
@@ -131,7 +143,14 @@ keys.get('/keys/:key', async (c) => {
     written,
     usage,
     longDays,
-    otherUsage: other ? usages.get(other.id) : undefined,
+    rotated:
+      rotatedAt !== undefined && rotatedAt > startOfDate(addDays(today, 1 - USAGE_DAYS), timeZone)
+        ? {
+            old: await countWritesSince(ctx, key.predecessor?.id ?? key.id, rotatedAt),
+            successor: usages.get(key.successor?.id ?? key.id) ?? [],
+          }
+        : undefined,
+    ended: await readEnded(ctx, key, uses.refused),
     entries: shownEntries(c, entries, SHOWN_TEXT),
     ...uses,
     companies,
@@ -139,9 +158,34 @@ keys.get('/keys/:key', async (c) => {
   };
   return render(c, key.name, <KeyPage {...page} />, {
     trail: trail(c),
-    lead: <KeyLead subject={key} />,
+    lead: <KeyLead subject={key} refused={uses.refused} />,
     actions: <KeyActions subject={key} />,
   });
+});
+
+/** The refused uses of a key that ended last, and whether it has written since their cause was repaired. */
+async function readEnded(ctx: ActorContext<AdminActor>, key: KeyDetails, refused: readonly RefusedUse[]) {
+  const now = ctx.now();
+  const hasEnded = ({ needsAttention, endsAt }: RefusedUse) =>
+    !needsAttention && endsAt !== null && endsAt <= now && endsAt >= now - REFUSED_ATTENTION_MS;
+  const use = refused.find(hasEnded);
+  if (!use) return undefined;
+  const isRepaired =
+    use.reason === 'address_not_allowed'
+      ? isAllowedFrom(key.allowedNetworks, use.sourceAddress)
+      : SETTLEMENTS[use.reason] === undefined;
+  return {
+    use,
+    isRepaired,
+    firstWriteAt: isRepaired ? await firstWriteSince(ctx, key.id, use.endsAt ?? 0) : undefined,
+  };
+}
+
+keys.post('/keys/:key/settle', async (c) => {
+  const keyId = c.req.param('key');
+  const form = await readForm(c);
+  const shown = { reason: form.get('reason'), lastAt: Number(form.get('lastAt')) };
+  return redirectWith(c, `/keys/${keyId}`, SETTLE_NOTICES[await settleRefusedUse(adminContext(c), keyId, shown)]);
 });
 
 keys.get('/keys/:key/change', async (c) => {

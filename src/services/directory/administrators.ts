@@ -6,7 +6,6 @@ import {
 } from '../../db/directory/administrator-statements.ts';
 import type { Statement } from '../../db/statement.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { REASONS_FOR_ATTENTION, REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
 import { pick } from '../../lib/objects.ts';
 import { readAll, readBatch, readOne } from '../call-d1.ts';
@@ -35,8 +34,6 @@ export async function administrationsOf(
       email,
       organizationId,
       limit: MAX_LISTED_ORGANIZATIONS,
-      reasons: JSON.stringify(REASONS_FOR_ATTENTION),
-      since: ctx.now() - REFUSED_ATTENTION_MS,
       now: ctx.now(),
     }),
     ...tabs.map(({ waiting }) => waiting.bind({ organizationId })),

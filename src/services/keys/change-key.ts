@@ -1,8 +1,10 @@
+import { endRepairedUses } from '../../db/keys/end-refused-uses.ts';
 import { changeKey, explainKey, findSettingsChanges, type SettingsChangeRow } from '../../db/keys/key-statements.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import { type FieldError, fieldErrors } from '../../domain/fields.ts';
 import { keyChanges } from '../../domain/key-input.ts';
-import { describeChanges, type SettingsInput, settingInputs } from '../../domain/key-settings.ts';
+import { describeChanges, type KeySettings, type SettingsInput, settingInputs } from '../../domain/key-settings.ts';
+import { isAllowedFrom } from '../../domain/networks.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readAll, readOne } from '../call-d1.ts';
 import { notAdministrator } from '../directory/administrators.ts';
@@ -11,6 +13,7 @@ import type { ActorContext, AdminActor } from '../service-context.ts';
 import { NAME_TAKEN } from './create-key.ts';
 import { type Lockout, lockoutOf, readRecentUse } from './key-usage.ts';
 import { getOwnKey, type KeyDetails } from './read-keys.ts';
+import { readUsesOfKey } from './refused-uses.ts';
 import { keyNotLive } from './rotate-key.ts';
 
 /** A change of a key or of the key rules. `at` is in UTC milliseconds. */
@@ -45,12 +48,18 @@ export async function changeApiKey(
   if (revision !== key.revision) throw keyChangedMeanwhile();
 
   const values = { ...ctx.actor, ...settings, keyId: key.id, revision };
+  const repaired = {
+    organizationId: values.organizationId,
+    keyId: key.id,
+    uses: await usesRepairedBy(ctx, key, settings),
+  };
   const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
     {
       statement: changeKey.bind({ ...values, now }),
       action: 'api_key.changed',
       targetId: key.id,
       detail: details.join(', '),
+      completion: endRepairedUses.bind({ ...repaired, now }),
     },
   ]);
   if (hasChanged(result)) return 'changed';
@@ -63,6 +72,22 @@ export async function changeApiKey(
   // Equal: the change was committed but the acknowledgement was lost.
   if (describeChanges(await getOwnKey(ctx, key.id), settings).length === 0) return 'changed';
   throw keyChangedMeanwhile();
+}
+
+/** The refused uses of a key, as JSON, whose cause these settings remove: a network that is not allowed, or a limit. */
+async function usesRepairedBy(ctx: ActorContext<AdminActor>, key: KeyDetails, to: KeySettings): Promise<string> {
+  const limits = ['dayLimitRecords', 'dayLimitMinutes'] as const;
+  const isRaised = limits.some(
+    (name) => (key[name] ?? 0) > 0 && (to[name] ?? Number.POSITIVE_INFINITY) > (key[name] ?? 0),
+  );
+  if (!isRaised && to.allowedNetworks === key.allowedNetworks) return '[]';
+  const { refused } = await readUsesOfKey(ctx, key.id);
+  const repaired = refused.filter(({ reason, sourceAddress }) =>
+    reason === 'address_not_allowed'
+      ? isAllowedFrom(to.allowedNetworks, sourceAddress)
+      : isRaised && reason === 'daily_limit_reached',
+  );
+  return JSON.stringify(repaired);
 }
 
 /** The use of the last 30 days that a valid change would refuse. `today` is in the organization's time zone. */

@@ -29,7 +29,12 @@ export async function readUsage(
 }
 
 function toDayUsage(day: string, row: KeyDayRow | undefined) {
-  return { day, records: forEachKind((kind) => row?.[kind] ?? 0), minutes: row?.minutes ?? 0 };
+  return {
+    day,
+    records: forEachKind((kind) => row?.[kind] ?? 0),
+    minutes: row?.minutes ?? 0,
+    lastAddress: row?.lastAddress ?? null,
+  };
 }
 
 export const recordsOfDay = ({ records }: DayUsage): number =>

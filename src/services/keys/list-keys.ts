@@ -2,7 +2,7 @@ import { findLatestDay, type OrganizationDay } from '../../db/audit/audit-log-st
 import { findKeyPage, findLiveKeys, findRefusedKeys, type KeyDetailsRow } from '../../db/keys/read-keys-statements.ts';
 import type { BoundStatement } from '../../db/statement.ts';
 import { isLive } from '../../domain/api-key.ts';
-import { type Fact, REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
+import type { Fact } from '../../domain/facts.ts';
 import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
 import { bindPageFacts, type FactOptions, toPageFacts } from '../bind-facts.ts';
 import { readAll, readBatch } from '../call-d1.ts';
@@ -13,9 +13,6 @@ import { type KeyQuery, selectKeys, stateInList, stateOf } from './select-keys.t
 
 /** How many keys a list of ended keys examines, newest first. */
 export const EXAMINED_KEYS = 200;
-
-/** How many refused uses a list of refused keys examines, latest first. */
-const EXAMINED_REFUSED_USES = 500;
 
 /** A page about the keys, which their list links to. */
 export interface KeyTask {
@@ -98,8 +95,7 @@ async function readOtherKeys(ctx: ActorContext<AdminActor>, query: KeyQuery, now
   const { organizationId } = ctx.actor;
   const { refused, before = AFTER_ALL_IDS } = query;
   if (refused !== undefined) {
-    const recentUses = { since: now - REFUSED_ATTENTION_MS, examine: EXAMINED_REFUSED_USES };
-    const rows = await readAll(ctx, findRefusedKeys.bind({ organizationId, reason: refused, ...recentUses }));
+    const rows = await readAll(ctx, findRefusedKeys.bind({ organizationId, reason: refused, now }));
     return { keys: rows.map((row) => toKeyDetails(row, now)) };
   }
   if (!['all', 'ended'].includes(stateOf(query))) return { keys: [] };

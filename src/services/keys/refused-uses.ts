@@ -33,28 +33,35 @@ export interface NewRefusedUses extends KeyReference {
   count: number;
   sourceAddress: string | null;
   lost?: readonly LostWrite[];
+  /** UTC milliseconds, for a daily limit. */
+  endsAt?: number | null;
 }
 
 export async function recordRefusedUses(
   ctx: ServiceContext,
-  { organizationId, keyId, reason, count, sourceAddress, lost = [] }: NewRefusedUses,
+  { organizationId, keyId, reason, count, sourceAddress, lost = [], endsAt = null }: NewRefusedUses,
 ): Promise<void> {
   const lostWrites = lost.length === 0 ? null : JSON.stringify(lost);
-  const values = { organizationId, keyId, reason, count, sourceAddress, lostWrites, now: ctx.now() };
+  const values = { organizationId, keyId, reason, count, sourceAddress, lostWrites, endsAt, now: ctx.now() };
   await write(ctx, 'may_have_written', addRefusedUses.bind(values));
 }
 
 /** The latest refused uses of the organization. */
 export async function listRefusedUses(ctx: ActorContext<AdminActor>): Promise<RefusedUse[]> {
   const { organizationId } = ctx.actor;
-  return (await readAll(ctx, findRefusedUses.bind({ organizationId, limit: PAGE_SIZE }))).map(toRefusedUse);
+  return (await readAll(ctx, findRefusedUses.bind({ organizationId, limit: PAGE_SIZE, now: ctx.now() }))).map(
+    toRefusedUse,
+  );
 }
 
 const isRefused = (use: CountedUseRow): use is RefusedUseRow => use.reason !== 'dry_run';
 
 /** The refused uses of a key, and its dry runs; undefined for none. */
 export async function readUsesOfKey(ctx: ActorContext<AdminActor>, keyId: string) {
-  const uses = await readAll(ctx, findUsesOfKey.bind({ organizationId: ctx.actor.organizationId, keyId }));
+  const uses = await readAll(
+    ctx,
+    findUsesOfKey.bind({ organizationId: ctx.actor.organizationId, keyId, now: ctx.now() }),
+  );
   const dryRuns: DryRuns | undefined = uses.find((use) => !isRefused(use));
   return { refused: uses.filter(isRefused).map(toRefusedUse), dryRuns };
 }
@@ -67,7 +74,8 @@ export async function* everyRefusedUse(
   const { organizationId } = ctx.actor;
   for (let before: string | undefined = cursor; before !== undefined; ) {
     const [beforeKeyId = '', beforeReason = '']: string[] = before.split('.');
-    const page = findRefusedUsesPage.bind({ organizationId, beforeKeyId, beforeReason, limit: EXPORT_PAGE_SIZE });
+    const from = { organizationId, beforeKeyId, beforeReason };
+    const page = findRefusedUsesPage.bind({ ...from, limit: EXPORT_PAGE_SIZE, now: ctx.now() });
     const results: RefusedUseRow[] = await readAll(forNextCall(ctx), page);
     const last = results.length === EXPORT_PAGE_SIZE ? results.at(-1) : undefined;
     before = last && `${last.keyId}.${last.reason}`;
@@ -75,8 +83,8 @@ export async function* everyRefusedUse(
   }
 }
 
-function toRefusedUse({ keyId, keyName, keyHint, lostWrites, ...use }: RefusedUseRow) {
+function toRefusedUse({ keyId, keyName, keyHint, lostWrites, needsAttention, ...use }: RefusedUseRow) {
   // The latest writes that were lost because of a reused Idempotency-Key, latest first.
   const lost = lostWrites === null ? [] : parseStored(lostWrite.array(), lostWrites, `a refused use of key ${keyId}`);
-  return { key: { id: keyId, name: keyName, hint: keyHint }, lost, ...use };
+  return { key: { id: keyId, name: keyName, hint: keyHint }, lost, ...use, needsAttention: needsAttention === 1 };
 }

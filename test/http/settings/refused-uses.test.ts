@@ -6,7 +6,7 @@ import { everyRefusedUse } from '../../../src/services/keys/refused-uses.ts';
 import { countD1 } from '../../support/d1.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { copyKey, makeSettings } from '../../support/settings.ts';
-import { asAdmin, config, makeKey, makeOrganization, revoke, rowsOf } from '../../support/world.ts';
+import { asAdmin, config, makeKey, makeOrganization, revoke, rowsOf, TIME } from '../../support/world.ts';
 
 type Settings = Awaited<ReturnType<typeof makeSettings>>;
 
@@ -186,7 +186,7 @@ describe('the file of refused uses', () => {
     await copyKey(organization, key.id, { prefix: '0-', count: 700 });
     await env.DB.prepare(
       `insert into refused_uses
-       select organization_id, api_keys.id, value, 1, 1, 1, null, null from api_keys, json_each('["expired","revoked"]')
+       select organization_id, api_keys.id, value, 1, 1, 1, null, null, null from api_keys, json_each('["expired","revoked"]')
        where organization_id = ? and api_keys.id like '0-%'`,
     )
       .bind(organization)
@@ -234,7 +234,7 @@ describe('a revoked key that is still used', () => {
     await copyKey(organization, key.id, { prefix: 'other-', count: 120 });
     await env.DB.prepare(
       `insert into refused_uses
-       select organization_id, id, 'expired', 1, ?2, ?2, null, null from api_keys where organization_id = ?1 and id like 'other-%'`,
+       select organization_id, id, 'expired', 1, ?2, ?2, null, null, null from api_keys where organization_id = ?1 and id like 'other-%'`,
     )
       .bind(organization, Date.now() + 1_000)
       .run();
@@ -291,4 +291,136 @@ test('an expired key that is still used needs attention until it is revoked', as
   expect(Object.keys(await attention(settings))).toEqual(['?refused=expired']);
   await revoke(settings.organization, key.id);
   expect(await attention(settings)).toEqual({});
+});
+
+describe('what ends the attention to refused uses', () => {
+  const ELSEWHERE = { 'CF-Connecting-IP': '198.51.100.9' };
+  const HOME = { 'CF-Connecting-IP': '203.0.113.7' };
+
+  /** A settings area with a clock, and a key that was refused from elsewhere. */
+  async function makeForeign() {
+    const clock = { now: Date.parse('2027-03-22T12:00:00Z') };
+    const settings = await makeSettings({ now: () => clock.now });
+    const key = await makeKey(settings.organization, { networks: '203.0.113.0/24' }, () => clock.now);
+    const use = async (address: Record<string, string>) => {
+      clock.now += 60_000;
+      const { status } = await settings.api.postNote(key.value, undefined, address);
+      await settings.api.settled();
+      return status;
+    };
+    expect(await use(ELSEWHERE)).toBe(401);
+    return { ...settings, key, clock, use };
+  }
+
+  /** The banners of the key's page, its marks, what the tiles link to, and the number on the tab. */
+  async function shown(settings: Settings, { id }: { id: string }) {
+    const texts = async (path: string, selector: string) =>
+      (await elementsOf((await settings.get(path)).text, selector)).map(({ text }) =>
+        text.replaceAll(/\s+/g, ' ').trim(),
+      );
+    const tiles = Object.keys(await attention(settings));
+    expect(await texts('/keys', '.tabs .mark')).toEqual(tiles.length > 0 ? [String(tiles.length)] : []);
+    for (const tile of tiles) expect(await listed(settings, tile)).toHaveLength(1);
+    expect((await texts('/keys', '.keys td .mark')).length).toBe(tiles.length > 0 ? 1 : 0);
+    expect((await texts(`/keys/${id}`, '.head .mark')).length).toBe(tiles.length > 0 ? 1 : 0);
+    return { tiles, banners: await texts(`/keys/${id}`, 'main .banner') };
+  }
+  const FOREIGN = ['?refused=address_not_allowed'];
+  const settle = (settings: Settings, { id }: { id: string }, fields: Record<string, string>) =>
+    settings.post(`/keys/${id}/settle`, fields);
+
+  test('a write of the automation does not hide a use from elsewhere, and allowing the address ends it', async () => {
+    const settings = await makeForeign();
+    const { key, use, clock } = settings;
+    expect(await use(HOME)).toBe(201);
+    expect((await shown(settings, key)).tiles).toEqual(FOREIGN);
+    clock.now += 60_000;
+    const form = { name: 'n8n: triage', revision: '0' };
+    await settings.post(`/keys/${key.id}/change`, { ...form, name: 'Other name', allowedNetworks: '203.0.113.0/24' });
+    expect((await shown(settings, key)).tiles).toEqual(FOREIGN);
+    const allowedNetworks = '203.0.113.0/24 198.51.100.9';
+    await settings.post(`/keys/${key.id}/change`, { ...form, revision: '1', allowedNetworks });
+    const repaired = 'Last refused 22 Mar 2027, 12:01 from 198.51.100.9. Repaired at 22 Mar 2027, 12:03, ';
+    expect(await shown(settings, key)).toEqual({ tiles: [], banners: [`${repaired}no write since.`] });
+    for (const address of [ELSEWHERE, HOME]) expect(await use(address)).toBe(201);
+    expect((await shown(settings, key)).banners).toEqual([`${repaired}first write 22 Mar 2027, 12:04.`]);
+  });
+
+  test('“Not ours, seen” is audited with the address, and a later use is counted from 1', async () => {
+    const settings = await makeForeign();
+    const { organization, key, use } = settings;
+    const fields = { reason: 'address_not_allowed', lastAt: String(settings.clock.now) };
+    const hidden = await elementsOf((await settings.get(`/keys/${key.id}`)).text, '.banner input[type=hidden]');
+    expect(hidden.map(({ attributes }) => [attributes['name'], attributes['value']])).toEqual(Object.entries(fields));
+    // Refused again after the page was opened.
+    await use(ELSEWHERE);
+    expect((await settle(settings, key, fields)).notice).toContain('Not settled');
+    const now = { ...fields, lastAt: String(settings.clock.now) };
+    expect((await settle(settings, key, now)).notice).toContain('Settled');
+    expect((await settle(settings, key, now)).notice).toContain('Not settled');
+    const audited = (await rowsOf('audit_log', organization)).filter(({ action }) => action === 'api_key.settled');
+    expect(audited.map(({ detail, target_id }) => [detail, target_id])).toEqual([
+      ['Not ours, seen: 198.51.100.9', key.id],
+    ]);
+    expect((await shown(settings, key)).banners).toEqual([expect.stringMatching(/Settled at 22 Mar 2027, 12:02\.$/)]);
+    await use(ELSEWHERE);
+    expect((await shown(settings, key)).tiles).toEqual(FOREIGN);
+    expect(await rowsOf('refused_uses', organization)).toMatchObject([{ count: 1, first_at: settings.clock.now }]);
+  });
+
+  test('a rotation ends a use from elsewhere before it, and a revocation all but lost writes', async () => {
+    const settings = await makeForeign();
+    const { organization, key, use, api } = settings;
+    await settings.post(`/keys/${key.id}/rotate`, { token: crypto.randomUUID(), expires: 'none', grace: '24h' });
+    expect(Object.keys(await attention(settings))).toEqual([]);
+    await use(ELSEWHERE);
+    expect(Object.keys(await attention(settings))).toEqual(FOREIGN);
+    for (const message of ['a', 'b']) await api.postNote(key.value, { message }, { ...HOME, 'Idempotency-Key': 'e' });
+    await api.settled();
+    await revoke(organization, key.id);
+    expect(Object.keys(await attention(settings))).toEqual(['?refused=idempotency_mismatch']);
+    const lost = { reason: 'idempotency_mismatch', lastAt: String(settings.clock.now) };
+    expect((await settle(settings, key, lost)).notice).toContain('Settled');
+    expect(Object.keys(await attention(settings))).toEqual([]);
+    expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({
+      action: 'api_key.settled',
+      detail: 'Entered by hand: ticket 1001',
+    });
+  });
+
+  test.each(['a later write', 'a higher limit', 'midnight'])('a reached daily limit ends with %s', async (end) => {
+    const clock = { now: Date.parse('2027-03-22T12:00:00Z') };
+    const settings = await makeSettings({ now: () => clock.now, timeZone: 'America/New_York' });
+    const key = await makeKey(settings.organization, { dayLimit: { minutes: 30 } }, () => clock.now);
+    for (const minutes of [20, 20]) await settings.api.postTime(key.value, { ...TIME, minutes });
+    await settings.api.settled();
+    expect(await listed(settings, '?refused=daily_limit_reached')).toHaveLength(1);
+    clock.now += 1;
+    const form = { name: 'n8n: triage', revision: '0' };
+    const ends: Record<string, () => Promise<unknown>> = {
+      'a later write': () => settings.api.postTime(key.value, { ...TIME, minutes: 10 }),
+      'a higher limit': () => settings.post(`/keys/${key.id}/change`, { ...form, dayLimitMinutes: '40' }),
+      midnight: async () => {
+        clock.now = Date.parse('2027-03-23T04:00:00Z') - 1;
+        expect(await listed(settings, '?refused=daily_limit_reached')).toHaveLength(1);
+        clock.now += 1;
+      },
+    };
+    await ends[end]?.();
+    expect(await listed(settings, '?refused=daily_limit_reached')).toEqual([]);
+    expect(Object.keys(await attention(settings))).not.toContain('?refused=daily_limit_reached');
+  });
+
+  test('only an administrator settles, and only what a person can settle', async () => {
+    const settings = await makeForeign();
+    const { organization, key } = settings;
+    await env.DB.prepare("update refused_uses set reason = 'scope_missing' where organization_id = ?")
+      .bind(organization)
+      .run();
+    for (const reason of ['scope_missing', 'address_not_allowed', 'x'])
+      expect((await settle(settings, key, { reason, lastAt: String(settings.clock.now) })).notice).toContain(
+        'Not settled',
+      );
+    expect(await rowsOf('refused_uses', organization)).toMatchObject([{ ends_at: null }]);
+  });
 });

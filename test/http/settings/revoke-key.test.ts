@@ -48,7 +48,9 @@ test('a revoked key shows exactly its writes of the last 24 hours and their addr
   await post(`/keys/${key.id}/revoke`, {});
   const { text } = await get(`/keys/${key.id}`);
   const [count] = await elementsOf(text, 'main > p:first-of-type');
-  expect(count?.text.replaceAll(/\s+/g, ' ')).toContain('3 writes in the last 24 hours from 2 addresses.');
+  expect(count?.text.replaceAll(/\s+/g, ' ')).toContain(
+    '3 writes in the last 24 hours from 2 addresses. 4 writes in 30 days.',
+  );
   const links = (await elementsOf(text, 'main > p:first-of-type > a')).map(({ attributes }) =>
     String(attributes['href']).replace('&amp;', '&'),
   );

@@ -62,7 +62,7 @@ test('a run does a limited part of the work, and the next ones the rest', async 
     env.DB.prepare(sql).bind(organization, id, ...values);
   await env.DB.batch([
     ...Array.from({ length: 15 }, (_, index) =>
-      insert("insert into refused_uses values (?1, ?2, ?3, 1, 0, ?4, '192.0.2.1', null)", [
+      insert("insert into refused_uses values (?1, ?2, ?3, 1, 0, ?4, '192.0.2.1', null, null)", [
         `reason-${'abcdefghijklmno'[index]}`,
         index < 13 ? index : NOW,
       ]),

@@ -1,20 +1,31 @@
 import { isLive } from '../../../domain/api-key.ts';
-import { DAY_MS, dateIn } from '../../../domain/calendar.ts';
 import { type DayLimit, lower } from '../../../domain/day-limit.ts';
-import { FACT_TYPES, FACTS, REASONS_FOR_ATTENTION } from '../../../domain/facts.ts';
+import { FACT_TYPES, FACTS } from '../../../domain/facts.ts';
 import { keySetting } from '../../../domain/key-settings.ts';
-import { timeOfId } from '../../../domain/record-id.ts';
 import { haveMinutes } from '../../../domain/record-kinds.ts';
+import { SETTLEMENTS } from '../../../domain/refused-use.ts';
 import { writableKinds } from '../../../domain/scopes.ts';
 import type { AuditEntry, countWritesSince } from '../../../services/audit/read-audit-log.ts';
 import type { Company } from '../../../services/directory/companies.ts';
-import { recordsOf, type Usage } from '../../../services/keys/key-usage.ts';
+import { recordsOf, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
 import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { DryRuns, RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { stateInList } from '../../../services/keys/select-keys.ts';
-import { usePage } from '../page-context.ts';
+import { parametersOf, usePage } from '../page-context.ts';
 import { AuditEntries } from './audit-entries.tsx';
-import { Address, Banner, counted, Facts, Hint, LinkButton, type NamedFact, Scopes, State } from './components.tsx';
+import {
+  Address,
+  Banner,
+  counted,
+  Facts,
+  formatNumber,
+  HiddenFields,
+  Hint,
+  LinkButton,
+  type NamedFact,
+  Scopes,
+  State,
+} from './components.tsx';
 import { limitsText, useText } from './day-use.ts';
 import { CompanyNames, Creator, DryRunCount, LastWrite, OtherKey } from './key-facts.tsx';
 import { RefusedUsesTable } from './refused-uses-table.tsx';
@@ -31,21 +42,27 @@ interface Props {
   usage: Usage;
   /** Those of these days on which it logged unusually much time. */
   longDays: readonly string[];
-  /** Writes of the other key of its rotation. */
-  otherUsage: Usage | undefined;
+  /** Writes of both keys of its rotation since that, if it was in the latest days. */
+  rotated: { old: Writes; successor: Usage } | undefined;
   entries: readonly AuditEntry[];
   refused: readonly RefusedUse[];
   dryRuns: DryRuns | undefined;
   /** The companies that the key is limited to. */
   companies: readonly Company[];
   /** What the key wrote since an instant (UTC milliseconds), if it was just revoked. */
-  lastDay: ({ since: number } & Awaited<ReturnType<typeof countWritesSince>>) | undefined;
+  lastDay: ({ since: number } & Writes) | undefined;
+  /** Refused uses that ended in the last days: settled, or repaired, and then when the key first wrote. */
+  ended: { use: RefusedUse; isRepaired: boolean; firstWriteAt: number | undefined } | undefined;
 }
 
-export function KeyLead({ subject: key }: Pick<Props, 'subject'>) {
+type Writes = Awaited<ReturnType<typeof countWritesSince>>;
+
+export function KeyLead({ subject: key, refused }: Pick<Props, 'subject' | 'refused'>) {
   return (
     <p class="row">
-      <State state={stateInList(key)} /> <Hint hint={key.hint} />
+      <State state={stateInList(key)} />{' '}
+      {refused.some(({ needsAttention }) => needsAttention) && <span class="mark">refused</span>}{' '}
+      <Hint hint={key.hint} />
     </p>
   );
 }
@@ -80,12 +97,14 @@ export function KeyPage({
   dryRuns,
   companies,
   lastDay,
-  otherUsage,
+  rotated,
+  ended,
 }: Props) {
-  const { base, timeZone, now } = usePage();
+  const { base } = usePage();
   const path = `${base}/keys/${key.id}`;
-  const reported = refusedNow(key, refused, now);
-  const isAllReported = refused.length === 1 && reported?.lost.length === 0;
+  const reported = refused.filter(({ needsAttention }) => needsAttention);
+  const isAllReported =
+    refused.length > 0 && refused.every(({ needsAttention, lost }) => needsAttention && lost.length === 0);
   const limits = dayLimits(key, dayLimit);
   const own = { records: key.dayLimitRecords, minutes: key.dayLimitMinutes };
   const kinds = writableKinds(key.scopes);
@@ -93,13 +112,17 @@ export function KeyPage({
   const today = useText({ ...written, minutes: haveMinutes(kinds) ? written.minutes : undefined }, limits);
   return (
     <>
-      {lastDay && <LastDay subject={key} lastDay={lastDay} />}
-      <RefusedNow subject={key} use={reported} />
+      {lastDay && <LastDay subject={key} lastDay={lastDay} usage={usage} />}
+      {reported.map((use) => (
+        <RefusedNow subject={key} use={use} />
+      ))}
+      {ended && <Ended {...ended} />}
       <Facts
         facts={[
           ['Scopes', <Scopes scopes={key.scopes} />],
           key.revokedAt === null ? ['Expires', <Expiry subject={key} />] : ['Revoked', <Revocation subject={key} />],
           ['Last write', <LastWrite subject={key} />],
+          ['Wrote from', addressesOf(usage)],
           ['Dry runs', dryRuns && <DryRunCount uses={dryRuns} />],
           ['Created', [<Time at={key.createdAt} />, ' ', <Creator subject={key} />]],
           [
@@ -109,7 +132,10 @@ export function KeyPage({
           ...(['owner', 'description'] as const).map(
             (name): NamedFact => [keySetting(name).label, key[name] && <bdi>{key[name]}</bdi>],
           ),
-          ['Writes since the rotation', otherUsage && rotationText(key, usage, otherUsage, timeZone)],
+          [
+            'Writes since the rotation',
+            rotated && `Old key ${atLeast(rotated.old)}, new key ${recordsOf(rotated.successor)}`,
+          ],
           ['Predecessor', predecessor && <OtherKey link={predecessor} />],
           ['Successor', successor && <OtherKey link={successor} />],
         ]}
@@ -143,57 +169,99 @@ export function KeyPage({
   );
 }
 
-/** Writes of both keys of a rotation since its day show whether the automation uses the new one. */
-function rotationText({ id, successor }: KeyDetails, own: Usage, other: Usage, timeZone: string): string {
-  const day = dateIn(timeZone, timeOfId(successor?.id ?? id) ?? 0);
-  const since = (usage: Usage) => recordsOf(usage.filter((one) => one.day >= day));
-  const [old, current] = successor ? [own, other] : [other, own];
-  return `Old key ${since(old)}, new key ${since(current)}`;
+const atLeast = ({ writes, isMinimum }: Writes) => `${isMinimum ? 'at least ' : ''}${formatNumber(writes)}`;
+
+const SHOWN_ADDRESSES = 5;
+
+/** The last address of each day, latest first. */
+function addressesOf(usage: Usage) {
+  const addresses = [...new Set(usage.toReversed().flatMap(({ lastAddress }) => lastAddress ?? []))];
+  const others = addresses.length - SHOWN_ADDRESSES;
+  return (
+    addresses.length > 0 && (
+      <>
+        <Addresses addresses={addresses.slice(0, SHOWN_ADDRESSES)} />
+        {others > 0 && ` and ${counted(others, 'other address', 'other addresses')}`}
+      </>
+    )
+  );
 }
 
 /** What a revoked key wrote in the last 24 hours, for a leak. */
-function LastDay({ subject: { id }, lastDay }: { subject: KeyDetails; lastDay: NonNullable<Props['lastDay']> }) {
+function LastDay({
+  subject: { id },
+  lastDay,
+  usage,
+}: Pick<Props, 'subject' | 'usage'> & { lastDay: NonNullable<Props['lastDay']> }) {
   const { base } = usePage();
   const { since, writes, addresses, isMinimum } = lastDay;
+  const before = (
+    <>
+      {counted(recordsOf(usage), 'write')} in {USAGE_DAYS} days.
+    </>
+  );
+  if (writes === 0) return <p>None in the last 24 hours. {before}</p>;
   const query = `key=${id}&since=${new Date(since).toISOString()}`;
   return (
     <p>
       {isMinimum && 'At least '}
-      {counted(writes, 'write')} in the last 24 hours from {counted(addresses, 'address', 'addresses')}.{' '}
+      {counted(writes, 'write')} in the last 24 hours from {counted(addresses, 'address', 'addresses')}. {before}{' '}
       <a href={`${base}/audit?${query}`}>See them</a> · <a href={`${base}/audit.csv?${query}`}>Download with texts</a>
     </p>
   );
 }
 
-/** The refused use that a banner reports. */
-function refusedNow({ lastWrite }: KeyDetails, refused: readonly RefusedUse[], now: number): RefusedUse | undefined {
-  const isNow = ({ lastAt }: RefusedUse) => lastAt > Math.min(now - DAY_MS, lastWrite?.at ?? now);
-  return refused.find((one) => isNow(one) && REASONS_FOR_ATTENTION.some((reason) => reason === one.reason));
+/** Says when refused uses were repaired or settled, and whether the key has written since the repair. */
+function Ended({ use: { lastAt, sourceAddress, endsAt }, isRepaired, firstWriteAt }: NonNullable<Props['ended']>) {
+  return (
+    <Banner tone="neutral">
+      Last refused <Time at={lastAt} />
+      <From address={sourceAddress} />. {isRepaired ? 'Repaired' : 'Settled'} at <Time at={endsAt ?? 0} />
+      {isRepaired &&
+        (firstWriteAt === undefined ? (
+          ', no write since'
+        ) : (
+          <>
+            , first write <Time at={firstWriteAt} />
+          </>
+        ))}
+      .
+    </Banner>
+  );
 }
 
+const From = ({ address }: { address: string | null }) =>
+  address === null ? null : (
+    <>
+      {' '}
+      from <Address address={address} />
+    </>
+  );
+
 /** Says since when the key is refused, from where and why, with the remedy. */
-function RefusedNow({ subject: key, use }: { subject: KeyDetails; use: RefusedUse | undefined }) {
+function RefusedNow({ subject: key, use }: { subject: KeyDetails; use: RefusedUse }) {
   const { base } = usePage();
-  const type = FACT_TYPES.find((one) => one === `refused_${use?.reason}`);
-  if (!use || !type) return null;
-  const { reason, firstAt, count, sourceAddress } = use;
+  const { reason, firstAt, lastAt, count, sourceAddress } = use;
+  const type = FACT_TYPES.find((one) => one === `refused_${reason}`);
   return (
     <Banner tone="danger">
       <strong>
         {reason === 'idempotency_mismatch' ? 'Writes lost' : 'Refused'} since <Time at={firstAt} />
       </strong>
       : at least {counted(count, 'request')}
-      {sourceAddress !== null && (
-        <>
-          {' '}
-          from <Address address={sourceAddress} />
-        </>
-      )}
-      . {FACTS[type].advice}{' '}
+      <From address={sourceAddress} />. {type && FACTS[type].advice}{' '}
       {reason === 'address_not_allowed' && sourceAddress !== null && isLive(key.state) && (
         <a href={`${base}/keys/${key.id}/change?allow=${encodeURIComponent(sourceAddress)}#allowedNetworks`}>
           Allow {sourceAddress}
         </a>
+      )}
+      {SETTLEMENTS[reason] && (
+        <form method="post" action={`${base}/keys/${key.id}/settle`} class="actions">
+          <HiddenFields fields={parametersOf({ reason, lastAt })} />
+          <button type="submit" class="quiet">
+            {SETTLEMENTS[reason]}
+          </button>
+        </form>
       )}
     </Banner>
   );
@@ -209,8 +277,11 @@ function Revocation({ subject: { revokedAt, revokedBy } }: { subject: KeyDetails
 
 function Networks({ networks }: { networks: string }) {
   if (networks === '') return <>All (the key works from everywhere)</>;
-  return networks.split(' ').map((network, index) => [index > 0 && ', ', <Address address={network} />]);
+  return <Addresses addresses={networks.split(' ')} />;
 }
+
+const Addresses = ({ addresses }: { addresses: readonly string[] }) =>
+  addresses.map((address, index) => [index > 0 && ', ', <Address address={address} />]);
 
 const dayLimits = ({ dayLimitRecords, dayLimitMinutes }: KeyDetails, day: DayLimit | null) => ({
   records: lower(day?.records, dayLimitRecords),

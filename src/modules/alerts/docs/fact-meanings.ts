@@ -10,15 +10,19 @@ import {
 /** When there is a fact of each type of the core. */
 export const FACT_MEANINGS: Readonly<Record<FactType, string>> = {
   refused_by_psa: `The PSA could not take a note or a time entry in the last ${PSA_REFUSAL_DAYS} days, and has not taken it since. It becomes more urgent at 10, 100 and 1,000 records.`,
-  refused_expired: 'A request with an expired key was refused in the last seven days.',
-  refused_idempotency_mismatch: 'A replay of a different request may have lost a write in the last seven days.',
+  refused_expired: 'A request with an expired key was refused in the last seven days. It ends when the key is revoked.',
+  refused_idempotency_mismatch:
+    'A replay of a different request may have lost a write in the last seven days. It ends when an administrator has entered the write by hand.',
   push_failing:
     'The changes of the organization have not reached the PSA for five minutes, its adapter has not reported for so long, or the PSA or an adapter has stopped them.',
-  refused_revoked: 'A request with a revoked key was refused in the last seven days.',
-  refused_scope_missing: 'A request was refused in the last seven days because its key lacks the scope.',
+  refused_revoked:
+    'A request with a revoked key was refused in the last seven days. It ends when an administrator has seen that it was not theirs.',
+  refused_scope_missing:
+    'A request was refused in the last seven days because its key lacks the scope. It ends when the key is rotated or revoked.',
   refused_address_not_allowed:
-    'A request was refused in the last seven days because it came from outside the allowed networks of its key.',
-  refused_daily_limit_reached: 'A write was refused in the last seven days because of a daily limit.',
+    'A request was refused in the last seven days because it came from outside the allowed networks of its key. It ends when the address is allowed, the key is rotated or revoked, or an administrator has seen that it was not theirs; not when the key writes.',
+  refused_daily_limit_reached:
+    'A write was refused because of a daily limit. It ends when the key writes again, its limit is raised, or the day ends.',
   key_expiring: `A key without a successor expires within ${EXPIRING_DAYS} days; it becomes more urgent within ${EXPIRY_LEVELS.join(' days and within ')} day.`,
   key_unused: `A key has not written anything for ${UNUSED_DAYS} days.`,
   key_of_former: 'A key was created by a person who is no longer an administrator.',

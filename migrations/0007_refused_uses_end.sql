@@ -1,0 +1,1 @@
+ALTER TABLE `refused_uses` ADD `ends_at` integer;
