@@ -376,6 +376,8 @@ export const accessReviewDecisions = table('access_review_decisions', {
   lastWriteAt: integer('last_write_at'),
   /** JSON object: the settings of the key at the decision. */
   keySettings: text('key_settings').notNull(),
+  /** Whether its creator was no longer an administrator at the decision. */
+  ofFormer: flag('of_former').default(false),
 })((t) => [
   primaryKey({ columns: [t.organizationId, t.reviewId, t.keyId] }),
   foreignKey({

@@ -82,17 +82,20 @@ export interface FactKind {
 const plural = (number: number, one: string, many = `${one}s`) => `${number} ${number === 1 ? one : many}`;
 /** An instant as `2026-11-22 08:00 UTC`. */
 const time = (at: number | null) => `${new Date(at ?? 0).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+/** The list of the keys that facts of this type are about. */
+const keysAbout = ({ type }: Fact) => `/keys?fact=${type}`;
 const theKey = ({ keyHint }: Fact) => `API key ${keyHint ?? ''}`;
 
-function refused(
-  reason: ReasonForAttention,
-  { says, advice, ...tile }: Omit<Tile, 'path'> & { says: string; advice: FactKind['advice'] },
-): FactKind {
+function refused({
+  says,
+  advice,
+  ...tile
+}: Omit<Tile, 'path'> & { says: string; advice: FactKind['advice'] }): FactKind {
   return {
     isUrgent: true,
     sentence: (fact) => `${theKey(fact)} ${says}. Last at ${time(fact.lastAt)}.`,
     advice,
-    tile: { ...tile, path: () => `/keys?refused=${reason}` },
+    tile: { ...tile, path: keysAbout },
   };
 }
 
@@ -116,7 +119,7 @@ export const FACTS = {
       path: ({ subject }) => `/audit?action=${subject}.refused`,
     },
   },
-  refused_expired: refused('expired', {
+  refused_expired: refused({
     icon: 'stop',
     tone: 'danger',
     title: keys('expired key is still in use', 'expired keys are still in use'),
@@ -124,7 +127,7 @@ export const FACTS = {
     advice:
       'An automation still uses an expired key: all of its requests are refused. Create a new key, enter it in the automation, and revoke the expired key.',
   }),
-  refused_idempotency_mismatch: refused('idempotency_mismatch', {
+  refused_idempotency_mismatch: refused({
     icon: 'alert',
     tone: 'danger',
     title: (facts) => plural(requests(facts), 'write may be lost', 'writes may be lost'),
@@ -145,7 +148,7 @@ export const FACTS = {
       path: ({ since }, dateOf) => `/audit?from=${dateOf(since)}`,
     },
   },
-  refused_revoked: refused('revoked', {
+  refused_revoked: refused({
     icon: 'ban',
     tone: 'warning',
     title: keys('revoked key is still in use', 'revoked keys are still in use'),
@@ -153,7 +156,7 @@ export const FACTS = {
     advice:
       'Requests with a revoked key still arrive. Find the automation at the source address, and give it a new key or turn it off.',
   }),
-  refused_scope_missing: refused('scope_missing', {
+  refused_scope_missing: refused({
     icon: 'alert',
     tone: 'warning',
     title: keys('key lacks a scope', 'keys lack a scope'),
@@ -161,7 +164,7 @@ export const FACTS = {
     advice:
       'An automation writes a kind of record that its key does not allow. The scopes of a key cannot be changed: create a key with both scopes, enter it in the automation, and revoke the old key.',
   }),
-  refused_address_not_allowed: refused('address_not_allowed', {
+  refused_address_not_allowed: refused({
     icon: 'stop',
     tone: 'warning',
     title: keys('key was used from elsewhere', 'keys were used from elsewhere'),
@@ -169,7 +172,7 @@ export const FACTS = {
     advice:
       'Requests came from an address outside the allowed networks of their key, and were refused. If the automation has moved, add its network to the key. If you do not know the address, another person may have the key: rotate it.',
   }),
-  refused_daily_limit_reached: refused('daily_limit_reached', {
+  refused_daily_limit_reached: refused({
     icon: 'hourglass',
     tone: 'warning',
     title: keys('key reached a daily limit', 'keys reached a daily limit'),
@@ -185,7 +188,7 @@ export const FACTS = {
       icon: 'hourglass',
       tone: 'warning',
       title: (facts) => `${plural(facts.length, 'key expires', 'keys expire')} within ${EXPIRING_DAYS} days`,
-      path: () => `/keys?expires=${EXPIRING_DAYS}`,
+      path: keysAbout,
     },
   },
   key_unused: {
@@ -195,7 +198,7 @@ export const FACTS = {
     tile: {
       icon: 'clock',
       title: (facts) => `${plural(facts.length, 'key')} unused for ${UNUSED_DAYS} days`,
-      path: () => `/keys?unused=${UNUSED_DAYS}`,
+      path: keysAbout,
     },
   },
   key_of_former: {
@@ -205,7 +208,7 @@ export const FACTS = {
     tile: {
       icon: 'user',
       title: (facts) => `${plural(facts.length, 'key')} of former administrators`,
-      path: () => '/keys?former=yes',
+      path: keysAbout,
     },
   },
   daily_limit: {

@@ -3,7 +3,7 @@ import type { UnauthorizedReason } from './api-key.ts';
 import type { ServiceErrorCode } from './errors.ts';
 
 /** Six get a 401 or 403, `daily_limit_reached` a 429; the last is a replay of a different request, or a 409. */
-export const REFUSED_USE_REASONS = [
+const REFUSED_USE_REASONS = [
   'revoked',
   'expired',
   'scope_missing',

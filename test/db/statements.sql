@@ -341,7 +341,10 @@ select o.id as organizationId,
     :now as since
 from organizations o cross join api_keys k on k.organization_id = o.id and k.id in (select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at is null union all select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at > :now) and k.successor_id is null
 cross join users u on u.organization_id = k.organization_id and u.id = k.created_by
-where o.id between :from and :to and o.active = 1 and (u.active = 0 or u.is_admin = 0)
+where o.id between :from and :to and o.active = 1 and (u.active = 0 or u.is_admin = 0) and not exists (select 1 from access_review_decisions e
+  where e.organization_id = k.organization_id and e.review_id = (select r.id from access_reviews r
+    where r.organization_id = k.organization_id and r.finished_at is not null order by r.id desc limit 1)
+  and e.key_id = k.id and e.decision = 'keep' and e.of_former = 1)
 order by k.name, k.id ))
 where place <= :each order by place, organizationId limit :limit;
 
@@ -369,7 +372,11 @@ where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.ke
   where o.id between :from and :to and o.active = 1 and k.created_at <= (:now - 5184000000)
     and not exists (select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
       and d.day >= date((:now - 5184000000) / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > (:now - 5184000000))
-  order by o.id, k.name, k.id ) k))
+  order by o.id, k.name, k.id ) k
+where not exists (select 1 from access_review_decisions e
+  where e.organization_id = k.organization_id and e.review_id = (select r.id from access_reviews r
+    where r.organization_id = k.organization_id and r.finished_at is not null order by r.id desc limit 1)
+  and e.key_id = k.id and e.decision = 'keep' and e.decided_at >= coalesce(k.lastWrite, k.created_at) + 5184000000)))
 where place <= :each order by place, organizationId limit :limit;
 
 -- src/db/fact-statements.ts: FACT_SOURCES.push_failing.statement

@@ -154,7 +154,7 @@ test('lists of keys and of organizations, a key with its numbers, and open menus
   const found: unknown[] = [];
   const key = new URL((await page.locator('.keys .name').first().getAttribute('href')) ?? '', url).pathname;
   const list = '/settings/msp-4/keys';
-  for (const path of [list, `${list}?refused=expired`, `${list}?q=nothing&unused=30`, key, '/settings']) {
+  for (const path of [list, `${list}?fact=refused_expired`, `${list}?q=nothing&fact=key_unused`, key, '/settings']) {
     await page.goto(`${url}${path}`);
     await page.evaluate("document.querySelectorAll('main details').forEach((one) => { one.open = true; })");
     for (const [menu, colorScheme, width] of [

@@ -8,7 +8,7 @@ CREATE TABLE `access_review_decisions` (
 	`decided_by` text NOT NULL,
 	`key_name` text NOT NULL,
 	`last_write_at` integer,
-	`key_settings` text NOT NULL,
+	`key_settings` text NOT NULL, `of_former` integer DEFAULT false NOT NULL,
 	PRIMARY KEY(`organization_id`, `review_id`, `key_id`),
 	FOREIGN KEY (`organization_id`,`review_id`) REFERENCES `access_reviews`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (`organization_id`,`key_id`) REFERENCES `api_keys`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,

@@ -142,14 +142,6 @@ export const countWritesOfKey = statement<
   from (${WALK}
     select a.* from walk cross join audit_log a on a.organization_id = :organizationId and a.seq = walk.seq) a`);
 
-/** The time of the key's first write since an instant among the `examine` rows from `from` on, if there is one. */
-export const findFirstWrite = statement<
-  { organizationId: string; keyId: string; from: number; since: number; examine: number },
-  { at: number }
->(`
-  select a.at as at from (select * from audit_log where organization_id = :organizationId and seq >= :from order by seq limit :examine) a
-  where a.actor_id = :keyId and a.at >= :since limit 1`);
-
 const ROWS_OF_ADMINISTRATOR = newest(
   "and actor_type <> 'api_key' and actor_id = :administratorId",
   'indexed by audit_log_actor',

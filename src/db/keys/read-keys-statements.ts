@@ -1,8 +1,6 @@
 import { KEY_SETTING_NAMES, type KeySettings, keySetting } from '../../domain/key-settings.ts';
-import type { RefusedUseReason } from '../../domain/refused-use.ts';
 import { fromKeys } from '../../lib/objects.ts';
 import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
-import { NEEDS_ATTENTION } from './refused-use-statements.ts';
 
 // What administrators and operators see of keys. The last write of a key comes from the daily ledger: after a change of
 // the time zone, the latest of its days need not be the one of its last write, so three days are compared.
@@ -76,9 +74,9 @@ export const findLiveKeys = statement<{ organizationId: string; now: number }, K
   order by k.name, k.id desc`,
 );
 
-/** The unrevoked keys of a JSON array of ids, by name. */
-export const findUnrevoked = statement<{ organizationId: string; keyIds: string }, KeyDetailsRow>(
-  `${KEY_DETAILS} and k.id in (select value from json_each(:keyIds)) and k.revoked_at is null order by k.name, k.id desc`,
+/** The keys of a JSON array of ids, by name. */
+export const findKeys = statement<{ organizationId: string; keyIds: string }, KeyDetailsRow>(
+  `${KEY_DETAILS} and k.id in (select value from json_each(:keyIds)) order by k.name, k.id desc`,
 );
 
 const LIVE_KEYS_OF = {
@@ -94,15 +92,6 @@ export const countLiveKeysOf = statement<{ organizationIds: string; now: number 
 export const findKeyPage = statement<{ organizationId: string; before: string; limit: number }, KeyDetailsRow>(
   `${KEY_DETAILS} and k.id < :before order by k.id desc limit :limit`,
 );
-
-/** The keys whose refused uses for a reason need attention. */
-export const findRefusedKeys = statement<
-  { organizationId: string; reason: RefusedUseReason; now: number },
-  KeyDetailsRow
->(`${KEY_DETAILS} and k.id in (
-  select r.key_id from refused_uses r indexed by refused_uses_latest
-  cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
-  where r.organization_id = :organizationId and r.reason = :reason and ${NEEDS_ATTENTION})`);
 
 export const findOwnKeyByHash = statement<{ organizationId: string; hash: string }, KeyDetailsRow>(
   `${KEY_DETAILS} and k.hash = :hash`,

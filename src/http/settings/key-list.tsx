@@ -1,6 +1,5 @@
 import { Hono } from 'hono';
 import { type DayLimits, MAX_DAY_CHANGES } from '../../domain/day-limit.ts';
-import { FACT_TYPES, FACTS } from '../../domain/facts.ts';
 import { CSV_SETTINGS, companyIds } from '../../domain/key-settings.ts';
 import { containsKey } from '../../domain/pasted-keys.ts';
 import { EXAMINED_KEYS, type KeyList, listKeys } from '../../services/keys/list-keys.ts';
@@ -28,7 +27,6 @@ import {
 } from './pages/components.tsx';
 import { amount, isNear, organizationLimits, useText } from './pages/day-use.ts';
 import { KeyName } from './pages/key-facts.tsx';
-import { REFUSAL_REASONS } from './pages/refused-uses-table.tsx';
 import { Ago, ShortExpiry } from './pages/time.tsx';
 import { SmallChart } from './pages/usage-chart.tsx';
 import { render } from './render-page.tsx';
@@ -42,9 +40,10 @@ keyList.get('/keys', async (c) => {
   const query = searchedKey ? filters : { q, ...filters };
   const today = todayOf(c);
   const tasks = c.get('contributions').flatMap(({ keyTask = [] }) => keyTask);
-  const list = await listKeys(adminContext(c), query, today, tasks, isPlainList(query) ? factOptions(c) : undefined);
+  const hasFacts = isPlainList(query) || query.fact !== undefined;
+  const list = await listKeys(adminContext(c), query, today, tasks, hasFacts ? factOptions(c) : undefined);
   const { hasPsa } = c.get('administrator').organization;
-  return render(c, titleOf(query), <KeyListPage {...{ list, query, hasPsa, searchedKey }} />, {
+  return render(c, titleOf(list, query), <KeyListPage {...{ list, query, hasPsa, searchedKey }} />, {
     lead: <Lead {...{ list, today, dayLimits }} />,
     actions: <Actions list={list} />,
   });
@@ -81,15 +80,13 @@ const STATES: readonly (readonly [state: ListedState, chip: string, keys: string
 ];
 
 /** The heading of a list: its filters in words. */
-function titleOf(query: KeyQuery): string {
+function titleOf({ facts }: KeyList, query: KeyQuery): string {
   if (isPlainList(query)) return 'API keys';
-  const { q, state = 'live', former, unused, expires, refused } = query;
+  const { q, state = 'live', expires, fact } = query;
+  const ofType = facts.filter(({ type }) => type === fact);
   return [
-    STATES.find(([one]) => one === state)?.[2],
-    former && 'created by former administrators',
-    unused && `unused for ${counted(unused, 'day')}`,
-    expires && (expires === 'never' ? 'that never expire' : `that expire within ${counted(expires, 'day')}`),
-    refused && `refused in the last 7 days: ${REFUSAL_REASONS[refused].replace('The', 'the')}`,
+    ofType[0]?.kind.tile?.title(ofType) ?? STATES.find(([one]) => one === state)?.[2],
+    expires && 'that never expire',
     q && `with “${q}”`,
   ]
     .filter(Boolean)
@@ -106,8 +103,7 @@ interface Props {
 
 function KeyListPage({ list, query, hasPsa, searchedKey }: Props) {
   const { base } = usePage();
-  const fact = FACT_TYPES.find((type) => type === `refused_${query.refused}`);
-  const advice = fact && FACTS[fact].advice;
+  const advice = list.facts.find(({ type }) => type === query.fact)?.kind.advice;
   return (
     <>
       {searchedKey && (
@@ -123,7 +119,7 @@ function KeyListPage({ list, query, hasPsa, searchedKey }: Props) {
           it on.
         </Banner>
       )}
-      <NeedsAttention facts={list.facts} />
+      {isPlainList(query) && <NeedsAttention facts={list.facts} />}
       {advice && <p class="advice">{advice}</p>}
       {isPlainList(query) && list.counts.live === 0 && (
         <section class="empty">

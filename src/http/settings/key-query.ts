@@ -12,5 +12,5 @@ export const keyListPath = (base: string, query: KeyQuery): string => addressOf(
 export const isPlainList = (query: KeyQuery): boolean => stateOf(query) === 'live' && !isFiltered(query);
 
 /** Whether the query has a filter that the chips of states do not show. */
-export const isFiltered = ({ q, former, unused, expires, refused }: KeyQuery): boolean =>
-  [q, former, unused, expires, refused].some((filter) => filter !== undefined);
+export const isFiltered = ({ q, fact, expires }: KeyQuery): boolean =>
+  [q, fact, expires].some((filter) => filter !== undefined);

@@ -3,14 +3,11 @@ import { isLive } from '../../domain/api-key.ts';
 import { addDays, DAY_MS, startOfDate } from '../../domain/calendar.ts';
 import { clientAddress } from '../../domain/client-address.ts';
 import { hasCode, type ServiceError } from '../../domain/errors.ts';
-import { REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
 import { companyIds } from '../../domain/key-settings.ts';
-import { isAllowedFrom } from '../../domain/networks.ts';
 import { timeOfId } from '../../domain/record-id.ts';
-import { SETTLEMENTS } from '../../domain/refused-use.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
 import { LONG_DAY } from '../../domain/unusual.ts';
-import { countWritesSince, firstWriteSince, readLatestOfKey } from '../../services/audit/read-audit-log.ts';
+import { countWritesSince, readLatestOfKey } from '../../services/audit/read-audit-log.ts';
 import { listAdministratorNames } from '../../services/directory/administrators.ts';
 import { listCompanies, searchCompanies } from '../../services/directory/companies.ts';
 import { changeApiKey, findLockout, listKeyChanges } from '../../services/keys/change-key.ts';
@@ -19,10 +16,9 @@ import { createApiKey } from '../../services/keys/create-key.ts';
 import { readRecentUse, readUsage, USAGE_DAYS } from '../../services/keys/key-usage.ts';
 import { readLongDays } from '../../services/keys/long-days.ts';
 import { getKeyAndDay, getOwnKey, type KeyDetails } from '../../services/keys/read-keys.ts';
-import { type RefusedUse, readUsesOfKey } from '../../services/keys/refused-uses.ts';
+import { readUsesOfKey } from '../../services/keys/refused-uses.ts';
 import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
 import { settleRefusedUse } from '../../services/keys/settle-refused-use.ts';
-import type { ActorContext, AdminActor } from '../../services/service-context.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import {
   ALL_COMPANIES,
@@ -150,7 +146,6 @@ keys.get('/keys/:key', async (c) => {
             successor: usages.get(key.successor?.id ?? key.id) ?? [],
           }
         : undefined,
-    ended: await readEnded(ctx, key, uses.refused),
     entries: shownEntries(c, entries, SHOWN_TEXT),
     ...uses,
     companies,
@@ -162,24 +157,6 @@ keys.get('/keys/:key', async (c) => {
     actions: <KeyActions subject={key} />,
   });
 });
-
-/** The refused uses of a key that ended last, and whether it has written since their cause was repaired. */
-async function readEnded(ctx: ActorContext<AdminActor>, key: KeyDetails, refused: readonly RefusedUse[]) {
-  const now = ctx.now();
-  const hasEnded = ({ needsAttention, endsAt }: RefusedUse) =>
-    !needsAttention && endsAt !== null && endsAt <= now && endsAt >= now - REFUSED_ATTENTION_MS;
-  const use = refused.find(hasEnded);
-  if (!use) return undefined;
-  const isRepaired =
-    use.reason === 'address_not_allowed'
-      ? isAllowedFrom(key.allowedNetworks, use.sourceAddress)
-      : SETTLEMENTS[use.reason] === undefined;
-  return {
-    use,
-    isRepaired,
-    firstWriteAt: isRepaired ? await firstWriteSince(ctx, key.id, use.endsAt ?? 0) : undefined,
-  };
-}
 
 keys.post('/keys/:key/settle', async (c) => {
   const keyId = c.req.param('key');

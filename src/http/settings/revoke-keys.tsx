@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import type { ConfirmedSet } from '../../services/confirmed-set.ts';
-import { countLiveKeys, findUnrevokedKeys, getOwnKey } from '../../services/keys/read-keys.ts';
+import { countLiveKeys, getOwnKey, listKeysById } from '../../services/keys/read-keys.ts';
 import { revokeAllKeys, revokeAsAdministrator, revokeSelectedKeys } from '../../services/keys/revoke-key.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type FormState, readForm } from './forms.ts';
@@ -40,7 +40,8 @@ revokeKeys.get('/revoke-keys', async (c) => {
   const parameters = new URL(c.req.url).searchParams;
   const query = readKeyQuery(parameters);
   const list = keyListPath(pageContext(c).base, query);
-  const keys = await findUnrevokedKeys(adminContext(c), parameters.getAll('key'));
+  const selected = await listKeysById(adminContext(c), parameters.getAll('key'));
+  const keys = selected.filter(({ state }) => state !== 'revoked');
   if (keys.length === 0) return c.redirect(list, 303);
   const title = keys.length === 1 ? 'Revoke 1 key?' : `Revoke ${keys.length} keys?`;
   const fields = [...keys.map(({ id }): [string, string] => ['key', id]), ...parametersOf(query)];

@@ -157,13 +157,16 @@ export const decideKey = statement<
     key_name: 'k.name',
     key_settings: `json_object(${KEY_SETTING_NAMES.map((name) => `'${name}', k.${keySetting(name).column}`).join(', ')})`,
     last_write_at: LAST_WRITE,
+    of_former: `exists (select 1 from users c
+      where c.organization_id = k.organization_id and c.id = k.created_by and (c.active = 0 or c.is_admin = 0))`,
   })}
   from access_reviews r join api_keys k on k.organization_id = r.organization_id and k.id = :keyId
   where r.organization_id = :organizationId and r.id = :reviewId and r.finished_at is null and ${BY_ACTIVE_ADMINISTRATOR}
     and exists (${members(' and i.value = :keyId')} select 1 ${FROM_MEMBERS} where ${IS_LIVE})
   on conflict (organization_id, review_id, key_id) do update set
     decision = excluded.decision, reason = excluded.reason, decided_at = excluded.decided_at, decided_by = excluded.decided_by,
-    key_name = excluded.key_name, key_settings = excluded.key_settings, last_write_at = excluded.last_write_at
+    key_name = excluded.key_name, key_settings = excluded.key_settings, last_write_at = excluded.last_write_at,
+    of_former = excluded.of_former
   where access_review_decisions.decided_at is :shownAt`);
 
 /**

@@ -8,7 +8,6 @@ import {
   findAuditPageOfKey,
   findAuditRowsAbout,
   findFirstSeqSince,
-  findFirstWrite,
   findTicket,
 } from '../../db/audit/audit-log-statements.ts';
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
@@ -97,17 +96,6 @@ export async function countWritesSince(
   if (!found) throw new Error('the count of writes returned no row');
   const { writes, addresses, examined } = found;
   return { writes, addresses, isMinimum: examined >= EXAMINED_PER_PAGE };
-}
-
-/** When a key first wrote since an instant (UTC milliseconds): undefined if it did not, or only long after. */
-export async function firstWriteSince(
-  ctx: ActorContext<AdminActor>,
-  keyId: string,
-  since: number,
-): Promise<number | undefined> {
-  const values = { organizationId: ctx.actor.organizationId, keyId, since, examine: EXAMINED_OF_KEY };
-  const { from } = await seqRange(ctx, { since });
-  return (await readOne(ctx, findFirstWrite.bind({ ...values, from })))?.at;
 }
 
 /** The administrators who are actors in the audit log, by name, the present ones first. */

@@ -1,5 +1,5 @@
 import { findLatestDay, type OrganizationDay } from '../../db/audit/audit-log-statements.ts';
-import { findKeyPage, findLiveKeys, findRefusedKeys, type KeyDetailsRow } from '../../db/keys/read-keys-statements.ts';
+import { findKeyPage, findLiveKeys, type KeyDetailsRow } from '../../db/keys/read-keys-statements.ts';
 import type { BoundStatement } from '../../db/statement.ts';
 import { isLive } from '../../domain/api-key.ts';
 import type { Fact } from '../../domain/facts.ts';
@@ -8,7 +8,7 @@ import { bindPageFacts, type FactOptions, toPageFacts } from '../bind-facts.ts';
 import { readAll, readBatch } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
 import { readUsage } from './key-usage.ts';
-import { toKeyDetails } from './read-keys.ts';
+import { type KeyDetails, listKeysById, toKeyDetails } from './read-keys.ts';
 import { type KeyQuery, selectKeys, stateInList, stateOf } from './select-keys.ts';
 
 /** How many keys a list of ended keys examines, newest first. */
@@ -47,8 +47,11 @@ export async function listKeys(
     readOverview(ctx, now, tasks, factOptions),
     readOtherKeys(ctx, query, now),
   ]);
-  const hasLive = query.refused === undefined && query.before === undefined;
-  const shown = selectKeys([...(hasLive ? live : []), ...others.keys], query, now);
+  const found = query.before === undefined ? [...live, ...others.keys] : others.keys;
+  const shown = selectKeys(
+    query.fact === undefined ? found : await keysOfFacts(ctx, overview.facts, query.fact, live),
+    query,
+  );
   const usageOf = await readUsage(
     ctx,
     shown.map(({ id }) => id),
@@ -90,15 +93,23 @@ async function readOverview(
   };
 }
 
-/** The refused keys or a page of the ended keys, from which a query also chooses. */
+/** The keys that facts of a type are about. Those that are not live are read. */
+async function keysOfFacts(
+  ctx: ActorContext<AdminActor>,
+  facts: readonly Fact[],
+  type: string,
+  live: readonly KeyDetails[],
+): Promise<KeyDetails[]> {
+  const ids = new Set(facts.flatMap((fact) => (fact.type === type ? (fact.keyId ?? []) : [])));
+  const found = live.filter(({ id }) => ids.delete(id));
+  return [...found, ...(await listKeysById(ctx, [...ids]))];
+}
+
+/** A page of the ended keys, from which a query also chooses. */
 async function readOtherKeys(ctx: ActorContext<AdminActor>, query: KeyQuery, now: number) {
   const { organizationId } = ctx.actor;
-  const { refused, before = AFTER_ALL_IDS } = query;
-  if (refused !== undefined) {
-    const rows = await readAll(ctx, findRefusedKeys.bind({ organizationId, reason: refused, now }));
-    return { keys: rows.map((row) => toKeyDetails(row, now)) };
-  }
-  if (!['all', 'ended'].includes(stateOf(query))) return { keys: [] };
+  const { before = AFTER_ALL_IDS, fact } = query;
+  if (fact !== undefined || !['all', 'ended'].includes(stateOf(query))) return { keys: [] };
   const rows = await readAll(ctx, findKeyPage.bind({ organizationId, before, limit: EXAMINED_KEYS + 1 }));
   const keys = rows.slice(0, EXAMINED_KEYS).map((row) => toKeyDetails(row, now));
   const older = rows.length > EXAMINED_KEYS ? keys.at(-1)?.id : undefined;

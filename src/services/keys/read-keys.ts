@@ -5,10 +5,10 @@ import {
   findAnyKeysByHint,
   findKeyDetails,
   findKeyPage,
+  findKeys,
   findLiveKeys,
   findOwnKeyByHash,
   findOwnKeysByHint,
-  findUnrevoked,
   type KeyDetailsRow,
   type OperatorKeyRow,
 } from '../../db/keys/read-keys-statements.ts';
@@ -84,13 +84,11 @@ export async function findOwnKey(ctx: ActorContext<AdminActor>, keyId: string): 
   return row ? toKeyDetails(row, ctx.now()) : undefined;
 }
 
-/** The unrevoked keys among `keyIds`, by name. */
-export async function findUnrevokedKeys(
-  ctx: ActorContext<AdminActor>,
-  keyIds: readonly string[],
-): Promise<KeyDetails[]> {
+/** The keys of the organization among `keyIds`, by name. */
+export async function listKeysById(ctx: ActorContext<AdminActor>, keyIds: readonly string[]): Promise<KeyDetails[]> {
+  if (keyIds.length === 0) return [];
   const values = { organizationId: ctx.actor.organizationId, keyIds: JSON.stringify(keyIds) };
-  return (await readAll(ctx, findUnrevoked.bind(values))).map((row) => toKeyDetails(row, ctx.now()));
+  return (await readAll(ctx, findKeys.bind(values))).map((row) => toKeyDetails(row, ctx.now()));
 }
 
 /** @throws ServiceError `key_not_found` */

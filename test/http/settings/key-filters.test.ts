@@ -30,13 +30,13 @@ async function makeKinds() {
   const day = (days: number) => new Date(Date.parse('2027-03-01T12:00:00Z') + days * DAY_MS).toISOString();
   const make = (name: string, changes: Parameters<typeof makeKey>[1] = {}) =>
     makeKey(organization, { name, ...changes }, () => now);
-  now -= 40 * DAY_MS;
+  now -= 60 * DAY_MS;
   await make('Old 10');
   await make('Old 9', { scopes: ['tickets:note:write'] });
   await make('Expired', { expires: day(-1) });
   const used = await make('Used', { scopes: ['tickets:time:write'], expires: day(200) });
   const busy = await make('Busy');
-  now += 40 * DAY_MS;
+  now += 60 * DAY_MS;
   const soon = await make('Soon', { expires: day(10) });
   const gone = await make('Gone');
   await revoke(organization, gone.id);
@@ -64,17 +64,16 @@ describe('the list of keys', () => {
     ['?q=OLD', ['Old 9', 'Old 10']],
     ['?q=gone', []],
     ['?q=gone&state=all', ['Gone']],
-    ['?unused=40', ['Old 9', 'Old 10']],
-    ['?unused=41', []],
+    ['?fact=key_unused', ['Old 9', 'Old 10']],
+    ['?fact=key_unused&q=10', ['Old 10']],
+    ['?fact=key_unused&sort=last', ['Old 9', 'Old 10']],
+    ['?fact=key_unused&state=ended', []],
     ['?expires=never', ['Busy', 'Old 9', 'Old 10']],
-    ['?expires=300', ['Used', 'Soon']],
-    ['?former=yes', []],
+    ['?fact=key_of_former', []],
     ['?sort=last', ['Used', 'Busy', 'Old 9', 'Old 10', 'Soon', 'Soon']],
-    ['?sort=name&expires=300', ['Soon', 'Used']],
-    // Without a sort, the keys that were used longest ago come first.
-    ['?unused=1', ['Old 9', 'Old 10', 'Busy']],
+    ['?sort=last&expires=never', ['Busy', 'Old 9', 'Old 10']],
     // What is not valid is ignored.
-    ['?state=x&sort=x&unused=x&former=x&expires=x&refused=x', ['Busy', 'Old 9', 'Old 10', 'Soon', 'Soon', 'Used']],
+    ['?state=x&sort=x&expires=x&fact=x', ['Busy', 'Old 9', 'Old 10', 'Soon', 'Soon', 'Used']],
   ])('filters and sorts by its address: %s', { timeout: 60_000 }, async (query, names) => {
     expect(await namesIn(await kinds(), query)).toEqual(names);
   });
@@ -85,7 +84,7 @@ describe('the list of keys', () => {
       (await elementsOf((await get(`/keys${query}`)).text, '.banner a')).map(({ text }) => text);
     expect(await links('?q=nothing')).toEqual(['Look among all keys']);
     expect(await links('?q=nothing&state=all')).toEqual([]);
-    expect(await links('?refused=revoked')).toEqual([]);
+    expect(await links('?fact=refused_revoked')).toEqual([]);
   });
 
   test('finds a key by a part of its hint', async () => {
@@ -104,20 +103,20 @@ describe('the list of keys', () => {
 
   test('shows the writes of 30 days of each key, and of no other', async () => {
     const settings = await kinds();
-    const { text } = await settings.get('/keys?sort=last&unused=1');
+    const { text } = await settings.get('/keys?sort=last&expires=never');
     const labels = (await elementsOf(text, 'td > svg')).map(({ attributes }) => attributes['aria-label']);
     expect(labels).toEqual(['3 writes in 30 days, at most 3 a day', ...Array(2).fill('No writes in 30 days')]);
   });
 
   test('keeps the other filters in every link and in the form', async () => {
     const settings = await kinds();
-    const { text } = await settings.get('/keys?q=o&state=all&sort=last&unused=1');
+    const { text } = await settings.get('/keys?q=o&state=all&sort=last&expires=never');
     const links = (await elementsOf(text, '.state-chips a, thead a')).map(({ attributes }) => attributes['href'] ?? '');
     expect(links.filter((link) => !/q=o/.test(link))).toEqual([`${settings.base}/keys`]);
-    expect(links.filter((link) => !/unused=1/.test(link))).toHaveLength(1);
+    expect(links.filter((link) => !/expires=never/.test(link))).toHaveLength(1);
     const hidden = (await elementsOf(text, 'search input[type=hidden]')).map(({ attributes }) => attributes['name']);
-    expect(hidden).toEqual(['state', 'unused', 'sort']);
-    expect(text).toContain('<h1>All keys unused for 1 day with “o”</h1>');
+    expect(hidden).toEqual(['state', 'expires', 'sort']);
+    expect(text).toContain('<h1>All keys that never expire with “o”</h1>');
   });
 });
 
@@ -179,15 +178,15 @@ describe('what needs attention', () => {
       }),
     );
     expect(found).toEqual([
-      ['refused=expired', 1, 1],
+      ['fact=refused_expired', 1, 1],
       // The number of writes, by one key.
-      ['refused=idempotency_mismatch', 52, 1],
-      ['refused=revoked', 1, 1],
-      ['refused=scope_missing', 1, 1],
-      ['refused=daily_limit_reached', 1, 1],
-      ['expires=14', 5, 5],
-      ['unused=60', 11, 11],
-      ['former=yes', 3, 3],
+      ['fact=refused_idempotency_mismatch', 52, 1],
+      ['fact=refused_revoked', 1, 1],
+      ['fact=refused_scope_missing', 1, 1],
+      ['fact=refused_daily_limit_reached', 1, 1],
+      ['fact=key_expiring', 5, 5],
+      ['fact=key_unused', 11, 11],
+      ['fact=key_of_former', 3, 3],
     ]);
   });
 
@@ -235,7 +234,7 @@ describe('reading the list of keys', () => {
   test.each([
     ['', 2, 8_200],
     ['?state=all', 3, 15_600],
-    ['?refused=revoked', 2, 1_900],
+    ['?fact=refused_revoked', 1, 3_200],
   ])(
     'the list reads a limited number of rows, whatever the keys have written and however many ended: %s',
     async (query, calls, rows) => {

@@ -19,8 +19,8 @@ describe('the list of keys', () => {
   test('the list and its file find the keys of a creator who is no longer an administrator', async () => {
     const { organization, get, createKey } = await makeSettings();
     await createKey();
-    const listed = async () => countElements((await get('/keys?former=yes')).text, 'tbody tr');
-    const tiles = async () => countElements((await get('/keys')).text, '.attention a[href*="former=yes"]');
+    const listed = async () => countElements((await get('/keys?fact=key_of_former')).text, 'tbody tr');
+    const tiles = async () => countElements((await get('/keys')).text, '.attention a[href*="fact=key_of_former"]');
     const marks = async () => [await listed(), await tiles()];
     const creator = async () => csvRows((await get('/keys.csv')).text)[0];
     expect(await marks()).toEqual([0, 0]);

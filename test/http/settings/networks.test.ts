@@ -144,7 +144,7 @@ describe('allowed networks', () => {
     await api.settled();
     const { text } = await get('/keys');
     expect(text).toContain('1 key was used from elsewhere');
-    expect((await get('/keys?refused=address_not_allowed&state=all')).text).toContain('n8n: triage');
+    expect((await get('/keys?fact=refused_address_not_allowed&state=all')).text).toContain('n8n: triage');
     // The page of the key says so first, with what to do.
     const path = `/keys/${key.id}/change?allow=198.51.100.9`;
     const page = (await get(`/keys/${key.id}`)).text;

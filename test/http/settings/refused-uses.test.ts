@@ -220,8 +220,8 @@ describe('a revoked key that is still used', () => {
       [1, []],
     ] as const) {
       now = lastAt + 7 * DAY_MS + ms;
-      expect(Object.keys(await attention(settings))).toEqual(shown.length > 0 ? ['?refused=revoked'] : []);
-      expect(await listed(settings, '?refused=revoked')).toEqual(shown);
+      expect(Object.keys(await attention(settings))).toEqual(shown.length > 0 ? ['?fact=refused_revoked'] : []);
+      expect(await listed(settings, '?fact=refused_revoked')).toEqual(shown);
     }
   });
 
@@ -239,8 +239,8 @@ describe('a revoked key that is still used', () => {
       .bind(organization, Date.now() + 1_000)
       .run();
     expect(await attention(settings)).toMatchObject({
-      '?refused=revoked': expect.stringContaining('1 revoked key is still in use'),
-      '?refused=expired': expect.stringContaining('120 expired keys are still in use'),
+      '?fact=refused_revoked': expect.stringContaining('1 revoked key is still in use'),
+      '?fact=refused_expired': expect.stringContaining('120 expired keys are still in use'),
     });
   });
 });
@@ -252,7 +252,7 @@ test('one key whose writes may be lost is shown by name and address, and several
     const headers = { 'Idempotency-Key': name, 'CF-Connecting-IP': '192.0.2.5' };
     for (const message of ['a', 'b']) await settings.api.postNote(value, { message }, headers);
     await settings.api.settled();
-    return (await attention(settings))['?refused=idempotency_mismatch'];
+    return (await attention(settings))['?fact=refused_idempotency_mismatch'];
   };
   expect(await loseWrite('First')).toBe('1 write may be lost“First”, at least 1 request, last just now from 192.0.2.5');
   expect(await loseWrite('Second')).toMatch(/^2 writes may be lost2 keys, at least 2 requests, last just now/);
@@ -270,15 +270,15 @@ test('each refused use needs attention with its number of writes, but no longer 
   await api.postNote(limited.value, { message: 'c' });
   await api.settled();
   expect(await attention(settings)).toEqual({
-    '?refused=scope_missing': expect.stringContaining('1 key lacks a scope'),
-    '?refused=daily_limit_reached': expect.stringContaining('1 key reached a daily limit'),
-    '?refused=idempotency_mismatch': expect.stringContaining('1 write may be lost'),
+    '?fact=refused_scope_missing': expect.stringContaining('1 key lacks a scope'),
+    '?fact=refused_daily_limit_reached': expect.stringContaining('1 key reached a daily limit'),
+    '?fact=refused_idempotency_mismatch': expect.stringContaining('1 write may be lost'),
   });
-  expect(await listed(settings, '?refused=scope_missing')).toEqual(['Notes']);
-  expect(await listed(settings, '?refused=daily_limit_reached')).toEqual(['Limited']);
+  expect(await listed(settings, '?fact=refused_scope_missing')).toEqual(['Notes']);
+  expect(await listed(settings, '?fact=refused_daily_limit_reached')).toEqual(['Limited']);
   await revoke(organization, notes.id);
   await revoke(organization, limited.id);
-  expect(Object.keys(await attention(settings))).toEqual(['?refused=idempotency_mismatch']);
+  expect(Object.keys(await attention(settings))).toEqual(['?fact=refused_idempotency_mismatch']);
 });
 
 test('an expired key that is still used needs attention until it is revoked', async () => {
@@ -288,7 +288,7 @@ test('an expired key that is still used needs attention until it is revoked', as
   now += 61_000;
   expect((await settings.api.send('/api/v1/ping', { key: key.value })).status).toBe(401);
   await settings.api.settled();
-  expect(Object.keys(await attention(settings))).toEqual(['?refused=expired']);
+  expect(Object.keys(await attention(settings))).toEqual(['?fact=refused_expired']);
   await revoke(settings.organization, key.id);
   expect(await attention(settings)).toEqual({});
 });
@@ -325,7 +325,7 @@ describe('what ends the attention to refused uses', () => {
     expect((await texts(`/keys/${id}`, '.head .mark')).length).toBe(tiles.length > 0 ? 1 : 0);
     return { tiles, banners: await texts(`/keys/${id}`, 'main .banner') };
   }
-  const FOREIGN = ['?refused=address_not_allowed'];
+  const FOREIGN = ['?fact=refused_address_not_allowed'];
   const settle = (settings: Settings, { id }: { id: string }, fields: Record<string, string>) =>
     settings.post(`/keys/${id}/settle`, fields);
 
@@ -378,7 +378,7 @@ describe('what ends the attention to refused uses', () => {
     for (const message of ['a', 'b']) await api.postNote(key.value, { message }, { ...HOME, 'Idempotency-Key': 'e' });
     await api.settled();
     await revoke(organization, key.id);
-    expect(Object.keys(await attention(settings))).toEqual(['?refused=idempotency_mismatch']);
+    expect(Object.keys(await attention(settings))).toEqual(['?fact=refused_idempotency_mismatch']);
     const lost = { reason: 'idempotency_mismatch', lastAt: String(settings.clock.now) };
     expect((await settle(settings, key, lost)).notice).toContain('Settled');
     expect(Object.keys(await attention(settings))).toEqual([]);
@@ -394,7 +394,7 @@ describe('what ends the attention to refused uses', () => {
     const key = await makeKey(settings.organization, { dayLimit: { minutes: 30 } }, () => clock.now);
     for (const minutes of [20, 20]) await settings.api.postTime(key.value, { ...TIME, minutes });
     await settings.api.settled();
-    expect(await listed(settings, '?refused=daily_limit_reached')).toHaveLength(1);
+    expect(await listed(settings, '?fact=refused_daily_limit_reached')).toHaveLength(1);
     clock.now += 1;
     const form = { name: 'n8n: triage', revision: '0' };
     const ends: Record<string, () => Promise<unknown>> = {
@@ -402,13 +402,13 @@ describe('what ends the attention to refused uses', () => {
       'a higher limit': () => settings.post(`/keys/${key.id}/change`, { ...form, dayLimitMinutes: '40' }),
       midnight: async () => {
         clock.now = Date.parse('2027-03-23T04:00:00Z') - 1;
-        expect(await listed(settings, '?refused=daily_limit_reached')).toHaveLength(1);
+        expect(await listed(settings, '?fact=refused_daily_limit_reached')).toHaveLength(1);
         clock.now += 1;
       },
     };
     await ends[end]?.();
-    expect(await listed(settings, '?refused=daily_limit_reached')).toEqual([]);
-    expect(Object.keys(await attention(settings))).not.toContain('?refused=daily_limit_reached');
+    expect(await listed(settings, '?fact=refused_daily_limit_reached')).toEqual([]);
+    expect(Object.keys(await attention(settings))).not.toContain('?fact=refused_daily_limit_reached');
   });
 
   test('only an administrator settles, and only what a person can settle', async () => {

@@ -143,8 +143,8 @@ describe('revoking selected keys', () => {
 
   test('a selection of no key leads back to the list', async () => {
     const { base, get } = await makeSettings();
-    const asked = await get('/revoke-keys?unused=60');
-    expect([asked.status, asked.headers.get('Location')]).toEqual([303, `${base}/keys?unused=60`]);
+    const asked = await get('/revoke-keys?fact=key_unused');
+    expect([asked.status, asked.headers.get('Location')]).toEqual([303, `${base}/keys?fact=key_unused`]);
   });
 });
 

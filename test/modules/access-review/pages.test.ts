@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { readAccessReview } from '../../../src/modules/access-review/reviews.ts';
 import { countD1 } from '../../support/d1.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
@@ -479,7 +480,7 @@ describe('a page of reviews reads', () => {
           `insert into access_reviews select organization_id, ?2, 1, 'ada', json_group_array(id), null, null from api_keys where organization_id = ?1`,
         ).bind(organization, id),
         env.DB.prepare(
-          `insert into access_review_decisions select organization_id, ?2, id, 'keep', 'x', 1, 'ada', name, null, '{}' from api_keys where organization_id = ?1`,
+          `insert into access_review_decisions select organization_id, ?2, id, 'keep', 'x', 1, 'ada', name, null, '{}', 0 from api_keys where organization_id = ?1`,
         ).bind(organization, id),
         env.DB.prepare("update access_reviews set finished_at = 2, finished_by = 'ada' where id = ?").bind(id),
       ]);
@@ -500,4 +501,57 @@ describe('a page of reviews reads', () => {
     expect(cost.calls).toBe(calls);
     expect(cost.rows).toBeLessThanOrEqual(rows);
   });
+});
+
+test('a key that a finished review keeps needs no attention for what was true at the decision', async () => {
+  const clock = { now: Date.parse('2027-01-01T12:00:00Z') };
+  const { organization, api, get, post } = await makeSettings({ now: () => clock.now });
+  clock.now -= 60 * DAY_MS;
+  const names = ['Unused', 'Of a former administrator', 'Of a later one'];
+  const email = (id: string) => `${id}@${organization}.example`;
+  const isAdmin = (id: string, admin: boolean) =>
+    importRecords({ type: 'user', organization, id, email: email(id), name: id, admin });
+  for (const id of ['fay', 'lou']) await isAdmin(id, true);
+  const keys = [];
+  for (const name of names) keys.push(await makeKey(organization, { name }, () => clock.now));
+  const create = env.DB.prepare('update api_keys set created_by = ?3 where organization_id = ?1 and id = ?2');
+  await env.DB.batch([create.bind(organization, keys[1]?.id, 'fay'), create.bind(organization, keys[2]?.id, 'lou')]);
+  await isAdmin('fay', false);
+  clock.now += 60 * DAY_MS;
+  for (const key of keys.slice(1)) await api.postNote(key.value);
+
+  const shown = async (open = get) => {
+    const tiles = await elementsOf((await open('/keys')).text, '.attention a[href*="fact="]');
+    const paths = tiles.map(({ attributes }) => String(attributes['href']).replace(/^.*\?/, '?'));
+    const lists = paths.map(async (path) => {
+      const listed = await elementsOf((await open(`/keys${path}`)).text, '.keys tbody bdi');
+      return [path, listed.map(({ text }) => text)];
+    });
+    return Promise.all(lists);
+  };
+  const before = [
+    ['?fact=key_unused', ['Unused']],
+    ['?fact=key_of_former', ['Of a former administrator']],
+  ];
+  expect(await shown()).toEqual(before);
+  await post('/access-review', {});
+  const [review] = await rowsOf('access_reviews', organization);
+  const path = `/access-review/${review?.['id']}`;
+  const fields = keys.flatMap(({ id }) => [`decision-${id}=keep`, `reason-${id}=Needed`]);
+  await post(`${path}/decisions`, fields.join('&'));
+  // Not before the review is finished.
+  expect(await shown()).toEqual(before);
+  expect((await post(`${path}/finish`, {})).status).toBe(303);
+  expect(await shown()).toEqual([]);
+
+  // After the decision, another creator leaves, and the key is used and then not used for as long again.
+  await isAdmin('lou', false);
+  await api.postNote(keys[0]?.value ?? '');
+  clock.now += 60 * DAY_MS;
+  for (const key of keys.slice(1)) await api.postNote(key.value);
+  const later = await openSettings(api, organization, email('ada'), () => clock.now);
+  expect(await shown(later.get)).toEqual([
+    ['?fact=key_unused', ['Unused']],
+    ['?fact=key_of_former', ['Of a later one']],
+  ]);
 });

@@ -58,7 +58,7 @@ async function makeFull() {
       'insert into key_rules values (?1, null, 0, null, null, 1)',
       "insert into psa_refusals values (?1, 'r', 'note', 'Closed', 0)",
       "insert into access_reviews values (?1, 'review', 0, 'ada', '[]', null, null)",
-      "insert into access_review_decisions values (?1, 'review', ?2, 'keep', 'in use', 0, 'ada', 'n8n', null, '{}')",
+      "insert into access_review_decisions values (?1, 'review', ?2, 'keep', 'in use', 0, 'ada', 'n8n', null, '{}', 0)",
     ].map((sql) => env.DB.prepare(sql).bind(...(sql.includes('?2') ? [organization, keyId] : [organization]))),
   );
   return { ...made, cursor: await lastCursor(organization) };

@@ -1,7 +1,8 @@
 import { isLive } from '../../../domain/api-key.ts';
 import { type DayLimit, lower } from '../../../domain/day-limit.ts';
-import { FACT_TYPES, FACTS } from '../../../domain/facts.ts';
+import { FACT_TYPES, FACTS, REFUSED_ATTENTION_MS } from '../../../domain/facts.ts';
 import { keySetting } from '../../../domain/key-settings.ts';
+import { isAllowedFrom } from '../../../domain/networks.ts';
 import { haveMinutes } from '../../../domain/record-kinds.ts';
 import { SETTLEMENTS } from '../../../domain/refused-use.ts';
 import { writableKinds } from '../../../domain/scopes.ts';
@@ -51,8 +52,6 @@ interface Props {
   companies: readonly Company[];
   /** What the key wrote since an instant (UTC milliseconds), if it was just revoked. */
   lastDay: ({ since: number } & Writes) | undefined;
-  /** Refused uses that ended in the last days: settled, or repaired, and then when the key first wrote. */
-  ended: { use: RefusedUse; isRepaired: boolean; firstWriteAt: number | undefined } | undefined;
 }
 
 type Writes = Awaited<ReturnType<typeof countWritesSince>>;
@@ -98,9 +97,8 @@ export function KeyPage({
   companies,
   lastDay,
   rotated,
-  ended,
 }: Props) {
-  const { base } = usePage();
+  const { base, now } = usePage();
   const path = `${base}/keys/${key.id}`;
   const reported = refused.filter(({ needsAttention }) => needsAttention);
   const isAllReported =
@@ -116,7 +114,11 @@ export function KeyPage({
       {reported.map((use) => (
         <RefusedNow subject={key} use={use} />
       ))}
-      {ended && <Ended {...ended} />}
+      {refused
+        .filter((use) => hasEnded(use, now))
+        .map((use) => (
+          <Ended subject={key} use={use} entries={entries} />
+        ))}
       <Facts
         facts={[
           ['Scopes', <Scopes scopes={key.scopes} />],
@@ -211,19 +213,33 @@ function LastDay({
   );
 }
 
+/** Whether refused uses ended in the last days. */
+const hasEnded = ({ needsAttention, endsAt }: RefusedUse, now: number) =>
+  !needsAttention && endsAt !== null && endsAt <= now && endsAt >= now - REFUSED_ATTENTION_MS;
+
 /** Says when refused uses were repaired or settled, and whether the key has written since the repair. */
-function Ended({ use: { lastAt, sourceAddress, endsAt }, isRepaired, firstWriteAt }: NonNullable<Props['ended']>) {
+function Ended({
+  subject: { id, allowedNetworks },
+  use,
+  entries,
+}: Pick<Props, 'subject' | 'entries'> & { use: RefusedUse }) {
+  const { reason, lastAt, sourceAddress, endsAt } = use;
+  const isRepaired =
+    SETTLEMENTS[reason] === undefined ||
+    (isAllowedFrom(allowedNetworks, sourceAddress) && reason === 'address_not_allowed');
+  const since = entries.filter(({ at }) => at >= (endsAt ?? 0));
+  const first = since.findLast(({ actorId }) => actorId === id);
   return (
     <Banner tone="neutral">
       Last refused <Time at={lastAt} />
       <From address={sourceAddress} />. {isRepaired ? 'Repaired' : 'Settled'} at <Time at={endsAt ?? 0} />
       {isRepaired &&
-        (firstWriteAt === undefined ? (
-          ', no write since'
-        ) : (
+        (first ? (
           <>
-            , first write <Time at={firstWriteAt} />
+            , {since.length < entries.length ? 'first write' : 'has written since, also'} <Time at={first.at} />
           </>
+        ) : (
+          ', no write since'
         ))}
       .
     </Banner>

@@ -7,6 +7,8 @@ import {
   UNUSED_DAYS,
 } from '../../../domain/facts.ts';
 
+const KEPT = 'It ends when an access review that keeps the key is finished, until this becomes true again.';
+
 /** When there is a fact of each type of the core. */
 export const FACT_MEANINGS: Readonly<Record<FactType, string>> = {
   refused_by_psa: `The PSA could not take a note or a time entry in the last ${PSA_REFUSAL_DAYS} days, and has not taken it since. It becomes more urgent at 10, 100 and 1,000 records.`,
@@ -24,8 +26,8 @@ export const FACT_MEANINGS: Readonly<Record<FactType, string>> = {
   refused_daily_limit_reached:
     'A write was refused because of a daily limit. It ends when the key writes again, its limit is raised, or the day ends.',
   key_expiring: `A key without a successor expires within ${EXPIRING_DAYS} days; it becomes more urgent within ${EXPIRY_LEVELS.join(' days and within ')} day.`,
-  key_unused: `A key has not written anything for ${UNUSED_DAYS} days.`,
-  key_of_former: 'A key was created by a person who is no longer an administrator.',
+  key_unused: `A key has not written anything for ${UNUSED_DAYS} days. ${KEPT}`,
+  key_of_former: `A key was created by a person who is no longer an administrator. ${KEPT}`,
   daily_limit: `A key, or the organization if \`key\` is null, has used ${DAY_LIMIT_PERCENT} or 100 percent of a daily limit on one of the last two days.`,
   archive_damaged: 'Objects of the archive of the organization are missing or damaged.',
   database_size: 'The database of the deployment has reached 70 or 90 percent of its limit. `organization` is null.',

@@ -1,0 +1,1 @@
+ALTER TABLE `access_review_decisions` ADD `of_former` integer DEFAULT false NOT NULL;
