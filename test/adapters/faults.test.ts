@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { inLongRuns } from '../support/property.ts';
 import { fakeConnectWise } from './fake-connectwise.ts';
+import { fakeHalo } from './fake-halo.ts';
 import { fakeRedmine } from './fake-redmine.ts';
 import { FAULTS, type MakeFake, makeReadyWorld } from './world.ts';
 
@@ -59,6 +60,7 @@ async function torture(makeFake: MakeFake) {
 
 test.each<[string, MakeFake]>([
   ['ConnectWise', fakeConnectWise],
+  ['HaloPSA', fakeHalo],
   ['Redmine', fakeRedmine],
 ])(
   `%s contains each of ${records} records once, after ${faults} faults, an outage, and kills of the adapter`,

@@ -54,7 +54,7 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
     administrators: ['ada@northwind.example'],
     clock,
     /** Decides what happens to the next request. */
-    onRequest: (_: Request): Fault | undefined => undefined,
+    onRequest: (_: Request): Fault | undefined | Promise<Fault | undefined> => undefined,
     /** Whether the service does not respond. */
     isServiceDead: false,
     pass,
@@ -98,7 +98,7 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
   async function fetch(request: Request): Promise<Response> {
     alive();
     await advance(30);
-    const fault = world.onRequest(request);
+    const fault = await world.onRequest(request);
     if (fault === undefined) return fake.fetch(request);
     if (fault instanceof Response) return fault;
     const copy = request.clone();

@@ -208,7 +208,7 @@ test.each(MODULES)(
   900_000,
 );
 
-test.each(['connectwise', 'redmine'])(
+test.each(['connectwise', 'halo', 'redmine'])(
   'without the adapter for %s, the other adapters are built, and the commands work',
   async (adapter) => {
     await rm(join(copy, 'src/adapters', adapter), { recursive: true });

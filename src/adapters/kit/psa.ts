@@ -9,6 +9,7 @@ export interface PsaRequest<Response> {
   path: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
+  /** JSON; a text is sent as it is. */
   body?: unknown;
   response: z.ZodType<Response>;
 }
@@ -31,10 +32,14 @@ type WithoutOrganization<Input> = Input extends unknown ? Omit<Input, 'organizat
 export interface Psa {
   baseUrl: string;
   headers: () => Record<string, string>;
+  /** Gets the token of `headers`, after a 401 said that there is none or that it has expired. */
+  signIn?: (send: Send) => Promise<void>;
   /** The shortest time from one request to the next. */
   paceMs: number;
   /** The longest text of a time entry, with its mark. The whole of a longer one follows as a note. */
   maxTimeText: number;
+  /** Whether customers may see a time entry, so that it is read back and removed like a note. */
+  showsTime?: boolean;
   /** The codes and fields in the body of an error. Its texts are not for the log. */
   codesIn: (body: unknown) => string[];
   /** Users, companies and agreements, complete. Not the administrators: the binding contains them. */
@@ -48,7 +53,7 @@ export interface Psa {
   create: (send: Send, record: PsaRecord) => Promise<string | null>;
   /** The ids of all records with the mark, whatever the PSA's clock says. */
   find: (send: Send, record: PsaRecord) => Promise<string[]>;
-  /** Whether customers cannot see a note, read back from the PSA. */
+  /** Whether customers cannot see a note and got no mail of it, read back from the PSA. */
   isPrivate: (send: Send, ticketId: string, psaId: string) => Promise<boolean>;
   /** Removes a note. */
   remove: (send: Send, ticketId: string, psaId: string) => Promise<void>;

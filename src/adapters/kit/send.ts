@@ -21,12 +21,12 @@ export interface World {
  * is ahead of ours.
  */
 export function sender(
-  psa: Pick<Psa, 'baseUrl' | 'headers' | 'paceMs' | 'codesIn'>,
+  psa: Pick<Psa, 'baseUrl' | 'headers' | 'signIn' | 'paceMs' | 'codesIn'>,
   { now, sleep, fetch }: World,
   onDate?: (skewMs: number) => void,
 ): Send {
   let free = Promise.resolve();
-  return async (request) => {
+  const sendOnce: Send = async (request) => {
     const turn = free;
     free = turn.then(() => sleep(psa.paceMs));
     await turn;
@@ -55,6 +55,18 @@ export function sender(
       retryAfterMs,
     });
   };
+  return async (request) => {
+    try {
+      return await sendOnce(request);
+    } catch (err) {
+      if (!psa.signIn || !(err instanceof PsaFault) || err.status !== 401) throw err;
+    }
+    await psa.signIn(sendOnce).catch((err: unknown) => {
+      // Its status says nothing about the record or the ticket of the request, which has done nothing.
+      throw err instanceof PsaFault ? new PsaFault('denied', err.message, { retryAfterMs: err.retryAfterMs }) : err;
+    });
+    return sendOnce(request);
+  };
 }
 
 function toRequest({ baseUrl, headers: common }: Pick<Psa, 'baseUrl' | 'headers'>, request: PsaRequest<unknown>) {
@@ -64,7 +76,7 @@ function toRequest({ baseUrl, headers: common }: Pick<Psa, 'baseUrl' | 'headers'
   return new Request(url, {
     method,
     headers: { ...common(), Accept: 'application/json', 'Content-Type': 'application/json', ...headers },
-    body: body === undefined ? null : JSON.stringify(body),
+    body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
     // A redirected POST may become a GET, and the key must not go to another address.
     redirect: 'manual',
     signal: AbortSignal.timeout(REQUEST_DEADLINE_MS),

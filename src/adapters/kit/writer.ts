@@ -57,7 +57,7 @@ async function createOnce({ psa, send, kv }: Context, record: PsaRecord): Promis
 /** Whatever the response to the create said, only what the PSA shows now counts. */
 async function readBack({ psa, send, kv }: Context, record: PsaRecord, psaId: string): Promise<string> {
   const { id, kind, ticketId } = record;
-  if (kind === 'note') {
+  if (kind === 'note' || psa.showsTime) {
     kv.put<Written>(`written/${id}`, { psaId, settledAt: 0 });
     kv.put('unread', id.replace('/text', ''));
     // A person may have deleted it.
@@ -69,7 +69,8 @@ async function readBack({ psa, send, kv }: Context, record: PsaRecord, psaId: st
         `Customers could see note ${psaId} on ticket ${ticketId}. It is removed, and nothing more is written.`,
       );
     }
-  } else kv.put(`entry/${psaId}`, id);
+  }
+  if (kind === 'time_entry') kv.put(`entry/${psaId}`, id);
   kv.put<Written>(`written/${id}`, { psaId, isRead: true, settledAt: 0 });
   return psaId;
 }

@@ -22,6 +22,10 @@ const CONNECTWISE = {
   ...{ CW_URL: 'https://api-eu.myconnectwise.net/v4_6_release/apis/3.0', CW_COMPANY: 'northwind' },
   ...{ CW_CLIENT_ID: '00000000-0000-4000-8000-000000000000', CW_AUTOMATION_MEMBER: 'automation' },
 };
+const HALO = {
+  ...{ HALO_URL: 'https://northwind.halopsa.com', HALO_CLIENT_ID: 'client' },
+  ...{ HALO_AUTOMATION_AGENT: '9', HALO_OUTCOME: 'Automation' },
+};
 const adapterOf = (psa: string, vars: Record<string, string>) => ({
   ...{ psa, organization: 'northwind', administrators: ['Ada@northwind.example'] },
   vars: { ...COMMON, ...vars },
@@ -34,7 +38,11 @@ async function render(adapters: object) {
 }
 
 test('an adapter is a Worker without an address, bound to one organization, and each one can be built', async () => {
-  const configs = await render({ one: adapterOf('redmine', REDMINE), two: adapterOf('connectwise', CONNECTWISE) });
+  const configs = await render({
+    one: adapterOf('redmine', REDMINE),
+    two: adapterOf('connectwise', CONNECTWISE),
+    three: adapterOf('halo', HALO),
+  });
   expect(configs[0]).toMatchObject({
     name: 'ticket-write-back-adapter-one',
     ...{ workers_dev: false, preview_urls: false, triggers: { crons: ['* * * * *'] } },
@@ -49,7 +57,7 @@ test('an adapter is a Worker without an address, bound to one organization, and 
   expect(configs[0]).not.toHaveProperty('routes');
   for (const { path } of configs) await wrangler('deploy', '-c', path, '--dry-run', '--outdir', `build/adapters-test`);
   const folders = (await readdir('src/adapters', { withFileTypes: true })).filter((one) => one.isDirectory());
-  expect(folders.map(({ name }) => name).sort()).toEqual(['connectwise', 'kit', 'redmine']);
+  expect(folders.map(({ name }) => name).sort()).toEqual(['connectwise', 'halo', 'kit', 'redmine']);
 });
 
 test.each<[string, string, Record<string, string>, RegExp]>([
@@ -61,7 +69,7 @@ test.each<[string, string, Record<string, string>, RegExp]>([
     /REDMINE_ULR is not a variable of this adapter\./,
   ],
   ['a secret', 'redmine', { ...REDMINE, REDMINE_KEY: 'x' }, /REDMINE_KEY is a secret\./],
-  ['an unknown PSA', 'halo', {}, /There is no adapter for the PSA halo/],
+  ['an unknown PSA', 'autotask', {}, /There is no adapter for the PSA autotask/],
 ])('the file of a deployment with %s is refused', async (_, psa, vars, message) => {
   await expect(render({ one: adapterOf(psa, vars) })).rejects.toThrow(message);
 });

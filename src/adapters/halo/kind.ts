@@ -1,0 +1,33 @@
+import * as z from 'zod';
+import type { AdapterKind } from '../kit/settings.ts';
+import { halo } from './halo.ts';
+
+const number = () => z.coerce.number().int().positive();
+
+const variables = z.object({
+  HALO_URL: z.url().transform((url) => url.replace(/\/$/, '')),
+  HALO_TENANT: z.string().optional(),
+  HALO_CLIENT_ID: z.string().min(1),
+  HALO_AUTOMATION_AGENT: number(),
+  HALO_OUTCOME: z.string().min(1),
+  HALO_CHARGE_RATE: number().optional(),
+});
+const secrets = z.object({ HALO_CLIENT_SECRET: z.string().min(1) });
+
+export const kind: AdapterKind = {
+  variables,
+  secrets,
+  psa: (env, { TIME_ZONE: timeZone }) => {
+    const settings = { ...variables.parse(env), ...secrets.parse(env) };
+    return halo({
+      timeZone,
+      url: settings.HALO_URL,
+      tenant: settings.HALO_TENANT,
+      clientId: settings.HALO_CLIENT_ID,
+      clientSecret: settings.HALO_CLIENT_SECRET,
+      automationAgent: settings.HALO_AUTOMATION_AGENT,
+      outcome: settings.HALO_OUTCOME,
+      chargeRate: settings.HALO_CHARGE_RATE,
+    });
+  },
+};

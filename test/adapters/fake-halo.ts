@@ -1,0 +1,175 @@
+import * as z from 'zod';
+import { halo } from '../../src/adapters/halo/halo.ts';
+import { dateIn } from '../../src/domain/calendar.ts';
+import { type Fake, FakeData, type FakeEntry, type FakeNote, json } from './fake.ts';
+
+// A Halo that checks path, query and body of every request against the shapes of the vendor's OpenAPI document. That
+// document describes no response: the fake's responses and its behaviour are ours, after what clients read.
+
+const [AUTOMATION, OUTCOME, RATE] = [9, 'Automation', 2];
+const flag = z.enum(['true', 'false']);
+const whole = z.coerce.number().int();
+const paged = { pageinate: flag, page_size: whole, page_no: whole, order: z.string() };
+/** A new action; one with an id is changed. */
+const action = z
+  .strictObject({
+    ...{ id: z.int(), ticket_id: z.int(), guid: z.guid(), outcome: z.string(), note_html: z.string() },
+    ...{ hiddenfromuser: z.boolean(), sendemail: z.boolean(), send_survey: z.boolean() },
+    ...{ datetime: z.iso.datetime(), timetaken: z.number(), actisbillable: z.boolean(), chargerate: z.int() },
+    ...{ who_agentid: z.int(), actionby_agent_id: z.int() },
+  })
+  .partial();
+type Body = z.output<typeof action>;
+
+/** The parameters of the requests, of those that the document has. The document calls the time of a change a boolean. */
+const QUERIES: Record<string, z.ZodObject> = {
+  'GET /Agent': z.strictObject({ includeenabled: flag, includeapiagents: flag }).partial(),
+  'GET /Client': z.strictObject({ ...paged, includeactive: flag }).partial(),
+  'GET /Tickets': z.strictObject({ ...paged, lastupdatefromdate: z.iso.datetime(), open_only: flag }).partial(),
+  'GET /Outcome': z.strictObject({}),
+  'GET /Actions': z
+    .strictObject({
+      ...{ ticket_id: whole, count: whole, excludesys: flag, includehtmlnote: flag },
+      ...{ actoutcome: z.string(), timeentriesonly: flag, startdate: z.iso.datetime() },
+    })
+    .partial(),
+  'POST /Actions': z.strictObject({}),
+  'GET /Actions/{id}': z.strictObject({ ticket_id: whole, includedetails: flag, includeemail: flag }).partial(),
+  // Clients send the ticket, which the document does not have.
+  'DELETE /Actions/{id}': z.strictObject({ ticket_id: whole }),
+};
+
+export function fakeHalo(clock: () => number) {
+  const data = new FakeData(clock);
+  /** Settings of the outcome and of Halo, which a request cannot change. */
+  const settings = { sendsMail: false, keepsGuid: false };
+  const guids = new Map<FakeNote | FakeEntry, string | undefined>();
+  const shown = new Set<FakeEntry>();
+  const mailed = new Set<FakeNote | FakeEntry>();
+  const lastIds = new Map<number, number>();
+  let tokens = 0;
+
+  const itemOf = (one: FakeNote | FakeEntry) => ({
+    ...{ id: one.id, ticket_id: one.ticket, note_html: one.text, outcome: OUTCOME, guid: guids.get(one) ?? null },
+    hiddenfromuser: 'isPrivate' in one ? one.isPrivate : !shown.has(one),
+    emailto: mailed.has(one) ? 'customer@acme.example' : '',
+    ...('minutes' in one && { actreviewed: one.decision?.status === 'APPROVED', timetaken: one.minutes / 60 }),
+  });
+  const notFound: [number, unknown] = [404, { error: 'not_found' }];
+
+  function page(name: string, all: readonly { id: number }[], query: URLSearchParams): [number, unknown] {
+    const [size, number] = [Math.min(Number(query.get('page_size')), 100), Number(query.get('page_no'))];
+    const items = all.toSorted((a, b) => a.id - b.id).slice((number - 1) * size, number * size);
+    return [200, { page_no: number, page_size: size, record_count: all.length, [name]: items }];
+  }
+
+  function write(body: Body): [number, unknown] {
+    const { ticket_id: ticket = 0, note_html: text = '', hiddenfromuser, timetaken } = body;
+    if (!data.tickets.some((one) => one.id === ticket)) return notFound;
+    if (body.sendemail !== false || body.send_survey !== false) data.violations.push('an action sends mail');
+    if (body.id !== undefined) {
+      const found = [...data.notes, ...data.entries].find((one) => one.id === body.id && one.ticket === ticket);
+      if (!found) return notFound;
+      found.text = text;
+      return [201, itemOf(found)];
+    }
+    if (body.outcome !== OUTCOME) data.violations.push(`the outcome ${body.outcome}`);
+    // Begins again in each ticket.
+    const id = (lastIds.get(ticket) ?? 0) + 1;
+    lastIds.set(ticket, id);
+    const isPrivate = hiddenfromuser === true && !data.showsNotes;
+    let created: FakeNote | FakeEntry;
+    if (timetaken === undefined) {
+      created = { id, ticket, text, isPrivate };
+      data.notes.push(created);
+    } else {
+      created = {
+        ...{ id, ticket, text, minutes: Math.round(60 * timetaken), updatedAt: data.now() },
+        ...{ user: body.actionby_agent_id ?? 0, billable: body.actisbillable === true },
+        date: dateIn('UTC', Date.parse(body.datetime ?? '')),
+      };
+      data.entries.push(created);
+      if (!isPrivate) shown.add(created);
+    }
+    if (settings.sendsMail) mailed.add(created);
+    if (settings.keepsGuid) guids.set(created, body.guid);
+    return [201, itemOf(created)];
+  }
+
+  function remove(one: FakeNote | FakeEntry): [number, unknown] {
+    data.notes = data.notes.filter((each) => each !== one);
+    data.entries = data.entries.filter((each) => each !== one);
+    data.removed.push(one.text);
+    return [200, itemOf(one)];
+  }
+
+  function respond(operation: string, id: number, query: URLSearchParams, body: Body): [number, unknown] {
+    const of = Number(query.get('ticket_id'));
+    const since = Date.parse(query.get('lastupdatefromdate') ?? query.get('startdate') ?? '') || 0;
+    const found = [...data.notes, ...data.entries].filter((one) => of === 0 || one.ticket === of);
+    if (operation === 'GET /Agent')
+      return [200, data.users.map((one) => ({ ...one, isdisabled: false, isapiagent: one.id === AUTOMATION }))];
+    if (operation === 'GET /Outcome') return [200, [{ id: 1, outcome: OUTCOME }]];
+    if (operation === 'GET /Client') return page('clients', data.companies, query);
+    if (operation === 'GET /Tickets') {
+      const isListed = ({ closedAt, updatedAt }: FakeData['tickets'][number]) =>
+        updatedAt >= since && (query.get('open_only') !== 'true' || closedAt === null);
+      const tickets = data.tickets.filter(isListed).map(({ id, company }) => ({ id, client_id: company }));
+      return page('tickets', tickets, query);
+    }
+    if (operation === 'POST /Actions') return write(body);
+    if (operation === 'GET /Actions') {
+      if (of !== 0 && !data.tickets.some((one) => one.id === of)) return notFound;
+      const isTime = query.get('timeentriesonly') === 'true';
+      const listed = isTime ? data.entries.filter(({ updatedAt }) => updatedAt >= since) : found;
+      return [200, { record_count: listed.length, actions: listed.map(itemOf) }];
+    }
+    const one = found.find((each) => each.id === id);
+    if (!one) return notFound;
+    return operation.startsWith('DELETE') ? remove(one) : [200, itemOf(one)];
+  }
+
+  const fake: Fake = {
+    data,
+    namesReviewer: false,
+    createsWithId: true,
+    plain: (text) =>
+      text
+        .replace(/^<pre [^>]*>\n([\s\S]*)\n<\/pre><p>\[twb:\S+\]<\/p>$/, '$1')
+        .replaceAll('&lt;', '<')
+        .replaceAll('&gt;', '>')
+        .replaceAll('&amp;', '&'),
+    psa: halo({
+      ...{ timeZone: 'UTC', url: 'https://halo.example', tenant: 'northwind', clientId: 'client' },
+      ...{ clientSecret: 'secret', automationAgent: AUTOMATION, outcome: OUTCOME, chargeRate: RATE },
+    }),
+    fetch: async (request) => {
+      const { pathname, searchParams } = new URL(request.url);
+      const [path, sent] = [pathname.replace(/^\/api/, ''), await request.text()];
+      const operation = `${request.method} ${path.replace(/\d+$/, '{id}')}`;
+      data.calls[operation] = (data.calls[operation] ?? 0) + 1;
+      if (operation === 'POST /auth/token') {
+        const isRight = /grant_type=client_credentials.*client_secret=secret/.test(sent);
+        if (request.headers.has('Authorization')) data.violations.push('a token is requested with another one');
+        tokens += 1;
+        return isRight
+          ? json(200, { access_token: `token ${tokens}`, expires_in: 3600 }, data.now())
+          : json(400, { error: 'invalid_client' }, data.now());
+      }
+      if (request.headers.get('Authorization') !== `Bearer token ${tokens}`) return json(401, undefined, data.now());
+      const body = sent === '' ? [] : JSON.parse(sent);
+      const problems = [
+        ...(QUERIES[operation]?.safeParse(Object.fromEntries(searchParams)).error?.issues ?? []),
+        ...(z.array(action).safeParse(body).error?.issues ?? []),
+      ].map((issue) => `${issue.path.join('/')} ${issue.message}`);
+      if (!QUERIES[operation]) problems.push('is not in the document');
+      data.violations.push(...problems.map((problem) => `${operation}: ${problem}`));
+      const [status, answer] = respond(operation, Number(path.split('/').at(-1)), searchParams, body[0] ?? {});
+      return json(status, answer, data.now());
+    },
+  };
+  const forgetTokens = () => {
+    tokens += 1;
+  };
+  return { ...fake, settings, forgetTokens };
+}

@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import { rowsOf } from '../support/world.ts';
+import { testMapping } from './conformance.ts';
+import { fakeHalo } from './fake-halo.ts';
+import { makeAdapterWorld, makeReadyWorld } from './world.ts';
+
+const MINUTE_MS = 60_000;
+const failureOf = async (organization: string) => (await rowsOf('connections', organization))[0]?.['failure'];
+const TIME = { minutes: 15, description: 'Called', billable: true, userEmail: 'tess@northwind.example' };
+
+/** A world whose fake can be changed. */
+async function makeHaloWorld(make: typeof makeReadyWorld = makeReadyWorld) {
+  let halo = fakeHalo(Date.now);
+  const world = await make((clock) => {
+    halo = fakeHalo(clock);
+    return halo;
+  });
+  return { world, halo };
+}
+
+testMapping(fakeHalo);
+
+describe('HaloPSA', () => {
+  test('a token that has expired is replaced, and the record arrives once and without a report', async () => {
+    const { world, halo } = await makeHaloWorld();
+    halo.forgetTokens();
+    await world.write(502, { message: 'Once' });
+    await world.pass(MINUTE_MS);
+    expect(world.data.notes.map(({ text }) => halo.plain(text))).toEqual(['Once']);
+    expect([world.data.calls['POST /auth/token'], world.data.violations]).toEqual([2, []]);
+    expect(await failureOf(world.organization)).toBeNull();
+  });
+
+  test('a wrong client secret is about the connection, and refuses no record', async () => {
+    const { world, halo } = await makeHaloWorld();
+    halo.forgetTokens();
+    world.onRequest = ({ url }) =>
+      url.includes('/auth/') ? Response.json({ error: 'invalid_client' }, { status: 400 }) : undefined;
+    await world.write(502, { message: 'Waits' });
+    await world.pass(5 * MINUTE_MS);
+    expect(await failureOf(world.organization)).toBe('POST /auth/token got 400 invalid_client');
+    world.onRequest = () => undefined;
+    await world.skip(15 * MINUTE_MS);
+    expect(world.data.notes).toHaveLength(1);
+  });
+
+  test('the connection test finds an outcome that sends mail by its own settings, and no record is written', async () => {
+    const { world, halo } = await makeHaloWorld(async (...args) => makeAdapterWorld(...args));
+    halo.settings.sendsMail = true;
+    await world.pass(MINUTE_MS);
+    await world.makeKey();
+    await world.write(502, { message: 'Secret' });
+    await world.skip(30 * MINUTE_MS);
+    expect([world.data.notes, world.data.removed.map(halo.plain)]).toEqual([[], ['Connection test']]);
+    expect(await failureOf(world.organization)).toMatch(/^Customers could see note 501\/1 on ticket 501/);
+  });
+
+  test('time that customers can see is removed, and nothing follows', async () => {
+    const { world } = await makeHaloWorld();
+    world.data.showsNotes = true;
+    for (const ticket of [502, 503]) await world.write(ticket, TIME);
+    await world.pass(5 * MINUTE_MS);
+    expect([world.data.entries, world.data.removed.length]).toEqual([[], 2]);
+  });
+
+  test('an approval is about the time of one ticket, although ids begin again in each', async () => {
+    const { world } = await makeHaloWorld();
+    for (const ticket of [502, 503]) await world.write(ticket, TIME, `event:${ticket}`);
+    await world.pass(MINUTE_MS);
+    const [first, second] = world.data.entries;
+    expect(first?.id).toBe(second?.id);
+    Object.assign(first ?? {}, { decision: { status: 'APPROVED', reviewer: '1' } });
+    await world.skip(10 * MINUTE_MS);
+    const replay = async (ticket: number) => (await world.write(ticket, TIME, `event:${ticket}`)).entryStatus;
+    expect([await replay(502), await replay(503)]).toEqual(['APPROVED', 'SUBMITTED']);
+  });
+
+  test('a record whose mark a person has deleted is found by its guid, if Halo keeps it', async () => {
+    const { world, halo } = await makeHaloWorld();
+    halo.settings.keepsGuid = true;
+    world.onRequest = ({ method }) => {
+      for (const note of world.data.notes) note.text = 'Edited';
+      return method === 'POST' && world.data.notes.length === 0 ? 'unanswered' : undefined;
+    };
+    await world.write(502, { message: 'Once' });
+    await world.pass(5 * MINUTE_MS);
+    expect(world.data.notes.map(({ text }) => text)).toEqual(['Edited']);
+    expect(await world.waiting()).toBe(0);
+  });
+
+  test('contains every ticket, although one is reopened while the list is read', async () => {
+    const { world } = await makeHaloWorld(async (...args) => makeAdapterWorld(...args));
+    for (let id = 601; id <= 850; id++) world.data.addTicket(id, { updatedAt: 0, closedAt: id === 610 ? 0 : null });
+    let pages = 0;
+    world.onRequest = ({ url }) => {
+      // The last page was read.
+      if (/Tickets\?open_only/.test(url) && ++pages === 3)
+        for (const ticket of world.data.tickets) ticket.closedAt = null;
+      return undefined;
+    };
+    await world.pass(MINUTE_MS);
+    expect(pages).toBeGreaterThan(4);
+    expect(await rowsOf('tickets', world.organization)).toHaveLength(260);
+  });
+});
