@@ -10,10 +10,9 @@ import {
   type FactKind,
   type FactType,
   PSA_REFUSAL_DAYS,
-  REASONS_FOR_ATTENTION,
-  REFUSED_ATTENTION_MS,
   UNUSED_DAYS,
 } from '../domain/facts.ts';
+import { REASONS_FOR_ATTENTION, REFUSED_ATTENTION_MS } from '../domain/refused-use.ts';
 import { fromKeys, pick } from '../lib/objects.ts';
 import { disconnectedSince, isPushInTrouble } from './directory/administrator-statements.ts';
 import { liveKeyIds } from './keys/read-keys-statements.ts';

@@ -1,14 +1,11 @@
 import { keysOf } from '../lib/objects.ts';
-import { DAY_MS } from './calendar.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from './record-kinds.ts';
-import type { RefusedUseReason } from './refused-use.ts';
+import type { REASONS_FOR_ATTENTION } from './refused-use.ts';
 
 // The facts that need attention: what, since when, which key, and what to do. The settings area shows the facts of an
 // organization, and the alerts send the facts of all organizations. A new fact is an entry here, a statement in
 // db/fact-statements.ts and a line in modules/alerts/docs/fact-meanings.ts. A module contributes a `FactSource`.
 
-/** How long a refused use needs attention after the last time. */
-export const REFUSED_ATTENTION_MS = 7 * DAY_MS;
 /** How long a record that the PSA refused needs attention, unless the PSA takes it. */
 export const PSA_REFUSAL_DAYS = 30;
 /** How many days before its expiry a key needs attention. It becomes more urgent after 3 and 1. */
@@ -19,15 +16,6 @@ export const UNUSED_DAYS = 60;
 /** From which percentage on a used daily limit needs attention. It becomes more urgent at 100. */
 export const DAY_LIMIT_PERCENT = 80;
 
-/** The reasons that an administrator can do something about, the most urgent first. */
-export const REASONS_FOR_ATTENTION = [
-  'expired',
-  'idempotency_mismatch',
-  'revoked',
-  'scope_missing',
-  'address_not_allowed',
-  'daily_limit_reached',
-] as const satisfies readonly RefusedUseReason[];
 type ReasonForAttention = (typeof REASONS_FOR_ATTENTION)[number];
 
 export interface Fact {

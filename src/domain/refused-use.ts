@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { UnauthorizedReason } from './api-key.ts';
+import { DAY_MS } from './calendar.ts';
 import type { ServiceErrorCode } from './errors.ts';
 
 /** Six get a 401 or 403, `daily_limit_reached` a 429; the last is a replay of a different request, or a 409. */
@@ -23,6 +24,19 @@ export type CountedUse = RefusedUseReason | 'dry_run';
 export function isRefusedUseReason(reason: string): reason is RefusedUseReason {
   return REFUSED_USE_REASONS.some((one) => one === reason);
 }
+
+/** How long a refused use needs attention after the last time. */
+export const REFUSED_ATTENTION_MS = 7 * DAY_MS;
+
+/** The reasons that an administrator can do something about, the most urgent first. */
+export const REASONS_FOR_ATTENTION = [
+  'expired',
+  'idempotency_mismatch',
+  'revoked',
+  'scope_missing',
+  'address_not_allowed',
+  'daily_limit_reached',
+] as const satisfies readonly RefusedUseReason[];
 
 /** What administrators may say of refused uses that the holder of the key caused, to settle them. */
 export const SETTLEMENTS: Partial<Record<RefusedUseReason, string>> = {

@@ -1,4 +1,4 @@
-import { REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
+import { REFUSED_ATTENTION_MS } from '../../domain/refused-use.ts';
 import { NEEDS_ATTENTION } from '../keys/refused-use-statements.ts';
 import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
 

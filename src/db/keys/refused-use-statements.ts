@@ -1,5 +1,10 @@
-import { REASONS_FOR_ATTENTION, REFUSED_ATTENTION_MS } from '../../domain/facts.ts';
-import { type CountedUse, KEPT_LOST_WRITES, type RefusedUseReason } from '../../domain/refused-use.ts';
+import {
+  type CountedUse,
+  KEPT_LOST_WRITES,
+  REASONS_FOR_ATTENTION,
+  REFUSED_ATTENTION_MS,
+  type RefusedUseReason,
+} from '../../domain/refused-use.ts';
 import { IS_BEING_ERASED } from '../directory/erasure.ts';
 import { columns, insertInto, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
 
