@@ -1,10 +1,10 @@
 import { isLive } from '../../../domain/api-key.ts';
 import { type DayLimit, lower } from '../../../domain/day-limit.ts';
-import { FACT_TYPES, FACTS, REFUSED_ATTENTION_MS } from '../../../domain/facts.ts';
+import { FACT_TYPES, FACTS } from '../../../domain/facts.ts';
 import { keySetting } from '../../../domain/key-settings.ts';
 import { isAllowedFrom } from '../../../domain/networks.ts';
 import { haveMinutes } from '../../../domain/record-kinds.ts';
-import { SETTLEMENTS } from '../../../domain/refused-use.ts';
+import { REFUSED_ATTENTION_MS, SETTLEMENTS } from '../../../domain/refused-use.ts';
 import { writableKinds } from '../../../domain/scopes.ts';
 import type { AuditEntry, countWritesSince } from '../../../services/audit/read-audit-log.ts';
 import type { Company } from '../../../services/directory/companies.ts';
