@@ -85,7 +85,8 @@ export const runProgram: Tools['run'] = async (program, args) => {
   const env = { ...process.env, CLOUDFLARE_API_TOKEN: undefined };
   const child =
     program === 'wrangler'
-      ? spawnWrangler([...args], { stdio: 'inherit' })
+      ? // Without a terminal it asks nothing: everything was agreed to before.
+        spawnWrangler([...args], { stdio: ['ignore', 'inherit', 'inherit'] })
       : spawn(process.execPath, ['src/dev/build.ts', ...args], { stdio: 'inherit', env });
   const [code] = await once(child, 'close');
   if (code !== 0) throw new CommandFailure(`${program} ${args.join(' ')} failed. The release ends here.`);

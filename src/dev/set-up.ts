@@ -324,7 +324,7 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
       },
     },
     {
-      what: () => `organization ${organization}, its administrator, and the ticket ${TEST_TICKET}`,
+      what: () => `organization${organization && ` ${organization}`}, its administrator, and the ticket ${TEST_TICKET}`,
       exists: async () =>
         isMigrated && (await database().prepare('select 1 from organizations limit 1').first()) !== null,
       ask: async () => {

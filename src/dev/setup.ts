@@ -69,7 +69,11 @@ async function setup(): Promise<void> {
   console.log(`Sign in at ${url}/settings, create a key that may write notes, and paste it here.`);
   const key = isTerminal ? ['--key-stdin', '--ticket', TEST_TICKET] : [];
   await runCommand(['doctor', url, '--deployment', name, ...key]);
-  console.log(`Delete the token: ${TOKENS}. src/ops/deploy.md has the smaller one for daily work, and the next steps.`);
+  if (process.exitCode) console.log('Keep the token: correct this, and run setup again.');
+  else
+    console.log(
+      `Delete the token: ${TOKENS}. src/ops/deploy.md has the smaller one for daily work, and the next steps.`,
+    );
 }
 
 await runScript(setup);
