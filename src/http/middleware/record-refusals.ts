@@ -62,9 +62,9 @@ function refusedUse(c: Context<AppEnv>): Use | undefined {
   return undefined;
 }
 
-/** A dry run that began, whatever its outcome. */
+/** A dry run of a key that may be used, whatever its outcome. A replica may have let a revoked one begin. */
 function dryRun(c: Context<AppEnv>): Use | undefined {
-  const key = c.get('principal');
+  const key = c.error instanceof Unauthorized ? undefined : c.get('principal');
   return key && c.get('requestStats').dryRun ? { key, reason: 'dry_run' } : undefined;
 }
 

@@ -43,9 +43,23 @@ test.each(ERAS)(
   async (era) => {
     const { organization, key } = await makeWorld();
     for (let session = 0; session < 5; session++) {
-      const client = await connect(makeMcpApi({ config: UNLIMITED }), key, era);
+      const api = makeMcpApi({ config: UNLIMITED });
+      const timedOut = Promise.withResolvers<void>();
+      const late = async (response: Promise<Response>) => {
+        const [answer] = await Promise.all([response, timedOut.promise]);
+        return answer;
+      };
+      let isConnected = false;
+      const send: typeof api.send = (path, init) => {
+        const response = api.send(path, init);
+        return isConnected ? late(response) : response;
+      };
+      const client = await connect({ ...api, send }, key, era);
+      isConnected = true;
       const call = { name: 'log_time', arguments: { ...TIME_ARGUMENTS, minutes: 30 + session } };
       await expect(client.callTool(call, { timeout: 1 })).rejects.toThrow();
+      timedOut.resolve();
+      await api.settled();
       await client.close();
     }
     const result = await resultOf(makeMcpApi(), key, 'log_time', TIME_ARGUMENTS);
