@@ -25,13 +25,20 @@ select a.seq as seq,
     k.revoked_at as keyRevokedAt,
     time_entry.minutes as minutes,
     u.name as technician,
+    time_entry.billable as billable,
+    time_entry.hourly_rate_minor as hourlyRateMinor,
+    time_entry.status as status,
+    decision.actor_name as decidedBy,
+    decision.at as decidedAt,
     f.reason as refusal,
-    substr(coalesce(note.message, time_entry.description), 1, 4001) as text
+    substr(coalesce(note.message, time_entry.description), 1, 4001) as text,
+    length(coalesce(note.message, time_entry.description)) as textLength
 from audit_log a
 left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
 left join notes note on note.organization_id = a.organization_id and note.id = a.target_id
 left join time_entries time_entry on time_entry.organization_id = a.organization_id and time_entry.id = a.target_id
 left join users u on u.organization_id = time_entry.organization_id and u.id = time_entry.user_id
+left join audit_log decision on decision.organization_id = a.organization_id and decision.seq = time_entry.approval_seq
 left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
 where a.organization_id = :organizationId and a.seq in (select seq from audit_log
   where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
@@ -91,13 +98,20 @@ select a.seq as seq,
     k.revoked_at as keyRevokedAt,
     time_entry.minutes as minutes,
     u.name as technician,
+    time_entry.billable as billable,
+    time_entry.hourly_rate_minor as hourlyRateMinor,
+    time_entry.status as status,
+    decision.actor_name as decidedBy,
+    decision.at as decidedAt,
     f.reason as refusal,
-    substr(coalesce(note.message, time_entry.description), 1, 4001) as text
+    substr(coalesce(note.message, time_entry.description), 1, 4001) as text,
+    length(coalesce(note.message, time_entry.description)) as textLength
 from audit_log a
 left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
 left join notes note on note.organization_id = a.organization_id and note.id = a.target_id
 left join time_entries time_entry on time_entry.organization_id = a.organization_id and time_entry.id = a.target_id
 left join users u on u.organization_id = time_entry.organization_id and u.id = time_entry.user_id
+left join audit_log decision on decision.organization_id = a.organization_id and decision.seq = time_entry.approval_seq
 left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
 where a.organization_id = :organizationId and a.seq in (select seq from (select * from (
   select * from (with recursive walk(seq, low, day) as (
@@ -151,13 +165,20 @@ select a.seq as seq,
     k.revoked_at as keyRevokedAt,
     time_entry.minutes as minutes,
     u.name as technician,
+    time_entry.billable as billable,
+    time_entry.hourly_rate_minor as hourlyRateMinor,
+    time_entry.status as status,
+    decision.actor_name as decidedBy,
+    decision.at as decidedAt,
     f.reason as refusal,
-    substr(coalesce(note.message, time_entry.description), 1, 4001) as text
+    coalesce(note.message, time_entry.description) as text,
+    length(coalesce(note.message, time_entry.description)) as textLength
 from audit_log a
 left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
 left join notes note on note.organization_id = a.organization_id and note.id = a.target_id
 left join time_entries time_entry on time_entry.organization_id = a.organization_id and time_entry.id = a.target_id
 left join users u on u.organization_id = time_entry.organization_id and u.id = time_entry.user_id
+left join audit_log decision on decision.organization_id = a.organization_id and decision.seq = time_entry.approval_seq
 left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
 where a.organization_id = :organizationId and a.seq in (select * from (
   select audit_seq from notes where organization_id = :organizationId and id in (:id, :note) union all select audit_seq from time_entries where organization_id = :organizationId and id in (:id, :time_entry)

@@ -1,5 +1,6 @@
 import { AUDIT_TEXT_LENGTH } from '../../domain/audit-actions.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
+import type { TimeEntryStatus } from '../../domain/time-entry.ts';
 import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
 import { AUDIT_COLUMNS, NEXT_SEQ } from './audit-columns.ts';
@@ -24,10 +25,18 @@ const AUDIT_LOG_ROW = {
   keyRevokedAt: numberOrNull('k.revoked_at'),
   minutes: numberOrNull('time_entry.minutes'),
   technician: textOrNull('u.name'),
+  billable: numberOrNull('time_entry.billable'),
+  hourlyRateMinor: numberOrNull('time_entry.hourly_rate_minor'),
+  status: textOrNull<TimeEntryStatus>('time_entry.status'),
+  /** Who approved or rejected the time, and when; null if that row is archived. */
+  decidedBy: textOrNull('decision.actor_name'),
+  decidedAt: numberOrNull('decision.at'),
   /** Why the PSA could not take the record that the row created, if that is so. */
   refusal: textOrNull('f.reason'),
-  /** The beginning of the record's text as it is now, or null. One character more tells if the text is longer. */
-  text: textOrNull(`substr(coalesce(${TEXTS}), 1, ${AUDIT_TEXT_LENGTH + 1})`),
+  /** The record's text as it is now, or null: its beginning, or all of it in a search by id. */
+  text: textOrNull(`coalesce(${TEXTS})`),
+  /** In characters. */
+  textLength: numberOrNull(`length(coalesce(${TEXTS}))`),
 };
 
 export type AuditLogRow = RowOf<typeof AUDIT_LOG_ROW>;
@@ -49,12 +58,16 @@ export const findLatestDay = statement<{ organizationId: string }, OrganizationD
   select ${columns(ORGANIZATION_DAY)}
   from audit_log a where a.organization_id = :organizationId order by a.seq desc limit 1`);
 
-const rowsOf = (seqs: string) => `
-  select ${columns(AUDIT_LOG_ROW)}
+/** One character more than is shown tells if a text is longer. */
+const BEGINNING = textOrNull(`substr(${AUDIT_LOG_ROW.text.sql}, 1, ${AUDIT_TEXT_LENGTH + 1})`);
+
+const rowsOf = (seqs: string, text = BEGINNING) => `
+  select ${columns({ ...AUDIT_LOG_ROW, text })}
   from audit_log a
   left join api_keys k on k.organization_id = a.organization_id and k.id = iif(a.actor_type = 'api_key', a.actor_id, a.target_id)
   ${RECORD_JOINS.join('\n  ')}
   left join users u on u.organization_id = time_entry.organization_id and u.id = time_entry.user_id
+  left join audit_log decision on decision.organization_id = a.organization_id and decision.seq = time_entry.approval_seq
   left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
   where a.organization_id = :organizationId and a.seq in (${seqs})
   order by a.seq desc`;
@@ -245,11 +258,14 @@ export const findAuditRowsAbout = statement<
   { organizationId: string; id: string } & Record<RecordKind, string>,
   AuditLogRow
 >(
-  rowsOf(`select * from (
+  rowsOf(
+    `select * from (
     ${RECORDS.join(' union all ')}
     union all
     select * from (select seq from audit_log indexed by audit_log_user_target
-      where organization_id = :organizationId and actor_type <> 'api_key' and target_id = :id order by seq desc limit 50))`),
+      where organization_id = :organizationId and actor_type <> 'api_key' and target_id = :id order by seq desc limit 50))`,
+    AUDIT_LOG_ROW.text,
+  ),
 );
 
 /** The ticket with this id: no row if the directory does not have it. */

@@ -3,6 +3,8 @@ import type { Child, PropsWithChildren } from 'hono/jsx';
 import * as z from 'zod';
 import { AUDIT_ACTION_GROUPS, AUDIT_TEXT_LENGTH, auditActionLabel } from '../../domain/audit-actions.ts';
 import { addDays, dateIn, startOfDate } from '../../domain/calendar.ts';
+import { MAX_TEXT_LENGTH } from '../../domain/fields.ts';
+import { fromMinorUnits } from '../../domain/money.ts';
 import {
   type AuditEntry,
   type AuditFilter,
@@ -17,7 +19,7 @@ import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
 import { addressOf, pageContext, usePage } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
-import { AuditEntries } from './pages/audit-entries.tsx';
+import { AuditEntries, cutText, type ShownEntry } from './pages/audit-entries.tsx';
 import { Banner, CsvMenu } from './pages/components.tsx';
 import { Time } from './pages/time.tsx';
 import { render } from './render-page.tsx';
@@ -25,7 +27,7 @@ import { shownEntries } from './shown-entries.ts';
 
 export const audit = new Hono<AdminEnv>();
 
-/** How many characters of a text the page shows. */
+/** How many characters of a text the page shows, except for a search by an id, which shows all. */
 const SHOWN_TEXT = 2_000;
 
 const text = () => z.string().trim().optional();
@@ -88,7 +90,7 @@ audit.get('/audit', async (c) => {
   const shown = {
     ...page,
     query: page.isById ? { q: asked.q } : asked,
-    entries: shownEntries(c, page.entries, SHOWN_TEXT),
+    entries: shownEntries(c, page.entries, page.isById ? MAX_TEXT_LENGTH : SHOWN_TEXT),
     isFirst: cursor === undefined,
     ...{ keys, administrators, sections },
   };
@@ -100,7 +102,7 @@ audit.get('/audit', async (c) => {
   });
 });
 
-const COLUMNS: readonly Column<AuditEntry>[] = [
+const COLUMNS: readonly Column<ShownEntry>[] = [
   { time: 'Time', timeOf: ({ at }) => at },
   ['By', ({ actorName }) => actorName],
   ['Kind', ({ actorType }) => KINDS[actorType]],
@@ -109,12 +111,16 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
   ['Ticket', ({ ticketId }) => ticketId],
   ['Technician', ({ time }) => time?.technician ?? null],
   ['Minutes', ({ time }) => time?.minutes ?? null],
+  ['Billable', ({ time }) => time && (time.billable ? 'yes' : 'no')],
+  ['Rate', ({ time }) => time && fromMinorUnits(time.hourlyRateMinor)],
+  ['Status', ({ time }) => time?.status ?? null],
   ['Detail', ({ detail }) => detail],
   ['Record', ({ targetId }) => targetId],
   ['Request', ({ requestId }) => requestId],
   ['Idempotency-Key', ({ idempotencyKey }) => idempotencyKey],
   ['From', ({ sourceAddress }) => sourceAddress],
   ['User-Agent', ({ userAgent }) => userAgent],
+  ['Text cut', (entry) => cutText(entry, AUDIT_TEXT_LENGTH)],
   ['Text', ({ text, ticketId }) => text ?? (ticketId === null ? null : 'archived')],
 ];
 
@@ -140,7 +146,8 @@ const slug = (name: string) =>
     .replaceAll(/^-|-$/g, '')
     .slice(0, 60);
 
-interface Props extends AuditPage {
+interface Props extends Omit<AuditPage, 'entries'> {
+  entries: readonly ShownEntry[];
   query: AuditQuery;
   keys: readonly KeyDetails[];
   administrators: Awaited<ReturnType<typeof listAuditAdministrators>>;

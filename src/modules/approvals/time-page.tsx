@@ -1,5 +1,4 @@
 import { MAX_REASON_LENGTH } from '../../domain/decision-reason.ts';
-import { fromMinorUnits } from '../../domain/money.ts';
 import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../domain/time-entry.ts';
 import { Icon } from '../../http/page/icon.tsx';
 import { Options, Select, withSelected } from '../../http/settings/audit.tsx';
@@ -9,6 +8,7 @@ import {
   Banner,
   counted,
   HiddenFields,
+  money,
   Table,
   type TableColumn,
   Ticket,
@@ -25,9 +25,6 @@ export const DECISIONS = {
   REJECTED: { verb: 'Reject', word: 'rejected', kind: 'danger' },
 } as const;
 
-/** An amount without a currency, because the service stores none: `1,234.50`. */
-const money = (minor: number) =>
-  new Intl.NumberFormat('en-GB', { minimumFractionDigits: 2 }).format(fromMinorUnits(minor));
 const amountText = ({ amountMinor, hourlyRateMinor }: Entry) => `${money(amountMinor)} at ${money(hourlyRateMinor)}`;
 
 export const countedEntries = (count: number) => counted(count, 'entry', 'entries');

@@ -222,12 +222,24 @@ export async function seqRange(
   return { from, before: Math.min(before, cursor) };
 }
 
-function toEntry({ keyId, keyName, keyHint, keyRevokedAt, minutes, technician, ...entry }: AuditLogRow) {
+function toEntry({ keyId, keyName, keyHint, keyRevokedAt, minutes, technician, billable, ...row }: AuditLogRow) {
+  const { hourlyRateMinor, status, decidedBy, decidedAt, ...entry } = row;
   return {
     ...entry,
     /** The key that acted, or that an administrator did something to, as it is now. */
     key:
       keyId === null ? null : { id: keyId, name: keyName ?? '', hint: keyHint ?? '', revoked: keyRevokedAt !== null },
-    time: minutes === null ? null : { minutes, technician: technician ?? '' },
+    time:
+      minutes === null || hourlyRateMinor === null || status === null
+        ? null
+        : {
+            minutes,
+            technician: technician ?? '',
+            billable: billable === 1,
+            hourlyRateMinor,
+            status,
+            decidedBy,
+            decidedAt,
+          },
   };
 }

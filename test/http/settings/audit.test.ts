@@ -1,11 +1,12 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test, vi } from 'vitest';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
+import { reportRecord, setApproval } from '../../../src/services/work/record-services.ts';
 import { aroundD1, countD1 } from '../../support/d1.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { copyKey, makeSettings } from '../../support/settings.ts';
 import { withoutTriggers } from '../../support/time-travel.ts';
-import { importRecords, makeKey, revoke, TIME } from '../../support/world.ts';
+import { asOperator, importRecords, makeKey, revoke, rowsOf, TIME } from '../../support/world.ts';
 
 /** Where the links to the file of the audit log lead, if the page has them. */
 const download = async (page: string) =>
@@ -188,7 +189,11 @@ describe('an entry of the audit log', () => {
     await api.postTime(key.value, { ...TIME, description: 'On site' });
     const { text } = await get('/audit');
     const summaries = (await elementsOf(text, '.log .line')).map((one) => one.text);
-    expect(summaries).toEqual(['30 min, Automation: On site', `Disk cleaned up\n${'x'.repeat(104)}`, 'n8n: triage']);
+    expect(summaries).toEqual([
+      '30 min, billable, 150.00, credited to Automation: On site',
+      `Disk cleaned up\n${'x'.repeat(104)}`,
+      'n8n: triage',
+    ]);
     const texts = async (page: string) => (await elementsOf(page, '.log .entry .text')).map((one) => one.text);
     expect(await texts(text)).toEqual(['On site', `Disk cleaned up\n${'x'.repeat(2_000 - 16)}…`]);
     await env.DB.prepare("update notes set message = '[redacted]', request_digest = '' where organization_id = ?")
@@ -215,6 +220,63 @@ test('the names of files contain the organization and the day, and their times s
     expect(text.split('\r\n')[0]).toMatch(/\(UTC\)","[A-Z][a-z ]+\(America\/New_York\)"/);
   }
   expect((await get('/keys.csv')).text).toContain('"2028-01-01 05:00:00","2028-01-01 00:00:00"');
+});
+
+describe('what billing and auditors read of the audit log', () => {
+  test('the line and the file contain the rate of billable time, and who decided about it when', async () => {
+    const now = Date.parse('2027-11-23T12:00:00Z');
+    const { organization, api, get } = await makeSettings({ now: () => now });
+    const key = await makeKey(organization, {}, () => now);
+    for (const billable of [true, false]) await api.postTime(key.value, { ...TIME, billable });
+    await api.postNote(key.value);
+    const lines = async () => (await elementsOf((await get('/audit')).text, '.log .line')).map((one) => one.text);
+    const submitted = ['billable, 150.00, credited to Automation', 'not billable, credited to Automation'];
+    for (const part of submitted) expect(await lines()).toContainEqual(expect.stringContaining(`30 min, ${part}: `));
+    const [entry] = (await rowsOf('time_entries', organization)).filter(({ billable }) => billable === 1);
+    await setApproval(
+      { ...asOperator(), now: () => now },
+      { organization, entry: String(entry?.['id']), decision: 'APPROVED', reviewer: 'ada' },
+    );
+    const approved = /^30 min, billable, 150\.00, credited to Automation, approved by Ada .* on 23 Nov 2027/;
+    expect((await lines()).filter((line) => approved.test(line))).toHaveLength(2);
+    const { text } = await get('/audit.csv');
+    expect(text).toContain('"Minutes","Billable","Rate","Status"');
+    const times = csvRows(text).flatMap((row) => /"Automation",(.*?"[A-Z]+")/.exec(row)?.[1] ?? []);
+    expect(times).toEqual(['30,"yes",150,"APPROVED"', '30,"no",150,"SUBMITTED"', '30,"yes",150,"APPROVED"']);
+  });
+
+  test('a long text can be opened whole, and page and file say where it is cut', async () => {
+    const { organization, api, get } = await makeSettings();
+    const key = await makeKey(organization);
+    await api.postNote(key.value, { message: 'x'.repeat(31_991) });
+    const texts = async (path: string, selector: string) =>
+      (await elementsOf((await get(path)).text, selector)).map(({ text }) => text);
+    expect(await texts('/audit', '.entry p.minor')).toEqual(['2,000 of 31,991 characters. Show all']);
+    expect(await texts(`/keys/${key.id}`, '.entry p.minor')).toEqual(['280 of 31,991 characters. Show all']);
+    const [link] = await elementsOf((await get('/audit')).text, '.entry p.minor a');
+    const whole = String(link?.attributes['href']).replace(/^\/settings\/[^/]+/, '');
+    expect(await texts(whole, '.entry .text')).toEqual(['x'.repeat(31_991)]);
+    expect(await texts(whole, '.entry p.minor')).toEqual([]);
+    const { text } = await get('/audit.csv');
+    expect(text).toContain(`"4,000 of 31,991 characters","${'x'.repeat(4_000)}…"`);
+  });
+
+  test('a line shows what the PSA refused in few words, and the end of a long ticket id', async () => {
+    const { organization, api, get } = await makeSettings();
+    const ticket = 'TCK-2026-000481';
+    await importRecords({ type: 'ticket', organization, id: ticket, company: 'acme' });
+    const key = await makeKey(organization);
+    await api.postTime(key.value, TIME, {}, ticket);
+    const [entry] = await rowsOf('time_entries', organization);
+    const report = { organization, id: String(entry?.['id']), kind: 'time_entry', result: 'refused' } as const;
+    await reportRecord(asOperator(), { ...report, reason: 'Closed period' });
+    const { text } = await get('/audit');
+    const [chip] = await elementsOf(text, '.log .chip');
+    expect(chip?.text.trim()).toBe('Refused by your PSA');
+    expect(await countElements(text, '.log .chip .icon.ban')).toBe(1);
+    const [id] = await elementsOf(text, '.ticket-id');
+    expect([id?.text.trim(), id?.attributes['title']]).toEqual(['…6-000481', ticket]);
+  });
 });
 
 describe('a file that is full', () => {
@@ -251,7 +313,7 @@ describe('a file that is full', () => {
       return [name, csvRows(text).map((row) => row.split(',')[column])];
     };
     const [first, second] = keys;
-    expect(await names('/audit.csv?before=3', 10)).toEqual([
+    expect(await names('/audit.csv?before=3', 13)).toEqual([
       `${organization}-audit-before-3`,
       [`"${second?.id}"`, `"${first?.id}"`],
     ]);

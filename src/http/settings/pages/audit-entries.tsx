@@ -4,12 +4,15 @@ import { RECORD_KIND_NAMES } from '../../../domain/record-kinds.ts';
 import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
 import { Icon, type IconName } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
-import { Address, SCOPE_ICONS } from './components.tsx';
+import { Address, counted, formatNumber, money, SCOPE_ICONS } from './components.tsx';
 import { KeyName } from './key-facts.tsx';
-import { clockTime, utcText } from './time.tsx';
+import { clockTime, dateText, utcText } from './time.tsx';
+
+/** An entry with as much of its text as the page or file shows. */
+export type ShownEntry = AuditEntry & { isCut: boolean };
 
 interface Props {
-  entries: readonly AuditEntry[];
+  entries: readonly ShownEntry[];
   /** Leaves out who acted if it is this key. */
   keyId?: string | undefined;
 }
@@ -52,11 +55,37 @@ const ICONS: Record<string, IconName> = {
   redacted: 'pen',
   rotated: 'rotate',
   revoked: 'ban',
+  refused: 'ban',
   rejected: 'ban',
 };
 
 /** How much of a text is on the line of its entry; the style cuts it at the width of the column. */
 const SUMMARY_LENGTH = 120;
+
+/** What the PSA did, in the words that fit the column: the icon has the kind. */
+const BY_PSA: Record<string, string> = { refused: 'Refused by your PSA', taken: 'Taken by your PSA' };
+
+/** How much of a ticket id fits the column. Of a longer one, the end tells it from others. */
+const SHOWN_ID = 9;
+const endOf = (id: string) => (id.length > SHOWN_ID ? `…${id.slice(1 - SHOWN_ID)}` : id);
+
+/** `30 min, billable, 150.00, credited to Tess, approved by Ada on 23 Nov 2026`. */
+function timeText({ minutes, ...time }: NonNullable<AuditEntry['time']>, timeZone: string): string {
+  const { billable, hourlyRateMinor, technician, status, decidedBy, decidedAt } = time;
+  const by =
+    decidedBy === null || decidedAt === null ? '' : ` by ${decidedBy} on ${dateText(dateIn(timeZone, decidedAt))}`;
+  const parts = [
+    `${minutes} min`,
+    billable ? `billable, ${money(hourlyRateMinor)}` : 'not billable',
+    `credited to ${technician}`,
+    ...(status === 'SUBMITTED' ? [] : [`${status.toLowerCase()}${by}`]),
+  ];
+  return parts.join(', ');
+}
+
+/** How much of an entry's text there is, if that is not all: `2,000 of 31,991 characters`. */
+export const cutText = ({ isCut, textLength }: ShownEntry, shown: number) =>
+  isCut ? `${formatNumber(shown)} of ${counted(textLength ?? 0, 'character')}` : null;
 
 function Line({ entry, isOwn }: { entry: AuditEntry; isOwn: boolean }) {
   const { timeZone } = usePage();
@@ -65,7 +94,7 @@ function Line({ entry, isOwn }: { entry: AuditEntry; isOwn: boolean }) {
   const kind = RECORD_KIND_NAMES.find((one) => one === subject);
   const words = [
     actorType !== 'api_key' && key?.name,
-    time && `${time.minutes} min, ${time.technician}`,
+    time && timeText(time, timeZone),
     text?.slice(0, SUMMARY_LENGTH),
     detail,
   ].filter(Boolean);
@@ -74,9 +103,11 @@ function Line({ entry, isOwn }: { entry: AuditEntry; isOwn: boolean }) {
       <time title={utcText(at)}>{clockTime(at, timeZone)}</time>
       <span class="chip">
         <Icon name={kind && what === 'created' ? SCOPE_ICONS[kind] : (ICONS[what] ?? 'check')} kind={kind ?? ''} />
-        {auditActionLabel(action)}
+        {BY_PSA[what] ?? auditActionLabel(action)}
       </span>
-      <span class="ticket-id">{ticketId}</span>
+      <span class="ticket-id" title={ticketId ?? undefined}>
+        {ticketId && endOf(ticketId)}
+      </span>
       <span class="who">
         {!isOwn && <bdi>{actorName}</bdi>}
         {actorType === 'api_key' && key?.revoked && !isOwn && <span class="mark"> revoked</span>}
@@ -95,7 +126,7 @@ function Line({ entry, isOwn }: { entry: AuditEntry; isOwn: boolean }) {
 }
 
 /** The whole text, who did it from where, and the ids. */
-function Details({ entry }: { entry: AuditEntry }) {
+function Details({ entry }: { entry: ShownEntry }) {
   const { base, linkTo } = usePage();
   const { actorType, actorId, actorName, key, ticketId, text, sourceAddress, detail, refusal } = entry;
   const facts = [
@@ -110,6 +141,11 @@ function Details({ entry }: { entry: AuditEntry }) {
     <div class="entry">
       <div>
         {text !== null && <p class="text">{text}</p>}
+        {entry.isCut && (
+          <p class="minor">
+            {cutText(entry, (text?.length ?? 1) - 1)}. <a href={`${base}/audit?q=${entry.targetId}`}>Show all</a>
+          </p>
+        )}
         {detail && (
           <p>
             <bdi>{detail}</bdi>

@@ -1,5 +1,6 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { KeyState } from '../../../domain/api-key.ts';
+import { fromMinorUnits } from '../../../domain/money.ts';
 import { RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
 import { type Scope, scopeLabels, writableKinds } from '../../../domain/scopes.ts';
 import { Icon, type IconName } from '../../page/icon.tsx';
@@ -48,6 +49,10 @@ export const scopeList = (scopes: readonly Scope[]) => scopeLabels(scopes).join(
 /** A number with separators, such as `20,000`. */
 export const formatNumber = (number: number) =>
   new Intl.NumberFormat('en-GB', { maximumFractionDigits: 1 }).format(number);
+
+/** An amount without a currency, because the service stores none: `1,234.50`. */
+export const money = (minor: number) =>
+  new Intl.NumberFormat('en-GB', { minimumFractionDigits: 2 }).format(fromMinorUnits(minor));
 
 /** A number with its unit: `1 record`, `2 records`. */
 export const counted = (number: number, unit: string, many = `${unit}s`) =>

@@ -6,14 +6,14 @@ import { isAllowedFrom } from '../../../domain/networks.ts';
 import { haveMinutes } from '../../../domain/record-kinds.ts';
 import { REFUSED_ATTENTION_MS, SETTLEMENTS } from '../../../domain/refused-use.ts';
 import { writableKinds } from '../../../domain/scopes.ts';
-import type { AuditEntry, countWritesSince } from '../../../services/audit/read-audit-log.ts';
+import type { countWritesSince } from '../../../services/audit/read-audit-log.ts';
 import type { Company } from '../../../services/directory/companies.ts';
 import { recordsOf, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
 import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { DryRuns, RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { stateInList } from '../../../services/keys/select-keys.ts';
 import { parametersOf, usePage } from '../page-context.ts';
-import { AuditEntries } from './audit-entries.tsx';
+import { AuditEntries, type ShownEntry } from './audit-entries.tsx';
 import {
   Address,
   Banner,
@@ -45,7 +45,7 @@ interface Props {
   longDays: readonly string[];
   /** Writes of both keys of its rotation since that, if it was in the latest days. */
   rotated: { old: Writes; successor: Usage } | undefined;
-  entries: readonly AuditEntry[];
+  entries: readonly ShownEntry[];
   refused: readonly RefusedUse[];
   dryRuns: DryRuns | undefined;
   /** The companies that the key is limited to. */
