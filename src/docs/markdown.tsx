@@ -1,10 +1,10 @@
 import type { Child } from 'hono/jsx';
 import { Code } from '../http/page/code.tsx';
 import { Icon } from '../http/page/icon.tsx';
-import { Tabs } from '../http/page/tabs.tsx';
 import { type Block, blocksOf, type CodeBlock, idOf, type Section, sectionsOf } from './blocks.ts';
 import { Page } from './layout.tsx';
 import type { MarkdownSource } from './module.ts';
+import { Tabs } from './tabs.tsx';
 import { Text } from './text.tsx';
 
 type Inserts = NonNullable<MarkdownSource['inserts']>;

@@ -18,8 +18,8 @@ interface RecordKindEntry {
   /** Its events, with the labels of the audit log. */
   auditActions: Readonly<Record<'created' | 'redacted' | 'refused' | 'taken', string>> &
     Readonly<Record<string, string>>;
-  /** An example for a curl line: its purpose in words, and its body. */
-  example: { readonly purpose: string; readonly body: Readonly<Record<string, string | number | boolean>> };
+  /** The body of a request, as an example. */
+  exampleBody: Readonly<Record<string, string | number | boolean>>;
 }
 
 /**
@@ -43,7 +43,7 @@ export const RECORD_KINDS = {
       refused: 'Internal note refused by your PSA',
       taken: 'Internal note taken by your PSA',
     },
-    example: { purpose: 'Add an internal note', body: { message: 'Disk cleaned up, 40 GB free' } },
+    exampleBody: { message: 'Disk cleaned up, 40 GB free' },
   },
   time_entry: {
     scope: 'tickets:time:write',
@@ -62,7 +62,7 @@ export const RECORD_KINDS = {
       refused: 'Time entry refused by your PSA',
       taken: 'Time entry taken by your PSA',
     },
-    example: { purpose: 'Log 15 minutes', body: { minutes: 15, description: 'Disk cleaned up', billable: true } },
+    exampleBody: { minutes: 15, description: 'Disk cleaned up', billable: true },
   },
 } as const satisfies Record<string, RecordKindEntry>;
 

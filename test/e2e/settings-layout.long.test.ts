@@ -229,23 +229,3 @@ test('with script, the menu of organizations is filtered while typing, and Escap
   await page.locator('h1').click();
   expect(await listed.count()).toBe(0);
 });
-
-test('without script, a new key is tried in the tab of each tool, at every width', async () => {
-  const { page, complaints } = await open('/new-key', { javaScriptEnabled: false });
-  await page.getByLabel('Name').fill('A key to try');
-  await page.getByLabel('Internal notes').check();
-  await page.getByLabel('Time entries').check();
-  await page.getByRole('button', { name: 'Create key' }).click();
-  await page.getByText('read -rs TICKETS_API_KEY').waitFor();
-  for (const tool of ['bash', 'PowerShell', 'n8n', 'Make', 'Zapier', 'Power Automate', 'Node-RED']) {
-    if (tool !== 'bash') await page.keyboard.press('ArrowRight');
-    else await page.getByRole('radio', { name: tool }).focus();
-    const shown = await page.locator('.pick > section:visible').all();
-    expect(await Promise.all(shown.map((section) => section.getAttribute('aria-label')))).toEqual([tool]);
-    for (const width of [1280, 320]) {
-      await page.setViewportSize({ width, height: 800 });
-      expect([tool, width, await overflowOf(page)]).toEqual([tool, width, 0]);
-    }
-  }
-  expect(complaints).toEqual([]);
-});

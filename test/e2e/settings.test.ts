@@ -253,7 +253,7 @@ test("a new key stays in view until it is copied, and a form's draft until it is
   await page.locator('#key').waitFor();
 
   // Every link leaves the key where it is.
-  for (const link of [navigation(page, 'audit'), page.locator('section a:visible').first()]) {
+  for (const link of [navigation(page, 'audit'), page.locator('main a:visible').first()]) {
     const [other] = await Promise.all([context.waitForEvent('page'), link.click()]);
     await other.close();
   }

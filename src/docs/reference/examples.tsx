@@ -1,7 +1,7 @@
 import { Code } from '../../http/page/code.tsx';
-import { Tabs } from '../../http/page/tabs.tsx';
 import { blocksOf, codesIn, sectionsOf } from '../blocks.ts';
 import { languageName } from '../markdown.tsx';
+import { Tabs } from '../tabs.tsx';
 import { firstContent, firstExample, isSuccess, type Operation, responsesOf } from './contract.ts';
 import texts from './examples.md?raw';
 

@@ -348,9 +348,9 @@ describe('a step', () => {
 
 describe('the redaction of an archived record', () => {
   test.each(RECORD_KIND_NAMES)('removes the text of a %s from its object', async (kind) => {
-    const { path, example, changeField, textField } = RECORD_KINDS[kind];
+    const { path, exampleBody, changeField, textField } = RECORD_KINDS[kind];
     const { organization, key, api } = await makeWorld();
-    await api.post(`/api/v1/tickets/1001/${path}`, key, { ...example.body, [textField]: 'hunter2' });
+    await api.post(`/api/v1/tickets/1001/${path}`, key, { ...exampleBody, [textField]: 'hunter2' });
     await api.postNote(key, NOTE);
     await releaseAll(organization);
     await archive(organization);

@@ -15,14 +15,14 @@ import { asAdmin, asOperator, makeApi, makeKey, makeOrganization, rowsOf } from 
 
 describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] })))(
   '$kind',
-  ({ kind, scope, path, changeField, textField, example }) => {
+  ({ kind, scope, path, changeField, textField, exampleBody }) => {
     /** An organization with one record of this kind, written with a key that has no other scope. */
     async function written() {
       const organization = await makeOrganization();
       const key = await makeKey(organization, { scopes: [scope] });
       const api = makeApi();
       const post = () =>
-        api.post(`/api/v1/tickets/1001/${path}`, key.value, example.body, { 'Idempotency-Key': `${kind}:evt-1` });
+        api.post(`/api/v1/tickets/1001/${path}`, key.value, exampleBody, { 'Idempotency-Key': `${kind}:evt-1` });
       const response = await post();
       expect(response.status).toBe(201);
       const [record] = await rows(organization);
@@ -55,7 +55,7 @@ describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] }))
     test('a record is refused to a key that has every other scope', async () => {
       const organization = await makeOrganization();
       const key = await makeKey(organization, { scopes: SCOPE_IDS.filter((other) => other !== scope) });
-      const response = await makeApi().post(`/api/v1/tickets/1001/${path}`, key.value, example.body);
+      const response = await makeApi().post(`/api/v1/tickets/1001/${path}`, key.value, exampleBody);
       expect(response.status).toBe(401);
       expect(await rows(organization)).toEqual([]);
     });
@@ -73,7 +73,7 @@ describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] }))
 
     test('a record is found with its text by its Idempotency-Key and by its id', async () => {
       const { organization, id } = await written();
-      const text = new Map<string, unknown>(Object.entries(example.body)).get(textField);
+      const text = new Map<string, unknown>(Object.entries(exampleBody)).get(textField);
       const expected = [{ action: `${kind}.created`, targetId: id, text }];
       expect(await searchAuditLog(asAdmin(organization), `${kind}:evt-1`)).toMatchObject(expected);
       expect(await searchAuditLog(asAdmin(organization), id)).toMatchObject(expected);

@@ -1,11 +1,13 @@
 import { isAllowedFrom } from '../../../domain/networks.ts';
+import { RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
+import { writableKinds } from '../../../domain/scopes.ts';
 import type { CreatedKey } from '../../../services/keys/create-key.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
+import { Code } from '../../page/code.tsx';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 import { Address, Banner, Hint, LinkButton, Scopes } from './components.tsx';
 import { Ago, Expiry } from './time.tsx';
-import { TryKey } from './try-key.tsx';
 
 interface Props {
   created: CreatedKey;
@@ -15,10 +17,32 @@ interface Props {
   replaced?: KeyDetails | undefined;
 }
 
+/** The recipes of the documentation: the last part of the address, and the tool. */
+const RECIPES = [
+  ['n8n', 'n8n'],
+  ['make', 'Make'],
+  ['zapier', 'Zapier'],
+  ['power-automate', 'Power Automate'],
+  ['powershell', 'PowerShell'],
+  ['curl', 'curl'],
+  ['node-red', 'Node-RED'],
+  ['typescript', 'TypeScript'],
+  ['python', 'Python'],
+] as const;
+
+/** Reads the key into a variable: in the command it would stay in the shell’s history. */
+const dryRun = (
+  origin: string,
+  kind: RecordKind,
+) => `read -rs KEY && curl ${origin}/api/v1/tickets/1001/${RECORD_KINDS[kind].path}/dry-run \
+  -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \
+  -d '${JSON.stringify(RECORD_KINDS[kind].exampleBody)}'`;
+
 /** Shows the value of a new key. This is the only page that shows it, so its links open other tabs. */
 export function NewKeyPage({ created, origin, replaced }: Props) {
   const { base, address } = usePage();
   const { name, value, id, scopes, allowedNetworks } = created;
+  const [kind] = writableKinds(scopes);
   const canTest = isAllowedFrom(allowedNetworks, address);
   return (
     <>
@@ -65,7 +89,16 @@ export function NewKeyPage({ created, origin, replaced }: Props) {
       </section>
       {replaced && <Replaced old={replaced} />}
       <h2>Where it goes</h2>
-      <TryKey name={name} scopes={scopes} origin={origin} />
+      <p>
+        {RECIPES.map(([slug, tool], index) => (
+          <>
+            {index > 0 && ' · '}
+            <a href={`/docs/recipes/${slug}`}>{tool}</a>
+          </>
+        ))}
+      </p>
+      <p>Or check a ticket in a shell. This writes nothing. Paste the key when the command waits, and press Enter:</p>
+      {kind && <Code label="Dry run">{dryRun(origin, kind)}</Code>}
       <form method="get" action={`${base}/keys/${id}`} target="_self" class="actions" data-stored>
         <button type="submit" class="quiet">
           <Icon name="check" /> I have stored the key
