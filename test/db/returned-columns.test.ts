@@ -272,7 +272,6 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       findLongDays: [{ days: JSON.stringify([{ keyId, day: day?.['day'] }]) }],
       findEntries: [{ to: LARGE, status: null, archived: 9, characters: 9 }],
       findEntriesById: [{ ids: JSON.stringify([entry, waiting, archivedEntry, archivedWaiting]), characters: 9 }],
-      findPushStatus: [{}, { only: erased.organization }],
       findReleases: [{}, { only: erased.organization }],
       findOpenErasure: [{ organizationId: erased.organization }],
       FIND_ERASURES: [{ organizationId: erased.organization }],
@@ -339,7 +338,6 @@ async function makeFacts(now: number): Promise<Record<string, Values[]>> {
     'REVIEW_DUE.ofPage': [{ ...values, now: now + 40 * DAY_MS }],
     'FACT_SOURCES.database_size.statement': [{ ...values, ...ALL_ORGANIZATIONS }],
     findStoredAlerts: [{ types: '["key_unused"]', each: 10 }],
-    findWaitingAlerts: [{ only: id }],
     claimAlerts: [{ channel: 'push', claimedUntil: now, each: 10 }],
   };
 }

@@ -117,8 +117,8 @@ export interface WaitingAlert extends Omit<DueAlert, 'data'> {
   failure: string | null;
 }
 
-/** The alerts that wait, oldest first, of all organizations or of one. */
-export const findWaitingAlerts = statement<{ only: string | null; limit: number }, WaitingAlert>(`
+/** The alerts that wait, oldest first. */
+export const findWaitingAlerts = statement<{ limit: number }, WaitingAlert>(`
   select ${columns<WaitingAlert>({
     ...KEY,
     id: 'id',
@@ -127,5 +127,5 @@ export const findWaitingAlerts = statement<{ only: string | null; limit: number 
     nextAttemptAt: 'next_attempt_at',
     failure: 'failure',
   })}
-  from alerts where sent_at is null and organization_id = coalesce(:only, organization_id)
+  from alerts where sent_at is null
   order by found_at, organization_id, type, subject, channel limit :limit`);

@@ -84,8 +84,6 @@ export async function* diagnoseSamples(
   secrets: readonly WebhookSecret[],
   names: SampleNames = {},
   send: typeof fetch = fetch,
-  /** Waits for the report that a record is refused. Without it, only the text of the last check mentions it. */
-  reasonFor?: (id: string) => Promise<string | undefined>,
 ): AsyncGenerator<Finding> {
   const renamed = renamer(names);
   const renamedElsewhere = renamer({ ...names, ticket: UNKNOWN_TICKET });
@@ -124,14 +122,6 @@ export async function* diagnoseSamples(
   const idOf = ({ data }: typeof noteCreated | typeof entryCreated, rename = renamed) =>
     rename(data.changes[0]?.targetId ?? '').replaceAll('"', '');
   const [note, entry, refused] = [idOf(noteCreated), idOf(entryCreated), idOf(noteCreated, renamedElsewhere)];
-  if (reasonFor)
-    yield await check(`the work.report of note ${refused}`, async () => {
-      const reason = await reasonFor(refused);
-      if (reason !== undefined) return `arrived: ${reason}`;
-      throw new Failure(
-        `did not arrive within a minute. Your system does not have ticket ${UNKNOWN_TICKET}: report what it refuses, and go on with the next record.`,
-      );
-    });
   yield await check(
     'what your system has now',
     async () =>

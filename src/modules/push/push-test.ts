@@ -2,7 +2,6 @@ import { parseWebhookUrl } from '../../domain/webhook.ts';
 import { operatorCommand } from '../../ops/command.ts';
 import { printFindings } from '../../ops/findings.ts';
 import { readAddress, secretsIn } from '../../ops/input.ts';
-import { standInForPsa } from '../../ops/stand-in.ts';
 import { diagnoseReceiver, diagnoseSamples } from './diagnose-receiver.ts';
 
 export const pushTest = operatorCommand({
@@ -10,7 +9,7 @@ export const pushTest = operatorCommand({
   summary: 'send samples of every message to a receiver',
   purpose:
     'Sends signed samples to a receiver of the push, and prints its correct and wrong reactions: a note, a time entry, an approval, a redaction, an alert, 100 changes, the same again, a note that its system must refuse, and messages that it must refuse itself. The receiver writes them into its system, so use one for tests. Needs WEBHOOK_SECRET in the environment.',
-  usage: 'URL [--organization ID] [--ticket ID] [--user ID] [--reports URL]',
+  usage: 'URL [--organization ID] [--ticket ID] [--user ID]',
   example: 'push:test http://127.0.0.1:8971/ --organization northwind --ticket 1001 --user tess',
   failure: 'at least one check failed',
 })
@@ -18,24 +17,8 @@ export const pushTest = operatorCommand({
   .option('--organization <ID>', 'The organization of the samples. Default: northwind.')
   .option('--ticket <ID>', 'The ticket of the samples. Default: 1001.')
   .option('--user <ID>', 'The technician of the samples. Default: tess.')
-  .option(
-    '--reports <URL>',
-    'Also wait at this local address, such as http://127.0.0.1:8972/psa, for the work.report of the refused note. Start your receiver with it as the address of the service. Needs PSA_SECRET in the environment.',
-  )
-  .action(async (address, { reports, ...names }) => {
+  .action(async (address, names) => {
     const url = readAddress('URL', address, parseWebhookUrl, 'write the address of WEBHOOK_URL');
     const secrets = secretsIn('WEBHOOK_SECRET', 'push:test');
-    const standIn =
-      reports === undefined
-        ? undefined
-        : await standInForPsa(
-            new URL(readAddress('--reports', reports, parseWebhookUrl, 'write a local address')),
-            secretsIn('PSA_SECRET', '--reports'),
-          );
-    const samples = diagnoseSamples(url, secrets, names, fetch, standIn?.reasonFor);
-    try {
-      await printFindings([diagnoseReceiver(url, secrets), samples]);
-    } finally {
-      standIn?.close();
-    }
+    await printFindings([diagnoseReceiver(url, secrets), diagnoseSamples(url, secrets, names)]);
   });

@@ -3,7 +3,6 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { parseWebhookSecrets, signWebhook } from '../../../../src/domain/webhook.ts';
 import { savePushState } from '../../../../src/modules/push/push-state.ts';
 import type { SavedPush } from '../../../../src/modules/push/push-statements.ts';
 import { listChanges } from '../../../../src/services/work/list-changes.ts';
@@ -77,41 +76,18 @@ describe('the commands of the push and the alerts', () => {
     expect(before.stdout).toContain('The push has never run here. Set WEBHOOK_URL');
 
     await save({});
-    const [{ stdout }, json, unknown] = await Promise.all([
-      run('push:status', '--organization', 'fabrikam'),
-      run('push:status', '--json'),
-      run('push:status', '--organization', 'nobody'),
-    ]);
-    expect(stdout.split('\n')).toEqual([
+    const lines = (await run('push:status')).stdout.split('\n');
+    const first = lines.findIndex((line) => line.startsWith('fabrikam'));
+    expect(lines.slice(first, first + 3)).toEqual([
       expect.stringMatching(/^fabrikam: confirmed 1 of 4; 3 changes waiting, the oldest from 20\S+Z$/),
       '  failing since 2026-11-22T08:00:00.000Z: 7 attempts; the last failure: HTTP 500',
       '  next attempt at 2026-11-22T08:10:00.000Z',
-      '',
     ]);
-    const lines = json.stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(lines.map(({ organization }) => organization).sort()).toEqual(lines.map(({ organization }) => organization));
-    expect(lines.find(({ organization }) => organization === 'fabrikam')).toEqual({
-      organization: 'fabrikam',
-      confirmedSeq: 1,
-      confirmedAt: '2026-11-22T07:59:59.000Z',
-      newestSeq: 4,
-      waiting: 3,
-      waitingSince: expect.stringMatching(/^20\S+Z$/),
-      failingSince: '2026-11-22T08:00:00.000Z',
-      attempts: 7,
-      failure: 'HTTP 500',
-      nextAttemptAt: '2026-11-22T08:10:00.000Z',
-      stoppedAt: null,
-    });
-    expect(unknown).toMatchObject({ code: 1, stdout: '' });
   });
 
   test('push:status shows that the receiver has stopped a push', async () => {
     await save({ stoppedAt: SINCE, nextAttemptAt: 0 });
-    const status = await run('push:status', '--organization', 'fabrikam');
+    const status = await run('push:status');
     expect(status.stdout).toContain('  STOPPED at 2026-11-22T08:00:00.000Z, because the receiver returned 410');
   });
 
@@ -171,41 +147,8 @@ describe('the commands of the push and the alerts', () => {
     expect((await runCli('push:test', [url], { env })).code).toBe(1);
   });
 
-  test('push:test waits for the signed report that the receiver sends for a record that its system refuses', async () => {
-    const reports = `http://127.0.0.1:${await freePort()}/psa`;
-    const statuses: number[] = [];
-    const report = async (id: string, secret: string) => {
-      const data = { organization: 'northwind', kind: 'note', id, result: 'refused', reason: 'no such ticket here' };
-      const body = JSON.stringify({ type: 'work.report', data });
-      const headers = { ...(await signWebhook(parseWebhookSecrets(secret), { id: 'msg_1', at: Date.now(), body })) };
-      statuses.push((await fetch(reports, { method: 'POST', headers, body })).status);
-    };
-    const { origin } = await listen(async ({ body, isSigned }) => {
-      if (!isSigned) return [401];
-      const refused = JSON.parse(body).data.changes?.find(({ ticketId = '' }) => ticketId === 'no-such-ticket');
-      if (refused)
-        for (const secret of [`whsec_${btoa('some other secret, 32 bytes long')}`, SECRET])
-          await report(refused.targetId, secret);
-      return [204];
-    });
-    const run = (...args: string[]) =>
-      runCli('push:test', [`${origin}/`, ...args], { env: { WEBHOOK_SECRET: SECRET, PSA_SECRET: SECRET } });
-    const { code, stdout } = await run('--reports', reports);
-    expect(stdout).toMatch(/^ok {4}the work\.report of note \S+: arrived: no such ticket here$/m);
-    expect([code, statuses]).toEqual([0, [401, 200]]);
-    expect(await run('--reports', `${origin}/`)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('cannot listen at 127.0.0.1'),
-    });
-  });
-
   test('alerts:status lists the pending alerts with their reasons; it does not show sent alerts', async () => {
     expect((await run('alerts:status')).stdout).toBe('No alert waits to be sent.\n');
-    expect(await run('alerts:status', '--organization', 'nowhere')).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringContaining('There is no organization nowhere.'),
-    });
     const insert = remote.db.prepare(
       `insert into alerts values (?1, ?4, 's', ?3, 1, ?2, ?5, '{}', ?6, ?5 + 240000, ?7, ?8)`,
     );
@@ -214,27 +157,11 @@ describe('the commands of the push and the alerts', () => {
       insert.bind('fabrikam', 'alert_1', 'chat', 'key_unused', SINCE, 1, null, SINCE),
       insert.bind('', 'alert_2', 'chat', 'database_size', SINCE + 1, 0, null, null),
     ]);
-    const [text, json, one] = await Promise.all([
-      run('alerts:status'),
-      run('alerts:status', '--json'),
-      run('alerts:status', '--organization', 'northwind'),
-    ]);
-    expect(text.stdout.split('\n')).toEqual([
+    expect((await run('alerts:status')).stdout.split('\n')).toEqual([
       'fabrikam: alert.key_unused of 2026-11-22T08:00:00.000Z waits for WEBHOOK_URL',
       '  2 attempts; the last failure: HTTP 503; next attempt at 2026-11-22T08:04:00.000Z',
       'the deployment: alert.database_size of 2026-11-22T08:00:00.001Z waits for ALERT_URL',
       '',
     ]);
-    expect(JSON.parse(json.stdout.split('\n')[1] ?? '')).toEqual({
-      organization: null,
-      id: 'alert_2',
-      type: 'alert.database_size',
-      address: 'ALERT_URL',
-      foundAt: '2026-11-22T08:00:00.001Z',
-      attempts: 0,
-      nextAttemptAt: '2026-11-22T08:04:00.001Z',
-      failure: null,
-    });
-    expect(one.stdout).toBe('No alert waits to be sent.\n');
   });
 });
