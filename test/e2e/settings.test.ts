@@ -33,7 +33,7 @@ async function signIn(
   await page.goto(`${server.url}/settings`);
   await hands.press(page.locator('form', { hasText: person }).getByRole('button'));
   if (organization !== undefined) {
-    await heading(page, 'Choose an organization').waitFor();
+    await heading(page, 'Organizations').waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);
     await hands.press(page.getByRole('link', { name: organization }));
   }

@@ -1,6 +1,5 @@
 import type { Context } from 'hono';
 import { dateIn } from '../../domain/calendar.ts';
-import { isLostWork } from '../../domain/facts.ts';
 import { type Administration, MAX_LISTED_ORGANIZATIONS } from '../../services/directory/administrators.ts';
 import { type OverviewItem, readOrganizationOverview } from '../../services/directory/organization-overview.ts';
 import { searchable } from '../../services/keys/select-keys.ts';
@@ -29,7 +28,7 @@ export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> 
   const organizations = await readOrganizationOverview(serviceContext(c), found, factOptions(c));
   const page = (
     <>
-      <p>You administer {all.length} organizations. The ones that need attention come first.</p>
+      <p>Those that lose work come first, then those that need attention.</p>
       <FindOrganization id="find" total={all.length} text={text} tab={tab} />
       {organizations.length === 0 ? (
         <Banner tone="neutral">
@@ -55,7 +54,7 @@ export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> 
       )}
     </>
   );
-  return render(c, 'Choose an organization', page);
+  return render(c, 'Organizations', page);
 }
 
 /** The names, as a search compares them, that several organizations have. */
@@ -84,10 +83,10 @@ const columnsFor = (tab: string, namesakes: ReadonlySet<string>): readonly Table
 /** In place of a zero. A narrow screen leaves it out. */
 const Dash = () => <span class="dash">–</span>;
 
-function Count({ item: { facts } }: { item: OverviewItem }) {
+function Count({ item: { facts, losesWork } }: { item: OverviewItem }) {
   if (facts.size === 0) return <Dash />;
   return (
-    <span class={[...facts.values()].flat().some(isLostWork) ? 'chip count mark' : 'chip count'}>
+    <span class={losesWork ? 'chip count mark' : 'chip count'}>
       {facts.size}
       <span class="visually-hidden"> to look at</span>
     </span>
@@ -95,7 +94,8 @@ function Count({ item: { facts } }: { item: OverviewItem }) {
 }
 
 function MostUrgent({ item: { organization, facts } }: { item: OverviewItem }) {
-  const { id, timeZone } = organization;
+  const { id, timeZone, hasPsa } = organization;
+  if (!hasPsa) return <strong>Write-back is off: every request is refused</strong>;
   const [ofType = []] = facts.values();
   const [first] = ofType;
   if (!first?.kind.tile) return <Dash />;

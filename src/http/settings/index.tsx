@@ -15,6 +15,7 @@ import { keyRules } from './key-rules.tsx';
 import { keys } from './keys.tsx';
 import { pageContext } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
+import { SearchForm } from './pages/components.tsx';
 import { refusedUses } from './refused-uses.tsx';
 import { render } from './render-page.tsx';
 import { revokeKeys } from './revoke-keys.tsx';
@@ -71,12 +72,21 @@ function problemPage(
   { status, title, detail }: Pick<PageProblem, 'status' | 'title' | 'detail'>,
 ): Response | Promise<Response> {
   const { to, text } = wayOn(c, status);
+  const base = pageContext(c)?.base;
   const page = (
     <>
       <p>{detail}</p>
+      {status === 404 && base && (
+        <SearchForm id="search" to={`${base}/keys`} label="Search keys" text={undefined} fields={[]} />
+      )}
       <p>
         <a href={to}>{text}</a>
       </p>
+      {status === 404 && base && (
+        <p>
+          <a href="/settings">All organizations</a>
+        </p>
+      )}
     </>
   );
   return render(c, title, page, { status });

@@ -38,7 +38,6 @@ export async function render<E extends AdminEnv | AppEnv>(
   const { path } = c.req;
   const contributions: readonly Contribution[] = c.get('contributions');
   const tabs = areaTabs(contributions);
-  const zone = administrator?.organization.timeZone.replaceAll('_', ' ');
   const notice = status === 200 && getCookie(c, NOTICE);
   if (notice) deleteCookie(c, NOTICE, { path });
   const page = (
@@ -47,9 +46,13 @@ export async function render<E extends AdminEnv | AppEnv>(
       isOnce={isOnce}
       home="/settings"
       bar={<Bar {...{ administrator, path, tabs }} signOutPath={signIn?.signOutPath} />}
-      tabs={administrator && <AreaTabs {...{ administrator, path, tabs }} />}
+      tabs={administrator && <AreaTabs {...{ administrator, path, tabs }} isFound={status !== 404} />}
       footer={
-        zone && (zone === 'UTC' ? 'Times are in UTC.' : `Time zone: ${zone}. Hover over a time to see it in UTC.`)
+        administrator && (
+          <>
+            Times in {administrator.organization.timeZone.replaceAll('_', ' ')}, as of <Time at={c.get('now')()} />
+          </>
+        )
       }
     >
       {trail && <Trail pages={trail} />}

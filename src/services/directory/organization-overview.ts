@@ -1,5 +1,5 @@
 import { countLiveKeysOf } from '../../db/keys/read-keys-statements.ts';
-import type { Fact } from '../../domain/facts.ts';
+import { type Fact, isLostWork } from '../../domain/facts.ts';
 import { bindPageFacts, type FactOptions, toPageFacts } from '../bind-facts.ts';
 import { readBatch } from '../call-d1.ts';
 import type { ServiceContext } from '../service-context.ts';
@@ -7,7 +7,7 @@ import type { Administration } from './administrators.ts';
 
 export type OverviewItem = Awaited<ReturnType<typeof readOrganizationOverview>>[number];
 
-/** The organizations with the most types of facts first, and otherwise in the given order. */
+/** The organizations that lose work first, then those with the most types of facts, and otherwise in the given order. */
 export async function readOrganizationOverview(
   ctx: ServiceContext,
   administrations: readonly Administration[],
@@ -22,11 +22,15 @@ export async function readOrganizationOverview(
   const live = new Map(counts.map(({ organizationId, keys }) => [organizationId, keys]));
   const facts = Map.groupBy(toPageFacts(rows.flat(), options, now), ({ organizationId }) => organizationId);
   return administrations
-    .map(({ organization }) => ({
-      organization,
-      liveKeys: live.get(organization.id) ?? 0,
-      /** What its list of keys shows under "Needs attention", by type, the most urgent first. */
-      facts: Map.groupBy(facts.get(organization.id) ?? [], ({ type }) => type),
-    }))
-    .sort((a, b) => b.facts.size - a.facts.size);
+    .map(({ organization }) => {
+      const found = facts.get(organization.id) ?? [];
+      return {
+        organization,
+        liveKeys: live.get(organization.id) ?? 0,
+        losesWork: found.some(isLostWork),
+        /** What its list of keys shows under "Needs attention", by type, the most urgent first. */
+        facts: Map.groupBy(found, ({ type }) => type),
+      };
+    })
+    .sort((a, b) => Number(b.losesWork) - Number(a.losesWork) || b.facts.size - a.facts.size);
 }

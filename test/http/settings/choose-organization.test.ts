@@ -5,7 +5,7 @@ import { countD1 } from '../../support/d1.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
 import { copyKey } from '../../support/settings.ts';
 import { makeSignIn } from '../../support/sign-in.ts';
-import { importRecords, makeApi, makeKey, revoke, rotate } from '../../support/world.ts';
+import { importRecords, makeApi, makeKey, NOTE, revoke, rotate } from '../../support/world.ts';
 
 const signIn = await makeSignIn();
 const api = makeApi({ config: { signIn: signIn.config } });
@@ -47,7 +47,7 @@ describe('/settings', () => {
     expect(response.headers.get('Location')).toBeNull();
     expect(response.headers.get('Content-Security-Policy')).toContain("default-src 'none'");
     const html = await response.text();
-    expect(html).toContain('<h1>Choose an organization</h1>');
+    expect(html).toContain('<h1>Organizations</h1>');
     expect(linksIn(html)).toEqual(
       [
         [4, 'A Northwind MSP'],
@@ -135,6 +135,35 @@ test('the overview lists organizations by need, with as many reasons as their li
   ] as const)
     expect(await countElements(await (await open(`/settings/${id}/keys`)).text(), '.attention li')).toBe(tiles);
   expect(await countElements(html, `td a[href="/settings/${gamma}/keys?fact=refused_scope_missing"]`)).toBe(1);
+});
+
+test('the overview begins with an organization that loses work, and says where write-back is off', async () => {
+  const { ids, open } = await makeAdministrator('Alpha', 'Beta', 'Gamma');
+  const [alpha = '', beta = '', gamma = ''] = ids;
+  await makeKey(alpha, { expires: new Date(Date.now() + 10 * DAY_MS).toISOString() });
+  await makeKey(alpha, {}, () => Date.now() - 61 * DAY_MS);
+  await importRecords(
+    { type: 'company', organization: beta, id: 'acme', name: 'Acme' },
+    { type: 'ticket', organization: beta, id: '1001', company: 'acme' },
+  );
+  const { value } = await makeKey(beta);
+  await api.postNote(value, NOTE, { 'Idempotency-Key': 'again' });
+  await api.postNote(value, { ...NOTE, message: 'Another' }, { 'Idempotency-Key': 'again' });
+  await api.settled();
+  await importRecords({
+    type: 'organization',
+    id: gamma,
+    name: 'Gamma',
+    psa: false,
+    timeZone: 'UTC',
+    defaultHourlyRate: 1,
+  });
+  const rows = await elementsOf(await (await open('/settings')).text(), 'tbody td');
+  expect(rows.map(({ text }) => text)).toEqual([
+    ...['1 to look at', '1 write may be lost', '1'],
+    ...['2 to look at', '1 key expires within 14 days', '2'],
+    ...['–', 'Write-back is off: every request is refused', '0'],
+  ]);
 });
 
 test('the overview reads a limited number of rows for each organization, in one call', async () => {

@@ -46,6 +46,19 @@ describe('a form', () => {
   });
 });
 
+test('an address without a page marks no tab, and leads to the keys, a search and the organizations', async () => {
+  const { get, base } = await makeSettings();
+  const { text: html } = await get('/nowhere');
+  expect(await countElements(html, '.tabs a')).toBeGreaterThan(3);
+  expect(await countElements(html, '.tabs a[aria-current]')).toBe(0);
+  for (const way of [
+    `main form[action="${base}/keys"] input[name=q]`,
+    `main a[href="${base}/keys"]`,
+    'main a[href="/settings"]',
+  ])
+    expect(await countElements(html, way)).toBe(1);
+});
+
 test('every page forbids foreign scripts, frames and caches', async () => {
   const { get } = await makeSettings();
   const { headers } = await get('/keys');

@@ -29,14 +29,14 @@ export function Ago({ at }: { at: number }) {
   return <Time at={at} text={ago(now - at)} />;
 }
 
-/** A span of time in the past in words, rounded down: `just now`, `5 min ago`, `2 months ago`. */
+/** A span of time in the past in words, months and years rounded: `just now`, `5 min ago`, `2 months ago`. */
 function ago(ms: number): string {
   const days = Math.floor(ms / DAY_MS);
   if (ms < MINUTE_MS) return 'just now';
   if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min ago`;
   if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h ago`;
   if (days < 60) return days === 1 ? '1 day ago' : `${days} days ago`;
-  return days < 730 ? `${Math.floor(days / 30.44)} months ago` : `${Math.floor(days / 365.25)} years ago`;
+  return days < 730 ? `${Math.round(days / 30.44)} months ago` : `${Math.round(days / 365.25)} years ago`;
 }
 
 /** In how many days a time is, rounded: `within a day`, `in 5 days`. */
