@@ -1,4 +1,4 @@
-import { Command, Option, type OptionValues } from '@commander-js/extra-typings';
+import { Command, type CommandUnknownOpts, Option, type OptionValues } from '@commander-js/extra-typings';
 import * as z from 'zod';
 import { D1Failure, LOCKED } from '../db/run-d1.ts';
 import { parseCursor } from '../domain/change.ts';
@@ -14,20 +14,18 @@ interface CommandHelp {
   summary: string;
   /** What the command does and what to know before calling it. */
   purpose: string;
-  /** Arguments and options as they are typed after the name. */
-  usage: string;
   /** One call, complete from the name on. */
   example: string;
   failure: string;
 }
 
-export function operatorCommand({ name, summary, purpose, usage, example, failure }: CommandHelp): Command {
+export function operatorCommand({ name, summary, purpose, example, failure }: CommandHelp): Command {
   return new Command(name)
     .summary(summary)
     .description(purpose)
     .helpOption('-h, --help', 'Show this help.')
     .configureHelp({
-      commandUsage: () => `npm run ops -- ${name} ${usage}`.trim(),
+      commandUsage: (command) => `npm run ops -- ${name} ${usageOf(command)}`.trim(),
       optionTerm: ({ flags }) => withoutBrackets(flags),
     })
     .addHelpText(
@@ -37,6 +35,16 @@ export function operatorCommand({ name, summary, purpose, usage, example, failur
     .exitOverride()
     .configureOutput({ outputError: () => {} });
 }
+
+/** Arguments and options as they are typed after the name. */
+const usageOf = (command: CommandUnknownOpts) =>
+  withoutBrackets(
+    [
+      // Without commander's own "[options]".
+      ...command.usage().split(' ').slice(1),
+      ...command.options.map(({ flags, mandatory }) => (mandatory ? flags : `[${flags}]`)),
+    ].join(' '),
+  );
 
 /** As the help shows a name: commander's definitions have `<NAME>`. */
 export const withoutBrackets = (text: string) => text.replaceAll(/[<>]/g, '');
@@ -54,9 +62,11 @@ export const persistToOption = new Option(
 const DEPLOYMENT_HELP = 'The deployment with the file .deployments/NAME.toml. Default: the only one.';
 export const deploymentOption = new Option('--deployment <NAME>', DEPLOYMENT_HELP);
 export const remoteDeploymentOption = new Option('--deployment <NAME>', DEPLOYMENT_HELP).implies({ remote: true });
-const DATABASE_USAGE = '[--remote [--deployment NAME] | --persist-to DIRECTORY]';
 
-export const byOption = new Option('--by <NAME>', 'Who asked for this. It is kept in the database.');
+const BY = ['--by <NAME>', 'Who asked for this. It is kept in the database.'] as const;
+export const byOption = new Option(...BY).makeOptionMandatory();
+/** For a command that has a dry run. */
+export const byUnlessDryOption = new Option(...BY);
 
 export function requireBy(by: string | undefined): string {
   if (by === undefined) throw new UsageError('Add --by NAME: who asked for this. It is kept in the database.');
@@ -119,7 +129,7 @@ export function databaseCommand<Args extends unknown[], Options extends OptionVa
   run: (withDatabase: WithDatabase, ...values: [...Args, Options]) => Promise<void>,
 ) {
   return (databaseOf: DatabaseOf): Command<Args, Options> => {
-    const command = define(operatorCommand({ ...help, usage: `${help.usage} ${DATABASE_USAGE}`.trim() }));
+    const command = define(operatorCommand(help));
     command.addOption(remoteOption).addOption(remoteDeploymentOption).addOption(persistToOption);
     return command.action(() =>
       run(databaseOf(databaseChoice.parse(command.opts())), ...command.processedArgs, command.opts()),

@@ -13,7 +13,6 @@ export const alertsStatus = databaseCommand(
     name: 'alerts:status',
     summary: 'show the alerts that wait to be sent, and what failed',
     purpose: `Lists the alerts that wait for WEBHOOK_URL or ALERT_URL, oldest first, at most ${MAX_LISTED}: how often each was tried, and why the last attempt failed. An alert that was sent is not listed. Nothing is written.`,
-    usage: '',
     example: 'alerts:status --remote',
     failure: 'failure: the database failed',
   },

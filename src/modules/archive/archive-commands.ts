@@ -19,7 +19,6 @@ export const archiveRun = databaseCommand(
     summary: 'archive released changes that are old enough now',
     purpose:
       'Moves the changes that the PSA has released, and that are older than KEEP_DAYS, to the archive: of one organization, or of all. What the push has not delivered stays, if the deployment has a WEBHOOK_URL. The hourly job does the same, in small parts. Prints each object.',
-    usage: '[ORGANIZATION] [--keep-days N]',
     example: 'archive:run northwind --keep-days 30',
     failure: 'failure: the objects printed so far are archived; run it again to continue',
   },
@@ -74,7 +73,6 @@ export const archiveRead = databaseCommand(
     summary: 'print an object of the archive as lines of JSON',
     purpose:
       'Compares the SHA-256 of an object of the archive with the one in the database, and prints its changes as lines of JSON, without redacted texts. The audit log in the settings area and the feed name the objects.',
-    usage: 'OBJECT',
     example: 'archive:read northwind/000000000001-000000001000-0123456789abcdef.ndjson.gz',
     failure: 'failure: no archive has this object, it is missing, or its SHA-256 differs; nothing was printed',
   },
@@ -92,7 +90,6 @@ export const archiveCheck = databaseCommand(
     summary: 'compare the archive with the database',
     purpose:
       'Lists the objects that the database names and that are missing or have another size, and the objects that nothing names. With --read, reads every object and compares its SHA-256. With --repair, takes the newest other object of the same entries for one that is missing or damaged, without what was redacted, and deletes objects that nothing names. Objects of entries that are not archived stay until they are 15 minutes old. Use --repair only when a restore is final.',
-    usage: '[ORGANIZATION] [--read] [--repair]',
     example: 'archive:check --read --remote',
     failure: 'something is missing, damaged or left over, and was not repaired; or the database or the archive failed',
   },

@@ -14,7 +14,6 @@ export const pushStatus = databaseCommand(
     summary: 'show pushed and pending changes',
     purpose:
       'Shows for each organization how many changes wait to be pushed and since when, and what failed. The numbers are those that the push last wrote to the database: while it delivers many pages, it may be further on. Nothing is written.',
-    usage: '',
     example: 'push:status --remote',
     failure: 'failure: the database failed',
   },

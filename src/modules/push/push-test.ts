@@ -9,7 +9,6 @@ export const pushTest = operatorCommand({
   summary: 'send samples of every message to a receiver',
   purpose:
     'Sends signed samples to a receiver of the push, and prints its correct and wrong reactions: a note, a time entry, an approval, a redaction, an alert, 100 changes, the same again, a note that its system must refuse, and messages that it must refuse itself. The receiver writes them into its system, so use one for tests. Needs WEBHOOK_SECRET in the environment.',
-  usage: 'URL [--organization ID] [--ticket ID] [--user ID]',
   example: 'push:test http://127.0.0.1:8971/ --organization northwind --ticket 1001 --user tess',
   failure: 'at least one check failed',
 })

@@ -22,7 +22,6 @@ export const adapterDoctor = operatorCommand({
   summary: 'check the keys, rights and settings of an adapter',
   purpose:
     'Checks an adapter with the settings of its deployment, from this machine: whether the keys work, and what the account may read. It only reads. The secrets are in the environment, under their names. Whether notes are private is checked by the adapter itself, on its test ticket.',
-  usage: '[ADAPTER] [--deployment NAME]',
   example: 'adapter:doctor',
   failure: 'a check failed',
 })
@@ -58,7 +57,6 @@ export const adapterStatus = databaseCommand(
     name: 'adapter:status',
     summary: 'show whether the adapters reach their PSAs',
     purpose: 'Shows what each adapter reported last: every minute, and when its state changes. Nothing is written.',
-    usage: '[--organization ORGANIZATION]',
     example: 'adapter:status --remote',
     failure: 'the database failed',
   },
@@ -87,7 +85,6 @@ export const adapterForget = databaseCommand(
     summary: 'end the banner and the alert of a removed adapter',
     purpose:
       'Deletes what an adapter reported last, so that nothing shows it as silent. Delete its Worker first: otherwise it reports again within a minute.',
-    usage: '--organization ORGANIZATION',
     example: 'adapter:forget --organization northwind --remote',
     failure: 'the organization has no adapter, or the database failed',
   },
@@ -106,7 +103,6 @@ export const adapterResume = operatorCommand({
   summary: 'resume a stopped or paused adapter',
   purpose:
     'Sets the secret RESUME of the Worker of the adapter, which deploys the Worker again. It repeats its connection test, and then writes what waits and what the PSA refused in the last 30 days. If another adapter is connected with the organization, this one takes its place. Needs CLOUDFLARE_API_TOKEN.',
-  usage: '[ADAPTER] [--deployment NAME]',
   example: 'adapter:resume',
   failure: 'the secret was not set',
 })

@@ -11,7 +11,6 @@ export const changesExport = databaseCommand(
     summary: 'write the changes of an organization as lines of JSON',
     purpose:
       'Writes all changes of an organization, oldest first, as lines of JSON, those in the archive included. The last line on standard error has the cursor with which a later export continues.',
-    usage: 'ORGANIZATION [--cursor CURSOR] [--output FILE] [--without OBJECT]',
     example: 'changes:export northwind --output northwind.ndjson',
     failure: 'failure: the lines written so far are right, and the last cursor among them continues',
   },

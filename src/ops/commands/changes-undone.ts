@@ -10,7 +10,6 @@ export const changesUndone = databaseCommand(
     summary: 'print the changes that a restore has undone',
     purpose:
       'Compares a file that changes:export wrote before a restore with the database after it. Prints every change that the restore has undone and that must be repeated, and the commands that repeat most of them. Changes nothing.',
-    usage: 'ORGANIZATION FILE',
     example: 'changes:undone northwind before-northwind.ndjson --remote',
     failure: 'failure: a wrong file, or the database failed',
   },

@@ -11,7 +11,6 @@ export const directoryImport = databaseCommand(
     summary: 'import a directory file into the database',
     purpose:
       'Imports a directory file: organizations, users, companies, agreements and tickets, one JSON object on each line. The whole file is checked first. Each organization is then written in one transaction, and only what differs; a second import of the same file writes nothing.',
-    usage: 'FILE|- [--dry-run] [--verbose] [--recreate]',
     example: 'directory:import directory.ndjson --dry-run',
     failure: 'the file has errors and nothing was written, or the import failed: run it again',
   },

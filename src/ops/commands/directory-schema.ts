@@ -7,7 +7,6 @@ export const directorySchema = operatorCommand({
   name: 'directory:schema',
   summary: 'print the JSON Schema of a line of a directory file',
   purpose: 'Prints the JSON Schema of a line of a directory file, made from the shapes that directory:import checks.',
-  usage: '',
   example: 'directory:schema',
   failure: 'failure',
 }).action(run);

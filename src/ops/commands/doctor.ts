@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { Option } from '@commander-js/extra-typings';
 import { parseDatabaseLimit } from '../../domain/database-limit.ts';
-import { operatorCommand, persistToOption, remoteDeploymentOption, remoteOption, withoutBrackets } from '../command.ts';
+import { operatorCommand, persistToOption, remoteDeploymentOption, remoteOption } from '../command.ts';
 import { configOf, readDeployment } from '../deployment.ts';
 import { diagnose } from '../diagnose.ts';
 import { diagnoseAccount } from '../diagnose-account.ts';
@@ -22,10 +22,6 @@ export const doctor = operatorCommand({
   summary: 'check that a deployment keeps its promises',
   purpose:
     'Checks a deployment from outside, as an automation sees it, and with the options also with a key, as the PSA does, and in its database. Each failure says what it means and what to do. The last lines name what was not checked. Nothing is written, except for one note on the ticket of --ticket and the test text of --alerts.',
-  usage: [
-    'https://HOST [--key-stdin] [--ticket ID] [--limits] [--json] [--remote [--deployment NAME] | --persist-to DIRECTORY]',
-    ...CHECKS.map(({ flags }) => `[${withoutBrackets(flags)}]`),
-  ].join(' '),
   example: 'doctor https://tickets.example',
   failure: 'at least one check failed',
 })

@@ -2,7 +2,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { findKeysAnywhere, getKeyAnywhere, type OperatorKey } from '../../services/keys/read-keys.ts';
 import { revokeAsOperator } from '../../services/keys/revoke-key.ts';
 import { listChanges } from '../../services/work/list-changes.ts';
-import { byOption, type Database, databaseCommand, onCode, requireBy } from '../command.ts';
+import { byUnlessDryOption, type Database, databaseCommand, onCode, requireBy } from '../command.ts';
 import { readExportedChanges } from '../exported-changes.ts';
 import { UsageError } from '../failures.ts';
 import { readSecret } from '../input.ts';
@@ -15,7 +15,6 @@ export const keyRevoke = databaseCommand(
     summary: 'revoke one key, or all that an export shows as revoked',
     purpose:
       'Revokes a key. Reads its hint or value from standard input, unless --key names it. With --from, revokes every key that an export of changes:export shows as revoked and that is not revoked in the database; use it after a restore.',
-    usage: '--by NAME [--organization ORGANIZATION [--key ID | --from FILE]] [--dry-run]',
     example: 'key:revoke --by "Ada, by phone"',
     failure:
       'failure: no such key, several keys with the hint, a wrong file, or the database failed; a second call does no harm',
@@ -29,7 +28,7 @@ export const keyRevoke = databaseCommand(
           'key:revoke takes no argument. Give the key or its hint on standard input, or name the key with --organization ORGANIZATION --key ID.',
         );
       })
-      .addOption(byOption)
+      .addOption(byUnlessDryOption)
       .option('--organization <ORGANIZATION>', 'The id of the organization of the key.')
       .option('--key <ID>', 'The id of the key.')
       .option('--from <FILE>', 'A file that changes:export wrote for the organization.')

@@ -9,7 +9,7 @@ import {
   type OpenErasure,
 } from '../../services/directory/erase-organization.ts';
 import { parseInput } from '../../services/parse-input.ts';
-import { byOption, type Database, databaseCommand, explain, requireBy } from '../command.ts';
+import { byUnlessDryOption, type Database, databaseCommand, explain, requireBy } from '../command.ts';
 import { exportChanges, intoFile, withFile, withoutOption } from '../export-changes.ts';
 import { CommandFailure, UsageError } from '../failures.ts';
 import { prompt } from '../input.ts';
@@ -25,7 +25,6 @@ export const organizationErase = databaseCommand(
     summary: 'export an organization, then remove it permanently',
     purpose:
       'Exports all changes of an organization into a new file, makes it inactive, then removes it and everything that it has, at most 1,000 rows at a time, and the objects of its archive. This cannot be undone. One row stays that says who asked for it. If the command is interrupted, call it again: it goes on, without another export.',
-    usage: 'ORGANIZATION (--dry-run | --export FILE --by NAME --confirm ORGANIZATION [--without OBJECT])',
     example: 'organization:erase northwind --export northwind.ndjson --by "Ada, by letter" --confirm northwind',
     failure:
       'failure: nothing was removed, unless the message says so; the export may be incomplete, and the organization inactive',
@@ -34,7 +33,7 @@ export const organizationErase = databaseCommand(
     command
       .argument('<ORGANIZATION>', 'The id of the organization.')
       .option('--export <FILE>', 'The new file for the changes.')
-      .addOption(byOption)
+      .addOption(byUnlessDryOption)
       .option('--confirm <ORGANIZATION>', 'The id again. At a terminal, the command asks for it if it is missing.')
       .addOption(withoutOption)
       .option('--dry-run', 'Remove nothing; print how many rows of each table would be removed.'),

@@ -3,7 +3,7 @@ import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts
 import type { Redaction } from '../../services/service-context.ts';
 import { redactRecord } from '../../services/work/record-services.ts';
 import { listReleases } from '../../services/work/release-changes.ts';
-import { byOption, type Database, databaseCommand, onCode, requireBy } from '../command.ts';
+import { byOption, type Database, databaseCommand, onCode } from '../command.ts';
 import { readExportedChanges } from '../exported-changes.ts';
 import { UsageError } from '../failures.ts';
 import { count } from '../output.ts';
@@ -14,7 +14,6 @@ export const recordRedact = databaseCommand(
     summary: 'remove the text of a note or time entry',
     purpose:
       'Replaces the text of a note or time entry with [redacted], permanently, including in the archive. The record stays, and the audit log says who asked for it. With --from, repeats every redaction that an export of changes:export shows; use it after a restore.',
-    usage: `ORGANIZATION ${RECORD_KIND_NAMES.join('|')} ID --by NAME | ORGANIZATION --from FILE --by NAME`,
     example: 'record:redact northwind note 0198c0de-0000-7000-8000-000000000000 --by "Ada, ticket 77"',
     failure: 'failure: there is no such record, a wrong file, or the database failed; a second call does no harm',
   },
@@ -25,8 +24,7 @@ export const recordRedact = databaseCommand(
       .argument('[ID]', 'The id of the record.')
       .option('--from <FILE>', 'A file that changes:export wrote for the organization.')
       .addOption(byOption),
-  async (withDatabase, organization, kind, id, { from, by: given }) => {
-    const by = requireBy(given);
+  async (withDatabase, organization, kind, id, { from, by }) => {
     if ((from === undefined) === (kind === undefined || id === undefined))
       throw new UsageError('Name the record with its kind and id, or a file with --from.');
     await withDatabase(async ({ context }) => {

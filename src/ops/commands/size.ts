@@ -14,7 +14,6 @@ export const size = databaseCommand(
     summary: 'list organizations by size, and when the database is full',
     purpose:
       'Lists the organizations by the bytes of text that they wrote, with their growth per day and their number of records. Then prints the size of the database, and the date on which it will be full, and up to where the changes of each organization are released and archived. Nothing is written.',
-    usage: '[--limit SIZE]',
     example: 'size --remote',
     failure: 'failure: the database failed',
   },

@@ -29,7 +29,6 @@ export const switchCommand = operatorCommand({
   summary: 'pause the API or block keys, on both Workers',
   purpose:
     'Sets MODE or BLOCKED_KEYS on the deployed Worker, and on that for AI agents if it is deployed. The value is the whole list of blocked keys; a comma empties it. A key that the database does not know is refused; if the database does not respond, it is blocked unchecked. Needs wrangler to be signed in, or CLOUDFLARE_API_TOKEN.',
-  usage: 'MODE|BLOCKED_KEYS VALUE... [--key-stdin] [--deployment NAME]',
   example: 'switch MODE paused',
   failure: 'an unknown key, or a Worker was not changed; the message names it, and a second call does no harm',
 })

@@ -62,7 +62,7 @@ test.each<[string[], string, string]>([
   [
     ['directory:import', 'file', '--dryrun'],
     "Unknown option '--dryrun'. Did you mean --dry-run?",
-    'npm run ops -- directory:import FILE|-',
+    'npm run ops -- directory:import FILE [--dry-run]',
   ],
   [['changes:export'], "Missing required argument 'ORGANIZATION'.", 'npm run ops -- changes:export ORGANIZATION'],
   [
@@ -73,17 +73,17 @@ test.each<[string[], string, string]>([
   [
     ['record:redact', 'northwind', 'ticket', 'x', '--by', 'Ada'],
     "Command-argument value 'ticket' is invalid for argument 'KIND'. Allowed choices are note, time_entry.",
-    'npm run ops -- record:redact ORGANIZATION note|time_entry ID',
+    'npm run ops -- record:redact ORGANIZATION [KIND] [ID]',
   ],
   [
     ['key:revoke', '--from', 'x', '--by', 'Ada'],
     'With --from, name the organization with --organization, and no --key.',
-    'npm run ops -- key:revoke --by NAME',
+    'npm run ops -- key:revoke [--by NAME]',
   ],
   [
     ['key:revoke', 'northwind', '--by', 'Ada'],
     'key:revoke takes no argument. Give the key or its hint on standard input, or name the key with --organization ORGANIZATION --key ID.',
-    'npm run ops -- key:revoke --by NAME',
+    'npm run ops -- key:revoke [--by NAME]',
   ],
   [
     ['changes:export', 'northwind', '--cursor', 'hello'],
