@@ -54,10 +54,11 @@ export function Page({ title, path = '', parts = [], hero, isWide = false, child
   );
 }
 
-/** A page below a tab's page keeps the tab marked. */
+/** A page below a tab's page keeps the tab marked, and a page without a tab marks the first page's. */
 function currentTab(href: string, path: string): 'page' | 'true' | undefined {
-  if (path === href) return 'page';
-  return href !== '/docs' && path.startsWith(`${href}/`) ? 'true' : undefined;
+  const tab = TABS.findLast((one) => `${path}/`.startsWith(`${one.href}/`));
+  if (tab?.href !== href) return undefined;
+  return path === href ? 'page' : 'true';
 }
 
 /** Searches the headings of all pages, with script only. */

@@ -120,6 +120,11 @@ test('the navigation is at the side, and on a phone a fold, even without script'
   await follow(recipe);
   expect(new URL(page.url()).pathname).toBe('/docs/recipes/n8n');
   expect(await page.locator('.tabs [aria-current]').allTextContents()).toEqual(['Recipes']);
+  await page.goto(`${server.url}/docs/concepts`);
+  expect(await page.locator('.tabs [aria-current]').allTextContents()).toEqual(['Start']);
+  await page.emulateMedia({ media: 'print' });
+  expect(await navigation.isVisible()).toBe(false);
+  await page.emulateMedia({ media: 'screen' });
   await follow(page.getByRole('banner').getByRole('link', { name: 'Settings', exact: true }));
   expect(new URL(page.url()).pathname).not.toMatch(/^\/docs/);
 });
