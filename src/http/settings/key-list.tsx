@@ -4,7 +4,7 @@ import { CSV_SETTINGS, companyIds } from '../../domain/key-settings.ts';
 import { containsKey } from '../../domain/pasted-keys.ts';
 import { EXAMINED_KEYS, type KeyList, listKeys } from '../../services/keys/list-keys.ts';
 import { everyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
-import { type KeyQuery, type ListedState, stateInList, stateOf } from '../../services/keys/select-keys.ts';
+import { type KeyQuery, type ListedState, matchOf, stateInList, stateOf } from '../../services/keys/select-keys.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { Icon } from '../page/icon.tsx';
 import { type Column, csvDownload, fileName } from './download.ts';
@@ -209,7 +209,7 @@ function Filters({ list: { counts }, query }: ListProps) {
       <SearchForm
         id="q"
         to={`${base}/keys`}
-        label="Search by name or hint"
+        label="Search keys, owners, addresses"
         text={query.q}
         fields={parametersOf({ ...query, q: undefined, before: undefined })}
       />
@@ -293,6 +293,7 @@ function columnsOf(
             <input type="checkbox" name="key" value={key.id} aria-label={`Select ${key.name} ${key.hint}`} />
           )}{' '}
           <KeyName subject={key} search={addressOf('', query)} />
+          <Match subject={key} search={query.q} />
         </>
       ),
       sortedBy('name', 'ascending'),
@@ -324,6 +325,18 @@ function columnsOf(
     ['Writes, 30 days', ({ usage }) => <SmallChart usage={usage} />],
     ['Expires', (key) => <ShortExpiry subject={key} />],
   ];
+}
+
+/** What of a key a search found, unless every row shows it. */
+function Match({ subject, search }: { subject: KeyDetails; search: string | undefined }) {
+  const [field, text] = matchOf(subject, search) ?? [];
+  if (field === 'Name' || field === 'Hint') return null;
+  return (
+    <span class="minor">
+      {' '}
+      {field}: <bdi>{text}</bdi>
+    </span>
+  );
 }
 
 /** A list of ended keys examines a fixed number of keys. */

@@ -17,7 +17,7 @@ const ignoredIfInvalid = <Type extends z.ZodType>(type: Type) => type.optional()
 /** Which keys to list, by the parameters of the list's address. A filter that is undefined matches every key. */
 export const keyQuery = z.lazy(() =>
   z.object({
-    /** A part of the name or the hint. */
+    /** A part of one of the texts of `textsOf`. */
     q: ignoredIfInvalid(text()),
     /** Undefined for the live keys, or for all that a fact is about. */
     state: ignoredIfInvalid(z.enum(LISTED_STATES)),
@@ -45,16 +45,32 @@ export const isUnused = ({ lastWrite, createdAt }: KeyDetails, days: number, now
 
 /** The keys that match the query, in its order. */
 export function selectKeys(keys: readonly KeyDetails[], query: KeyQuery): KeyDetails[] {
-  const q = searchable(query.q ?? '').replaceAll('...', '…');
   const rank = rankFor(query);
   return keys
     .filter(
       (key) =>
         hasState(key, stateOf(query)) &&
-        (searchable(key.name).includes(q) || searchable(key.hint).includes(q)) &&
+        matchOf(key, query.q) !== undefined &&
         (query.expires === undefined || (key.expiresAt === null && key.successor === null)),
     )
     .toSorted((a, b) => compare(rank(a), rank(b)) || compareNaturally(a.name, b.name));
+}
+
+/** What a search looks in, in the order in which it shows a match. */
+const textsOf = (key: KeyDetails): readonly (readonly [field: string, text: string])[] => [
+  ['Name', key.name],
+  ['Hint', key.hint],
+  ['Owner', key.owner],
+  ['Description', key.description],
+  ['Created by', key.createdBy],
+  ['Last write from', key.lastWrite?.from ?? ''],
+  ...key.allowedNetworks.split(' ').map((network) => ['Allowed network', network] as const),
+];
+
+/** Where a key has the text of a search: the first of its texts. Without a search, that is its name. */
+export function matchOf(key: KeyDetails, search = ''): readonly [field: string, text: string] | undefined {
+  const q = searchable(search).replaceAll('...', '…');
+  return textsOf(key).find(([, text]) => searchable(text).includes(q));
 }
 
 /** Texts that a search does not tell apart are equal. */

@@ -4,6 +4,7 @@ import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { countD1 } from '../../support/d1.ts';
 import { importOrganizations, insertKeys } from '../../support/many-keys.ts';
 import { countElements, elementsOf, type PageElement } from '../../support/page.ts';
+import { loggedLines } from '../../support/searched-logs.ts';
 import { copyKey, makeSettings, openSettings, signIn } from '../../support/settings.ts';
 import { importRecords, makeApi, makeKey, makeOrganization, revoke, rotate, rowsOf } from '../../support/world.ts';
 
@@ -118,6 +119,48 @@ describe('the list of keys', () => {
     expect(hidden).toEqual(['state', 'expires', 'sort']);
     expect(text).toContain('<h1>All keys that never expire with “o”</h1>');
   });
+});
+
+test('a search finds people and places, each row shows what matched, and no line of the log has the text', async () => {
+  const settings = await makeSettings();
+  const { organization, base, api } = settings;
+  await importRecords({
+    type: 'user',
+    organization,
+    id: 'ada',
+    email: `ada@${organization}.example`,
+    name: 'Ada Root',
+    admin: true,
+  });
+  const used = await makeKey(organization, {
+    ...{ name: 'Triage', owner: 'Tess Technician', description: 'On the tessellated server' },
+    allowedNetworks: '198.51.100.23 203.0.113.0/24',
+  });
+  await makeKey(organization, { name: 'Other', owner: 'NOC team' });
+  await makeKey(organization, { name: 'Tessa' });
+  await api.postNote(used.value, undefined, { 'CF-Connecting-IP': '203.0.113.9' });
+  const found = async (q: string) => {
+    const { text } = await settings.get(`/keys?q=${q}`);
+    const rows = await elementsOf(text, '.keys tbody th');
+    return rows.map((row) => row.text.replace(/\s*twb_\S+\s*/, '|').trim());
+  };
+  expect(await found('tess')).toEqual(['Tessa|', 'Triage|Owner: Tess Technician']);
+  expect(await found('tessellated')).toEqual(['Triage|Description: On the tessellated server']);
+  expect(await found('root')).toEqual(['Other', 'Tessa', 'Triage'].map((name) => `${name}|Created by: Ada Root`));
+  expect(await found('203.0.113.9')).toEqual(['Triage|Last write from: 203.0.113.9']);
+  expect(await found('198.51.100.23')).toEqual(['Triage|Allowed network: 198.51.100.23/32']);
+  const lines = loggedLines('request').filter(({ route }) => route === '/settings/:organization/keys');
+  expect(lines.length).toBeGreaterThan(4);
+  expect(JSON.stringify(lines)).not.toMatch(/tessellated|198\.51\.100\.23/);
+
+  // The owner and the address on the page of a key, and the address in the audit log, lead to their keys.
+  const linksIn = async (path: string) =>
+    (await elementsOf((await settings.get(path)).text, '.facts a, .entry a')).map(
+      ({ attributes }) => attributes['href'],
+    );
+  const [owner, address] = [`${base}/keys?q=Tess+Technician`, `${base}/keys?q=203.0.113.9`];
+  expect(await linksIn(`/keys/${used.id}`)).toEqual(expect.arrayContaining([owner, address]));
+  expect(await linksIn('/audit')).toContain(address);
 });
 
 // Made once: no test changes anything.

@@ -5,7 +5,7 @@ import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
 import { Icon, type IconName } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 import { Address, counted, formatNumber, money, SCOPE_ICONS } from './components.tsx';
-import { KeyName } from './key-facts.tsx';
+import { KeyName, KeysOf } from './key-facts.tsx';
 import { clockTime, dateText, utcText } from './time.tsx';
 
 /** An entry with as much of its text as the page or file shows. */
@@ -131,7 +131,14 @@ function Details({ entry }: { entry: ShownEntry }) {
   const { actorType, actorId, actorName, key, ticketId, text, sourceAddress, detail, refusal } = entry;
   const facts = [
     ['Key', key && <KeyName subject={key} />],
-    ['From', sourceAddress && <Address address={sourceAddress} />],
+    [
+      'From',
+      sourceAddress && (
+        <KeysOf search={sourceAddress}>
+          <Address address={sourceAddress} />
+        </KeysOf>
+      ),
+    ],
     ['Record', entry.targetId],
     ['Request', entry.requestId],
     ['Idempotency-Key', entry.idempotencyKey],

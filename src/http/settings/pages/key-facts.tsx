@@ -1,6 +1,8 @@
+import type { PropsWithChildren } from 'hono/jsx';
 import type { Company } from '../../../services/directory/companies.ts';
 import type { KeyDetails, KeyLink } from '../../../services/keys/read-keys.ts';
 import type { DryRuns } from '../../../services/keys/refused-uses.ts';
+import { keyListPath } from '../key-query.ts';
 import { usePage } from '../page-context.ts';
 import { Address, formatNumber, Hint } from './components.tsx';
 import { Time } from './time.tsx';
@@ -46,6 +48,12 @@ export function KeyName({ subject: { id, name, hint }, search = '' }: KeyNamePro
       {hint && <Hint hint={hint} />}
     </>
   );
+}
+
+/** A link to the keys of an owner or an address. */
+export function KeysOf({ search, children }: PropsWithChildren<{ search: string }>) {
+  const { base } = usePage();
+  return <a href={keyListPath(base, { q: search })}>{children}</a>;
 }
 
 /** Who created a key, with a mark if that user is no longer an active administrator. */

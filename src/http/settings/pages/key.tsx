@@ -23,12 +23,11 @@ import {
   HiddenFields,
   Hint,
   LinkButton,
-  type NamedFact,
   Scopes,
   State,
 } from './components.tsx';
 import { limitsText, useText } from './day-use.ts';
-import { CompanyNames, Creator, DryRunCount, LastWrite, OtherKey } from './key-facts.tsx';
+import { CompanyNames, Creator, DryRunCount, KeysOf, LastWrite, OtherKey } from './key-facts.tsx';
 import { RefusedUsesTable } from './refused-uses-table.tsx';
 import { Expiry, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
@@ -131,9 +130,15 @@ export function KeyPage({
             'Today',
             [today, (predecessor || successor) && <span class="minor"> (with the other keys of its rotation)</span>],
           ],
-          ...(['owner', 'description'] as const).map(
-            (name): NamedFact => [keySetting(name).label, key[name] && <bdi>{key[name]}</bdi>],
-          ),
+          [
+            keySetting('owner').label,
+            key.owner && (
+              <KeysOf search={key.owner}>
+                <bdi>{key.owner}</bdi>
+              </KeysOf>
+            ),
+          ],
+          [keySetting('description').label, key.description && <bdi>{key.description}</bdi>],
           [
             'Writes since the rotation',
             rotated && `Old key ${atLeast(rotated.old)}, new key ${recordsOf(rotated.successor)}`,
@@ -182,7 +187,12 @@ function addressesOf(usage: Usage) {
   return (
     addresses.length > 0 && (
       <>
-        <Addresses addresses={addresses.slice(0, SHOWN_ADDRESSES)} />
+        {addresses.slice(0, SHOWN_ADDRESSES).map((address, index) => [
+          index > 0 && ', ',
+          <KeysOf search={address}>
+            <Address address={address} />
+          </KeysOf>,
+        ])}
         {others > 0 && ` and ${counted(others, 'other address', 'other addresses')}`}
       </>
     )
@@ -293,11 +303,8 @@ function Revocation({ subject: { revokedAt, revokedBy } }: { subject: KeyDetails
 
 function Networks({ networks }: { networks: string }) {
   if (networks === '') return <>All (the key works from everywhere)</>;
-  return <Addresses addresses={networks.split(' ')} />;
+  return networks.split(' ').map((network, index) => [index > 0 && ', ', <Address address={network} />]);
 }
-
-const Addresses = ({ addresses }: { addresses: readonly string[] }) =>
-  addresses.map((address, index) => [index > 0 && ', ', <Address address={address} />]);
 
 const dayLimits = ({ dayLimitRecords, dayLimitMinutes }: KeyDetails, day: DayLimit | null) => ({
   records: lower(day?.records, dayLimitRecords),
