@@ -1,5 +1,5 @@
 // npm start: migrates the local database, imports the demo directory, creates a new demo key and
-// serves the Worker. Arguments after `--` are passed on to `wrangler dev`.
+// serves the Worker. `--adapter PSA` adds an adapter; other arguments after `--` are passed on to `wrangler dev`.
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -18,6 +18,7 @@ import { spawnWrangler } from '../ops/wrangler.ts';
 import { createApiKey } from '../services/keys/create-key.ts';
 import { revokeAsAdministrator } from '../services/keys/revoke-key.ts';
 import type { ActorContext, AdminActor } from '../services/service-context.ts';
+import { adapterDemo } from './adapter-demo.ts';
 import { logDemoTime } from './demo-time.ts';
 import { fireCronsUntil } from './fire-crons.ts';
 import { appliedMigrations, migrate, migrationNames } from './migrate.ts';
@@ -30,6 +31,8 @@ const OF_MODULES = new Map([...MODULE_VARIABLES, ...MODULE_SECRETS]);
 process.env['CLOUDFLARE_CF_FETCH_ENABLED'] = 'false';
 
 const args = process.argv.slice(2);
+const at = args.indexOf('--adapter');
+const [, psa] = at === -1 ? [] : args.splice(at, 2);
 const { values: options } = parseArgs({
   args,
   strict: false,
@@ -52,7 +55,9 @@ if (!Number.isInteger(port) || port < 1 || port > 65_535)
 const baseUrl = `http://${host}:${port}`;
 
 const vars = readVariables();
+const values = Object.fromEntries(Array.from(vars, ([name, { value }]) => [name, value]));
 const config = readConfig();
+const demo = at === -1 ? undefined : await adapterDemo(psa ?? '', values).catch((err: Error) => fail(err.message));
 warnOfUnknownVariables();
 // Wrangler would use another port without a message.
 if (await isInUse())
@@ -85,7 +90,6 @@ function readVariables(): Map<string, { value: string; source: string }> {
 
 function readConfig(): Config {
   try {
-    const values = Object.fromEntries(Array.from(vars, ([name, { value }]) => [name, value]));
     for (const [name, parse] of OF_MODULES) reader(values)(name, parse);
     return parseConfig(values);
   } catch (err) {
@@ -97,7 +101,7 @@ function readConfig(): Config {
 function warnOfUnknownVariables(): void {
   for (const { name, nearest } of unknownVariables(
     [...vars.keys()],
-    [...VARIABLES, ...SECRETS, ...OF_MODULES.keys()],
+    [...VARIABLES, ...SECRETS, ...OF_MODULES.keys(), ...(demo?.known ?? [])],
   )) {
     const question = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
     console.error(
@@ -126,7 +130,7 @@ async function prepareDatabase(db: D1Database): Promise<{ others: string[]; key:
 async function prepareDemo(db: D1Database): Promise<string> {
   const directory = await importDirectory(
     db,
-    await readFile(fileURLToPath(import.meta.resolve('./demo-directory.ndjson')), 'utf8'),
+    (await readFile(fileURLToPath(import.meta.resolve('./demo-directory.ndjson')), 'utf8')) + (demo?.directory ?? ''),
     // Someone may have tried an erasure.
     { recreate: true },
   );
@@ -138,7 +142,7 @@ async function prepareDemo(db: D1Database): Promise<string> {
     now: Date.now,
     deadlineAt: Date.now() + READY_TIMEOUT_MS,
     requestId: timeOrderedId(Date.now()),
-    actor: { organizationId: 'northwind', userId: 'ada' },
+    actor: demo?.actor ?? { organizationId: 'northwind', userId: 'ada' },
     source: { address: null, userAgent: 'npm start' },
   };
   const { results } = await db
@@ -147,7 +151,7 @@ async function prepareDemo(db: D1Database): Promise<string> {
     .all<{ id: string }>();
   for (const { id } of results) await revokeAsAdministrator(ctx, id);
   const created = await createApiKey(ctx, config.keyPrefix, { name: DEMO_KEY_NAME, scopes: [...SCOPE_IDS] });
-  await logDemoTime(ctx, created.value);
+  if (!demo) await logDemoTime(ctx, created.value);
   return created.value;
 }
 
@@ -155,7 +159,10 @@ async function serve(): Promise<void> {
   // --test-scheduled adds the address that fires a cron trigger.
   // The local runtime has no jurisdictions.
   const flags = ['--test-scheduled', '--show-interactive-dev-session=false', '--var', 'JURISDICTION:'];
-  const server = spawnWrangler(['dev', 'src/dev/index.tsx', ...flags, ...args], {
+  // Wrangler looks for the local data beside its configuration.
+  if (demo && persistTo === undefined) flags.push('--persist-to', '.wrangler/state');
+  const entry = demo ? ['-c', 'build/local/adapter.json'] : ['src/dev/index.tsx'];
+  const server = spawnWrangler(['dev', ...entry, ...flags, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   if (server.stdout) {
@@ -197,15 +204,23 @@ async function answers(): Promise<'ready' | 'silent'> {
 }
 
 function welcome(): string {
+  const { actor, ticketId = '1001', fakeUrl = '' } = demo ?? {};
+  const curl = (path: string, body: string) =>
+    `  curl -i ${baseUrl}/api/v1/tickets/${ticketId}/${path} -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -H 'Idempotency-Key: first-try-${Date.now()}' -d '${body}'`;
+  const note = `When the connection test has arrived in ${fakeUrl ? 'the fake' : 'the'} PSA (adapter_wrote), write a note on ticket ${ticketId}:
+
+${curl('notes', '{"message": "Disk was full, old logs removed."}')}
+
+`;
   return `
-Ready. A new key for the demo organization northwind (the key of the previous start is revoked):
+Ready. A new key for the demo organization ${actor?.organizationId ?? 'northwind'} (the key of the previous start is revoked):
 
   ${key}
 
-Log 30 minutes on ticket 1001. Send it twice: the second response is the same entry, marked as a replay.
-Then approve it: open the settings, choose Ada, and open Time.
+${demo ? note : ''}Log 30 minutes on ticket ${ticketId}. Send it twice: the second response is the same entry, marked as a replay.
+Then approve it: open ${fakeUrl ? `${fakeUrl}/approve` : 'the settings, choose Ada, and open Time'}.
 
-  curl -i ${baseUrl}/api/v1/tickets/1001/time-entries -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -H 'Idempotency-Key: first-try-${Date.now()}' -d '{"minutes": 30, "description": "Cleared the print queue", "billable": true}'
+${curl('time-entries', '{"minutes": 30, "description": "Cleared the print queue", "billable": true}')}
 
   API            ${baseUrl}/api/v1
   Documentation  ${baseUrl}/docs

@@ -21,7 +21,7 @@ export function adapterNamed({ adapters }: Deployment, given: string | undefined
 }
 
 /** Loads what describes a PSA. Not an import: each adapter can be deleted. @throws CommandFailure */
-export async function kindOf({ psa }: DeployedAdapter): Promise<AdapterKind> {
+export async function kindOf({ psa }: Pick<DeployedAdapter, 'psa'>): Promise<AdapterKind> {
   const file = resolve('src/adapters', psa, 'kind.ts');
   if (!existsSync(file))
     throw new CommandFailure(`There is no adapter for the PSA ${psa}: src/adapters has no folder ${psa}.`);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { allChanges, connectionOf, lastCursor, resultOf, work } from '../support/rpc.ts';
 import { rowsOf } from '../support/world.ts';
-import { type AdapterWorld, type MakeFake, makeAdapterWorld, makeReadyWorld } from './world.ts';
+import type { MakeFake } from './fake.ts';
+import { type AdapterWorld, makeAdapterWorld, makeReadyWorld } from './world.ts';
 
 // What every mapping has to do, through the kit, the entry point `Connection` and a fake of its PSA.
 

@@ -1,7 +1,7 @@
 import source from '../../node_modules/connectwise-rest/dist/ManageTypes.d.ts?raw';
-import { connectWise } from '../../src/adapters/connectwise/connectwise.ts';
+import { kind } from '../../src/adapters/connectwise/kind.ts';
 import { dateIn } from '../../src/domain/calendar.ts';
-import { type Fake, FakeData, type FakeEntry, json } from './fake.ts';
+import { FAKE_URL, type Fake, FakeData, type FakeEntry, json } from './fake.ts';
 import { vendorTypes } from './vendor-types.ts';
 
 // A ConnectWise that checks path, query, headers and body of every request, and its own responses, against the vendor's
@@ -177,21 +177,18 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC'): Fake {
     return [200, found.item];
   }
 
+  const env = {
+    ...{ CW_URL: `${FAKE_URL}${ROOT}`, CW_COMPANY: 'northwind', CW_AUTOMATION_MEMBER: 'Automation' },
+    ...{ CW_CLIENT_ID: '00000000-0000-4000-8000-000000000000', CW_PUBLIC_KEY: 'public', CW_PRIVATE_KEY: 'private' },
+  };
+  const authorization = `Basic ${btoa('northwind+public:private')}`;
   return {
     data,
+    env,
     namesReviewer: false,
     createsWithId: true,
     plain: (text) => text.replace(/\n\n\[twb:\S+\]$/, ''),
-    psa: connectWise({
-      ...{
-        timeZone,
-        url: `https://connectwise.example${ROOT}`,
-        company: 'northwind',
-        publicKey: 'public',
-        privateKey: 'private',
-      },
-      ...{ clientId: '00000000-0000-4000-8000-000000000000', automationMember: 'Automation' },
-    }),
+    psa: kind.psa(env, { TIME_ZONE: timeZone }),
     fetch: async (request) => {
       const { method } = request;
       const { pathname, searchParams } = new URL(request.url);
@@ -213,6 +210,7 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC'): Fake {
         : ['is not in the document'];
       data.violations.push(...problems.map((problem) => `${what}: ${problem}`));
       if (!operation) return json(404, undefined, data.now());
+      if (request.headers.get('Authorization') !== authorization) return json(401, undefined, data.now());
       const [status, answer] = respond(method, operation.template, path, searchParams, body);
       if (status < 300) {
         const all = operation.response ? vendor.check(operation.response, answer) : [];

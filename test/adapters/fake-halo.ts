@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { halo } from '../../src/adapters/halo/halo.ts';
+import { kind } from '../../src/adapters/halo/kind.ts';
 import { dateIn } from '../../src/domain/calendar.ts';
-import { type Fake, FakeData, type FakeEntry, type FakeNote, json } from './fake.ts';
+import { FAKE_URL, type Fake, FakeData, type FakeEntry, type FakeNote, json } from './fake.ts';
 
 // A Halo that checks path, query and body of every request against the shapes of the vendor's OpenAPI document. That
 // document describes no response: the fake's responses and its behaviour are ours, after what clients read.
@@ -129,8 +129,13 @@ export function fakeHalo(clock: () => number) {
     return operation.startsWith('DELETE') ? remove(one) : [200, itemOf(one)];
   }
 
+  const env = {
+    ...{ HALO_URL: FAKE_URL, HALO_TENANT: 'northwind', HALO_CLIENT_ID: 'client', HALO_CLIENT_SECRET: 'secret' },
+    ...{ HALO_AUTOMATION_AGENT: String(AUTOMATION), HALO_OUTCOME: OUTCOME, HALO_CHARGE_RATE: String(RATE) },
+  };
   const fake: Fake = {
     data,
+    env,
     namesReviewer: false,
     createsWithId: true,
     plain: (text) =>
@@ -139,10 +144,7 @@ export function fakeHalo(clock: () => number) {
         .replaceAll('&lt;', '<')
         .replaceAll('&gt;', '>')
         .replaceAll('&amp;', '&'),
-    psa: halo({
-      ...{ timeZone: 'UTC', url: 'https://halo.example', tenant: 'northwind', clientId: 'client' },
-      ...{ clientSecret: 'secret', automationAgent: AUTOMATION, outcome: OUTCOME, chargeRate: RATE },
-    }),
+    psa: kind.psa(env, { TIME_ZONE: 'UTC' }),
     fetch: async (request) => {
       const { pathname, searchParams } = new URL(request.url);
       const [path, sent] = [pathname.replace(/^\/api/, ''), await request.text()];

@@ -1,5 +1,5 @@
-import { redmine } from '../../src/adapters/redmine/redmine.ts';
-import { type Fake, FakeData, json } from './fake.ts';
+import { kind } from '../../src/adapters/redmine/kind.ts';
+import { FAKE_URL, type Fake, FakeData, json } from './fake.ts';
 
 // A Redmine for the conformance suite. `npm run test:redmine` runs the adapter with a real one.
 
@@ -166,20 +166,24 @@ export function fakeRedmine(clock: () => number): Fake {
     return undefined;
   }
 
+  const env = {
+    ...{ REDMINE_URL: FAKE_URL, REDMINE_KEY: 'service', REDMINE_ADMIN_KEY: 'admin' },
+    ...{ REDMINE_ACTIVITY: String(ACTIVITY), REDMINE_BILLABLE_FIELD: String(BILLABLE) },
+    ...{ REDMINE_REVIEW_FIELD: String(REVIEW), REDMINE_REVIEWER_FIELD: String(REVIEWER) },
+  };
   return {
     data,
+    env,
     namesReviewer: true,
     createsWithId: false,
     plain: (text) => text.replace(/^<pre>\n([\s\S]*)\n<\/pre>\n\[twb:\S+\]$|^([\s\S]*) \[twb:\S+\]$/, '$1$2'),
-    psa: redmine({
-      ...{ url: 'https://redmine.example', key: 'service', adminKey: 'admin', activity: ACTIVITY },
-      ...{ billableField: BILLABLE, reviewField: REVIEW, reviewerField: REVIEWER },
-    }),
+    psa: kind.psa(env, { TIME_ZONE: 'UTC' }),
     fetch: async (request) => {
       const { pathname, searchParams } = new URL(request.url);
       const what = `${request.method} ${pathname.replaceAll(/\d+/g, '#')}`;
       data.calls[what] = (data.calls[what] ?? 0) + 1;
       const key = request.headers.get('X-Redmine-API-Key');
+      if (key !== 'service' && key !== 'admin') return json(401, undefined, data.now());
       const found =
         request.method === 'GET'
           ? get(pathname, searchParams, key === 'admin')

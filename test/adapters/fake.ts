@@ -70,9 +70,16 @@ export class FakeData {
   }
 }
 
+/** Where the fakes are, as the adapters know it. */
+export const FAKE_URL = 'https://psa.example';
+
+export type MakeFake = (clock: () => number) => Fake;
+
 /** A fake of one PSA, with the mapping that is tested. */
 export interface Fake {
   data: FakeData;
+  /** The variables and secrets of an adapter for it. */
+  env: Record<string, string>;
   psa: Psa;
   fetch: (request: Request) => Promise<Response>;
   /** The text of a note or a time entry as its reader sees it, without the mark. */

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { inLongRuns } from '../support/property.ts';
+import type { MakeFake } from './fake.ts';
 import { fakeConnectWise } from './fake-connectwise.ts';
 import { fakeHalo } from './fake-halo.ts';
 import { fakeRedmine } from './fake-redmine.ts';
-import { FAULTS, type MakeFake, makeReadyWorld } from './world.ts';
+import { FAULTS, makeReadyWorld } from './world.ts';
 
 const MINUTE_MS = 60_000;
 const { records, faults } = inLongRuns({ records: 300, faults: 100 }, { records: 60, faults: 14 });

@@ -7,7 +7,7 @@ import { waitingIn } from '../../src/adapters/kit/store.ts';
 import { createApiKey } from '../../src/services/keys/create-key.ts';
 import { connectionOf } from '../support/rpc.ts';
 import { asAdmin, BOTH_SCOPES, makeApi } from '../support/world.ts';
-import type { Fake } from './fake.ts';
+import type { MakeFake } from './fake.ts';
 
 /**
  * What happens to a request. `lost`: it never arrives. `cut`: the connection ends, and it takes place 20 seconds later.
@@ -17,8 +17,6 @@ import type { Fake } from './fake.ts';
  */
 export const FAULTS = ['lost', 'cut', 'unanswered', 'refused', 'failed', 'page', 'killed', 'killed_before'] as const;
 export type Fault = (typeof FAULTS)[number] | Response;
-
-export type MakeFake = (clock: () => number) => Fake;
 
 class Killed extends Error {}
 

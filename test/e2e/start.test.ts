@@ -7,14 +7,14 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { CRON_TRIGGERS } from '../../src/jobs.ts';
 import { withLocalD1 } from '../../src/ops/local.ts';
 import { operatorContext } from '../../src/ops/open-database.ts';
 import { eraseOrganization } from '../../src/services/directory/erase-organization.ts';
 import { makeKey } from '../reliability/restartable.ts';
 import { inLongRuns } from '../support/property.ts';
-import { failedStart, freePort, keyIn, printedBy, startIn, stop } from '../support/server.ts';
+import { failedStart, freePort, keyIn, printedBy, start, startIn, stop } from '../support/server.ts';
 import { copyDatabase } from '../support/shared.ts';
 
 const run = promisify(execFile);
@@ -252,6 +252,42 @@ test('a port that is not a number from 1 to 65535 stops the start', async () => 
       code: 1,
       output: expect.stringMatching(`^--port ${port} is not a port\\. .*\n$`),
     });
+});
+
+test.each(inLongRuns(['connectwise', 'halo', 'redmine'], ['halo']))(
+  'with --adapter %s, a note and time arrive in the PSA and are printed, and time that is approved there is approved here',
+  async (psa) => {
+    const port = await freePort();
+    const { persistTo, remove } = await copyDatabase();
+    const { server, output } = await start('--port', String(port), '--persist-to', persistTo, '--adapter', psa);
+    onTestFinished(() => stop(server).then(remove));
+    const arrives = (kind: string, id = 'missing') =>
+      vi.waitFor(() => {
+        const line = `"adapter_wrote","ticket":"501","kind":"${kind}","internal":true,"id":"${id}`;
+        expect(printedBy(server)).toContain(line);
+      }, 60_000);
+    const [note = '', time = ''] = output.split('\n').filter((line) => line.trim().startsWith('curl'));
+    await arrives('note', 'test-');
+    const write = async (line: string) => /"id":"([\w-]+)"/.exec((await run('sh', ['-c', line])).stdout)?.[1];
+    const [noteId, entryId] = [await write(note), await write(time)];
+    await arrives('note', noteId);
+    await arrives('time_entry', entryId);
+    expect((await fetch(/open (http:\S+\/approve)/.exec(output)?.[1] ?? '')).status).toBe(200);
+    const repeat = async () => expect((await run('sh', ['-c', time])).stdout).toContain('"status":"APPROVED"');
+    await vi.waitFor(repeat, { timeout: 60_000, interval: 1_000 });
+  },
+  180_000,
+);
+
+test.each([
+  [['--adapter', 'autotask'], /^There is no adapter for the PSA autotask: .*\n$/],
+  [
+    ['--adapter', 'redmine', '--var', 'REDMINE_URL:http://127.0.0.1:9'],
+    /^The variables .* redmine are wrong:\n(.*\n)*.*TEST_TICKET\n(.*\n)*.*REDMINE_KEY\n/,
+  ],
+])('%j stops the start with what is wrong', async (args, output) => {
+  const port = String(await freePort());
+  expect(await failedStart('--port', port, ...args)).toEqual({ code: 1, output: expect.stringMatching(output) });
 });
 
 /** Sends half of a body and closes the connection. */

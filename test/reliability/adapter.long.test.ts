@@ -1,6 +1,4 @@
-import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { build } from 'esbuild';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -9,47 +7,24 @@ import { readDeployment } from '../../src/ops/deployment.ts';
 import { withLocalD1 } from '../../src/ops/local.ts';
 import { fakeConnectWise } from '../adapters/fake-connectwise.ts';
 import { makeAutomation } from '../adapters/redmine/automation.ts';
+import { serveFake } from '../adapters/serve-fake.ts';
 import { writeDeployments } from '../support/deployments.ts';
-import { freePort } from '../support/server.ts';
 import { copyDatabase, productionBundle } from '../support/shared.ts';
 import { fastClock } from './fast-clock.ts';
 import { restartable, UNLIMITED_VARS } from './restartable.ts';
 
 const [RECORDS, KILLS] = [100, 20];
 const ORGANIZATION = 'contoso';
-const VARS = {
-  ...{ ORGANIZATION_NAME: 'Contoso', TIME_ZONE: 'UTC', DEFAULT_HOURLY_RATE: '120', TEST_TICKET: '501' },
-  ...{
-    CW_COMPANY: 'contoso',
-    CW_CLIENT_ID: '00000000-0000-4000-8000-000000000000',
-    CW_AUTOMATION_MEMBER: 'automation',
-  },
-};
-
-/** Serves the fake on a port. A response that comes from it is late by up to 50 ms. */
-async function serveFake(clock: () => number) {
-  const fake = fakeConnectWise(clock);
-  const server = createServer(async (request, response) => {
-    const body = await text(request);
-    const headers = new Headers(Object.entries(request.headers).map(([name, value]) => [name, `${value}`]));
-    const init = { method: request.method ?? '', headers, body: body === '' ? null : body };
-    const answer = await fake.fetch(new Request(`http://fake${request.url}`, init));
-    await sleep(50 * Math.random());
-    response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
-  });
-  const port = await freePort();
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return { ...fake, url: `http://127.0.0.1:${port}/v4_6_release/apis/3.0` };
-}
+const VARS = { ORGANIZATION_NAME: 'Contoso', TIME_ZONE: 'UTC', DEFAULT_HOURLY_RATE: '120', TEST_TICKET: '501' };
 
 /** The service and the adapter, each in a process of its own, with the settings that a deployment renders. */
-async function makeProcesses(psaUrl: string, startedAt: number) {
+async function makeProcesses(env: Record<string, string>, startedAt: number) {
+  const { CW_PUBLIC_KEY = '', CW_PRIVATE_KEY = '', ...own } = env;
   const [service, adapter] = await Promise.all([copyDatabase(), copyDatabase()]);
   onTestFinished(async () => void (await Promise.all([service.remove(), adapter.remove()])));
   const settings = {
     ...{ psa: 'connectwise', organization: ORGANIZATION, administrators: ['ada@northwind.example'] },
-    vars: { ...VARS, CW_URL: psaUrl },
+    vars: { ...VARS, ...own },
   };
   vi.stubEnv(
     'DEPLOYMENTS_DIRECTORY',
@@ -65,7 +40,7 @@ async function makeProcesses(psaUrl: string, startedAt: number) {
   const worker = { script, props: services[0]?.props ?? {}, vars: { ...vars, STARTED_AT: String(startedAt) } };
   const common = { bundle: await productionBundle(), vars: UNLIMITED_VARS };
   const api = await restartable({ ...common, persistTo: service.persistTo, adapter: worker });
-  const secrets = { CW_PUBLIC_KEY: 'public', CW_PRIVATE_KEY: 'private', SERVICE_URL: api.besideUrl.origin };
+  const secrets = { CW_PUBLIC_KEY, CW_PRIVATE_KEY, SERVICE_URL: api.besideUrl.origin };
   const other = { ...worker, vars: { ...worker.vars, ...secrets } };
   const connector = await restartable({ ...common, persistTo: adapter.persistTo, adapter: other });
   const startConnector = async () => {
@@ -78,8 +53,11 @@ async function makeProcesses(psaUrl: string, startedAt: number) {
 
 test(`each of ${RECORDS} records is in ConnectWise once, after the service and the adapter were killed in turn`, async () => {
   const startedAt = Date.now();
-  const { data, plain, url } = await serveFake(fastClock(startedAt));
-  const { api, connector, persistTo } = await makeProcesses(url, startedAt);
+  const fake = fakeConnectWise(fastClock(startedAt));
+  const { data, plain } = fake;
+  // A response is late by up to 50 ms.
+  const { env } = await serveFake(fake, () => sleep(50 * Math.random()));
+  const { api, connector, persistTo } = await makeProcesses(env, startedAt);
   await Promise.all([api.start(), connector.start()]);
   // The connection test follows the directory.
   await vi.waitUntil(() => data.removed.length === 1, { timeout: 60_000 });

@@ -23,5 +23,5 @@ export interface AdapterKind {
   variables: z.ZodObject;
   secrets: z.ZodObject;
   /** @throws ZodError naming each variable that is wrong */
-  psa: (env: object, settings: Settings) => Psa;
+  psa: (env: object, settings: Pick<Settings, 'TIME_ZONE'>) => Psa;
 }

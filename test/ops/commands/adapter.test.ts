@@ -1,13 +1,11 @@
-import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { writeAdapterConfigs } from '../../../src/dev/render-configs.ts';
 import { kindOf } from '../../../src/ops/adapters.ts';
 import { readDeployment } from '../../../src/ops/deployment.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import { fakeRedmine } from '../../adapters/fake-redmine.ts';
+import { serveFake } from '../../adapters/serve-fake.ts';
 import { wrangler } from '../../support/command.ts';
 import { writeDeployments } from '../../support/deployments.ts';
 import { fakeDeployment } from '../../support/fake-cloudflare.ts';
@@ -76,18 +74,7 @@ test.each<[string, string, Record<string, string>, RegExp]>([
 
 test('adapter:doctor only reads, counts its calls, and names what is wrong', async () => {
   const fake = fakeRedmine(Date.now);
-  const server = createServer(async (request, response) => {
-    const body = request.method === 'GET' ? null : await text(request);
-    const headers = new Headers(Object.entries(request.headers).map(([name, value]) => [name, `${value}`]));
-    const answer = await fake.fetch(
-      new Request(`http://fake${request.url}`, { method: request.method ?? '', headers, body }),
-    );
-    response.writeHead(answer.status).end(await answer.text());
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  onTestFinished(() => void server.close());
-  const address = server.address();
-  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  const { url } = await serveFake(fake);
   const run = async (vars: Record<string, string>) => {
     const env = await deployments({ one: adapterOf('redmine', { REDMINE_URL: url, ...vars }) });
     return runCli('adapter:doctor', [], { env: { ...env, REDMINE_KEY: 'service', REDMINE_ADMIN_KEY: 'admin' } });

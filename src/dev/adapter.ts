@@ -1,0 +1,29 @@
+import { env } from 'cloudflare:workers';
+import type { AdapterKind } from '../adapters/kit/settings.ts';
+import { type AdapterEnv, ConnectorObject, handler } from '../adapters/kit/worker.ts';
+import local from './index.tsx';
+
+export * from './index.tsx';
+
+// The entry point of `npm start -- --adapter PSA`: that of `npm start`, with the adapter in the same Worker. The PSA is a
+// variable, because each adapter can be deleted.
+
+const { kind }: { kind: AdapterKind } = await import(`../adapters/${Reflect.get(env, 'ADAPTER')}/kind.ts`);
+
+export class Connector extends ConnectorObject {
+  protected override readonly kind = kind;
+
+  override alarm(): Promise<void> {
+    // A person waits for the decision on time.
+    this.ctx.storage.kv.delete('reviews');
+    return super.alarm();
+  }
+}
+
+export default {
+  ...local,
+  scheduled: async (controller, bindings, ctx) => {
+    await handler.scheduled?.(controller, bindings, ctx);
+    await local.scheduled(controller, bindings);
+  },
+} satisfies ExportedHandler<Env & AdapterEnv>;

@@ -1,0 +1,50 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { registerHooks } from 'node:module';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { FAKE_URL, type Fake, type MakeFake } from './fake.ts';
+
+/**
+ * Serves a fake on this machine, for an adapter in another process. Resolves with its address, and the variables and secrets
+ * of its adapter. GET /approve approves all time.
+ */
+export async function serveFake({ data, env, fetch }: Fake, delay = async (): Promise<unknown> => undefined) {
+  const server = createServer(async (request, response) => {
+    if (request.url === '/approve') {
+      for (const entry of data.entries)
+        Object.assign(entry, { decision: { status: 'APPROVED', reviewer: '1' }, updatedAt: data.now() });
+      response.end(`${data.entries.length} time entries are approved.\n`);
+      return;
+    }
+    const body = await text(request);
+    const headers = new Headers(Object.entries(request.headers).map(([name, value]) => [name, `${value}`]));
+    const init = { method: request.method ?? '', headers, body: body === '' ? null : body };
+    const answer = await fetch(new Request(FAKE_URL + request.url, init));
+    await delay();
+    response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  // It ends with its process.
+  server.unref();
+  const address = server.address();
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  const entries = Object.entries(env).map(([name, value]) => [name, value.replace(FAKE_URL, url)]);
+  return { url, env: Object.fromEntries(entries) as Record<string, string> };
+}
+
+/** Serves the fake of a PSA outside of the tests. */
+export async function startFake(psa: string) {
+  // The fake of ConnectWise imports the types of the vendor as a text, as Vite does.
+  const textOf = (url: string) => `export default ${JSON.stringify(readFileSync(fileURLToPath(url), 'utf8'))}`;
+  registerHooks({
+    load: (url, context, nextLoad) =>
+      url.endsWith('?raw') ? { format: 'module', source: textOf(url), shortCircuit: true } : nextLoad(url, context),
+  });
+  const fakes: Record<string, MakeFake> = await import(`./fake-${psa}.ts`);
+  const [makeFake] = Object.values(fakes);
+  if (!makeFake) throw new Error(`There is no fake of ${psa}.`);
+  const served = await serveFake(makeFake(Date.now));
+  return { ...served, env: { TEST_TICKET: '501', REVIEWER: '1', ...served.env } };
+}
