@@ -52,7 +52,7 @@ interface Tile {
   tone?: 'danger' | 'warning';
   title: (facts: readonly Fact[]) => string;
   /** The page with more, below the organization's base path. `dateOf` is in its time zone. */
-  path: (first: Fact, dateOf: (at: number) => string) => string;
+  path: (facts: readonly Fact[], dateOf: (at: number) => string) => string;
 }
 
 export interface FactKind {
@@ -70,8 +70,11 @@ export interface FactKind {
 const plural = (number: number, one: string, many = `${one}s`) => `${number} ${number === 1 ? one : many}`;
 /** An instant as `2026-11-22 08:00 UTC`. */
 const time = (at: number | null) => `${new Date(at ?? 0).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-/** The list of the keys that facts of this type are about. */
-const keysAbout = ({ type }: Fact) => `/keys?fact=${type}`;
+/** The page of the key that facts of one type are about, or the list of these keys. */
+function keysAbout(facts: readonly Fact[]): string {
+  const [first, ...others] = new Set(facts.map(({ keyId }) => keyId));
+  return others.length === 0 ? `/keys/${first}` : `/keys?fact=${facts[0]?.type}`;
+}
 const theKey = ({ keyHint }: Fact) => `API key ${keyHint ?? ''}`;
 
 function refused({
@@ -104,7 +107,7 @@ export const FACTS = {
       icon: 'ban',
       tone: 'danger',
       title: (facts) => `${plural(requests(facts), 'record')} refused by your PSA`,
-      path: ({ subject }) => `/audit?action=${subject}.refused`,
+      path: ([first]) => `/audit?action=${first?.subject}.refused`,
     },
   },
   refused_expired: refused({
@@ -112,8 +115,7 @@ export const FACTS = {
     tone: 'danger',
     title: keys('expired key is still in use', 'expired keys are still in use'),
     says: 'has expired and is still in use; its requests are refused',
-    advice:
-      'An automation still uses an expired key: all of its requests are refused. Create a new key, enter it in the automation, and revoke the expired key.',
+    advice: 'Create a new key, enter it in the automation, and revoke the expired key.',
   }),
   refused_idempotency_mismatch: refused({
     icon: 'alert',
@@ -121,7 +123,7 @@ export const FACTS = {
     title: (facts) => plural(requests(facts), 'write may be lost', 'writes may be lost'),
     says: 'used an Idempotency-Key again for a different request; that write may be lost',
     advice:
-      'An automation used an Idempotency-Key again for a different request. The response was 200 with the earlier record, and nothing was written. Build the Idempotency-Key from the ID of the event, and check that this ID is never empty. An AI agent that words a retry differently is counted too; then nothing is lost.',
+      'Enter the writes by hand, unless an AI agent only worded a retry differently. Build the Idempotency-Key from the ID of the event, which must never be empty.',
   }),
   push_failing: {
     isUrgent: true,
@@ -133,7 +135,7 @@ export const FACTS = {
       icon: 'alert',
       tone: 'warning',
       title: ([first]) => (first?.level === 1 ? 'Writes do not reach your PSA' : 'Writes are not sent to your PSA'),
-      path: ({ since }, dateOf) => `/audit?from=${dateOf(since)}`,
+      path: ([first], dateOf) => `/audit?from=${dateOf(first?.since ?? 0)}`,
     },
   },
   refused_revoked: refused({
@@ -141,8 +143,7 @@ export const FACTS = {
     tone: 'warning',
     title: keys('revoked key is still in use', 'revoked keys are still in use'),
     says: 'is revoked and still in use; its requests are refused',
-    advice:
-      'Requests with a revoked key still arrive. Find the automation at the source address, and give it a new key or turn it off.',
+    advice: 'Find the automation at the source address, and give it a new key or turn it off.',
   }),
   refused_scope_missing: refused({
     icon: 'alert',
@@ -150,7 +151,7 @@ export const FACTS = {
     title: keys('key lacks a scope', 'keys lack a scope'),
     says: 'lacks a scope for what an automation does with it',
     advice:
-      'An automation writes a kind of record that its key does not allow. The scopes of a key cannot be changed: create a key with both scopes, enter it in the automation, and revoke the old key.',
+      'The scopes of a key cannot be changed: create a key with both scopes, enter it in the automation, and revoke the old key.',
   }),
   refused_address_not_allowed: refused({
     icon: 'stop',
@@ -158,15 +159,29 @@ export const FACTS = {
     title: keys('key was used from elsewhere', 'keys were used from elsewhere'),
     says: 'was used from outside its allowed networks',
     advice:
-      'Requests came from an address outside the allowed networks of their key, and were refused. If the automation has moved, add its network to the key. If you do not know the address, another person may have the key: rotate it.',
+      'If the automation has moved, add its network to the key. If you do not know the address, another person may have the key: rotate it.',
   }),
   refused_daily_limit_reached: refused({
     icon: 'hourglass',
     tone: 'warning',
     title: keys('key reached a daily limit', 'keys reached a daily limit'),
     says: 'was refused a write because of a daily limit',
+    advice: "Check the automation's writes; if they are intended, raise the key's limit.",
+  }),
+  refused_technician_not_eligible: refused({
+    icon: 'user',
+    tone: 'warning',
+    title: keys('key is refused for a technician who left', 'keys are refused for technicians who left'),
+    says: 'is refused because the technician that it names is not active',
     advice:
-      "Requests were refused because the daily limit of the key or of the organization was reached. Check the automation's writes; if they are intended, raise the key's limit.",
+      'Name another technician in the automation, whose last run shows the address, or activate this one in your PSA.',
+  }),
+  refused_ticket_not_found: refused({
+    icon: 'alert',
+    tone: 'warning',
+    title: keys('key is refused for its tickets', 'keys are refused for their tickets'),
+    says: 'is refused because its tickets are unknown or closed',
+    advice: 'Reopen the ticket in your PSA, or let the automation, whose last run shows the ticket, leave it out.',
   }),
   key_expiring: {
     isUrgent: false,

@@ -3,7 +3,10 @@ import type { UnauthorizedReason } from './api-key.ts';
 import { DAY_MS } from './calendar.ts';
 import type { ServiceErrorCode } from './errors.ts';
 
-/** Six get a 401 or 403, `daily_limit_reached` a 429; the last is a replay of a different request, or a 409. */
+/**
+ * Six get a 401 or 403, `daily_limit_reached` a 429, and then a 404 and a 422; the last is a replay of a different
+ * request, or a 409.
+ */
 const REFUSED_USE_REASONS = [
   'revoked',
   'expired',
@@ -13,6 +16,8 @@ const REFUSED_USE_REASONS = [
   'organization_inactive',
   'psa_not_included',
   'daily_limit_reached',
+  'ticket_not_found',
+  'technician_not_eligible',
   'idempotency_mismatch',
 ] as const satisfies readonly (UnauthorizedReason | ServiceErrorCode | 'company_not_allowed')[];
 
@@ -36,13 +41,24 @@ export const REASONS_FOR_ATTENTION = [
   'scope_missing',
   'address_not_allowed',
   'daily_limit_reached',
+  'technician_not_eligible',
+  'ticket_not_found',
 ] as const satisfies readonly RefusedUseReason[];
 
-/** What administrators may say of refused uses that the holder of the key caused, to settle them. */
+/**
+ * Reasons that often end by themselves, because the PSA sends its directory a few seconds late: such uses need attention
+ * from the third one of an hour on (`times` in `withinMs`), until the key has written for an hour without one.
+ */
+export const PASSING_REASONS = ['technician_not_eligible', 'ticket_not_found'] as const satisfies RefusedUseReason[];
+export const PASSING = { times: 3, withinMs: 3_600_000 };
+
+/** What administrators may say of refused uses that no change of the key repairs, to settle them. */
 export const SETTLEMENTS: Partial<Record<RefusedUseReason, string>> = {
   address_not_allowed: 'Not ours, seen',
   revoked: 'Not ours, seen',
   idempotency_mismatch: 'Entered by hand',
+  technician_not_eligible: 'Seen',
+  ticket_not_found: 'Seen',
 };
 
 /** How long the source address of a refused use is kept. */

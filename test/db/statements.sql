@@ -483,14 +483,16 @@ select o.id as organizationId,
 from organizations o
 cross join refused_uses r indexed by refused_uses_latest on r.organization_id = o.id and r.last_at >= :now - 604800000
 cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
-where o.id between :from and :to and o.active = 1 and r.reason in ('expired', 'idempotency_mismatch', 'revoked', 'scope_missing', 'address_not_allowed', 'daily_limit_reached')
+where o.id between :from and :to and o.active = 1 and r.reason in ('expired', 'idempotency_mismatch', 'revoked', 'scope_missing', 'address_not_allowed', 'daily_limit_reached', 'technician_not_eligible', 'ticket_not_found')
+  and (r.count >= 3 or r.reason not in ('technician_not_eligible', 'ticket_not_found'))
   and r.last_at >= :now - 604800000 and (r.ends_at is null or r.ends_at > :now)
   and (r.reason = 'idempotency_mismatch' or ((k.revoked_at is null or r.reason = 'revoked')
     and (k.successor_id is null or r.last_at > (
       select s.created_at from api_keys s where s.organization_id = k.organization_id and s.id = k.successor_id))
-    and (r.reason <> 'daily_limit_reached' or not exists (
+    and (r.reason not in ('daily_limit_reached', 'technician_not_eligible', 'ticket_not_found') or not exists (
       select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
-        and d.day >= date(r.last_at / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > r.last_at))))
+        and d.day >= date(r.last_at / 1000, 'unixepoch', '-1 day') and d.key_id = k.id
+        and d.last_at > r.last_at + iif(r.reason = 'daily_limit_reached', 0, 3600000)))))
 order by r.last_at desc ))
   where place <= :each order by place, organizationId limit :limit;
 

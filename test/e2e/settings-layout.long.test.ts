@@ -26,6 +26,25 @@ beforeAll(async () => {
   await withLocalD1(local.persistTo, async (db) => {
     await importOrganizations(db, ORGANIZATIONS, EMAIL);
     await insertKeys(db, 'msp-4', 60, Date.now());
+    // Every other reason, and five lost writes.
+    const reasons = ['address_not_allowed', 'technician_not_eligible', 'ticket_not_found'];
+    await db
+      .prepare(
+        `insert into refused_uses select 'msp-4', k.id, value, 30, ?2 - 9e6, ?2 - 6e4, '2001:db8:8a2e:370:7334:1c5f:9b0e:42d1', null, null
+         from json_each(?1) cross join (select id from api_keys where organization_id = 'msp-4' and revoked_at is null
+           and expires_at is null and successor_id is null order by length(name) desc limit 1) k`,
+      )
+      .bind(JSON.stringify(reasons), Date.now())
+      .run();
+    const lost = Array.from({ length: 5 }, (_, event) => ({
+      at: Date.now(),
+      idempotencyKey: `summary-of-the-night:evt-${event}`,
+      ticketId: `TCK-2026-00048${event}`,
+      requestId: `0190a0b1-0000-7000-8000-00000000000${event}`,
+    }));
+    const lose =
+      "update refused_uses set lost_writes = ? where organization_id = 'msp-4' and reason = 'idempotency_mismatch'";
+    await db.prepare(lose).bind(JSON.stringify(lost)).run();
   });
   const port = await freePort();
   url = `http://localhost:${port}`;
@@ -90,9 +109,28 @@ test('60 keys fit on one page without a broken word, from 320 px on', async () =
     expect([width, await overflowOf(page), await page.evaluate(BROKEN)]).toEqual([width, 0, []]);
   }
   expect((await names(page)).length).toBeGreaterThan(50);
-  expect(await page.locator('.attention li').count()).toBe(8);
+  expect(await page.locator('.attention li').count()).toBe(11);
   expect(heights[1280]).toBeLessThanOrEqual(4_000);
   expect(heights[390]).toBeLessThanOrEqual(6_000);
+  expect(complaints).toEqual([]);
+});
+
+test('a row of refused uses, and of lost writes, is at most 220 px high at 768 and 390 px, and accessible', async () => {
+  const { page, complaints } = await open('/refused');
+  for (const width of [1280, 768, 390, 320]) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.emulateMedia({ colorScheme: width === 390 ? 'dark' : 'light' });
+    const rows = await page.locator('tbody tr').all();
+    expect(rows).toHaveLength(8 + 5);
+    const heights = await Promise.all(rows.map(async (row) => (await row.boundingBox())?.height ?? 0));
+    if (process.env['SHOT']) {
+      console.log(width, heights.join(' '));
+      await page.screenshot({ path: `/tmp/set-refused-${width}.png`, fullPage: true });
+    }
+    if (width !== 320) expect(Math.max(...heights)).toBeLessThanOrEqual(220);
+    expect([width, await overflowOf(page), await page.evaluate(BROKEN)]).toEqual([width, 0, []]);
+    expect(await accessibilityViolations(page)).toEqual([]);
+  }
   expect(complaints).toEqual([]);
 });
 
@@ -107,7 +145,7 @@ test('the header takes two lines with 25 organizations, at every width', async (
 
 test('without script, keys are found, sorted and filtered', async () => {
   const { page, complaints } = await open('/keys', { javaScriptEnabled: false });
-  await page.getByLabel('Search by name or hint').fill('BACKUP');
+  await page.getByLabel('Search keys, owners, addresses').fill('BACKUP');
   await follow(page.getByRole('button', { name: 'Search', exact: true }));
   const found = await names(page);
   expect(found.length).toBeGreaterThan(4);

@@ -1,6 +1,8 @@
 import {
   type CountedUse,
   KEPT_LOST_WRITES,
+  PASSING,
+  PASSING_REASONS,
   REASONS_FOR_ATTENTION,
   REFUSED_ATTENTION_MS,
   type RefusedUseReason,
@@ -20,7 +22,15 @@ interface RefusedUseValues {
   endsAt: number | null;
 }
 
-const HAS_ENDED = 'refused_uses.ends_at <= :now';
+const listOf = (reasons: readonly RefusedUseReason[]) => reasons.map((reason) => `'${reason}'`).join(', ');
+const PASSING_LIST = listOf(PASSING_REASONS);
+
+/**
+ * Condition: what was counted has ended. Of a passing reason, the hour of too few uses is over, or the hour after the
+ * last one.
+ */
+const HAS_ENDED = `(refused_uses.ends_at <= :now or (excluded.reason in (${PASSING_LIST})
+    and iif(refused_uses.count < ${PASSING.times}, refused_uses.first_at, refused_uses.last_at) < :now - ${PASSING.withinMs}))`;
 
 /**
  * Adds to the count of a key and reason, or counts anew if what was counted has ended. Not during an erasure: a new row
@@ -53,16 +63,19 @@ export const addRefusedUses = statement<RefusedUseValues>(`
 
 /**
  * Condition: the refused uses `r` of the key `k` need attention. The holder of a key does not end them by writing, except
- * for a daily limit: a stolen key is refused from elsewhere while the automation continues. Lost writes stay lost.
+ * for a daily limit, and for passing reasons an hour later: a stolen key is refused from elsewhere while the automation
+ * continues, and so is a key that names one technician who left. Lost writes stay lost.
  */
-export const NEEDS_ATTENTION = `r.reason in (${REASONS_FOR_ATTENTION.map((reason) => `'${reason}'`).join(', ')})
+export const NEEDS_ATTENTION = `r.reason in (${listOf(REASONS_FOR_ATTENTION)})
+    and (r.count >= ${PASSING.times} or r.reason not in (${PASSING_LIST}))
     and r.last_at >= :now - ${REFUSED_ATTENTION_MS} and (r.ends_at is null or r.ends_at > :now)
     and (r.reason = 'idempotency_mismatch' or ((k.revoked_at is null or r.reason = 'revoked')
       and (k.successor_id is null or r.last_at > (
         select s.created_at from api_keys s where s.organization_id = k.organization_id and s.id = k.successor_id))
-      and (r.reason <> 'daily_limit_reached' or not exists (
+      and (r.reason not in ('daily_limit_reached', ${PASSING_LIST}) or not exists (
         select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
-          and d.day >= date(r.last_at / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > r.last_at))))`;
+          and d.day >= date(r.last_at / 1000, 'unixepoch', '-1 day') and d.key_id = k.id
+          and d.last_at > r.last_at + iif(r.reason = 'daily_limit_reached', 0, ${PASSING.withinMs})))))`;
 
 /** Refused uses of one key for one reason, with the key. Times are UTC milliseconds. */
 const REFUSED_USE = {

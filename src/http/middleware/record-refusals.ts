@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { hasCode, type KeyReference, Unauthorized } from '../../domain/errors.ts';
-import { type CountedUse, isRefusedUseReason, RefusedUseMeter } from '../../domain/refused-use.ts';
+import { type CountedUse, isRefusedUseReason, PASSING_REASONS, RefusedUseMeter } from '../../domain/refused-use.ts';
 import { log } from '../../lib/log.ts';
 import { type NewRefusedUses, recordRefusedUses } from '../../services/keys/refused-uses.ts';
 import type { WriteTarget } from '../../services/work/write-once.ts';
@@ -56,10 +56,12 @@ function refusedUse(c: Context<AppEnv>): Use | undefined {
     return { key: principal, reason: 'daily_limit_reached', endsInMs: error.info.dayLimit?.retryAfterMs };
   if (hasCode(error, 'ticket_not_found') && error.info.isOfOtherCompany)
     return { key: principal, reason: 'company_not_allowed' };
-  const lostWrite = hasCode(error, 'idempotency_mismatch') ? error.info.lostWrite : c.get('lostWrite');
   // A dry run loses no write.
-  if (lostWrite && !c.get('requestStats').dryRun) return { key: principal, reason: 'idempotency_mismatch', lostWrite };
-  return undefined;
+  if (c.get('requestStats').dryRun) return undefined;
+  const passing = PASSING_REASONS.find((reason) => hasCode(error, reason));
+  if (passing) return { key: principal, reason: passing };
+  const lostWrite = hasCode(error, 'idempotency_mismatch') ? error.info.lostWrite : c.get('lostWrite');
+  return lostWrite && { key: principal, reason: 'idempotency_mismatch', lostWrite };
 }
 
 /** A dry run of a key that may be used, whatever its outcome. A replica may have let a revoked one begin. */

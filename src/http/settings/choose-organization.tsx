@@ -100,5 +100,5 @@ function MostUrgent({ item: { organization, facts } }: { item: OverviewItem }) {
   const [first] = ofType;
   if (!first?.kind.tile) return <Dash />;
   const { tile } = first.kind;
-  return <a href={`/settings/${id}${tile.path(first, (at) => dateIn(timeZone, at))}`}>{tile.title(ofType)}</a>;
+  return <a href={`/settings/${id}${tile.path(ofType, (at) => dateIn(timeZone, at))}`}>{tile.title(ofType)}</a>;
 }

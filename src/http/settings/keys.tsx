@@ -162,7 +162,8 @@ keys.post('/keys/:key/settle', async (c) => {
   const keyId = c.req.param('key');
   const form = await readForm(c);
   const shown = { reason: form.get('reason'), lastAt: Number(form.get('lastAt')) };
-  return redirectWith(c, `/keys/${keyId}`, SETTLE_NOTICES[await settleRefusedUse(adminContext(c), keyId, shown)]);
+  const to = form.get('to') === 'refused' ? '/refused' : `/keys/${keyId}`;
+  return redirectWith(c, to, SETTLE_NOTICES[await settleRefusedUse(adminContext(c), keyId, shown)]);
 });
 
 keys.get('/keys/:key/change', async (c) => {

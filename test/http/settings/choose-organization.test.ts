@@ -134,7 +134,7 @@ test('the overview lists organizations by need, with as many reasons as their li
     [delta, 0],
   ] as const)
     expect(await countElements(await (await open(`/settings/${id}/keys`)).text(), '.attention li')).toBe(tiles);
-  expect(await countElements(html, `td a[href="/settings/${gamma}/keys?fact=refused_scope_missing"]`)).toBe(1);
+  expect(await countElements(html, `td a[href="/settings/${gamma}/keys/${noteKey.id}"]`)).toBe(1);
 });
 
 test('the overview begins with an organization that loses work, and says where write-back is off', async () => {

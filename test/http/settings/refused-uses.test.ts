@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
+import { FACTS } from '../../../src/domain/facts.ts';
 import { CRON_TRIGGERS, runJobs } from '../../../src/jobs.ts';
 import { everyRefusedUse } from '../../../src/services/keys/refused-uses.ts';
 import { countD1 } from '../../support/d1.ts';
@@ -19,13 +20,13 @@ async function makeRefused({ organization, api }: Settings, name = 'Revoked') {
   return key;
 }
 
-/** What needs attention in the list of keys: the address of the filtered list, and the words. */
+/** What needs attention in the list of keys: the words, with the address of their page below `/keys`. */
 async function attention({ base, get }: Settings): Promise<Record<string, string>> {
   const tiles = await elementsOf((await get('/keys')).text, '.attention a');
   return Object.fromEntries(
     tiles.map(({ attributes, text }) => [
-      String(attributes['href']).replace(`${base}/keys`, ''),
       text.replaceAll(/\s+/g, ' ').trim(),
+      String(attributes['href']).replace(`${base}/keys`, ''),
     ]),
   );
 }
@@ -116,7 +117,7 @@ describe('a refused use of a key', () => {
       const [use] = await rowsOf('refused_uses', organization);
       return [use?.['count'], String(use?.['lost_writes']).match(/triage:\d/g)];
     };
-    const requests = [];
+    const requests: unknown[] = [];
     for (const event of [1, 2, 3]) requests.push(await lose(event));
     expect(await stored()).toEqual([1, ['triage:1']]);
     now += 60_000;
@@ -126,16 +127,23 @@ describe('a refused use of a key', () => {
     for (const event of [5, 6]) requests.push(await lose(event));
     now += 60_000;
     requests.push(await lose(7));
-    const expected = [
-      `ticket 1001, Idempotency-Key triage:7, request ${requests[6]}`,
-      `ticket 1002, Idempotency-Key triage:6, request ${requests[5]}`,
-      `ticket 1001, Idempotency-Key triage:5, request ${requests[4]}`,
-      `ticket 1002, Idempotency-Key triage:4, request ${requests[3]}`,
-      `ticket 1001, Idempotency-Key triage:3, request ${requests[2]}`,
-    ].map((line) => expect.stringContaining(line));
+    const expected = [7, 6, 5, 4, 3].map((event) => {
+      const ticket = event % 2 ? '1001' : '1002';
+      return expect.stringMatching(
+        `^triage:${event} Request ${requests[event - 1]} ${ticket} 22 Mar 2027, 03:3\\d n8n: triage$`,
+      );
+    });
     for (const path of ['/refused', `/keys/${key.id}`]) {
-      const lines = await elementsOf((await get(path)).text, '.lost li');
-      expect(lines.map(({ text }) => text.replaceAll(/\s+/g, ' '))).toEqual(expected);
+      const [, table = ''] = (await get(path)).text.split('Writes that may be lost</h2>');
+      const [lost = ''] = table.split('</tbody>');
+      const rows = lost.split('<tr>').slice(2);
+      const texts = rows.map((row) =>
+        row
+          .replaceAll(/<[^>]*>|\s+/g, ' ')
+          .replaceAll(/ +/g, ' ')
+          .trim(),
+      );
+      expect(texts).toEqual(expected);
     }
     expect((await get('/refused.csv')).text).toContain(
       `2027-03-22 03:33:11 UTC: ticket 1001, Idempotency-Key triage:7, request ${requests[6]}; 2027`,
@@ -212,7 +220,7 @@ describe('a revoked key that is still used', () => {
   test('the key needs attention until 7 days after its last use', async () => {
     let now = Date.now();
     const settings = await makeSettings({ now: () => now });
-    await makeRefused(settings);
+    const { id } = await makeRefused(settings);
     const lastAt = now;
     for (const [ms, shown] of [
       [-1, ['Revoked']],
@@ -220,7 +228,8 @@ describe('a revoked key that is still used', () => {
       [1, []],
     ] as const) {
       now = lastAt + 7 * DAY_MS + ms;
-      expect(Object.keys(await attention(settings))).toEqual(shown.length > 0 ? ['?fact=refused_revoked'] : []);
+      const tiles = shown.length > 0 ? { '1 revoked key is still in use': `/${id}` } : {};
+      expect(await attention(settings)).toEqual(tiles);
       expect(await listed(settings, '?fact=refused_revoked')).toEqual(shown);
     }
   });
@@ -230,7 +239,7 @@ describe('a revoked key that is still used', () => {
     const { organization } = settings;
     const key = await makeKey(organization);
     expect(await attention(settings)).toEqual({});
-    await makeRefused(settings);
+    const { id } = await makeRefused(settings);
     await copyKey(organization, key.id, { prefix: 'other-', count: 120 });
     await env.DB.prepare(
       `insert into refused_uses
@@ -238,24 +247,30 @@ describe('a revoked key that is still used', () => {
     )
       .bind(organization, Date.now() + 1_000)
       .run();
-    expect(await attention(settings)).toMatchObject({
-      '?fact=refused_revoked': expect.stringContaining('1 revoked key is still in use'),
-      '?fact=refused_expired': expect.stringContaining('120 expired keys are still in use'),
-    });
+    const tiles = Object.entries(await attention(settings));
+    expect(tiles).toEqual([
+      [expect.stringMatching(/^120 expired keys are still in use120 keys, at least/), '?fact=refused_expired'],
+      ['1 revoked key is still in use', `/${id}`],
+    ]);
   });
 });
 
 test('one key whose writes may be lost is shown by name and address, and several are counted together', async () => {
   const settings = await makeSettings();
   const loseWrite = async (name: string) => {
-    const { value } = await makeKey(settings.organization, { name });
+    const { id, value } = await makeKey(settings.organization, { name });
     const headers = { 'Idempotency-Key': name, 'CF-Connecting-IP': '192.0.2.5' };
     for (const message of ['a', 'b']) await settings.api.postNote(value, { message }, headers);
     await settings.api.settled();
-    return (await attention(settings))['?fact=refused_idempotency_mismatch'];
+    return [id, ...Object.entries(await attention(settings)).flat()];
   };
-  expect(await loseWrite('First')).toBe('1 write may be lost“First”, at least 1 request, last just now from 192.0.2.5');
-  expect(await loseWrite('Second')).toMatch(/^2 writes may be lost2 keys, at least 2 requests, last just now/);
+  const [id, ...first] = await loseWrite('First');
+  const words = '1 write may be lost“First”, at least 1 request, last just now from 192.0.2.5';
+  expect(first).toEqual([words, `/${id}`]);
+  expect((await loseWrite('Second')).slice(1)).toEqual([
+    expect.stringMatching(/^2 writes may be lost2 keys, at least 2 requests, last just now/),
+    '?fact=refused_idempotency_mismatch',
+  ]);
 });
 
 test('each refused use needs attention with its number of writes, but no longer after its key is revoked', async () => {
@@ -269,16 +284,16 @@ test('each refused use needs attention with its number of writes, but no longer 
   await api.postNote(limited.value, { message: 'b' }, once);
   await api.postNote(limited.value, { message: 'c' });
   await api.settled();
-  expect(await attention(settings)).toEqual({
-    '?fact=refused_scope_missing': expect.stringContaining('1 key lacks a scope'),
-    '?fact=refused_daily_limit_reached': expect.stringContaining('1 key reached a daily limit'),
-    '?fact=refused_idempotency_mismatch': expect.stringContaining('1 write may be lost'),
-  });
+  expect(Object.entries(await attention(settings))).toEqual([
+    [expect.stringContaining('1 write may be lost'), `/${limited.id}`],
+    ['1 key lacks a scope', `/${notes.id}`],
+    ['1 key reached a daily limit', `/${limited.id}`],
+  ]);
   expect(await listed(settings, '?fact=refused_scope_missing')).toEqual(['Notes']);
   expect(await listed(settings, '?fact=refused_daily_limit_reached')).toEqual(['Limited']);
   await revoke(organization, notes.id);
   await revoke(organization, limited.id);
-  expect(Object.keys(await attention(settings))).toEqual(['?fact=refused_idempotency_mismatch']);
+  expect(Object.values(await attention(settings))).toEqual([`/${limited.id}`]);
 });
 
 test('an expired key that is still used needs attention until it is revoked', async () => {
@@ -288,7 +303,7 @@ test('an expired key that is still used needs attention until it is revoked', as
   now += 61_000;
   expect((await settings.api.send('/api/v1/ping', { key: key.value })).status).toBe(401);
   await settings.api.settled();
-  expect(Object.keys(await attention(settings))).toEqual(['?fact=refused_expired']);
+  expect(Object.values(await attention(settings))).toEqual([`/${key.id}`]);
   await revoke(settings.organization, key.id);
   expect(await attention(settings)).toEqual({});
 });
@@ -320,12 +335,12 @@ describe('what ends the attention to refused uses', () => {
       );
     const tiles = Object.keys(await attention(settings));
     expect(await texts('/keys', '.tabs .mark')).toEqual(tiles.length > 0 ? [String(tiles.length)] : []);
-    for (const tile of tiles) expect(await listed(settings, tile)).toHaveLength(1);
+    expect(await listed(settings, '?fact=refused_address_not_allowed')).toHaveLength(tiles.length);
     expect((await texts('/keys', '.keys td .mark')).length).toBe(tiles.length > 0 ? 1 : 0);
     expect((await texts(`/keys/${id}`, '.head .mark')).length).toBe(tiles.length > 0 ? 1 : 0);
     return { tiles, banners: await texts(`/keys/${id}`, 'main .banner') };
   }
-  const FOREIGN = ['?fact=refused_address_not_allowed'];
+  const FOREIGN = ['1 key was used from elsewhere'];
   const settle = (settings: Settings, { id }: { id: string }, fields: Record<string, string>) =>
     settings.post(`/keys/${id}/settle`, fields);
 
@@ -351,7 +366,9 @@ describe('what ends the attention to refused uses', () => {
     const { organization, key, use } = settings;
     const fields = { reason: 'address_not_allowed', lastAt: String(settings.clock.now) };
     const hidden = await elementsOf((await settings.get(`/keys/${key.id}`)).text, '.banner input[type=hidden]');
-    expect(hidden.map(({ attributes }) => [attributes['name'], attributes['value']])).toEqual(Object.entries(fields));
+    expect(hidden.map(({ attributes }) => [attributes['name'], attributes['value']])).toEqual(
+      Object.entries({ ...fields, to: 'key' }),
+    );
     // Refused again after the page was opened.
     await use(ELSEWHERE);
     expect((await settle(settings, key, fields)).notice).toContain('Not settled');
@@ -378,7 +395,7 @@ describe('what ends the attention to refused uses', () => {
     for (const message of ['a', 'b']) await api.postNote(key.value, { message }, { ...HOME, 'Idempotency-Key': 'e' });
     await api.settled();
     await revoke(organization, key.id);
-    expect(Object.keys(await attention(settings))).toEqual(['?fact=refused_idempotency_mismatch']);
+    expect(Object.keys(await attention(settings))).toEqual([expect.stringContaining('1 write may be lost')]);
     const lost = { reason: 'idempotency_mismatch', lastAt: String(settings.clock.now) };
     expect((await settle(settings, key, lost)).notice).toContain('Settled');
     expect(Object.keys(await attention(settings))).toEqual([]);
@@ -408,7 +425,70 @@ describe('what ends the attention to refused uses', () => {
     };
     await ends[end]?.();
     expect(await listed(settings, '?fact=refused_daily_limit_reached')).toEqual([]);
-    expect(Object.keys(await attention(settings))).not.toContain('?fact=refused_daily_limit_reached');
+    expect(Object.keys(await attention(settings))).not.toContain('1 key reached a daily limit');
+  });
+
+  describe.each([
+    ['technician_not_eligible', 422, '1 key is refused for a technician who left'],
+    ['ticket_not_found', 404, '1 key is refused for its tickets'],
+  ] as const)('of the reason %s', (reason, status, tile) => {
+    const HOUR_MS = 3_600_000;
+
+    async function makePassing() {
+      const clock = { now: Date.parse('2027-03-22T06:00:00Z') };
+      const settings = await makeSettings({ now: () => clock.now });
+      const { organization, api } = settings;
+      const key = await makeKey(organization, { name: 'Passing' }, () => clock.now);
+      /** One refused write, so many milliseconds after the one before. Returns the tiles. */
+      const refuse = async (after: number) => {
+        clock.now += after;
+        const refused =
+          reason === 'ticket_not_found'
+            ? await api.postNote(key.value, undefined, {}, '9999')
+            : await api.postTime(key.value, { ...TIME, userEmail: 'left@x.example' });
+        expect(refused.status).toBe(status);
+        await api.settled();
+        return Object.entries(await attention(settings));
+      };
+      return { ...settings, key, clock, refuse };
+    }
+
+    test('there is a fact only from the third use within an hour', async () => {
+      const { organization, get, key, refuse } = await makePassing();
+      const counts: unknown[] = [];
+      const tiles: unknown[] = [];
+      for (const after of [0, 60_000, HOUR_MS - 59_999, 60_000, 60_000, 2 * HOUR_MS]) {
+        tiles.push((await refuse(after)).length);
+        counts.push((await rowsOf('refused_uses', organization)).map((use) => [use['reason'], use['count']]));
+      }
+      expect(counts.flat()).toEqual([1, 2, 1, 2, 3, 1].map((count) => [reason, count]));
+      expect(tiles).toEqual([0, 0, 0, 0, 1, 0]);
+      await refuse(60_000);
+      expect(await refuse(60_000)).toEqual([[tile, `/${key.id}`]]);
+      const { text } = await get('/refused');
+      expect((await elementsOf(text, 'tbody button')).map((button) => button.text.trim())).toEqual(['Seen']);
+      expect(text).toContain(FACTS[`refused_${reason}`].advice.slice(0, 40));
+    });
+
+    test('the fact ends when the key has written for an hour without one, or was settled in the list', async () => {
+      const settings = await makePassing();
+      const { api, key, clock, refuse, base } = settings;
+      for (const after of [0, 60_000, 60_000]) await refuse(after);
+      for (const [after, shown] of [
+        [HOUR_MS, 1],
+        [1, 0],
+      ] as const) {
+        clock.now += after;
+        expect((await api.postNote(key.value)).status).toBe(201);
+        expect(Object.keys(await attention(settings))).toHaveLength(shown);
+      }
+      for (const after of [1, 60_000]) expect(await refuse(after)).toHaveLength(0);
+      expect(await refuse(60_000)).toHaveLength(1);
+      const form = { reason, lastAt: String(clock.now), to: 'refused' };
+      const settled = await settings.post(`/keys/${key.id}/settle`, form);
+      expect([settled.location, settled.notice]).toEqual([`${base}/refused`, expect.stringContaining('Settled')]);
+      expect(await attention(settings)).toEqual({});
+    });
   });
 
   test('only an administrator settles, and only what a person can settle', async () => {

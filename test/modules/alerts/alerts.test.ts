@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { fact, factSource, IN_RANGE } from '../../../src/db/fact-statements.ts';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { FACT_TYPES, FACTS, type FactKind } from '../../../src/domain/facts.ts';
+import { PASSING_REASONS } from '../../../src/domain/refused-use.ts';
 import { savePushState } from '../../../src/modules/push/push-state.ts';
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
@@ -652,12 +653,12 @@ describe('without an address', () => {
 test('every message has its documented shape, and every type has occurred', async () => {
   const organization = await makeOrganization();
   const key = await makeKey(organization, {}, clock);
-  for (const reason of ['address_not_allowed', 'daily_limit_reached'] as const)
+  for (const reason of ['address_not_allowed', 'daily_limit_reached', ...PASSING_REASONS] as const)
     await recordRefusedUses(asAdmin(organization, clock), {
       organizationId: organization,
       keyId: key.id,
       reason,
-      count: 1,
+      count: 3,
       sourceAddress: '192.0.2.1',
     });
   const refusal = env.DB.prepare("insert into psa_refusals values (?1, 'record', 'note', 'Closed', ?2)");

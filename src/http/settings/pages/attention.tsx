@@ -35,7 +35,7 @@ function Tile({ facts }: { facts: readonly FoundFact[] }) {
   const { tile, advice } = first.kind;
   return (
     <li>
-      <a href={`${base}${tile.path(first, (at) => dateIn(timeZone, at))}`} class={tile.tone}>
+      <a href={`${base}${tile.path(facts, (at) => dateIn(timeZone, at))}`} class={tile.tone}>
         <Icon name={tile.icon} />
         <span>
           <strong>{tile.title(facts)}</strong>

@@ -1,6 +1,5 @@
 import { isLive } from '../../../domain/api-key.ts';
 import { type DayLimit, lower } from '../../../domain/day-limit.ts';
-import { FACT_TYPES, FACTS } from '../../../domain/facts.ts';
 import { keySetting } from '../../../domain/key-settings.ts';
 import { isAllowedFrom } from '../../../domain/networks.ts';
 import { haveMinutes } from '../../../domain/record-kinds.ts';
@@ -12,23 +11,12 @@ import { recordsOf, USAGE_DAYS, type Usage } from '../../../services/keys/key-us
 import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { DryRuns, RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { stateInList } from '../../../services/keys/select-keys.ts';
-import { parametersOf, usePage } from '../page-context.ts';
+import { usePage } from '../page-context.ts';
 import { AuditEntries, type ShownEntry } from './audit-entries.tsx';
-import {
-  Address,
-  Banner,
-  counted,
-  Facts,
-  formatNumber,
-  HiddenFields,
-  Hint,
-  LinkButton,
-  Scopes,
-  State,
-} from './components.tsx';
+import { Address, Banner, counted, Facts, formatNumber, Hint, LinkButton, Scopes, State } from './components.tsx';
 import { limitsText, useText } from './day-use.ts';
 import { CompanyNames, Creator, DryRunCount, KeysOf, LastWrite, OtherKey } from './key-facts.tsx';
-import { RefusedUsesTable } from './refused-uses-table.tsx';
+import { adviceOf, REFUSAL_REASONS, RefusedUsesTable, SettleButton } from './refused-uses-table.tsx';
 import { Expiry, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
 
@@ -267,28 +255,20 @@ const From = ({ address }: { address: string | null }) =>
 /** Says since when the key is refused, from where and why, with the remedy. */
 function RefusedNow({ subject: key, use }: { subject: KeyDetails; use: RefusedUse }) {
   const { base } = usePage();
-  const { reason, firstAt, lastAt, count, sourceAddress } = use;
-  const type = FACT_TYPES.find((one) => one === `refused_${reason}`);
+  const { reason, firstAt, count, sourceAddress } = use;
   return (
     <Banner tone="danger">
       <strong>
         {reason === 'idempotency_mismatch' ? 'Writes lost' : 'Refused'} since <Time at={firstAt} />
       </strong>
       : at least {counted(count, 'request')}
-      <From address={sourceAddress} />. {type && FACTS[type].advice}{' '}
+      <From address={sourceAddress} />. {REFUSAL_REASONS[reason]}. {adviceOf(use)}{' '}
       {reason === 'address_not_allowed' && sourceAddress !== null && isLive(key.state) && (
         <a href={`${base}/keys/${key.id}/change?allow=${encodeURIComponent(sourceAddress)}#allowedNetworks`}>
           Allow {sourceAddress}
         </a>
       )}
-      {SETTLEMENTS[reason] && (
-        <form method="post" action={`${base}/keys/${key.id}/settle`} class="actions">
-          <HiddenFields fields={parametersOf({ reason, lastAt })} />
-          <button type="submit" class="quiet">
-            {SETTLEMENTS[reason]}
-          </button>
-        </form>
-      )}
+      <SettleButton use={use} to="key" />
     </Banner>
   );
 }

@@ -1,7 +1,11 @@
+import { dateIn } from '../../../domain/calendar.ts';
+import { FACT_TYPES, FACTS } from '../../../domain/facts.ts';
+import { SETTLEMENTS } from '../../../domain/refused-use.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
-import { Address, Table, type TableColumn, Ticket } from './components.tsx';
+import { parametersOf, usePage } from '../page-context.ts';
+import { Address, formatNumber, HiddenFields, LinkButton, Table, type TableColumn, Ticket } from './components.tsx';
 import { KeyName } from './key-facts.tsx';
-import { Time } from './time.tsx';
+import { Ago, dateText, Time } from './time.tsx';
 
 export const REFUSAL_REASONS: Record<RefusedUse['reason'], string> = {
   revoked: 'The key is revoked',
@@ -12,52 +16,135 @@ export const REFUSAL_REASONS: Record<RefusedUse['reason'], string> = {
   organization_inactive: 'The organization is not active',
   psa_not_included: 'Write-back is not enabled',
   daily_limit_reached: 'The daily limit of the key or the organization was reached',
-  idempotency_mismatch: 'An Idempotency-Key was reused for a different request, so nothing was written',
+  ticket_not_found: 'The ticket is unknown or closed',
+  technician_not_eligible: 'The technician is not active',
+  idempotency_mismatch: 'An Idempotency-Key was reused',
 };
 
-const KEY_COLUMN: TableColumn<RefusedUse> = ['Key', ({ key }) => <KeyName subject={key} />];
-const COLUMNS: readonly TableColumn<RefusedUse>[] = [
-  [
-    'Reason',
-    ({ reason, lost }) => (
-      <div>
-        {REFUSAL_REASONS[reason]}
-        <LostWrites lost={lost} />
-      </div>
-    ),
-  ],
-  [
-    'Count',
-    ({ count, firstAt }) => (
-      <div>
-        at least {count} since <Time at={firstAt} />
-      </div>
-    ),
-  ],
-  ['Last', ({ lastAt }) => <Time at={lastAt} />],
-  [
-    'Source address',
-    ({ sourceAddress: address }) =>
-      address === null ? <span class="minor">not available</span> : <Address address={address} />,
-  ],
-];
-
-/** Refused uses with their reasons, which a 401 response does not give. */
-export function RefusedUsesTable({ uses, forOneKey = false }: { uses: readonly RefusedUse[]; forOneKey?: boolean }) {
-  if (uses.length === 0) return <p>No refused uses.</p>;
-  return <Table caption="Refused uses" columns={forOneKey ? COLUMNS : [KEY_COLUMN, ...COLUMNS]} rows={uses} />;
+/** What to do about refused uses; undefined for a reason that never needs attention. */
+export function adviceOf({ reason }: RefusedUse): string | undefined {
+  const type = FACT_TYPES.find((one) => one === `refused_${reason}`);
+  return type && FACTS[type].advice;
 }
 
-/** The latest writes that were lost, so that they can be entered again, and the cause found. */
-function LostWrites({ lost }: { lost: RefusedUse['lost'] }) {
-  return lost.length === 0 ? null : (
-    <ul class="lost minor">
-      {lost.map(({ at, idempotencyKey, ticketId, requestId }) => (
-        <li>
-          <Time at={at} />: ticket <Ticket id={ticketId} />, Idempotency-Key <code>{idempotencyKey}</code>, request{' '}
-          <code>{requestId}</code>
-        </li>
-      ))}
-    </ul>
+/** The button that settles refused uses without a change, if their reason has one. It leads back to `to`. */
+export function SettleButton({ use, to }: { use: RefusedUse; to: 'key' | 'refused' }) {
+  const { base } = usePage();
+  const { key, reason, lastAt } = use;
+  const label = SETTLEMENTS[reason];
+  if (label === undefined) return null;
+  return (
+    <form method="post" action={`${base}/keys/${key.id}/settle`} class="actions">
+      <HiddenFields fields={parametersOf({ reason, lastAt, to })} />
+      <button type="submit" class="quiet">
+        {label}
+      </button>
+    </form>
+  );
+}
+
+/** The button with which to begin the repair. */
+function Repair({ use }: { use: RefusedUse }) {
+  const { base } = usePage();
+  const { key, reason, sourceAddress } = use;
+  const change = `${base}/keys/${key.id}/change`;
+  if (reason === 'address_not_allowed' && sourceAddress !== null) {
+    return (
+      <a class="button quiet" href={`${change}?allow=${encodeURIComponent(sourceAddress)}#allowedNetworks`}>
+        Allow
+      </a>
+    );
+  }
+  if (reason === 'daily_limit_reached')
+    return (
+      <LinkButton to={change} kind="quiet">
+        Raise the limit
+      </LinkButton>
+    );
+  if (reason === 'expired' || reason === 'scope_missing') {
+    return (
+      <LinkButton to={`${base}/new-key`} kind="quiet">
+        Create key
+      </LinkButton>
+    );
+  }
+  return <SettleButton use={use} to="refused" />;
+}
+
+const COLUMNS: readonly TableColumn<RefusedUse>[] = [
+  [
+    'Key and reason',
+    (use) => (
+      <>
+        <KeyName subject={use.key} />
+        <Reason use={use} />
+      </>
+    ),
+  ],
+  ['Uses', (use) => <Uses use={use} />],
+  ['To do', (use) => use.needsAttention && <Repair use={use} />],
+];
+const COLUMNS_OF_KEY: readonly TableColumn<RefusedUse>[] = [
+  ['Reason', (use) => <Reason use={use} />],
+  ['Uses', (use) => <Uses use={use} />],
+];
+
+const Reason = ({ use }: { use: RefusedUse }) => (
+  <div>
+    {REFUSAL_REASONS[use.reason]}
+    {use.needsAttention && <div class="minor">{adviceOf(use)}</div>}
+  </div>
+);
+
+function Uses({ use: { count, firstAt, lastAt, sourceAddress } }: { use: RefusedUse }) {
+  const { timeZone } = usePage();
+  return (
+    <div>
+      at least {formatNumber(count)} since <Time at={firstAt} text={dateText(dateIn(timeZone, firstAt))} />, last{' '}
+      <Ago at={lastAt} />
+      {sourceAddress !== null && (
+        <>
+          {' '}
+          from <Address address={sourceAddress} />
+        </>
+      )}
+    </div>
+  );
+}
+
+type LostWrite = RefusedUse['lost'][number] & Pick<RefusedUse, 'key'>;
+const LOST_COLUMNS: readonly TableColumn<LostWrite>[] = [
+  [
+    'Idempotency-Key',
+    ({ idempotencyKey, requestId }) => (
+      <>
+        {idempotencyKey}
+        <div class="minor">Request {requestId}</div>
+      </>
+    ),
+  ],
+  ['Ticket', ({ ticketId }) => <Ticket id={ticketId} />],
+  ['Time', ({ at }) => <Time at={at} />],
+  ['Key', ({ key: { id, name } }) => <KeyName subject={{ id, name }} />],
+];
+
+/**
+ * Refused uses with their reasons, which a 401 response does not give, those that need attention first. Then the latest
+ * writes that were lost, so that they can be entered again, and the cause found.
+ */
+export function RefusedUsesTable({ uses, forOneKey = false }: { uses: readonly RefusedUse[]; forOneKey?: boolean }) {
+  if (uses.length === 0) return <p>No refused uses.</p>;
+  const rows = uses.toSorted((a, b) => Number(b.needsAttention) - Number(a.needsAttention));
+  const lost = uses.flatMap(({ key, lost }) => lost.map((write) => ({ ...write, key })));
+  return (
+    <>
+      <Table caption="Refused uses" kind="refused" columns={forOneKey ? COLUMNS_OF_KEY : COLUMNS} rows={rows} />
+      {lost.length > 0 && (
+        <>
+          <h2>Writes that may be lost</h2>
+          <Table caption="Writes that may be lost" columns={LOST_COLUMNS} rows={lost} />
+        </>
+      )}
+    </>
   );
 }
