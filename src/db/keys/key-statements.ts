@@ -69,11 +69,30 @@ interface NewKeyValues extends KeyValues, KeySettings {
 const IS_NEW =
   'not exists (select 1 from api_keys where organization_id = :organizationId and (id = :id or form_token = :formToken))';
 
-/** Inserts a key unless there are too many, the key rules refuse it, or its name or form token is in use. */
-export const insertKey = statement<NewKeyValues>(`
+/** Neither the form token, nor the number of keys, nor the key rules stop the new key. */
+const IS_ADMITTED = `${IS_NEW} and ${LIVE_KEYS} < ${MAX_LIVE_KEYS} and ${ADMITTED_BY_RULES}`;
+
+/** No other key occupies the name, unless the key is replaced: then it does not occupy its own. */
+const NAME_IS_FREE = `not exists (select 1 from api_keys other where other.organization_id = :organizationId
+  and other.name = :name and other.revoked_at is null and other.successor_id is null and other.id <> :keyId
+  and api_keys.successor_id is null)`;
+
+const insertKeyIf = (condition: string) =>
+  statement<NewKeyValues>(`
   ${insertInto('api_keys', NEW_KEY)}
-  from users u where ${IS_ACTIVE_ADMINISTRATOR} and ${IS_NEW} and ${LIVE_KEYS} < ${MAX_LIVE_KEYS} and ${ADMITTED_BY_RULES}
+  from users u where ${IS_ACTIVE_ADMINISTRATOR} and ${condition}
   on conflict do nothing`);
+
+/** Inserts a key unless there are too many, the key rules refuse it, or its name or form token is in use. */
+export const insertKey = insertKeyIf(IS_ADMITTED);
+
+/** Revokes an expired key, whose name is then free, if nothing stops the new key that replaces it. */
+export const revokeExpired = statement<NewKeyValues & { keyId: string }>(`
+  update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
+  where ${THE_KEY} and ${IS_CURRENT} and expires_at <= :now and ${BY_ACTIVE_ADMINISTRATOR} and ${IS_ADMITTED} and ${NAME_IS_FREE}`);
+
+/** Inserts the new key if the statement before it made room for it. */
+export const insertReplacement = insertKeyIf('changes() = 1');
 
 const CREATED_BY_FORM = keyIdWhere('api_keys.form_token = :formToken');
 const NAMED = keyIdWhere(`api_keys.name = :name and ${IS_CURRENT}`);
@@ -87,9 +106,7 @@ interface ChangeValues extends AdministratorValues, KeySettings {
 /** Replaces the settings of a live key that still has this revision, if the name is free. */
 export const changeKey = statement<ChangeValues>(`
   update api_keys set ${KEY_SETTING_NAMES.map((name) => `${keySetting(name).column} = :${name}`).join(', ')}, revision = revision + 1
-  where ${THE_KEY} and revoked_at is null and ${IS_UNEXPIRED} and revision = :revision and ${BY_ACTIVE_ADMINISTRATOR}
-    and not exists (select 1 from api_keys other where other.organization_id = :organizationId and other.name = :name
-      and other.revoked_at is null and other.successor_id is null and other.id <> :keyId and api_keys.successor_id is null)`);
+  where ${THE_KEY} and revoked_at is null and ${IS_UNEXPIRED} and revision = :revision and ${BY_ACTIVE_ADMINISTRATOR} and ${NAME_IS_FREE}`);
 
 const SETTINGS_CHANGE = {
   at: number('at'),

@@ -1,7 +1,7 @@
-import { addDays, DAY_MS } from '../../domain/calendar.ts';
+import { addDays } from '../../domain/calendar.ts';
 import { MAX_NAME_LENGTH } from '../../domain/directory.ts';
 import type { FieldError } from '../../domain/fields.ts';
-import { type KeyRules, MAX_RULE_DAYS } from '../../domain/key-rules.ts';
+import { MAX_RULE_DAYS } from '../../domain/key-rules.ts';
 import {
   companyIds,
   KEY_SETTING_NAMES,
@@ -12,7 +12,6 @@ import {
 import { hostNetwork } from '../../domain/networks.ts';
 import { inThousands } from '../../lib/in-thousands.ts';
 import type { Lockout } from '../../services/keys/key-usage.ts';
-import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import { PageProblem } from './page-problem.ts';
 
 /** Above the number of keys that an organization can select. */
@@ -128,16 +127,6 @@ export function chosenExpiry(form: URLSearchParams, today: string): { expires?: 
   if (date !== '') return { expires: NO_DATE };
   if (choice === 'none') return {};
   return { expires: /^(30|90|365)$/.test(choice) ? addDays(today, Number(choice)) : NO_DATE };
-}
-
-/**
- * Preselects the same lifetime as the key's, counted from today, or the longest that the key rules
- * allows. For a key that never expires, nothing is preselected.
- */
-export function sameLifetime({ createdAt, expiresAt }: KeyDetails, rules: KeyRules, today: string) {
-  if (expiresAt === null) return {};
-  const days = Math.max(1, Math.floor((expiresAt - createdAt) / DAY_MS));
-  return { expires: 'date', date: addDays(today, Math.min(days, rules.maxLifetimeDays ?? days)) };
 }
 
 const upTo = (max = 0) => `Enter a whole number from 1 to ${inThousands(max)}, or leave the field empty.`;

@@ -12,7 +12,7 @@ import { listAdministratorNames } from '../../services/directory/administrators.
 import { listCompanies, searchCompanies } from '../../services/directory/companies.ts';
 import { changeApiKey, findLockout, listKeyChanges } from '../../services/keys/change-key.ts';
 import { getKeyRules } from '../../services/keys/change-key-rules.ts';
-import { createApiKey } from '../../services/keys/create-key.ts';
+import { createApiKey, isReplaceable } from '../../services/keys/create-key.ts';
 import { readRecentUse, readUsage, USAGE_DAYS } from '../../services/keys/key-usage.ts';
 import { readLongDays } from '../../services/keys/long-days.ts';
 import { getKeyAndDay, getOwnKey, type KeyDetails } from '../../services/keys/read-keys.ts';
@@ -29,7 +29,6 @@ import {
   formToken,
   messagesOf,
   readForm,
-  sameLifetime,
   searchedCompany,
   selectedCompanies,
   settingsInForm,
@@ -38,7 +37,7 @@ import {
 } from './forms.ts';
 import { redirectWith, todayOf } from './page-context.ts';
 import { KeyActions, KeyLead, KeyPage } from './pages/key.tsx';
-import { ChangeForm, defaultExpiration, NewKeyForm, RotateForm } from './pages/key-form.tsx';
+import { ChangeForm, NewKeyForm, preselectedExpiration, RotateForm } from './pages/key-form.tsx';
 import { AlreadyCreatedPage, NewKeyPage } from './pages/new-key.tsx';
 import { render, renderForm, trail } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
@@ -63,21 +62,31 @@ keys.get('/new-key', (c) => renderNewKey(c, crypto.randomUUID()));
 
 async function renderNewKey(c: Context<AdminEnv>, token: string, sent?: FormState): Promise<Response> {
   const ctx = adminContext(c);
-  const [rules, owners, companies] = await Promise.all([
-    getKeyRules(ctx),
-    listAdministratorNames(ctx),
-    companiesOf(c, sent),
-  ]);
+  const [rules, owners, like] = await Promise.all([getKeyRules(ctx), listAdministratorNames(ctx), keyLike(c)]);
   const today = todayOf(c);
-  const preselected = { ...defaultExpiration(rules, today), companies: ALL_COMPANIES };
-  const form = sent ?? { values: new URLSearchParams(preselected) };
-  return renderForm(c, 'Create a key', <NewKeyForm {...{ token, rules, today, owners, companies, form }} />, form, {
-    trail: trail(c),
-  });
+  const form = sent ?? { values: newKeyValues(preselectedExpiration(rules, today, like), like) };
+  const companies = await companiesOf(c, form);
+  const page = <NewKeyForm {...{ token, rules, today, owners, companies, form, like }} />;
+  return renderForm(c, 'Create a key', page, form, { trail: trail(c, like) });
+}
+
+/** The key that a new one is to be like. @throws ServiceError `key_not_found` */
+async function keyLike(c: Context<AdminEnv>): Promise<KeyDetails | undefined> {
+  const keyId = c.req.query('like');
+  return keyId === undefined ? undefined : getOwnKey(adminContext(c), keyId);
+}
+
+/** The values of a form for a new key: of all companies, or like another key, without its name if that is in use. */
+function newKeyValues(expiration: Record<string, string>, like: KeyDetails | undefined): URLSearchParams {
+  const values = new URLSearchParams(like ? settingsInForm(like) : { companies: ALL_COMPANIES });
+  for (const scope of like?.scopes ?? []) values.append('scopes', scope);
+  for (const [name, value] of Object.entries(expiration)) values.set(name, value);
+  if (like && like.state !== 'revoked' && !isReplaceable(like)) values.delete('name');
+  return values;
 }
 
 /** The companies to choose from in a form: those that it has, and those that its search finds. */
-const companiesOf = (c: Context<AdminEnv>, { values }: FormState = { values: new URLSearchParams() }) =>
+const companiesOf = (c: Context<AdminEnv>, { values }: FormState) =>
   searchCompanies(adminContext(c), selectedCompanies(values), searchedCompany(values));
 
 const afterSearch = (values: URLSearchParams): FormState => ({ values: withSomeCompanies(values), messages: {} });
@@ -95,8 +104,10 @@ keys.post('/keys', async (c) => {
   const scopes = SCOPE_IDS.filter((scope) => values.has('scopes', scope));
   const input = { ...chosenSettings(values), scopes, ...chosenExpiry(values, todayOf(c)) };
   try {
-    const created = await createApiKey(adminContext(c), keyPrefix, input, token);
-    return renderKeyOnce(c, { created });
+    const like = await keyLike(c);
+    const replaced = like && isReplaceable(like) ? { ...like, state: 'revoked' as const } : undefined;
+    const created = await createApiKey(adminContext(c), keyPrefix, input, token, replaced);
+    return renderKeyOnce(c, { created, replaced });
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
@@ -235,7 +246,7 @@ keys.get('/keys/:key/rotate', async (c) => {
 async function renderRotate(c: Context<AdminEnv>, subject: KeyDetails, token: string, sent?: FormState) {
   const rules = await getKeyRules(adminContext(c));
   const today = todayOf(c);
-  const preselected = { ...sameLifetime(subject, rules, today), grace: '24h' };
+  const preselected = { ...preselectedExpiration(rules, today, subject), grace: '24h' };
   const form = sent ?? { values: new URLSearchParams(preselected) };
   const page = <RotateForm {...{ form, token, today, rules, subject }} />;
   return renderForm(c, `Rotate ${subject.name}`, page, form, { trail: trail(c, subject) });

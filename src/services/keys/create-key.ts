@@ -1,4 +1,4 @@
-import { explainKey, insertKey } from '../../db/keys/key-statements.ts';
+import { explainKey, insertKey, insertReplacement, revokeExpired } from '../../db/keys/key-statements.ts';
 import { generateKey, hashKey, keyHint } from '../../domain/api-key.ts';
 import { dateIn } from '../../domain/calendar.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
@@ -8,12 +8,13 @@ import { brokenRule, lifetimeDays, type NewKeyLifetime } from '../../domain/key-
 import { type SettingsInput, settingInputs } from '../../domain/key-settings.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { formatScopes, type Scope } from '../../domain/scopes.ts';
-import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
+import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { unknownCompanies } from '../directory/companies.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
 import { getKeyRules, requireAdmittedByRow } from './change-key-rules.ts';
+import { getOwnKey, type KeyDetails } from './read-keys.ts';
 
 /** A key as it is shown once. `value` is not stored. */
 export interface CreatedKey {
@@ -38,8 +39,13 @@ export const NAME_TAKEN: FieldError = {
   detail: 'name is used by another key; choose one that names the workflow of this key, or revoke the other key first',
 };
 
+/** Whether a new key can replace this one, which no longer works, but still occupies its name. */
+export const isReplaceable = ({ state, successor }: Pick<KeyDetails, 'state' | 'successor'>): boolean =>
+  state === 'expired' && successor === null;
+
 /**
- * Creates a key in the administrator's organization. A `formToken` creates at most one key.
+ * Creates a key in the administrator's organization. A `formToken` creates at most one key. The expired key that it
+ * `replaces` is revoked in the same transaction.
  * @throws ServiceError `invalid`, `form_already_used`, `not_administrator`
  */
 export async function createApiKey(
@@ -47,11 +53,12 @@ export async function createApiKey(
   keyPrefix: string,
   input: NewKeyInput,
   formToken?: string,
+  replaces?: Pick<KeyDetails, 'id' | 'hint'>,
 ): Promise<CreatedKey> {
-  const { lifetime, scopes, expires: _, ...settings } = await requireValid(ctx, input);
+  const { lifetime, scopes, expires: _, ...settings } = await requireValid(ctx, input, replaces?.id);
   const { value, ...key } = await makeKey(ctx, keyPrefix, lifetime);
   const { name, companies } = settings;
-  const detail = companies === '' ? name : `${name}, companies ${companies}`;
+  const details = [name, companies && `companies ${companies}`, replaces && `replaces ${replaces.hint}`];
   const values = {
     ...ctx.actor,
     ...key,
@@ -60,10 +67,26 @@ export async function createApiKey(
     formToken: formToken ?? null,
     lifetimeDays: lifetime.days,
   };
-  const [created] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
-    { statement: insertKey.bind({ ...values, now }), action: 'api_key.created', targetId: key.id, detail },
-  ]);
-  if (!hasChanged(created)) await requireCreated(ctx, { keyId: key.id, name, formToken: values.formToken }, lifetime);
+  const results = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => {
+    const changes: AuditedChange<never>[] = [];
+    if (replaces)
+      changes.push({
+        statement: revokeExpired.bind({ ...values, keyId: replaces.id, now }),
+        action: 'api_key.revoked',
+        targetId: replaces.id,
+        detail: `replaced by ${key.hint}`,
+        unlimited: true,
+      });
+    changes.push({
+      statement: (replaces ? insertReplacement : insertKey).bind({ ...values, now }),
+      action: 'api_key.created',
+      targetId: key.id,
+      detail: details.filter(Boolean).join(', '),
+    });
+    return changes;
+  });
+  const asked = { keyId: key.id, name, formToken: values.formToken };
+  if (!hasChanged(results.at(-1))) await requireCreated(ctx, asked, lifetime, replaces?.id);
   const { id, hint, expiresAt } = key;
   return { id, name, value, hint, expiresAt, scopes, allowedNetworks: settings.allowedNetworks };
 }
@@ -72,7 +95,7 @@ export async function createApiKey(
  * Checks everything about a new key in one pass, so that an administrator sees all errors together. The insert checks the
  * name and the key rules again.
  */
-async function requireValid(ctx: ActorContext<AdminActor>, input: NewKeyInput) {
+async function requireValid(ctx: ActorContext<AdminActor>, input: NewKeyInput, replacedId: string | undefined) {
   const parsed = newApiKey.safeParse(input);
   const errors = parsed.success ? [] : fieldErrors(parsed.error);
   const expires = typeof input.expires === 'string' ? input.expires : undefined;
@@ -84,7 +107,7 @@ async function requireValid(ctx: ActorContext<AdminActor>, input: NewKeyInput) {
   const name = settingInputs.name.safeParse(input.name);
   const values = { ...ctx.actor, keyId: '', formToken: null, now: ctx.now() };
   const found = name.success ? await readOne(ctx, explainKey.bind({ ...values, name: name.data })) : null;
-  throw invalidInput(found?.named ? [...errors, NAME_TAKEN] : errors);
+  throw invalidInput(found?.named && found.named !== replacedId ? [...errors, NAME_TAKEN] : errors);
 }
 
 /** Throws the reason why a key was not inserted, unless only the acknowledgement was lost. */
@@ -92,13 +115,18 @@ async function requireCreated(
   ctx: ActorContext<AdminActor>,
   key: { keyId: string; name: string; formToken: string | null },
   lifetime: NewKeyLifetime,
+  replacedId: string | undefined,
 ): Promise<void> {
   const found = await readOne(ctx, explainKey.bind({ ...ctx.actor, ...key, now: ctx.now() }), 'may_have_written');
   if (!found?.administrator) throw notAdministrator();
   if (found.found !== null) return;
   if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);
-  if (found.named !== null) throw invalidInput([NAME_TAKEN]);
+  if (found.named !== null && found.named !== replacedId) throw invalidInput([NAME_TAKEN]);
   requireAdmittedByRow(found, lifetime);
+  if (replacedId !== undefined && !isReplaceable(await getOwnKey(ctx, replacedId))) {
+    const why = 'another administrator has revoked the expired key; send the form again to create this one';
+    throw invalidInput([{ pointer: '', code: 'replaced_meanwhile', detail: why }]);
+  }
   const detail = `the organization has ${MAX_LIVE_KEYS} live keys, which is the limit; revoke one that is no longer needed`;
   throw invalidInput([{ pointer: '', code: 'too_many', detail }]);
 }

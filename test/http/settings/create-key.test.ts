@@ -240,3 +240,49 @@ test('an organization has at most 100 live keys; expired and revoked ones do not
   await revoke(organization, key.id);
   expect((await createKey()).status).toBe(200);
 });
+
+describe('creating a key like another one', () => {
+  test('the form has everything of the other key, and its name if that is free', async () => {
+    let now = Date.parse('2027-03-01T12:00:00Z');
+    const { organization, get, post } = await makeSettings({ now: () => now });
+    const rest = { owner: 'NOC team', description: 'Nightly', allowedNetworks: '192.0.2.0/24 198.51.100.7/32' };
+    const changes = { ...rest, expires: '2027-03-06', dayLimit: { minutes: 60 } };
+    const scopes = ['tickets:time:write' as const];
+    const { id } = await makeKey(organization, { name: 'Night', scopes, ...changes }, () => now);
+    const values = async () => {
+      const { text } = await get(`/new-key?like=${id}`);
+      const fields = (await elementsOf(text, '#form input[name][value]')).filter(
+        ({ attributes: { type = '', checked } }) => !['checkbox', 'radio'].includes(type) || checked !== undefined,
+      );
+      const action = (await elementsOf(text, '#form'))[0]?.attributes['action'];
+      const [networks] = await elementsOf(text, '#form textarea');
+      const pairs = fields.map(({ attributes: { name, value } }) => [name, value]);
+      return { networks: networks?.text, action, ...Object.fromEntries(pairs.filter(([name]) => name !== 'token')) };
+    };
+    const filled = {
+      ...{ owner: 'NOC team', description: 'Nightly', scopes: 'tickets:time:write', companies: '*' },
+      ...{ dayLimitMinutes: '60', networks: '192.0.2.0/24\n198.51.100.7/32', expires: 'date', date: '2027-03-06' },
+      action: expect.stringMatching(`/keys\\?like=${id}$`),
+    };
+    expect(await values()).toEqual(filled);
+    now = Date.parse('2027-03-11T12:00:00Z');
+    expect(await values()).toEqual({ ...filled, name: 'Night', date: '2027-03-16' });
+
+    const fields = { ...NEW_KEY, name: 'Night', token: crypto.randomUUID() };
+    const created = await post(`/keys?like=${id}`, { ...fields, companies: '*' });
+    expect(created.text).toContain('which is revoked');
+    expect((await post(`/keys?like=${id}`, { ...fields, companies: '*' })).status).toBe(409);
+    expect(await auditedActions(organization)).toEqual(['api_key.created', 'api_key.revoked', 'api_key.created']);
+    // Of a revoked key, the name may be free or not: the form has it.
+    expect(await values()).toMatchObject({ name: 'Night' });
+  });
+
+  test('a key of another organization is not found', async () => {
+    const [mine, theirs] = [await makeSettings(), await makeSettings()];
+    const { id } = await makeKey(theirs.organization);
+    expect((await mine.get(`/new-key?like=${id}`)).status).toBe(404);
+    const sent = { ...NEW_KEY, token: crypto.randomUUID(), companies: '*' };
+    expect((await mine.post(`/keys?like=${id}`, sent)).status).toBe(404);
+    expect(await rowsOf('api_keys', mine.organization)).toEqual([]);
+  });
+});

@@ -81,7 +81,7 @@ describe('rotating a key', () => {
 });
 
 describe('the form for a rotation', () => {
-  test('the form proposes the old lifetime, and asks for one if the key never expires', async () => {
+  test('the form proposes the old lifetime, or 90 days if the key never expires', async () => {
     const { organization, get, post } = await makeSettings();
     const expires = new Date(Date.now() + 60 * DAY_MS).toISOString().slice(0, 10);
     const ending = await makeKey(organization, { expires });
@@ -91,7 +91,7 @@ describe('the form for a rotation', () => {
 
     const endless = await makeKey(organization);
     const open = (await get(`/keys/${endless.id}/rotate`)).text;
-    expect(await countElements(open, '[name=expires][checked]')).toBe(0);
+    expect(await elementsOf(open, '[name=expires][checked]')).toMatchObject([{ attributes: { value: '90' } }]);
     expect(await countElements(open, '[name=expires][required]')).toBe(5);
     const unanswered = await post(`/keys/${endless.id}/rotate`, {
       token: crypto.randomUUID(),

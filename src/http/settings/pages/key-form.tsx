@@ -1,4 +1,4 @@
-import { addDays, yearsLater } from '../../../domain/calendar.ts';
+import { addDays, DAY_MS, yearsLater } from '../../../domain/calendar.ts';
 import { MAX_NAME_LENGTH } from '../../../domain/directory.ts';
 import { MAX_EXPIRY_YEARS } from '../../../domain/key-input.ts';
 import { type KeyRules, lastDayAllowed } from '../../../domain/key-rules.ts';
@@ -7,11 +7,12 @@ import { hostNetwork, MAX_NETWORKS } from '../../../domain/networks.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
 import { type Company, MAX_FOUND } from '../../../services/directory/companies.ts';
 import type { SettingsChange } from '../../../services/keys/change-key.ts';
+import { isReplaceable } from '../../../services/keys/create-key.ts';
 import { type Lockout, type RecentUse, USAGE_DAYS } from '../../../services/keys/key-usage.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { Icon } from '../../page/icon.tsx';
 import { ALL_COMPANIES, type FormState, SOME_COMPANIES, searchedCompany } from '../forms.ts';
-import { usePage } from '../page-context.ts';
+import { addressOf, usePage } from '../page-context.ts';
 import { Address, Banner, counted, Hint, SCOPE_ICONS } from './components.tsx';
 import { CardForm, Choices, Conflict, describedBy, Field, FieldMessage } from './form.tsx';
 import { CompanyName } from './key-facts.tsx';
@@ -167,25 +168,34 @@ function SeenAddresses({ text, addresses }: { text: string; addresses: readonly 
   );
 }
 
-interface NewKeyProps extends ExpirationProps {
+interface TokenProps extends ExpirationProps {
   token: string;
 }
 
-export function NewKeyForm({
-  token,
-  owners,
-  companies,
-  ...expiration
-}: NewKeyProps & Pick<SettingsProps, 'owners' | 'companies'>) {
+interface NewKeyProps extends TokenProps, Pick<SettingsProps, 'owners' | 'companies'> {
+  /** The key whose values the form begins with. */
+  like: KeyDetails | undefined;
+}
+
+export function NewKeyForm({ token, owners, companies, like, ...expiration }: NewKeyProps) {
   const { base } = usePage();
   const { form } = expiration;
   const settings = { form, owners, companies };
   return (
     <CardForm
       form={form}
-      action={`${base}/keys`}
+      action={addressOf(`${base}/keys`, { like: like?.id })}
       fields={FIELDS}
       nothing="Nothing was created."
+      notice={
+        like &&
+        isReplaceable(like) && (
+          <Banner tone="neutral">
+            This key replaces <Hint hint={like.hint} />, which expired <Ago at={like.expiresAt ?? 0} /> and is then
+            revoked.
+          </Banner>
+        )
+      }
       hidden={{ token }}
       actions={<SubmitOrCancel submit="Create key" cancel={`${base}/keys`} />}
     >
@@ -235,7 +245,7 @@ const GRACES = [
   { value: 'now', text: 'No grace period: revoke it now' },
 ];
 
-export function RotateForm({ subject: key, token, ...expiration }: NewKeyProps & { subject: KeyDetails }) {
+export function RotateForm({ subject: key, token, ...expiration }: TokenProps & { subject: KeyDetails }) {
   const { base } = usePage();
   const path = `${base}/keys/${key.id}`;
   const { form } = expiration;
@@ -250,7 +260,8 @@ export function RotateForm({ subject: key, token, ...expiration }: NewKeyProps &
     >
       <p>
         The new key has the same name, scopes, owner, companies, limits and networks as <Hint hint={key.hint} />. Choose
-        how long both work, and enter the new key in the automation in that time.
+        how long both work, and enter the new key in the automation in that time.{' '}
+        {key.expiresAt === null ? 'The old key never expires.' : 'The preselected lifetime is that of the old key.'}
       </p>
       <Choices name="grace" form={form} legend="Grace period: how long the old key keeps working" choices={GRACES} />
       <ExpirationField {...expiration} />
@@ -339,9 +350,13 @@ function LockoutQuestion({ addresses, records, minutes, entered }: Lockout & { e
 const LIFETIMES = ['30', '90', '365'];
 const DEFAULT_LIFETIME_DAYS = 90;
 
-/** The expiration that a form for a new key preselects: 90 days, or fewer if the key rules allow only that. */
-export function defaultExpiration({ maxLifetimeDays }: KeyRules, today: string): Record<string, string> {
-  const days = Math.min(DEFAULT_LIFETIME_DAYS, maxLifetimeDays ?? DEFAULT_LIFETIME_DAYS);
+/**
+ * The expiration that a form for a new key preselects: the lifetime of the key that it takes the place of, or 90 days if
+ * there is none or it never expires; and no more than the key rules allow.
+ */
+export function preselectedExpiration(rules: KeyRules, today: string, like?: KeyDetails): Record<string, string> {
+  const lifetime = like?.expiresAt ? Math.max(1, Math.floor((like.expiresAt - like.createdAt) / DAY_MS)) : undefined;
+  const days = Math.min(lifetime ?? DEFAULT_LIFETIME_DAYS, rules.maxLifetimeDays ?? Number.POSITIVE_INFINITY);
   return LIFETIMES.includes(String(days)) ? { expires: String(days) } : { expires: 'date', date: addDays(today, days) };
 }
 

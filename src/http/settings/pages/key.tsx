@@ -7,6 +7,7 @@ import { REFUSED_ATTENTION_MS, SETTLEMENTS } from '../../../domain/refused-use.t
 import { writableKinds } from '../../../domain/scopes.ts';
 import type { countWritesSince } from '../../../services/audit/read-audit-log.ts';
 import type { Company } from '../../../services/directory/companies.ts';
+import { isReplaceable } from '../../../services/keys/create-key.ts';
 import { recordsOf, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
 import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { DryRuns, RefusedUse } from '../../../services/keys/refused-uses.ts';
@@ -55,18 +56,23 @@ export function KeyLead({ subject: key, refused }: Pick<Props, 'subject' | 'refu
 
 export function KeyActions({ subject: key }: Pick<Props, 'subject'>) {
   const { base } = usePage();
-  if (key.state === 'revoked') return null;
   const path = `${base}/keys/${key.id}`;
+  const canReplace = isReplaceable(key);
   return (
     <>
+      <a href={`${base}/new-key?like=${key.id}`} class={canReplace ? 'button' : 'button quiet'}>
+        {canReplace ? 'Create its replacement' : 'Duplicate'}
+      </a>
       {isLive(key.state) && !key.successor && (
         <LinkButton to={`${path}/rotate`} kind="quiet">
           Rotate
         </LinkButton>
       )}
-      <LinkButton to={`${path}/revoke`} kind="danger">
-        {key.successor ? 'Revoke now' : 'Revoke'}
-      </LinkButton>
+      {key.state !== 'revoked' && (
+        <LinkButton to={`${path}/revoke`} kind="danger">
+          {key.successor ? 'Revoke now' : 'Revoke'}
+        </LinkButton>
+      )}
     </>
   );
 }
