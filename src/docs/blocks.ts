@@ -12,6 +12,15 @@ export function withIncludes(markdown: string, includes: Includes): string {
   });
 }
 
+/** The texts below the headings of level 2, by the heading. */
+export const partsOf = (markdown: string): Includes =>
+  Object.fromEntries(
+    markdown.split(/^## /m).map((part) => {
+      const [name = '', ...lines] = part.split('\n');
+      return [name, lines.join('\n').trim()];
+    }),
+  );
+
 export type Block = Heading | Tokens.Paragraph | Tokens.List | Tokens.Table | CodeBlock | TabsBlock | Insert;
 
 interface Heading {
@@ -30,9 +39,12 @@ export interface CodeBlock {
   versions: { language: string; text: string }[];
 }
 
-/** Blocks of which the reader sees one at a time, from `<!-- tab: Note -->` to `<!-- end -->`. */
+/**
+ * Blocks of which the reader sees one at a time, from `<!-- tab: Note -->` to `<!-- end -->`, or that are folded, from
+ * `<!-- fold: Fields -->` to `<!-- end -->`.
+ */
 interface TabsBlock {
-  type: 'tabs';
+  type: 'tabs' | 'fold';
   /** Unique in a file. */
   id: string;
   tabs: { title: string; blocks: Block[] }[];
@@ -63,12 +75,12 @@ export function blocksOf(markdown: string): Block[] {
     else if (token.type === 'heading') place.push(headingOf(token));
     else if (token.type !== 'html') place.push(token);
     else {
-      const [, command, name = ''] = /^<!-- (insert|tab|end)(?:: (.+))? -->\s*$/.exec(token.raw) ?? [];
+      const [, command, name = ''] = /^<!-- (insert|tab|fold|end)(?:: (.+))? -->\s*$/.exec(token.raw) ?? [];
       if (command === undefined) throw new Error(`The pages show no HTML: ${token.raw}`);
       if (command === 'insert') place.push({ type: 'insert', name });
       else if (command === 'end') tabs = undefined;
       else {
-        tabs ??= startTabs(blocks);
+        tabs ??= startTabs(blocks, command);
         tabs.tabs.push({ title: name, blocks: [] });
       }
     }
@@ -91,9 +103,9 @@ function headingOf({ depth, text }: Tokens.Heading): Heading {
 /** Words as a part of an id: `see-that-it-worked`. */
 export const idOf = (words: string) => words.toLowerCase().replaceAll(/\W+/g, '-').replace(/-$/, '');
 
-function startTabs(blocks: Block[]): TabsBlock {
-  const id = `tabs-${blocks.filter(({ type }) => type === 'tabs').length}`;
-  const tabs: TabsBlock = { type: 'tabs', id, tabs: [] };
+function startTabs(blocks: Block[], command: string): TabsBlock {
+  const type = command === 'tab' ? 'tabs' : 'fold';
+  const tabs: TabsBlock = { type, id: `tabs-${blocks.length}`, tabs: [] };
   blocks.push(tabs);
   return tabs;
 }
@@ -118,6 +130,6 @@ export function sectionsOf(blocks: readonly Block[], depth: number): Section[] {
 
 export const codesIn = (blocks: readonly Block[]): CodeBlock[] =>
   blocks.flatMap((block) => {
-    if (block.type === 'tabs') return block.tabs.flatMap((tab) => codesIn(tab.blocks));
+    if (block.type === 'tabs' || block.type === 'fold') return block.tabs.flatMap((tab) => codesIn(tab.blocks));
     return block.type === 'code' ? block : [];
   });

@@ -1,42 +1,50 @@
 import { RECIPES } from './recipes.ts';
-import { firstContent, firstExample, isSuccess, type Operation, responsesOf } from './reference/contract.ts';
 import { type Field, fieldsOf, rulesOf } from './reference/rules.ts';
 
-// The parts of pages that are components, for the pages as Markdown.
-
-export const jsonBlock = (value: unknown) => `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``;
-
-export const fieldLines = (fields: readonly Pick<Field, 'name' | 'isRequired' | 'schema'>[]): string =>
-  fields
-    .map(({ name, isRequired, schema }) => {
-      const rules = [rulesOf(schema), ...(isRequired ? ['required'] : [])].filter((rule) => rule !== '').join(', ');
-      return `- \`${name}\` (${rules})${schema.description ? `: ${schema.description}` : ''}`;
-    })
-    .join('\n');
-
-export function operationsMarkdown(operations: readonly Operation[]): string {
-  const parts = operations.map((operation) => {
-    const { summary, description, method, path, parameters, requestBody } = operation;
-    const body = firstContent(requestBody)?.schema;
-    const fields = [
-      ...parameters.map((one) => ({ ...one, isRequired: one.required })),
-      ...(body ? fieldsOf(body) : []),
-    ];
-    const responses = responsesOf(operation).map(([status, { description }]) => `- ${status}: ${description}`);
-    const [, created] = responsesOf(operation).find(([status]) => isSuccess(status)) ?? [];
-    return [
-      `## ${summary}`,
-      `\`${method} ${path}\``,
-      description,
-      ...(fields.length > 0 ? [fieldLines(fields)] : []),
-      ...(requestBody ? [jsonBlock(firstExample(requestBody))] : []),
-      responses.join('\n'),
-      jsonBlock(firstExample(created)),
-    ].join('\n\n');
-  });
-  return parts.join('\n\n');
-}
+// Parts of pages that are generated, as Markdown.
 
 export const toolsMarkdown = RECIPES.map(({ slug, tool, lead }) => `- [${tool}](/docs/recipes/${slug}): ${lead}`).join(
   '\n',
 );
+
+/** A block of JSON to copy; `label` is unique on the page. */
+export const jsonBlock = (label: string, value: unknown) =>
+  `\`\`\`json ${label}\n${JSON.stringify(value, null, 2)}\n\`\`\``;
+
+/** Blocks that the reader unfolds. */
+export const fold = (title: string, ...blocks: readonly string[]) =>
+  [`<!-- fold: ${title} -->`, ...blocks, '<!-- end -->'].join('\n\n');
+
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+interface ShownField extends Field {
+  /** Where it is sent, if not in the body of a response. */
+  place?: string;
+}
+
+/** A table of fields. In a response, a field that is not required is present only sometimes. */
+export function fieldTable(fields: readonly ShownField[], isResponse = false): string {
+  const presence = isResponse ? ['', 'not always present'] : ['required', 'optional'];
+  const rows = fields.map(({ name, place = '', isRequired, schema }) => {
+    const rules = [place, rulesOf(schema), presence[isRequired ? 0 : 1]].filter((rule) => rule !== '').join(', ');
+    return [`\`${name}\``, `${rules.charAt(0).toUpperCase()}${rules.slice(1)}. ${schema.description ?? ''}`.trim()];
+  });
+  return table(['Field', 'Meaning'], rows);
+}
+
+/** The fields of each kind of object of which a list can contain several. */
+export const kindFolds = (fields: readonly Field[], isResponse = false): string[] =>
+  fields.flatMap(({ name, kinds }) =>
+    kinds.flatMap(({ title, description, fields: inner }) => [
+      fold(`\`${name}\`: ${title}`, ...(description === '' ? [] : [description]), fieldTable(inner, isResponse)),
+      ...kindFolds(inner, isResponse),
+    ]),
+  );
+
+export const resultFolds = (title: string, schema: Parameters<typeof fieldsOf>[0]): string[] => {
+  const fields = fieldsOf(schema);
+  return [fold(title, fieldTable(fields, true)), ...kindFolds(fields, true)];
+};

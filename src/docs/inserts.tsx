@@ -105,3 +105,20 @@ export function NewToken() {
     </p>
   );
 }
+
+/** Sends a ping, with script only. The key is only the value of this field: no form could be sent or remembered. */
+export function TryPing() {
+  return (
+    <div class="card try" id="try-ping" hidden>
+      <label for="ping-key">Try it with a key</label>
+      <div class="row">
+        <input id="ping-key" type="password" autocomplete="off" spellcheck={false} aria-describedby="ping-help" />
+        <button type="button">Send ping</button>
+      </div>
+      <p class="help" id="ping-help">
+        The key is sent to this service only, and not stored.
+      </p>
+      <output class="response"></output>
+    </div>
+  );
+}

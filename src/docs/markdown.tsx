@@ -12,7 +12,7 @@ type Inserts = NonNullable<MarkdownSource['inserts']>;
 /** The Markdown of a page as a file for readers and their assistants: without the comments and ids of the source. */
 export const readable = (markdown: string): string =>
   markdown
-    .replaceAll(/^<!-- tab: (.+) -->$/gm, '**$1**')
+    .replaceAll(/^<!-- (?:tab|fold): (.+) -->$/gm, '**$1**')
     .replaceAll(/^<!-- (?:end|insert: .+) -->\n\n?/gm, '')
     .replaceAll(/^(#+ .+) \{#[\w.-]+\}$/gm, '$1');
 
@@ -107,6 +107,13 @@ export function Markdown({ blocks, inserts = {} }: { blocks: readonly Block[]; i
                 }))}
               />
             );
+          case 'fold':
+            return block.tabs.map(({ title, blocks }) => (
+              <details>
+                <Text as="summary">{title}</Text>
+                <Markdown blocks={blocks} inserts={inserts} />
+              </details>
+            ));
           case 'heading':
             return (
               <h3 id={block.id}>
@@ -139,7 +146,7 @@ const LANGUAGES: Readonly<Record<string, string>> = {
   typescript: 'TypeScript',
   js: 'Node.js',
 };
-export const languageName = (language: string) => LANGUAGES[language] ?? language;
+const languageName = (language: string) => LANGUAGES[language] ?? language;
 
 /** Something to copy, in a tab for each language if there are several. */
 function CodeToCopy({ label, versions }: CodeBlock) {
@@ -163,12 +170,12 @@ function CodeToCopy({ label, versions }: CodeBlock) {
   );
 }
 
-/** A cell that is an address on the page: a code, such as the code of an error. */
-const CODE_CELL = /^`(\w+)`/;
+/** A cell that is an address on the page: the code of an error, or the name of a header. */
+const CODE_CELL = /^`([\w-]+)`/;
 
-/** A table. On a narrow screen each row is a card. In a table of codes, the code is the address of its row. */
+/** A table. On a narrow screen each row is a card. In a table of codes or headers, these are the addresses of the rows. */
 function Table({ head, rows }: { head: readonly string[]; rows: readonly (readonly string[])[] }) {
-  const hasCodes = head[0] === 'Code';
+  const hasAddresses = head[0] === 'Code' || head[0] === 'Header';
   return (
     <div class="sheet">
       <table>
@@ -182,7 +189,7 @@ function Table({ head, rows }: { head: readonly string[]; rows: readonly (readon
         </thead>
         <tbody>
           {rows.map(([first = '', ...others]) => (
-            <tr id={hasCodes ? CODE_CELL.exec(first)?.[1] : undefined}>
+            <tr id={hasAddresses ? CODE_CELL.exec(first)?.[1]?.toLowerCase() : undefined}>
               <th scope="row">
                 <Text>{first}</Text>
               </th>

@@ -3,7 +3,7 @@ import { alertsDocs } from '../modules/alerts/docs.ts';
 import { approvalsDocs } from '../modules/approvals/docs.ts';
 import { archiveDocs } from '../modules/archive/docs.ts';
 import { mcpDocs } from '../modules/mcp/docs.ts';
-import { psaDocs } from '../modules/psa/docs.tsx';
+import { psaDocs } from '../modules/psa/docs.ts';
 import { pushDocs } from '../modules/push/docs.ts';
 import type { DocsModule, DocsOfFacts } from './module.ts';
 

@@ -1,4 +1,4 @@
-import { type Includes, withIncludes } from './blocks.ts';
+import { partsOf, withIncludes } from './blocks.ts';
 import common from './recipes/common.md?raw';
 import curl from './recipes/curl.md?raw';
 import make from './recipes/make.md?raw';
@@ -21,12 +21,7 @@ interface Recipe {
   markdown: string;
 }
 
-const COMMON: Includes = Object.fromEntries(
-  common.split(/^## /m).map((part) => {
-    const [name = '', ...lines] = part.split('\n');
-    return [name, lines.join('\n').trim()];
-  }),
-);
+const COMMON = partsOf(common);
 
 export const RECIPES: readonly Recipe[] = [
   recipe('n8n', n8n),

@@ -3,8 +3,8 @@ import type { Config } from '../config.ts';
 import { describeApi } from './api-openapi.ts';
 import { blocksOf, withIncludes } from './blocks.ts';
 import { errorsPage } from './errors.ts';
-import { operationsMarkdown, toolsMarkdown } from './generated-markdown.ts';
-import { Hero, NewToken, Readers, ToolTiles } from './inserts.tsx';
+import { toolsMarkdown } from './generated-markdown.ts';
+import { Hero, NewToken, Readers, ToolTiles, TryPing } from './inserts.tsx';
 import { keyPattern } from './key-format.ts';
 import { Page } from './layout.tsx';
 import { Markdown, MarkdownPage, readable } from './markdown.tsx';
@@ -17,7 +17,7 @@ import recipes from './pages/recipes.md?raw';
 import wrongAddress from './pages/wrong-address.md?raw';
 import { ORIGIN, RECIPES } from './recipes.ts';
 import { operationsOf } from './reference/contract.ts';
-import { Reference } from './reference/reference-page.tsx';
+import { referencePage } from './reference/reference-page.ts';
 
 const HOST = new URL(ORIGIN).host;
 /** The origin that readers without script see if the operator has not set SERVICE_URL. */
@@ -43,7 +43,6 @@ const wrongAddressPage = (
  */
 export async function renderDocs(config: Config): Promise<Map<string, string>> {
   const { serviceUrl = '' } = config;
-  const operations = operationsOf(describeApi(config, ORIGIN));
   function page(source: MarkdownSource): Rendered {
     const { path, inserts = {} } = source;
     const markdown = withSections(source.markdown);
@@ -66,11 +65,12 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
     ...RECIPES.map(({ slug, markdown }) =>
       page({ path: `/docs/recipes/${slug}`, markdown, inserts: { token: [<NewToken />, ''] } }),
     ),
-    {
+    page({
       path: '/docs/reference',
-      html: <Reference origin={ORIGIN} operations={operations} limits={config} />,
-      markdown: `# Reference\n\nEvery request and response of the API.\n\n${operationsMarkdown(operations)}\n`,
-    },
+      markdown: referencePage(operationsOf(describeApi(config, ORIGIN)), config),
+      inserts: { ping: [<TryPing />, ''] },
+      isWide: true,
+    }),
     page({ path: '/docs/errors', markdown: errorsPage, isWide: true }),
     ...MODULE_PAGES.map(page),
     page({ path: '/docs/keys', markdown: withIncludes(keys, { 'key-pattern': keyPattern(config.keyPrefix) }) }),

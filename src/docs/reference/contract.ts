@@ -12,7 +12,6 @@ const schema = z.object({
   const: value.optional(),
   enum: z.array(value).optional(),
   format: z.string().optional(),
-  pattern: z.string().optional(),
   minLength: z.number().optional(),
   maxLength: z.number().optional(),
   minimum: z.number().optional(),
@@ -20,7 +19,6 @@ const schema = z.object({
   minItems: z.number().optional(),
   maxItems: z.number().optional(),
   required: z.array(z.string()).default([]),
-  additionalProperties: z.union([z.boolean(), z.json()]).optional(),
   get properties() {
     return z.record(z.string(), schema).optional();
   },
@@ -32,9 +30,6 @@ const schema = z.object({
   },
   get anyOf() {
     return z.array(schema).optional();
-  },
-  get not() {
-    return schema.optional();
   },
 });
 export type Schema = z.infer<typeof schema>;
@@ -69,7 +64,6 @@ const parameter = z.object({
   required: z.boolean().default(false),
   schema,
 });
-export type Parameter = z.infer<typeof parameter>;
 
 const operation = z.object({
   operationId: z.string(),
@@ -101,9 +95,6 @@ export function operationsOf(openapi: object): Operation[] {
 
 /** The content of a request or a response in its first media type. */
 export const firstContent = (part: Pick<Response, 'content'> | undefined) => Object.values(part?.content ?? {})[0];
-
-export const firstExample = (part: Pick<Response, 'content'> | undefined): unknown =>
-  Object.values(firstContent(part)?.examples ?? {})[0]?.value;
 
 /** The responses by status; a new record comes before its replay. */
 export const responsesOf = ({ responses: { 201: created, ...others } }: Operation) => [

@@ -32,11 +32,6 @@ function valueRules(schema: Schema): string[] {
   ];
 }
 
-/** The regular expression of a text, and a forbidden expression; none if a format implies it. */
-export function patternsOf({ format, pattern, not }: Schema): string[] {
-  return [format === undefined ? pattern : undefined, not?.pattern].filter((one) => one !== undefined);
-}
-
 const code = (value: unknown) => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 const number = (value: number) => value.toLocaleString('en');
 

@@ -9,8 +9,9 @@ import { makePsa } from './support.ts';
 
 test('the page of the PSA calls lists the fields of each call and its own result', async () => {
   const page = await (await readStatic('/docs/psa/calls')).text();
-  const calls = await elementsOf(page, '.operation');
-  expect(calls.map(({ attributes }) => attributes['aria-labelledby'])).toEqual([...PSA_CALL_TYPES]);
+  const headings = await elementsOf(page, 'article h3[id*="."]');
+  expect(headings.map(({ attributes }) => attributes['id'])).toEqual([...PSA_CALL_TYPES]);
+  const calls = (await (await readStatic('/docs/psa/calls.md')).text()).split(/^### /m).slice(1);
   const ends = [
     ['defaultHourlyRate', 'not_written'],
     ['records[].id', 'service_account'],
@@ -27,7 +28,7 @@ test('the page of the PSA calls lists the fields of each call and its own result
   const links = (await elementsOf(page, '.side ul ul a')).map(({ attributes }) => attributes['href']);
   for (const { attributes } of await elementsOf(page, 'article > h2')) expect(links).toContain(`#${attributes['id']}`);
   for (const [index, [field = '', result]] of ends.entries()) {
-    const [data = '', value = ''] = calls[index]?.text.split('Fields of value') ?? [];
+    const [data = '', value = ''] = calls[index]?.split('Fields of `value`') ?? [];
     expect([data, value]).toEqual([expect.stringContaining(field), expect.stringContaining(result ?? '')]);
   }
 });

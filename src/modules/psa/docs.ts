@@ -3,12 +3,10 @@ import type { DocsModule } from '../../docs/module.ts';
 import { ORIGIN } from '../../docs/recipes.ts';
 import { operationsOf } from '../../docs/reference/contract.ts';
 import firstUpsert from './assets/docs/psa/samples/first-upsert.json';
-import { Calls, callsMarkdown, messagesOf } from './docs/calls.tsx';
+import { callsMarkdown } from './docs/calls.ts';
 import guide from './docs/psa.md?raw';
 import calls from './docs/psa-calls.md?raw';
 import { describePsa } from './docs/psa-openapi.ts';
-
-const messages = new Map(operationsOf(describePsa(ORIGIN, [])).flatMap((operation) => [...messagesOf(operation)]));
 
 export const psaDocs: DocsModule = {
   pages: [
@@ -22,10 +20,9 @@ export const psaDocs: DocsModule = {
     },
     {
       path: '/docs/psa/calls',
-      markdown: calls,
+      markdown: withIncludes(calls, { calls: callsMarkdown(operationsOf(describePsa(ORIGIN, []))) }),
       group: 'PSA',
       name: 'Calls and errors',
-      inserts: { calls: [<Calls messages={messages} />, callsMarkdown(messages)] },
       isWide: true,
     },
   ],
