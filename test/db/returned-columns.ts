@@ -157,7 +157,7 @@ export const RETURNED_COLUMNS = {
     findChainUse: { day: 'string', records: 'number', minutes: 'number', lastAt: 'number', lastAddress: 'string' },
     findKeyDays: { keyId: 'string', day: 'string', minutes: 'number', lastAddress: 'string', note: 'number', time_entry: 'number' },
     findLongDays: { keyId: 'string', day: 'string', minutes: 'number', before: 'string' },
-    findStoredText: { organizationId: 'string', records: 'number', bytes: 'number', bytesSince: 'number', firstDay: 'string | null' },
+    findStoredText: { organizationId: 'string', records: 'number', bytes: 'number', bytesSince: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/key-days.ts')>,
   'db/work/note-statements.ts': {
     explainNote: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', writtenSeq: 'number | null', releasedSeq: 'number | null', confirmedSeq: 'number | null', skipped: 'string | null', refusedAt: 'number | null', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', ticketFound: 'number', otherCompany: 'number', fromOwnChain: 'number', recordAdmitted: 'number', userFound: 'number' },

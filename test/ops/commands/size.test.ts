@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addDays, DAY_MS, dateIn } from '../../../src/domain/calendar.ts';
+import { addDays, dateIn } from '../../../src/domain/calendar.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { demoDatabase, makeKey, remoteDatabase, writeNotes } from './database.ts';
@@ -10,12 +10,6 @@ function rowsIn(stdout: string): Record<string, string[]> {
   const rows = table.split('\n').map((line) => line.split(/ {2,}/));
   return Object.fromEntries(rows.map(([name = '', ...cells]) => [name, cells]));
 }
-
-/** The sentences after the table. */
-const sentencesIn = (stdout: string) => stdout.trimEnd().split('\n\n')[1]?.split('\n') ?? [];
-
-/** The number that a sentence has at this place. */
-const numberIn = (stdout: string, place: RegExp) => Number(place.exec(stdout)?.[1]);
 
 describe('size', () => {
   let remote: Awaited<ReturnType<typeof remoteDatabase>>;
@@ -47,79 +41,26 @@ describe('size', () => {
     return id;
   }
 
-  test('lists the organizations by their bytes, with growth and records, and the sum', async () => {
+  test('lists the organizations by their bytes, with those of the last 30 days and records, and the sum', async () => {
     await setLedger(
       ['northwind', 40, 1_000],
       ['fabrikam', 29, 1_500_000],
       ['fabrikam', 0, 1_500_000],
-      ['fabrikam', 30, 999],
+      ['fabrikam', 30, 1_000_000],
     );
     const { code, stdout, stderr } = await size();
     expect([code, stderr]).toEqual([0, '']);
     const rows = rowsIn(stdout);
     expect(Object.keys(rows).slice(0, 3)).toEqual(['organization', 'fabrikam', 'northwind']);
     expect(Object.keys(rows).at(-1)).toBe('all organizations');
-    // Without the row of 30 days ago, over the 29 days before today and the part of today.
-    const [, , perDay = ''] = rows['fabrikam'] ?? [];
-    expect(perDay).toMatch(/^10\d kB$/);
     expect(rows).toMatchObject({
-      fabrikam: ['3 MB', '100.0%', perDay, '6'],
+      fabrikam: ['4 MB', '100.0%', '3 MB', '6'],
       northwind: ['1 kB', '0.0%', '0 B', '2'],
-      'all organizations': ['3 MB', '100.0%', perDay, '8'],
+      'all organizations': ['4 MB', '100.0%', '3 MB', '8'],
     });
     // The columns are aligned.
     const [table = ''] = stdout.split('\n\n');
     expect(new Set(table.split('\n').map(({ length }) => length)).size).toBe(1);
-  });
-
-  test('prints the date on which the database will be full, with the growth scaled from text to database size', async () => {
-    const bytes = 30_000;
-    await setLedger(
-      ...Array.from({ length: 30 }, (_, ago): ['northwind', number, number] => ['northwind', ago, bytes]),
-    );
-    const { stdout } = await size('--limit', '20MB');
-    const [, used = '', factor = '', full = ''] = sentencesIn(stdout);
-    expect(used).toMatch(/^The database holds \d+ kB of 20 MB: \d\.\d%\.$/);
-    const kilobytes = numberIn(used, /holds (\d+) kB/);
-    expect(factor).toMatch(
-      /^The database is ([\d.]+) times as large as this text, so it is assumed to grow \1 times as fast as the text\. The ledger goes back 400 days: in an older database the date is too early\.$/,
-    );
-    expect(numberIn(factor, /is ([\d.]+) times/)).toBeCloseTo((kilobytes * 1_000) / (30 * bytes), 1);
-    const days =
-      (Date.parse(full.replace(/^At this growth the database will be full on (.*)\.$/, '$1')) - Date.parse(today)) /
-      DAY_MS;
-    // The database grows by about a thirtieth of itself a day: the whole of it is of the last 30.
-    const expected = ((20_000 - kilobytes) / kilobytes) * 30;
-    expect(days / expected).toBeGreaterThan(0.96);
-    expect(days / expected).toBeLessThan(1.01);
-  });
-
-  test.each<[string, ['northwind', number, number][], string[], string]>([
-    ['nothing was written', [], [], 'When it will be full cannot be said yet: the ledger covers less than 7 days.'],
-    [
-      'the ledger is too short',
-      [['northwind', 5, 1]],
-      [],
-      'When it will be full cannot be said yet: the ledger covers less than 7 days.',
-    ],
-    [
-      'nothing was written in the last 30 days',
-      [['northwind', 30, 1]],
-      [],
-      'Nothing was written in the last 30 days, so there is no date on which it will be full.',
-    ],
-    [
-      'it grows too slowly',
-      [
-        ['northwind', 30, 1_000_000_000],
-        ['northwind', 7, 1],
-      ],
-      [],
-      'At this growth the database will not be full within 100 years.',
-    ],
-  ])('prints no date if %s', async (_, rows, args, sentence) => {
-    await setLedger(...rows);
-    expect(sentencesIn((await size(...args)).stdout).at(-1)).toBe(sentence);
   });
 
   test('has a default limit, and refuses an invalid limit', async () => {
