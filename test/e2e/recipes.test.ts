@@ -7,8 +7,9 @@ import { promisify } from 'node:util';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import home from '../../src/docs/pages/home.md?raw';
 import { isInstalled } from '../support/command.ts';
-import { bashCommandsOf, bashUpTo, codesOf, RANDOM, snippetOf } from '../support/recipes.ts';
+import { bashCommandsOf, bashUpTo, codesOf, codesOfPage, RANDOM, snippetOf } from '../support/recipes.ts';
 import { startProduction } from '../support/shared.ts';
 
 // What the recipes give to copy, run as it is, against a server whose limit it runs into.
@@ -121,10 +122,29 @@ test.each([
   expect(await writtenResponse()).toMatchObject({ code: 'idempotency_mismatch' });
 });
 
-test('curl: an event without an id is refused, and nothing is written', async () => {
-  const script = withEvent(bashUpTo('curl', server.url, 'Add a note', ['First note', 'Event of the script']), '');
-  expect(await inBash(script)).toMatchObject({ code: 22, stdout: expect.stringMatching(/400\n$/) });
-  expect(await writtenResponse()).toMatchObject({ code: 'invalid_idempotency_key' });
+test.each([
+  ['an event without an id', /^EVENT_ID=.*$/m, "EVENT_ID=''", '400'],
+  ['a wrong key', /^read .*$/m, 'export TICKETS_API_KEY=twb_wrong', '401'],
+  ['an unknown ticket', "TICKET_ID='1001'", "TICKET_ID='9'", '404'],
+  ['no connection', /^export TICKETS_URL=.*$/m, "export TICKETS_URL='http://127.0.0.1:1'", '000'],
+])('curl: a script ends with an error after %s, and leaves no earlier response', async (_, line, change, status) => {
+  for (const label of ['Add a note', 'Log time']) {
+    await writeFile(join(cwd, 'response.json'), 'an earlier response');
+    const others = ['Dry run', 'First note', 'Event of the script', ...(label === 'Log time' ? ['Add a note'] : [])];
+    const script = withEvent(bashUpTo('curl', server.url, label, others), `evt-${crypto.randomUUID()}`);
+    const once = script.replace('set -e\n', '').replace(line, change).replace('--retry 5', '--retry 1');
+    const { code, stdout } = await inBash(`${once}\necho next`);
+    expect([code, stdout.trim().slice(-3)]).toEqual([status === '000' ? 7 : 22, status]);
+    const response = await readFile(join(cwd, 'response.json'), 'utf8').catch(() => '');
+    expect(response).toMatch(status === '000' ? /^$/ : new RegExp(`"status":${status}`));
+  }
+});
+
+test('start page: its commands, copied one after the other, write once', async () => {
+  const commands = codesOfPage(home, server.url).flatMap(({ versions }) => versions);
+  const script = commands.filter(({ language }) => language === 'bash').map(({ text }) => text);
+  const { stdout } = await inBash([...script, script.at(-1)].join('\n'));
+  expect(stdout).toMatch(/\{"note":\{"id".*\{"note":.*"idempotentReplay":true/s);
 });
 
 describe.runIf(isInstalled('python3'))('Python', () => {

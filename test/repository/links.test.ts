@@ -47,13 +47,19 @@ function brokenLinks(page: string, markdown: string): string[] {
 }
 
 /**
- * Paths in backticks that exist neither from the top of the repository nor from the page's folder.
+ * Paths in backticks and in commands that exist neither from the top of the repository nor from the page's folder.
  */
 function missingPaths(page: string, markdown: string): string[] {
-  const found = Array.from(withoutCode(markdown).matchAll(/`([^`\n]+)`/g), ([, text = '']) => text);
-  return found.filter(
-    (text) => PATH.test(text) && OF_A_FILE.test(text) && !existsSync(text) && !existsSync(join(dirname(page), text)),
+  const inText = Array.from(withoutCode(markdown).matchAll(/`([^`\n]+)`/g), ([, text = '']) => text.split(' '));
+  const inCommands = Array.from(
+    markdown.matchAll(/^npx? .+$/gm),
+    ([command]) => command.match(/(src|test)\/\S+/g) ?? [],
   );
+  return [...inText, ...inCommands]
+    .flat()
+    .filter(
+      (text) => PATH.test(text) && OF_A_FILE.test(text) && !existsSync(text) && !existsSync(join(dirname(page), text)),
+    );
 }
 
 test.each([...pages])('%s links and refers only to existing files and places', (page, markdown) => {
@@ -64,8 +70,12 @@ test('a broken link, anchor or path is found', () => {
   const markdown = [
     '# A heading: `code`, and more',
     '[1](#a-heading-code-and-more) [2](package.json) [3](https://example.com) `src/app.ts` `text/html` `/docs` `MODE`',
-    '[4](#none) [5](none.md) [6](test/README.md#none) `src/none.ts` `none.sql`',
+    '[4](#none) [5](none.md) [6](test/README.md#none) `src/none.ts` `none.sql` `npx vitest run test/none.test.ts`',
+    '```sh\nnpx vitest run --project node test/other.test.ts\n```',
   ].join('\n\n');
   const found = [...brokenLinks('page.md', markdown), ...missingPaths('page.md', markdown)];
-  expect(found).toEqual(['#none', 'none.md', 'test/README.md#none', 'src/none.ts', 'none.sql']);
+  expect(found).toEqual([
+    ...['#none', 'none.md', 'test/README.md#none', 'src/none.ts', 'none.sql'],
+    ...['test/none.test.ts', 'test/other.test.ts'],
+  ]);
 });

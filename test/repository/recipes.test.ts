@@ -1,8 +1,12 @@
-import { access, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import { type Block, blocksOf, codesIn, type Section, sectionsOf } from '../../src/docs/blocks.ts';
 import { RECIPES } from '../../src/docs/recipes.ts';
 import { MAX_TEXT_LENGTH } from '../../src/domain/fields.ts';
+import { noteRequest } from '../../src/domain/note.ts';
+import { noteResult, timeEntryResult } from '../../src/domain/response-shapes.ts';
+import { timeEntryRequest } from '../../src/domain/time-entry.ts';
 
 const SLUGS = ['n8n', 'make', 'zapier', 'power-automate', 'powershell', 'curl', 'node-red', 'typescript', 'python'];
 
@@ -79,12 +83,6 @@ describe.each(RECIPES)('the recipe for $tool', ({ slug, markdown }) => {
     }
   });
 
-  test('offers files that exist', async () => {
-    const files = Array.from(JSON.stringify(blocksOf(markdown)).matchAll(DOWNLOAD));
-    for (const [, path] of files) await access(`build/static${path}`);
-    expect(files.length > 0).toBe(['n8n', 'node-red', 'power-automate', 'typescript'].includes(slug));
-  });
-
   test('shows the version of the tool', () => {
     expect(markdown).toMatch(/### Version\n\n.*\d/);
     expect(markdown).not.toMatch(/Not run|stored copy/);
@@ -100,7 +98,27 @@ test.each([
   expect(titles.slice(0, 3)).toEqual(['You need', title, 'First note']);
 });
 
-const DOWNLOAD = /"href":"(\/docs\/(?:recipes|connectors)\/[\w.-]+\.\w+)"/g;
+test('the examples of responses are responses of the API, and the examples of events have their fields', () => {
+  const event = { eventId: z.string(), ticketId: z.string(), token: z.string().optional(), log: z.string().optional() };
+  const shapes: [RegExp, z.ZodType][] = [
+    [/^Example of a note$/, noteResult],
+    [/^Example of a time entry$/, timeEntryResult],
+    [/^(Sample of a|Body of the first) note$/, noteRequest],
+    [/^Sample of a time entry$/, timeEntryRequest],
+    [/^Event( for a time entry)?$/, z.strictObject({ ...event, ...timeEntryRequest.shape })],
+    [/^Event for a note$/, z.strictObject({ ...event, ...noteRequest.shape })],
+  ];
+  const examples = RECIPES.flatMap(({ markdown }) => codesIn(blocksOf(markdown))).flatMap(({ label, versions }) =>
+    versions.filter(({ language }) => language === 'json').map(({ text }) => [label, JSON.parse(text)] as const),
+  );
+  for (const [label, example] of examples) {
+    const shape = shapes.find(([labels]) => labels.test(label))?.[1];
+    expect([label, shape?.safeParse(example)]).toEqual([
+      label,
+      expect.objectContaining({ success: true, data: example }),
+    ]);
+  }
+});
 
 test.each(['recipes/curl', 'recipes/python', 'recipes/zapier', 'pages/recipes'])(
   '%s.md cuts a text to the length that the service accepts',

@@ -6,8 +6,10 @@ const settings = codesOfPage(agents, 'https://tickets.example').map(
   ({ label, versions }) => [label, versions[0]?.text ?? ''] as const,
 );
 
-test('the settings of each client exist', () => {
-  expect(settings).toHaveLength(6);
+test('the settings of each client exist, and name and address precede the headers of Claude Code', () => {
+  expect(settings).toHaveLength(7);
+  // It takes every value after --header as a header (tried with Claude Code 2.1.330).
+  expect(settings[0]?.[1]).toMatch(/^claude mcp add --transport http \w+ https:\S+ --header "[^"]*"$/);
 });
 
 /** The JSON in the settings of a client: from a brace at the start of a line to the last such brace. */
@@ -15,5 +17,5 @@ const jsonOf = (settings: string) => /^\{$[\s\S]*^\}$/m.exec(settings)?.[0];
 
 test.each(settings)('the settings of %s contain the address, and their JSON is valid', (label, text) => {
   expect(text).toContain('https://tickets.example/mcp');
-  if (!label.includes('Zapier')) expect(JSON.parse(jsonOf(text) ?? '')).toBeTypeOf('object');
+  if (!/Zapier|Command/.test(label)) expect(JSON.parse(jsonOf(text) ?? '')).toBeTypeOf('object');
 });

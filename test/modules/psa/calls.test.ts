@@ -4,9 +4,11 @@ import * as z from 'zod';
 import { DIRECTORY_TYPES, type DirectoryRecordInput } from '../../../src/domain/directory.ts';
 import { type ListedRecords, upserted } from '../../../src/domain/psa-shapes.ts';
 import { callText } from '../../../src/modules/psa/docs/call-texts.ts';
+import guide from '../../../src/modules/psa/docs/psa.md?raw';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../../../src/modules/psa/psa-calls.ts';
 import type { CallResult } from '../../../src/services/call-result.ts';
 import type { ChangesPage } from '../../../src/services/work/list-changes.ts';
+import { codesOfPage } from '../../support/recipes.ts';
 import { allChanges, directory, resultOf, work } from '../../support/rpc.ts';
 import { psaContract } from '../../support/static-files.ts';
 import { importRecords, makeApi, makeOrganization, makeWorld, problemOf, rowsOf } from '../../support/world.ts';
@@ -280,6 +282,18 @@ test('a page of changes over HTTP is at most 512 KiB, and its cursor leads to th
 test.each(PSA_CALL_TYPES)('the example of %s is a valid request', async (type) => {
   const { request } = PSA_CALLS[type];
   expect(request.safeParse(callText(type).data).error).toBeUndefined();
+});
+
+test('the messages that the guide shows are valid requests', () => {
+  const jsons = codesOfPage(guide.replace(/^<!-- section: .*$/m, ''), 'https://tickets.example').flatMap(
+    ({ versions }) => versions,
+  );
+  const shown = jsons.filter(({ language, text }) => language === 'json' && text.startsWith('{'));
+  expect(shown.length).toBeGreaterThan(2);
+  for (const { text } of shown) {
+    const { type, data } = z.object({ type: z.enum(PSA_CALL_TYPES), data: z.unknown() }).parse(JSON.parse(text));
+    expect([type, PSA_CALLS[type].request.safeParse(data).error]).toEqual([type, undefined]);
+  }
 });
 
 test('the example of directory.upsert returns the example result', async () => {
