@@ -41,5 +41,5 @@ export async function adapterDemo(psa: string, given: Record<string, string>) {
     { ...user, email: `${actor.userId}@northwind.example` },
   ];
   const directory = records.map((record) => JSON.stringify(record)).join('\n');
-  return { actor, directory, ticketId: vars.TEST_TICKET, fakeUrl: fake?.url, known: Object.keys(shape.shape) };
+  return { actor, directory, ticketId: vars.TEST_TICKET, fake, known: Object.keys(shape.shape) };
 }

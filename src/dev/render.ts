@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { globSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, parse, relative, sep } from 'node:path';
+import { basename, dirname, join, parse, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build, transform } from 'esbuild';
@@ -17,6 +17,8 @@ const OUTDIR = 'build';
 const STATIC = join(OUTDIR, 'static');
 /** The names of stylesheet and script, which the Worker imports. */
 const PAGE_FILES = join(OUTDIR, 'page-files.json');
+/** The page of each adapter, by its folder, which the renderer imports. */
+const ADAPTER_PAGES = join(OUTDIR, 'adapter-pages.json');
 const RENDERER = join(OUTDIR, 'render-docs.mjs');
 
 const files = new Map<string, string | Uint8Array>();
@@ -24,6 +26,10 @@ for (const directory of [ASSETS, ...globSync('src/modules/*/assets')])
   for (const name of await namesIn(directory)) files.set(name, await readFile(join(directory, name)));
 const [stylesheet, script] = [await minify('pages.css', 'css'), await minify('pages.js', 'js')];
 await replace(PAGE_FILES, JSON.stringify({ stylesheet: `/${stylesheet}`, script: `/${script}` }));
+const adapterPages: Record<string, string> = {};
+for (const path of globSync('src/adapters/*/docs/connect.md').sort())
+  adapterPages[basename(dirname(dirname(path)))] = await readFile(path, 'utf8');
+await replace(ADAPTER_PAGES, JSON.stringify(adapterPages));
 for (const [name, page] of await renderDocs()) files.set(name, page);
 for (const [name, archive] of await connectorPackages()) files.set(`docs/connectors/${name}`, archive);
 

@@ -204,13 +204,19 @@ async function answers(): Promise<'ready' | 'silent'> {
 }
 
 function welcome(): string {
-  const { actor, ticketId = '1001', fakeUrl = '' } = demo ?? {};
+  const { actor, ticketId = '1001', fake } = demo ?? {};
   const curl = (path: string, body: string) =>
     `  curl -i ${baseUrl}/api/v1/tickets/${ticketId}/${path} -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -H 'Idempotency-Key: first-try-${Date.now()}' -d '${body}'`;
-  const note = `When the connection test has arrived in ${fakeUrl ? 'the fake' : 'the'} PSA (adapter_wrote), write a note on ticket ${ticketId}:
+  const note = `When the connection test has arrived in ${fake ? 'the fake' : 'the'} PSA (adapter_wrote), write a note on ticket ${ticketId}:
 
 ${curl('notes', '{"message": "Disk was full, old logs removed."}')}
-
+${
+  fake
+    ? `\nThe settings of the fake, also for adapter:doctor:\n\n  ${Object.entries(fake.env)
+        .map(([name, value]) => `${name}="${value}"`)
+        .join('\n  ')}\n`
+    : ''
+}
 `;
   return `
 Ready. A new key for the demo organization ${actor?.organizationId ?? 'northwind'} (the key of the previous start is revoked):
@@ -218,7 +224,7 @@ Ready. A new key for the demo organization ${actor?.organizationId ?? 'northwind
   ${key}
 
 ${demo ? note : ''}Log 30 minutes on ticket ${ticketId}. Send it twice: the second response is the same entry, marked as a replay.
-Then approve it: open ${fakeUrl ? `${fakeUrl}/approve` : 'the settings, choose Ada, and open Time'}.
+Then approve it: open ${fake ? `${fake.url}/approve` : 'the settings, choose Ada, and open Time'}.
 
 ${curl('time-entries', '{"minutes": 30, "description": "Cleared the print queue", "billable": true}')}
 

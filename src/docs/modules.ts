@@ -5,6 +5,7 @@ import { archiveDocs } from '../modules/archive/docs.ts';
 import { mcpDocs } from '../modules/mcp/docs.ts';
 import { psaDocs } from '../modules/psa/docs.ts';
 import { pushDocs } from '../modules/push/docs.ts';
+import { adaptersDocs } from './adapters.ts';
 import type { DocsModule, DocsOfFacts } from './module.ts';
 
 /** The documentation of the optional modules, in the order of the pages. Remove a line to remove a module. */
@@ -21,7 +22,7 @@ const LIST: readonly (DocsModule | DocsOfFacts)[] = [
 const facts = Object.fromEntries(
   LIST.flatMap((docs) => (typeof docs === 'function' ? [] : Object.entries(docs.facts ?? {}))),
 );
-const DOCS_MODULES = LIST.map((docs) => (typeof docs === 'function' ? docs(facts) : docs));
+const DOCS_MODULES = [adaptersDocs, ...LIST.map((docs) => (typeof docs === 'function' ? docs(facts) : docs))];
 
 export const MODULE_PAGES = DOCS_MODULES.flatMap(({ pages = [] }) => pages);
 export const DOCUMENTS = DOCS_MODULES.flatMap(({ documents = [] }) => documents);

@@ -3,3 +3,9 @@ declare module '*?raw' {
   const text: string;
   export default text;
 }
+
+/** Written by src/dev/render.ts: the page of each adapter, by its folder. */
+declare module '*/build/adapter-pages.json' {
+  const markdown: Record<string, string>;
+  export default markdown;
+}

@@ -85,6 +85,8 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
 const MORE: Record<string, readonly string[]> = {
   // `npm start -- --adapter PSA` shows the fakes of the tests.
   'dev/adapter-demo.ts': ['../test/adapters/serve-fake.ts'],
+  // The pages of the adapters, and their common texts.
+  'docs/adapters.ts': ['../build/adapter-pages.json', 'adapters/kit'],
   'ops/modules.ts': ['modules'],
   'docs/modules.ts': ['modules/docs'],
   'index.ts': ['modules/push/pusher.ts'],

@@ -209,7 +209,7 @@ test.each(MODULES)(
 );
 
 test.each(['connectwise', 'halo', 'redmine'])(
-  'without the adapter for %s, the other adapters are built, and the commands work',
+  'without the adapter for %s, the other adapters are built, the pages are rendered, and the commands work',
   async (adapter) => {
     await rm(join(copy, 'src/adapters', adapter), { recursive: true });
     try {
@@ -218,6 +218,7 @@ test.each(['connectwise', 'halo', 'redmine'])(
       expect(entryPoints).not.toEqual([]);
       const settings = { outdir: 'adapters', bundle: true, external: ['cloudflare:*'], write: false };
       await build({ absWorkingDir: copy, entryPoints, format: 'esm', ...settings });
+      await render();
       await runInCopy('node', 'src/ops/ops.ts', 'adapter:doctor', '--help');
       if (inLongRuns(true, false)) await compileAndBuild();
     } finally {

@@ -16,7 +16,11 @@ export const psaDocs: DocsModule = {
       group: 'PSA',
       name: 'Integrate your PSA',
       tab: 'For the PSA',
-      reader: { text: 'I connect a PSA', about: 'From the secret to the go-live checklist.', icon: 'rotate' },
+      reader: {
+        text: 'I connect a PSA',
+        about: 'ConnectWise, HaloPSA and Redmine by configuration, others over HTTPS.',
+        icon: 'rotate',
+      },
     },
     {
       path: '/docs/psa/calls',
