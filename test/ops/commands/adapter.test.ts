@@ -1,5 +1,6 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { COMMON_VARIABLES } from '../../../src/adapters/kit/settings.ts';
 import { writeAdapterConfigs } from '../../../src/dev/render-configs.ts';
 import { kindOf } from '../../../src/ops/adapters.ts';
 import { readDeployment } from '../../../src/ops/deployment.ts';
@@ -71,6 +72,17 @@ test.each<[string, string, Record<string, string>, RegExp]>([
 ])('the file of a deployment with %s is refused', async (_, psa, vars, message) => {
   await expect(render({ one: adapterOf(psa, vars) })).rejects.toThrow(message);
 });
+
+test.each(['connectwise', 'halo', 'redmine'])(
+  'the page of %s has at most ten steps, and each variable',
+  async (psa) => {
+    const { variables, secrets } = await kindOf({ psa });
+    const page = await readFile(`build/static/docs/adapters/${psa}.md`, 'utf8');
+    expect(page.match(/^### /gm)?.length).toBeLessThanOrEqual(10);
+    for (const name of Object.keys({ ...COMMON_VARIABLES.shape, ...variables.shape, ...secrets.shape }))
+      if (!['ORGANIZATION', 'RESUME'].includes(name)) expect(page).toContain(`\`${name}\``);
+  },
+);
 
 test('adapter:doctor only reads, counts its calls, and names what is wrong', async () => {
   const fake = fakeRedmine(Date.now);
