@@ -62,7 +62,7 @@ export const doctor = operatorCommand({
       printFindings(
         [
           diagnose({ url, key, ticket, limits, expected, database }),
-          ...(deployment ? [diagnoseAccount(deployment, url.origin)] : []),
+          ...(deployment ? [diagnoseAccount(deployment)] : []),
           ...probes.map((probe) => probe(url.origin)),
         ],
         { json, notes },

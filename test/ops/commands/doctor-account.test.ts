@@ -5,15 +5,9 @@ import { writeDeployments } from '../../support/deployments.ts';
 import { fakeDeployment } from '../../support/fake-cloudflare.ts';
 import { runCli } from '../../support/run-cli.ts';
 
-/** How long the database of a stand-in for the service takes, in milliseconds. */
-const LOOKUP_MS = 40;
-
 /** Cloudflare with a deployment, and what the doctor prints of it. */
 async function deploy() {
-  const service = createServer((request, response) => {
-    const isLookedUp = /^Bearer twb_\w{46}$/.test(request.headers.authorization ?? '');
-    setTimeout(() => response.writeHead(401).end(), isLookedUp ? LOOKUP_MS : 0);
-  });
+  const service = createServer((_, response) => void response.writeHead(401).end());
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void service.close());
   const fake = await fakeDeployment();
@@ -24,12 +18,11 @@ async function deploy() {
   return { fake, run };
 }
 
-test('the doctor shows whether the database has read replicas, and how long one trip to it takes', async () => {
+test('the doctor shows whether the database has read replicas', async () => {
   const { fake, run } = await deploy();
-  const [, ms] = /^ok {4}read replication: off: would save one trip to the database, (\d+) ms/m.exec(await run()) ?? [];
-  expect(Number(ms)).toBeGreaterThan(LOOKUP_MS / 2);
+  expect(await run()).toMatch(/^ok {4}read replication: off: would save one trip to the database/m);
   Object.assign(fake.state.databases[0] ?? {}, { replication: 'auto' });
-  expect(await run()).toMatch(/^ok {4}read replication: on: saves one trip to the database, \d+ ms from here/m);
+  expect(await run()).toMatch(/^ok {4}read replication: on: saves one trip to the database/m);
 });
 
 test('the doctor shows whether Access keeps automations out, if the token may read that', async () => {
