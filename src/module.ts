@@ -22,8 +22,8 @@ export interface Module {
 
 /** What a module adds to the service. Every field is optional. */
 export interface Contribution {
-  /** Its own path, for which it does its own checks. `catalog`: the paths in the API catalog. */
-  routes?: { path: `/${string}`; app: Hono<AppEnv>; catalog?: { guide: string; contract: string } };
+  /** Its own path, for which it does its own checks. */
+  routes?: { path: `/${string}`; app: Hono<AppEnv> };
   /** Pages and downloads below `/settings/{organization}`. */
   settings?: Hono<AdminEnv>;
   /** A banner on the pages of an organization. It must not read or throw. */

@@ -25,34 +25,6 @@ Preferred-Languages: en
   expect((await at().send('/.well-known/security.txt')).status).toBe(404);
 });
 
-test('the API catalog links the API to its contract and its guide, and every link of it works', async () => {
-  const minimal = await at().send('/.well-known/api-catalog');
-  expect(minimal.headers.get('Content-Type')).toBe(
-    'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
-  );
-  const api = {
-    anchor: `${ORIGIN}/api/v1`,
-    'service-desc': [{ href: `${ORIGIN}/api/v1/openapi.json`, type: 'application/json' }],
-    'service-doc': [{ href: `${ORIGIN}/docs`, type: 'text/html' }],
-    status: [{ href: `${ORIGIN}/healthz`, type: 'application/json' }],
-  };
-  expect(await minimal.json()).toEqual({
-    linkset: [{ anchor: `${ORIGIN}/.well-known/api-catalog`, item: [{ href: api.anchor }] }, api],
-  });
-
-  for (const { href, type } of [...api['service-desc'], ...api['service-doc']])
-    expect((await readStatic(href.slice(ORIGIN.length))).headers.get('Content-Type')).toContain(type);
-});
-
-test('HEAD of the API catalog returns its link, without a body', async () => {
-  const response = await at().send('/.well-known/api-catalog', { method: 'HEAD' });
-  expect([response.status, response.headers.get('Link'), await response.text()]).toEqual([
-    200,
-    '</.well-known/api-catalog>; rel="api-catalog"',
-    '',
-  ]);
-});
-
 test("every problem's type can be opened: it leads to the explanation of its code", async () => {
   const response = await at().send('/nowhere');
   expect(await response.json()).toMatchObject({ type: `${ORIGIN}/docs/errors#not_found`, code: 'not_found' });

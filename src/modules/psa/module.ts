@@ -9,8 +9,6 @@ export const psa: Module = {
   start: (bindings) => {
     const secrets = reader(bindings)('PSA_SECRET', parseWebhookSecrets);
     if (secrets.length === 0) return undefined;
-    return {
-      routes: { path: '/psa', app: createPsa(secrets), catalog: { guide: '/docs/psa', contract: '/psa/openapi.json' } },
-    };
+    return { routes: { path: '/psa', app: createPsa(secrets) } };
   },
 };

@@ -95,10 +95,10 @@ test('the areas of one address are counted separately: a flood of one blocks no 
   const { organization, open, api, from } = await makeArea();
   const send = {
     api: () => api.send('/api/v1/ping', { headers: from }),
-    site: () => api.send('/.well-known/api-catalog', { headers: from }),
+    site: () => api.send('/.well-known/security.txt', { headers: from }),
     settings: () => open(`/settings/${organization}/keys`),
   };
-  const statuses = { api: 401, site: 200, settings: 200 };
+  const statuses = { api: 401, site: 404, settings: 200 };
   for (const area of ['api', 'site', 'settings'] as const) {
     const got: number[] = [];
     for (let i = 0; i < 4; i++) got.push((await send[area]()).status);
