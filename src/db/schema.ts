@@ -293,6 +293,8 @@ export const keyDays = table('key_days', {
 })((t) => [
   primaryKey({ columns: [t.organizationId, t.chainId, t.day, t.keyId] }),
   foreignKey({ columns: [t.organizationId, t.keyId], foreignColumns: [apiKeys.organizationId, apiKeys.id] }),
+  // Long days (`LONG_DAY`): most writes have no entry in it.
+  index('key_days_long').on(t.organizationId, t.day).where(sql`"minutes" >= 600`),
   check('key_days_day', sql`"day" is date("day")`),
   check(
     'key_days_counts',

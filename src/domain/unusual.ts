@@ -26,10 +26,19 @@ export const unusualOf = ({ minutes, isRepeated, isLongDay, hasTechnicianLeft }:
   ...(hasTechnicianLeft === 1 ? ['the technician has left'] : []),
 ];
 
+/** The minutes of days as a statement returns them, between spaces. */
+export const minutesOf = (days: string): number[] => days.split(' ').filter(Boolean).map(Number);
+
+/** The median of the latest days with time before a day, the latest first; undefined for too few. */
+export function usualMinutes(before: readonly number[]): number | undefined {
+  const days = before.slice(0, DAYS_BEFORE.max).toSorted((a, b) => a - b);
+  if (days.length < DAYS_BEFORE.min) return undefined;
+  const [low = 0, high = 0] = [days[Math.ceil(days.length / 2) - 1], days[Math.floor(days.length / 2)]];
+  return (low + high) / 2;
+}
+
 /** Whether a key's day with these minutes is unusual. `before`: the minutes of its latest days with time before. */
 export function isLongDay(minutes: number, before: readonly number[]): boolean {
-  const days = before.slice(0, DAYS_BEFORE.max).toSorted((a, b) => a - b);
-  if (minutes < LONG_DAY.minutes || days.length < DAYS_BEFORE.min) return false;
-  const [low = 0, high = 0] = [days[Math.ceil(days.length / 2) - 1], days[Math.floor(days.length / 2)]];
-  return minutes > (LONG_DAY.timesMedian * (low + high)) / 2;
+  const usual = usualMinutes(before);
+  return usual !== undefined && minutes >= LONG_DAY.minutes && minutes > LONG_DAY.timesMedian * usual;
 }

@@ -251,6 +251,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       findAdministrator: [{ limit: 1 }],
       ...facts,
       'FACT_SOURCES.archive_damaged.statement': [{ ...ALL_ORGANIZATIONS, each: 10 }],
+      'LONG_DAYS.statement': [{ ...ALL_ORGANIZATIONS, each: 10 }],
       'TIME_WAITING.statement': [{ ...ALL_ORGANIZATIONS, each: 10 }],
       findNewestArchive: [{ without: '[]' }],
       findLeastChecked: [{ shares: 1, least: 100, most: 100 }],

@@ -218,6 +218,12 @@ export const RETURNED_COLUMNS = {
     findEntriesById: { seq: 'number', id: 'string', ticketId: 'string', companyId: 'string', company: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', status: 'string', userId: 'string', technician: 'string', hasTechnicianLeft: 'number', isRepeated: 'number', keyId: 'string', keyName: 'string', keyHint: 'string', text: 'string | null', decidedAt: 'number | null', decidedById: 'string | null', decidedBy: 'string | null', reason: 'null' },
     findQueue: { start: 'number', last: 'number', archivedTo: 'number', approvals: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/modules/approvals/approval-statements.ts')>,
+  'modules/approvals/long-days.ts': {
+    LONG_DAYS: {
+      ofPage: { organizationId: 'string', subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', since: 'number' },
+      statement: { type: 'string', since: 'number', organizationId: 'string', subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
+    },
+  } satisfies ReturnedColumns<typeof import('../../src/modules/approvals/long-days.ts')>,
   'modules/archive/archive-statements.ts': {
     findArchive: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
     findArchiveOfObject: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
@@ -239,6 +245,6 @@ export const RETURNED_COLUMNS = {
   'modules/push/push-statements.ts': {
     findConfirmedSeq: { confirmedSeq: 'number' },
     findDuePushes: { organizationId: 'string', isErased: 'number' },
-    findPushStatus: { organizationId: 'string', confirmedSeq: 'number | null', confirmedAt: 'number | null', failingSince: 'number | null', attempts: 'number | null', failure: 'string | null', nextAttemptAt: 'number | null', stoppedAt: 'null', newestSeq: 'number', waitingSince: 'number | null' },
+    findPushStatus: { organizationId: 'string', confirmedSeq: 'number | null', confirmedAt: 'number | null', failingSince: 'number | null', attempts: 'number | null', failure: 'string | null', nextAttemptAt: 'number | null', stoppedAt: 'null', newestSeq: 'number', waitingSince: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/modules/push/push-statements.ts')>,
 };

@@ -449,6 +449,8 @@ CREATE TABLE `key_days` (
 	CONSTRAINT "key_days_seqs" CHECK("first_seq" between 1 and "last_seq")
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX `key_days_long` ON `key_days` (`organization_id`,`day`) WHERE "minutes" >= 600;
+
 CREATE TABLE `key_rules` (
 	`organization_id` text PRIMARY KEY NOT NULL,
 	`max_lifetime_days` integer,

@@ -64,7 +64,13 @@ export const findChainUse = statement<
     and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)
   order by d.last_at desc`);
 
-/** A day of a key's chain, and the minutes of its latest days with time before, the latest first, between spaces. */
+/** The minutes of the latest days with time of a chain before a day, the latest first, between spaces. */
+export const minutesBefore = (organizationId: string, chainId: string, day: string) =>
+  `coalesce((select group_concat(minutes, ' ') from (
+      select sum(d.minutes) as minutes from key_days d where d.organization_id = ${organizationId} and d.chain_id = ${chainId}
+        and d.time_entries > 0 and d.day < ${day} group by d.day order by d.day desc limit ${DAYS_BEFORE.max})), '')`;
+
+/** A day of a key's chain, and the `minutesBefore` it. */
 interface LongDayRow {
   keyId: string;
   day: string;
@@ -74,9 +80,7 @@ interface LongDayRow {
 
 /** Those of these days (a JSON array of keys and days) on which the key's chain logged at least `LONG_DAY.minutes`. */
 export const findLongDays = statement<{ organizationId: string; days: string }, LongDayRow>(`
-  select keyId, day, minutes, coalesce((select group_concat(minutes, ' ') from (
-      select sum(d.minutes) as minutes from key_days d where d.organization_id = :organizationId and d.chain_id = w.chainId
-        and d.time_entries > 0 and d.day < w.day group by d.day order by d.day desc limit ${DAYS_BEFORE.max})), '') as before
+  select keyId, day, minutes, ${minutesBefore(':organizationId', 'w.chainId', 'w.day')} as before
   from (
     select i.value ->> 'keyId' as keyId, i.value ->> 'day' as day, k.chain_id as chainId, (
       select sum(d.minutes) from key_days d where d.organization_id = :organizationId and d.chain_id = k.chain_id

@@ -1,5 +1,6 @@
 import type { Module } from '../../module.ts';
 import { countWaiting, TIME_WAITING } from './approval-statements.ts';
+import { LONG_DAYS } from './long-days.ts';
 import { time } from './routes.tsx';
 import { passDecided } from './time-queue.ts';
 
@@ -9,7 +10,7 @@ export const approvals: Module = {
   start: () => ({
     settings: time,
     tab: { title: 'Time', path: '/time', waiting: countWaiting },
-    facts: [TIME_WAITING],
+    facts: [LONG_DAYS, TIME_WAITING],
     jobs: [
       { name: 'approvals', cron: 'hourly', run: ({ db }) => passDecided({ db, deadlineAt: Date.now() + 30_000 }) },
     ],

@@ -1,5 +1,5 @@
 import { findLongDays } from '../../db/work/key-days.ts';
-import { isLongDay } from '../../domain/unusual.ts';
+import { isLongDay, minutesOf } from '../../domain/unusual.ts';
 import { readAll } from '../call-d1.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
 
@@ -14,5 +14,5 @@ export async function readLongDays(ctx: ActorContext<AdminActor>, days: readonly
   if (days.length === 0) return [];
   const { organizationId } = ctx.actor;
   const rows = await readAll(ctx, findLongDays.bind({ organizationId, days: JSON.stringify(days) }));
-  return rows.filter(({ minutes, before }) => isLongDay(minutes, before.split(' ').filter(Boolean).map(Number)));
+  return rows.filter(({ minutes, before }) => isLongDay(minutes, minutesOf(before)));
 }

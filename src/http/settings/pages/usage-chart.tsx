@@ -137,9 +137,10 @@ const toY = (amount: number, top: number) => Math.round(100 - (amount / top) * 1
 /** A busy day has at least this many writes: a key with one write a day is not drawn at full height. */
 const MIN_TOP = 10;
 
-/** The writes of each day as small bars, scaled to the key's own maximum, and their sum as a number. */
+/** The writes of each day as small bars, scaled to the key's own maximum, and their sum and minutes as numbers. */
 export function SmallChart({ usage }: { usage: Usage }) {
   const [sum, maximum] = [recordsOf(usage), Math.max(0, ...usage.map(recordsOfDay))];
+  const time = usage.reduce((total, { minutes }) => total + minutes, 0);
   const label =
     sum === 0
       ? `No writes in ${usage.length} days`
@@ -148,6 +149,7 @@ export function SmallChart({ usage }: { usage: Usage }) {
     <>
       <span class={sum === 0 ? 'sum dash' : 'sum'}>{formatNumber(sum)}</span>
       <Bars usage={usage} bars={[['note', 'Writes', recordsOfDay]]} top={Math.max(MIN_TOP, maximum)} label={label} />
+      {time > 0 && <span class="minor">{formatNumber(time)} min</span>}
     </>
   );
 }
