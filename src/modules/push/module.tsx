@@ -1,10 +1,8 @@
-import { reader } from '../../config.ts';
 import { placedIn } from '../../domain/deployments.ts';
 import type { Module } from '../../module.ts';
 import { PushBanner } from './banner.tsx';
 import { pushControlOf } from './push-control.ts';
 import { resumeForm } from './resume-form.ts';
-import { parsePageLimit } from './rules.ts';
 import { isolateWakes } from './wake.ts';
 import { wakeDue } from './wake-due.ts';
 
@@ -13,7 +11,6 @@ export const push: Module = {
   name: 'push',
   start: (bindings, { receiver, jurisdiction }) => {
     const { PUSHER: namespace } = bindings;
-    reader(bindings)('WEBHOOK_LIMIT', parsePageLimit);
     if (!receiver) return undefined;
     if (!namespace) throw new Error('WEBHOOK_URL is set, but there is no Durable Object with the binding PUSHER');
     const pushers = placedIn(namespace, jurisdiction);

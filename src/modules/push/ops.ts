@@ -5,10 +5,8 @@ import { diagnoseReceiver } from './diagnose-receiver.ts';
 import { pushResume, pushSkip } from './push-commands.ts';
 import { pushStatus } from './push-status.ts';
 import { pushTest } from './push-test.ts';
-import { parsePageLimit } from './rules.ts';
 
 export const pushOps: OpsModule = {
-  variables: { WEBHOOK_LIMIT: parsePageLimit },
   databaseCommands: [pushStatus],
   commands: [pushResume, pushSkip, pushTest],
   checks: [

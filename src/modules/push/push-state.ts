@@ -1,7 +1,7 @@
 import { type Change, parseCursor } from '../../domain/change.ts';
 import { write } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
-import { type ChangesPage, listChanges } from '../../services/work/list-changes.ts';
+import { type ChangesPage, listChanges, MAX_CHANGES } from '../../services/work/list-changes.ts';
 import { type SavedPush, savePush } from './push-statements.ts';
 import { NEW_PAGE_BYTES, REPEATED_PAGE_BYTES } from './rules.ts';
 
@@ -11,7 +11,7 @@ export interface PushPosition {
   cursor: string | null;
   /** The last `seq` of the page that was sent before and not confirmed; null if there is none. */
   pageEnd: number | null;
-  /** How many changes a page may have, since one was too large for the receiver. Missing: as configured. */
+  /** How many changes a page may have, since one was too large for the receiver. Missing: the largest. */
   limit?: number;
 }
 
@@ -21,12 +21,11 @@ export type PushPage = ChangesPage & { last: Change | undefined };
 /** A page that was sent before keeps its range, so that the receiver gets it under the same id. */
 export async function nextPage(
   ctx: ServiceContext,
-  { organization, cursor, pageEnd, limit }: PushPosition,
-  largest: number,
+  { organization, cursor, pageEnd, limit = MAX_CHANGES }: PushPosition,
 ): Promise<PushPage> {
-  const wanted = pageEnd === null ? (limit ?? largest) : pageEnd - seqOf(cursor);
+  const wanted = pageEnd === null ? limit : pageEnd - seqOf(cursor);
   const maxBytes = pageEnd === null ? NEW_PAGE_BYTES : REPEATED_PAGE_BYTES;
-  const page = await listChanges(ctx, { organization, cursor, limit: Math.min(wanted, largest) }, maxBytes);
+  const page = await listChanges(ctx, { organization, cursor, limit: wanted }, maxBytes);
   return { ...page, last: page.changes.at(-1) };
 }
 

@@ -1,5 +1,5 @@
 import { DurableObject } from 'cloudflare:workers';
-import { parseReceiver, type Receiver, reader } from '../../config.ts';
+import { parseReceiver, type Receiver } from '../../config.ts';
 import { hasCode } from '../../domain/errors.ts';
 import type { PostOutcome } from '../../domain/post-outcome.ts';
 import type { ArchivedChanges } from '../../domain/psa-shapes.ts';
@@ -9,7 +9,7 @@ import { deliver } from '../../services/post.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
 import { nextPage, type PushPage, type PushPosition, savePushState, seqOf } from './push-state.ts';
 import type { SavedPush } from './push-statements.ts';
-import { afterFailure, grownLimit, type PushFailure, parsePageLimit, pushMessage, smallerLimit } from './rules.ts';
+import { afterFailure, grownLimit, type PushFailure, pushMessage, smallerLimit } from './rules.ts';
 
 /** The deadline of one call to D1. */
 const D1_DEADLINE_MS = 10_000;
@@ -144,11 +144,7 @@ export class Pusher extends DurableObject<Env> {
   private async read(state: State, orders: number): Promise<PushPage | 'again' | 'ended'> {
     const { organization } = state;
     try {
-      return await nextPage(
-        context(this.env.DB),
-        state,
-        reader<string>({ ...this.env })('WEBHOOK_LIMIT', parsePageLimit),
-      );
+      return await nextPage(context(this.env.DB), state);
     } catch (err) {
       if (this.orders !== orders) return 'again';
       if (hasCode(err, 'organization_not_found') || hasCode(err, 'being_erased')) {

@@ -20,14 +20,6 @@ const MAX_BACKOFF_MS = 60 * 60_000;
 /** After this time without success, the log has an error. */
 const ALERT_AFTER_MS = 10 * 60_000;
 
-/** How many changes the largest page has; 100 for an empty text. @throws RangeError */
-export function parsePageLimit(text: string): number {
-  if (text.trim() === '') return MAX_CHANGES;
-  const limit = /^\d{1,3}$/.test(text.trim()) ? Number(text) : 0;
-  if (limit >= 1 && limit <= MAX_CHANGES) return limit;
-  throw new RangeError(`"${text}" is not a whole number from 1 to ${MAX_CHANGES}`);
-}
-
 /** How many changes a page may have after one with `count` changes was too large for the receiver. */
 export const smallerLimit = (count: number): number => Math.max(1, Math.floor(count / 2));
 

@@ -1,11 +1,9 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { startModules } from '../../../src/module.ts';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { pushControlOf } from '../../../src/modules/push/push-control.ts';
 import { seqOf } from '../../../src/modules/push/push-state.ts';
 import { wakeDue } from '../../../src/modules/push/wake-due.ts';
-import { MODULES } from '../../../src/modules.ts';
 import { beginErasure } from '../../../src/services/directory/erase-organization.ts';
 import { resumePush, skipPush } from '../../../src/services/work/push-control.ts';
 import { aroundD1, committingTwice, withoutWrites } from '../../support/d1.ts';
@@ -15,7 +13,7 @@ import type { PushedPage } from '../../support/receiver.ts';
 import { lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { openSettings, signIn } from '../../support/settings.ts';
-import { asOperator, config, importRecords, makeApi } from '../../support/world.ts';
+import { asOperator, importRecords, makeApi } from '../../support/world.ts';
 import { archive, releaseAll } from '../archive/support.ts';
 import { makePsa } from '../psa/support.ts';
 import {
@@ -416,47 +414,6 @@ describe("a page that exceeds the receiver's capacity", () => {
     } finally {
       vi.useRealTimers();
     }
-    await expectDelivered(push.receiver, organization);
-  });
-});
-
-describe('WEBHOOK_LIMIT', () => {
-  afterEach(() => {
-    Object.assign(env, { WEBHOOK_LIMIT: '100' });
-  });
-
-  test('a wrong value stops the Worker, and the message references the variable', () => {
-    for (const wrong of ['0', '101', 'all'])
-      expect(() => startModules(MODULES, { ...env, WEBHOOK_LIMIT: wrong }, config())).toThrow(/^WEBHOOK_LIMIT: /);
-  });
-
-  test('every page is limited, however quick the receiver is', async () => {
-    Object.assign(env, { WEBHOOK_LIMIT: '3' });
-    const { organization } = await makePushed();
-    await addChanges(organization, 6);
-    await drain(organization);
-    expect(rangesTo(organization)).toEqual([
-      [1, 3],
-      [4, 6],
-      [7, 7],
-    ]);
-    await expectDelivered(push.receiver, organization);
-  });
-
-  test('a lower value shrinks even a page that was sent before, which does not grow again', async () => {
-    const { organization } = await makeFailed(answering(500));
-    Object.assign(env, { WEBHOOK_LIMIT: '1' });
-    push.answers.set(organization, answering(500));
-    await runAlarm(organization);
-    Object.assign(env, { WEBHOOK_LIMIT: '100' });
-    push.answers.delete(organization);
-    await runAlarm(organization);
-    expect(rangesTo(organization)).toEqual([
-      [1, 2],
-      [1, 1],
-      [1, 1],
-      [2, 2],
-    ]);
     await expectDelivered(push.receiver, organization);
   });
 });

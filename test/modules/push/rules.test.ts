@@ -9,7 +9,6 @@ import {
   grownLimit,
   MAX_BODY_BYTES,
   NEW_PAGE_BYTES,
-  parsePageLimit,
   pushMessage,
   REPEATED_PAGE_BYTES,
   smallerLimit,
@@ -50,12 +49,6 @@ describe('the pause after a failure', () => {
 });
 
 describe('the page size', () => {
-  test('WEBHOOK_LIMIT is a whole number from 1 to 100, or empty for 100', () => {
-    expect(['', ' ', '1', '20', ' 100 '].map(parsePageLimit)).toEqual([100, 100, 1, 20, 100]);
-    for (const text of ['0', '101', '1.5', '-1', '1e2', 'ten', '0x10', '1000'])
-      expect(() => parsePageLimit(text)).toThrow(RangeError);
-  });
-
   test('the size is halved down to one', () => {
     expect([100, 50, 25, 3, 2, 1].map(smallerLimit)).toEqual([50, 25, 12, 1, 1, 1]);
   });
