@@ -229,7 +229,7 @@ export function dailyLimitReached(
 /** The same for a ticket that does not exist and for one of a company that the key is not for. */
 export function ticketNotFound(ticketId: string, isOfOtherCompany = false): ServiceError {
   const sent = JSON.stringify(echo(ticketId));
-  const detail = `There is no ticket ${sent} that this key may write to; check the ticket id.`;
+  const detail = `There is no ticket ${sent} that this key may write to. Check the ticket id; a new ticket may become known here within two minutes.`;
   return new ServiceError('ticket_not_found', detail, { isOfOtherCompany });
 }
 

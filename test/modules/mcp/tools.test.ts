@@ -126,7 +126,7 @@ describe.each(['add_internal_note', 'log_time'] as const)('%s', (name) => {
       'an unknown ticket',
       { ticketId: '9999' },
       'ticket_not_found',
-      /no ticket "9999" that this key may write to; check the ticket id\. Nothing was/,
+      /no ticket "9999" that this key may write to\. Check the ticket id; a new ticket may become known here within two minutes\. Nothing was/,
     ],
     [
       'a ticket id with a fraction',
