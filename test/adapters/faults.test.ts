@@ -4,9 +4,8 @@ import type { MakeFake } from './fake.ts';
 import { fakeConnectWise } from './fake-connectwise.ts';
 import { fakeHalo } from './fake-halo.ts';
 import { fakeRedmine } from './fake-redmine.ts';
-import { FAULTS, makeReadyWorld } from './world.ts';
+import { FAULTS, MINUTE_MS, makeReadyWorld, TESS } from './world.ts';
 
-const MINUTE_MS = 60_000;
 const { records, faults } = inLongRuns({ records: 300, faults: 100 }, { records: 60, faults: 14 });
 
 /** Writes records while requests fail in every way, the PSA and the service are dead for a minute, and the adapter is killed. */
@@ -36,7 +35,7 @@ async function torture(makeFake: MakeFake) {
             minutes: 1 + (index % 90),
             description: text(index),
             billable: index % 3 === 0,
-            userEmail: 'tess@northwind.example',
+            userEmail: TESS,
           };
     const { status } = await world.write(ticket, body, `event:${index}`);
     expect(status).toBe(201);

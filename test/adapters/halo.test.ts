@@ -3,11 +3,9 @@ import { sender } from '../../src/adapters/kit/send.ts';
 import { rowsOf } from '../support/world.ts';
 import { testMapping } from './conformance.ts';
 import { fakeHalo } from './fake-halo.ts';
-import { makeAdapterWorld, makeReadyWorld } from './world.ts';
+import { connectionRow, MINUTE_MS, makeAdapterWorld, makeReadyWorld, time } from './world.ts';
 
-const MINUTE_MS = 60_000;
-const failureOf = async (organization: string) => (await rowsOf('connections', organization))[0]?.['failure'];
-const TIME = { minutes: 15, description: 'Called', billable: true, userEmail: 'tess@northwind.example' };
+const TIME = time('Called');
 
 /** A world whose fake can be changed. */
 async function makeHaloWorld(make: typeof makeReadyWorld = makeReadyWorld) {
@@ -29,7 +27,7 @@ describe('HaloPSA', () => {
     await world.pass(MINUTE_MS);
     expect(world.data.notes.map(({ text }) => halo.plain(text))).toEqual(['Once']);
     expect([world.data.calls['POST /auth/token'], world.data.violations]).toEqual([2, []]);
-    expect(await failureOf(world.organization)).toBeNull();
+    expect((await connectionRow(world))?.['failure']).toBeNull();
   });
 
   test('a wrong client secret is about the connection, and refuses no record', async () => {
@@ -39,7 +37,7 @@ describe('HaloPSA', () => {
       url.includes('/auth/') ? Response.json({ error: 'invalid_client' }, { status: 400 }) : undefined;
     await world.write(502, { message: 'Waits' });
     await world.pass(5 * MINUTE_MS);
-    expect(await failureOf(world.organization)).toBe('POST /auth/token got 400 invalid_client');
+    expect((await connectionRow(world))?.['failure']).toBe('POST /auth/token got 400 invalid_client');
     world.onRequest = () => undefined;
     await world.skip(15 * MINUTE_MS);
     expect(world.data.notes).toHaveLength(1);
@@ -53,7 +51,7 @@ describe('HaloPSA', () => {
     await world.write(502, { message: 'Secret' });
     await world.skip(30 * MINUTE_MS);
     expect([world.data.notes, world.data.removed.map(halo.plain)]).toEqual([[], ['Connection test']]);
-    expect(await failureOf(world.organization)).toMatch(/^Customers could see note 501\/1 on ticket 501/);
+    expect((await connectionRow(world))?.['failure']).toMatch(/^Customers could see note 501\/1 on ticket 501/);
   });
 
   test('time that customers can see is removed, and nothing follows', async () => {

@@ -18,13 +18,24 @@ const namesIn = (block = '') => Array.from(block.matchAll(/^ {16}(\w+)\??:/gm), 
 export function vendorTypes(source: string) {
   const [paths = '', rest = ''] = source.replaceAll('\r', '').split('export interface components');
   const [schemas = '', operations = ''] = rest.split('export interface operations');
-  const templates = Array.from(paths.matchAll(/^ {4}"(\/[\w/{}-]*)": \{/gm), ([, template = '']) => template);
+  const templates = Array.from(paths.matchAll(/^ {4}"(\/[\w/{}-]*)": \{/gm), ([, template = '']) => ({
+    template,
+    path: new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  }));
 
+  const found = new Map<string, Operation | undefined>();
   /** The operation of a request. A fixed segment wins over a parameter. */
   function find(method: string, path: string): Operation | undefined {
-    const [template] = templates
-      .filter((one) => new RegExp(`^${one.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path))
+    const [template = ''] = templates
+      .flatMap((one) => (one.path.test(path) ? [one.template] : []))
       .sort((a, b) => a.split('{').length - b.split('{').length);
+    const key = `${method} ${template}`;
+    // The document has three million characters.
+    if (!found.has(key)) found.set(key, operationOf(method, template));
+    return found.get(key);
+  }
+
+  function operationOf(method: string, template: string): Operation | undefined {
     const methods = template && blockOf(paths, `"${template}"`, '    ');
     const name = new RegExp(`^ {8}${method.toLowerCase()}: operations\\["(\\w+)"\\]`, 'm').exec(methods || '')?.[1];
     const operation = name && blockOf(operations, name, '    ');

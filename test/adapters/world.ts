@@ -5,8 +5,8 @@ import type { Service } from '../../src/adapters/kit/context.ts';
 import type { Settings } from '../../src/adapters/kit/settings.ts';
 import { waitingIn } from '../../src/adapters/kit/store.ts';
 import { createApiKey } from '../../src/services/keys/create-key.ts';
-import { connectionOf } from '../support/rpc.ts';
-import { asAdmin, BOTH_SCOPES, makeApi } from '../support/world.ts';
+import { allChanges, connectionOf } from '../support/rpc.ts';
+import { asAdmin, BOTH_SCOPES, makeApi, rowsOf } from '../support/world.ts';
 import type { MakeFake } from './fake.ts';
 
 /**
@@ -19,6 +19,11 @@ export const FAULTS = ['lost', 'cut', 'unanswered', 'refused', 'failed', 'page',
 export type Fault = (typeof FAULTS)[number] | Response;
 
 class Killed extends Error {}
+
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60 * SECOND_MS;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
 
 /** How often the adapter runs. */
 const EVERY_MS = 5_000;
@@ -181,4 +186,34 @@ export async function makeReadyWorld(...args: Parameters<typeof makeAdapterWorld
   await world.pass(60_000);
   await world.makeKey();
   return world;
+}
+
+export const TESS = 'tess@northwind.example';
+export const time = (description: string, minutes = 15) => ({ minutes, description, billable: true, userEmail: TESS });
+export const isWrite = ({ method }: Request) => method !== 'GET';
+
+/** The notes in the PSA: ticket, text and whether customers cannot see it. */
+export const notesOf = ({ data, fake }: AdapterWorld) =>
+  data.notes.map(({ ticket, text, isPrivate }) => [ticket, fake.plain(text), isPrivate]);
+
+export const connectionRow = async ({ organization }: AdapterWorld) => (await rowsOf('connections', organization))[0];
+
+/** The outcomes that the adapter reported, with their reasons. */
+export const reportsOf = async ({ organization }: AdapterWorld) =>
+  (await allChanges(organization)).flatMap(({ action, detail }) =>
+    /\.(refused|taken)$/.test(action) ? [`${action} ${detail?.text ?? ''}`.trim()] : [],
+  );
+
+/** The code of the answer to a note for a ticket. */
+export const statusOf = async (world: AdapterWorld, ticket: number) =>
+  (await world.write(ticket, { message: 'Is this possible?' })).code ?? 'written';
+
+export function resume(world: AdapterWorld, order: string): void {
+  world.settings.RESUME = order;
+}
+
+/** Approves all time in the PSA. */
+export function approve(world: AdapterWorld, reviewer: string): void {
+  for (const entry of world.data.entries)
+    Object.assign(entry, { decision: { status: 'APPROVED', reviewer }, updatedAt: world.data.now() });
 }

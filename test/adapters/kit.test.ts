@@ -1,0 +1,249 @@
+import { describe, expect, test } from 'vitest';
+import { lastCursor, resultOf, work } from '../support/rpc.ts';
+import { rowsOf } from '../support/world.ts';
+import { fakeHalo } from './fake-halo.ts';
+import {
+  approve,
+  connectionRow,
+  DAY_MS,
+  HOUR_MS,
+  isWrite,
+  MINUTE_MS,
+  makeAdapterWorld,
+  makeReadyWorld,
+  notesOf,
+  reportsOf,
+  resume,
+  statusOf,
+  TESS,
+  time,
+} from './world.ts';
+
+// What the kit does whatever the PSA is, with the mapping that uses most of it: HaloPSA has tokens, and shows time.
+
+describe('the directory', () => {
+  test('an empty list, as of an account without rights, deactivates nothing until a person confirms it', async () => {
+    const world = makeAdapterWorld(fakeHalo);
+    for (let id = 600; id < 640; id++) world.data.addTicket(id);
+    await world.pass(MINUTE_MS);
+    await world.makeKey();
+    world.data.tickets = world.data.tickets.slice(0, 3);
+    await world.skip(DAY_MS);
+    expect(await statusOf(world, 630)).toBe('written');
+    expect((await connectionRow(world))?.['failure']).toMatch(
+      /^The PSA no longer lists 47 of 50 records of type ticket/,
+    );
+    resume(world, 'they are gone');
+    await world.pass(MINUTE_MS);
+    expect(await statusOf(world, 630)).toBe('ticket_not_found');
+  });
+
+  test('an organization that was erased stays erased, and the adapter keeps none of its texts', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    world.data.dropTicket(503);
+    await world.write(503, { message: 'Refused' });
+    await world.pass(MINUTE_MS);
+    resultOf(await work.eraseOrganization(world.organization, await lastCursor(world.organization), 'Ada'));
+    await world.skip(HOUR_MS);
+    expect(await rowsOf('users', world.organization)).toEqual([]);
+    expect(await world.read((kv) => Array.from(kv.list(), ([key]) => key))).toEqual([
+      'id',
+      'isErased',
+      'lookBefore',
+      'order',
+    ]);
+    const before = { ...world.data.calls };
+    await world.skip(DAY_MS);
+    expect(world.data.calls).toEqual(before);
+  });
+});
+
+describe('privacy', () => {
+  test('the first note that customers can see is removed at once, and no other follows until a person resumes the adapter', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    world.data.showsNotes = true;
+    for (const ticket of [502, 503, 504]) await world.write(ticket, { message: `Secret ${ticket}` });
+    await world.pass(5 * MINUTE_MS);
+    expect([world.data.notes, world.data.removed.length]).toEqual([[], 2]);
+    world.data.showsNotes = false;
+    await world.skip(HOUR_MS);
+    expect(world.data.notes).toEqual([]);
+    resume(world, 'yes');
+    await world.pass(5 * MINUTE_MS);
+    expect(notesOf(world)).toEqual([502, 503, 504].map((ticket) => [ticket, `Secret ${ticket}`, true]));
+  });
+
+  test('a public note is removed although the adapter is killed right after its creation, and its removal fails first', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    world.data.showsNotes = true;
+    let writes = 0;
+    world.onRequest = (request) => (isWrite(request) ? (['killed', 'refused', 'lost'] as const)[writes++] : undefined);
+    await world.write(502, { message: 'Secret' });
+    await world.pass(10 * MINUTE_MS);
+    expect([world.data.notes, world.data.removed.length, writes]).toEqual([[], 2, 4]);
+  });
+
+  test('while a note cannot be read back, nothing else is written', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    await world.write(502, { message: 'First' });
+    world.onRequest = (request) => (!isWrite(request) && world.data.notes.length > 0 ? 'refused' : undefined);
+    await world.pass(MINUTE_MS);
+    for (const ticket of [503, 504]) await world.write(ticket, { message: 'Next' });
+    await world.skip(3 * HOUR_MS);
+    expect(world.data.notes).toHaveLength(1);
+    world.onRequest = () => undefined;
+    await world.skip(HOUR_MS);
+    expect(notesOf(world).sort()).toEqual([
+      [502, 'First', true],
+      [503, 'Next', true],
+      [504, 'Next', true],
+    ]);
+    expect(await reportsOf(world)).toEqual([]);
+  });
+});
+
+describe('refusals', () => {
+  const refuse =
+    (status: number, matches: (request: Request) => boolean = isWrite) =>
+    (request: Request) =>
+      matches(request) ? new Response('{"message":"Text of the PSA"}', { status }) : undefined;
+
+  test('five refusals in a row pause the adapter, one record is tried every 15 minutes, and a success writes all of them', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    let writes = 0;
+    world.onRequest = (request) => {
+      const response = refuse(400)(request);
+      if (response) writes += 1;
+      return response;
+    };
+    for (let ticket = 501; ticket <= 509; ticket++) await world.write(ticket, { message: `Note ${ticket}` });
+    await world.pass(MINUTE_MS);
+    expect([writes, (await reportsOf(world)).length]).toEqual([5, 5]);
+    expect(await connectionRow(world)).toMatchObject({
+      failure: expect.stringMatching(/^The PSA refuses every record/),
+      stopped_at: expect.any(Number),
+    });
+    for (let trial = 1; trial <= 4; trial++) {
+      await world.pass(MINUTE_MS);
+      await world.skip(14 * MINUTE_MS);
+      expect(writes).toBeLessThanOrEqual(5 + trial);
+    }
+    expect(writes).toBeGreaterThan(5);
+    expect(await reportsOf(world)).toHaveLength(5);
+    world.onRequest = () => undefined;
+    await world.skip(15 * MINUTE_MS);
+    await world.pass(MINUTE_MS);
+    expect(
+      notesOf(world)
+        .map(([ticket]) => ticket)
+        .sort(),
+    ).toEqual([501, 502, 503, 504, 505, 506, 507, 508, 509]);
+    expect((await reportsOf(world)).slice(5)).toEqual(Array(5).fill('note.taken'));
+    expect(await connectionRow(world)).toMatchObject({ failure: null, stopped_at: null });
+  });
+
+  test('a resumed adapter writes what was refused, without reading the feed again, and reports that it is taken', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    world.onRequest = refuse(422);
+    await world.write(502, { message: 'Refused' });
+    await world.pass(MINUTE_MS);
+    expect(await reportsOf(world)).toMatchObject([expect.stringMatching(/^note\.refused \w+ \S+ got 422$/)]);
+    world.onRequest = () => undefined;
+    await world.skip(DAY_MS);
+    expect(world.data.notes).toEqual([]);
+    resume(world, 'again');
+    await world.pass(MINUTE_MS);
+    expect(notesOf(world)).toEqual([[502, 'Refused', true]]);
+    expect((await reportsOf(world))[1]).toBe('note.taken');
+  });
+
+  test.each([401, 403, 302])('a %s pauses the connection and gives nothing up', async (status) => {
+    const world = await makeReadyWorld(fakeHalo);
+    world.onRequest = refuse(status, () => true);
+    for (const ticket of [502, 503]) await world.write(ticket, { message: 'Waits' });
+    await world.pass(2 * MINUTE_MS);
+    await world.skip(HOUR_MS);
+    expect(await connectionRow(world)).toMatchObject({
+      failure: expect.stringContaining(`got ${status}`),
+      stopped_at: null,
+    });
+    expect(await reportsOf(world)).toEqual([]);
+    world.onRequest = () => undefined;
+    await world.skip(15 * MINUTE_MS);
+    expect(world.data.notes).toHaveLength(2);
+  });
+
+  test('a record that alone fails for an hour is set aside, holds up only its own ticket, and has a way back', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    world.onRequest = async (request) => {
+      // The ticket is in the address or in the body.
+      const sent = `${request.url} ${await request.clone().text()}`;
+      return /\b503\b/.test(sent) ? refuse(403)(request) : undefined;
+    };
+    await world.write(503, { message: 'No right here' });
+    for (const minute of [0, 30, 60, 90]) {
+      await world.write(504, { message: `Others ${minute}` });
+      await world.pass(MINUTE_MS);
+      await world.skip(30 * MINUTE_MS);
+    }
+    expect(world.data.notes).toHaveLength(4);
+    expect(await reportsOf(world)).toEqual([
+      expect.stringMatching(/^note\.refused It failed for an hour: \w+ \S+ got 403$/),
+    ]);
+    world.onRequest = () => undefined;
+    resume(world, 'repaired');
+    await world.pass(5 * MINUTE_MS);
+    expect(notesOf(world)).toContainEqual([503, 'No right here', true]);
+    expect((await reportsOf(world)).at(-1)).toBe('note.taken');
+  });
+
+  test('a 429 waits as long as the PSA asks for, in seconds or as a date', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    const requests: number[] = [];
+    let retryAfter = '600';
+    await world.write(502, { message: 'Patient' });
+    world.onRequest = (request) => {
+      if (!isWrite(request)) return undefined;
+      requests.push(world.clock());
+      const isFirst = requests.length % 2 === 1;
+      return isFirst ? new Response(null, { status: 429, headers: { 'Retry-After': retryAfter } }) : undefined;
+    };
+    await world.pass(11 * MINUTE_MS);
+    retryAfter = new Date(world.clock() + 20 * MINUTE_MS).toUTCString();
+    await world.write(503, { message: 'Patient' });
+    await world.pass(25 * MINUTE_MS);
+    const [a = 0, b = 0, c = 0, d = 0] = requests;
+    expect([b - a >= 600_000, d - c >= 19 * MINUTE_MS, world.data.notes.length]).toEqual([true, true, 2]);
+  });
+});
+
+test('a decision of a person who is no administrator is kept until he is one', async () => {
+  const world = await makeReadyWorld(fakeHalo);
+  world.settings.REVIEWER = '2';
+  await world.write(501, time('Called'), 'one');
+  await world.pass(MINUTE_MS);
+  approve(world, '2');
+  await world.skip(HOUR_MS);
+  expect((await world.write(501, time('Called'), 'one')).entryStatus).toBe('SUBMITTED');
+  world.administrators.push(TESS);
+  await world.skip(HOUR_MS);
+  expect((await world.write(501, time('Called'), 'one')).entryStatus).toBe('APPROVED');
+});
+
+test('the second stops, and when it is resumed, the first stops and nothing is written twice', async () => {
+  const world = await makeReadyWorld(fakeHalo);
+  await world.write(501, { message: 'One' });
+  await world.pass(MINUTE_MS);
+  world.objectName = 'two';
+  await world.write(502, { message: 'Two' });
+  await world.pass(10 * MINUTE_MS);
+  expect(world.data.notes).toHaveLength(1);
+  resume(world, 'take over');
+  await world.pass(10 * MINUTE_MS);
+  expect(notesOf(world).map(([ticket]) => ticket)).toEqual([501, 502]);
+  world.objectName = 'one';
+  resume(world, '');
+  await world.write(503, { message: 'Three' });
+  await world.pass(10 * MINUTE_MS);
+  expect(world.data.notes).toHaveLength(2);
+});
