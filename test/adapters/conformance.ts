@@ -206,7 +206,7 @@ export function testMapping(makeFake: MakeFake): void {
         };
         await world.write(502, { message: 'Deleted' });
         await world.pass(5 * MINUTE_MS);
-        expect([deleted, world.data.notes]).toEqual([1, []]);
+        expect([deleted, world.data.notes, await reportsOf(world)]).toEqual([1, [], []]);
         expect(await world.waiting()).toBe(0);
       });
   });
