@@ -4,7 +4,6 @@ import { adapterDoctor, adapterForget, adapterResume, adapterStatus } from './co
 import { changesExport } from './commands/changes-export.ts';
 import { changesUndone } from './commands/changes-undone.ts';
 import { directoryImport } from './commands/directory-import.ts';
-import { directorySchema } from './commands/directory-schema.ts';
 import { doctor } from './commands/doctor.ts';
 import { keyRevoke } from './commands/key-revoke.ts';
 import { organizationErase } from './commands/organization-erase.ts';
@@ -18,7 +17,6 @@ import { OPS_MODULES } from './modules.ts';
 import { databaseOf } from './open-database.ts';
 import { OutputClosed, progress } from './output.ts';
 import { printable, printableLines } from './printable.ts';
-import { nearestName } from './unknown-variables.ts';
 
 /** The program with all its commands, in the order of the help: those of the core, then those of modules. */
 export const program = new Command('ops')
@@ -32,7 +30,6 @@ export const program = new Command('ops')
   .addCommand(switchCommand)
   .addCommand(size(databaseOf))
   .addCommand(directoryImport(databaseOf))
-  .addCommand(directorySchema)
   .addCommand(changesExport(databaseOf))
   .addCommand(changesUndone(databaseOf))
   .addCommand(workRelease(databaseOf))
@@ -52,7 +49,7 @@ for (const { databaseCommands = [], commands = [] } of OPS_MODULES) {
 export async function runProgram(args: readonly string[]): Promise<void> {
   try {
     refuseKeysInArguments(args);
-    requireCommand(args[0]);
+    if (args.length === 0) throw new UsageError('Name a command.');
     await program.parseAsync(args, { from: 'user' });
   } catch (err) {
     if (err instanceof OutputClosed || (err instanceof CommanderError && err.exitCode === 0)) return;
@@ -61,16 +58,6 @@ export async function runProgram(args: readonly string[]): Promise<void> {
     console.error(misuse === undefined ? printableLines(explain(err)) : `${misuse}\n\n${usageFor(args[0])}`);
     process.exitCode = misuse === undefined ? 1 : 2;
   }
-}
-
-function requireCommand(name: string | undefined): void {
-  if (name === undefined) throw new UsageError('Name a command.');
-  if (name.startsWith('-') || commandNamed(name)) return;
-  const nearest = nearestName(
-    name,
-    program.commands.map((command) => command.name()),
-  );
-  throw new UsageError(`There is no command ${printable(name)}.${nearest ? ` Did you mean ${nearest}?` : ''}`);
 }
 
 /** What was wrong with the call as one sentence, or undefined for another failure. */

@@ -32,7 +32,6 @@ const MANY = Array.from({ length: 1000 }, (_, index) => company(`piped-${index}`
 
 test.each([
   ['--help', ''],
-  ['directory:schema', ''],
   ['changes:export northwind --persist-to "$HERE"', ''],
   ['directory:import - --dry-run --verbose --persist-to "$HERE"', MANY],
 ])('%s ends quietly when its standard output is closed', async (args, input) => {
