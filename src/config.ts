@@ -27,6 +27,7 @@ export const VARIABLES = [
   'TICKET_URL',
   'WEBHOOK_URL',
   'SERVICE_URL',
+  'SUPPORT_URL',
   'SECURITY_CONTACT',
   'SECURITY_EXPIRES',
 ] as const;
@@ -76,6 +77,8 @@ export function parseConfig(vars: Variables) {
     serviceUrl: read('SERVICE_URL', parseServiceUrl),
     /** The address of a ticket in the PSA, for links in the settings area. Undefined: there are none. */
     ticketUrl: read('TICKET_URL', parseTicketUrl),
+    /** Where callers ask for help. Undefined: at the operator, whom they have to know. */
+    supportUrl: read('SUPPORT_URL', parseContactAddresses)[0],
     /** Whom to tell of a vulnerability. Undefined: there is no security.txt. */
     securityContact: parseSecurityContact(vars),
   };

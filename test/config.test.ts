@@ -38,6 +38,7 @@ describe('the configuration', () => {
       receiver: undefined,
       serviceUrl: undefined,
       ticketUrl: undefined,
+      supportUrl: undefined,
       securityContact: undefined,
     });
   });
@@ -69,6 +70,7 @@ describe('the configuration', () => {
     [{ WEBHOOK_URL: 'http://psa.example/hook', WEBHOOK_SECRET: SECRET }, /^WEBHOOK_URL: .*is not an https:/],
     [{ WEBHOOK_URL: 'https://a:b@psa.example', WEBHOOK_SECRET: SECRET }, /^WEBHOOK_URL: its value has a user name/],
     [{ WEBHOOK_URL: 'psa.example', WEBHOOK_SECRET: SECRET }, /^WEBHOOK_URL: its value is not an https:/],
+    [{ SUPPORT_URL: 'help.example' }, /^SUPPORT_URL: "help.example" is not an address/],
     [{ SECURITY_CONTACT: 'security@example.com' }, /^SECURITY_CONTACT: "security@example.com" is not an address/],
     [{ SECURITY_CONTACT: 'http://example.com' }, /^SECURITY_CONTACT: "http:\/\/example.com" is not an address/],
     [{ SECURITY_CONTACT: 'mailto:a@example.com' }, /^SECURITY_EXPIRES is empty/],

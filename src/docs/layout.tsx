@@ -2,6 +2,7 @@ import type { Child, PropsWithChildren } from 'hono/jsx';
 import { Frame, PRODUCT } from '../http/page/frame.tsx';
 import { Icon } from '../http/page/icon.tsx';
 import { type Link, Navigation, TABS } from './navigation.tsx';
+import { CONTRACT_VERSION } from './openapi.ts';
 
 interface PageProps {
   title: string;
@@ -33,7 +34,7 @@ export function Page({ title, path = '', parts = [], hero, isWide = false, child
     </nav>
   );
   return (
-    <Frame title={`${title} · ${PRODUCT}`} home="/docs" bar={bar} tabs={tabs}>
+    <Frame title={`${title} · ${PRODUCT}`} home="/docs" bar={bar} tabs={tabs} footer={FOOTER}>
       {hero}
       <div class="docs">
         <div>
@@ -53,6 +54,13 @@ export function Page({ title, path = '', parts = [], hero, isWide = false, child
     </Frame>
   );
 }
+
+const FOOTER = (
+  <>
+    Version {CONTRACT_VERSION} · <a href="/docs/changelog">Changelog</a> ·{' '}
+    <a href="/docs/limits">Limits, costs, data, support</a>
+  </>
+);
 
 /** A page below a tab's page keeps the tab marked, and a page without a tab marks the first page's. */
 function currentTab(href: string, path: string): 'page' | 'true' | undefined {

@@ -4,8 +4,8 @@ import { RETRY_AFTER_503, UNAUTHORIZED_PROBLEM } from '../http/problems.ts';
 import { withIncludes } from './blocks.ts';
 import texts from './headers.md?raw';
 
-/** The version of both contracts, not of the code. */
-const CONTRACT_VERSION = '1.0.0';
+/** The version of both contracts and of the package. */
+export const CONTRACT_VERSION = '1.0.0';
 /** The request id in all examples. */
 export const REQUEST_ID = '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6071';
 

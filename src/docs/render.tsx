@@ -1,5 +1,7 @@
 import type { Child } from 'hono/jsx';
+import changelog from '../../CHANGELOG.md?raw';
 import type { Config } from '../config.ts';
+import { limitsInWords } from '../domain/day-limit.ts';
 import { describeApi } from './api-openapi.ts';
 import { blocksOf, withIncludes } from './blocks.ts';
 import { errorsPage } from './errors.ts';
@@ -13,6 +15,7 @@ import { DOCUMENTS, MESSAGES, MODULE_PAGES, withSections } from './modules.ts';
 import concepts from './pages/concepts.md?raw';
 import home from './pages/home.md?raw';
 import keys from './pages/keys.md?raw';
+import limits from './pages/limits.md?raw';
 import recipes from './pages/recipes.md?raw';
 import wrongAddress from './pages/wrong-address.md?raw';
 import { ORIGIN, RECIPES } from './recipes.ts';
@@ -74,6 +77,11 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
     page({ path: '/docs/errors', markdown: errorsPage, isWide: true }),
     ...MODULE_PAGES.map(page),
     page({ path: '/docs/keys', markdown: withIncludes(keys, { 'key-pattern': keyPattern(config.keyPrefix) }) }),
+    page({
+      path: '/docs/limits',
+      markdown: withIncludes(limits, { limits: limitsInWords(config), support: supportOf(config) }),
+    }),
+    page({ path: '/docs/changelog', markdown: changelog.replaceAll('http://localhost:8787', '') }),
   ];
   const origin = serviceUrl || UNKNOWN_ORIGIN;
   const files = new Map([
@@ -129,6 +137,15 @@ function searchEntries(path: string, html: string): SearchEntry[] {
     ? []
     : html.matchAll(/<(?:h[23]|tr) id="([^"]+)">(?:<th scope="row">)?(.+?)<\/(?:h[23]|th)>/g);
   return [[path, title], ...Array.from(found, ([, id, text = '']) => [`${path}#${id}`, words(text)] as const)];
+}
+
+/** Whom to ask, and where to report a vulnerability. */
+function supportOf({ supportUrl, securityContact }: Config): string {
+  const help = supportUrl
+    ? `Ask at [${supportUrl}](${supportUrl})`
+    : 'Ask an administrator of your organization, or the operator of this service';
+  const security = securityContact ? ' Report a vulnerability as [security.txt](/.well-known/security.txt) says.' : '';
+  return `${help}, with the \`requestId\` of the response. Never send a key.${security}`;
 }
 
 const hostOf = (origin: string) => origin.replaceAll(/^https?:\/\/|:\d+$/g, '');

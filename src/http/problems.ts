@@ -79,11 +79,12 @@ export function problem(
   c.get('requestStats').problem = code;
   const type = problemType(code, c.req.url);
   const body = { type, title, status, code, detail, requestId: c.get('requestId'), ...members };
-  const { keyPrefix } = c.get('config');
+  const { keyPrefix, supportUrl } = c.get('config');
+  const help = status >= 500 && supportUrl ? { Link: `<${supportUrl}>; rel="help"` } : {};
   // A detail may repeat the caller's input, and users paste keys into wrong fields.
   return new Response(jsonWithoutKeys(body, keyPrefix), {
     status,
-    headers: { ...headers, 'Content-Type': 'application/problem+json' },
+    headers: { ...headers, ...help, 'Content-Type': 'application/problem+json' },
   });
 }
 

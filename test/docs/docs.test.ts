@@ -121,6 +121,7 @@ describe('the documentation', () => {
     const files = await renderDocs(
       config({
         serviceUrl: 'https://tickets.example:8443',
+        supportUrl: 'mailto:help@tickets.example',
         keyPrefix: 'stage',
         keyLimit: { quota: 7, windowMs: 3_000 },
       }),
@@ -133,6 +134,9 @@ describe('the documentation', () => {
     expect(files.get('docs/reference.md')).toContain('**POST** `/api/v1/tickets/{ticketId}/notes`');
     expect(files.get('llms.txt')).toContain('(https://tickets.example:8443/docs/recipes/make.md)');
     expect(await textOf('docs/recipes/zapier.html', '[data-host]')).toBe('tickets.example');
+    expect(await textOf('docs/limits.html', 'a[href="mailto:help@tickets.example"]')).not.toBe('');
+    expect(await textOf('docs/limits.html', 'article')).toContain('7 requests in any 3 seconds per key');
+    expect(await textOf('docs/changelog.html', 'h2')).toContain('1.0.0');
     expect(await textOf('docs/keys.html', 'article')).toContain('stage_[0-9A-Za-z]');
     expect(JSON.parse(files.get('api/v1/openapi.json') ?? '')).toMatchObject({
       servers: [{ url: 'https://tickets.example:8443/api/v1' }],

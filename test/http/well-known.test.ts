@@ -25,6 +25,13 @@ Preferred-Languages: en
   expect((await at().send('/.well-known/security.txt')).status).toBe(404);
 });
 
+test('a response of 500 or more has the address for help, and a 401 never has', async () => {
+  const supportUrl = 'https://help.northwind.example';
+  const linkOf = async (config: Partial<Config>) => (await at(config).send('/api/v1/ping')).headers.get('Link');
+  expect(await linkOf({ supportUrl, mode: 'paused' })).toBe(`<${supportUrl}>; rel="help"`);
+  expect([await linkOf({ supportUrl }), await linkOf({ mode: 'paused' })]).toEqual([null, null]);
+});
+
 test("every problem's type can be opened: it leads to the explanation of its code", async () => {
   const response = await at().send('/nowhere');
   expect(await response.json()).toMatchObject({ type: `${ORIGIN}/docs/errors#not_found`, code: 'not_found' });

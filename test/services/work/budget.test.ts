@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import limits from '../../../src/docs/pages/limits.md?raw';
 import { generateKey } from '../../../src/domain/api-key.ts';
+import { inThousands } from '../../../src/lib/in-thousands.ts';
 import published from '../../bench/README.md?raw';
 import { withReplica } from '../../support/d1.ts';
 import { makeLastOrganization } from '../../support/last-organization.ts';
@@ -296,4 +298,12 @@ test('test/bench/README.md contains the numbers that are counted here', async ()
   const bill = [...costs, { line: 'total |  |  | ', toPay: sum('toPay'), withoutPlan: sum('withoutPlan') }];
   const lines = bill.map(({ line, toPay, withoutPlan }) => `| ${line} | ${dollars(toPay)} | ${dollars(withoutPlan)} |`);
   expect(published).toContain(lines.join('\n'));
+
+  // The prices on the page of limits: 500 writes a technician, each with the push: 2 more requests, and a row.
+  for (const technicians of [10, 100, 1_000]) {
+    const millions = (technicians * 500) / 1e6;
+    const requests = Math.max(0, millions * (highest('objectCalls') + 2) - 1) * 0.15;
+    const price = dollars(5 + requests + Math.max(0, millions * (highest('written') + 1) - 50));
+    expect(limits).toContain(`| ${[technicians, technicians * 500].map(inThousands).join(' | ')} | ${price} |`);
+  }
 });
