@@ -94,6 +94,36 @@ export function Hero({ lead }: { lead: string }) {
   );
 }
 
+const LOOP = [
+  ['Ticket event', 'The PSA sends ticket.created.'],
+  ['Automation', 'It does the work.'],
+  ['Write-back', 'One request, with the event’s id as Idempotency-Key'],
+  ['PSA', 'It shows the note and the time on the ticket.'],
+  ['Approval', 'An administrator approves the time.'],
+  ['Invoice', 'The PSA bills it.'],
+];
+
+/** The steps of one event from top to bottom, and the way back from the PSA to the next event. */
+export function Loop() {
+  return (
+    <svg class="loop" viewBox="0 0 400 398" role="img" aria-label="From a ticket event to the invoice, in six steps">
+      <path d="M348 227h34v-204h-30m6 -6l-6 6l6 6" />
+      {LOOP.map(([step, text], index) => (
+        <g transform={`translate(1 ${index * 68})`}>
+          {index > 0 && <path d="M174 -20v18m-6 -6l6 6l6 -6" />}
+          <rect width="346" height="46" rx="8" />
+          <text x="14" y="20" class="step">
+            {step}
+          </text>
+          <text x="14" y="37">
+            {text}
+          </text>
+        </g>
+      ))}
+    </svg>
+  );
+}
+
 /** Creates a random token in the browser, with script only, and puts it into all places of the page. */
 export function NewToken() {
   return (

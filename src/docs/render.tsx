@@ -6,7 +6,7 @@ import { describeApi } from './api-openapi.ts';
 import { blocksOf, withIncludes } from './blocks.ts';
 import { errorsPage } from './errors.ts';
 import { toolsMarkdown } from './generated-markdown.ts';
-import { Hero, NewToken, Readers, ToolTiles, TryPing } from './inserts.tsx';
+import { Hero, Loop, NewToken, Readers, ToolTiles, TryPing } from './inserts.tsx';
 import { keyPattern } from './key-format.ts';
 import { Page } from './layout.tsx';
 import { Markdown, MarkdownPage, readable } from './markdown.tsx';
@@ -16,6 +16,7 @@ import concepts from './pages/concepts.md?raw';
 import home from './pages/home.md?raw';
 import keys from './pages/keys.md?raw';
 import limits from './pages/limits.md?raw';
+import loop from './pages/loop.md?raw';
 import recipes from './pages/recipes.md?raw';
 import wrongAddress from './pages/wrong-address.md?raw';
 import { ORIGIN, RECIPES } from './recipes.ts';
@@ -63,6 +64,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
       markdown: home,
       inserts: { readers: [<Readers />, ''], tools: [<ToolTiles />, toolsMarkdown] },
     }),
+    page({ path: '/docs/loop', markdown: loop, inserts: { loop: [<Loop />, ''] } }),
     page({ path: '/docs/concepts', markdown: concepts }),
     page({ path: '/docs/recipes', markdown: recipes, inserts: { tools: [<ToolTiles hasLead />, toolsMarkdown] } }),
     ...RECIPES.map(({ slug, markdown }) =>

@@ -8,6 +8,7 @@ import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import home from '../../src/docs/pages/home.md?raw';
+import loop from '../../src/docs/pages/loop.md?raw';
 import { isInstalled } from '../support/command.ts';
 import { bashCommandsOf, bashUpTo, codesOf, codesOfPage, RANDOM, snippetOf } from '../support/recipes.ts';
 import { startProduction } from '../support/shared.ts';
@@ -138,6 +139,16 @@ test.each([
     const response = await readFile(join(cwd, 'response.json'), 'utf8').catch(() => '');
     expect(response).toMatch(status === '000' ? /^$/ : new RegExp(`"status":${status}`));
   }
+});
+
+test('the loop: its command writes once for an event, with the ids of the event', async () => {
+  const [event, command] = codesOfPage(loop.replace(/^<!-- section: .*$/m, ''), server.url);
+  const { event_id, data } = JSON.parse(event?.versions[0]?.text ?? '');
+  const text = command?.versions[0]?.text ?? '';
+  expect(text).toMatch(new RegExp(`^TICKET_ID='${data.ticket_id}'\nEVENT_ID='${event_id}'\n`));
+  const script = `export TICKETS_API_KEY='${server.key}'\n${text.replace(data.ticket_id, '1001')}\n`;
+  const { stdout } = await inBash(script + script);
+  expect(stdout).toMatch(/^\{"entry":.*"SUBMITTED".*\{"entry":.*"idempotentReplay":true/);
 });
 
 test('start page: its commands, copied one after the other, write once', async () => {
