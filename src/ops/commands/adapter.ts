@@ -60,11 +60,9 @@ export const adapterStatus = databaseCommand(
     example: 'adapter:status --remote',
     failure: 'the database failed',
   },
-  (command) => command.option('--organization <ORGANIZATION>', 'Only the organization with this id.'),
-  async (withDatabase, { organization }) => {
-    const rows = await withDatabase(({ context }) =>
-      readAll(context(), findConnections.bind({ only: organization ?? null })),
-    );
+  (command) => command,
+  async (withDatabase) => {
+    const rows = await withDatabase(({ context }) => readAll(context(), findConnections.bind({ only: null })));
     if (rows.length === 0) return print('No adapter has reported.\n');
     for (const { organizationId, adapter, reportedAt, failingSince, failure, stoppedAt } of rows) {
       const state =
