@@ -6,8 +6,10 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CRON_TRIGGERS } from '../../src/jobs.ts';
 import { withLocalD1 } from '../../src/ops/local.ts';
 import { LOCAL_RESOURCES, wranglerConfig } from '../../src/ops/wrangler-config.ts';
+import type { Work } from '../../src/rpc/work.ts';
 import { makeKey } from '../reliability/restartable.ts';
 import type { LocalDatabase } from '../support/command.ts';
 import { inLongRuns } from '../support/property.ts';
@@ -70,6 +72,7 @@ async function copyRepository(): Promise<string> {
     'tsconfig.json',
     'vitest.config.ts',
     'package.json',
+    'CHANGELOG.md',
   ])
     await cp(path, join(directory, path), { recursive: true });
   // Of the tests, those of the core that need no module.
@@ -132,8 +135,8 @@ async function render(): Promise<void> {
 
 const own = (className: string) => ({ className, useSQLite: true });
 
-/** Bundles and starts both Workers, and writes a note. */
-async function write(withPusher: boolean): Promise<void> {
+/** Bundles and starts both Workers: a note is written, a PSA reads its change, and the jobs run. */
+async function use({ withPusher }: { withPusher: boolean }): Promise<void> {
   const { outputFiles } = await build({
     absWorkingDir: copy,
     entryPoints: { api: 'src/index.ts', agents: 'src/agents/index.ts' },
@@ -157,7 +160,9 @@ async function write(withPusher: boolean): Promise<void> {
           .map(({ text }) => ({ type: 'ESModule' as const, path: 'index.js', contents: text })),
         compatibilityDate: wranglerConfig.compatibility_date,
         ...LOCAL_RESOURCES,
-        ...(name === 'api' && { durableObjects: classes }),
+        ...(name === 'api'
+          ? { durableObjects: classes }
+          : { serviceBindings: { WORK: { name: 'api', entrypoint: 'Work' } } }),
       })),
     }),
   );
@@ -168,14 +173,20 @@ async function write(withPusher: boolean): Promise<void> {
       body: JSON.stringify({ message: 'Written without modules' }),
     });
     expect([response.status, await response.json()]).toEqual([201, { note: expect.anything() }]);
+    const { WORK } = await miniflare.getBindings<{ WORK: Pick<Work, 'changes'> }>('agents');
+    const created = expect.arrayContaining([expect.objectContaining({ action: 'note.created' })]);
+    expect(await WORK.changes('northwind', null)).toMatchObject({ ok: true, value: { changes: created } });
+    const api = await miniflare.getWorker('api');
+    for (const cron of Object.values(CRON_TRIGGERS))
+      expect([cron, await api.scheduled({ cron })]).toMatchObject([cron, { outcome: 'ok' }]);
   } finally {
     await miniflare.dispose();
   }
 }
 
 /**
- * Type-checks all of src, and builds as a deployment does. Only in a long run: layers.test.ts forbids the imports, even
- * of types, for which it would fail.
+ * Type-checks all of src, and builds as a deployment does: layers.test.ts forbids the imports, even of types, for which it
+ * would fail.
  */
 async function compileAndBuild(): Promise<void> {
   // One thread needs half of the processor time of several.
@@ -183,24 +194,21 @@ async function compileAndBuild(): Promise<void> {
   await runInCopy('npm', 'run', 'build');
 }
 
-/** In a long run all tests of the core in workerd. A second runtime would take longer to start than the others run. */
-const testCore = () =>
-  runInCopy(
-    ...(['vitest', 'run', '--project', 'workerd'] as const),
-    ...inLongRuns([], ['--no-file-parallelism', ...CORE_TESTS]),
-  );
+/** Also runs all tests of the core in workerd. */
+async function checkInLongRuns(): Promise<void> {
+  if (inLongRuns(false, true)) return;
+  await compileAndBuild();
+  await runInCopy('vitest', 'run', '--project', 'workerd');
+}
 
 test.each(MODULES)(
-  'without %s, the pages are rendered, both Workers start, and a note is written',
+  'without %s, the pages are rendered, and both Workers work',
   async (module) => {
     await deleteModules([module]);
     try {
       await render();
-      await write(module !== 'push');
-      if (inLongRuns(true, false)) {
-        await compileAndBuild();
-        await testCore();
-      }
+      await use({ withPusher: module !== 'push' });
+      await checkInLongRuns();
     } finally {
       await restoreModules();
     }
@@ -228,22 +236,9 @@ test.each(['connectwise', 'halo', 'redmine'])(
   900_000,
 );
 
-/** Tests of the core that use no module. */
-const CORE_TESTS = [
-  'test/http/api/writes.test.ts',
-  'test/http/well-known.test.ts',
-  'test/http/strict.test.ts',
-  'test/jobs.test.ts',
-  'test/rpc',
-  'test/services/keys/create-key.test.ts',
-  'test/services/keys/revoke-key.test.ts',
-  'test/services/keys/rotate-key.test.ts',
-];
-
-test('without any module, the pages are rendered, both Workers start, and tests of the core pass', async () => {
+test('without any module, the pages are rendered, and both Workers work', async () => {
   await deleteModules(MODULES);
   await render();
-  await write(false);
-  if (inLongRuns(true, false)) await compileAndBuild();
-  await testCore();
+  await use({ withPusher: false });
+  await checkInLongRuns();
 }, 900_000);
