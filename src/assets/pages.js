@@ -222,7 +222,7 @@ try {
 }
 if (storage) keepDrafts(storage);
 
-// Search the headings of the documentation.
+// Search the documentation for words that begin with those of the field.
 const search = document.getElementById('search');
 if (search) {
   const [field, count, list] = ['input', 'output', 'ul'].map((name) => search.querySelector(name));
@@ -232,14 +232,15 @@ if (search) {
     return index;
   };
   const show = async () => {
-    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = (await load()).filter(([address, text]) => {
-      const place = `${address} ${text}`.toLowerCase();
-      return words.length > 0 && words.every((word) => place.includes(word));
-    });
-    const items = found.slice(0, 8).map(([address, text]) => {
+    const plain = (text) => ` ${text.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, ' ')}`;
+    const places = await load();
+    const words = plain(field.value).split(' ').filter(Boolean);
+    const has = (...texts) => words.length > 0 && words.every((word) => plain(texts.join(' ')).includes(` ${word}`));
+    const inHeading = places.filter(([, heading]) => has(heading));
+    const inText = places.filter(([, ...texts]) => has(...texts));
+    const items = [...new Set([...inHeading, ...inText])].slice(0, 8).map(([address, heading, title]) => {
       const [item, link, page] = ['li', 'a', 'span'].map((name) => document.createElement(name));
-      [link.href, link.textContent, page.textContent] = [address, text, address.split('#')[0]];
+      [link.href, link.textContent, page.textContent] = [address, heading, title];
       link.append(page);
       item.append(link);
       return item;

@@ -69,7 +69,7 @@ function currentTab(href: string, path: string): 'page' | 'true' | undefined {
   return path === href ? 'page' : 'true';
 }
 
-/** Searches the headings of all pages, with script only. */
+/** Searches all pages, with script only. */
 function Search() {
   return (
     <search class="search" id="search" hidden>

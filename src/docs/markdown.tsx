@@ -65,14 +65,14 @@ function PageSection({ section: { id, title, blocks }, inserts }: { section: Sec
     );
   return (
     <>
-      <h2 id={id}>{title}</h2>
+      <h2 id={id}>
+        <a href={`#${id}`}>{title}</a>
+      </h2>
       {blocks[0]?.type === 'heading' ? (
         <ol class="steps">
           {sectionsOf(blocks, 3).map((step) => (
             <li>
-              <h3 id={step.id}>
-                <Text>{step.title}</Text>
-              </h3>
+              <StepHeading id={step.id} text={step.title} />
               <Markdown blocks={step.blocks} inserts={inserts} />
             </li>
           ))}
@@ -115,11 +115,7 @@ export function Markdown({ blocks, inserts = {} }: { blocks: readonly Block[]; i
               </details>
             ));
           case 'heading':
-            return (
-              <h3 id={block.id}>
-                <Text>{block.text}</Text>
-              </h3>
-            );
+            return <StepHeading {...block} />;
           case 'table':
             return <Table head={textsOf(block.header)} rows={block.rows.map((row) => textsOf(row))} />;
           case 'list':
@@ -131,6 +127,14 @@ export function Markdown({ blocks, inserts = {} }: { blocks: readonly Block[]; i
     </>
   );
 }
+
+const StepHeading = ({ id, text }: { id: string; text: string }) => (
+  <h3 id={id}>
+    <a href={`#${id}`}>
+      <Text>{text}</Text>
+    </a>
+  </h3>
+);
 
 function List({ ordered, items }: { ordered: boolean; items: readonly { text: string }[] }) {
   const entries = items.map(({ text }) => <Text as="li">{text}</Text>);

@@ -124,21 +124,31 @@ ${lines.join('\n')}
 ${contracts.map(({ path, title }) => `- [OpenAPI 3.1 of ${title}](${serviceUrl}/${path})\n`).join('')}`;
 }
 
-/** A place that the search finds: the address, and the words of the heading. */
-type SearchEntry = readonly [address: string, words: string];
+/** A place that the search finds: its address and heading, its page, and each word of its text once. */
+type SearchEntry = readonly [address: string, heading: string, page: string, text: string];
 
-/** The title, headings and error codes of a page. Of a recipe only the title: its headings are the same everywhere. */
+/** A place for each heading and error code of a page. A recipe is one: its headings are the same everywhere. */
 function searchEntries(path: string, html: string): SearchEntry[] {
   const words = (text: string) =>
     text
-      .replaceAll(/<[^>]+>/g, ' ')
+      .replaceAll(/<[^>]+>|&[^;]+;/g, ' ')
       .replaceAll(/\s+/g, ' ')
       .trim();
-  const [, title = ''] = /<title>(.+?) · /.exec(html) ?? [];
-  const found = path.startsWith('/docs/recipes/')
-    ? []
-    : html.matchAll(/<(?:h[23]|tr) id="([^"]+)">(?:<th scope="row">)?(.+?)<\/(?:h[23]|th)>/g);
-  return [[path, title], ...Array.from(found, ([, id, text = '']) => [`${path}#${id}`, words(text)] as const)];
+  const [, title = '', article = ''] = /<title>(.+?) · .*<article[^>]*>(.*)<\/article>/s.exec(html) ?? [];
+  const prose = article.replaceAll(/<pre.*?<\/pre>/gs, ' ');
+  const parts = path.startsWith('/docs/recipes/') ? [prose] : prose.split(/(?=<(?:h[23]|tr) id=")/);
+  return parts.map((part) => {
+    const [, id, heading = title] =
+      /^<(?:h[23]|tr) id="([^"]+)">(?:<th scope="row">)?(.+?)<\/(?:h[23]|th)>/.exec(part) ?? [];
+    const text = [
+      ...new Set(
+        words(part)
+          .toLowerCase()
+          .match(/[\p{L}\p{N}]{2,}/gu),
+      ),
+    ].join(' ');
+    return [id === undefined ? path : `${path}#${id}`, words(heading), title, text];
+  });
 }
 
 /** Whom to ask, and where to report a vulnerability. */

@@ -115,7 +115,7 @@ test('the navigation is at the side, and on a phone a fold, even without script'
   expect(new URL(page.url()).pathname).not.toMatch(/^\/docs/);
 });
 
-test('the search finds headings and error codes with the keyboard, even on a phone', async () => {
+test('the search finds headings, error codes and words of the text with the keyboard, even on a phone', async () => {
   const { page, complaints } = await open('/docs', { viewport: { width: 390, height: 800 } });
   await page.keyboard.press('/');
   await page.keyboard.type('rate limited');
@@ -132,6 +132,8 @@ test('the search finds headings and error codes with the keyboard, even on a pho
   await page.getByRole('link', { name: /^Write back from Make/ }).waitFor();
   await page.keyboard.press('Escape');
   expect(await page.locator('#search li').count()).toBe(0);
+  await page.keyboard.type('docker restar');
+  await page.getByRole('link', { name: 'Write back from n8n Write back from n8n' }).waitFor();
   expect(complaints).toEqual([]);
 });
 
