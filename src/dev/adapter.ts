@@ -14,8 +14,9 @@ export class Connector extends ConnectorObject {
   protected override readonly kind = kind;
 
   override alarm(): Promise<void> {
-    // A person waits for the decision on time.
-    this.ctx.storage.kv.delete('reviews');
+    const { kv } = this.ctx.storage;
+    // A person waits for the decision on time. A failure is not repeated earlier.
+    if (kv.get<{ failure?: string }>('reviews')?.failure === undefined) kv.delete('reviews');
     return super.alarm();
   }
 }

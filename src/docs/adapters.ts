@@ -4,7 +4,7 @@ import { partsOf, withIncludes } from './blocks.ts';
 import type { DocsModule } from './module.ts';
 
 const pages = Object.entries(markdown).map(([folder, text]) => ({
-  path: `/docs/adapters/${folder}`,
+  path: `/docs/psa/${folder}`,
   markdown: withIncludes(text, partsOf(common)).replaceAll('FOLDER', folder),
   group: 'PSA' as const,
   name: /^# (.+)/.exec(text)?.[1] ?? folder,

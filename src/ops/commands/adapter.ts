@@ -45,7 +45,7 @@ export const adapterDoctor = operatorCommand({
     } catch (err) {
       if (!(err instanceof Error)) throw err;
       const advice =
-        err instanceof PsaFault && err.outcome === 'denied' ? ' Check the keys and the rights of the account.' : '';
+        err instanceof PsaFault && err.outcome === 'denied' ? '. Check the keys and the rights of the account.' : '';
       const fault = err instanceof z.ZodError ? z.prettifyError(err) : err.message;
       throw new CommandFailure(`The check after these failed: ${fault}${advice}`);
     }

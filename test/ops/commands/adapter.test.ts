@@ -77,7 +77,7 @@ test.each(['connectwise', 'halo', 'redmine'])(
   'the page of %s has at most ten steps, and each variable',
   async (psa) => {
     const { variables, secrets } = await kindOf({ psa });
-    const page = await readFile(`build/static/docs/adapters/${psa}.md`, 'utf8');
+    const page = await readFile(`build/static/docs/psa/${psa}.md`, 'utf8');
     expect(page.match(/^### /gm)?.length).toBeLessThanOrEqual(10);
     for (const name of Object.keys({ ...COMMON_VARIABLES.shape, ...variables.shape, ...secrets.shape }))
       if (!['ORGANIZATION', 'RESUME'].includes(name)) expect(page).toContain(`\`${name}\``);
