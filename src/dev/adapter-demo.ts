@@ -13,7 +13,7 @@ const DEFAULTS = { TIME_ZONE: 'UTC', DEFAULT_HOURLY_RATE: '120', ADMINISTRATOR: 
  * What `npm start` needs for an adapter. If none of its variables is given, the PSA is the fake of the tests.
  * @throws CommandFailure
  */
-export async function adapterDemo(psa: string, given: Record<string, string>) {
+export async function adapterDemo(psa: string, given: Record<string, string>, port: number) {
   const { variables, secrets } = await kindOf({ psa });
   const shape = z.object({ ...COMMON_VARIABLES.shape, ...variables.shape, ...secrets.shape, ADMINISTRATOR: z.email() });
   const fake = Object.keys(given).some((name) => name in shape.shape) ? undefined : await startFake(psa);
@@ -30,7 +30,9 @@ export async function adapterDemo(psa: string, given: Record<string, string>) {
     migrations: [{ tag: 'local', new_sqlite_classes: bindings.map(({ class_name }) => class_name) }],
     services: [{ binding: 'CONNECTION', service: main.name, entrypoint: 'Connection', props }],
   };
-  writeFileSync('build/local/adapter.json', JSON.stringify(config));
+  // Wrangler watches it: another server has another one.
+  const path = `build/local/adapter-${port}.json`;
+  writeFileSync(path, JSON.stringify(config));
   // The adapter replaces this user by those of the PSA.
   const actor = { organizationId: vars.ORGANIZATION, userId: fake ? '1' : 'npm-start' };
   const organization = { type: 'organization', id: vars.ORGANIZATION, name: vars.ORGANIZATION_NAME, psa: true };
@@ -41,5 +43,5 @@ export async function adapterDemo(psa: string, given: Record<string, string>) {
     { ...user, email: `${actor.userId}@northwind.example` },
   ];
   const directory = records.map((record) => JSON.stringify(record)).join('\n');
-  return { actor, directory, ticketId: vars.TEST_TICKET, fake, known: Object.keys(shape.shape) };
+  return { path, actor, directory, ticketId: vars.TEST_TICKET, fake, known: Object.keys(shape.shape) };
 }

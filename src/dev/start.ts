@@ -57,7 +57,8 @@ const baseUrl = `http://${host}:${port}`;
 const vars = readVariables();
 const values = Object.fromEntries(Array.from(vars, ([name, { value }]) => [name, value]));
 const config = readConfig();
-const demo = at === -1 ? undefined : await adapterDemo(psa ?? '', values).catch((err: Error) => fail(err.message));
+const demo =
+  at === -1 ? undefined : await adapterDemo(psa ?? '', values, port).catch((err: Error) => fail(err.message));
 warnOfUnknownVariables();
 // Wrangler would use another port without a message.
 if (await isInUse())
@@ -161,7 +162,7 @@ async function serve(): Promise<void> {
   const flags = ['--test-scheduled', '--show-interactive-dev-session=false', '--var', 'JURISDICTION:'];
   // Wrangler looks for the local data beside its configuration.
   if (demo && persistTo === undefined) flags.push('--persist-to', '.wrangler/state');
-  const entry = demo ? ['-c', 'build/local/adapter.json'] : ['src/dev/index.tsx'];
+  const entry = demo ? ['-c', demo.path] : ['src/dev/index.tsx'];
   const server = spawnWrangler(['dev', ...entry, ...flags, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
