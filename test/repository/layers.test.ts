@@ -87,6 +87,7 @@ const MORE: Record<string, readonly string[]> = {
   'dev/adapter-demo.ts': ['../test/adapters/serve-fake.ts'],
   // The pages of the adapters, and their common texts.
   'docs/adapters.ts': ['../build/adapter-pages.json', 'adapters/kit'],
+  'docs/render.tsx': ['../CHANGELOG.md?raw'],
   'ops/modules.ts': ['modules'],
   'docs/modules.ts': ['modules/docs'],
   'index.ts': ['modules/push/pusher.ts'],
