@@ -109,7 +109,7 @@ export function Loop() {
     <svg class="loop" viewBox="0 0 400 398" role="img" aria-label="From a ticket event to the invoice, in six steps">
       <path d="M348 227h34v-204h-30m6 -6l-6 6l6 6" />
       {LOOP.map(([step, text], index) => (
-        <g transform={`translate(1 ${index * 68})`}>
+        <g transform={`translate(1 ${1 + index * 68})`}>
           {index > 0 && <path d="M174 -20v18m-6 -6l6 6l6 -6" />}
           <rect width="346" height="46" rx="8" />
           <text x="14" y="20" class="step">
