@@ -2,6 +2,7 @@ import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-c
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { withLocalD1 } from '../../src/ops/local.ts';
+import { createApiKey } from '../../src/services/keys/create-key.ts';
 import { accessibilityViolations, follow, overflowOf, watch } from '../support/browser.ts';
 import { LARGE, RARE_TICKET, whenFree } from '../support/many-keys.ts';
 import { faultsOf } from '../support/page-faults.ts';
@@ -371,6 +372,110 @@ test('two tabs on two organizations do not mix, and signing out ends both', asyn
   await signInForm(two).waitFor();
   await one.goto(`${server.url}/settings/northwind/keys`);
   await signInForm(one).waitFor();
+});
+
+/** Counts what a person does, in seconds: 1.9 for a click, 0.2 for a character or Enter, 1.35 for a page. */
+function countEffort(page: Page) {
+  const effort = { clicks: 0, characters: 0, pages: 0 };
+  return {
+    async open(target: Locator) {
+      effort.clicks += 1;
+      effort.pages += 1;
+      await follow(target);
+    },
+    /** Enters a text where the focus is, or in a field that is clicked first, and presses Enter. */
+    async enter(text: string, target?: Locator) {
+      if (target) effort.clicks += 1;
+      await target?.click();
+      effort.characters += text.length + 1;
+      effort.pages += 1;
+      await page.keyboard.type(text);
+      const opened = page.waitForEvent('framenavigated');
+      await page.keyboard.press('Enter');
+      await opened;
+      await page.waitForLoadState();
+    },
+    clicks: () => effort.clicks,
+    seconds: () => 1.9 * effort.clicks + 0.2 * effort.characters + 1.35 * effort.pages,
+  };
+}
+
+test('keys of somebody who left, five keys of a server, and an expired key are put right in a few seconds', async () => {
+  const organization = 'northtasks';
+  const records = [
+    { type: 'organization', id: organization, name: 'North Tasks', psa: true, timeZone: 'UTC', defaultHourlyRate: 100 },
+    { type: 'user', organization, id: 'tina', email: 'tina@tasks.example', name: 'Tina Tasks', admin: true },
+  ];
+  const directory = records.map((record) => JSON.stringify(record)).join('\n');
+  const expired = await withLocalD1(server.persistTo, async (db) => {
+    const imported = await whenFree(() => importDirectory(db, directory));
+    expect(imported).toMatchObject({ ok: true });
+    const make = (name: string, more: object, now = Date.now()) =>
+      whenFree(() =>
+        createApiKey(
+          {
+            ...{ db, now: () => now, deadlineAt: Date.now() + 10_000, requestId: crypto.randomUUID() },
+            actor: { organizationId: organization, userId: 'tina' },
+            source: { address: null, userAgent: null },
+          },
+          'twb',
+          { name, scopes: ['tickets:note:write'], ...more },
+        ),
+      );
+    for (const number of [1, 2, 3, 4, 5])
+      await make(`Workflow ${number}`, { owner: 'Tess Technician', allowedNetworks: '198.51.100.23' });
+    for (const number of [6, 7, 8]) await make(`Workflow ${number}`, { owner: 'NOC' });
+    return make('Nightly', { owner: 'NOC', expires: '2026-04-01' }, Date.parse('2026-01-01'));
+  });
+  expect(await ping(expired.value)).toBe(401);
+  const { page, complaints } = await signIn({}, mouse, 'Tina Tasks');
+  const search = page.getByRole('searchbox', { name: 'Search keys' });
+  const list = async () => {
+    await page.goto(`${server.url}/settings/${organization}/keys`);
+    return countEffort(page);
+  };
+  const examined: string[] = [];
+
+  const left = await list();
+  await left.enter('Tess', search);
+  expect(await page.locator('.keys tbody tr').count()).toBe(5);
+  await left.open(page.getByRole('button', { name: 'Change owner…' }));
+  expect(await page.locator('tbody tr').count()).toBe(5);
+  await left.enter('Mo');
+  await heading(page, '5 of 5 keys changed').waitFor();
+  expect(left.seconds()).toBeLessThanOrEqual(10);
+
+  const moved = await list();
+  await moved.enter('198.51.100.23', search);
+  await moved.open(page.getByRole('button', { name: 'Allow address…' }));
+  examined.push(...(await faultsOf(page)));
+  await moved.enter('203.0.113.23');
+  await heading(page, '5 of 5 keys changed').waitFor();
+  examined.push(...(await faultsOf(page)));
+
+  await page.setViewportSize({ width: 1280, height: 800 });
+  const replaced = await list();
+  await replaced.open(page.getByRole('link', { name: 'expired key is still in use' }));
+  await replaced.open(page.getByRole('link', { name: 'Create its replacement' }));
+  examined.push(...(await faultsOf(page)));
+  await replaced.open(submit(page));
+  expect(await ping(await shownKey(page))).toBe(200);
+  expect(replaced.clicks()).toBe(3);
+  await follow(stored(page));
+  await navigation(page, 'keys').click();
+  await page.locator('.keys').waitFor();
+  expect(await page.locator('.attention').allTextContents()).toEqual([]);
+
+  // With the keyboard alone, selected keys of the plain list are given to somebody else.
+  for (const name of ['Workflow 6', 'Workflow 8'])
+    await keyboard.press(page.getByRole('checkbox', { name: `Select ${name}` }));
+  await keyboard.press(page.getByRole('button', { name: 'Change owner…' }));
+  await heading(page, 'Change the owner of 2 keys').waitFor();
+  expect(await page.locator('#to').and(page.locator(':focus')).count()).toBe(1);
+  await page.keyboard.type('Night shift');
+  await page.keyboard.press('Enter');
+  await heading(page, '2 of 2 keys changed').waitFor();
+  expect([examined, complaints]).toEqual([[], []]);
 });
 
 test('every page is accessible and no wider than the screen, in light and dark, from 320 to 1280 px', async () => {

@@ -8,6 +8,7 @@ import { limitByIp } from '../middleware/limit-by-ip.ts';
 import { securePages } from '../middleware/secure-pages.ts';
 import { limitInWords, retryAfter } from '../rate-limit-response.ts';
 import { audit } from './audit.tsx';
+import { changeKeys } from './change-keys.tsx';
 import { chooseOrganization } from './choose-organization.tsx';
 import { guardForms } from './guard-forms.ts';
 import { keyList } from './key-list.tsx';
@@ -18,7 +19,6 @@ import { PageProblem } from './page-problem.ts';
 import { SearchForm } from './pages/components.tsx';
 import { refusedUses } from './refused-uses.tsx';
 import { render } from './render-page.tsx';
-import { revokeKeys } from './revoke-keys.tsx';
 import { signIn } from './sign-in.ts';
 import { whichKey } from './which-key.tsx';
 
@@ -30,7 +30,7 @@ export function createSettings(contributions: readonly Contribution[]) {
     .route('/', keyList)
     .route('/', keys)
     .route('/', whichKey)
-    .route('/', revokeKeys)
+    .route('/', changeKeys)
     .route('/', audit)
     .route('/', refusedUses)
     .route('/', keyRules);

@@ -251,10 +251,10 @@ function Keys({ list, query }: ListProps) {
       </>
     );
   }
-  const canSelect = !isPlain && list.keys.some(({ state }) => state !== 'revoked');
+  const canSelect = list.keys.some(({ state }) => state !== 'revoked');
   return (
-    <form method="get" action={`${base}/revoke-keys`}>
-      <Table caption="API keys" kind="keys" columns={columnsOf(base, list, query, canSelect)} rows={list.keys}>
+    <form method="get" action={`${base}/change-keys`}>
+      <Table caption="API keys" kind="keys" columns={columnsOf(base, list, query)} rows={list.keys}>
         <Older list={list} query={query} />
         {canSelect && (
           <div class="pages">
@@ -262,9 +262,14 @@ function Keys({ list, query }: ListProps) {
             <label hidden>
               <input type="checkbox" data-all="key" /> Select all
             </label>{' '}
-            <button type="submit" class="danger">
-              Revoke selected…
-            </button>
+            {isFiltered(query) && <span class="minor">The selected keys, or all of these if none is selected:</span>}{' '}
+            {BULK_ACTIONS.map(([value, label, kind]) => (
+              <>
+                <button type="submit" name="do" value={value} class={kind}>
+                  {label}…
+                </button>{' '}
+              </>
+            ))}
           </div>
         )}
       </Table>
@@ -272,13 +277,16 @@ function Keys({ list, query }: ListProps) {
   );
 }
 
+/** What can be done to several keys. The first one is what Enter does. */
+const BULK_ACTIONS = [
+  ['owner', 'Change owner', 'quiet'],
+  ['allowedNetworks', 'Allow address', 'quiet'],
+  ['expires', 'Extend expiry', 'quiet'],
+  ['revoke', 'Revoke', 'danger'],
+] as const;
+
 /** The columns of the list, two of which sort it. On a narrow screen a key takes two lines. */
-function columnsOf(
-  base: string,
-  { facts }: KeyList,
-  query: KeyQuery,
-  canSelect: boolean,
-): TableColumn<KeyList['keys'][number]>[] {
+function columnsOf(base: string, { facts }: KeyList, query: KeyQuery): TableColumn<KeyList['keys'][number]>[] {
   const refused = new Set(facts.flatMap(({ type, keyId }) => (type.startsWith('refused_') ? keyId : [])));
   const sortedBy = (sort: 'name' | 'last', order: 'ascending' | 'descending') => ({
     to: keyListPath(base, { ...query, sort }),
@@ -289,7 +297,7 @@ function columnsOf(
       'Name',
       (key) => (
         <>
-          {canSelect && key.state !== 'revoked' && (
+          {key.state !== 'revoked' && (
             <input type="checkbox" name="key" value={key.id} aria-label={`Select ${key.name} ${key.hint}`} />
           )}{' '}
           <KeyName subject={key} search={addressOf('', query)} />

@@ -5,7 +5,7 @@ import { type FieldError, fieldErrors } from '../../domain/fields.ts';
 import { keyChanges } from '../../domain/key-input.ts';
 import { describeChanges, type KeySettings, type SettingsInput, settingInputs } from '../../domain/key-settings.ts';
 import { isAllowedFrom } from '../../domain/networks.ts';
-import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
+import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readAll, readOne } from '../call-d1.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { unknownCompanies } from '../directory/companies.ts';
@@ -47,21 +47,8 @@ export async function changeApiKey(
   if (details.length === 0) return revision === key.revision ? 'unchanged' : 'changed';
   if (revision !== key.revision) throw keyChangedMeanwhile();
 
-  const values = { ...ctx.actor, ...settings, keyId: key.id, revision };
-  const repaired = {
-    organizationId: values.organizationId,
-    keyId: key.id,
-    uses: await usesRepairedBy(ctx, key, settings),
-  };
-  const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
-    {
-      statement: changeKey.bind({ ...values, now }),
-      action: 'api_key.changed',
-      targetId: key.id,
-      detail: details.join(', '),
-      completion: endRepairedUses.bind({ ...repaired, now }),
-    },
-  ]);
+  const changeAt = await planChange(ctx, key, settings);
+  const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [changeAt(now)]);
   if (hasChanged(result)) return 'changed';
 
   const asked = { ...ctx.actor, keyId: key.id, name: settings.name, formToken: null, now: ctx.now() };
@@ -72,6 +59,24 @@ export async function changeApiKey(
   // Equal: the change was committed but the acknowledgement was lost.
   if (describeChanges(await getOwnKey(ctx, key.id), settings).length === 0) return 'changed';
   throw keyChangedMeanwhile();
+}
+
+/** The audited change of a live key that still has the revision of `key`, at a time (UTC milliseconds). */
+export async function planChange(
+  ctx: ActorContext<AdminActor>,
+  key: KeyDetails,
+  settings: KeySettings,
+): Promise<(now: number) => AuditedChange<never>> {
+  const { id: keyId, revision } = key;
+  const uses = await usesRepairedBy(ctx, key, settings);
+  const { organizationId } = ctx.actor;
+  return (now) => ({
+    statement: changeKey.bind({ ...ctx.actor, ...settings, keyId, revision, now }),
+    action: 'api_key.changed',
+    targetId: keyId,
+    detail: describeChanges(key, settings).join(', '),
+    completion: endRepairedUses.bind({ organizationId, keyId, uses, now }),
+  });
 }
 
 /** The refused uses of a key, as JSON, whose cause these settings remove: a network that is not allowed, or a limit. */

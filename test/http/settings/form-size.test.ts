@@ -31,7 +31,8 @@ test('half a megabyte in any field of any form is not examined', async () => {
   const huge = 'a '.repeat(250_000);
   for (const page of [
     ...pages,
-    `revoke-keys?key=${id}`,
+    `change-keys?do=revoke&key=${id}`,
+    `change-keys?do=owner&key=${id}`,
     'revoke-all',
     'which-key',
     ...TASK_PAGES.map((path) => path.slice(1)),
@@ -60,5 +61,5 @@ test('half a megabyte in any field of any form is not examined', async () => {
 
 test('a form with more fields than keys can be selected is refused', async () => {
   const { post } = await makeSettings();
-  expect((await post('/revoke-keys', 'a=&'.repeat(2_001))).status).toBe(413);
+  expect((await post('/change-keys', 'a=&'.repeat(2_001))).status).toBe(413);
 });

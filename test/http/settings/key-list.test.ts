@@ -87,7 +87,10 @@ describe('“Which key is this?”', () => {
       // The focus does not skip the result.
       expect(await countElements(text, '[autofocus]')).toBe(0);
       const found = await elementsOf(text, '[role=status] a');
-      expect(found.map(({ attributes }) => attributes['href'])).toEqual([`${base}/keys/${key.id}`]);
+      expect(found.map(({ attributes }) => attributes['href'])).toEqual([
+        `${base}/keys/${key.id}`,
+        `${base}/new-key?like=${key.id}`,
+      ]);
     }
     await revoke(organization, key.id);
     expect(await countElements(await find(key.value), '[role=status] .state.revoked')).toBe(1);

@@ -1,39 +1,84 @@
+import type { Child, PropsWithChildren } from 'hono/jsx';
+import { isLive } from '../../../domain/api-key.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { stateInList } from '../../../services/keys/select-keys.ts';
-import { counted, HiddenFields, State, Table, type TableColumn } from './components.tsx';
+import { counted, formatNumber, HiddenFields, State, Table } from './components.tsx';
 import { KeyName, LastWrite } from './key-facts.tsx';
-
-const COLUMNS: readonly TableColumn<KeyDetails>[] = [
-  ['Key', ({ id, name }) => <KeyName subject={{ id, name }} />],
-  ['State', (key) => <State state={stateInList(key)} />],
-  ['Last write', (key) => <LastWrite subject={key} />],
-  ['Owner', ({ owner }) => <bdi>{owner || '–'}</bdi>],
-];
 
 interface Props {
   keys: readonly KeyDetails[];
+  /** What each key wrote today, if that was read. */
+  writesToday?: ReadonlyMap<string, number>;
   action: string;
+  /** Sent with the form. */
   fields?: readonly (readonly [name: string, value: string])[];
   button?: string;
   cancel?: string;
 }
 
-/** Asks for confirmation before keys are revoked. `fields` are sent with the form. */
-export function ConfirmRevoke({ keys, action, fields = [], button, cancel }: Props) {
+/** Asks for confirmation before keys are revoked. */
+export const ConfirmRevoke = ({
+  keys,
+  button = keys.length === 1 ? 'Revoke' : `Revoke ${counted(keys.length, 'key')}`,
+  ...props
+}: Props) => (
+  <>
+    <p>
+      Requests with {keys.length === 1 ? 'this key' : 'these keys'} are then refused immediately. This cannot be undone.
+    </p>
+    <ConfirmKeys {...{ keys, button, ...props }} isDanger />
+  </>
+);
+
+interface ConfirmProps extends Props {
+  /** What happens to a key, if the table says it. */
+  effectOf?: (key: KeyDetails) => Child;
+  isDanger?: boolean;
+}
+
+/** Asks for confirmation before keys are changed, with the fields of the change. */
+export function ConfirmKeys({
+  keys,
+  writesToday,
+  action,
+  fields = [],
+  button,
+  cancel,
+  effectOf,
+  isDanger = false,
+  children,
+}: PropsWithChildren<ConfirmProps>) {
   return (
     <>
-      <p>
-        Requests with {keys.length === 1 ? 'this key' : 'these keys'} are then refused immediately. This cannot be
-        undone.
-      </p>
-      <Table caption="Keys to revoke" columns={COLUMNS} rows={keys} />
-      <form method="post" action={action} class="actions">
+      <Table
+        caption="Keys to change"
+        columns={[
+          ['Key', ({ id, name }) => <KeyName subject={{ id, name }} />],
+          ...(effectOf ? [['Effect', effectOf] as const] : []),
+          ['State', (key) => <State state={stateInList(key)} />],
+          [
+            'Last write',
+            (key) => [
+              <LastWrite subject={key} />,
+              isLive(key.state) && writesToday?.get(key.id) ? `, wrote ${times(writesToday.get(key.id))} today` : '',
+            ],
+          ],
+          ['Owner', ({ owner }) => <bdi>{owner || '–'}</bdi>],
+        ]}
+        rows={keys}
+      />
+      <form method="post" action={action} class={effectOf && 'form card'}>
         <HiddenFields fields={fields} />
-        <button type="submit" class="danger">
-          {button ?? (keys.length === 1 ? 'Revoke' : `Revoke ${counted(keys.length, 'key')}`)}
-        </button>
-        {cancel && <a href={cancel}>Cancel</a>}
+        {children}
+        <div class="actions">
+          <button type="submit" class={isDanger ? 'danger' : undefined}>
+            {button}
+          </button>
+          {cancel && <a href={cancel}>Cancel</a>}
+        </div>
       </form>
     </>
   );
 }
+
+const times = (number = 0) => (number === 1 ? 'once' : `${formatNumber(number)} times`);

@@ -83,8 +83,8 @@ interface FieldProps {
   /** Also its element's id. */
   name: string;
   form: FormState;
-  /** A line of text, a whole number, or a list with an item on each line. */
-  control: 'line' | 'number' | 'lines';
+  /** A line of text, a whole number, a date, or a list with an item on each line. */
+  control: 'line' | 'number' | 'date' | 'lines';
   label: string;
   help?: Child;
   /** The most characters of a line, or the largest number. */
@@ -99,6 +99,7 @@ interface FieldProps {
 const INPUTS = {
   line: { type: 'text', autocomplete: 'off', spellcheck: false },
   number: { type: 'number', min: 1, step: 1 },
+  date: { type: 'date' },
 };
 
 /** A field with its label, its value, its error message and its help. */

@@ -1,0 +1,284 @@
+import { type Context, Hono } from 'hono';
+import type { Child } from 'hono/jsx';
+import { hasCode } from '../../domain/errors.ts';
+import { log } from '../../lib/log.ts';
+import { keysOf } from '../../lib/objects.ts';
+import { listAdministratorNames } from '../../services/directory/administrators.ts';
+import {
+  changeSelectedKeys,
+  type KeyOutcome,
+  type SharedChange,
+  whyLeftAlone,
+} from '../../services/keys/change-keys.ts';
+import { readUsage, recordsOf } from '../../services/keys/key-usage.ts';
+import { listKeys } from '../../services/keys/list-keys.ts';
+import { countLiveKeys, getOwnKey, type KeyDetails, listKeysById } from '../../services/keys/read-keys.ts';
+import { revokeAllKeys, revokeAsAdministrator, revokeSelectedKeys } from '../../services/keys/revoke-key.ts';
+import { type AdminEnv, adminContext } from '../hono-env.ts';
+import { type FormState, messagesOf, readForm } from './forms.ts';
+import { isFiltered, keyListPath, readKeyQuery } from './key-query.ts';
+import { factOptions, pageContext, parametersOf, redirectWith, todayOf, usePage } from './page-context.ts';
+import { PageProblem } from './page-problem.ts';
+import { counted, Table, type TableColumn } from './pages/components.tsx';
+import { ConfirmKeys, ConfirmRevoke } from './pages/confirm.tsx';
+import { ErrorSummary, Field } from './pages/form.tsx';
+import { KeyName } from './pages/key-facts.tsx';
+import { ShortExpiry } from './pages/time.tsx';
+import { render, renderForm, trail } from './render-page.tsx';
+
+const NOTICES = {
+  revoked: 'The key is revoked. Requests with it are now refused.',
+  already_revoked: 'The key was already revoked.',
+};
+const revokedText = (keys: number) =>
+  keys === 1 ? NOTICES.revoked : `${counted(keys, 'key')} are revoked. Requests with them are now refused.`;
+
+/** The pages to revoke one key, to change or revoke several, and to revoke all. */
+export const changeKeys = new Hono<AdminEnv>();
+
+changeKeys.get('/keys/:key/revoke', async (c) => {
+  const key = await getOwnKey(adminContext(c), c.req.param('key'));
+  const path = `/keys/${key.id}`;
+  if (key.state === 'revoked') return redirectWith(c, path, NOTICES.already_revoked);
+  const writesToday = await readWritesToday(c, [key]);
+  const page = (
+    <ConfirmRevoke {...{ keys: [key], writesToday, action: c.req.path, cancel: pageContext(c).base + path }} />
+  );
+  return render(c, `Revoke ${key.name}${key.successor ? ' now' : ''}?`, page, { trail: trail(c, key) });
+});
+
+changeKeys.post('/keys/:key/revoke', async (c) => {
+  const keyId = c.req.param('key');
+  const result = await revokeAsAdministrator(adminContext(c), keyId);
+  return redirectWith(c, `/keys/${keyId}`, NOTICES[result]);
+});
+
+// --- several keys --------------------------------------------------------------------------------
+
+type EffectOf = (key: KeyDetails) => Child;
+
+/** What several keys can get: the words of the title, the label of the field, and what becomes of a key's own value. */
+const CHANGES: Record<SharedChange, { title: string; label: string; effect: EffectOf }> = {
+  owner: {
+    title: 'Change the owner of',
+    label: 'New owner',
+    effect: ({ owner }) => (owner ? ['Replaces ', <bdi>{owner}</bdi>] : 'Had no owner'),
+  },
+  allowedNetworks: {
+    title: 'Allow an address for',
+    label: 'Address or network to allow',
+    effect: ({ allowedNetworks }) => `In addition to ${counted(allowedNetworks.split(' ').length, 'network')}`,
+  },
+  expires: {
+    title: 'Extend the expiry of',
+    label: 'New last day',
+    effect: (key) => ['Replaces: ', <ShortExpiry subject={key} />],
+  },
+};
+
+/** What to do, by the parameter of the address. @throws PageProblem for anything else */
+function readChange(parameters: URLSearchParams): SharedChange | 'revoke' {
+  const change = [...keysOf(CHANGES), 'revoke' as const].find((one) => one === parameters.get('do'));
+  if (change === undefined) throw new PageProblem(400, 'Incomplete form', 'Open the list of keys and choose again.');
+  return change;
+}
+
+/** The selected keys that are not revoked. If none is selected, all of a list that was searched or filtered. */
+async function selectedKeys(c: Context<AdminEnv>, parameters: URLSearchParams): Promise<readonly KeyDetails[]> {
+  const ids = [...shownRevisions(parameters).keys()];
+  const query = readKeyQuery(parameters);
+  const keys =
+    ids.length === 0 && isFiltered(query)
+      ? (await listKeys(adminContext(c), query, todayOf(c), [], factOptions(c))).keys
+      : await listKeysById(adminContext(c), ids);
+  return keys.filter(({ state }) => state !== 'revoked');
+}
+
+/** The ids of the selected keys, each with its revision as the page showed it. */
+const shownRevisions = (form: URLSearchParams): Map<string, number> =>
+  new Map(
+    form.getAll('key').map((key) => {
+      const [id = '', revision] = key.split('.');
+      return [id, Number(revision)];
+    }),
+  );
+
+/** What each key wrote today. */
+async function readWritesToday(c: Context<AdminEnv>, keys: readonly KeyDetails[]): Promise<Map<string, number>> {
+  const ids = keys.map(({ id }) => id);
+  const usages = await readUsage(adminContext(c), ids, todayOf(c));
+  return new Map(ids.map((id) => [id, recordsOf(usages.get(id)?.slice(-1) ?? [])]));
+}
+
+changeKeys.get('/change-keys', (c) => confirmChange(c, new URL(c.req.url).searchParams));
+
+/** Asks for the new value and for confirmation, with the effect on each key; with the errors, if it was sent. */
+async function confirmChange(c: Context<AdminEnv>, parameters: URLSearchParams, message?: string): Promise<Response> {
+  const change = readChange(parameters);
+  const query = readKeyQuery(parameters);
+  const cancel = keyListPath(pageContext(c).base, query);
+  const keys = await selectedKeys(c, parameters);
+  if (keys.length === 0) {
+    if (isFiltered(query)) return c.redirect(cancel, 303);
+    throw new PageProblem(400, 'No key selected', 'Select at least one key in the list, or search for keys first.');
+  }
+  const count = counted(keys.length, 'key');
+  const confirm = {
+    keys,
+    writesToday: await readWritesToday(c, keys),
+    action: c.req.path,
+    fields: [
+      ['do', change] as const,
+      ...keys.map(({ id, revision }) => ['key', `${id}.${revision}`] as const),
+      ...parametersOf(query),
+    ],
+    cancel,
+  };
+  if (change === 'revoke') return render(c, `Revoke ${count}?`, <ConfirmRevoke {...confirm} />, { trail: trail(c) });
+  const { title, label, effect } = CHANGES[change];
+  const form = { values: parameters, ...(message !== undefined && { messages: { to: message } }) };
+  const effectOf: EffectOf = (key) => {
+    const why = whyLeftAlone(key, change);
+    return why ? `Left alone: ${why}` : effect(key);
+  };
+  const suggestions = change === 'owner' ? await listAdministratorNames(adminContext(c)) : undefined;
+  const control = change === 'expires' ? 'date' : 'line';
+  const page = (
+    <>
+      <ErrorSummary nothing="Nothing was changed." messages={form.messages} fields={[['to', label]]} />
+      <ConfirmKeys {...{ ...confirm, effectOf, button: `Change ${count}` }}>
+        <Field name="to" required {...{ form, control, label, suggestions }} />
+      </ConfirmKeys>
+    </>
+  );
+  return renderForm(c, `${title} ${count}`, page, form, { trail: trail(c) });
+}
+
+changeKeys.post('/change-keys', async (c) => {
+  const form = await readForm(c);
+  const change = readChange(form);
+  const shown = shownRevisions(form);
+  const ctx = adminContext(c);
+  try {
+    if (change !== 'revoke')
+      return await renderOutcomes(
+        c,
+        form,
+        shown.size,
+        await changeSelectedKeys(ctx, shown, change, form.get('to') ?? ''),
+      );
+  } catch (err) {
+    if (!hasCode(err, 'invalid')) throw err;
+    return confirmChange(c, form, Object.values(messagesOf(err.errors))[0]);
+  }
+  // Read before: the page is shown even if the database fails in between.
+  const keys = await listKeysById(ctx, [...shown.keys()]);
+  const { confirmed, done, failed, cause } = await revokeSelectedKeys(ctx, [...shown.keys()]);
+  if (done.length === confirmed.length)
+    return redirectWith(c, keyListPath('', readKeyQuery(form)), revokedText(done.length));
+  const outcomes = keys.map((key): KeyOutcome => {
+    if (done.includes(key.id)) return { key, result: 'changed' };
+    if (failed.includes(key.id)) return { key, result: 'failed', why: 'It may still work. Revoke it again.' };
+    return { key, result: 'left_alone', why: 'It had already been revoked.' };
+  });
+  return renderOutcomes(c, form, confirmed.length, { outcomes, cause });
+});
+
+const RESULTS: Record<Exclude<KeyOutcome['result'], 'changed'>, string> = {
+  left_alone: 'Left alone',
+  conflict: 'Not changed',
+  failed: 'Failed',
+};
+
+/** Says what happened to each key. */
+function renderOutcomes(
+  c: Context<AdminEnv>,
+  form: URLSearchParams,
+  total: number,
+  { outcomes, cause }: Awaited<ReturnType<typeof changeSelectedKeys>>,
+): Promise<Response> {
+  const numberOf = (result: KeyOutcome['result']) => outcomes.filter((one) => one.result === result).length;
+  const [changed, failed] = [numberOf('changed'), numberOf('failed')];
+  if (failed > 0) log('error', 'settings_unavailable', { requestId: c.get('requestId'), cause });
+  const done = form.get('do') === 'revoke' ? 'revoked' : 'changed';
+  const columns: TableColumn<KeyOutcome>[] = [
+    ['Key', ({ key }) => <KeyName subject={key} />],
+    ['Result', ({ result, why }) => (result === 'changed' ? `The key is ${done}.` : `${RESULTS[result]}: ${why}`)],
+  ];
+  const page = (
+    <>
+      <Table caption="What happened to each key" columns={columns} rows={outcomes} />
+      <p>
+        <a href={keyListPath(pageContext(c).base, readKeyQuery(form))}>Back to the list</a>
+      </p>
+    </>
+  );
+  const status = failed > 0 ? 503 : changed === 0 || numberOf('conflict') > 0 ? 409 : 200;
+  return render(c, `${changed} of ${counted(total, 'key')} ${done}`, page, { status, trail: trail(c) });
+}
+
+// --- all keys ------------------------------------------------------------------------------------
+
+changeKeys.get('/revoke-all', (c) => confirmRevokeAll(c));
+
+changeKeys.post('/revoke-all', async (c) => {
+  const typed = (await readForm(c)).get('organization') ?? '';
+  if (!isSameName(typed, c.get('administrator').organization.name)) return confirmRevokeAll(c, typed);
+  const revoked = await revokeAllKeys(adminContext(c));
+  return redirectWith(c, '/keys', revokedText(revoked));
+});
+
+/** Asks for the organization’s name; with the entered text, if that was another name. */
+async function confirmRevokeAll(c: Context<AdminEnv>, typed?: string): Promise<Response> {
+  const live = await countLiveKeys(adminContext(c));
+  const values = new URLSearchParams({ organization: typed ?? '' });
+  const messages = { organization: 'This is not the organization’s name.' };
+  const form = typed === undefined ? { values } : { values, messages };
+  return renderForm(c, 'Revoke all keys?', <ConfirmRevokeAll live={live} form={form} />, form, { trail: trail(c) });
+}
+
+/** Whether two names are the same except for case and white space. */
+function isSameName(one: string, other: string): boolean {
+  const plain = (name: string) => name.normalize('NFC').trim().replace(/\s+/g, ' ').toLowerCase();
+  return plain(one) === plain(other);
+}
+
+function ConfirmRevokeAll({ live, form }: { live: number; form: FormState }) {
+  const { base, organization } = usePage();
+  const name = <bdi>{organization}</bdi>;
+  if (live === 0)
+    return (
+      <p>
+        The organization has no key in use. <a href={`${base}/keys`}>Go to the keys</a>
+      </p>
+    );
+  return (
+    <>
+      <p>
+        All keys of <strong>{name}</strong> ({live} in use) stop working immediately, and every automation stops
+        writing. This cannot be undone. Each workflow then needs a new key.
+      </p>
+      <ErrorSummary
+        nothing="Nothing was revoked."
+        messages={form.messages}
+        fields={[['organization', 'Name of the organization']]}
+      />
+      <form method="post" class="form">
+        <Field
+          name="organization"
+          form={form}
+          control="line"
+          label="Name of the organization"
+          help={<>Type “{name}” to confirm.</>}
+          required
+        />
+        <div class="actions">
+          <button type="submit" class="danger">
+            Revoke all keys
+          </button>
+          <a href={`${base}/keys`}>Cancel</a>
+        </div>
+      </form>
+    </>
+  );
+}

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { changeApiKey } from '../../../src/services/keys/change-key.ts';
+import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
+import { countElements, elementsOf } from '../../support/page.ts';
+import { makeSettings } from '../../support/settings.ts';
+import { asAdmin, makeKey, toInput } from '../../support/world.ts';
+
+/** The cells of each row of the page's table, and the value of each hidden field named `key`. */
+async function tableOf(text: string) {
+  const rows = Number(await countElements(text, 'tbody tr'));
+  const cells = await elementsOf(text, 'tbody th, tbody td');
+  const width = cells.length / rows;
+  const key = (await elementsOf(text, 'input[type=hidden][name=key]')).map(
+    ({ attributes }) => attributes['value'] ?? '',
+  );
+  const words = cells.map((cell) => cell.text.replaceAll(/\s+|twb_\S+/g, ' ').trim());
+  return { key, rows: Array.from({ length: rows }, (_, row) => words.slice(row * width, (row + 1) * width)) };
+}
+
+test('one form names the effect on each selected key, and its result says what happened to each', async () => {
+  const { organization, api, get, post } = await makeSettings();
+  const make = (name: string, allowedNetworks: string) =>
+    makeKey(organization, { name, owner: 'Tess', allowedNetworks });
+  const [one, two, open] = [
+    await make('One', '192.0.2.0/24'),
+    await make('Two', '192.0.2.0/24'),
+    await make('Open', ''),
+  ];
+  for (let i = 0; i < 2; i++) await api.postNote(one.value, undefined, { 'CF-Connecting-IP': '192.0.2.9' });
+  const query = `do=allowedNetworks&q=tess&${[one, two, open].map(({ id }) => `key=${id}`).join('&')}`;
+  const asked = await get(`/change-keys?${query}`);
+  const { key, rows } = await tableOf(asked.text);
+  expect(rows.map(([name, effect, , last]) => [name, effect, last])).toEqual([
+    ['One', 'In addition to 1 network', expect.stringContaining('192.0.2.9, wrote 2 times today')],
+    ['Open', 'Left alone: It is allowed from everywhere.', 'Never'],
+    ['Two', 'In addition to 1 network', 'Never'],
+  ]);
+  const form = { do: 'allowedNetworks', q: 'tess', key };
+  const wrong = await post('/change-keys', { ...form, to: '203.0.113.300' });
+  expect([wrong.status, await countElements(wrong.text, '[autofocus]#errors a[href="#to"]')]).toEqual([400, 1]);
+  expect((await tableOf(wrong.text)).key).toEqual(key);
+
+  const admin = asAdmin(organization);
+  await changeApiKey(admin, await getOwnKey(admin, two.id), toInput({ name: 'Two', owner: 'Tess' }));
+  const done = await post('/change-keys', { ...form, to: '203.0.113.9' });
+  expect([done.status, (await elementsOf(done.text, 'h1'))[0]?.text]).toEqual([409, '1 of 3 keys changed']);
+  expect((await tableOf(done.text)).rows).toEqual([
+    ['One', 'The key is changed.'],
+    ['Open', 'Left alone: It is allowed from everywhere.'],
+    ['Two', 'Not changed: Another administrator changed the key or the key rules meanwhile.'],
+  ]);
+  expect((await getOwnKey(admin, one.id)).allowedNetworks).toBe('192.0.2.0/24 203.0.113.9/32');
+});
+
+test('a search without a selection is about all keys that it found; the plain list needs a selection', async () => {
+  const { organization, get } = await makeSettings();
+  for (const name of ['One', 'Two']) await makeKey(organization, { name, owner: 'Tess' });
+  await makeKey(organization, { name: 'Other' });
+  const asked = await get('/change-keys?do=owner&q=tess');
+  expect((await elementsOf(asked.text, 'h1'))[0]?.text).toBe('Change the owner of 2 keys');
+  expect(await countElements((await get('/change-keys?do=revoke&q=tess')).text, 'tbody tr')).toBe(2);
+  for (const path of ['?do=owner', '?do=revoke', '?do=x&q=tess', '?q=tess'])
+    expect((await get(`/change-keys${path}`)).status).toBe(400);
+});
