@@ -34,14 +34,14 @@ export async function adapterDemo(psa: string, given: Record<string, string>, po
   const path = `build/local/adapter-${port}.json`;
   writeFileSync(path, JSON.stringify(config));
   // The adapter replaces this user by those of the PSA.
-  const actor = { organizationId: vars.ORGANIZATION, userId: fake ? '1' : 'npm-start' };
+  const [userId, name, email] = fake
+    ? ['1', 'Ada Admin', vars.ADMINISTRATOR]
+    : ['npm-start', 'npm start', 'npm-start@northwind.example'];
+  const actor = { organizationId: vars.ORGANIZATION, userId };
   const organization = { type: 'organization', id: vars.ORGANIZATION, name: vars.ORGANIZATION_NAME, psa: true };
   const rate = { timeZone: vars.TIME_ZONE, defaultHourlyRate: Number(vars.DEFAULT_HOURLY_RATE) };
-  const user = { type: 'user', organization: vars.ORGANIZATION, id: actor.userId, name: 'npm start', admin: true };
-  const records = [
-    { ...organization, ...rate },
-    { ...user, email: `${actor.userId}@northwind.example` },
-  ];
+  const user = { type: 'user', organization: vars.ORGANIZATION, id: userId, name, email, admin: true };
+  const records = [{ ...organization, ...rate }, user];
   const directory = records.map((record) => JSON.stringify(record)).join('\n');
   return { path, actor, directory, ticketId: vars.TEST_TICKET, fake, known: Object.keys(shape.shape) };
 }
