@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { ALL_ORGANIZATIONS, FACT_SOURCES } from '../../src/db/fact-statements.ts';
 import { hashKey } from '../../src/domain/api-key.ts';
 import { DAY_MS } from '../../src/domain/calendar.ts';
+import { fromKeys } from '../../src/lib/objects.ts';
 import {
   decideKeys,
   finishAccessReview,
@@ -251,6 +252,10 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       findAdministrator: [{ limit: 1 }],
       ...facts,
       'FACT_SOURCES.archive_damaged.statement': [{ ...ALL_ORGANIZATIONS, each: 10 }],
+      ...fromKeys(
+        ['findAuditPage', 'findAuditPageOfKey', 'findAuditPageOfAdministrator'].map((page) => `${page}.rows`),
+        () => [{ minutes: null }],
+      ),
       'LONG_DAYS.statement': [{ ...ALL_ORGANIZATIONS, each: 10 }],
       'TIME_WAITING.statement': [{ ...ALL_ORGANIZATIONS, each: 10 }],
       findNewestArchive: [{ without: '[]' }],

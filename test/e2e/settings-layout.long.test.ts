@@ -26,6 +26,13 @@ beforeAll(async () => {
   await withLocalD1(local.persistTo, async (db) => {
     await importOrganizations(db, ORGANIZATIONS, EMAIL);
     await insertKeys(db, 'msp-4', 60, Date.now());
+    await db
+      .prepare(
+        `insert into audit_log select organization_id, seq + 1, ?1, 'system', 'psa', 'PSA', 'time_entry.refused', 'r', 'TCK-2026-000481', 'q',
+           null, null, null, 'Closed period', '', 0, 0, 0 from audit_log where organization_id = 'msp-4' order by seq desc limit 1`,
+      )
+      .bind(Date.now())
+      .run();
     // Every other reason, and five lost writes.
     const reasons = ['address_not_allowed', 'technician_not_eligible', 'ticket_not_found'];
     await db
@@ -131,6 +138,26 @@ test('a row of refused uses, and of lost writes, is at most 220 px high at 768 a
     expect([width, await overflowOf(page), await page.evaluate(BROKEN)]).toEqual([width, 0, []]);
     expect(await accessibilityViolations(page)).toEqual([]);
   }
+  expect(complaints).toEqual([]);
+});
+
+test('what the PSA refused covers no ticket in the log, whose filters and numbers are accessible', async () => {
+  const { page, complaints } = await open('/audit?minutes=1');
+  expect(await accessibilityViolations(page)).toEqual([]);
+  await page.goto(`${url}/settings/msp-4/audit`);
+  for (const width of [1600, 1280, 961, 768, 390, 320]) {
+    await page.setViewportSize({ width, height: 800 });
+    const [chip, ticket] = await Promise.all(
+      ['.chip', '.ticket-id'].map((selector) => page.locator(`.log ${selector}`).first().boundingBox()),
+    );
+    expect(chip && ticket && chip.x + chip.width <= ticket.x).toBe(true);
+    const cut = "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.ticket-id'))";
+    // Both are rounded. At 320 px, there is no room for a ticket beside the longest chip.
+    if (width > 320) expect(await page.evaluate(cut)).toBeLessThanOrEqual(1);
+    expect([width, await overflowOf(page)]).toEqual([width, 0]);
+    expect(await accessibilityViolations(page)).toEqual([]);
+  }
+  expect(await page.getByText('1–2 of 2').count()).toBe(1);
   expect(complaints).toEqual([]);
 });
 

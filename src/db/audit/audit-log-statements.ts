@@ -84,6 +84,8 @@ interface FilterValues {
   action: string | null;
   ticketId: string | null;
   requestId: string | null;
+  /** The rows about time entries of at least so many minutes. */
+  minutes: number | null;
   /** Times in UTC milliseconds; `until` is excluded. */
   since: number | null;
   until: number | null;
@@ -160,18 +162,20 @@ const ROWS_OF_ADMINISTRATOR = newest(
   'indexed by audit_log_actor',
 );
 
-const matching = (rows: string, condition = '') =>
-  rowsOf(`select seq from ${rows}
-    where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
+const MATCHES = `(:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
       and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
-      ${condition}
-    order by seq desc limit :limit`);
+      and (:minutes is null or (action glob 'time_entry.*' and exists (select 1 from time_entries e
+        where e.organization_id = :organizationId and e.id = target_id and e.minutes >= :minutes)))`;
+const matching = (rows: string, condition: string) =>
+  `select seq from ${rows} where ${MATCHES} and ${condition} order by seq desc limit :limit`;
 
 /** How many rows a page examined, the lowest `seq` of them, and when that row was written. */
 export interface ExaminedWindow {
   examined: number;
   lowest: number | null;
   lowestAt: number | null;
+  /** How many of them match; null if that was not counted. */
+  matching: number | null;
   /** The `seq` up to which the log is archived; 0 if it is not. Its rows are those after it. */
   archivedTo: number;
 }
@@ -179,8 +183,9 @@ export interface ExaminedWindow {
 const ARCHIVED_TO = '(select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId)';
 
 /** SQLite takes the time from the row with the minimum. */
-const examined = (rows: string) =>
-  `select count(*) as examined, min(seq) as lowest, at as lowestAt, ${ARCHIVED_TO} as archivedTo from (${rows})`;
+const examined = (rows: string, condition: string) =>
+  `select count(*) as examined, min(seq) as lowest, at as lowestAt, count(*) filter (where ${MATCHES} and ${condition}) as matching,
+    ${ARCHIVED_TO} as archivedTo from (${rows})`;
 
 /** The first row of the range that a page of the whole log examines: its numbers have no gaps. */
 const LOWEST = `max(:from, ${ARCHIVED_TO} + 1, min(:before, ${NEXT_SEQ}) - :examine)`;
@@ -189,30 +194,39 @@ const LOWEST = `max(:from, ${ARCHIVED_TO} + 1, min(:before, ${NEXT_SEQ}) - :exam
  * The matching rows of a range, and what was examined to find them: the next page begins there. The rows are read in
  * one range of the primary key, and no further than to the last row of a full page.
  */
+const OF_THE_LOG = matching('audit_log', `organization_id = :organizationId and seq < :before and seq >= ${LOWEST}`);
 export const findAuditPage = {
-  rows: statement<WindowValues & FilterValues, AuditLogRow>(
-    matching('audit_log', `and organization_id = :organizationId and seq < :before and seq >= ${LOWEST}`),
-  ),
-  examined: statement<WindowValues, ExaminedWindow>(`
-    select min(:before, ${NEXT_SEQ}) - p.lowest as examined, p.lowest as lowest,
+  rows: statement<WindowValues & FilterValues, AuditLogRow>(rowsOf(OF_THE_LOG)),
+  examined: statement<WindowValues & FilterValues, ExaminedWindow>(`
+    select min(:before, ${NEXT_SEQ}) - p.lowest as examined, p.lowest as lowest, null as matching,
       (select at from audit_log where organization_id = :organizationId and seq = p.lowest) as lowestAt, p.archivedTo as archivedTo
     from (select ${LOWEST} as lowest, ${ARCHIVED_TO} as archivedTo) p`),
 };
+/** How many rows of a range match, at most `limit`. */
+export const countMatching = statement<WindowValues & FilterValues, { count: number }>(
+  `select count(*) as count from (${OF_THE_LOG})`,
+);
 
 /** The same for one key. */
+const IS_OF_KEY = '(actor_id = :keyId or target_id = :keyId)';
 export const findAuditPageOfKey = {
   rows: statement<WindowValues & FilterValues & { keyId: string }, AuditLogRow>(
-    matching(`(${ROWS_OF_KEY})`, 'and (actor_id = :keyId or target_id = :keyId)'),
+    rowsOf(matching(`(${ROWS_OF_KEY})`, IS_OF_KEY)),
   ),
-  examined: statement<WindowValues & { keyId: string }, ExaminedWindow>(examined(ROWS_OF_KEY)),
+  examined: statement<WindowValues & FilterValues & { keyId: string }, ExaminedWindow>(
+    examined(ROWS_OF_KEY, IS_OF_KEY),
+  ),
 };
 
 /** The same for one administrator, and for one key that was changed if it is not empty. */
+const IS_OF_ADMINISTRATOR = "(:keyId = '' or target_id = :keyId)";
 export const findAuditPageOfAdministrator = {
   rows: statement<WindowValues & FilterValues & { administratorId: string; keyId: string }, AuditLogRow>(
-    matching(`(${ROWS_OF_ADMINISTRATOR})`, "and (:keyId = '' or target_id = :keyId)"),
+    rowsOf(matching(`(${ROWS_OF_ADMINISTRATOR})`, IS_OF_ADMINISTRATOR)),
   ),
-  examined: statement<WindowValues & { administratorId: string }, ExaminedWindow>(examined(ROWS_OF_ADMINISTRATOR)),
+  examined: statement<WindowValues & FilterValues & { administratorId: string; keyId: string }, ExaminedWindow>(
+    examined(ROWS_OF_ADMINISTRATOR, IS_OF_ADMINISTRATOR),
+  ),
 };
 
 const AUDIT_ADMINISTRATOR = { id: text('u.id'), name: text('u.name'), isPresent: number('u.active and u.is_admin') };

@@ -11,6 +11,7 @@ import {
   type AuditPage,
   exportAuditLog,
   listAuditAdministrators,
+  MAX_COUNTED,
   readAuditLog,
 } from '../../services/audit/read-audit-log.ts';
 import { findOwnKey, type KeyDetails, listKeysToChoose } from '../../services/keys/read-keys.ts';
@@ -20,7 +21,7 @@ import { type Column, csvDownload, fileName } from './download.ts';
 import { addressOf, pageContext, usePage } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { AuditEntries, cutText, type ShownEntry } from './pages/audit-entries.tsx';
-import { Banner, CsvMenu } from './pages/components.tsx';
+import { Banner, CsvMenu, formatNumber } from './pages/components.tsx';
 import { Time } from './pages/time.tsx';
 import { render } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
@@ -31,6 +32,12 @@ export const audit = new Hono<AdminEnv>();
 const SHOWN_TEXT = 2_000;
 
 const text = () => z.string().trim().optional();
+const wholeNumber = () =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .transform(Number)
+    .optional();
 const addressShape = z.lazy(() =>
   z.object({
     /** A ticket, a record id, a request id or an Idempotency-Key. */
@@ -44,26 +51,26 @@ const addressShape = z.lazy(() =>
     to: z.iso.date().optional(),
     /** An instant. Only in links, and it replaces `from`. */
     since: z.iso.datetime().optional(),
-    before: z
-      .string()
-      .regex(/^\d{1,15}$/)
-      .transform(Number)
-      .optional(),
+    minutes: wholeNumber(),
+    /** The place of the first entry of the page, from 1 on. Only in links. */
+    nth: wholeNumber(),
+    before: wholeNumber(),
   }),
 );
 
-type AuditQuery = Omit<z.infer<typeof addressShape>, 'before'>;
+type AuditQuery = Omit<z.infer<typeof addressShape>, 'before' | 'nth'>;
 
-/** @throws PageProblem for a date, an instant or a cursor that is none */
+/** @throws PageProblem for a date, an instant or a number that is none */
 function readQuery(c: Context<AdminEnv>) {
   const given = [...new URL(c.req.url).searchParams].filter(([, value]) => value.trim() !== '');
   const { success, data } = addressShape.safeParse(Object.fromEntries(given));
   if (!success) {
-    const detail = 'Enter calendar dates, such as 2027-03-31, or open the audit log again and choose a period there.';
-    throw new PageProblem(400, 'Invalid date', detail);
+    const detail =
+      'Enter calendar dates, such as 2027-03-31, and whole minutes, or open the audit log again and choose there.';
+    throw new PageProblem(400, 'Invalid date or number', detail);
   }
-  const { before: cursor, ...asked } = data;
-  const { q, ticket, by, key, action, from, to, since } = asked;
+  const { before: cursor, nth = cursor === undefined ? 1 : undefined, ...asked } = data;
+  const { q, ticket, by, key, action, minutes, from, to, since } = asked;
   const { timeZone } = c.get('administrator').organization;
   const start = from === undefined ? undefined : startOfDate(from, timeZone);
   const filter: AuditFilter = {
@@ -72,15 +79,16 @@ function readQuery(c: Context<AdminEnv>) {
     administratorId: by,
     keyId: key,
     action,
+    minutes,
     since: since === undefined ? start : Date.parse(since),
     until: to === undefined ? undefined : startOfDate(addDays(to, 1), timeZone),
   };
-  return { asked, filter, cursor };
+  return { asked, filter, cursor, nth };
 }
 
 audit.get('/audit', async (c) => {
   const ctx = adminContext(c);
-  const { asked, filter, cursor } = readQuery(c);
+  const { asked, filter, cursor, nth } = readQuery(c);
   const [page, keys, administrators, sections] = await Promise.all([
     readAuditLog(ctx, filter, cursor),
     listKeysToChoose(ctx),
@@ -92,6 +100,7 @@ audit.get('/audit', async (c) => {
     query: page.isById ? { q: asked.q } : asked,
     entries: shownEntries(c, page.entries, page.isById ? MAX_TEXT_LENGTH : SHOWN_TEXT),
     isFirst: cursor === undefined,
+    nth,
     ...{ keys, administrators, sections },
   };
   return render(c, 'Audit log', <AuditLogPage {...shown} />, {
@@ -153,6 +162,8 @@ interface Props extends Omit<AuditPage, 'entries'> {
   administrators: Awaited<ReturnType<typeof listAuditAdministrators>>;
   /** Whether the page begins with the newest entry. */
   isFirst: boolean;
+  /** The place of its first entry, from 1 on, if that is known. */
+  nth: number | undefined;
   /** What modules show below the log. */
   sections: Child[];
 }
@@ -160,8 +171,12 @@ interface Props extends Omit<AuditPage, 'entries'> {
 /** The audit log, newest entries first. */
 function AuditLogPage(props: Props) {
   const { base } = usePage();
-  const { query, entries, next, searchedTo, isFirst, sections } = props;
-  const linkTo = (before?: number) => addressOf(`${base}/audit`, { ...query, before });
+  const { query, entries, next, searchedTo, isFirst, nth, sections } = props;
+  const older = addressOf(`${base}/audit`, {
+    ...query,
+    before: next,
+    nth: searchedTo === undefined && nth ? nth + entries.length : undefined,
+  });
   return (
     <>
       <Filters {...props} />
@@ -173,20 +188,35 @@ function AuditLogPage(props: Props) {
             <span data-continue>
               {entries.length === 0 && 'No entries found so far. '}Searched back to <Time at={searchedTo} />.{' '}
             </span>
-            <a href={linkTo(next)}>Look further</a>
+            <a href={older}>Look further</a>
           </Banner>
         )}
       </div>
       <div class="actions">
+        <Place {...props} />
         {next !== undefined && searchedTo === undefined && (
-          <a class="button quiet" href={linkTo(next)}>
+          <a class="button quiet" href={older}>
             Older entries
           </a>
         )}
-        {!isFirst && <a href={linkTo()}>Newest entries</a>}
+        {!isFirst && <a href={addressOf(`${base}/audit`, query)}>Newest entries</a>}
       </div>
       {sections}
     </>
+  );
+}
+
+/** `1–50 of 164`: which of the entries these are. */
+function Place({ entries, nth, total }: Props) {
+  if (nth === undefined || total === undefined || entries.length === 0) return null;
+  const { count, isMinimum } = total;
+  const words = !isMinimum ? '' : count === MAX_COUNTED ? 'more than ' : 'at least ';
+  const [last, all] = [nth - 1 + entries.length, nth - 1 + count].map(formatNumber);
+  return (
+    <span class="minor">
+      {formatNumber(nth)}–{last} of {words}
+      {all}
+    </span>
   );
 }
 
@@ -251,7 +281,7 @@ export function Select({ label, name, children }: PropsWithChildren<{ label: str
 
 function Filters({ query, keys, administrators, entries }: Props) {
   const { base, organization, now, timeZone } = usePage();
-  const { q, ticket, by, key, action, from, to, since } = query;
+  const { q, ticket, by, key, action, minutes, from, to, since } = query;
   const keyNames = withSelected(
     key,
     entries[0]?.key?.name,
@@ -280,7 +310,7 @@ function Filters({ query, keys, administrators, entries }: Props) {
             <input id="q" type="search" name="q" value={q ?? ticket} autocomplete="off" spellcheck={false} />
           </div>
           <button type="submit">Search</button>
-          <details class="more" open={[by, key, action].some((one) => one !== undefined) || hasOwnPeriod}>
+          <details class="more" open={[by, key, action, minutes].some((one) => one !== undefined) || hasOwnPeriod}>
             <summary>More filters</summary>
             <div class="filters">
               <Select label="Key" name="key">
@@ -296,6 +326,10 @@ function Filters({ query, keys, administrators, entries }: Props) {
                   </optgroup>
                 ))}
               </Select>
+              <label>
+                At least … minutes
+                <input type="number" name="minutes" min="1" value={minutes?.toString()} />
+              </label>
               <label>
                 From
                 <input type="date" name="from" value={from} />

@@ -66,7 +66,7 @@ const SUMMARY_LENGTH = 120;
 const BY_PSA: Record<string, string> = { refused: 'Refused by your PSA', taken: 'Taken by your PSA' };
 
 /** How much of a ticket id fits the column. Of a longer one, the end tells it from others. */
-const SHOWN_ID = 9;
+const SHOWN_ID = 8;
 const endOf = (id: string) => (id.length > SHOWN_ID ? `…${id.slice(1 - SHOWN_ID)}` : id);
 
 /** `30 min, billable, 150.00, credited to Tess, approved by Ada on 23 Nov 2026`. */
@@ -105,7 +105,7 @@ function Line({ entry, isOwn }: { entry: AuditEntry; isOwn: boolean }) {
         <Icon name={kind && what === 'created' ? SCOPE_ICONS[kind] : (ICONS[what] ?? 'check')} kind={kind ?? ''} />
         {BY_PSA[what] ?? auditActionLabel(action)}
       </span>
-      <span class="ticket-id" title={ticketId ?? undefined}>
+      <span class="ticket-id" title={ticketId && ticketId.length > SHOWN_ID ? ticketId : undefined}>
         {ticketId && endOf(ticketId)}
       </span>
       <span class="who">
