@@ -151,7 +151,7 @@ describe('a rotation under key rules', () => {
     await settings.post('/key-rules', KEY_RULES);
     const { text } = await settings.get(`/keys/${key.id}/rotate`);
     expect(await optionsOf(text)).toEqual(['30', '90', 'date']);
-    expect(await elementsOf(text, '[name=date]')).toMatchObject([{ attributes: { value: '2027-02-19' } }]);
+    expect(await elementsOf(text, '[name=expires][checked]')).toMatchObject([{ attributes: { value: '90' } }]);
     const rotate = (fields: Record<string, string>) =>
       settings.post(`/keys/${key.id}/rotate`, { token: crypto.randomUUID(), grace: '1h', ...fields });
     const refused = await rotate({ expires: 'none' });
