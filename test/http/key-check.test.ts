@@ -6,7 +6,6 @@ import { ExpiringMap } from '../../src/lib/expiring-map.ts';
 
 const NOTE = 'tickets:note:write';
 const TIME = 'tickets:time:write';
-const CACHE_MS = 60_000;
 
 const value = generateKey('twb');
 const hash = await hashKey(value);
@@ -25,6 +24,8 @@ const good: FoundKey = {
   revokedAt: null,
   organizationActive: true,
 };
+
+// What a response shows is tested in cached-keys.test.ts, near-keys.test.ts and middleware/authenticate.test.ts.
 
 /**
  * A source whose database holds one key, which a test may change or remove, and whose clock a test
@@ -99,38 +100,7 @@ describe('a key blocked by its hint', () => {
   });
 });
 
-describe('a key blocked by its id', () => {
-  test('a key is refused, is not cached, and is not taken from the cache', async () => {
-    const { source, start, find, cached } = makeSource({ blockedKeys: new Set([good.keyId]) });
-    expect(await refusalOf(start(NOTE))).toMatchObject({ reason: 'blocked', key: good });
-    expect(cached()).toBeUndefined();
-    source.cache.set(hash, good, Number.POSITIVE_INFINITY);
-    expect((await refusalOf(start(NOTE))).reason).toBe('blocked');
-    expect(find).toHaveBeenCalledTimes(2);
-    expect(cached()).toBeUndefined();
-  });
-});
-
 describe('a cached key', () => {
-  test('a cached key is used for a request with a scope, for one minute', async () => {
-    const { world, start, find } = makeSource();
-    expect((await start(NOTE)).check.lookup).toBe('cold');
-    world.now += CACHE_MS - 1;
-    const warm = await start(NOTE);
-    expect([warm.check.lookup, warm.key]).toEqual(['warm', good]);
-    expect(find).toHaveBeenCalledTimes(1);
-    world.now += 1;
-    expect((await start(NOTE)).check.lookup).toBe('cold');
-    expect(find).toHaveBeenCalledTimes(2);
-  });
-
-  test('a cached key is read again for a request without a scope', async () => {
-    const { start, find } = makeSource();
-    await start(NOTE);
-    expect((await start()).check.lookup).toBe('cold');
-    expect(find).toHaveBeenCalledTimes(2);
-  });
-
   test('a cached key is read again if it is expired or lacks the scope', async () => {
     const { world, start, find, cached } = makeSource();
     world.stored = { ...good, expiresAt: world.now + 1_000 };
@@ -187,17 +157,6 @@ describe('a key from the database', () => {
 });
 
 describe('a check', () => {
-  test('a check with a scope is stale until it is refreshed, whether its key was cached or not', async () => {
-    const { start, find } = makeSource();
-    for (const lookup of ['cold', 'warm']) {
-      const { check } = await start(NOTE);
-      expect([check.lookup, check.isStale]).toEqual([lookup, true]);
-      await check.refresh();
-      expect(check.isStale).toBe(false);
-    }
-    expect(find).toHaveBeenCalledTimes(3);
-  });
-
   test('a check without a scope is never stale', async () => {
     const { start } = makeSource();
     expect((await start()).check.isStale).toBe(false);
