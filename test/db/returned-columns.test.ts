@@ -313,7 +313,8 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
 /** An organization with every fact and an alert: the parameters of their statements. */
 async function makeFacts(now: number): Promise<Record<string, Values[]>> {
   const id = `facts-${crypto.randomUUID().slice(0, 8)}`;
-  await importOrganizations(env.DB, [{ id, name: 'Facts' }], `max@${id}.example`);
+  const quiet = { id: `quiet-${id}`, name: 'Without changes' };
+  await importOrganizations(env.DB, [{ id, name: 'Facts' }, quiet], `max@${id}.example`);
   await insertKeys(env.DB, id, 60, now);
   const run = (sql: string) => env.DB.prepare(sql).bind(id, now).run();
   await run('insert into key_rules values (?1, null, 0, 1, ?2, 1)');

@@ -285,7 +285,7 @@ test.each(PSA_CALL_TYPES)('the example of %s is a valid request', async (type) =
 });
 
 test('the messages that the guide shows are valid requests', () => {
-  const jsons = codesOfPage(guide.replace(/^<!-- section: .*$/m, ''), 'https://tickets.example').flatMap(
+  const jsons = codesOfPage(guide.replace(/^<!-- section: .*$/gm, ''), 'https://tickets.example').flatMap(
     ({ versions }) => versions,
   );
   const shown = jsons.filter(({ language, text }) => language === 'json' && text.startsWith('{'));

@@ -37,7 +37,7 @@ describe.each(KINDS)('the delivery in a replay of a $kind', ({ kind, path, body,
       const reason = result === 'refused' ? 'The ticket is closed' : undefined;
       resultOf(await work.report(organization, kind, id, result, reason));
     };
-    return { organization, keyId, send, report, d1 };
+    return { organization, keyId, send, report, d1, settled: api.settled };
   }
 
   test('follows the record: stored, handed over once it is released, refused without the reason, and taken', async () => {
@@ -88,10 +88,11 @@ describe.each(KINDS)('the delivery in a replay of a $kind', ({ kind, path, body,
   });
 
   test('costs at most four rows more, and no call; a write and a refused write cost nothing more', async () => {
-    const { organization, send, report, d1 } = await makeWriter();
+    const { organization, send, report, d1, settled } = await makeWriter();
     const cost = async (request: Sent) => {
       d1.length = 0;
       await send(request);
+      await settled();
       return { calls: d1.length, read: d1.reduce((sum, { rowsRead }) => sum + rowsRead, 0) };
     };
     const costs = async () => ({
@@ -100,6 +101,9 @@ describe.each(KINDS)('the delivery in a replay of a $kind', ({ kind, path, body,
       replay: await cost({}),
     });
     await send();
+    // The first refusal within a minute is recorded.
+    await send({ event: 'refused', ticket: '4711' });
+    await settled();
     const before = await costs();
     await report('refused');
     await release(organization);
