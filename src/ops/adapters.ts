@@ -47,7 +47,7 @@ export async function adapterVariables(deployment: Deployment, name: string): Pr
         : `${issue.path.join('.')}: ${issue.message}.`,
     );
   if (faults) throw new CommandFailure(`The variables of the adapter ${name} are wrong: ${faults.join(' ')}`);
-  return { ...vars, JURISDICTION: jurisdictionOf(deployment) ?? '' };
+  return { ...vars, ADAPTER: adapter.psa, JURISDICTION: jurisdictionOf(deployment) ?? '' };
 }
 
 /** The same for each Worker of a deployment. */

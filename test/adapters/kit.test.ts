@@ -1,7 +1,13 @@
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { lastCursor, resultOf, work } from '../support/rpc.ts';
+import * as z from 'zod';
+import { type AdapterEnv, ConnectorObject, connectorOf } from '../../src/adapters/kit/worker.ts';
+import { connectionOf, lastCursor, resultOf, work } from '../support/rpc.ts';
 import { rowsOf } from '../support/world.ts';
+import type { MakeFake } from './fake.ts';
 import { fakeHalo } from './fake-halo.ts';
+import { fakeRedmine } from './fake-redmine.ts';
 import {
   approve,
   connectionRow,
@@ -20,6 +26,44 @@ import {
 } from './world.ts';
 
 // What the kit does whatever the PSA is, with the mapping that uses most of it: HaloPSA has tokens, and shows time.
+
+test('two adapters of different PSAs on one storage both deliver, and the alarm of the replaced one does nothing', async () => {
+  let now = Date.now();
+  const adapterOf = (ADAPTER: string, makeFake: MakeFake) => {
+    const fake = makeFake(() => now);
+    const ORGANIZATION = `${ADAPTER}-${crypto.randomUUID()}`;
+    const bindings: AdapterEnv = Object.assign(Object.create(null), {
+      ...{ ADAPTER, ORGANIZATION, ORGANIZATION_NAME: ADAPTER, TIME_ZONE: 'UTC', DEFAULT_HOURLY_RATE: '120' },
+      ...{ TEST_TICKET: '501', JURISDICTION: '', CONNECTOR: env.PUSHER },
+    });
+    class Connector extends ConnectorObject {
+      protected override readonly kind = { variables: z.object(), secrets: z.object(), psa: () => fake.psa };
+      protected override readonly world = {
+        now: () => now,
+        sleep: async (ms: number) => {
+          now += ms;
+        },
+        fetch: fake.fetch,
+      };
+    }
+    /** Runs its alarm in an object, and returns whether another one was set. */
+    const alarmIn = (object: AdapterEnv) =>
+      runInDurableObject(connectorOf(object), async (_, state) => {
+        const CONNECTION = connectionOf(ORGANIZATION, ['ada@northwind.example']);
+        await new Connector(state, { ...bindings, CONNECTION }).alarm();
+        const isSet = (await state.storage.getAlarm()) !== null;
+        await state.storage.deleteAlarm();
+        return isSet;
+      });
+    return { fake, bindings, alarmIn };
+  };
+  const [first, second] = [adapterOf('halo', fakeHalo), adapterOf('redmine', fakeRedmine)];
+  for (const { fake, bindings, alarmIn } of [first, second]) {
+    for (let run = 1; run <= 6; run++, now += 10_000) expect(await alarmIn(bindings)).toBe(true);
+    expect(fake.data.removed).toEqual([expect.stringContaining('Connection test')]);
+  }
+  expect(await second.alarmIn(first.bindings)).toBe(false);
+});
 
 describe('the directory', () => {
   test('an empty list, as of an account without rights, deactivates nothing until a person confirms it', async () => {

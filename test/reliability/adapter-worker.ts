@@ -1,6 +1,6 @@
 import { Connector as Adapter } from '../../src/adapters/connectwise/index.ts';
 import type { Service } from '../../src/adapters/kit/context.ts';
-import type { AdapterEnv } from '../../src/adapters/kit/worker.ts';
+import { type AdapterEnv, connectorOf } from '../../src/adapters/kit/worker.ts';
 import { fastClock, SPEED } from './fast-clock.ts';
 
 // The adapter for ConnectWise as it is deployed, except that its clock runs faster, that a request starts it, and that its
@@ -37,13 +37,13 @@ export class Connector extends Adapter {
 }
 
 export default {
-  async fetch(request, { CONNECTOR, CONNECTION }) {
+  async fetch(request, env) {
     const method = new URL(request.url).pathname.slice(1);
     if (method === '') {
-      await CONNECTOR.getByName('adapter').wake();
+      await connectorOf(env).wake();
       return new Response(null, { status: 204 });
     }
-    const call: (...args: unknown[]) => Promise<unknown> = Reflect.get(CONNECTION, method);
+    const call: (...args: unknown[]) => Promise<unknown> = Reflect.get(env.CONNECTION, method);
     return Response.json(await call(...(await request.json<unknown[]>())));
   },
 } satisfies ExportedHandler<AdapterEnv>;

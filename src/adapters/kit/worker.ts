@@ -9,7 +9,13 @@ export interface AdapterEnv {
   CONNECTION: Service;
   CONNECTOR: DurableObjectNamespace<ConnectorObject>;
   JURISDICTION: string;
+  ADAPTER: string;
+  ORGANIZATION: string;
 }
+
+/** The object of the adapter: another PSA or organization on the same storage has another one. */
+export const connectorOf = ({ CONNECTOR, JURISDICTION, ADAPTER, ORGANIZATION }: AdapterEnv) =>
+  placedIn(CONNECTOR, parseJurisdiction(JURISDICTION)).getByName(`${ADAPTER} ${ORGANIZATION}`);
 
 /** The object of an adapter: its alarm runs whatever is due. */
 export abstract class ConnectorObject extends DurableObject<AdapterEnv> {
@@ -30,6 +36,8 @@ export abstract class ConnectorObject extends DurableObject<AdapterEnv> {
 
   override async alarm(): Promise<void> {
     const { kind, env, ctx, world } = this;
+    // The alarm of an adapter that was replaced.
+    if (!ctx.id.equals(connectorOf(env).id)) return;
     try {
       const settings = COMMON_VARIABLES.parse(env);
       this.context ??= contextOf(ctx.storage.kv, env.CONNECTION, settings, kind.psa(env, settings), world);
@@ -43,7 +51,7 @@ export abstract class ConnectorObject extends DurableObject<AdapterEnv> {
 
 /** The cron trigger starts the object after the first deployment. The Worker has no address. */
 export const handler: ExportedHandler<AdapterEnv> = {
-  async scheduled(_, { CONNECTOR, JURISDICTION }) {
-    await placedIn(CONNECTOR, parseJurisdiction(JURISDICTION)).getByName('adapter').wake();
+  async scheduled(_, env) {
+    await connectorOf(env).wake();
   },
 };

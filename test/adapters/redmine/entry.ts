@@ -1,4 +1,4 @@
-import type { AdapterEnv } from '../../../src/adapters/kit/worker.ts';
+import { type AdapterEnv, connectorOf } from '../../../src/adapters/kit/worker.ts';
 import { Connector as Adapter } from '../../../src/adapters/redmine/index.ts';
 
 // The adapter as it is deployed, except that its clock runs 20 times as fast, and that a request starts it.
@@ -27,8 +27,8 @@ export class Connector extends Adapter {
 }
 
 export default {
-  async fetch(_, { CONNECTOR }) {
-    await CONNECTOR.getByName('adapter').wake();
+  async fetch(_, env) {
+    await connectorOf(env).wake();
     return new Response(null, { status: 204 });
   },
 } satisfies ExportedHandler<AdapterEnv>;

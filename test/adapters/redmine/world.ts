@@ -32,6 +32,7 @@ export async function makeWorld() {
     props: { organization: ORGANIZATION, administrators: ['ada@northwind.example'] },
     vars: {
       ...{ ORGANIZATION, ORGANIZATION_NAME: 'Northwind IT', DEFAULT_HOURLY_RATE: '120', TEST_TICKET: '1', RESUME: '' },
+      ...{ ADAPTER: 'redmine', JURISDICTION: '' },
       STARTED_AT: String(Date.now()),
       // For 14 hours of a day, its date is not that of UTC.
       TIME_ZONE: 'Pacific/Kiritimati',
