@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import * as z from 'zod';
 import { startFake } from '../../test/adapters/serve-fake.ts';
 import { COMMON_VARIABLES } from '../adapters/kit/settings.ts';
-import { kindOf } from '../ops/adapters.ts';
+import { faultsOf, kindOf } from '../ops/adapters.ts';
 import { CommandFailure } from '../ops/failures.ts';
 import { writeConfigs } from './render-configs.ts';
 
@@ -14,13 +14,18 @@ const DEFAULTS = { TIME_ZONE: 'UTC', DEFAULT_HOURLY_RATE: '120', ADMINISTRATOR: 
  * @throws CommandFailure
  */
 export async function adapterDemo(psa: string, given: Record<string, string>, port: number) {
-  const { variables, secrets } = await kindOf({ psa });
-  const shape = z.object({ ...COMMON_VARIABLES.shape, ...variables.shape, ...secrets.shape, ADMINISTRATOR: z.email() });
+  const kind = await kindOf({ psa });
+  const shape = z.object({
+    ...COMMON_VARIABLES.shape,
+    ...kind.variables.shape,
+    ...kind.secrets.shape,
+    ADMINISTRATOR: z.email(),
+  });
   const fake = Object.keys(given).some((name) => name in shape.shape) ? undefined : await startFake(psa);
   const common = { ADAPTER: psa, ORGANIZATION: psa, ORGANIZATION_NAME: `Demo of ${psa}`, ...DEFAULTS };
   const vars = { ...common, TEST_TICKET: '', ...fake?.env, ...given };
   const { error } = shape.safeParse(vars);
-  if (error) throw new CommandFailure(`The variables of the adapter ${psa} are wrong:\n${z.prettifyError(error)}`);
+  if (error) throw new CommandFailure(`The variables of the adapter ${psa} are wrong: ${faultsOf(error, kind, vars)}`);
 
   const { path: _, ...main } = writeConfigs().main;
   const bindings = [...main.durable_objects.bindings, { name: 'CONNECTOR', class_name: 'Connector' }];

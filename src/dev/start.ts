@@ -208,7 +208,7 @@ function welcome(): string {
   const { actor, ticketId = '1001', fake } = demo ?? {};
   const curl = (path: string, body: string) =>
     `  curl -i ${baseUrl}/api/v1/tickets/${ticketId}/${path} -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -H 'Idempotency-Key: first-try-${Date.now()}' -d '${body}'`;
-  const note = `When the connection test has arrived in ${fake ? 'the fake' : 'the'} PSA (adapter_wrote), write a note on ticket ${ticketId}:
+  const note = `Once the adapter is connected (about 15 seconds), write a note on ticket ${ticketId}:
 
 ${curl('notes', '{"message": "Disk was full, old logs removed."}')}
 ${

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { globSync } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
 import { type AdapterKind, COMMON_VARIABLES } from '../adapters/kit/settings.ts';
@@ -22,31 +22,37 @@ export function adapterNamed({ adapters }: Deployment, given: string | undefined
 
 /** Loads what describes a PSA. Not an import: each adapter can be deleted. @throws CommandFailure */
 export async function kindOf({ psa }: Pick<DeployedAdapter, 'psa'>): Promise<AdapterKind> {
-  const file = resolve('src/adapters', psa, 'kind.ts');
-  if (!existsSync(file))
-    throw new CommandFailure(`There is no adapter for the PSA ${psa}: src/adapters has no folder ${psa}.`);
-  const { kind }: { kind: AdapterKind } = await import(pathToFileURL(file).href);
+  const known = globSync('src/adapters/*/kind.ts').map((file) => basename(dirname(file)));
+  const fault = psa === '' ? 'Name the PSA of the adapter' : `There is no adapter for the PSA ${psa}`;
+  if (!known.includes(psa)) throw new CommandFailure(`${fault}: ${known.sort().join(', ')}.`);
+  const file = pathToFileURL(resolve('src/adapters', psa, 'kind.ts'));
+  const { kind }: { kind: AdapterKind } = await import(file.href);
   return kind;
 }
+
+/** What is wrong with the variables of an adapter, in a sentence for each. */
+export const faultsOf = ({ issues }: z.ZodError, { secrets }: AdapterKind, given: Readonly<Record<string, string>>) =>
+  issues
+    .flatMap((issue) => {
+      if (issue.code === 'unrecognized_keys')
+        return issue.keys.map((key) =>
+          key in secrets.shape || key === 'RESUME'
+            ? `${key} is a secret.`
+            : `${key} is not a variable of this adapter.`,
+        );
+      const name = issue.path.join('.');
+      return given[name] ? `${name}: ${issue.message}.` : `${name} is missing.`;
+    })
+    .join(' ');
 
 /** The variables of an adapter's Worker. @throws CommandFailure for a variable that is unknown, missing or wrong */
 export async function adapterVariables(deployment: Deployment, name: string): Promise<Record<string, string>> {
   const [, adapter] = adapterNamed(deployment, name);
-  const { variables, secrets } = await kindOf(adapter);
+  const kind = await kindOf(adapter);
   const vars = { ...adapter.vars, ORGANIZATION: adapter.organization };
-  const known = z.strictObject({ ...COMMON_VARIABLES.omit({ RESUME: true }).shape, ...variables.shape });
-  const faults = known
-    .safeParse(vars)
-    .error?.issues.flatMap((issue) =>
-      issue.code === 'unrecognized_keys'
-        ? issue.keys.map((key) =>
-            key in secrets.shape || key === 'RESUME'
-              ? `${key} is a secret.`
-              : `${key} is not a variable of this adapter.`,
-          )
-        : `${issue.path.join('.')}: ${issue.message}.`,
-    );
-  if (faults) throw new CommandFailure(`The variables of the adapter ${name} are wrong: ${faults.join(' ')}`);
+  const known = z.strictObject({ ...COMMON_VARIABLES.omit({ RESUME: true }).shape, ...kind.variables.shape });
+  const { error } = known.safeParse(vars);
+  if (error) throw new CommandFailure(`The variables of the adapter ${name} are wrong: ${faultsOf(error, kind, vars)}`);
   return { ...vars, ADAPTER: adapter.psa, JURISDICTION: jurisdictionOf(deployment) ?? '' };
 }
 

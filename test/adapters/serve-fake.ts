@@ -15,7 +15,11 @@ export async function serveFake({ data, env, fetch }: Fake, delay = async (): Pr
     if (request.url === '/approve') {
       for (const entry of data.entries)
         Object.assign(entry, { decision: { status: 'APPROVED', reviewer: '1' }, updatedAt: data.now() });
-      response.end(`${data.entries.length} time entries are approved.\n`);
+      const { length } = data.entries;
+      const approved = length === 1 ? '1 time entry is approved.' : `${length} time entries are approved.`;
+      const early =
+        'No time entry has arrived yet. Wait for "kind":"time_entry" in the output, then open this page again.';
+      response.end(`${length === 0 ? early : approved}\n`);
       return;
     }
     const body = await text(request);

@@ -268,11 +268,13 @@ test.each(inLongRuns(['connectwise', 'halo', 'redmine'], ['halo']))(
       }, 60_000);
     const [note = '', time = ''] = output.split('\n').filter((line) => line.trim().startsWith('curl'));
     await arrives('note', 'test-');
+    const approve = async () => (await fetch(/open (http:\S+\/approve)/.exec(output)?.[1] ?? '')).text();
+    expect(await approve()).toMatch(/^No time entry has arrived yet\./);
     const write = async (line: string) => /"id":"([\w-]+)"/.exec((await run('sh', ['-c', line])).stdout)?.[1];
     const [noteId, entryId] = [await write(note), await write(time)];
     await arrives('note', noteId);
     await arrives('time_entry', entryId);
-    expect((await fetch(/open (http:\S+\/approve)/.exec(output)?.[1] ?? '')).status).toBe(200);
+    expect(await approve()).toBe('1 time entry is approved.\n');
     const repeat = async () => expect((await run('sh', ['-c', time])).stdout).toContain('"status":"APPROVED"');
     await vi.waitFor(repeat, { timeout: 60_000, interval: 1_000 });
   },
@@ -280,10 +282,11 @@ test.each(inLongRuns(['connectwise', 'halo', 'redmine'], ['halo']))(
 );
 
 test.each([
-  [['--adapter', 'autotask'], /^There is no adapter for the PSA autotask: .*\n$/],
+  [['--adapter'], /^Name the PSA of the adapter: connectwise, halo, redmine\.\n$/],
+  [['--adapter', 'autotask'], /^There is no adapter for the PSA autotask: connectwise, halo, redmine\.\n$/],
   [
     ['--adapter', 'redmine', '--var', 'REDMINE_URL:http://127.0.0.1:9'],
-    /^The variables .* redmine are wrong:\n(.*\n)*.*TEST_TICKET\n(.*\n)*.*REDMINE_KEY\n/,
+    /^The variables .* redmine are wrong: TEST_TICKET is missing\..* REDMINE_KEY is missing\. .*\n$/,
   ],
 ])('%j stops the start with what is wrong', async (args, output) => {
   const port = String(await freePort());

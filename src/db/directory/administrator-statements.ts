@@ -15,8 +15,8 @@ export const BY_ACTIVE_ADMINISTRATOR = `exists (select 1 from users u where ${IS
 
 const MAX_REFUSED = 100;
 
-/** How long a push may lack a confirmation before administrators see that it is failing. */
-const FAILING_MS = 5 * 60_000;
+/** How long a push may lack a confirmation, or an adapter be silent, before administrators see that it is failing. */
+export const FAILING_MS = 5 * 60_000;
 
 /** Condition: the push or adapter `alias` has been stopped, or failing for long enough to report. */
 export const isPushInTrouble = (alias: string, failingSince = `${alias}.failing_since`) =>

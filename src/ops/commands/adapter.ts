@@ -1,8 +1,8 @@
 import { Argument } from '@commander-js/extra-typings';
-import * as z from 'zod';
 import { PsaFault } from '../../adapters/kit/psa.ts';
 import { sender } from '../../adapters/kit/send.ts';
 import { COMMON_VARIABLES } from '../../adapters/kit/settings.ts';
+import { FAILING_MS } from '../../db/directory/administrator-statements.ts';
 import { findConnections, forgetConnection } from '../../db/work/connections.ts';
 import { instant, optionalInstant } from '../../domain/change.ts';
 import { readAll, write } from '../../services/call-d1.ts';
@@ -30,8 +30,10 @@ export const adapterDoctor = operatorCommand({
   .action(async (given, { deployment: of }) => {
     const deployment = await readDeployment(of);
     const [name, adapter] = adapterNamed(deployment, given);
-    const env = { ...process.env, ...(await adapterVariables(deployment, name)) };
+    const env: Record<string, string | undefined> = { ...process.env, ...(await adapterVariables(deployment, name)) };
     const kind = await kindOf(adapter);
+    const unset = Object.keys(kind.secrets.shape).filter((secret) => !env[secret]);
+    if (unset.length > 0) throw new CommandFailure(`Set ${unset.join(' and ')} in the environment.`);
     let calls = 0;
     const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
     const counted = (request: Request) => {
@@ -46,8 +48,7 @@ export const adapterDoctor = operatorCommand({
       if (!(err instanceof Error)) throw err;
       const advice =
         err instanceof PsaFault && err.outcome === 'denied' ? '. Check the keys and the rights of the account.' : '';
-      const fault = err instanceof z.ZodError ? z.prettifyError(err) : err.message;
-      throw new CommandFailure(`The check after these failed: ${fault}${advice}`);
+      throw new CommandFailure(`The check after these failed: ${err.message}${advice}`);
     }
     await print(`${count(calls, 'call')}, which only read.\n`);
   });
@@ -70,7 +71,9 @@ export const adapterStatus = databaseCommand(
           ? `STOPPED since ${instant(stoppedAt)}`
           : failure !== null
             ? `failing since ${optionalInstant(failingSince)}`
-            : 'connected';
+            : reportedAt <= Date.now() - FAILING_MS
+              ? `silent since ${instant(reportedAt)}`
+              : 'connected';
       await print(`${printable(organizationId)}: ${state}; last report ${instant(reportedAt)} of ${adapter}\n`);
       if (failure !== null) await print(`  ${printable(failure)}\n`);
     }

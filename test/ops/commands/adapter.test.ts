@@ -63,7 +63,7 @@ test('an adapter is a Worker without an address, bound to one organization, whic
 });
 
 test.each<[string, string, Record<string, string>, RegExp]>([
-  ['a missing variable', 'redmine', {}, /REDMINE_URL: /],
+  ['a missing variable', 'redmine', {}, /REDMINE_URL is missing\. REDMINE_ACTIVITY is missing\./],
   [
     'an unknown variable',
     'redmine',
@@ -71,7 +71,7 @@ test.each<[string, string, Record<string, string>, RegExp]>([
     /REDMINE_ULR is not a variable of this adapter\./,
   ],
   ['a secret', 'redmine', { ...REDMINE, REDMINE_KEY: 'x' }, /REDMINE_KEY is a secret\./],
-  ['an unknown PSA', 'autotask', {}, /There is no adapter for the PSA autotask/],
+  ['an unknown PSA', 'autotask', {}, /There is no adapter for the PSA autotask: connectwise, halo, redmine\./],
 ])('the file of a deployment with %s is refused', async (_, psa, vars, message) => {
   await expect(render({ one: adapterOf(psa, vars) })).rejects.toThrow(message);
 });
@@ -90,18 +90,20 @@ test.each(['connectwise', 'halo', 'redmine'])(
 test('adapter:doctor only reads, counts its calls, and names what is wrong', async () => {
   const fake = fakeRedmine(Date.now);
   const { url } = await serveFake(fake);
-  const run = async (vars: Record<string, string>) => {
+  const run = async (vars: Record<string, string>, secrets: object = { REDMINE_KEY: 'service' }) => {
     const env = await deployments({ one: adapterOf('redmine', { REDMINE_URL: url, ...vars }) });
-    return runCli('adapter:doctor', [], { env: { ...env, REDMINE_KEY: 'service', REDMINE_ADMIN_KEY: 'admin' } });
+    return runCli('adapter:doctor', [], { env: { ...env, REDMINE_ADMIN_KEY: 'admin', ...secrets } });
   };
   const { code, stdout } = await run({ REDMINE_ACTIVITY: '10' });
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^(ok {4}.*\n){5}7 calls, which only read\.\n$/)]);
   expect(Object.keys(fake.data.calls).every((call) => call.startsWith('GET '))).toBe(true);
   const wrong = await run({ REDMINE_ACTIVITY: '11' });
   expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('There is no activity 11.')]);
+  const unset = await run({ REDMINE_ACTIVITY: '10' }, {});
+  expect([unset.code, unset.stderr]).toEqual([1, 'Set REDMINE_KEY in the environment.\n']);
 });
 
-test('adapter:status shows whether an adapter is connected, fails or has stopped, until it is forgotten', async () => {
+test('adapter:status shows whether an adapter is connected, is silent, fails or has stopped, until it is forgotten', async () => {
   const remote = await remoteDatabase(copyDatabase());
   onTestFinished(remote.close);
   const run = commandsOf(remote);
@@ -116,6 +118,18 @@ test('adapter:status shows whether an adapter is connected, fails or has stopped
   expect(await status()).toBe(
     'acme: STOPPED since 1970-01-01T00:00:00.000Z; last report 1970-01-01T00:00:00.000Z of a\n  A customer can see a note.\n',
   );
+  const report = (failure: string | null, at: number) =>
+    remote.db
+      .prepare("insert or replace into connections values ('acme', 'a', ?, ?, ?, null)")
+      .bind(at, failure && at, failure)
+      .run();
+  const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;
+  await report(null, minutesAgo(4));
+  expect(await status()).toMatch(/^acme: connected; /);
+  await report(null, minutesAgo(5));
+  expect(await status()).toMatch(/^acme: silent since \d{4}-/);
+  await report('HTTP 401', minutesAgo(1));
+  expect(await status()).toMatch(/^acme: failing since .*\n {2}HTTP 401\n$/);
   const forget = () => run('adapter:forget', '--organization', 'acme');
   expect((await forget()).stdout).toBe('The adapter of acme is forgotten.\n');
   expect(await status()).toBe('No adapter has reported.\n');
