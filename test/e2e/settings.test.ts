@@ -400,7 +400,7 @@ function countEffort(page: Page) {
   };
 }
 
-test('keys of somebody who left, five keys of a server, and an expired key are put right in a few seconds', async () => {
+test('keys of a person who left, five keys of a server, and an expired key are put right in a few seconds', async () => {
   const organization = 'northtasks';
   const records = [
     { type: 'organization', id: organization, name: 'North Tasks', psa: true, timeZone: 'UTC', defaultHourlyRate: 100 },
@@ -466,7 +466,7 @@ test('keys of somebody who left, five keys of a server, and an expired key are p
   await page.locator('.keys').waitFor();
   expect(await page.locator('.attention').allTextContents()).toEqual([]);
 
-  // With the keyboard alone, selected keys of the plain list are given to somebody else.
+  // With the keyboard alone, selected keys of the plain list are given to another owner.
   for (const name of ['Workflow 6', 'Workflow 8'])
     await keyboard.press(page.getByRole('checkbox', { name: `Select ${name}` }));
   await keyboard.press(page.getByRole('button', { name: 'Change owner…' }));

@@ -33,8 +33,8 @@ const HAS_ENDED = `(refused_uses.ends_at <= :now or (excluded.reason in (${PASSI
     and iif(refused_uses.count < ${PASSING.times}, refused_uses.first_at, refused_uses.last_at) < :now - ${PASSING.withinMs}))`;
 
 /**
- * Adds to the count of a key and reason, or counts anew if what was counted has ended. Not during an erasure: a new row
- * would stop the removal of its key.
+ * Adds to the count of a key and reason, or starts a new count if what was counted has ended. Not during an erasure: a
+ * new row would stop the removal of its key.
  */
 export const addRefusedUses = statement<RefusedUseValues>(`
   ${insertInto('refused_uses', {
