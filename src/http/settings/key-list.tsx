@@ -261,14 +261,12 @@ function Keys({ list, query }: ListProps) {
             <HiddenFields fields={parametersOf(query)} />
             <label hidden>
               <input type="checkbox" data-all="key" /> Select all
-            </label>{' '}
-            {isFiltered(query) && <span class="minor">The selected keys, or all of these if none is selected:</span>}{' '}
+            </label>
+            {isFiltered(query) && <span class="minor">The selected keys, or all of these if none is selected:</span>}
             {BULK_ACTIONS.map(([value, label, kind]) => (
-              <>
-                <button type="submit" name="do" value={value} class={kind}>
-                  {label}…
-                </button>{' '}
-              </>
+              <button type="submit" name="do" value={value} class={kind}>
+                {label}…
+              </button>
             ))}
           </div>
         )}
