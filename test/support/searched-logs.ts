@@ -4,7 +4,7 @@ import { secretsIn } from './secrets.ts';
 // did not print.
 
 /** How many lines are kept for `loggedLines`. Earlier lines are searched and discarded. */
-const MOST_LINES = 1_000;
+const MOST_LINES = 10_000;
 const LEVELS = ['debug', 'log', 'info', 'warn', 'error'];
 
 let lines: { level: string; text: string }[] = [];
