@@ -32,7 +32,7 @@ export async function redactArchived(
       await deleteOthers(ctx, organizationId, segment);
       // A call without a response may have been committed.
       const status = isOurs ? 'redacted' : 'unchanged';
-      return segment.damagedAt === null ? { status } : { status, ...damageOf(await readObject(ctx, segment)) };
+      return { status, ...damageOf(await readObject(ctx, segment)) };
     }
     const mark = (completion: BoundStatement<never>) =>
       writeWithAudit(ctx, bySystem(ctx, organizationId, by), 'safe_to_repeat', () => [

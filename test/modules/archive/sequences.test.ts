@@ -384,7 +384,19 @@ const RESTORED: Event[] = [
   { which: 0, do: 'undo a redaction', what: 'database' },
 ];
 
-const EXAMPLES = [EVERY_OUTCOME, RESTORED, ...keysOf(STOPS).map(stopped)];
+/** A bucket from before a redaction: the repeated redaction says that its object is missing. */
+const OLDER_BUCKET: Event[] = [
+  { do: 'write', kind: 'note' },
+  { do: 'write', kind: 'note' },
+  { do: 'release all' },
+  { do: 'archive', stop: 'none' },
+  { do: 'back up' },
+  { which: 0, do: 'redact', stop: 'none' },
+  { do: 'older bucket' },
+  { which: 0, do: 'redact', stop: 'none' },
+];
+
+const EXAMPLES = [EVERY_OUTCOME, RESTORED, OLDER_BUCKET, ...keysOf(STOPS).map(stopped)];
 
 test('after any sequence every acknowledged record is in one place, no redacted text returns, and every Idempotency-Key gets its response', async () => {
   const outcomes = new Tally();
