@@ -211,7 +211,7 @@ test('with the keyboard alone, a list is filtered and another organization opene
   await page.keyboard.press('Enter');
   await tabTo('Customer 3');
   await page.keyboard.press('Enter');
-  await page.getByText('No keys in use').waitFor();
+  await page.getByText('Check again').waitFor();
 });
 
 test('lists of keys and of organizations, a key with its numbers, and open menus are accessible', async () => {

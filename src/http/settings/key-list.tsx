@@ -27,7 +27,8 @@ import {
 } from './pages/components.tsx';
 import { amount, isNear, organizationLimits, useText } from './pages/day-use.ts';
 import { KeyName } from './pages/key-facts.tsx';
-import { Ago, ShortExpiry } from './pages/time.tsx';
+import { RecipeLinks } from './pages/new-key.tsx';
+import { Ago, ShortExpiry, Time } from './pages/time.tsx';
 import { SmallChart } from './pages/usage-chart.tsx';
 import { render } from './render-page.tsx';
 
@@ -121,17 +122,7 @@ function KeyListPage({ list, query, hasPsa, searchedKey }: Props) {
       )}
       {isPlainList(query) && <NeedsAttention facts={list.facts} />}
       {advice && <p class="advice">{advice}</p>}
-      {isPlainList(query) && list.counts.live === 0 && (
-        <section class="empty">
-          <h2>No keys in use</h2>
-          <p>
-            An automation (n8n, Make, Zapier, Power Automate or a script) uses a key to write to your tickets. A key can
-            add internal notes, log time, or both, and nothing else. Create one key for each workflow. You can then see
-            each workflow's writes, and revoke one key without stopping the others. A key is shown once: open the place
-            where it goes first.
-          </p>
-        </section>
-      )}
+      {isPlainList(query) && list.keys.every(({ lastWrite }) => lastWrite === null) && <FirstSteps keys={list.keys} />}
       {list.latestDay !== null && (
         <>
           <Filters list={list} query={query} />
@@ -139,6 +130,39 @@ function KeyListPage({ list, query, hasPsa, searchedKey }: Props) {
         </>
       )}
     </>
+  );
+}
+
+/** The way to the first write, while no key in use has written. */
+function FirstSteps({ keys }: Pick<KeyList, 'keys'>) {
+  const { base, now } = usePage();
+  return (
+    <section class="empty" aria-labelledby="first">
+      <h2 id="first">The first write</h2>
+      <ol class="steps">
+        <li>
+          <h3>
+            <a href={`${base}/new-key`}>Create a key</a>
+            {keys.length > 0 && <span class="minor"> ✓ {counted(keys.length, 'key')}</span>}
+          </h3>
+          <p>
+            With a key, an automation adds internal notes to your tickets, logs time, or both, and reads nothing. Create
+            one for each workflow, so that you see its writes and can revoke its key alone.
+          </p>
+        </li>
+        <li>
+          <h3>Give it to the tool</h3>
+          <p>A key is shown once, so open the place where it goes first.</p>
+          <RecipeLinks />
+        </li>
+        <li>
+          <h3>Let the automation write</h3>
+          <p>
+            No write yet, as of <Time at={now} />. <a href={`${base}/keys`}>Check again</a>
+          </p>
+        </li>
+      </ol>
+    </section>
   );
 }
 

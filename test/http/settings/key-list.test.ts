@@ -4,10 +4,19 @@ import { keyIn, makeSettings } from '../../support/settings.ts';
 import { importRecords, makeKey, revoke, rowsOf } from '../../support/world.ts';
 
 describe('the list of keys', () => {
-  test('the list of an organization without keys explains the purpose of keys', async () => {
-    const { get } = await makeSettings();
-    const { text } = await get('/keys');
-    expect([await countElements(text, '.empty'), await countElements(text, 'table')]).toEqual([1, 0]);
+  test('the list shows three steps with a link to check again until a key in use has written', async () => {
+    const { organization, api, get } = await makeSettings();
+    const shown = async () => {
+      const { text } = await get('/keys');
+      const link = elementsOf(text, `.steps a[href="/settings/${organization}/keys"]`);
+      return Promise.all([link, countElements(text, '.steps > li'), countElements(text, '.keys tbody tr')]);
+    };
+    const check = expect.objectContaining({ text: 'Check again' });
+    expect(await shown()).toEqual([[check], 3, 0]);
+    const key = await makeKey(organization);
+    expect(await shown()).toEqual([[check], 3, 1]);
+    expect((await api.postNote(key.value)).status).toBe(201);
+    expect(await shown()).toEqual([[], 0, 1]);
   });
 
   test('the list warns an organization whose plan lacks PSA', async () => {

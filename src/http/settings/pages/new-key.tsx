@@ -30,6 +30,10 @@ const RECIPES = [
   ['python', 'Python'],
 ] as const;
 
+export const RecipeLinks = () => (
+  <p>{RECIPES.map(([slug, tool], index) => [index > 0 && ' · ', <a href={`/docs/recipes/${slug}`}>{tool}</a>])}</p>
+);
+
 /** Reads the key into a variable: in the command it would stay in the shell’s history. */
 const dryRun = (
   origin: string,
@@ -89,14 +93,7 @@ export function NewKeyPage({ created, origin, replaced }: Props) {
       </section>
       {replaced && <Replaced old={replaced} />}
       <h2>Where it goes</h2>
-      <p>
-        {RECIPES.map(([slug, tool], index) => (
-          <>
-            {index > 0 && ' · '}
-            <a href={`/docs/recipes/${slug}`}>{tool}</a>
-          </>
-        ))}
-      </p>
+      <RecipeLinks />
       <p>Or check a ticket in a shell. This writes nothing. Paste the key when the command waits, and press Enter:</p>
       {kind && <Code label="Dry run">{dryRun(origin, kind)}</Code>}
       <form method="get" action={`${base}/keys/${id}`} target="_self" class="actions" data-stored>
