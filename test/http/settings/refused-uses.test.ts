@@ -75,6 +75,15 @@ describe('a refused use of a key', () => {
     expect(await use()).toEqual([3]);
   });
 
+  test('a refused use that needs another key leads to the form for one like this key', async () => {
+    const { organization, base, api, get } = await makeSettings();
+    const key = await makeKey(organization, { scopes: ['tickets:note:write'] });
+    await api.postTime(key.value);
+    await api.settled();
+    expect(await countElements((await get('/refused')).text, `a[href="${base}/new-key?like=${key.id}"]`)).toBe(1);
+    expect((await get(`/new-key?like=${key.id}`)).status).toBe(200);
+  });
+
   test('a use is recorded for a key without PSA, and for a reused Idempotency-Key', async () => {
     const { organization, api } = await makeSettings();
     const key = await makeKey(organization);

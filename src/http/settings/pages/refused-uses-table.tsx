@@ -3,7 +3,7 @@ import { FACT_TYPES, FACTS } from '../../../domain/facts.ts';
 import { SETTLEMENTS } from '../../../domain/refused-use.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { parametersOf, usePage } from '../page-context.ts';
-import { Address, formatNumber, HiddenFields, LinkButton, Table, type TableColumn, Ticket } from './components.tsx';
+import { Address, formatNumber, HiddenFields, Table, type TableColumn, Ticket } from './components.tsx';
 import { KeyName } from './key-facts.tsx';
 import { Ago, dateText, Time } from './time.tsx';
 
@@ -57,18 +57,21 @@ function Repair({ use }: { use: RefusedUse }) {
   }
   if (reason === 'daily_limit_reached')
     return (
-      <LinkButton to={change} kind="quiet">
+      <a class="button quiet" href={change}>
         Raise the limit
-      </LinkButton>
+      </a>
     );
-  if (reason === 'expired' || reason === 'scope_missing') {
-    return (
-      <LinkButton to={`${base}/new-key`} kind="quiet">
-        Create key
-      </LinkButton>
-    );
-  }
-  return <SettleButton use={use} to="refused" />;
+  const needsKey = reason === 'expired' || reason === 'scope_missing' || reason === 'revoked';
+  return (
+    <>
+      {needsKey && (
+        <a class="button quiet" href={`${base}/new-key?like=${key.id}`}>
+          Create key
+        </a>
+      )}
+      <SettleButton use={use} to="refused" />
+    </>
+  );
 }
 
 const COLUMNS: readonly TableColumn<RefusedUse>[] = [
