@@ -8,9 +8,10 @@ import { countLimiters } from '../support/limiter.ts';
 import { inLongRuns, runs } from '../support/property.ts';
 import { makeApi } from '../support/world.ts';
 
-// The clock does not advance except where a test moves it; the limiter objects see the same one.
+// The clock does not advance except where a test moves it, so no call meets its deadline; the limiter objects see the
+// same one.
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date'] });
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
 });
 afterEach(() => {
   vi.useRealTimers();

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { inject } from 'vitest';
 
 declare module 'vitest' {
@@ -8,6 +9,10 @@ declare module 'vitest' {
     propertyRuns: number;
   }
 }
+
+// `npm test` repeats the same sequences each time: it fails because of a change, not by chance. Longer
+// runs search for new ones.
+if (!inject('long') && inject('propertyRuns') === 1) fc.configureGlobal({ seed: 1 });
 
 /** The value for `npm run test:long`, or the one for `npm test`. */
 export const inLongRuns = <Value>(long: Value, short: Value): Value => (inject('long') ? long : short);
