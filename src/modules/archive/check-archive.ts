@@ -26,6 +26,8 @@ interface CheckOptions {
   remove: boolean;
   /** Whether what is missing or damaged is repaired. The database and the bucket are not changed later. */
   repair: boolean;
+  /** How many segments it may still read or clean up, in all calls with this object. */
+  budget?: { segments: number };
 }
 
 const PAGE = 500;
@@ -51,7 +53,7 @@ export async function archivedOrganizations(context: () => ArchiveContext): Prom
 export async function checkArchives(
   context: () => ArchiveContext,
   organizationId: string,
-  { read, remove, repair }: CheckOptions,
+  { read, remove, repair, budget = { segments: Number.POSITIVE_INFINITY } }: CheckOptions,
 ): Promise<{ checked: number; findings: ArchiveFinding[] }> {
   const listed = await listObjects(context(), objectsOf(organizationId));
   const segments = await segmentsOf(context, organizationId);
@@ -60,12 +62,15 @@ export async function checkArchives(
   objects.delete(undefined);
   const findings: ArchiveFinding[] = [];
   const found = (name: string, finding: ArchiveFinding['finding']) => findings.push({ object: name, finding });
-  for (const segment of segments) {
+  // Known damage comes last, so that it does not use up the budget of new damage.
+  for (const segment of segments.toSorted((a, b) => Number(a.damagedAt !== null) - Number(b.damagedAt !== null))) {
     const { object, fromSeq, bytes, damagedAt } = segment;
     const all = objects.get(fromSeq) ?? [];
     objects.delete(fromSeq);
     const others = all.filter(({ name }) => name !== object);
     const isRead = read || damagedAt !== null || all.find(({ name }) => name === object)?.size !== bytes;
+    if ((!isRead && others.length === 0) || budget.segments === 0) continue;
+    budget.segments -= 1;
     const damage = isRead ? await checkSegment(context(), organizationId, segment) : undefined;
     if (damage && repair && (await repairSegment(context(), organizationId, segment, others)))
       found(object, 'replaced');
@@ -82,11 +87,10 @@ export async function checkArchives(
   const youngest = context().now() - LONGEST_CALL_MS;
   const isOver = repair || (await readOne(context(), findErased.bind({ organizationId }))) !== null;
   const end = isOver ? Number.MAX_SAFE_INTEGER : (segments.at(-1)?.toSeq ?? 0);
-  for (const [fromSeq = 0, all] of objects) {
-    const deleted = all.filter(({ storedAt }) => remove && storedAt < youngest && fromSeq <= end);
-    await deleteObjects(context(), deleted);
-    for (const object of all) found(object.name, deleted.includes(object) ? 'deleted' : 'not named');
-  }
+  const orphans = [...objects].flatMap(([fromSeq = 0, all]) => all.map((object) => ({ ...object, fromSeq })));
+  const deleted = new Set(orphans.filter(({ storedAt, fromSeq }) => remove && storedAt < youngest && fromSeq <= end));
+  await deleteObjects(context(), [...deleted]);
+  for (const orphan of orphans) found(orphan.name, deleted.has(orphan) ? 'deleted' : 'not named');
   return { checked: segments.length, findings };
 }
 

@@ -21,8 +21,11 @@ const MAX_STEPS = 40;
  * most what one invocation may call, since each object costs two calls of the 1,000.
  */
 const READ_AN_HOUR = { shares: 7 * 24, least: 5, most: 400 };
-/** The largest number of organizations in one run, chosen at random: each needs a few calls. */
-const MAX_CHECKED = 150;
+/**
+ * The largest number of organizations whose sizes are compared in one run, chosen at random, and of segments that it
+ * reads or cleans up: three calls and up to ten. The other daily jobs make half of the 1,000 calls.
+ */
+const MAX_CHECKED = { organizations: 100, segments: 20 };
 /** If this number of organizations failed, the bucket or the database does. */
 const MAX_FAILED = 5;
 
@@ -91,8 +94,9 @@ export async function checkSizes(stores: Stores, now: () => number): Promise<voi
   const context = contextOf(stores, now);
   const failures: unknown[] = [];
   const organizations = (await archivedOrganizations(context)).sort(() => Math.random() - 0.5);
-  for (const organization of organizations.slice(0, MAX_CHECKED)) {
-    await checkArchives(context, organization, { read: false, remove: true, repair: false }).catch((err: unknown) => {
+  const options = { read: false, remove: true, repair: false, budget: { segments: MAX_CHECKED.segments } };
+  for (const organization of organizations.slice(0, MAX_CHECKED.organizations)) {
+    await checkArchives(context, organization, options).catch((err: unknown) => {
       failures.push(err);
       log('error', 'archive_failed', { organization, cause: err });
     });
