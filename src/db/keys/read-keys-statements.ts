@@ -5,19 +5,6 @@ import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull 
 // What administrators and operators see of keys. The last write of a key comes from the daily ledger: after a change of
 // the time zone, the latest of its days need not be the one of its last write, so three days are compared.
 
-/** The other keys of a rotation; all null if there are none. */
-const LINKS = {
-  successorId: textOrNull('s.id'),
-  successorHint: textOrNull('s.hint'),
-  predecessorId: textOrNull('p.id'),
-  predecessorHint: textOrNull('p.hint'),
-};
-const joinLinks = (condition: (alias: 's' | 'p') => string = () => '') =>
-  `left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id${condition('s')}
-  left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id${condition('p')}`;
-const isLiveLink = (alias: string) =>
-  ` and ${alias}.revoked_at is null and (${alias}.expires_at is null or ${alias}.expires_at > :now)`;
-
 const SETTINGS = fromKeys(KEY_SETTING_NAMES, (name) => `k.${keySetting(name).column}`);
 
 /** A key `k` as the settings area shows it, after its id and settings, with these joins. Flags are 0 or 1. */
@@ -35,7 +22,11 @@ export const DETAIL_COLUMNS = {
   createdBy: text('creator.name'),
   creatorActive: number('creator.active'),
   creatorAdmin: number('creator.is_admin'),
-  ...LINKS,
+  // The other keys of a rotation; all null if there are none.
+  successorId: textOrNull('s.id'),
+  successorHint: textOrNull('s.hint'),
+  predecessorId: textOrNull('p.id'),
+  predecessorHint: textOrNull('p.hint'),
   lastWriteAt: numberOrNull('d.last_at'),
   lastWriteFrom: textOrNull('d.last_address'),
 };
@@ -45,7 +36,8 @@ export type KeyDetailsRow = { id: string } & KeySettings & RowOf<typeof DETAIL_C
 export const KEY_JOINS = `
   join users creator on creator.organization_id = k.organization_id and creator.id = k.created_by
   left join users revoker on revoker.organization_id = k.organization_id and revoker.id = k.revoked_by
-  ${joinLinks()}
+  left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id
+  left join api_keys p on p.organization_id = k.organization_id and p.successor_id = k.id
   left join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id
     and d.day = (select w.day from (
       select day, last_seq from key_days where organization_id = k.organization_id and chain_id = k.chain_id
@@ -101,36 +93,13 @@ export const findOwnKeysByHint = statement<{ organizationId: string; hint: strin
   `${KEY_DETAILS} and k.hint = :hint order by k.id desc limit 10`,
 );
 
-/** A key of any organization as an operator sees it, with the other keys of its rotation that are live. */
-const OPERATOR_KEY_ROW = {
-  organizationId: text('k.organization_id'),
-  organization: text('o.name'),
-  id: text('k.id'),
-  name: text('k.name'),
-  hint: text('k.hint'),
-  expiresAt: numberOrNull('k.expires_at'),
-  revokedAt: numberOrNull('k.revoked_at'),
-  ...LINKS,
-};
+const KEY_REFERENCE = { organization: text('k.organization_id'), key: text('k.id') };
 
-export type OperatorKeyRow = RowOf<typeof OPERATOR_KEY_ROW>;
-
-const OPERATOR_KEY = `
-  select ${columns(OPERATOR_KEY_ROW)}
-  from organizations o join api_keys k on k.organization_id = o.id
-  ${joinLinks(isLiveLink)}`;
-
-export const findAnyKeyByHash = statement<{ hash: string; now: number }, OperatorKeyRow>(
-  `${OPERATOR_KEY} where k.hash = :hash`,
+export const findAnyKeyByHash = statement<{ hash: string }, RowOf<typeof KEY_REFERENCE>>(
+  `select ${columns(KEY_REFERENCE)} from api_keys k where k.hash = :hash`,
 );
 
 /** The keys with this hint, anywhere. The cross join makes SQLite search the index once per organization. */
-export const findAnyKeysByHint = statement<{ hint: string; now: number }, OperatorKeyRow>(`${OPERATOR_KEY}
-  where (k.organization_id, k.id) in (
-    select h.organization_id, h.id from organizations each_organization cross join api_keys h
-    where h.organization_id = each_organization.id and h.hint = :hint)
-  order by k.id limit 100`);
-
-export const findAnyKeyById = statement<{ organizationId: string; keyId: string; now: number }, OperatorKeyRow>(
-  `${OPERATOR_KEY} where k.organization_id = :organizationId and k.id = :keyId`,
-);
+export const findAnyKeysByHint = statement<{ hint: string }, RowOf<typeof KEY_REFERENCE>>(`
+  select ${columns(KEY_REFERENCE)} from organizations o cross join api_keys k
+  where k.organization_id = o.id and k.hint = :hint order by k.id limit 100`);

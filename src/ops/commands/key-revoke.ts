@@ -1,5 +1,5 @@
 import { ServiceError } from '../../domain/errors.ts';
-import { findKeysAnywhere, getKeyAnywhere, type OperatorKey } from '../../services/keys/read-keys.ts';
+import { type AnyKey, findKeysAnywhere, getKeyAnywhere, liveRelativesOf } from '../../services/keys/read-keys.ts';
 import { revokeAsOperator } from '../../services/keys/revoke-key.ts';
 import { listChanges } from '../../services/work/list-changes.ts';
 import { byUnlessDryOption, type Database, databaseCommand, onCode, requireBy } from '../command.ts';
@@ -55,13 +55,14 @@ export const keyRevoke = databaseCommand(
           ? await identify(context, pasted, organization)
           : await getKeyAnywhere(context(), { organization, key: id });
       await revoke(context, key, by);
-      for (const { hint, id, how } of key.liveRelatives) console.log(`${hint}, key ${id}, which ${how}, still works.`);
+      for (const { hint, id, how } of await liveRelativesOf(context(), key))
+        console.log(`${hint}, key ${id}, which ${how}, still works.`);
     });
   },
 );
 
 /** Revokes one key, and prints the result; `by` is null for a dry run. */
-async function revoke(context: Database['context'], key: OperatorKey, by: string | null): Promise<void> {
+async function revoke(context: Database['context'], key: AnyKey, by: string | null): Promise<void> {
   if (by === null) {
     const result = key.state === 'revoked' ? 'Already revoked' : 'Would be revoked';
     console.log(`${result}: ${describeKey(key)}. Nothing was changed.`);
@@ -113,7 +114,7 @@ async function identify(
   context: Database['context'],
   pasted: string,
   organization: string | undefined,
-): Promise<OperatorKey> {
+): Promise<AnyKey> {
   const found = await findKeysAnywhere(context(), pasted);
   const meant = found.filter(({ organizationId }) => organization === undefined || organizationId === organization);
   const [key, ...others] = meant;
@@ -134,6 +135,6 @@ async function identify(
   );
 }
 
-function describeKey({ name, hint, id, organization, organizationId }: OperatorKey): string {
-  return printable(`"${name}" (${hint}), key ${id}, of ${organizationId} (${organization})`);
+function describeKey({ name, hint, id, organizationId }: AnyKey): string {
+  return printable(`"${name}" (${hint}), key ${id}, of organization ${organizationId}`);
 }

@@ -1,7 +1,6 @@
 import {
   countLiveKeysOf,
   findAnyKeyByHash,
-  findAnyKeyById,
   findAnyKeysByHint,
   findKeyDetails,
   findKeyPage,
@@ -10,9 +9,7 @@ import {
   findOwnKeyByHash,
   findOwnKeysByHint,
   type KeyDetailsRow,
-  type OperatorKeyRow,
 } from '../../db/keys/read-keys-statements.ts';
-import type { BoundStatement } from '../../db/statement.ts';
 import { type ChainDay, findChainDay } from '../../db/work/key-days.ts';
 import { hashKey, isLive, keyState, parseKeyReference } from '../../domain/api-key.ts';
 import { directoryId } from '../../domain/directory.ts';
@@ -29,7 +26,6 @@ import {
   type AdminActor,
   type ExportPage,
   forNextCall,
-  type ServiceContext,
   type SystemActor,
 } from '../service-context.ts';
 
@@ -170,18 +166,19 @@ function toLink(id: string | null, hint: string | null): KeyLink | null {
   return id === null || hint === null ? null : { id, hint };
 }
 
-/** A key as an operator sees it, of any organization. */
-export type OperatorKey = ReturnType<typeof toOperatorKey>;
+/** A key of any organization, as an operator sees it. */
+export type AnyKey = Awaited<ReturnType<typeof getKeyAnywhere>>;
 
 /** The keys of all organizations that a pasted value or hint names. @throws ServiceError `not_a_key` */
-export async function findKeysAnywhere(ctx: ServiceContext, pasted: string): Promise<OperatorKey[]> {
+export async function findKeysAnywhere(ctx: ActorContext<SystemActor>, pasted: string): Promise<AnyKey[]> {
   const reference = parseKeyReference(pasted);
   if (!reference) throw notAKey();
   const statement =
     'value' in reference
-      ? findAnyKeyByHash.bind({ hash: await hashKey(reference.value), now: ctx.now() })
-      : findAnyKeysByHint.bind({ hint: reference.hint, now: ctx.now() });
-  return readOperatorKeys(ctx, statement);
+      ? findAnyKeyByHash.bind({ hash: await hashKey(reference.value) })
+      : findAnyKeysByHint.bind({ hint: reference.hint });
+  const found = await readAll(ctx, statement, 'safe_to_repeat');
+  return Promise.all(found.map((key) => getKeyAnywhere(ctx, key)));
 }
 
 const keyRequest = lazyObject(() => ({ organization: directoryId('an organization'), key: recordId('the key') }));
@@ -190,30 +187,21 @@ const keyRequest = lazyObject(() => ({ organization: directoryId('an organizatio
 export async function getKeyAnywhere(
   ctx: ActorContext<SystemActor>,
   request: { organization: string; key: string },
-): Promise<OperatorKey> {
+): Promise<KeyDetails & { organizationId: string }> {
   const { organization: organizationId, key: keyId } = parseInput(keyRequest, request);
-  const [found] = await readOperatorKeys(ctx, findAnyKeyById.bind({ organizationId, keyId, now: ctx.now() }));
-  if (!found) throw keyNotFound(organizationId, keyId);
-  return found;
+  const row = await readOne(ctx, findKeyDetails.bind({ organizationId, keyId }), 'safe_to_repeat');
+  if (!row) throw keyNotFound(organizationId, keyId);
+  return { organizationId, ...toKeyDetails(row, ctx.now()) };
 }
 
-async function readOperatorKeys(
-  ctx: ServiceContext,
-  statement: BoundStatement<OperatorKeyRow>,
-): Promise<OperatorKey[]> {
-  const rows = await readAll(ctx, statement, 'safe_to_repeat');
-  return rows.map((row) => toOperatorKey(row, ctx.now()));
-}
-
-function toOperatorKey({ organizationId, organization, id, name, hint, ...row }: OperatorKeyRow, now: number) {
-  const successor = toLink(row.successorId, row.successorHint);
-  const predecessor = toLink(row.predecessorId, row.predecessorHint);
-  return {
-    ...{ organizationId, organization, id, name, hint, state: keyState(row, now) },
-    /** The live keys of its rotation: its successor, and the key that it replaced. */
-    liveRelatives: [
-      ...(successor ? [{ ...successor, how: 'replaces it' as const }] : []),
-      ...(predecessor ? [{ ...predecessor, how: 'it replaces' as const }] : []),
-    ],
-  };
+/** The keys that replace a key or that it replaces, if they work. */
+export async function liveRelativesOf(
+  ctx: ActorContext<SystemActor>,
+  { organizationId: organization, successor, predecessor }: AnyKey,
+) {
+  const links = [[successor, 'replaces it'] as const, [predecessor, 'it replaces'] as const];
+  const found = links.map(async ([link, how]) =>
+    link === null ? [] : { ...(await getKeyAnywhere(ctx, { organization, key: link.id })), how },
+  );
+  return (await Promise.all(found)).flat().filter(({ state }) => isLive(state));
 }
