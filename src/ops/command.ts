@@ -1,4 +1,4 @@
-import { Command, type CommandUnknownOpts, Option, type OptionValues } from '@commander-js/extra-typings';
+import { Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import * as z from 'zod';
 import { D1Failure, LOCKED } from '../db/run-d1.ts';
 import { parseCursor } from '../domain/change.ts';
@@ -23,11 +23,6 @@ export function operatorCommand({ name, summary, purpose, example, failure }: Co
   return new Command(name)
     .summary(summary)
     .description(purpose)
-    .helpOption('-h, --help', 'Show this help.')
-    .configureHelp({
-      commandUsage: (command) => `npm run ops -- ${name} ${usageOf(command)}`.trim(),
-      optionTerm: ({ flags }) => withoutBrackets(flags),
-    })
     .addHelpText(
       'after',
       `\nExample:\n  npm run ops -- ${example}\n\nExit codes:\n  0  success\n  1  ${failure}\n  2  wrong call`,
@@ -35,19 +30,6 @@ export function operatorCommand({ name, summary, purpose, example, failure }: Co
     .exitOverride()
     .configureOutput({ outputError: () => {} });
 }
-
-/** Arguments and options as they are typed after the name. */
-const usageOf = (command: CommandUnknownOpts) =>
-  withoutBrackets(
-    [
-      // Without commander's own "[options]".
-      ...command.usage().split(' ').slice(1),
-      ...command.options.map(({ flags, mandatory }) => (mandatory ? flags : `[${flags}]`)),
-    ].join(' '),
-  );
-
-/** As the help shows a name: commander's definitions have `<NAME>`. */
-export const withoutBrackets = (text: string) => text.replaceAll(/[<>]/g, '');
 
 // The options that choose the database: the deployed one, or another local one than npm start's.
 

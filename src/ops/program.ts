@@ -1,5 +1,5 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
-import { explain, withoutBrackets } from './command.ts';
+import { explain } from './command.ts';
 import { adapterDoctor, adapterForget, adapterResume, adapterStatus } from './commands/adapter.ts';
 import { changesExport } from './commands/changes-export.ts';
 import { changesUndone } from './commands/changes-undone.ts';
@@ -16,14 +16,14 @@ import { refuseKeysInArguments } from './input.ts';
 import { OPS_MODULES } from './modules.ts';
 import { databaseOf } from './open-database.ts';
 import { OutputClosed, progress } from './output.ts';
-import { printable, printableLines } from './printable.ts';
+import { printableLines } from './printable.ts';
 
 /** The program with all its commands, in the order of the help: those of the core, then those of modules. */
-export const program = new Command('ops')
+export const program = new Command('npm run ops --')
   .description('The commands of the operator. The manual is src/ops/README.md.')
   .helpOption('-h, --help', 'Show this help; after a command, the help of the command.')
   .helpCommand(false)
-  .configureHelp({ commandUsage: () => 'npm run ops -- COMMAND', subcommandTerm: (command) => command.name() })
+  .configureHelp({ subcommandTerm: (command) => command.name() })
   .exitOverride()
   .configureOutput({ outputError: () => {} })
   .addCommand(doctor)
@@ -54,25 +54,14 @@ export async function runProgram(args: readonly string[]): Promise<void> {
   } catch (err) {
     if (err instanceof OutputClosed || (err instanceof CommanderError && err.exitCode === 0)) return;
     progress.clear();
-    const misuse = misuseOf(err);
-    console.error(misuse === undefined ? printableLines(explain(err)) : `${misuse}\n\n${usageFor(args[0])}`);
-    process.exitCode = misuse === undefined ? 1 : 2;
+    const isMisuse = err instanceof UsageError || err instanceof CommanderError;
+    console.error(printableLines(isMisuse ? `${err.message}\n\n${usageFor(args[0])}` : explain(err)));
+    process.exitCode = isMisuse ? 2 : 1;
   }
 }
 
-/** What was wrong with the call as one sentence, or undefined for another failure. */
-function misuseOf(err: unknown): string | undefined {
-  if (err instanceof UsageError) return err.message;
-  if (!(err instanceof CommanderError)) return undefined;
-  const [fault = '', suggestion = ''] = withoutBrackets(err.message).replace('error: ', '').split('\n');
-  const sentence = `${fault.charAt(0).toUpperCase()}${fault.slice(1).replace(/\.$/, '')}.`;
-  return printable(`${sentence} ${suggestion.replaceAll(/[()]/g, '')}`.trim());
-}
-
 function usageFor(name: string | undefined): string {
-  const command = commandNamed(name);
+  const command = program.commands.find((one) => one.name() === name);
   if (!command) return program.helpInformation().trimEnd();
-  return `Usage: ${command.createHelp().commandUsage(command)}\n       npm run ops -- ${command.name()} --help`;
+  return `Usage: ${command.createHelp().commandUsage(command)}\n       npm run ops -- ${name} --help`;
 }
-
-const commandNamed = (name: string | undefined) => program.commands.find((command) => command.name() === name);

@@ -433,7 +433,7 @@ describe('the doctor', () => {
     for (const ran of await Promise.all(calls.map((args) => runCli('doctor', args))))
       expect(ran).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining('Usage: npm run ops -- doctor https://HOST'),
+        stderr: expect.stringContaining('Usage: npm run ops -- doctor [options] <https://HOST>'),
       });
   });
 });
