@@ -200,6 +200,7 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
     throw new CommandFailure(`Access has several ${what}. Remove those that are not needed.`);
   };
 
+  const newBucket = { name: bucket, ...(!jurisdiction && { locationHint: place }) };
   const inPlace = { 'cf-r2-jurisdiction': jurisdiction ?? 'default' };
   const phase = `/zones/${zoneId}/rulesets/phases/http_request_firewall_custom/entrypoint`;
   const rule = {
@@ -248,7 +249,7 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
               if (isMigrated || objects.length === 0) return true;
               throw new CommandFailure(`The bucket ${bucket} has objects, and a new database would delete them.`);
             },
-            create: () => send(api, 'POST', '/r2/buckets', { name: bucket }, inPlace),
+            create: () => send(api, 'POST', '/r2/buckets', newBucket, inPlace),
           },
         ]
       : []),

@@ -120,6 +120,7 @@ test('setup creates everything from nothing, and a repetition asks and writes no
         administrators: [{ email: 'ada@northwind.example' }],
       },
     ],
+    buckets: [{ locationHint: 'weur' }],
     scripts: [WORKER, `${WORKER}-agents`],
     applications: [[`${HOST}/settings`, 1]],
     rules: [{ expression: expect.stringMatching(/^http\.host eq "tickets\.example\.com" and/) }],

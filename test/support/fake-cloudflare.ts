@@ -58,6 +58,7 @@ const databaseBody = z.strictObject({
   primary_location_hint: z.string().optional(),
   jurisdiction: z.string().optional(),
 });
+const bucketBody = z.strictObject({ name: z.string(), locationHint: z.string().optional() });
 const query = z.object({
   sql: z.string().optional(),
   batch: z.array(z.object({ sql: z.string(), params: z.array(z.unknown()) })).optional(),
@@ -83,7 +84,7 @@ export async function startFakeCloudflare() {
   const nextId = () => `id-${++ids}`;
   const state = {
     databases: [] as Database[],
-    buckets: [] as { name: string; jurisdiction: string; objects: string[] }[],
+    buckets: [] as { name: string; locationHint?: string | undefined; jurisdiction: string; objects: string[] }[],
     scripts: new Map<string, Script>(),
     domains: [] as { hostname: string; service: string }[],
     records: [] as { type: string; name: string; content: string }[],
@@ -203,10 +204,10 @@ export async function startFakeCloudflare() {
 
     'GET /r2/buckets': () => ({ buckets: state.buckets }),
     'POST /r2/buckets': ({ body, headers }) => {
-      const { name } = z.strictObject({ name: z.string() }).parse(body);
+      const { name, locationHint } = bucketBody.parse(body);
       const jurisdiction = jurisdictionIn(headers);
       if (state.buckets.some((one) => one.name === name)) throw new Refusal(409, 10004, 'The bucket already exists.');
-      state.buckets.push({ name, jurisdiction, objects: [] });
+      state.buckets.push({ name, locationHint, jurisdiction, objects: [] });
       return { name };
     },
     'GET /r2/buckets/:b': ({ p: [, name = ''], headers }) => bucket(name, headers),
