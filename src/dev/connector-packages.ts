@@ -12,22 +12,31 @@ const CONNECTORS = 'src/connectors';
 const N8N_NODE = 'n8n-nodes-ticket-write-back';
 const TSC = join(import.meta.dirname, '../../node_modules/typescript/bin/tsc');
 
+/** The address in the files of connectors and recipes. */
+const EXAMPLE = 'https://tickets.example';
+
+/** A file that programs import, with the address of the service that offers it. */
+export const withAddress = (file: string, serviceUrl = EXAMPLE) =>
+  file.replaceAll(EXAMPLE, serviceUrl).replaceAll(`"${new URL(EXAMPLE).host}"`, `"${new URL(serviceUrl).host}"`);
+
 /** The archives by the names that `npm pack` gives them, and the files of the Power Automate connector. */
-export async function connectorPackages(): Promise<Map<string, Buffer>> {
+export async function connectorPackages(serviceUrl?: string): Promise<Map<string, string | Buffer>> {
   const packages = [
     ['client-typescript', await compiledClient()],
     [N8N_NODE, await compiledNode()],
   ] as const;
   const archives = packages.map(async ([name, code]) => {
-    const files = new Map<string, string>();
+    const files = new Map(code);
     for (const file of ['package.json', 'README.md'])
       files.set(file, await readFile(join(CONNECTORS, name, file), 'utf8'));
-    return [await archiveName(name), tarball(new Map([...files, ...code]))] as const;
+    const filled = Array.from(files, ([path, content]) => [path, withAddress(content, serviceUrl)] as const);
+    return [await archiveName(name), tarball(new Map(filled))] as const;
   });
   const definition = ['apiDefinition.swagger.json', 'apiProperties.json'].map(
-    async (name) => [name, await readFile(join(CONNECTORS, 'power-automate', name))] as const,
+    async (name) =>
+      [name, withAddress(await readFile(join(CONNECTORS, 'power-automate', name), 'utf8'), serviceUrl)] as const,
   );
-  return new Map(await Promise.all([...archives, ...definition]));
+  return new Map<string, string | Buffer>(await Promise.all([...archives, ...definition]));
 }
 
 async function archiveName(name: string): Promise<string> {

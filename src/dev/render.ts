@@ -9,8 +9,8 @@ import { basename, dirname, join, parse, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build, transform } from 'esbuild';
-import { parseConfig } from '../config.ts';
-import { connectorPackages } from './connector-packages.ts';
+import { type Config, parseConfig } from '../config.ts';
+import { connectorPackages, withAddress } from './connector-packages.ts';
 
 const ASSETS = 'src/assets';
 const OUTDIR = 'build';
@@ -30,8 +30,11 @@ const adapterPages: Record<string, string> = {};
 for (const path of globSync('src/adapters/*/docs/connect.md').sort())
   adapterPages[basename(dirname(dirname(path)))] = await readFile(path, 'utf8');
 await replace(ADAPTER_PAGES, JSON.stringify(adapterPages));
-for (const [name, page] of await renderDocs()) files.set(name, page);
-for (const [name, archive] of await connectorPackages()) files.set(`docs/connectors/${name}`, archive);
+const config = await readConfig();
+for (const [name, page] of await renderDocs(config)) files.set(name, page);
+for (const [name, file] of files)
+  if (/^docs\/recipes\/.+\.json$/.test(name)) files.set(name, withAddress(String(file), config.serviceUrl));
+for (const [name, file] of await connectorPackages(config.serviceUrl)) files.set(`docs/connectors/${name}`, file);
 
 for (const [name, content] of files) await replace(join(STATIC, name), content);
 for (const name of await namesIn(STATIC)) if (!files.has(name)) await rm(join(STATIC, name), { force: true });
@@ -46,8 +49,16 @@ async function minify(name: string, loader: 'css' | 'js'): Promise<string> {
   return renamed;
 }
 
+/** The configuration of the deployment in the option, or the defaults. */
+async function readConfig(): Promise<Config> {
+  const { values: options } = parseArgs({ options: { deployment: { type: 'string' } } });
+  if (options.deployment === undefined) return parseConfig({});
+  const { configOf, readDeployment } = await import('../ops/deployment.ts');
+  return configOf(await readDeployment(options.deployment));
+}
+
 /** Bundles the renderer first, because Node does not run JSX. */
-async function renderDocs(): Promise<Map<string, string>> {
+async function renderDocs(config: Config): Promise<Map<string, string>> {
   const { outputFiles } = await build({
     entryPoints: ['src/docs/render.tsx'],
     bundle: true,
@@ -59,10 +70,7 @@ async function renderDocs(): Promise<Map<string, string>> {
   });
   for (const { contents } of outputFiles) await replace(RENDERER, contents);
   const renderer: typeof import('../docs/render.tsx') = await import(pathToFileURL(RENDERER).href);
-  const { values: options } = parseArgs({ options: { deployment: { type: 'string' } } });
-  if (options.deployment === undefined) return renderer.renderDocs(parseConfig({}));
-  const { configOf, readDeployment } = await import('../ops/deployment.ts');
-  return renderer.renderDocs(configOf(await readDeployment(options.deployment)));
+  return renderer.renderDocs(config);
 }
 
 /** The files in a directory and its subdirectories, with `/` in their names. */

@@ -41,6 +41,7 @@ function respondWith(...outcomes: Outcome[]) {
       atSeconds: (Date.now() - start) / 1000,
     });
     const outcome = outcomes.shift() ?? new Error('one attempt too many');
+    signal.throwIfAborted();
     if (outcome === 'silence')
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     if (outcome instanceof Error) throw outcome;
@@ -164,6 +165,22 @@ describe('a call', () => {
     expect(error).toMatchObject({ code: 'no_response', status: undefined, isTransient: true });
   });
 
+  test.each<[when: string, outcome: Outcome]>([
+    ['an attempt', 'silence'],
+    ['a wait', problem(503, 'outcome_unknown')],
+  ])('ends during %s with the reason of its signal', async (_, outcome) => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const reason = new Error('The program ends.');
+    respondWith(outcome);
+    const ended = expect(client({ timeoutMs: 1_000_000 }).addInternalNote({ ...note, signal })).rejects.toBe(reason);
+    setTimeout(() => controller.abort(reason), 500);
+    await vi.advanceTimersByTimeAsync(500);
+    await ended;
+    await expect(client().ping({ signal })).rejects.toBe(reason);
+    expect(sent).toHaveLength(2);
+  });
+
   test('ends at any other 4xx without a repetition', async () => {
     const errors = [{ pointer: '/message', code: 'required', detail: 'message is missing' }];
     respondWith(json(422, { title: '', status: 422, code: 'validation_failed', detail: 'message is missing', errors }));
@@ -175,11 +192,16 @@ describe('a call', () => {
     respondWith(json(401, { type: 'about:blank', title: 'Unauthorized', status: 401 }, { 'X-Request-Id': 'r-2' }));
     expect(await settled(client().ping())).toMatchObject({
       code: 'unauthorized',
+      message: expect.stringMatching(/expired or revoked.* https:\/\/tickets\.example\/docs\/errors#unauthorized$/),
       requestId: 'r-2',
       isTransient: false,
     });
     respondWith(new Response('', { status: 302 }));
-    expect(await settled(client().ping())).toMatchObject({ code: 'unexpected_response', status: 302 });
+    expect(await settled(client().ping())).toMatchObject({
+      code: 'unexpected_response',
+      message: expect.stringContaining('status 302 and is not from the service'),
+      status: 302,
+    });
     expect(sent).toHaveLength(3);
   });
 });
@@ -236,6 +258,14 @@ describe('the client', () => {
 
   test.each(['', 'twb_a b', 'twb_“a”', 'Bearer twb_a'])('refuses the key %j without showing it', (key) => {
     expect(() => client({ key })).toThrow(/^The API key is empty or contains a character that no key contains\.$/);
+  });
+
+  test('sends its requests with the function and to the path that the program sets', async () => {
+    respondWith(json(200, { ok: true }));
+    const { fetch } = globalThis;
+    vi.stubGlobal('fetch', () => expect.fail('the global function'));
+    await settled(client({ url: 'https://gateway.example/tickets/', fetch }).ping());
+    expect(sent[0]?.url).toBe('https://gateway.example/tickets/api/v1/ping');
   });
 
   test('removes the line break at the end of a key', async () => {

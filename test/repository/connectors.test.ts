@@ -1,6 +1,8 @@
 import { access, glob, readFile } from 'node:fs/promises';
+import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { connectorFiles } from '../../src/dev/connector-files.ts';
+import { connectorPackages } from '../../src/dev/connector-packages.ts';
 import { type Contract, readContract } from '../../src/dev/contract.ts';
 
 const NODE = 'src/connectors/n8n-nodes-ticket-write-back';
@@ -47,6 +49,18 @@ test('the parts of the n8n node that are not generated agree with the contract',
   const node = await readFile(`${NODE}/nodes/TicketWriteBack/TicketWriteBack.node.ts`, 'utf8');
   const headers = Object.values(paths).flatMap(({ post }) => post?.parameters?.map(({ name }) => name) ?? []);
   for (const name of headers) expect(node).toContain(name);
+});
+
+test('a deployment serves the connectors with its own address', async () => {
+  const files = await connectorPackages('https://help.northwind.example');
+  expect(files.size).toBe(4);
+  for (const [name, file] of files) {
+    const text = String(name.endsWith('.tgz') ? gunzipSync(file) : file);
+    expect(text).not.toContain('https://tickets.example');
+    if (name.startsWith('n8n'))
+      expect(text.match(/documentationUrl\W+https:\/\/help\.northwind\.example\/docs\/recipes\/n8n/g)).toHaveLength(2);
+    if (name.endsWith('.swagger.json')) expect(JSON.parse(text)).toMatchObject({ host: 'help.northwind.example' });
+  }
 });
 
 test('every file that recipes and README files offer under /docs/connectors exists', async () => {

@@ -26,7 +26,7 @@ const MAX_BACKOFF_SECONDS = 30;
 const VISIBLE = /^[\x21-\x7e]+$/;
 
 export interface Settings {
-  /** The address of the service, such as `https://tickets.example`. */
+  /** The address of the service, such as `https://tickets.example`, or of a gateway with the path before `/api/v1`. */
   url: string;
   /** The API key. Read it from an environment variable or a secret store. */
   key: string;
@@ -41,10 +41,17 @@ export interface Settings {
   maxWaitSeconds?: number;
   /** The time for one attempt, in milliseconds. Default: 30,000. */
   timeoutMs?: number;
+  /** Sends the requests, for example through a proxy. Default: the global `fetch`. */
+  fetch?: typeof globalThis.fetch;
+}
+
+export interface CallOptions {
+  /** Ends the call, which then throws the signal's reason. The record may exist: repeat the call with its event id. */
+  signal?: AbortSignal | undefined;
 }
 
 /** The ticket and the event that a call writes for. */
-export interface Target {
+export interface Target extends CallOptions {
   ticketId: string;
   /** The id of the event that the automation works on: the same for each retry, a new one for each event. */
   eventId: string;
@@ -103,39 +110,42 @@ export function limitText(text: string): string {
  * same Idempotency-Key, and never before the time in `Retry-After`.
  */
 export class WriteBackClient {
-  readonly #origin: string;
+  /** Without `/` at the end. */
+  readonly #base: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #workflow: string;
   readonly #attempts: number;
   readonly #maxWaitSeconds: number;
   readonly #timeoutMs: number;
+  readonly #fetch: typeof globalThis.fetch;
 
   /** @throws Error in a browser, if the address is not HTTPS, and if the key cannot be one */
-  constructor({ url, key, workflow, attempts = 10, maxWaitSeconds = 120, timeoutMs = 30_000 }: Settings) {
+  constructor({ url, key, workflow, attempts = 10, maxWaitSeconds = 120, timeoutMs = 30_000, fetch }: Settings) {
     if ('document' in globalThis)
       throw new Error('An API key does not belong in a browser, where every visitor can read it. Call from a server.');
-    const { protocol, hostname, origin } = new URL(url);
+    const { protocol, hostname, origin, pathname } = new URL(url);
     if (protocol !== 'https:' && !/^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname))
       throw new Error(`The address ${origin} is not HTTPS, so others on the network could read the API key.`);
     // The error that a header causes would contain the key.
     if (!VISIBLE.test(key.trim()))
       throw new Error('The API key is empty or contains a character that no key contains.');
-    this.#origin = origin;
+    this.#base = origin + pathname.replace(/\/+$/, '');
     this.#headers = { Authorization: `Bearer ${key.trim()}`, 'User-Agent': USER_AGENT };
     this.#workflow = workflow;
     this.#attempts = attempts;
     this.#maxWaitSeconds = maxWaitSeconds;
     this.#timeoutMs = timeoutMs;
+    this.#fetch = fetch ?? globalThis.fetch;
   }
 
   /** Checks the key, and returns its organization, name and scopes. @throws WriteBackError */
-  ping(): Promise<Ping> {
-    return this.#call(PATHS.ping, { headers: this.#headers });
+  ping({ signal }: CallOptions = {}): Promise<Ping> {
+    return this.#call(PATHS.ping, { headers: this.#headers }, signal);
   }
 
   /** Adds an internal note. @throws WriteBackError */
-  addInternalNote({ ticketId, eventId, acceptMismatch, ...note }: Target & NoteRequest): Promise<NoteResult> {
-    return this.#write(PATHS.createNote, { ticketId, eventId, acceptMismatch }, note);
+  addInternalNote({ ticketId, eventId, acceptMismatch, signal, ...note }: Target & NoteRequest): Promise<NoteResult> {
+    return this.#write(PATHS.createNote, { ticketId, eventId, acceptMismatch, signal }, note);
   }
 
   /** Logs time. @throws WriteBackError */
@@ -143,12 +153,13 @@ export class WriteBackClient {
     ticketId,
     eventId,
     acceptMismatch,
+    signal,
     orServiceAccount,
     userEmail,
     ...entry
   }: TimeEntryTarget & TimeEntryRequest): Promise<TimeEntryResult> {
     const write = (body: TimeEntryRequest) =>
-      this.#write<TimeEntryResult>(PATHS.createTimeEntry, { ticketId, eventId, acceptMismatch }, body);
+      this.#write<TimeEntryResult>(PATHS.createTimeEntry, { ticketId, eventId, acceptMismatch, signal }, body);
     if (userEmail === undefined) return write(entry);
     return write({ ...entry, userEmail }).catch((err: unknown) => {
       // After a mismatch as well: the technician may not have been eligible when the entry was written.
@@ -159,16 +170,23 @@ export class WriteBackClient {
   }
 
   /** What `addInternalNote` would get. Nothing is written, and the event id stays unused. @throws WriteBackError */
-  dryRunNote({ ticketId, eventId, acceptMismatch, ...note }: Target & NoteRequest): Promise<DryRunResult> {
-    return this.#write(PATHS.dryRunNote, { ticketId, eventId, acceptMismatch }, note);
+  dryRunNote({ ticketId, eventId, acceptMismatch, signal, ...note }: Target & NoteRequest): Promise<DryRunResult> {
+    return this.#write(PATHS.dryRunNote, { ticketId, eventId, acceptMismatch, signal }, note);
   }
 
   /** What `logTime` would get, without `orServiceAccount`. @throws WriteBackError */
-  dryRunTime({ ticketId, eventId, acceptMismatch, ...entry }: Target & TimeEntryRequest): Promise<DryRunResult> {
-    return this.#write(PATHS.dryRunTimeEntry, { ticketId, eventId, acceptMismatch }, entry);
+  dryRunTime({
+    ticketId,
+    eventId,
+    acceptMismatch,
+    signal,
+    ...entry
+  }: Target & TimeEntryRequest): Promise<DryRunResult> {
+    return this.#write(PATHS.dryRunTimeEntry, { ticketId, eventId, acceptMismatch, signal }, entry);
   }
 
-  async #write<Result>(path: string, { ticketId, eventId, acceptMismatch }: Target, body: object): Promise<Result> {
+  async #write<Result>(path: string, target: Target, body: object): Promise<Result> {
+    const { ticketId, eventId, acceptMismatch, signal } = target;
     const idempotencyKey = `${this.#workflow}:${eventId}`;
     if (!VISIBLE.test(idempotencyKey))
       throw new WriteBackError(
@@ -182,43 +200,71 @@ export class WriteBackClient {
       ...(!acceptMismatch && { Prefer: 'handling=strict' }),
     };
     const address = path.replace('{ticketId}', encodeURIComponent(ticketId));
-    return this.#call(address, { method: 'POST', headers, body: JSON.stringify(body) });
+    return this.#call(address, { method: 'POST', headers, body: JSON.stringify(body) }, signal);
   }
 
   /** Sends a request until it succeeds, cannot succeed, or the attempts are used up. */
-  async #call<Result>(path: string, init: RequestInit): Promise<Result> {
-    const request = new Request(this.#origin + path, { ...init, redirect: 'manual' });
+  async #call<Result>(path: string, init: RequestInit, signal: AbortSignal | undefined): Promise<Result> {
+    const request = new Request(this.#base + path, { ...init, redirect: 'manual' });
     for (let attempt = 1; ; attempt++) {
-      const outcome = await this.#attempt<Result>(request.clone());
+      const outcome = await this.#attempt<Result>(request.clone(), signal);
       if (!(outcome instanceof WriteBackError)) return outcome.body;
       const seconds = Math.max(outcome.retryAfterSeconds ?? 0, Math.min(2 ** (attempt - 1), MAX_BACKOFF_SECONDS));
       if (!outcome.isTransient || attempt >= this.#attempts || seconds > this.#maxWaitSeconds) throw outcome;
       // A random part, so that not all callers return at the same time.
-      await new Promise((resolve) => setTimeout(resolve, (seconds + Math.random()) * 1000));
+      await pause((seconds + Math.random()) * 1000, signal);
     }
   }
 
-  async #attempt<Result>(request: Request): Promise<{ body: Result } | WriteBackError> {
+  async #attempt<Result>(
+    request: Request,
+    signal: AbortSignal | undefined,
+  ): Promise<{ body: Result } | WriteBackError> {
+    const send = this.#fetch; // Called as a method, fetch would refuse its `this`.
+    const limit = AbortSignal.timeout(this.#timeoutMs);
     try {
-      const response = await fetch(request, { signal: AbortSignal.timeout(this.#timeoutMs) });
-      return response.ok ? { body: await response.json() } : await errorOf(response);
+      const response = await send(request, { signal: signal ? AbortSignal.any([limit, signal]) : limit });
+      return response.ok ? { body: await response.json() } : await errorOf(response, this.#base);
     } catch (cause) {
+      signal?.throwIfAborted();
       return new WriteBackError('no_response', `The service did not respond: ${cause}`, { cause });
     }
   }
 }
 
-async function errorOf(response: Response): Promise<WriteBackError> {
+/** @throws the reason of the signal */
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', abort);
+  });
+}
+
+async function errorOf(response: Response, base: string): Promise<WriteBackError> {
   const { status, headers } = response;
   const body: Promise<Partial<Problem>> = response.json();
   // The page of a proxy is not JSON.
   const problem = await body.catch((): Partial<Problem> => ({}));
   const { code = status === 401 ? 'unauthorized' : 'unexpected_response', errors: fields } = problem;
-  const { detail = `The service responded with the status ${status}. See /docs/errors#${code}.` } = problem;
+  const { detail = detailOf(status, base) } = problem;
   const requestId = problem.requestId ?? headers.get('X-Request-Id') ?? undefined;
   const retryAfterSeconds = secondsOf(headers.get('Retry-After') ?? '') || undefined;
   return new WriteBackError(code, detail, { status, requestId, retryAfterSeconds, fields });
 }
+
+/** The service's 401 has no detail, and the response of a proxy has none of ours. */
+const detailOf = (status: number, base: string) =>
+  status === 401
+    ? `The key is missing, mistyped, expired or revoked, lacks the scope, or may not be used from this address. Four steps find the cause: ${base}/docs/errors#unauthorized`
+    : `The response has the status ${status} and is not from the service, but for example from a proxy.`;
 
 /** The seconds of `Retry-After`, which is a number or a date (RFC 9110 §10.2.3). NaN if it is neither. */
 function secondsOf(retryAfter: string): number {

@@ -38,6 +38,7 @@ export class TicketWriteBack implements INodeType {
     version: 1,
     subtitle: '={{ $parameter["resource"] === "note" ? "add an internal note" : "log time" }}',
     description: 'Write internal notes and time entries to tickets, each event once',
+    documentationUrl: 'https://tickets.example/docs/recipes/n8n',
     defaults: { name: 'Ticket Write-Back' },
     usableAsTool: true,
     inputs: [NodeConnectionTypes.Main],
