@@ -119,7 +119,7 @@ async function confirmChange(c: Context<AdminEnv>, parameters: URLSearchParams, 
   const cancel = keyListPath(pageContext(c).base, query);
   const keys = await selectedKeys(c, parameters);
   if (keys.length === 0) {
-    if (isFiltered(query)) return c.redirect(cancel, 303);
+    if (isFiltered(query)) return redirectWith(c, keyListPath('', query), 'These keys are already revoked.');
     throw new PageProblem(400, 'No key selected', 'Select at least one key in the list, or search for keys first.');
   }
   const count = counted(keys.length, 'key');

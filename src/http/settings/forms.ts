@@ -53,6 +53,23 @@ export interface FormState {
   messages?: Messages;
 }
 
+/** The values of a form that is opened. It sends them back as `shown`. */
+export const openedForm = (fields: readonly [field: string, value: string][]) =>
+  new URLSearchParams([...fields, ['shown', new URLSearchParams([...fields]).toString()]]);
+
+/** A form that was sent when others had changed the same: the values that its sender changed, and else the current ones. */
+export function mergedForm(sent: URLSearchParams, current: readonly [field: string, value: string][]): URLSearchParams {
+  const shown = new URLSearchParams(sent.get('shown') ?? '');
+  const textOf = (form: URLSearchParams, name: string) => form.getAll(name).sort().join('\n').replaceAll('\r', '');
+  const merged = openedForm(current);
+  for (const name of new Set([...sent.keys(), ...shown.keys()])) {
+    if (name === 'shown' || textOf(sent, name) === textOf(shown, name)) continue;
+    merged.delete(name);
+    for (const value of sent.getAll(name)) merged.append(name, value);
+  }
+  return merged;
+}
+
 /** Error messages by field. The empty name is for the whole form. */
 export type Messages = Record<string, string>;
 
@@ -131,11 +148,13 @@ export function chosenExpiry(form: URLSearchParams, today: string): { expires?: 
 
 const upTo = (max = 0) => `Enter a whole number from 1 to ${inThousands(max)}, or leave the field empty.`;
 
+export const TAKEN_NAME = 'Another key already has this name. Enter a different name, or revoke the other key first.';
+
 /** Messages by field, or by field and error code. Other errors are shown in their own words. */
 const MESSAGES: Record<string, string> = {
   'name too_short': 'Enter a name that tells which workflow uses the key.',
   'name too_long': `Use at most ${keySetting('name').max} characters.`,
-  'name taken': 'Another key already has this name. Enter a different name, or revoke the other key first.',
+  'name taken': TAKEN_NAME,
   dayLimitRecords: upTo(keySetting('dayLimitRecords').max),
   dayLimitMinutes: upTo(keySetting('dayLimitMinutes').max),
   scopes: 'Select at least one.',

@@ -109,9 +109,8 @@ function KeyListPage({ list, query, hasPsa, searchedKey }: Props) {
     <>
       {searchedKey && (
         <Banner tone="warning">
-          You searched for a whole key, so nothing was searched. Use{' '}
-          <a href={`${base}/which-key`}>Which key is this?</a> instead: it keeps the key out of addresses and browser
-          histories.
+          You searched for a whole key, so nothing was searched. It is now in your browser’s history: rotate it.{' '}
+          <a href={`${base}/which-key`}>Which key is this?</a> keeps a key out of addresses and histories.
         </Banner>
       )}
       {!hasPsa && (
@@ -143,7 +142,7 @@ function FirstSteps({ keys }: Pick<KeyList, 'keys'>) {
         <li>
           <h3>
             <a href={`${base}/new-key`}>Create a key</a>
-            {keys.length > 0 && <span class="minor"> ✓ {counted(keys.length, 'key')}</span>}
+            {keys.length > 0 && <span class="minor"> Done: {counted(keys.length, 'key')}</span>}
           </h3>
           <p>
             With a key, an automation adds internal notes to your tickets, logs time, or both, and reads nothing. Create

@@ -5,7 +5,7 @@ import { MAX_RULE_DAYS } from '../../domain/key-rules.ts';
 import type { SettingsChange } from '../../services/keys/change-key.ts';
 import { changeKeyRules, type KeyRulesOverview, readKeyRulesOverview } from '../../services/keys/change-key-rules.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
-import { chosenNumber, type FormState, messagesOf, readForm, shownCount } from './forms.ts';
+import { chosenNumber, type FormState, mergedForm, messagesOf, openedForm, readForm, shownCount } from './forms.ts';
 import { keyListPath } from './key-query.ts';
 import { redirectWith, usePage } from './page-context.ts';
 import { counted } from './pages/components.tsx';
@@ -16,14 +16,18 @@ export const keyRules = new Hono<AdminEnv>();
 
 keyRules.get('/key-rules', async (c) => {
   const overview = await readKeyRulesOverview(adminContext(c));
-  const { maxLifetimeDays, expiryRequired, accessReviewMonths, revision } = overview.rules;
-  const values = new URLSearchParams({
-    maxLifetimeDays: String(maxLifetimeDays ?? ''),
-    accessReviewMonths: String(accessReviewMonths ?? ''),
-    ...(expiryRequired && { expiryRequired: 'on' }),
-  });
-  return renderRules(c, { ...overview, revision, form: { values } });
+  const values = openedForm(rulesInForm(overview));
+  return renderRules(c, { ...overview, revision: overview.rules.revision, form: { values } });
 });
+
+function rulesInForm({ rules }: KeyRulesOverview): [field: string, value: string][] {
+  const { maxLifetimeDays, expiryRequired, accessReviewMonths } = rules;
+  const fields: [string, string][] = [
+    ['maxLifetimeDays', String(maxLifetimeDays ?? '')],
+    ['accessReviewMonths', String(accessReviewMonths ?? '')],
+  ];
+  return expiryRequired ? [...fields, ['expiryRequired', 'on']] : fields;
+}
 
 const NOTICES = {
   changed: 'The key rules are saved. They apply to every key that is created or rotated from now on.',
@@ -49,7 +53,8 @@ keyRules.post('/key-rules', async (c) => {
       return renderRules(c, { ...overview, revision, form: { values, messages: messagesOf(err.errors) } });
     const current = overview.rules.revision;
     const conflict = overview.changes.slice(0, Math.max(0, current - revision));
-    return renderRules(c, { ...overview, revision: current, form: { values, messages: {} }, conflict });
+    const form = { values: mergedForm(values, rulesInForm(overview)), messages: {} };
+    return renderRules(c, { ...overview, revision: current, form, conflict });
   }
 });
 
@@ -83,7 +88,7 @@ function KeyRulesPage({ form, revision, endlessKeys, conflict, children }: Props
       action={`${base}/key-rules`}
       fields={FIELDS}
       nothing="Nothing was saved."
-      hidden={{ revision }}
+      hidden={{ revision, shown: form.values.get('shown') ?? '' }}
       notice={conflict && <Conflict what="organization’s key rules" changes={conflict} />}
       actions={
         <>

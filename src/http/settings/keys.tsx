@@ -27,7 +27,9 @@ import {
   chosenSettings,
   type FormState,
   formToken,
+  mergedForm,
   messagesOf,
+  openedForm,
   readForm,
   searchedCompany,
   selectedCompanies,
@@ -180,7 +182,7 @@ keys.post('/keys/:key/settle', async (c) => {
 keys.get('/keys/:key/change', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   requireLive(key);
-  const values = new URLSearchParams(settingsInForm(key));
+  const values = openedForm(settingsInForm(key));
   const networks = [values.get('allowedNetworks'), clientAddress(c.req.query('allow'))].filter(Boolean);
   values.set('allowedNetworks', networks.join('\n'));
   return renderChange(c, { subject: key, revision: key.revision, form: { values } });
@@ -229,7 +231,7 @@ keys.post('/keys/:key/change', async (c) => {
     const current = await getOwnKey(ctx, key.id);
     requireLive(current);
     const changes = await listKeyChanges(ctx, current, revision);
-    const form = { values, messages: {} };
+    const form = { values: mergedForm(values, settingsInForm(current)), messages: {} };
     return renderChange(c, { subject: current, revision: current.revision, form, changes });
   }
 });

@@ -96,7 +96,7 @@ export function renderForm(
 ) {
   const hasErrors = messages !== undefined && Object.keys(messages).length > 0;
   const status = hasErrors ? 400 : messages === undefined || searchedCompany(values) !== undefined ? 200 : 409;
-  return render(c, title, page, { ...head, status, hasErrors });
+  return render(c, status === 409 ? `Not saved: ${title}` : title, page, { ...head, status, hasErrors });
 }
 
 /**

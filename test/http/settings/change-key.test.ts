@@ -8,7 +8,9 @@ type Settings = Awaited<ReturnType<typeof makeSettings>>;
 /** The hidden fields of the form as it is now: the values that it shows. */
 async function openForm({ get }: Settings, id: string): Promise<Record<string, string>> {
   const hidden = await elementsOf((await get(`/keys/${id}/change`)).text, 'input[type=hidden]');
-  return Object.fromEntries(hidden.map(({ attributes: { name = '', value = '' } }) => [name, value]));
+  return Object.fromEntries(
+    hidden.map(({ attributes: { name = '', value = '' } }) => [name, value.replaceAll('&amp;', '&')]),
+  );
 }
 
 /** Opens the form, types these values and sends it. */
@@ -64,6 +66,7 @@ describe('changing a key', () => {
     const { status, text } = await change(settings, key.id, { name: 'Other', dayLimitMinutes: '0' });
     const links = (await elementsOf(text, '#errors a')).map(({ attributes }) => attributes['href']);
     expect([status, links]).toEqual([400, ['#name', '#dayLimitMinutes']]);
+    expect(await countElements(text, '#name-help a[href*="/keys?q=Other&"]')).toBe(1);
   });
 
   test('the form is refused after another administrator changed the key, and that change stays', async () => {
@@ -75,7 +78,8 @@ describe('changing a key', () => {
       303,
     );
     const { status, text } = await post(`/keys/${id}/change`, { ...second, name: 'Renamed', dayLimitRecords: '' });
-    expect(status).toBe(409);
+    expect([status, await elementsOf(text, 'title')]).toMatchObject([409, [{ text: /^Not saved: Change / }]]);
+    expect(await countElements(text, '[role=alert][autofocus]')).toBe(1);
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'n8n: triage', day_limit_records: 13 }]);
     // The form again with what was typed, and who changed what.
     expect(await elementsOf(text, '#name')).toMatchObject([{ attributes: { value: 'Renamed' } }]);
@@ -87,6 +91,23 @@ describe('changing a key', () => {
     const again = { name: 'Renamed', dayLimitRecords: '', revision: revision?.attributes['value'] ?? '' };
     expect((await post(`/keys/${id}/change`, again)).location).toBe(`${base}/keys/${id}`);
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'Renamed', day_limit_records: null }]);
+  });
+
+  test('after a conflict, the form shows the changes of the other administrator in fields that its sender left alone', async () => {
+    const settings = await makeSettings();
+    const { organization, post } = settings;
+    const { id } = await makeKey(organization, { networks: '192.0.2.0/24 203.0.113.0/24' });
+    const form = { ...(await openForm(settings, id)), name: 'n8n: triage', owner: '', description: '' };
+    const networks = { allowedNetworks: '192.0.2.0/24\r\n203.0.113.0/24' };
+    await post(`/keys/${id}/change`, { ...form, owner: 'Mo', description: 'Theirs', allowedNetworks: '192.0.2.0/24' });
+    const { status, text } = await post(`/keys/${id}/change`, { ...form, ...networks, description: 'Mine' });
+    const shown = await elementsOf(text, '#owner, #description, #allowedNetworks, [name=shown]');
+    const values = shown.map(({ attributes: { name, value }, text }) => [name, value ?? text]);
+    expect([status, Object.fromEntries(values)]).toMatchObject([
+      409,
+      { owner: 'Mo', description: 'Mine', allowedNetworks: '192.0.2.0/24' },
+    ]);
+    expect(Object.fromEntries(values).shown).toContain('description=Theirs');
   });
 
   test('the change happens once when its form is sent twice', async () => {

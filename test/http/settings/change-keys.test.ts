@@ -61,4 +61,6 @@ test('a search without a selection is about all keys that it found; the plain li
   expect(await countElements((await get('/change-keys?do=revoke&q=tess')).text, 'tbody tr')).toBe(2);
   for (const path of ['?do=owner', '?do=revoke', '?do=x&q=tess', '?q=tess'])
     expect((await get(`/change-keys${path}`)).status).toBe(400);
+  const none = await get('/change-keys?do=revoke&q=nobody');
+  expect([none.status, none.headers.get('Set-Cookie')]).toEqual([303, expect.stringContaining('already%20revoked')]);
 });

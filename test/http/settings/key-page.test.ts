@@ -27,6 +27,8 @@ describe('the page of a key', () => {
     const labels = (await elementsOf(text, '.plot svg')).map(({ attributes }) => attributes['aria-label']);
     expect(labels).toEqual(['Writes per day: at most 2, limit 5', 'Minutes per day: at most 90, limit 120']);
     expect(await countElements(text, '.plot .limit')).toBe(2);
+    // The days of the activity are below its heading.
+    expect([await countElements(text, '.log h2'), await countElements(text, '.log h3')]).toEqual([0, 2]);
     const days = (await elementsOf(text, '.plot title')).map((title) => title.text);
     expect([days.length, days[27], days[29], days[59]]).toEqual([
       60,

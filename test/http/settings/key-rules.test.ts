@@ -73,6 +73,9 @@ describe('the page of the key rules', () => {
     expect(theirs).toEqual([expect.stringContaining('longest lifetime none to 90 days')]);
     expect(theirs).toEqual([expect.stringContaining('by Ada &lt;b&gt;Lovelace&lt;/b&gt;')]);
     expect(await rowsOf('key_rules', organization)).toMatchObject([{ max_lifetime_days: 90, revision: 1 }]);
+    const shown = new URLSearchParams({ maxLifetimeDays: '', accessReviewMonths: KEY_RULES.accessReviewMonths ?? '' });
+    const merged = await post('/key-rules', { ...KEY_RULES, maxLifetimeDays: '', shown: shown.toString() });
+    expect(await elementsOf(merged.text, '#maxLifetimeDays')).toMatchObject([{ attributes: { value: '90' } }]);
     const wrong = await post('/key-rules', { ...KEY_RULES, maxLifetimeDays: '0' });
     expect(await elementsOf(wrong.text, '[name=revision]')).toMatchObject([{ attributes: { value: '0' } }]);
   });

@@ -15,18 +15,21 @@ interface Props {
   entries: readonly ShownEntry[];
   /** Leaves out who acted if it is this key. */
   keyId?: string | undefined;
+  /** Whether they are below a heading of the second level. */
+  isSection?: boolean;
 }
 
 /** Audit entries by day, newest first. The whole line of an entry opens its details, even without script. */
-export function AuditEntries({ entries, keyId }: Props) {
+export function AuditEntries({ entries, keyId, isSection = false }: Props) {
   const { timeZone } = usePage();
+  const Heading = isSection ? 'h3' : 'h2';
   return (
     <div class="sheet log">
       {Array.from(
         Map.groupBy(entries, ({ at }) => dateIn(timeZone, at)),
         ([day, ofDay]) => (
           <section>
-            <h2>{dayText(day)}</h2>
+            <Heading>{dayText(day)}</Heading>
             <ol>
               {ofDay.map((entry) => (
                 <li>

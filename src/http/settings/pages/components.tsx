@@ -88,11 +88,18 @@ const TONES = {
   danger: 'stop',
 } as const satisfies Record<string, IconName>;
 
+interface BannerProps {
+  tone?: keyof typeof TONES;
+  /** A banner with an id takes the focus when the page opens, even without script. */
+  id?: string;
+}
+
 /** Screen readers announce it. `good` only for completed actions, `danger` for work that is being lost. */
-export function Banner({ tone = 'good', children }: PropsWithChildren<{ tone?: keyof typeof TONES }>) {
-  const isUrgent = tone === 'warning' || tone === 'danger';
+export function Banner({ tone = 'good', id, children }: PropsWithChildren<BannerProps>) {
+  const role = tone === 'warning' || tone === 'danger' ? 'alert' : 'status';
+  const focus = id && { id, tabindex: -1, autofocus: true };
   return (
-    <div class={`banner ${tone}`} role={isUrgent ? 'alert' : 'status'} data-accepted={tone === 'good' || undefined}>
+    <div class={`banner ${tone}`} role={role} data-accepted={tone === 'good' || undefined} {...focus}>
       <Icon name={TONES[tone]} />
       <div>{children}</div>
     </div>

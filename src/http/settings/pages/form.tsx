@@ -60,9 +60,9 @@ export function CardForm({
 /** Says that nothing was saved because others changed the same, and what they changed. */
 export function Conflict({ what, changes }: { what: string; changes: readonly SettingsChange[] }) {
   return (
-    <Banner tone="warning">
+    <Banner tone="warning" id="conflict">
       Another administrator changed this {what} after you opened the form, so nothing was saved. The fields below show
-      what you entered. If you save again, your values replace these:
+      these changes, except where you entered something else, which replaces them if you save again:
       <dl class="changes">
         {changes.map(({ at, by, action, detail }) => (
           <div>
@@ -166,19 +166,11 @@ export function ErrorSummary({
   if (Object.keys(messages).length === 0) return null;
   const wrong = fields.filter(([name]) => messages[name] !== undefined);
   return (
-    <div class="banner danger" id="errors" role="alert" tabindex={-1} autofocus>
-      <Icon name="stop" />
-      <div>
-        <strong>{nothing}</strong> {messages['']}
-        {wrong.length > 0 && ` Correct ${counted(wrong.length, 'field')}: `}
-        {wrong.map(([name, label], index) => (
-          <>
-            {index > 0 && ', '}
-            <a href={`#${name}`}>{label}</a>
-          </>
-        ))}
-      </div>
-    </div>
+    <Banner tone="danger" id="errors">
+      <strong>{nothing}</strong> {messages['']}
+      {wrong.length > 0 && ` Correct ${counted(wrong.length, 'field')}: `}
+      {wrong.map(([name, label], index) => [index > 0 && ', ', <a href={`#${name}`}>{label}</a>])}
+    </Banner>
   );
 }
 

@@ -11,7 +11,8 @@ import { isReplaceable } from '../../../services/keys/create-key.ts';
 import { type Lockout, type RecentUse, USAGE_DAYS } from '../../../services/keys/key-usage.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { Icon } from '../../page/icon.tsx';
-import { ALL_COMPANIES, type FormState, SOME_COMPANIES, searchedCompany } from '../forms.ts';
+import { ALL_COMPANIES, type FormState, SOME_COMPANIES, searchedCompany, TAKEN_NAME } from '../forms.ts';
+import { keyListPath } from '../key-query.ts';
 import { addressOf, usePage } from '../page-context.ts';
 import { Address, Banner, counted, Hint, SCOPE_ICONS } from './components.tsx';
 import { CardForm, Choices, Conflict, describedBy, Field, FieldMessage } from './form.tsx';
@@ -71,11 +72,18 @@ const SettingFields = ({
           <>
             {help}
             {name === 'allowedNetworks' && <Seen {...seen} />}
+            {form.messages?.[name] === TAKEN_NAME && <KeyWithName name={form.values.get(name) ?? ''} />}
           </>
         }
       />
     );
   });
+
+/** A link to the key that has an entered name. */
+function KeyWithName({ name }: { name: string }) {
+  const { base } = usePage();
+  return <a href={keyListPath(base, { q: name, state: 'all' })}>Show the other key</a>;
+}
 
 const COMPANY_CHOICES = [
   { value: ALL_COMPANIES, text: 'All companies' },
@@ -289,7 +297,7 @@ export function ChangeForm({ subject: key, revision, changes, lockout, ...fields
       action={`${path}/change`}
       fields={FIELDS}
       nothing="Nothing was saved."
-      hidden={{ revision, ...(lockout && { confirmed: 'yes' }) }}
+      hidden={{ revision, shown: fields.form.values.get('shown') ?? '', ...(lockout && { confirmed: 'yes' }) }}
       actions={<SubmitOrCancel submit={lockout ? 'Save anyway' : 'Save'} cancel={path} />}
       notice={
         changes ? (

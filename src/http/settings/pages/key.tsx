@@ -143,7 +143,7 @@ export function KeyPage({
       />
       {recordsOf(usage) > 0 && <UsageChart usage={usage} longDays={longDays} limits={own} kinds={kinds} />}
       <h2>Activity</h2>
-      {entries.length === 0 ? <p>No audit entries.</p> : <AuditEntries entries={entries} keyId={key.id} />}
+      {entries.length === 0 ? <p>No audit entries.</p> : <AuditEntries entries={entries} keyId={key.id} isSection />}
       <p>
         <a href={`${base}/audit?key=${key.id}`}>All audit entries for this key</a>
       </p>
