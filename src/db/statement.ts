@@ -17,8 +17,8 @@ export interface Statement<Values, Row = never> {
   bind(values: Values): BoundStatement<Row>;
 }
 
-/** Matches a string literal (left as is) or a named parameter such as `:organizationId`. */
-const LITERAL_OR_PARAMETER = /'[^']*'|:([A-Za-z]\w*)/g;
+/** Matches a string literal (left as is), a named parameter such as `:organizationId`, or white space. */
+const TOKEN = /'[^']*'|:([A-Za-z]\w*)|\s+/g;
 
 /** A statement with named parameters, which D1 does not support. Parsed at its first use: isolates start faster. */
 export function statement<Values extends Record<keyof Values, Bindable>, Row = never>(
@@ -34,11 +34,11 @@ export function statement<Values extends Record<keyof Values, Bindable>, Row = n
   };
 }
 
-/** SQL with parameters that are numbered by their first use, and their names in that order. */
+/** SQL on one line, with parameters that are numbered by their first use, and their names in that order. */
 export function numberParameters(text: string) {
   const names: string[] = [];
-  const sql = text.replaceAll(LITERAL_OR_PARAMETER, (match, name?: string) => {
-    if (name === undefined) return match;
+  const sql = text.replaceAll(TOKEN, (match, name?: string) => {
+    if (name === undefined) return match.startsWith("'") ? match : ' ';
     if (!names.includes(name)) names.push(name);
     return `?${names.indexOf(name) + 1}`;
   });

@@ -15,17 +15,23 @@ export class Deadlines {
   private firesAt = Number.POSITIVE_INFINITY;
 
   /** Waits for the promise, at most `ms` milliseconds. @throws DeadlineExceeded if it has not settled by then */
-  async wait<T>(promise: Promise<T>, ms: number): Promise<T> {
-    const { promise: timeout, reject } = Promise.withResolvers<never>();
-    const end = () => reject(new DeadlineExceeded(`no response within ${ms} ms`));
-    const wait = { at: Date.now() + Math.max(0, ms), end };
-    this.waits.add(wait);
-    this.fireBy(wait.at);
-    try {
-      return await Promise.race([promise, timeout]);
-    } finally {
-      this.waits.delete(wait);
-    }
+  wait<T>(promise: Promise<T>, ms: number): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const end = () => reject(new DeadlineExceeded(`no response within ${ms} ms`));
+      const wait = { at: Date.now() + Math.max(0, ms), end };
+      this.waits.add(wait);
+      this.fireBy(wait.at);
+      promise.then(
+        (value) => {
+          this.waits.delete(wait);
+          resolve(value);
+        },
+        (err) => {
+          this.waits.delete(wait);
+          reject(err);
+        },
+      );
+    });
   }
 
   stop(): void {

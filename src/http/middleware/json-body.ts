@@ -1,5 +1,5 @@
 import { zValidator } from '@hono/zod-validator';
-import type { MiddlewareHandler } from 'hono';
+import type { Context, Next } from 'hono';
 import type * as z from 'zod';
 import { echo, type FieldError, fieldErrors } from '../../domain/fields.ts';
 import { malformedJson } from '../error-response.ts';
@@ -10,21 +10,25 @@ import { readBody } from './read-body.ts';
 /** Enough for 32,000 characters of any script with any escaping. */
 const MAX_BODY_BYTES = 512 * 1024;
 
-/** Checks media type, size and encoding, in this order. */
-export const jsonText = () =>
-  [
-    requireJson(),
-    readBody(MAX_BODY_BYTES, {
-      tooLarge: bodyTooLarge,
-      broken: (why) => new Problem('malformed_json', `The body ${why}; send the complete request again.`),
-    }),
-    requireUtf8(),
-  ] as const;
+const readText = readBody(MAX_BODY_BYTES, {
+  tooLarge: bodyTooLarge,
+  broken: (why) => new Problem('malformed_json', `The body ${why}; send the complete request again.`),
+});
+
+/** Reads the body: checks media type, size and encoding, in this order. @throws Problem */
+export async function readJsonText(c: Context<AppEnv>): Promise<void> {
+  requireJson(c);
+  await readText(c);
+  await requireUtf8(c);
+}
 
 /** Checks media type, size, encoding, JSON and shape, in this order. The body is `c.req.valid('json')`. */
 export const jsonBody = <Schema extends z.ZodType>(schema: Schema) =>
   [
-    ...jsonText(),
+    async function jsonBody(c: Context<AppEnv>, next: Next) {
+      await readJsonText(c);
+      await next();
+    },
     zValidator('json', schema, (result) => {
       if (!result.success) throw validationFailed(fieldErrors(result.error));
     }),
@@ -41,44 +45,35 @@ export async function readJson(c: Pick<ContextOf<AppEnv>, 'req'>): Promise<unkno
   }
 }
 
-/** Refuses bodies that are not declared as JSON in UTF-8. */
-export function requireJson(): MiddlewareHandler<AppEnv> {
-  return async function requireJson(c, next) {
-    const [mediaType = '', ...parameters] = (c.req.header('Content-Type') ?? '')
-      .split(';')
-      .map((part) => part.trim().toLowerCase());
-    if (mediaType !== 'application/json') throw unsupportedMediaType(mediaType);
-    for (const parameter of parameters) {
-      const [name, charset = ''] = parameter.split('=').map((part) => part.trim().replaceAll('"', ''));
-      if (name === 'charset' && charset !== 'utf-8' && charset !== 'utf8') {
-        throw new Problem('unsupported_media_type', `Content-Type has the charset ${echo(charset)}; send UTF-8.`);
-      }
+/** Refuses bodies that are not declared as JSON in UTF-8. @throws Problem */
+export function requireJson(c: Pick<ContextOf<AppEnv>, 'req'>): void {
+  const [mediaType = '', ...parameters] = (c.req.header('Content-Type') ?? '')
+    .split(';')
+    .map((part) => part.trim().toLowerCase());
+  if (mediaType !== 'application/json') throw unsupportedMediaType(mediaType);
+  for (const parameter of parameters) {
+    const [name, charset = ''] = parameter.split('=').map((part) => part.trim().replaceAll('"', ''));
+    if (name === 'charset' && charset !== 'utf-8' && charset !== 'utf8') {
+      throw new Problem('unsupported_media_type', `Content-Type has the charset ${echo(charset)}; send UTF-8.`);
     }
-    const encoding = c.req.header('Content-Encoding')?.trim().toLowerCase() ?? 'identity';
-    if (encoding !== 'identity')
-      throw new Problem(
-        'unsupported_media_type',
-        `Content-Encoding was ${echo(encoding)}; send the body uncompressed.`,
-      );
-    await next();
-  };
+  }
+  const encoding = c.req.header('Content-Encoding')?.trim().toLowerCase() ?? 'identity';
+  if (encoding !== 'identity')
+    throw new Problem('unsupported_media_type', `Content-Encoding was ${echo(encoding)}; send the body uncompressed.`);
 }
 
-/** Refuses bytes that are not UTF-8: a lenient decoder would replace them silently. */
-export function requireUtf8(): MiddlewareHandler<AppEnv> {
-  return async function requireUtf8(c, next) {
-    const bytes = await c.req.arrayBuffer();
-    const wide = wideEncoding(bytes);
-    if (wide)
-      throw new Problem('invalid_encoding', `The body is ${wide}; encode the JSON text as UTF-8 before you send it.`);
-    try {
-      new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
-    } catch (err) {
-      if (!(err instanceof TypeError)) throw err;
-      throw invalidEncoding();
-    }
-    await next();
-  };
+/** Refuses bytes that are not UTF-8: a lenient decoder would replace them silently. @throws Problem */
+export async function requireUtf8(c: Pick<ContextOf<AppEnv>, 'req'>): Promise<void> {
+  const bytes = await c.req.arrayBuffer();
+  const wide = wideEncoding(bytes);
+  if (wide)
+    throw new Problem('invalid_encoding', `The body is ${wide}; encode the JSON text as UTF-8 before you send it.`);
+  try {
+    new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
+  } catch (err) {
+    if (!(err instanceof TypeError)) throw err;
+    throw invalidEncoding();
+  }
 }
 
 export function bodyTooLarge(): Problem {

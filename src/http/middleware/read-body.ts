@@ -1,4 +1,4 @@
-import type { MiddlewareHandler } from 'hono';
+import type { Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { DeadlineExceeded, withDeadline } from '../../lib/deadline.ts';
 import type { AppEnv } from '../hono-env.ts';
@@ -16,9 +16,9 @@ interface BodyErrors {
  * that disconnects or sends invalid chunks gets `broken`. The time for receiving the body does not count against the
  * request's deadline.
  */
-export function readBody(maxSize: number, { tooLarge, broken }: BodyErrors): MiddlewareHandler<AppEnv> {
+export function readBody(maxSize: number, { tooLarge, broken }: BodyErrors): (c: Context<AppEnv>) => Promise<void> {
   const limit = bodyLimit({ maxSize, onError: () => new Response(null, { status: 413 }) });
-  return async function readBody(c, next) {
+  return async function readBody(c) {
     const startedAt = Date.now();
     let isTooLarge = false;
     const read = limit(c, async () => {
@@ -35,6 +35,5 @@ export function readBody(maxSize: number, { tooLarge, broken }: BodyErrors): Mid
       c.set('deadlineAt', c.get('deadlineAt') + Date.now() - startedAt);
     }
     if (isTooLarge) throw tooLarge();
-    await next();
   };
 }

@@ -9,13 +9,14 @@ export function requestLog(): MiddlewareHandler<AppEnv> {
   return async function requestLog(c, next) {
     const started = Date.now();
     await next();
-    const { requestId, addressGroup, source, config, requestStats, principal, administrator } = c.var;
+    const requestStats = c.get('requestStats');
     const { status } = c.res;
     const refused = c.error instanceof Unauthorized ? c.error : undefined;
-    const key = principal ?? refused?.key;
-    const isPaused = config.mode === 'paused' && requestStats.problem === 'unavailable';
+    const key = c.get('principal') ?? refused?.key;
+    const administrator = c.get('administrator');
+    const isPaused = c.get('config').mode === 'paused' && requestStats.problem === 'unavailable';
     log(status >= 500 && !isPaused ? 'error' : 'log', 'request', {
-      requestId,
+      requestId: c.get('requestId'),
       method: c.req.method,
       route: routeOf(c),
       status,
@@ -30,8 +31,8 @@ export function requestLog(): MiddlewareHandler<AppEnv> {
       call: requestStats.call,
       organization: key?.organizationId ?? administrator?.organization.id ?? requestStats.organization,
       administrator: administrator?.userId,
-      address: addressGroup,
-      userAgent: source.userAgent ?? undefined,
+      address: c.get('addressGroup'),
+      userAgent: c.get('source').userAgent ?? undefined,
       ms: Date.now() - started,
       d1Calls: requestStats.d1Calls,
       limiterCalls: requestStats.limiterCalls,

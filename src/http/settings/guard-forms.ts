@@ -16,7 +16,10 @@ export function guardForms() {
       new PageProblem(400, 'Incomplete form', `The form ${why}. Nothing was changed. Submit it again.`),
   };
   const [small, large] = [readBody(MAX_FORM_BYTES, errors), readBody(LARGE_FORM.maxBytes, errors)];
-  const readForm: MiddlewareHandler<AppEnv> = (c, next) => (LARGE_FORM.path.test(c.req.path) ? large : small)(c, next);
+  const readForm: MiddlewareHandler<AppEnv> = async (c, next) => {
+    await (LARGE_FORM.path.test(c.req.path) ? large : small)(c);
+    await next();
+  };
   return [requireForm(), requireSameOrigin(), readForm] as const;
 }
 

@@ -2,7 +2,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import * as z from 'zod';
 import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import type { ApiEnv, AppEnv, ContextOf } from '../../http/hono-env.ts';
-import { jsonText, readJson } from '../../http/middleware/json-body.ts';
+import { readJson, readJsonText } from '../../http/middleware/json-body.ts';
 import { keyLimit } from '../../http/middleware/key-limit.ts';
 import { Problem } from '../../http/problems.ts';
 import { kindOfTool } from './tools.ts';
@@ -40,7 +40,7 @@ export function readMessage(): MiddlewareHandler<AppEnv> {
 
 async function read(c: Context<AppEnv>): Promise<McpMessage> {
   try {
-    for (const check of jsonText()) await check(c, async () => undefined);
+    await readJsonText(c);
     const json = await readJson(c);
     const { data } = toolCall.safeParse(json);
     const kind = data && kindOfTool(data.params.name);

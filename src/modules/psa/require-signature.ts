@@ -6,7 +6,7 @@ import {
   type WebhookFault,
   type WebhookSecret,
 } from '../../domain/webhook.ts';
-import type { RequestVariables } from '../../http/hono-env.ts';
+import type { AppEnv, RequestVariables } from '../../http/hono-env.ts';
 import { readBody } from '../../http/middleware/read-body.ts';
 import { Problem, unauthorized } from '../../http/problems.ts';
 
@@ -22,18 +22,7 @@ const CHALLENGE = 'StandardWebhooks';
 
 /** Others than signed messages of the last five minutes get the same 401; the log shows the reason. */
 export const requireSignature = (secrets: readonly WebhookSecret[]) =>
-  [
-    requireHeaders(),
-    readBody(MAX_MESSAGE_BYTES, {
-      tooLarge: () =>
-        new Problem(
-          'body_too_large',
-          `The body is larger than ${MAX_MESSAGE_BYTES} bytes (1 MiB); send fewer records in each message.`,
-        ),
-      broken: (why) => new Problem('malformed_json', `The body ${why}; send the complete message again.`),
-    }),
-    verifySignature(secrets),
-  ] as const;
+  [requireHeaders(), readWhole(), verifySignature(secrets)] as const;
 
 /** Refuses what cannot be valid before its body is read. */
 function requireHeaders(): MiddlewareHandler<PsaEnv> {
@@ -42,6 +31,21 @@ function requireHeaders(): MiddlewareHandler<PsaEnv> {
     if (typeof message === 'string') return refuse(c, message);
     c.set('message', message);
     return next();
+  };
+}
+
+function readWhole(): MiddlewareHandler<AppEnv> {
+  const read = readBody(MAX_MESSAGE_BYTES, {
+    tooLarge: () =>
+      new Problem(
+        'body_too_large',
+        `The body is larger than ${MAX_MESSAGE_BYTES} bytes (1 MiB); send fewer records in each message.`,
+      ),
+    broken: (why) => new Problem('malformed_json', `The body ${why}; send the complete message again.`),
+  });
+  return async function readWhole(c, next) {
+    await read(c);
+    await next();
   };
 }
 

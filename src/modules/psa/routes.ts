@@ -28,13 +28,15 @@ const addressed = z.object({ organization: directoryId('an organization') });
 export function createPsa(secrets: readonly WebhookSecret[]) {
   const psa = new Hono<PsaEnv>()
     .use(requireHttps(), limitByIp('psa'))
-    .post('/', ...requireSignature(secrets), requireJson(), requireUtf8(), async (c) => respond(c, await run(c)))
+    .post('/', ...requireSignature(secrets), async (c) => respond(c, await run(c)))
     .all('/', (c) => problem(c, ...methodNotAllowedProblem(c.req.method, ['POST'])));
   return new Hono<AppEnv>().route('/', psa);
 }
 
-/** @throws Problem `malformed_json` */
+/** @throws Problem of the body's media type, encoding or JSON */
 async function run(c: Context<PsaEnv>): Promise<CallResult<unknown>> {
+  requireJson(c);
+  await requireUtf8(c);
   const { success, data: message, error } = messageShape.safeParse(await readJson(c));
   if (!success) return toCallResult(() => Promise.reject(invalidInput(fieldErrors(error))));
   const { type, data } = message;
