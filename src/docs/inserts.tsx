@@ -56,6 +56,8 @@ export function Readers() {
   );
 }
 
+export const readersMarkdown = READERS.map(({ href, text, about }) => `- [${text}](${href}): ${about}`).join('\n');
+
 export function Hero({ lead }: { lead: string }) {
   return (
     <div class="hero">
@@ -123,6 +125,8 @@ export function Loop() {
     </svg>
   );
 }
+
+export const loopMarkdown = LOOP.map(([step, text], index) => `${index + 1}. ${step}: ${text}`).join('\n');
 
 /** Creates a random token in the browser, with script only, and puts it into all places of the page. */
 export function NewToken() {

@@ -6,7 +6,7 @@ import { describeApi } from './api-openapi.ts';
 import { blocksOf, withIncludes } from './blocks.ts';
 import { errorsPage } from './errors.ts';
 import { toolsMarkdown } from './generated-markdown.ts';
-import { Hero, Loop, NewToken, Readers, ToolTiles, TryPing } from './inserts.tsx';
+import { Hero, Loop, loopMarkdown, NewToken, Readers, readersMarkdown, ToolTiles, TryPing } from './inserts.tsx';
 import { keyPattern } from './key-format.ts';
 import { Page } from './layout.tsx';
 import { Markdown, MarkdownPage, readable } from './markdown.tsx';
@@ -62,9 +62,9 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
     page({
       path: '/docs',
       markdown: home,
-      inserts: { readers: [<Readers />, ''], tools: [<ToolTiles />, toolsMarkdown] },
+      inserts: { readers: [<Readers />, readersMarkdown], tools: [<ToolTiles />, toolsMarkdown] },
     }),
-    page({ path: '/docs/loop', markdown: loop, inserts: { loop: [<Loop />, ''] } }),
+    page({ path: '/docs/loop', markdown: loop, inserts: { loop: [<Loop />, loopMarkdown] } }),
     page({ path: '/docs/concepts', markdown: concepts }),
     page({ path: '/docs/recipes', markdown: recipes, inserts: { tools: [<ToolTiles hasLead />, toolsMarkdown] } }),
     ...RECIPES.map(({ slug, markdown }) =>
@@ -107,8 +107,8 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
 /** The list of all pages for assistants (https://llmstxt.org). */
 function llmsText(pages: readonly Rendered[], serviceUrl: string): string {
   const lines = pages.map(({ path, markdown }) => {
-    const [, title, lead] = /^# (.+)\n\n(.+)/.exec(markdown) ?? [];
-    return `- [${title}](${serviceUrl}${path}.md): ${lead?.replaceAll(ORIGIN, serviceUrl)}`;
+    const [, title, lead] = /^# (.+)\n\n((?:.+\n)+)/.exec(markdown) ?? [];
+    return `- [${title}](${serviceUrl}${path}.md): ${lead?.trim().replaceAll('\n', ' ').replaceAll(ORIGIN, serviceUrl)}`;
   });
   const contracts = [{ path: 'api/v1/openapi.json', title: 'the API' }, ...DOCUMENTS];
   return `# Ticket Write-Back API

@@ -150,7 +150,7 @@ describe('the documentation', () => {
     expect([...ERROR_TEXTS.keys()]).toEqual(Object.keys(PROBLEMS));
   });
 
-  test('each page exists as Markdown, without comments of the source, and llms.txt lists it', async () => {
+  test('each page exists as Markdown, without comments of the source and empty sections, and llms.txt lists it with its lead', async () => {
     const files = await renderDocs(config());
     const list = files.get('llms.txt') ?? '';
     const pages = [...files.keys()].filter((name) => name.endsWith('.html') && !/^(404|index)\.html$/.test(name));
@@ -159,7 +159,9 @@ describe('the documentation', () => {
       const path = name.replace(/\.html$/, '.md');
       expect([path, files.get(path)]).toEqual([path, expect.stringMatching(/^# .+\n\n\S/)]);
       expect([path, files.get(path)]).not.toEqual([path, expect.stringMatching(/<!--|\{#|service\.invalid/)]);
-      expect(list).toContain(`(/${path})`);
+      const withoutCode = files.get(path)?.replaceAll(/^```.*?^```/gms, 'Code');
+      expect([path, withoutCode]).not.toEqual([path, expect.stringMatching(/^(#+) .+\n+(\1 |(?![\s\S]))/m)]);
+      expect(list.split('\n')).toContainEqual(expect.stringMatching(new RegExp(`\\(/${path}\\): .+\\.$`)));
       const links = await elementsOf(files.get(name) ?? '', 'article a');
       expect(links.map(({ attributes }) => attributes['href'])).toContain(`/${path}`);
     }
