@@ -21,10 +21,12 @@ const [header, ...lists] = withIncludes(texts, { recipes, readers })
   .map((list) => {
     const title = list.split('\n', 1)[0] ?? '';
     const links = Array.from(list.matchAll(LINK), ([, text = '', href = '', about]): Link => ({ href, text, about }));
-    const ofModules = MODULE_PAGES.filter(({ group }) => group === title).map(({ path, name }) => ({
-      href: path,
-      text: name,
-    }));
+    const ofModules = MODULE_PAGES.filter(({ group }) => group === title).map(
+      ({ path, name }): Link => ({
+        href: path,
+        text: name,
+      }),
+    );
     return { title, links: [...links, ...ofModules] };
   });
 
