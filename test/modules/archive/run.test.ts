@@ -1,5 +1,6 @@
+import { applyD1Migrations, reset } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Config } from '../../../src/config.ts';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { CRON_TRIGGERS, runJobs } from '../../../src/jobs.ts';
@@ -16,6 +17,12 @@ import { lastCursor } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { config, makeWorld, rowsOf } from '../../support/world.ts';
 import { AT_ONCE, archive, archiveContext, bucket, everyChange, failing, objectsIn, releaseAll } from './support.ts';
+
+// A run examines a few organizations of all that there are: only those of this file.
+beforeAll(async () => {
+  await reset();
+  await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
+});
 
 const RULE = { keepDays: 30, isPushed: false };
 const afterDays = (days: number) => () => Date.now() + days * DAY_MS;
