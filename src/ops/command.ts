@@ -129,7 +129,8 @@ export function explain(err: unknown): string {
   // Of a database failure the cause is what an operator can act on.
   if (err instanceof ServiceError) return err.cause instanceof D1Failure ? explain(err.cause) : err.detail;
   if (err instanceof UsageError || err instanceof CommandFailure) return err.message;
-  if (err instanceof Error && 'code' in err) return explainFile(err);
+  // Of the file system, which names file and fault.
+  if (err instanceof Error && 'code' in err) return err.message;
   return err instanceof Error ? (err.stack ?? err.message) : String(err);
 }
 
@@ -141,17 +142,4 @@ export async function runScript(script: () => Promise<void>): Promise<void> {
     console.error(explain(err));
     process.exitCode = err instanceof UsageError ? 2 : 1;
   }
-}
-
-const FILE_FAULTS = new Map<unknown, string>([
-  ['ENOENT', 'does not exist, or its directory does not.'],
-  ['EACCES', 'cannot be opened: its permissions do not allow it.'],
-  ['EPERM', 'cannot be opened: its permissions do not allow it.'],
-  ['EISDIR', 'is a directory; name a file.'],
-]);
-
-function explainFile({ message, code, path }: Error & { code: unknown; path?: unknown }): string {
-  if (code === 'ENOSPC') return 'There is no space left on the disk.';
-  const fault = FILE_FAULTS.get(code);
-  return fault === undefined ? message : `${typeof path === 'string' ? printable(path) : 'The file'} ${fault}`;
 }

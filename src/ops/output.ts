@@ -21,27 +21,18 @@ export function tolerateClosedOutput(): void {
 
 const isClosed = (err: Error) => 'code' in err && (err.code === 'EPIPE' || err.code === 'ERR_STREAM_DESTROYED');
 
-/** After how many units of work there is a line where lines cannot be replaced. */
-const UNITS_PER_LINE = 100_000;
-
-/** Shows progress: one line on a terminal, elsewhere a line each time that `done` has grown by 100,000. */
+/** Shows progress in one line of a terminal, and nowhere else. */
 export class ProgressLine {
   private readonly stream: { isTTY?: boolean; write(text: string): unknown };
   private shown = false;
-  private lines = 0;
   constructor(stream: { isTTY?: boolean; write(text: string): unknown }) {
     this.stream = stream;
   }
 
-  show(text: string, done = 0): void {
-    if (this.stream.isTTY) {
-      this.stream.write(`\r\x1b[2K${text}`);
-      this.shown = true;
-      return;
-    }
-    const lines = Math.floor(done / UNITS_PER_LINE);
-    if (lines > this.lines) this.stream.write(`${text}\n`);
-    this.lines = lines;
+  show(text: string): void {
+    if (!this.stream.isTTY) return;
+    this.stream.write(`\r\x1b[2K${text}`);
+    this.shown = true;
   }
 
   clear(): void {

@@ -27,7 +27,7 @@ export const changesExport = databaseCommand(
       const { cursor, count: exported } = await withDatabase(({ context }) =>
         exportChanges(context, organization, from, write, {
           without: options.without,
-          onProgress: (changes) => progress.show(`${count(changes, 'change')} exported`, changes),
+          onProgress: (changes) => progress.show(`${count(changes, 'change')} exported`),
         }),
       ).catch(
         onCode('cursor_reset', () => {

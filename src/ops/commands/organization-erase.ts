@@ -99,7 +99,7 @@ async function exportAndBegin(
       const before = exported;
       const done = await exportChanges(context, organization, cursor, intoFile(file), {
         without,
-        onProgress: (changes) => progress.show(`${count(before + changes, 'change')} exported`, before + changes),
+        onProgress: (changes) => progress.show(`${count(before + changes, 'change')} exported`),
       });
       await file.sync();
       cursor = done.cursor;
@@ -134,7 +134,7 @@ async function removeRows(context: Database['context'], erasure: OpenErasure): P
     for await (const { table, rows } of eraseRows(context(), erasure)) {
       removed.set(table, (removed.get(table) ?? 0) + rows);
       total += rows;
-      progress.show(`${count(total, 'row')} removed, the latest from ${table}`, total);
+      progress.show(`${count(total, 'row')} removed, the latest from ${table}`);
     }
   } catch (err) {
     throw new CommandFailure(`${explain(err)}\n${advice}`);

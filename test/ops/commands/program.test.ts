@@ -110,16 +110,16 @@ test.each<[string[], string, string]>([
 });
 
 test.each([
-  [['directory:import', 'missing.ndjson'], 'missing.ndjson does not exist, or its directory does not.'],
-  [['directory:import', 'src'], 'The file is a directory; name a file.'],
+  [['directory:import', 'missing.ndjson'], "ENOENT: no such file or directory, open 'missing.ndjson'"],
+  [['directory:import', 'src'], 'EISDIR: illegal operation on a directory, read'],
   [
     ['key:revoke', '--organization', 'northwind', '--from', 'no/file', '--by', 'Ada'],
-    'no/file does not exist, or its directory does not.',
+    "ENOENT: no such file or directory, open 'no/file'",
   ],
-  [['changes:export', 'northwind', '--output', 'no/file'], 'no/file does not exist, or its directory does not.'],
-])('a file that cannot be used gets one sentence: %j', async (args, sentence) => {
+  [['changes:export', 'northwind', '--output', 'no/file'], "ENOENT: no such file or directory, open 'no/file'"],
+])('a file that cannot be used gets one line: %j', async (args, line) => {
   const [command = '', ...rest] = args;
-  expect(await runCli(command, rest)).toEqual({ code: 1, stdout: '', stderr: `${sentence}\n` });
+  expect(await runCli(command, rest)).toEqual({ code: 1, stdout: '', stderr: `${line}\n` });
 });
 
 test('a call without a command prints the list of commands on standard error', async () => {
@@ -158,20 +158,18 @@ test('a database of before 1.0 is refused, with the next step', async () => {
   }
 });
 
-test('progress is one line on a terminal, and a line for each 100,000 units elsewhere', () => {
+test('progress is one line on a terminal, and nothing elsewhere', () => {
   const written = (isTTY: boolean) => {
     let text = '';
     const line = new ProgressLine({ isTTY, write: (part) => (text += part) });
-    line.show('not counted');
-    for (const done of [99_999, 100_000, 100_100, 350_000, 400_000]) line.show(String(done), done);
+    for (const shown of ['one', 'two']) line.show(shown);
     line.clear();
     line.clear();
     return text;
   };
   const erase = '\r\x1b[2K';
-  const shown = ['not counted', '99999', '100000', '100100', '350000', '400000', ''];
-  expect(written(true)).toBe(shown.map((text) => `${erase}${text}`).join(''));
-  expect(written(false)).toBe('100000\n350000\n400000\n');
+  expect(written(true)).toBe(`${erase}one${erase}two${erase}`);
+  expect(written(false)).toBe('');
 });
 
 test("calls to Cloudflare's API are spaced after the first ones", () => {
