@@ -16,7 +16,7 @@ import { freeText, lazyObject } from '../../domain/fields.ts';
 import { callD1, readOne, write } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import { forNextCall, type ServiceContext } from '../service-context.ts';
-import { cursorText, organizationNotFound, requireCursor } from '../work/require-cursor.ts';
+import { organizationNotFound, requireCursor, startCursor } from '../work/require-cursor.ts';
 
 export type { OpenErasure } from '../../db/directory/erasure.ts';
 
@@ -32,7 +32,7 @@ const MAX_WITHOUT = 1_000;
 
 export const eraseRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
-  cursor: cursorText,
+  cursor: startCursor,
   by: freeText(100),
   without: z.array(z.string().max(MAX_OBJECT_NAME)).max(MAX_WITHOUT).default([]),
 }));

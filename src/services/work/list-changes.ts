@@ -19,7 +19,7 @@ import { pick } from '../../lib/objects.ts';
 import { readBatch } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ServiceContext } from '../service-context.ts';
-import { cursorText, requireValidCursor } from './require-cursor.ts';
+import { requireValidCursor, startCursor } from './require-cursor.ts';
 
 /** The most changes on one page: well under 32 MiB, the limit of one RPC, even with long texts. */
 export const MAX_CHANGES = 100;
@@ -31,7 +31,7 @@ export type { ChangesPage } from '../../domain/psa-shapes.ts';
 
 export const changesRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
-  cursor: cursorText,
+  cursor: startCursor,
   limit: wholeUpTo(MAX_CHANGES).default(MAX_CHANGES),
 }));
 

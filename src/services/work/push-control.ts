@@ -12,7 +12,7 @@ export const resumeRequest = lazyObject(() => ({ organization: directoryId('an o
 
 export const skipRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
-  to: cursorText.unwrap().meta({ description: 'The cursor of the last change to leave out.' }),
+  to: cursorText.meta({ description: 'The cursor of the last change to leave out.' }),
   by: freeText(100),
 }));
 

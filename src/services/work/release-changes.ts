@@ -14,7 +14,7 @@ const RELEASES_PAGE = 500;
 
 export const releaseRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
-  cursor: cursorText.unwrap(),
+  cursor: cursorText,
 }));
 
 /**

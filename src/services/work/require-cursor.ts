@@ -6,21 +6,23 @@ import { ruleError } from '../../domain/fields.ts';
 import { readOne } from '../call-d1.ts';
 import type { ServiceContext } from '../service-context.ts';
 
-const cursorRule = 'the cursor of an earlier response, or null to start from the beginning';
-/** A cursor from an earlier response, or null. */
-export const cursorText = z
-  .string({ error: ruleError(cursorRule) })
-  .transform((text, context) => {
+function cursorWith(rule: string) {
+  const error = ruleError(rule);
+  return z.string({ error }).transform((text, context) => {
     const cursor = parseCursor(text);
     if (cursor) return cursor;
-    context.addIssue({
-      code: 'custom',
-      message: ruleError(cursorRule)({ input: text }),
-      params: { code: 'invalid_format' },
-    });
+    context.addIssue({ code: 'custom', message: error({ input: text }), params: { code: 'invalid_format' } });
     return z.NEVER;
-  })
-  .nullable();
+  });
+}
+
+/** A cursor from an earlier response. */
+export const cursorText = cursorWith('the cursor of an earlier response');
+
+/** Where to continue to read. */
+export const startCursor = cursorWith(
+  'the cursor of an earlier response, or null to start from the beginning',
+).nullable();
 
 /**
  * Returns the database's epoch if a cursor into the organization's audit log is valid here.

@@ -21,15 +21,16 @@ const ALL: SampleReceiver[] = [
 /** The receivers whose interpreter is installed here. */
 export const SAMPLE_RECEIVERS = ALL.filter(({ program }) => isInstalled(program));
 
-/** Starts a receiver. `directory` is for its queue, which outlives it. */
+/** Starts a receiver. `directory` is for its queue, which outlives it. `options` come after its port. */
 export async function startReceiver(
   { program, file }: SampleReceiver,
   directory: string,
   port: number,
-  variables: { WEBHOOK_SECRET: string; PSA_URL: string; PAUSE: string; LIMIT?: string },
+  variables: { WEBHOOK_SECRET: string; PSA_URL: string; PAUSE: string; [other: string]: string },
+  options: readonly string[] = [],
 ) {
   const env = { ...process.env, ...variables, PSA_TOKEN: 'token', QUEUE: join(directory, 'queue') };
-  const child = spawn(program, [file, String(port)], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(program, [file, String(port), ...options], { env, stdio: ['ignore', 'ignore', 'pipe'] });
   let printed = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     printed += text;

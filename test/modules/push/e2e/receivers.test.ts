@@ -265,6 +265,9 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sampl
     expect(await world.post(page(...refused, note(110, 'next')))).toBe(204);
     await waitForEmptyQueue();
     expect(records().at(-1)).toMatchObject({ text: 'next' });
+    // A page that is sent again does not bring them back.
+    expect(await world.post(page(...refused))).toBe(204);
+    await waitForEmptyQueue();
     expect(await world.queued('.refused')).toHaveLength(statuses.length);
     const told = statuses.map((status, index) => ({ id: idOf(100 + index), reason: `HTTP ${status}` }));
     const data = { organization: 'northwind', kind: 'note', result: 'refused' };

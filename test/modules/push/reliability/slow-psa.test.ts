@@ -48,6 +48,17 @@ describe('a slow PSA', () => {
     }
   });
 
+  test('contains each record once after a restore of its own database to before six records, by a replay', {
+    timeout: 300_000,
+  }, async () => {
+    for (const receiver of world.receivers) {
+      const before = inPsa(receiver);
+      await receiver.restorePsa(6);
+      await receiver.settled(writes);
+      expect(inPsa(receiver), receiver.language).toEqual(before);
+    }
+  });
+
   test('contains each record once after a restore of the database to before six of its records', {
     timeout: 300_000,
   }, async () => {

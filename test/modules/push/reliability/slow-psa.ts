@@ -21,6 +21,7 @@ const MOMENTS = ['begun', 'stored', 'confirmed'] as const;
 type Moment = (typeof MOMENTS)[number];
 
 const WAIT_LIMIT_MS = 600_000;
+const PSA_SECRET = `whsec_${btoa('the secret of a slow PSA, 32 byte')}`;
 
 async function waitUntil(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
   const until = Date.now() + WAIT_LIMIT_MS;
@@ -52,7 +53,7 @@ export async function makeSlowPsas(samples: readonly SampleReceiver[], delayMs: 
   });
   const port = await freePort();
   await once(relay.listen(port, '127.0.0.1'), 'listening');
-  const vars = { ...UNLIMITED_VARS, WEBHOOK_URL: `http://127.0.0.1:${port}/`, WEBHOOK_SECRET };
+  const vars = { ...UNLIMITED_VARS, WEBHOOK_URL: `http://127.0.0.1:${port}/`, WEBHOOK_SECRET, PSA_SECRET };
   const service = await restartable({ bundle: parts.bundle, persistTo, vars });
 
   async function makeReceiver(sample: SampleReceiver) {
@@ -62,7 +63,8 @@ export async function makeSlowPsas(samples: readonly SampleReceiver[], delayMs: 
     const receiverPort = await freePort();
     // A call that was cut off by a kill ends within this time.
     const variables = { WEBHOOK_SECRET, PSA_URL: psa.url, PAUSE: String((3 * delayMs) / 1_000) };
-    const start = () => startReceiver(sample, directory, receiverPort, variables);
+    const start = (more = {}, ...options: string[]) =>
+      startReceiver(sample, directory, receiverPort, { ...variables, ...more }, options);
     let receiver = await start();
     const key = await withLocalD1(persistTo, (db) => makeOrganization(db, organization));
     let events = 0;
@@ -75,7 +77,7 @@ export async function makeSlowPsas(samples: readonly SampleReceiver[], delayMs: 
       next = undefined;
       receiver
         .kill()
-        .then(start)
+        .then(() => start())
         .then((started) => {
           receiver = started;
           done.resolve();
@@ -131,6 +133,13 @@ export async function makeSlowPsas(samples: readonly SampleReceiver[], delayMs: 
         const queued = async () =>
           (await readdir(join(directory, 'queue'), { recursive: true })).some((name) => name.endsWith('.json'));
         await waitUntil(`${sample.language}: an empty queue`, async () => !(await queued()));
+      },
+      /** Puts the database of the PSA back to before its latest records, and starts the receiver as its head says. */
+      restorePsa: async (lost: number) => {
+        await receiver.kill();
+        psa.records.splice(-lost);
+        const { origin } = new URL(service.url);
+        receiver = await start({ SERVICE_URL: origin, PSA_SECRET }, '--replay', organization);
       },
       close: async () => {
         await receiver.kill();

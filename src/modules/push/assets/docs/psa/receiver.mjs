@@ -2,20 +2,17 @@
 //
 // WEBHOOK_SECRET=whsec_… PSA_URL=https://psa.example/api PSA_TOKEN=… node receiver.mjs 8971
 //
+// After a restore of your PSA's database, start it with SERVICE_URL, PSA_SECRET and --replay ORGANIZATION.
+//
 // Fit psa, write and report to your PSA. The rest can stay.
-import { createHmac, timingSafeEqual } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 
-const { WEBHOOK_SECRET = '', PSA_URL, PSA_TOKEN, QUEUE = 'queue', PAUSE = '30', LIMIT = '3600' } = process.env;
-// Two secrets, separated by white space, while one replaces the other.
-const SECRETS = (WEBHOOK_SECRET.match(/\S+/g) ?? ['']).map((secret) =>
-  Buffer.from(secret.replace('whsec_', ''), 'base64'),
-);
-// Everyone knows the empty key.
-if (SECRETS.some(({ length }) => length < 24)) throw new Error('WEBHOOK_SECRET needs a secret of at least 24 bytes.');
+const { PSA_URL, PSA_TOKEN, SERVICE_URL, QUEUE = 'queue', PAUSE = '30', LIMIT = '3600' } = process.env;
+const SECRETS = secretsIn('WEBHOOK_SECRET');
 // Longer than any call to your PSA takes: a call that was cut off may still be running there.
 const PAUSE_MS = Number(PAUSE) * 1000;
 // A change that alone fails for this long is set aside.
@@ -23,12 +20,24 @@ const LIMIT_MS = Number(LIMIT) * 1000;
 // The changes to write. Others are not: a refusal that you report also comes back, with its record.
 const WRITTEN = /\.(created|approved|rejected|redacted)$/;
 
+/** Two secrets, separated by white space, while one replaces the other. */
+function secretsIn(variable) {
+  const texts = process.env[variable]?.match(/\S+/g) ?? [''];
+  const secrets = texts.map((secret) => Buffer.from(secret.replace('whsec_', ''), 'base64'));
+  // Everyone knows the empty key.
+  if (secrets.some(({ length }) => length < 24)) throw new Error(`${variable} needs a secret of at least 24 bytes.`);
+  return secrets;
+}
+
+const sign = (secret, id, sentAt, body) =>
+  `v1,${createHmac('sha256', secret).update(`${id}.${sentAt}.`).update(body).digest('base64')}`;
+
 /** Whether the message was signed with one of our secrets, in the last five minutes. */
 function isGenuine(headers, body) {
   const { 'webhook-id': id, 'webhook-timestamp': sentAt, 'webhook-signature': signatures = '' } = headers;
   if (!/^\d+$/.test(sentAt) || Math.abs(Date.now() / 1000 - sentAt) > 300) return false;
   const isOurs = (given, secret) => {
-    const ours = `v1,${createHmac('sha256', secret).update(`${id}.${sentAt}.`).update(body).digest('base64')}`;
+    const ours = sign(secret, id, sentAt, body);
     return given.length === ours.length && timingSafeEqual(Buffer.from(given, 'latin1'), Buffer.from(ours));
   };
   return signatures.split(' ').some((given) => SECRETS.some((secret) => isOurs(given, secret)));
@@ -40,8 +49,8 @@ function store({ organization, changes }) {
   for (const change of changes) {
     const record = change.note ?? change.timeEntry;
     if (!record || !WRITTEN.test(change.action)) continue;
-    const name = `${String(change.seq).padStart(12, '0')}-${change.action}-${record.id}.json`;
-    save(`${QUEUE}/${organization}/${name}`, { ...change, organization });
+    const file = `${QUEUE}/${organization}/${String(change.seq).padStart(12, '0')}-${change.action}-${record.id}`;
+    if (!existsSync(`${file}.refused`)) save(`${file}.json`, { ...change, organization });
   }
   start(organization, 0);
 }
@@ -123,6 +132,28 @@ async function take(file, change, { isAlone, isFirst }) {
   return true;
 }
 
+/** Sends a call to the service, and returns its value. */
+async function call(type, data) {
+  const body = JSON.stringify({ type, data });
+  const [id, at] = [`msg_${randomUUID()}`, String(Math.floor(Date.now() / 1000))];
+  const [secret] = secretsIn('PSA_SECRET');
+  const signed = { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': sign(secret, id, at, body) };
+  const headers = { ...signed, 'Content-Type': 'application/json' };
+  const signal = AbortSignal.timeout(30_000);
+  const response = await fetch(`${SERVICE_URL}/psa`, { method: 'POST', headers, body, signal });
+  if (!response.ok) throw new Error(`HTTP ${response.status} ${await response.text()}`);
+  return (await response.json()).value;
+}
+
+/** Puts all changes into the queue again. The look-up in write finds the records that your PSA still has. */
+async function replay(organization) {
+  for (let page = { cursor: null, more: true }; page.more; ) {
+    page = await call('work.changes', { organization, cursor: page.cursor });
+    store({ organization, changes: page.changes });
+    for (const { fromSeq, toSeq } of page.archives) console.error(`Changes ${fromSeq} to ${toSeq} are archived.`);
+  }
+}
+
 const started = new Set();
 
 /** Starts to work on an organization's queue, so that none waits for another. */
@@ -168,6 +199,7 @@ const server = createServer((request, response) =>
   ),
 );
 mkdirSync(QUEUE, { recursive: true });
-server.listen(Number(process.argv[2]), '127.0.0.1', () => {
-  for (const organization of readdirSync(QUEUE)) start(organization, PAUSE_MS);
-});
+const [port, , ...replayed] = process.argv.slice(2);
+for (const organization of readdirSync(QUEUE)) start(organization, PAUSE_MS);
+for (const organization of replayed) await replay(organization);
+server.listen(Number(port), '127.0.0.1');

@@ -2,6 +2,8 @@
 
 WEBHOOK_SECRET=whsec_… PSA_URL=https://psa.example/api PSA_TOKEN=… python3 receiver.py 8971
 
+After a restore of your PSA's database, start it with SERVICE_URL, PSA_SECRET and --replay ORGANIZATION.
+
 Fit psa, write and report to your PSA. The rest can stay.
 """
 import base64, hashlib, hmac, json, os, sys, threading, time
@@ -10,11 +12,17 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-# Two secrets, separated by white space, while one replaces the other.
-SECRETS = [base64.b64decode(one.removeprefix("whsec_")) for one in os.environ.get("WEBHOOK_SECRET", "").split()]
-# Everyone knows the empty key.
-if not SECRETS or any(len(secret) < 24 for secret in SECRETS):
-    sys.exit("WEBHOOK_SECRET needs a secret of at least 24 bytes.")
+
+def secrets_in(variable):
+    """Two secrets, separated by white space, while one replaces the other."""
+    secrets = [base64.b64decode(one.removeprefix("whsec_")) for one in os.environ.get(variable, "").split()]
+    # Everyone knows the empty key.
+    if not secrets or any(len(secret) < 24 for secret in secrets):
+        sys.exit(f"{variable} needs a secret of at least 24 bytes.")
+    return secrets
+
+
+SECRETS = secrets_in("WEBHOOK_SECRET")
 QUEUE = Path(os.environ.get("QUEUE", "queue"))
 # Seconds, longer than any call to your PSA takes: a call that was cut off may still be running there.
 PAUSE = float(os.environ.get("PAUSE", "30"))
@@ -24,13 +32,17 @@ LIMIT = float(os.environ.get("LIMIT", "3600"))
 WRITTEN = (".created", ".approved", ".rejected", ".redacted")
 
 
+def sign(secret, message_id, sent_at, body):
+    signed = f"{message_id}.{sent_at}.".encode() + body
+    return "v1," + base64.b64encode(hmac.digest(secret, signed, hashlib.sha256)).decode()
+
+
 def is_genuine(headers, body):
     """Whether the message was signed with one of our secrets, in the last five minutes."""
     message_id, sent_at = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not sent_at.isdecimal() or abs(time.time() - int(sent_at)) > 300:
         return False
-    signed = f"{message_id}.{sent_at}.".encode() + body
-    ours = ["v1," + base64.b64encode(hmac.digest(secret, signed, hashlib.sha256)).decode() for secret in SECRETS]
+    ours = [sign(secret, message_id, sent_at, body) for secret in SECRETS]
     given = headers.get("webhook-signature", "").split()
     return any(hmac.compare_digest(one.encode(), other.encode()) for one in ours for other in given)
 
@@ -42,7 +54,8 @@ def store(organization, changes):
         record = change["note"] or change["timeEntry"]
         if record and change["action"].endswith(WRITTEN):
             file = QUEUE / organization / f"{change['seq']:012}-{change['action']}-{record['id']}.json"
-            save(file, {**change, "organization": organization})
+            if not file.with_suffix(".refused").exists():
+                save(file, {**change, "organization": organization})
     start(organization, 0)
 
 
@@ -140,6 +153,26 @@ def take(file, change, is_alone, is_first):
     return True
 
 
+def call(message_type, data):
+    """Sends a call to the service, and returns its value."""
+    body = json.dumps({"type": message_type, "data": data}).encode()
+    message_id, at = f"msg_{os.urandom(16).hex()}", str(int(time.time()))
+    signature = sign(secrets_in("PSA_SECRET")[0], message_id, at, body)
+    headers = {"webhook-id": message_id, "webhook-timestamp": at, "webhook-signature": signature}
+    headers["Content-Type"] = "application/json"
+    return json.load(urlopen(Request(os.environ["SERVICE_URL"] + "/psa", body, headers), timeout=30))["value"]
+
+
+def replay(organization):
+    """Puts all changes into the queue again. The look-up in write finds the records that your PSA still has."""
+    page = {"cursor": None, "more": True}
+    while page["more"]:
+        page = call("work.changes", {"organization": organization, "cursor": page["cursor"]})
+        store(organization, page["changes"])
+        for archive in page["archives"]:
+            print(f"Changes {archive['fromSeq']} to {archive['toSeq']} are archived.", file=sys.stderr, flush=True)
+
+
 started = set()
 
 
@@ -183,4 +216,6 @@ QUEUE.mkdir(parents=True, exist_ok=True)
 server = HTTPServer(("127.0.0.1", int(sys.argv[1])), Receiver)
 for folder in QUEUE.iterdir():
     start(folder.name, PAUSE)
+for one in sys.argv[3:]:
+    replay(one)
 server.serve_forever()
