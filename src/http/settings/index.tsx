@@ -77,7 +77,7 @@ function problemPage(
     <>
       <p>{detail}</p>
       {status === 404 && base && (
-        <SearchForm id="search" to={`${base}/keys`} label="Search keys" text={undefined} fields={[]} />
+        <SearchForm id="find-keys" to={`${base}/keys`} label="Search keys" text={undefined} fields={[]} />
       )}
       <p>
         <a href={to}>{text}</a>
