@@ -1,4 +1,3 @@
--- drizzle-kit generated this file empty; the triggers were added by hand.
 -- since 1.0: an erasure has the time of the database, so that it cannot be dated back. A new one has no return.
 CREATE TRIGGER `erasures_begin_now` BEFORE INSERT ON `erasures`
 WHEN abs(new.`erased_at` - unixepoch() * 1000) > 60000 OR (new.`recreated_at`, new.`recreated_by`) IS NOT (NULL, NULL)
