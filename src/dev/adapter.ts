@@ -12,11 +12,12 @@ const { kind }: { kind: AdapterKind } = await import(`../adapters/${Reflect.get(
 
 export class Connector extends ConnectorObject {
   protected override readonly kind = kind;
+  protected override readonly everyMs = 2_000;
 
   override alarm(): Promise<void> {
     const { kv } = this.ctx.storage;
-    // A person waits for the decision on time. A failure is not repeated earlier.
-    if (kv.get<{ failure?: string }>('reviews')?.failure === undefined) kv.delete('reviews');
+    // A person waits for a record, and for the decision on time. A failure is not repeated earlier.
+    for (const job of ['work', 'reviews']) if (kv.get<{ failure?: string }>(job)?.failure === undefined) kv.delete(job);
     return super.alarm();
   }
 }
