@@ -1,4 +1,3 @@
-import { applyD1Migrations, reset } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
 import { ALL_ORGANIZATIONS, FACT_SOURCES } from '../../src/db/fact-statements.ts';
@@ -18,6 +17,7 @@ import { recordRefusedUses } from '../../src/services/keys/refused-uses.ts';
 import { redactRecord, reportRecord, setApproval } from '../../src/services/work/record-services.ts';
 import { reportConnection } from '../../src/services/work/report-connection.ts';
 import { archive, releaseAll } from '../modules/archive/support.ts';
+import { emptyDatabase } from '../support/d1.ts';
 import { importOrganizations, insertKeys } from '../support/many-keys.ts';
 import { lastCursor } from '../support/rpc.ts';
 import { asAdmin, asOperator, makeKey, makeWorld, NOTE, revoke, rotate, rowsOf, TIME } from '../support/world.ts';
@@ -30,9 +30,7 @@ const isSelect = (text: string) => /^\s*(?:select|with)\b/.test(text);
 const returnsRows = (text: string) => isSelect(text) || /\breturning\b/.test(text);
 
 test('Every statement returns the columns of its declared row, with their types', async () => {
-  // The statements read all organizations: the database must contain no data of other files.
-  await reset();
-  await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
+  await emptyDatabase();
   const { common, own } = await fillDatabase();
   const returned = new Map<string, Members>();
   const withoutRow: string[] = [];

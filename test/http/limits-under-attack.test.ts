@@ -126,7 +126,7 @@ describe('a flood', () => {
         checked += byAddress.check(ipLimit) + byKey.check(keyLimit);
       }),
       {
-        numRuns: runs('floods against a list of admissions, in sequences of 10 to 20', inLongRuns(20, 8)),
+        numRuns: runs('floods against a list of admissions, in sequences of 10 to 20', inLongRuns(20, 6)),
         endOnFailure: true,
       },
     );

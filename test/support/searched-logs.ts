@@ -69,3 +69,7 @@ export function loggedLines(event: string, level?: string): Record<string, unkno
   search();
   return logged.map(({ text }) => JSON.parse(text));
 }
+
+/** Those about an organization: alarms and jobs also log lines about those of other tests. */
+export const linesAbout = (organization: string, event: string, level?: string) =>
+  loggedLines(event, level).filter((line) => line['organization'] === organization);

@@ -1,6 +1,7 @@
-import { applyD1Migrations, reset } from 'cloudflare:test';
+import { applyD1Migrations } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterAll, afterEach, beforeEach } from 'vitest';
+import { emptyDatabase } from './d1.ts';
 import { wrapPrototypesOnce } from './prototype-proxies.ts';
 import { expectNoSecrets, searchConsole } from './searched-logs.ts';
 
@@ -10,10 +11,7 @@ wrapPrototypesOnce();
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
 // The jobs and some checks read all organizations: the data of many files would slow them down.
 const organizations = await env.DB.prepare('select count(*) as n from organizations').first<number>('n');
-if (organizations !== null && organizations > 200) {
-  await reset();
-  await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
-}
+if (organizations !== null && organizations > 200) await emptyDatabase();
 
 searchConsole();
 beforeEach(expectNoSecrets);

@@ -235,7 +235,7 @@ test('hostile forms and addresses get no 5xx, become no markup, and write nothin
         expect(text).toContain(inHtml(EVIL_MARKUP));
       }
     }),
-    { numRuns: runs('hostile forms, in sequences of 8 to 12', inLongRuns(25, 10)), endOnFailure: true },
+    { numRuns: runs('hostile forms, in sequences of 8 to 12', inLongRuns(25, 6)), endOnFailure: true },
   );
   tally.print('hostile forms and pages by status');
   expect(tally.of('form 200')).toBeGreaterThan(4);

@@ -158,6 +158,6 @@ test('every entry is decided once, and each side learns whose decision it was', 
       const model = await makeModel();
       for (const one of rounds) await model.play(one);
     }),
-    { numRuns: runs('decisions about time', inLongRuns(40, 8)) },
+    { numRuns: runs('decisions about time', inLongRuns(40, 5)) },
   );
 }, 240_000);

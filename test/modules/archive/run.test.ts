@@ -10,11 +10,11 @@ import { archive as archiveModule } from '../../../src/modules/archive/module.ts
 import { archiveDue, checkDigests, checkSizes } from '../../../src/modules/archive/run.ts';
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { redactRecord } from '../../../src/services/work/record-services.ts';
-import { aroundD1 } from '../../support/d1.ts';
+import { aroundD1, emptyDatabase } from '../../support/d1.ts';
 import { addChanges } from '../../support/many-changes.ts';
 import { inLongRuns } from '../../support/property.ts';
 import { lastCursor } from '../../support/rpc.ts';
-import { loggedLines } from '../../support/searched-logs.ts';
+import { linesAbout, loggedLines } from '../../support/searched-logs.ts';
 import { config, makeWorld, rowsOf } from '../../support/world.ts';
 import { AT_ONCE, archive, archiveContext, bucket, everyChange, failing, objectsIn, releaseAll } from './support.ts';
 
@@ -26,6 +26,8 @@ beforeAll(async () => {
 
 const RULE = { keepDays: 30, isPushed: false };
 const afterDays = (days: number) => () => Date.now() + days * DAY_MS;
+
+beforeAll(emptyDatabase);
 
 /** An organization with so many notes, all of them released, and one more. */
 async function released(notes = 2): Promise<string> {
@@ -143,7 +145,7 @@ async function damageable() {
     (await env.DB.prepare('select damaged_at as at from archives where organization_id = ?')
       .bind(organization)
       .first('at')) !== null;
-  const found = () => loggedLines('archive_damaged').filter((line) => line['organization'] === organization);
+  const found = () => linesAbout(organization, 'archive_damaged');
   return { organization, object, bytes, isDamaged, found };
 }
 

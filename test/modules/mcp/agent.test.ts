@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { runs } from '../../support/property.ts';
+import { inLongRuns, runs } from '../../support/property.ts';
 import { makeWorld, rowsOf, UNLIMITED } from '../../support/world.ts';
 import { connect, ERAS, makeMcpApi, NOTE_ARGUMENTS, resultOf, TIME_ARGUMENTS } from './support.ts';
 
@@ -94,6 +94,6 @@ test('any mix of tools, tickets and words under few keys creates one record for 
       const rows = [...(await rowsOf('notes', organization)), ...(await rowsOf('time_entries', organization))];
       expect(rows.map((row) => row['ticket_id']).sort()).toEqual([...tickets.values()].sort());
     }),
-    { numRuns: runs('calls of tools under few keys', 8) },
+    { numRuns: runs('calls of tools under few keys', inLongRuns(8, 4)) },
   );
 });

@@ -5,7 +5,7 @@ import { beforeAll, expect, test, vi } from 'vitest';
 import { Pusher } from '../../../src/modules/push/pusher.ts';
 import { resumePush } from '../../../src/services/work/push-control.ts';
 import { addChanges } from '../../support/many-changes.ts';
-import { runs } from '../../support/property.ts';
+import { inLongRuns, runs } from '../../support/property.ts';
 import { type Answer, answering, asPushOperator, expectDelivered, makePushed, storedBy, usePush } from './support.ts';
 
 // Random sequences of changes, wakes, answers of the receiver, evictions and orders. Whatever
@@ -62,7 +62,10 @@ test('after any sequence of failures the receiver has every change once, in orde
 }, async () => {
   vi.spyOn(console, 'warn').mockImplementation(() => undefined);
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
-  await fc.assert(fc.asyncProperty(steps, run), { numRuns: runs('sequences of a push', 20), endOnFailure: true });
+  await fc.assert(fc.asyncProperty(steps, run), {
+    numRuns: runs('sequences of a push', inLongRuns(20, 10)),
+    endOnFailure: true,
+  });
 });
 
 async function run(sequence: Step[]): Promise<void> {

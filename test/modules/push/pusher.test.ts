@@ -11,7 +11,7 @@ import { addChanges } from '../../support/many-changes.ts';
 import { elementsOf } from '../../support/page.ts';
 import type { PushedPage } from '../../support/receiver.ts';
 import { lastCursor, resultOf, work } from '../../support/rpc.ts';
-import { loggedLines } from '../../support/searched-logs.ts';
+import { linesAbout } from '../../support/searched-logs.ts';
 import { openSettings, signIn } from '../../support/settings.ts';
 import { asOperator, importRecords, makeApi } from '../../support/world.ts';
 import { archive, releaseAll } from '../archive/support.ts';
@@ -25,6 +25,7 @@ import {
   makeGate,
   makePushed,
   PUSH,
+  pushOthers,
   pushRow,
   storedBy,
   usePush,
@@ -79,7 +80,7 @@ describe('an archive', () => {
     await drain(organization);
     expect(deliveriesOf(organization)).toHaveLength(1);
     expect(push.receiver.changesOf(organization).map(({ seq }) => seq)).toEqual([4]);
-    expect(loggedLines('push_skipped_archive')).toMatchObject([{ organization, fromSeq: 1, toSeq: 3 }]);
+    expect(linesAbout(organization, 'push_skipped_archive')).toMatchObject([{ organization, fromSeq: 1, toSeq: 3 }]);
   });
 
   test("an archive that ends within an unconfirmed page leaves the page's remainder", async () => {
@@ -188,7 +189,7 @@ describe('an unconfirmed page', () => {
     expect(pause).toBeGreaterThanOrEqual(min - 50);
     expect(pause).toBeLessThanOrEqual(max + 50);
     expect(row).toMatchObject({ failure, attempts: 1, confirmed_seq: 0, next_attempt_at: stored.alarm });
-    expect(loggedLines('push_failed', 'warn')).toMatchObject([{ organization, failure, attempts: 1 }]);
+    expect(linesAbout(organization, 'push_failed', 'warn')).toMatchObject([{ organization, failure, attempts: 1 }]);
     const attempts = () => push.requests.filter(({ init }) => String(init.body).includes(`"${organization}"`));
     const idOf = (index: number) => new Headers(attempts()[index]?.init.headers).get('webhook-id');
 
@@ -208,7 +209,7 @@ describe('an unconfirmed page', () => {
       [3, 3],
     ]);
     await expectDelivered(push.receiver, organization);
-    expect(loggedLines('push_recovered')).toMatchObject([{ organization, attempts: 1 }]);
+    expect(linesAbout(organization, 'push_recovered')).toMatchObject([{ organization, attempts: 1 }]);
     expect(await pushRow(organization)).toMatchObject({
       confirmed_seq: 3,
       attempts: 0,
@@ -246,14 +247,16 @@ describe('an unconfirmed page', () => {
     const before = Date.now();
     await runAlarm(organization);
     const pause = Number((await storedBy(organization)).alarm) - before;
-    expect([pause >= 9_950, pause <= 20_050, loggedLines('push_failing')]).toEqual([true, true, []]);
+    expect([pause >= 9_950, pause <= 20_050, linesAbout(organization, 'push_failing')]).toEqual([true, true, []]);
     await runInDurableObject(objectOf(organization), (_, { storage }) => {
       const state = storage.kv.get<{ failure: { since: number } }>('state');
       storage.kv.put('state', { ...state, failure: { ...state?.failure, since: Date.now() - 600_000 } });
     });
     await runAlarm(organization);
     await runAlarm(organization);
-    expect(loggedLines('push_failing', 'error')).toMatchObject([{ organization, attempts: 3, failure: 'HTTP 500' }]);
+    expect(linesAbout(organization, 'push_failing', 'error')).toMatchObject([
+      { organization, attempts: 3, failure: 'HTTP 500' },
+    ]);
   });
 
   test('the confirmation is reported immediately, although more pages wait', async () => {
@@ -423,7 +426,7 @@ describe('a 410', () => {
     const { organization, key, quiet, row, stored } = await makeFailed(answering(410));
     expect(row).toMatchObject({ failure: 'HTTP 410', stopped_at: expect.any(Number), next_attempt_at: null });
     expect(stored.alarm).toBeNull();
-    expect(loggedLines('push_stopped', 'error')).toMatchObject([{ organization }]);
+    expect(linesAbout(organization, 'push_stopped', 'error')).toMatchObject([{ organization }]);
     await quiet.postNote(key);
     await objectOf(organization).wake(organization);
     await evictDurableObject(objectOf(organization));
@@ -667,7 +670,7 @@ describe('the feed', () => {
       await waitFor(async () =>
         expect((await storedBy(organization)).state).toMatchObject({ failure: { attempts: 1 } }),
       );
-      await waitFor(() => expect(loggedLines('push_state_not_saved')).toHaveLength(1));
+      await waitFor(() => expect(linesAbout(organization, 'push_state_not_saved')).toHaveLength(1));
     });
     expect(await storedBy(organization)).toMatchObject({
       state: { failure: { failure: 'the database did not respond' } },
@@ -689,7 +692,9 @@ describe('the feed', () => {
     await quiet.postNote(key);
     await objectOf(organization).wake(organization);
     await waitFor(() => expect(deliveriesOf(organization).at(-1)?.range).toEqual([1, 3]));
-    expect(loggedLines('push_restarted', 'warn')).toEqual([{ event: 'push_restarted', organization, confirmedSeq: 2 }]);
+    expect(linesAbout(organization, 'push_restarted', 'warn')).toEqual([
+      { event: 'push_restarted', organization, confirmedSeq: 2 },
+    ]);
     await expectDelivered(push.receiver, organization);
   });
 
@@ -710,6 +715,7 @@ describe('the feed', () => {
         }));
       expect((await storage()).values).toHaveLength(1);
       resultOf(await work.eraseOrganization(organization, await lastCursor(organization), 'Ada'));
+      await pushOthers(organization);
       await wakeDue(env.DB, env.PUSHER);
       // A wake that is still under way may store a state, which its own read removes.
       await waitFor(async () => expect(await storage()).toEqual({ values: [], tables: [], alarm: null }));

@@ -8,7 +8,7 @@ import { eraseOrganization } from '../../../src/services/directory/erase-organiz
 import { directory, lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { asOperator, makeApi, makeOrganization, makeWorld } from '../../support/world.ts';
-import { expectDelivered, makePushed, PUSH, pushRow, usePush } from './support.ts';
+import { expectDelivered, makePushed, PUSH, pushOthers, pushRow, usePush } from './support.ts';
 
 /** Objects that only note when they are woken. */
 function makePushers(wake: () => Promise<void> = async () => {}) {
@@ -137,14 +137,7 @@ describe('with real objects', () => {
   test('the push job delivers changes without a wake', async () => {
     const { organization, key, quiet } = await makePushed();
     await quiet.postNote(key);
-    // The job wakes at most 500 organizations, and those of other tests may be due.
-    await env.DB.prepare(
-      `insert into pushes (organization_id, confirmed_seq, attempts)
-       select organization_id, max(seq), 0 from audit_log where organization_id <> ? group by organization_id
-       on conflict do update set confirmed_seq = excluded.confirmed_seq`,
-    )
-      .bind(organization)
-      .run();
+    await pushOthers(organization);
     await wakeDue(env.DB, env.PUSHER);
     await expectDelivered(push.receiver, organization);
   });

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { inLongRuns } from '../../support/property.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { DEMO, demoDatabase, remoteDatabase } from './database.ts';
 
@@ -9,7 +10,9 @@ import { DEMO, demoDatabase, remoteDatabase } from './database.ts';
 const numbersIn = (stdout: string) =>
   Array.from((stdout.trim().split('\n').at(-1) ?? '').matchAll(/\d+/g), ([digits]) => Number(digits));
 
-/** The lines of 20,000 tickets of 5 organizations, in turns: an export need not be ordered by organization. */
+const TICKETS = inLongRuns(20_000, 5_000);
+
+/** The lines of so many tickets of 5 organizations, in turns: an export need not be ordered by organization. */
 function* bigDirectory(): Generator<string> {
   const organizations = Array.from({ length: 5 }, (_, index) => `msp-${index}`);
   const line = (record: Record<string, unknown>) => `${JSON.stringify(record)}\n`;
@@ -23,7 +26,7 @@ function* bigDirectory(): Generator<string> {
     for (let i = 0; i < 40; i++)
       yield line({ type: 'company', organization, id: `company-${i}`, name: `Company ${i}` });
   }
-  for (let i = 0; i < 4_000; i++) {
+  for (let i = 0; i < TICKETS / 5; i++) {
     for (const organization of organizations)
       yield line({ type: 'ticket', organization, id: `T-${i}`, company: `company-${i % 40}` });
   }
@@ -38,14 +41,14 @@ describe('directory:import', () => {
   const importLines = (input: Iterable<string>, ...args: string[]) =>
     runCli('directory:import', ['-', ...args, '--remote'], { input, env: remote.env });
 
-  test('imports 20,000 tickets into a local database, and changes nothing the second time', async () => {
+  test(`imports ${TICKETS} tickets into a local database, and changes nothing the second time`, async () => {
     const { options, remove } = await demoDatabase();
     onTestFinished(remove);
     const run = () => runCli('directory:import', ['-', ...options], { input: bigDirectory() });
     const first = await run();
-    expect([first.code, numbersIn(first.stdout).slice(0, 4)]).toEqual([0, [20_255, 5, 20_260, 0]]);
+    expect([first.code, numbersIn(first.stdout).slice(0, 4)]).toEqual([0, [TICKETS + 255, 5, TICKETS + 260, 0]]);
     const second = await run();
-    expect([second.code, numbersIn(second.stdout)]).toEqual([0, [20_255, 5, 0, 0, 0]]);
+    expect([second.code, numbersIn(second.stdout)]).toEqual([0, [TICKETS + 255, 5, 0, 0, 0]]);
   });
 
   test('counts the changes of a dry run by organization and type, lists them with --verbose, and writes nothing', async () => {
