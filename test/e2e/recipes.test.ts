@@ -159,10 +159,11 @@ test('start page: its commands, copied one after the other, write once', async (
 });
 
 describe.runIf(isInstalled('python3'))('Python', () => {
-  const python = async (eventId: string, kind = 'time') => {
+  const scriptFor = (eventId: string, kind = 'time') =>
+    withEvent(bashUpTo('python', server.url, 'First note', ['Dry run']).replace('" note', `" ${kind}`), eventId);
+  const python = async (eventId: string, kind?: string) => {
     await writeFile(join(cwd, 'write_back.py'), snippetOf('python', server.url, 'write_back.py'));
-    const script = bashUpTo('python', server.url, 'First note', ['Dry run']).replace('" note', `" ${kind}`);
-    return inBash(withEvent(script, eventId));
+    return inBash(scriptFor(eventId, kind));
   };
 
   test('the script waits for the limit and writes once', async () => {
@@ -183,6 +184,19 @@ describe.runIf(isInstalled('python3'))('Python', () => {
     expect(empty.stderr).toMatch(/^400 .*"code":"invalid_idempotency_key"/);
     await repeat('triage:evt-other', 5);
     expect((await python('evt-other')).stderr).toMatch(/^409 .*"code":"idempotency_mismatch"/);
+  });
+
+  test.each([
+    ['a wrong key', /^read .*$/m, 'export TICKETS_API_KEY=twb_wrong', /^401 .*"status":401/],
+    ['an unknown ticket', "TICKET_ID='1001'", "TICKET_ID='9'", /^404 .*"code":"ticket_not_found"/],
+    ['no connection', /^export TICKETS_URL=.*$/m, "export TICKETS_URL='http://127.0.0.1:1'", /^No response: /],
+    ['no arguments', /^python3 .*$/m, 'python3 write_back.py', /^Writes to a ticket: .* EVENT_ID note\|time$/m],
+    ['no address', /^export TICKETS_URL=.*$/m, '', /KeyError: 'TICKETS_URL'/],
+  ])('the script ends with an error after %s', async (_, line, change, expected) => {
+    const twice = snippetOf('python', server.url, 'write_back.py').replace('MAX_ATTEMPTS = 10', 'MAX_ATTEMPTS = 2');
+    await writeFile(join(cwd, 'write_back.py'), twice);
+    const script = scriptFor(`evt-${crypto.randomUUID()}`).replace(line, change);
+    expect(await inBash(script)).toMatchObject({ code: 1, stderr: expect.stringMatching(expected) });
   });
 });
 
