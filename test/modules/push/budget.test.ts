@@ -143,20 +143,4 @@ test('test/bench/README.md contains the numbers that are counted here', async ()
   const wakesOfBurst = 1 + Math.ceil(seconds);
   for (const column of ['objectCalls', 'd1Calls', 'read', 'written', 'stored'] as const)
     expect(burst[column], column).toBeLessThanOrEqual((highest[column] * Math.max(2, wakesOfBurst)) / 2);
-
-  const use = [
-    // The requests to rate limiters use up what is included.
-    { of: 'Durable Object requests', millions: single.objectCalls, included: 0, price: 0.15 },
-    { of: 'Durable Object rows written', millions: single.stored, included: 50, price: 1 },
-    { of: 'D1 rows read', millions: single.read, included: 25_000, price: 0.001 },
-    { of: 'D1 rows written', millions: single.written, included: 50, price: 1 },
-  ];
-  const dollars = (amount: number) => `$${(Math.round(amount * 100) / 100).toFixed(2)}`;
-  const lines = use.map(({ of, millions, included, price }) => {
-    const toPay = dollars(Math.max(0, millions - included) * price);
-    return `| ${of} | ${millions} M | ${included.toLocaleString('en')} M | $${price} | ${toPay} | ${dollars(millions * price)} |`;
-  });
-  const withoutPlan = use.reduce((sum, { millions, price }) => sum + millions * price, 0);
-  const total = `| total |  |  |  | ${dollars(single.objectCalls * 0.15)} | ${dollars(withoutPlan)} |`;
-  expect(published).toContain([...lines, total].join('\n'));
 });

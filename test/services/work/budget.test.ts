@@ -279,27 +279,11 @@ test('test/bench/README.md contains the numbers that are counted here', async ()
   await nearLine('401 to a ping, unknown key', 401, (one) => one.send('/api/v1/ping', { key: generateKey('twb') }));
   expect(published).toContain(nearRows.join('\n'));
 
-  // A million writes, each with the highest counts of an accepted write.
   const writes = [...counted.values()].filter(({ written }) => written > 0);
   const highest = (column: keyof Bill) => Math.max(...writes.map((bill) => bill[column]));
-  const use = [
-    { of: 'Workers requests', millions: 1, included: 10, price: 0.3 },
-    { of: 'Durable Object requests', millions: highest('objectCalls'), included: 1, price: 0.15 },
-    { of: 'D1 rows read', millions: highest('read'), included: 25_000, price: 0.001 },
-    { of: 'D1 rows written', millions: highest('written'), included: 50, price: 1 },
-  ];
   const dollars = (amount: number) => `$${(Math.round(amount * 100) / 100).toFixed(2)}`;
-  const costs = use.map(({ of, millions, included, price }) => ({
-    line: `${of} | ${millions} M | ${included.toLocaleString('en')} M | $${price}`,
-    toPay: Math.max(0, millions - included) * price,
-    withoutPlan: millions * price,
-  }));
-  const sum = (column: 'toPay' | 'withoutPlan') => costs.reduce((total, cost) => total + cost[column], 0);
-  const bill = [...costs, { line: 'total |  |  | ', toPay: sum('toPay'), withoutPlan: sum('withoutPlan') }];
-  const lines = bill.map(({ line, toPay, withoutPlan }) => `| ${line} | ${dollars(toPay)} | ${dollars(withoutPlan)} |`);
-  expect(published).toContain(lines.join('\n'));
-
-  // The prices on the page of limits: 500 writes a technician, each with the push: 2 more requests, and a row.
+  // The prices on the page of limits: 500 writes a technician, each with the highest counts, and with the push, 2 more
+  // requests and a row.
   for (const technicians of [10, 100, 1_000]) {
     const millions = (technicians * 500) / 1e6;
     const requests = Math.max(0, millions * (highest('objectCalls') + 2) - 1) * 0.15;
