@@ -36,16 +36,25 @@ function labelled(subject: string, actions: Readonly<Record<string, string>>) {
   return Object.entries(actions).map(([action, label]) => [`${subject}.${action}`, label] as const);
 }
 
+const { reviewed, ...OF_KEYS } = OTHER_ACTIONS.api_key;
+
 /** The actions with their labels in groups, for a select list. */
 export const AUDIT_ACTION_GROUPS: readonly { name: string; actions: readonly (readonly [string, string])[] }[] = [
   { name: 'Writes', actions: RECORD_KIND_NAMES.flatMap((kind) => labelled(kind, RECORD_KINDS[kind].auditActions)) },
-  { name: 'Keys', actions: labelled('api_key', OTHER_ACTIONS.api_key) },
-  { name: 'Access reviews', actions: labelled('access_review', OTHER_ACTIONS.access_review) },
+  { name: 'Keys', actions: labelled('api_key', OF_KEYS) },
+  {
+    name: 'Access reviews',
+    actions: [...labelled('api_key', { reviewed }), ...labelled('access_review', OTHER_ACTIONS.access_review)],
+  },
   {
     name: 'Key rules and push',
     actions: (['key_rules', 'push'] as const).flatMap((subject) => labelled(subject, OTHER_ACTIONS[subject])),
   },
 ];
+
+/** The actions of the group with this name, or the one action that it is. */
+export const actionsNamed = (name: string): readonly string[] =>
+  AUDIT_ACTION_GROUPS.find((group) => group.name === name)?.actions.map(([action]) => action) ?? [name];
 
 const labels = new Map(AUDIT_ACTION_GROUPS.flatMap(({ actions }) => actions));
 

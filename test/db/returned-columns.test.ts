@@ -232,7 +232,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
         from: 0,
         after: '',
         only: organization,
-        action: null,
+        actions: null,
       },
       ...{ seq: 0, toSeq: archived.to_seq, object: archived.object, isPushed: 0, waiting: LARGE, full: 1 },
       ...{ timeZone: 'UTC', allowedNetworks: '', bytes: 1, minutes: 1, message: 'x', description: 'x', billable: 1 },

@@ -41,7 +41,7 @@ left join time_entries time_entry on time_entry.organization_id = a.organization
 left join users u on u.organization_id = time_entry.organization_id and u.id = time_entry.user_id
 left join audit_log decision on decision.organization_id = a.organization_id and decision.seq = time_entry.approval_seq
 left join psa_refusals f on f.organization_id = a.organization_id and f.record_id = a.target_id and a.action = f.kind || '.created'
-where a.organization_id = :organizationId and a.seq in (select seq from audit_log where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
+where a.organization_id = :organizationId and a.seq in (select seq from audit_log where (:actions is null or action in (select value from json_each(:actions))) and (:ticketId is null or ticket_id = :ticketId)
     and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
     and (:minutes is null or (action glob 'time_entry.*' and exists (select 1 from time_entries e
       where e.organization_id = :organizationId and e.id = target_id and e.minutes >= :minutes))) and organization_id = :organizationId and seq < :before and seq >= max(:from, (select coalesce(max(to_seq),
@@ -52,7 +52,7 @@ order by a.seq desc;
 select count(*) as examined,
     min(seq) as lowest,
     at as lowestAt,
-    count(*) filter (where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
+    count(*) filter (where (:actions is null or action in (select value from json_each(:actions))) and (:ticketId is null or ticket_id = :ticketId)
     and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
     and (:minutes is null or (action glob 'time_entry.*' and exists (select 1 from time_entries e
       where e.organization_id = :organizationId and e.id = target_id and e.minutes >= :minutes))) and (actor_id = :keyId or target_id = :keyId)) as matching,
@@ -143,7 +143,7 @@ where a.organization_id = :organizationId and a.seq in (select seq from (select 
     select a.* from walk cross join audit_log a on a.organization_id = :organizationId and a.seq = walk.seq)
   union all
   select * from (select * from audit_log indexed by audit_log_user_target where organization_id = :organizationId and seq < :before and seq >= :from and actor_type <> 'api_key' and target_id = :keyId order by seq desc limit :examine)
-) order by seq desc limit :examine) where (:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
+) order by seq desc limit :examine) where (:actions is null or action in (select value from json_each(:actions))) and (:ticketId is null or ticket_id = :ticketId)
     and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
     and (:minutes is null or (action glob 'time_entry.*' and exists (select 1 from time_entries e
       where e.organization_id = :organizationId and e.id = target_id and e.minutes >= :minutes))) and (actor_id = :keyId or target_id = :keyId) order by seq desc limit :limit)

@@ -81,7 +81,8 @@ interface WindowValues {
 
 /** The filter within the examined range. Null matches any value. */
 interface FilterValues {
-  action: string | null;
+  /** As JSON. */
+  actions: string | null;
   ticketId: string | null;
   requestId: string | null;
   /** The rows about time entries of at least so many minutes. */
@@ -162,7 +163,7 @@ const ROWS_OF_ADMINISTRATOR = newest(
   'indexed by audit_log_actor',
 );
 
-const MATCHES = `(:action is null or action = :action) and (:ticketId is null or ticket_id = :ticketId)
+const MATCHES = `(:actions is null or action in (select value from json_each(:actions))) and (:ticketId is null or ticket_id = :ticketId)
       and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
       and (:minutes is null or (action glob 'time_entry.*' and exists (select 1 from time_entries e
         where e.organization_id = :organizationId and e.id = target_id and e.minutes >= :minutes)))`;

@@ -40,8 +40,12 @@ const wholeNumber = () =>
     .optional();
 const addressShape = z.lazy(() =>
   z.object({
-    /** A ticket, a record id, a request id or an Idempotency-Key. */
-    q: text(),
+    /** A ticket, also as `#1003`, a record id, a request id or an Idempotency-Key. */
+    q: z
+      .string()
+      .trim()
+      .transform((entered) => entered.replace(/^#(?=.)/, ''))
+      .optional(),
     /** Only in links. */
     ticket: text(),
     by: text(),
@@ -236,11 +240,15 @@ function NothingFound({ query, isFirst }: Props) {
   }
   return (
     <Banner tone="neutral">
-      No {isFirst ? '' : 'older '}entries{isFiltered(query) && ' match these filters'}.{' '}
+      No {isFirst ? '' : 'older '}entries{isFiltered(query) && ' match these filters'}
+      {(query.from ?? '') > (query.to ?? '9') && ': “From” is after “To”'}.{' '}
       {isFiltered(query) && <a href={`${base}/audit`}>Clear the filters</a>}
     </Banner>
   );
 }
+
+/** The groups of actions that are a chip. */
+const CHIP_GROUPS = AUDIT_ACTION_GROUPS.slice(0, 3).map(({ name }) => name);
 
 /** The periods to choose from, in days up to today. */
 const PERIODS = [
@@ -295,6 +303,11 @@ function Filters({ query, keys, administrators, entries }: Props) {
   const periods = PERIODS.map(([label, days]) => [label, addDays(dateIn(timeZone, now), 1 - days)] as const);
   const hasOwnPeriod =
     since !== undefined || to !== undefined || (from !== undefined && !periods.some(([, first]) => first === from));
+  const chip = (label: Child, change: AuditQuery, isCurrent: boolean) => (
+    <a href={addressOf(`${base}/audit`, { ...query, ...change })} aria-current={isCurrent ? 'true' : undefined}>
+      {label}
+    </a>
+  );
   const words = Object.entries({ ...query, ...(key && { key: keyNames.get(key) }), ...(by && { by: people.get(by) }) });
   return (
     <>
@@ -322,7 +335,7 @@ function Filters({ query, keys, administrators, entries }: Props) {
               <Select label="Action" name="action">
                 {AUDIT_ACTION_GROUPS.map(({ name, actions }) => (
                   <optgroup label={name}>
-                    <Options options={actions} value={action} />
+                    <Options options={[[name, `${name}: all`], ...actions]} value={action} />
                   </optgroup>
                 ))}
               </Select>
@@ -342,21 +355,20 @@ function Filters({ query, keys, administrators, entries }: Props) {
           </details>
         </form>
       </search>
-      <nav class="state-chips" aria-label="Period">
-        {[...periods, ['All', undefined] as const].map(([label, first]) => (
-          <a
-            href={addressOf(`${base}/audit`, { ...query, from: first, to: undefined, since: undefined })}
-            aria-current={!hasOwnPeriod && from === first ? 'true' : undefined}
-          >
-            {label}
-          </a>
-        ))}
-        {since !== undefined && (
-          <a href={addressOf(`${base}/audit`, query)} aria-current="true">
-            Since&nbsp;
-            <Time at={Date.parse(since)} />
-          </a>
+      <nav class="state-chips" aria-label="Filters">
+        {[...periods, ['Any time', undefined] as const].map(([label, first]) =>
+          chip(label, { from: first, to: undefined, since: undefined }, !hasOwnPeriod && from === first),
         )}
+        {since !== undefined &&
+          chip(
+            <>
+              Since&nbsp;
+              <Time at={Date.parse(since)} />
+            </>,
+            {},
+            true,
+          )}
+        {CHIP_GROUPS.map((name) => chip(name, { action: action === name ? undefined : name }, action === name))}
         {isFiltered(query) && (
           <a href={`${base}/audit`} class="clear">
             Show all

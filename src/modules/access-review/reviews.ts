@@ -139,6 +139,9 @@ const keyDecision = lazyObject(() => ({
   shownAt: z.int().nullable().default(null),
 }));
 
+/** How the audit log says a decision. */
+const IN_WORDS: Record<ReviewDecision, string> = { keep: 'Kept', revoke: 'To be revoked' };
+
 const keyDecisions = z.array(keyDecision).min(1);
 
 /**
@@ -158,7 +161,7 @@ export async function decideKeys(
       statement: decideKey.bind({ ...ctx.actor, ...decision, reviewId, now }),
       action: 'api_key.reviewed',
       targetId: decision.keyId,
-      detail: `${decision.decision}: ${decision.reason}`,
+      detail: `${IN_WORDS[decision.decision]}: ${decision.reason}`,
     })),
   );
   const rest = decisions.filter((_, index) => !hasChanged(results[index]));

@@ -11,6 +11,7 @@ import {
   findFirstSeqSince,
   findTicket,
 } from '../../db/audit/audit-log-statements.ts';
+import { actionsNamed } from '../../domain/audit-actions.ts';
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import { derivedId, timeOfId } from '../../domain/record-id.ts';
 import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
@@ -27,6 +28,7 @@ export interface AuditFilter {
   search?: string | undefined;
   administratorId?: string | undefined;
   keyId?: string | undefined;
+  /** An action, or the name of a group of actions. */
   action?: string | undefined;
   ticketId?: string | undefined;
   /** Only what is about time entries of at least so many minutes. */
@@ -101,7 +103,7 @@ export async function readLatestOfKey(
 ): Promise<AuditEntry[]> {
   const { organizationId } = ctx.actor;
   const window = { before: Number.MAX_SAFE_INTEGER, from: 0, examine: EXAMINED_FOR_LATEST, limit };
-  const any = { action: null, ticketId: null, requestId: null, minutes: null, since: null, until: null };
+  const any = { actions: null, ticketId: null, requestId: null, minutes: null, since: null, until: null };
   const rows = await readAll(ctx, findAuditPageOfKey.rows.bind({ organizationId, keyId, ...window, ...any }));
   return rows.map(toEntry);
 }
@@ -198,10 +200,11 @@ interface Window {
 }
 
 function valuesOf({ actor: { organizationId } }: ActorContext<AdminActor>, filter: AuditFilter, window: Window) {
-  const { administratorId = '', keyId = '', action = null, minutes = null, since = null, until = null } = filter;
+  const { administratorId = '', keyId = '', action, minutes = null, since = null, until = null } = filter;
+  const actions = action === undefined ? null : JSON.stringify(actionsNamed(action));
   const ticketId = filter.search ?? filter.ticketId ?? null;
   const ids = { organizationId, administratorId, keyId, ticketId, requestId: null };
-  return { ...ids, action, minutes, since, until, ...window };
+  return { ...ids, actions, minutes, since, until, ...window };
 }
 
 async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, window: Window) {

@@ -6,7 +6,7 @@ import { aroundD1, countD1 } from '../../support/d1.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { copyKey, makeSettings } from '../../support/settings.ts';
 import { withoutTriggers } from '../../support/time-travel.ts';
-import { asOperator, importRecords, makeKey, revoke, rowsOf, TIME } from '../../support/world.ts';
+import { asOperator, importRecords, makeKey, revoke, rotate, rowsOf, TIME } from '../../support/world.ts';
 
 /** Where the links to the file of the audit log lead, if the page has them. */
 const download = async (page: string) =>
@@ -165,6 +165,8 @@ describe('the audit log', () => {
       const [link] = await elementsOf(text, '[role=status] a');
       expect(link?.attributes['href']).toBe(`${base}/audit`);
     }
+    const reversed = (await get('/audit?from=2026-11-02&to=2026-11-01')).text;
+    expect((await wordsOf(reversed, '[role=status]'))[0]).toContain('“From” is after “To”');
     expect(await wordsOf((await get('/audit?before=1')).text, '[role=status]')).toEqual(['No older entries.']);
   });
 
@@ -240,6 +242,24 @@ describe('which entries a page of the audit log shows', () => {
       expect(await found(`?minutes=480&${by}`)).toEqual([481, 480]);
     expect(csvRows((await get('/audit.csv?minutes=481')).text)).toHaveLength(1);
     expect((await get('/audit?minutes=8h')).status).toBe(400);
+  });
+
+  test('a chip shows the entries of a group of actions, and says their number', async () => {
+    const { organization, api, get } = await makeSettings();
+    const key = await makeKey(organization);
+    const successor = await rotate(organization, key.id, { grace: '24h' });
+    await api.postNote(successor.value);
+    await api.postTime(successor.value);
+    const found = async (query: string) => {
+      const { text } = await get(`/audit?${query}`);
+      return [await wordsOf(text, '.log .line'), await wordsOf(text, '[aria-current=true]')];
+    };
+    const keys = ['n8n: triage: replaced by', 'n8n: triage, replaces', 'n8n: triage'];
+    const lines = keys.map((line) => expect.stringMatching(`^${line}( twb_[^:]*)?$`));
+    expect(await found('action=Keys')).toEqual([expect.arrayContaining(lines), ['Any time', 'Keys']]);
+    expect((await found('action=Writes'))[0]).toHaveLength(2);
+    expect((await found('action=Access+reviews'))[0]).toEqual([]);
+    expect((await found(`action=Writes&key=${successor.id}`))[0]).toHaveLength(2);
   });
 
   test('each page says which of how many entries it shows, as SQL counts them', async () => {
@@ -440,6 +460,7 @@ describe('a search of the audit log', () => {
     // An Idempotency-Key that looks like a ticket finds its record.
     for (const [query, entries] of [
       ['q=1001', 2],
+      ['q=%231001', 2],
       ['q=1001&from=2026-11-16', 1],
       [`q=1001&key=${key.id}`, 1],
       ['q=1003', 0],
@@ -457,7 +478,10 @@ describe('a search of the audit log', () => {
       ['Today', `${base}/audit?q=1001&amp;from=2026-11-22`, undefined],
       ['7 days', `${base}/audit?q=1001&amp;from=2026-11-16`, 'true'],
       ['30 days', `${base}/audit?q=1001&amp;from=2026-10-24`, undefined],
-      ['All', `${base}/audit?q=1001`, undefined],
+      ['Any time', `${base}/audit?q=1001`, undefined],
+      ['Writes', `${base}/audit?q=1001&amp;from=2026-11-16&amp;action=Writes`, undefined],
+      ['Keys', `${base}/audit?q=1001&amp;from=2026-11-16&amp;action=Keys`, undefined],
+      ['Access reviews', `${base}/audit?q=1001&amp;from=2026-11-16&amp;action=Access+reviews`, undefined],
       ['Show all', `${base}/audit`, undefined],
     ]);
     expect((await elementsOf(text, '.log h2')).map((day) => day.text)).toEqual(['Sunday 22 November 2026']);

@@ -285,7 +285,7 @@ describe('the form for a changed decision', () => {
     // The second time, such as by a second click, none differs.
     for (const notice of ['The decisions are saved.', 'No decision differs from the saved ones.']) {
       expect((await decide(...all, await shown())).notice).toBe(notice);
-      expect(await audited()).toEqual(['keep: Used', 'revoke: Old', 'keep: New']);
+      expect(await audited()).toEqual(['Kept: Used', 'To be revoked: Old', 'Kept: New']);
     }
   });
 });

@@ -144,8 +144,8 @@ describe('a decision', () => {
     await decide(0, 'revoke', '  Pilot\twas stopped ');
     await decide(1, 'keep');
     expect((await auditedAfter(organization, 3)).sort()).toEqual([
-      ['api_key.reviewed', 'keep: Checked'],
-      ['api_key.reviewed', 'revoke: Pilot was stopped'],
+      ['api_key.reviewed', 'Kept: Checked'],
+      ['api_key.reviewed', 'To be revoked: Pilot was stopped'],
     ]);
     expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({ target_id: ids[1], actor_id: 'ada' });
     expect(await statuses()).toEqual([
@@ -178,8 +178,8 @@ describe('a decision', () => {
       { decision: 'keep', reason: 'Rotated' },
     ]);
     expect(await auditedAfter(organization, 2)).toEqual([
-      ['api_key.reviewed', 'revoke: Leaked'],
-      ['api_key.reviewed', 'keep: Rotated'],
+      ['api_key.reviewed', 'To be revoked: Leaked'],
+      ['api_key.reviewed', 'Kept: Rotated'],
     ]);
   });
 
@@ -448,7 +448,7 @@ test("a review's changes contain the key and the reason", async () => {
   await finishAccessReview(admin, reviewId, ids);
   expect((await allChanges(organization)).slice(1)).toMatchObject([
     { action: 'access_review.started', targetId: reviewId, key: null },
-    { action: 'api_key.reviewed', detail: { text: 'revoke: Not used' }, key: { id: ids[0] } },
+    { action: 'api_key.reviewed', detail: { text: 'To be revoked: Not used' }, key: { id: ids[0] } },
     { action: 'access_review.finished', targetId: reviewId, key: null },
     { action: 'api_key.revoked', detail: { text: 'decided in a review' }, key: { id: ids[0] } },
   ]);

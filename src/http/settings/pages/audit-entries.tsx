@@ -96,7 +96,8 @@ function Line({ entry, isOwn }: { entry: AuditEntry; isOwn: boolean }) {
   const [subject, what = ''] = action.split('.');
   const kind = RECORD_KIND_NAMES.find((one) => one === subject);
   const words = [
-    actorType !== 'api_key' && key?.name,
+    // The detail of a new key begins with its name.
+    actorType !== 'api_key' && !`${detail}, `.startsWith(`${key?.name}, `) && key?.name,
     time && timeText(time, timeZone),
     text?.slice(0, SUMMARY_LENGTH),
     detail,
@@ -117,7 +118,7 @@ function Line({ entry, isOwn }: { entry: AuditEntry; isOwn: boolean }) {
       </span>
       <span class="line">
         {refusal !== null && <strong class="mark">Refused by your PSA </strong>}
-        {Array.from(new Set(words), (part, index) => (
+        {words.map((part, index) => (
           <>
             {index > 0 && ': '}
             <bdi>{part}</bdi>
