@@ -319,7 +319,7 @@ function columnsOf(base: string, { facts }: KeyList, query: KeyQuery): TableColu
       (key) => (
         <>
           {key.state !== 'revoked' && (
-            <input type="checkbox" name="key" value={key.id} aria-label={`Select ${key.name} ${key.hint}`} />
+            <input type="checkbox" name="key" value={key.id} aria-label={`Select ${nameInLabel(key)}`} />
           )}{' '}
           <KeyName subject={key} search={addressOf('', query)} />
           <Match subject={key} search={query.q} />
@@ -355,6 +355,10 @@ function columnsOf(base: string, { facts }: KeyList, query: KeyQuery): TableColu
     ['Expires', (key) => <ShortExpiry subject={key} />],
   ];
 }
+
+/** Both keys of a rotation have the same name. */
+const nameInLabel = ({ name, hint, successor, predecessor }: KeyDetails) =>
+  successor || predecessor ? `${name} ${hint}` : name;
 
 /** What of a key a search found, unless every row shows it. */
 function Match({ subject, search }: { subject: KeyDetails; search: string | undefined }) {

@@ -96,7 +96,7 @@ export function expectedForm(own: Contents, { form, keyId, name, token, companie
       (one) =>
         one['name'] === name && one['revoked_at'] === null && one['successor_id'] === null && one['id'] !== except,
     );
-  if (form.startsWith('which')) return 200;
+  if (form.startsWith('which')) return key ? 303 : 200;
   const isUnknown = companies !== '*' && !own.companies.some(({ id }) => id === companies);
   if (form === 'create') return isUnknown ? 400 : isUsed ? 409 : isTaken() ? 400 : 200;
   if (!key) return 404;

@@ -400,7 +400,7 @@ export class World {
     const action = form === 'rotate now' ? 'rotate' : form;
     const isWhichKey = action.startsWith('which');
     const path = action === 'create' ? '/keys' : isWhichKey ? '/which-key' : `/keys/${key.id}/${action}`;
-    const { status, text, notice } = await pages.post(path, fields);
+    const { status, text, notice, location } = await pages.post(path, fields);
     const expected = this.administers(event) ? expectedForm(own, { form, keyId: key.id, ...fields }) : 404;
     this.checks.equal('formStatus', status, expected);
 
@@ -411,7 +411,7 @@ export class World {
     };
     if (status >= 400) return outcome;
     if (isWhichKey) {
-      this.checks.equal('whichKey', text.includes(`/keys/${key.id}`), shown !== undefined);
+      this.checks.equal('whichKey', location?.endsWith(`/keys/${key.id}`) ?? false, shown !== undefined);
       return outcome;
     }
     outcome.changed = ['api_keys', 'audit_log'];

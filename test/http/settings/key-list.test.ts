@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
-import { keyIn, makeSettings } from '../../support/settings.ts';
+import { copyKey, keyIn, makeSettings } from '../../support/settings.ts';
 import { importRecords, makeKey, revoke, rowsOf } from '../../support/world.ts';
 
 describe('the list of keys', () => {
@@ -87,32 +87,37 @@ describe('“Which key is this?”', () => {
     const key = await makeKey(organization);
     expect(await countElements((await get('/which-key')).text, '[name=pasted][autofocus]')).toBe(1);
     const find = async (pasted: string) => {
-      const { text } = await post('/which-key', { pasted });
-      expect(text).not.toContain(key.value);
-      return text;
+      const { text, status, location, notice } = await post('/which-key', { pasted });
+      expect(`${text} ${notice}`).not.toContain(key.value);
+      return [status, location];
     };
-    for (const pasted of [key.value, ` Bearer ${key.value}\n`, key.hint, key.hint.replace('…', '...')]) {
-      const text = await find(pasted);
-      // The focus does not skip the result.
-      expect(await countElements(text, '[autofocus]')).toBe(0);
-      const found = await elementsOf(text, '[role=status] a');
-      expect(found.map(({ attributes }) => attributes['href'])).toEqual([
-        `${base}/keys/${key.id}`,
-        `${base}/new-key?like=${key.id}`,
-      ]);
-    }
+    for (const pasted of [key.value, ` Bearer ${key.value}\n`, key.hint, key.hint.replace('…', '...')])
+      expect(await find(pasted)).toEqual([303, `${base}/keys/${key.id}`]);
     await revoke(organization, key.id);
-    expect(await countElements(await find(key.value), '[role=status] .state.revoked')).toBe(1);
+    expect(await find(key.value)).toEqual([303, `${base}/keys/${key.id}`]);
+  });
+
+  test('leads to the list of the keys that have the same hint', async () => {
+    const { organization, base, get, post } = await makeSettings();
+    const key = await makeKey(organization);
+    await copyKey(organization, key.id, { prefix: 'same-', count: 1 });
+    const { location } = await post('/which-key', { pasted: key.hint });
+    expect(location).toContain(`${base}/keys?q=`);
+    expect(await countElements((await get(String(location).replace(base, ''))).text, '.keys tbody tr')).toBe(2);
   });
 
   test('shows that a text is neither a key nor a hint, or no key of the organization', async () => {
     const { organization, post } = await makeSettings();
     const key = await makeKey(organization);
     const other = await makeKey((await makeSettings()).organization);
+    // The focus does not skip the result.
     for (const pasted of [key.value.slice(0, -1), other.value, other.hint]) {
       const { status, text } = await post('/which-key', { pasted });
-      expect([status, await countElements(text, '[role=alert]')]).toEqual([200, 1]);
-      expect(await countElements(text, '[role=status]')).toBe(0);
+      const counts = [
+        await countElements(text, '[role=alert]'),
+        await countElements(text, '[role=status], [autofocus]'),
+      ];
+      expect([status, ...counts]).toEqual([200, 1, 0]);
     }
   });
 });

@@ -174,7 +174,7 @@ function Details({ entry }: { entry: ShownEntry }) {
             </a>
           )}
           {ticketId !== null && (
-            <a href={`${base}/audit?ticket=${encodeURIComponent(ticketId)}`}>All entries of ticket {ticketId}</a>
+            <a href={`${base}/audit?ticket=${encodeURIComponent(ticketId)}`}>All entries of this ticket</a>
           )}
           {actorType === 'user' && (
             <a href={`${base}/audit?by=${encodeURIComponent(actorId)}`}>

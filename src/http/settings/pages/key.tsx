@@ -17,7 +17,7 @@ import { AuditEntries, type ShownEntry } from './audit-entries.tsx';
 import { Address, Banner, counted, Facts, formatNumber, Hint, LinkButton, Scopes, State } from './components.tsx';
 import { limitsText, useText } from './day-use.ts';
 import { CompanyNames, Creator, DryRunCount, KeysOf, LastWrite, OtherKey } from './key-facts.tsx';
-import { adviceOf, REFUSAL_REASONS, RefusedUsesTable, SettleButton } from './refused-uses-table.tsx';
+import { adviceOf, REFUSAL_REASONS, RefusedUsesTable, Repair } from './refused-uses-table.tsx';
 import { Expiry, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
 
@@ -105,7 +105,7 @@ export function KeyPage({
     <>
       {lastDay && <LastDay subject={key} lastDay={lastDay} usage={usage} />}
       {reported.map((use) => (
-        <RefusedNow subject={key} use={use} />
+        <RefusedNow use={use} />
       ))}
       {refused
         .filter((use) => hasEnded(use, now))
@@ -259,8 +259,7 @@ const From = ({ address }: { address: string | null }) =>
   );
 
 /** Says since when the key is refused, from where and why, with the remedy. */
-function RefusedNow({ subject: key, use }: { subject: KeyDetails; use: RefusedUse }) {
-  const { base } = usePage();
+function RefusedNow({ use }: { use: RefusedUse }) {
   const { reason, firstAt, count, sourceAddress } = use;
   return (
     <Banner tone="danger">
@@ -268,13 +267,8 @@ function RefusedNow({ subject: key, use }: { subject: KeyDetails; use: RefusedUs
         {reason === 'idempotency_mismatch' ? 'Writes lost' : 'Refused'} since <Time at={firstAt} />
       </strong>
       : at least {counted(count, 'request')}
-      <From address={sourceAddress} />. {REFUSAL_REASONS[reason]}. {adviceOf(use)}{' '}
-      {reason === 'address_not_allowed' && sourceAddress !== null && isLive(key.state) && (
-        <a href={`${base}/keys/${key.id}/change?allow=${encodeURIComponent(sourceAddress)}#allowedNetworks`}>
-          Allow {sourceAddress}
-        </a>
-      )}
-      <SettleButton use={use} to="key" />
+      <From address={sourceAddress} />. {REFUSAL_REASONS[reason]}. {adviceOf(use)}
+      <Repair use={use} to="key" />
     </Banner>
   );
 }

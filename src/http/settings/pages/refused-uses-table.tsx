@@ -27,50 +27,38 @@ export function adviceOf({ reason }: RefusedUse): string | undefined {
   return type && FACTS[type].advice;
 }
 
-/** The button that settles refused uses without a change, if their reason has one. It leads back to `to`. */
-export function SettleButton({ use, to }: { use: RefusedUse; to: 'key' | 'refused' }) {
-  const { base } = usePage();
-  const { key, reason, lastAt } = use;
-  const label = SETTLEMENTS[reason];
-  if (label === undefined) return null;
-  return (
-    <form method="post" action={`${base}/keys/${key.id}/settle`} class="actions">
-      <HiddenFields fields={parametersOf({ reason, lastAt, to })} />
-      <button type="submit" class="quiet">
-        {label}
-      </button>
-    </form>
-  );
+/** Where the repair of refused uses begins: the words of the button, and its address below that of the organization. */
+function repairOf({ key, reason, sourceAddress }: RefusedUse): readonly [text?: string, path?: string] {
+  const change = `/keys/${key.id}/change`;
+  if (reason === 'address_not_allowed' && sourceAddress !== null)
+    return ['Allow this address', `${change}?allow=${encodeURIComponent(sourceAddress)}#allowedNetworks`];
+  if (reason === 'daily_limit_reached') return ['Raise the limit', change];
+  const needsKey = reason === 'expired' || reason === 'scope_missing' || reason === 'revoked';
+  return needsKey ? ['Create key', `/new-key?like=${key.id}`] : [];
 }
 
-/** The button with which to begin the repair. */
-function Repair({ use }: { use: RefusedUse }) {
+/** The buttons that repair refused uses, or settle them without a change. The latter leads back to `to`. */
+export function Repair({ use, to }: { use: RefusedUse; to: 'key' | 'refused' }) {
   const { base } = usePage();
-  const { key, reason, sourceAddress } = use;
-  const change = `${base}/keys/${key.id}/change`;
-  if (reason === 'address_not_allowed' && sourceAddress !== null) {
-    return (
-      <a class="button quiet" href={`${change}?allow=${encodeURIComponent(sourceAddress)}#allowedNetworks`}>
-        Allow
-      </a>
-    );
-  }
-  if (reason === 'daily_limit_reached')
-    return (
-      <a class="button quiet" href={change}>
-        Raise the limit
-      </a>
-    );
-  const needsKey = reason === 'expired' || reason === 'scope_missing' || reason === 'revoked';
+  const { key, reason, lastAt } = use;
+  const [text, path] = repairOf(use);
+  const settlement = SETTLEMENTS[reason];
   return (
-    <>
-      {needsKey && (
-        <a class="button quiet" href={`${base}/new-key?like=${key.id}`}>
-          Create key
+    <div class={to === 'key' ? 'actions' : 'row'}>
+      {text && (
+        <a class="button quiet" href={`${base}${path}`}>
+          {text}
         </a>
       )}
-      <SettleButton use={use} to="refused" />
-    </>
+      {settlement && (
+        <form method="post" action={`${base}/keys/${key.id}/settle`}>
+          <HiddenFields fields={parametersOf({ reason, lastAt, to })} />
+          <button type="submit" class="quiet">
+            {settlement}
+          </button>
+        </form>
+      )}
+    </div>
   );
 }
 
@@ -85,7 +73,7 @@ const COLUMNS: readonly TableColumn<RefusedUse>[] = [
     ),
   ],
   ['Uses', (use) => <Uses use={use} />],
-  ['To do', (use) => use.needsAttention && <Repair use={use} />],
+  ['To do', (use) => use.needsAttention && <Repair use={use} to="refused" />],
 ];
 const COLUMNS_OF_KEY: readonly TableColumn<RefusedUse>[] = [
   ['Reason', (use) => <Reason use={use} />],

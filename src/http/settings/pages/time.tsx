@@ -5,13 +5,13 @@ import { usePage } from '../page-context.ts';
 /** A time as `2026-11-22 21:54:12 UTC`. */
 export const utcText = (at: number) => `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
-/** A time in the organization's time zone or in other words, with UTC on hover. */
+/** A time in the organization's time zone, with UTC on hover; or in other words, with that time on hover. */
 export function Time({ at, text }: { at: number; text?: string | undefined }) {
   const { timeZone } = usePage();
   const inUtc = utcText(at);
   const local = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(at);
   return (
-    <time datetime={new Date(at).toISOString()} title={text === undefined ? inUtc : `${local} (${inUtc})`}>
+    <time datetime={inUtc.replace(' UTC', 'Z')} title={text === undefined ? inUtc : local}>
       {text ?? local}
     </time>
   );

@@ -1,4 +1,3 @@
-import type { PropsWithChildren } from 'hono/jsx';
 import { haveMinutes, RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
 import { type DayUsage, recordsOf, recordsOfDay, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
 import { Icon } from '../../page/icon.tsx';
@@ -58,6 +57,8 @@ function Chart({ title, usage, bars, limit }: ChartProps) {
   // A limit far above all days would flatten the bars.
   const isLimitDrawn = limit !== null && limit <= 3 * maximum;
   const top = roundUp(Math.max(4, maximum, isLimitDrawn ? limit : 0));
+  // Of the bars drawn so far, on each day.
+  const heights = usage.map(() => 0);
   return (
     <figure>
       <figcaption>
@@ -78,11 +79,11 @@ function Chart({ title, usage, bars, limit }: ChartProps) {
           <span>{formatNumber(top / 2)}</span>
           <span>0</span>
         </div>
-        <Bars
-          usage={usage}
-          bars={bars}
-          top={top}
-          label={`${title}: at most ${formatNumber(maximum)}${limit === null ? '' : `, limit ${formatNumber(limit)}`}`}
+        <svg
+          viewBox={`0 0 ${usage.length * 10} 100`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`${title}: at most ${formatNumber(maximum)}${limit === null ? '' : `, limit ${formatNumber(limit)}`}`}
         >
           <path class="grid" d="M0 0h300M0 50h300M0 100h300" />
           {isLimitDrawn && <path class="limit" d={`M0 ${toY(limit, top)}h300`} />}
@@ -93,7 +94,16 @@ function Chart({ title, usage, bars, limit }: ChartProps) {
               </title>
             </path>
           ))}
-        </Bars>
+          {bars.map(([kind, , amount]) => {
+            const paths = usage.map((day, index) => {
+              const from = heights[index] ?? 0;
+              const to = from + amount(day);
+              heights[index] = to;
+              return to === from ? '' : `M${index * 10 + 1.5} ${toY(from, top)}V${toY(to, top)}h7V${toY(from, top)}z`;
+            });
+            return <path class={`fill ${kind}`} d={paths.join('')} />;
+          })}
+        </svg>
         <div class="days" aria-hidden="true">
           {[usage.at(0), usage.at(-1)].map((day) => (
             <span>{day && dateText(day.day)}</span>
@@ -101,34 +111,6 @@ function Chart({ title, usage, bars, limit }: ChartProps) {
         </div>
       </div>
     </figure>
-  );
-}
-
-interface BarsProps {
-  usage: Usage;
-  /** Of each day, from below. */
-  bars: readonly Bar[];
-  /** The amount at the upper edge. */
-  top: number;
-  label: string;
-}
-
-/** A bar for each day, 10 units wide and at most 100 high. */
-function Bars({ usage, bars, top, label, children }: PropsWithChildren<BarsProps>) {
-  const heights = usage.map(() => 0);
-  return (
-    <svg viewBox={`0 0 ${usage.length * 10} 100`} preserveAspectRatio="none" role="img" aria-label={label}>
-      {children}
-      {bars.map(([kind, , amount]) => {
-        const paths = usage.map((day, index) => {
-          const from = heights[index] ?? 0;
-          const to = from + amount(day);
-          heights[index] = to;
-          return to === from ? '' : `M${index * 10 + 1.5} ${toY(from, top)}V${toY(to, top)}h7V${toY(from, top)}z`;
-        });
-        return <path class={`fill ${kind}`} d={paths.join('')} />;
-      })}
-    </svg>
   );
 }
 
@@ -141,6 +123,10 @@ const MIN_TOP = 10;
 export function SmallChart({ usage }: { usage: Usage }) {
   const [sum, maximum] = [recordsOf(usage), Math.max(0, ...usage.map(recordsOfDay))];
   const time = usage.reduce((total, { minutes }) => total + minutes, 0);
+  // Lines as wide as bars: a list has thousands of them.
+  const bars = usage.map((day, index) =>
+    recordsOfDay(day) > 0 ? `M${index} 100V${Math.min(98, toY(recordsOfDay(day), Math.max(MIN_TOP, maximum)))}` : '',
+  );
   const label =
     sum === 0
       ? `No writes in ${usage.length} days`
@@ -148,7 +134,9 @@ export function SmallChart({ usage }: { usage: Usage }) {
   return (
     <>
       <span class={sum === 0 ? 'sum dash' : 'sum'}>{formatNumber(sum)}</span>
-      <Bars usage={usage} bars={[['note', 'Writes', recordsOfDay]]} top={Math.max(MIN_TOP, maximum)} label={label} />
+      <svg viewBox={`-.5 0 ${usage.length} 100`} preserveAspectRatio="none" role="img" aria-label={label}>
+        <path class="fill note" stroke-width=".7" d={bars.join('')} />
+      </svg>
       {time > 0 && <span class="minor">{formatNumber(time)} min</span>}
     </>
   );
