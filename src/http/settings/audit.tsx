@@ -234,7 +234,6 @@ function NothingFound({ query, isFirst }: Props) {
     return (
       <section class="empty">
         <h2>No entries yet</h2>
-        <p>Each note and time entry that a key writes is listed here, and each change that an administrator makes.</p>
       </section>
     );
   }

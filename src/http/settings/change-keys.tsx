@@ -14,6 +14,7 @@ import { readUsage, recordsOf } from '../../services/keys/key-usage.ts';
 import { listKeys } from '../../services/keys/list-keys.ts';
 import { countLiveKeys, getOwnKey, type KeyDetails, listKeysById } from '../../services/keys/read-keys.ts';
 import { revokeAllKeys, revokeAsAdministrator, revokeSelectedKeys } from '../../services/keys/revoke-key.ts';
+import { searchable } from '../../services/keys/select-keys.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type FormState, messagesOf, readForm } from './forms.ts';
 import { isFiltered, keyListPath, readKeyQuery } from './key-query.ts';
@@ -223,7 +224,7 @@ changeKeys.get('/revoke-all', (c) => confirmRevokeAll(c));
 
 changeKeys.post('/revoke-all', async (c) => {
   const typed = (await readForm(c)).get('organization') ?? '';
-  if (!isSameName(typed, c.get('administrator').organization.name)) return confirmRevokeAll(c, typed);
+  if (searchable(typed) !== searchable(c.get('administrator').organization.name)) return confirmRevokeAll(c, typed);
   const revoked = await revokeAllKeys(adminContext(c));
   return redirectWith(c, '/keys', revokedText(revoked));
 });
@@ -231,27 +232,16 @@ changeKeys.post('/revoke-all', async (c) => {
 /** Asks for the organization’s name; with the entered text, if that was another name. */
 async function confirmRevokeAll(c: Context<AdminEnv>, typed?: string): Promise<Response> {
   const live = await countLiveKeys(adminContext(c));
+  if (live === 0) return redirectWith(c, '/keys', 'The organization has no key in use.');
   const values = new URLSearchParams({ organization: typed ?? '' });
   const messages = { organization: 'This is not the organization’s name.' };
   const form = typed === undefined ? { values } : { values, messages };
   return renderForm(c, 'Revoke all keys?', <ConfirmRevokeAll live={live} form={form} />, form, { trail: trail(c) });
 }
 
-/** Whether two names are the same except for case and white space. */
-function isSameName(one: string, other: string): boolean {
-  const plain = (name: string) => name.normalize('NFC').trim().replace(/\s+/g, ' ').toLowerCase();
-  return plain(one) === plain(other);
-}
-
 function ConfirmRevokeAll({ live, form }: { live: number; form: FormState }) {
   const { base, organization } = usePage();
   const name = <bdi>{organization}</bdi>;
-  if (live === 0)
-    return (
-      <p>
-        The organization has no key in use. <a href={`${base}/keys`}>Go to the keys</a>
-      </p>
-    );
   return (
     <>
       <p>

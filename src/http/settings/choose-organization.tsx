@@ -81,10 +81,10 @@ const columnsFor = (tab: string, namesakes: ReadonlySet<string>): readonly Table
 ];
 
 /** In place of a zero. A narrow screen leaves it out. */
-const Dash = () => <span class="dash">–</span>;
+const DASH = <span class="dash">–</span>;
 
 function Count({ item: { facts, losesWork } }: { item: OverviewItem }) {
-  if (facts.size === 0) return <Dash />;
+  if (facts.size === 0) return DASH;
   return (
     <span class={losesWork ? 'chip count mark' : 'chip count'}>
       {facts.size}
@@ -98,7 +98,7 @@ function MostUrgent({ item: { organization, facts } }: { item: OverviewItem }) {
   if (!hasPsa) return <strong>Write-back is off: every request is refused</strong>;
   const [ofType = []] = facts.values();
   const [first] = ofType;
-  if (!first?.kind.tile) return <Dash />;
+  if (!first?.kind.tile) return DASH;
   const { tile } = first.kind;
   return <a href={`/settings/${id}${tile.path(ofType, (at) => dateIn(timeZone, at))}`}>{tile.title(ofType)}</a>;
 }

@@ -81,12 +81,8 @@ function problemPage(
       )}
       <p>
         <a href={to}>{text}</a>
+        {status === 404 && base && [' · ', <a href="/settings">All organizations</a>]}
       </p>
-      {status === 404 && base && (
-        <p>
-          <a href="/settings">All organizations</a>
-        </p>
-      )}
     </>
   );
   return render(c, title, page, { status });

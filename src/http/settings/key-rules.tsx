@@ -20,14 +20,11 @@ keyRules.get('/key-rules', async (c) => {
   return renderRules(c, { ...overview, revision: overview.rules.revision, form: { values } });
 });
 
-function rulesInForm({ rules }: KeyRulesOverview): [field: string, value: string][] {
-  const { maxLifetimeDays, expiryRequired, accessReviewMonths } = rules;
-  const fields: [string, string][] = [
-    ['maxLifetimeDays', String(maxLifetimeDays ?? '')],
-    ['accessReviewMonths', String(accessReviewMonths ?? '')],
-  ];
-  return expiryRequired ? [...fields, ['expiryRequired', 'on']] : fields;
-}
+const rulesInForm = ({ rules }: KeyRulesOverview): [field: string, value: string][] => [
+  ['maxLifetimeDays', String(rules.maxLifetimeDays ?? '')],
+  ['accessReviewMonths', String(rules.accessReviewMonths ?? '')],
+  ['expiryRequired', rules.expiryRequired ? 'on' : ''],
+];
 
 const NOTICES = {
   changed: 'The key rules are saved. They apply to every key that is created or rotated from now on.',
@@ -107,8 +104,8 @@ function KeyRulesPage({ form, revision, endlessKeys, conflict, children }: Props
       />
       <div class="field">
         <label class="choice">
-          <input type="checkbox" name="expiryRequired" checked={form.values.has('expiryRequired')} /> New keys must
-          expire
+          <input type="checkbox" name="expiryRequired" checked={form.values.get('expiryRequired') === 'on'} /> New keys
+          must expire
         </label>
         <p class="help">
           Setting a maximum lifetime also turns this on.{' '}

@@ -14,8 +14,8 @@ refusedUses.get('/refused', async (c) => {
   const page = (
     <>
       <p>
-        This page shows why requests with your keys were refused. A 401 response does not give the caller the reason.
-        Counts are minimums. Source addresses are deleted after 30 days.
+        Why requests with your keys were refused, which a 401 response does not say. Source addresses are deleted after
+        30 days.
       </p>
       <RefusedUsesTable uses={uses} />
     </>

@@ -74,7 +74,7 @@ export function matchOf(key: KeyDetails, search = ''): readonly [field: string, 
 }
 
 /** Texts that a search does not tell apart are equal. */
-export const searchable = (text: string) => text.normalize('NFC').toLowerCase().trim();
+export const searchable = (text: string) => text.normalize('NFC').toLowerCase().trim().replaceAll(/\s+/g, ' ');
 
 function hasState(key: KeyDetails, state: ListedState): boolean {
   if (state === 'all') return true;

@@ -53,14 +53,9 @@ interface SettingsProps {
   seen?: RecentUse;
 }
 
-const SettingFields = ({
-  names,
-  form,
-  owners,
-  companies,
-  seen,
-}: SettingsProps & { names: readonly KeySettingName[] }) =>
-  names.map((name) => {
+function SettingFields({ names, form, owners, companies, seen }: SettingsProps & { names: readonly KeySettingName[] }) {
+  const { base } = usePage();
+  return names.map((name) => {
     const { label, help, required, control, ...field } = keySetting(name);
     if (control === 'companies') return <CompaniesField form={form} companies={companies} />;
     return (
@@ -72,17 +67,14 @@ const SettingFields = ({
           <>
             {help}
             {name === 'allowedNetworks' && <Seen {...seen} />}
-            {form.messages?.[name] === TAKEN_NAME && <KeyWithName name={form.values.get(name) ?? ''} />}
+            {form.messages?.[name] === TAKEN_NAME && (
+              <a href={keyListPath(base, { q: String(form.values.get(name)), state: 'all' })}>Show the other key</a>
+            )}
           </>
         }
       />
     );
   });
-
-/** A link to the key that has an entered name. */
-function KeyWithName({ name }: { name: string }) {
-  const { base } = usePage();
-  return <a href={keyListPath(base, { q: name, state: 'all' })}>Show the other key</a>;
 }
 
 const COMPANY_CHOICES = [

@@ -201,11 +201,7 @@ function LastDay({
 }: Pick<Props, 'subject' | 'usage'> & { lastDay: NonNullable<Props['lastDay']> }) {
   const { base } = usePage();
   const { since, writes, addresses, isMinimum } = lastDay;
-  const before = (
-    <>
-      {counted(recordsOf(usage), 'write')} in {USAGE_DAYS} days.
-    </>
-  );
+  const before = `${counted(recordsOf(usage), 'write')} in ${USAGE_DAYS} days.`;
   if (writes === 0) return <p>None in the last 24 hours. {before}</p>;
   const query = `key=${id}&since=${new Date(since).toISOString()}`;
   return (

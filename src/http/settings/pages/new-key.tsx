@@ -6,7 +6,9 @@ import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { Code } from '../../page/code.tsx';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
-import { Address, Banner, Hint, LinkButton, Scopes } from './components.tsx';
+import { Address, Banner, Hint, Scopes } from './components.tsx';
+import { KeyActions } from './key.tsx';
+import { KeyName } from './key-facts.tsx';
 import { Ago, Expiry } from './time.tsx';
 
 interface Props {
@@ -128,22 +130,14 @@ function Replaced({ old }: { old: KeyDetails }) {
 }
 
 /** The page for a form that already created a key. Its value cannot be shown again. */
-export function AlreadyCreatedPage({ created }: { created: KeyDetails }) {
-  const { base } = usePage();
-  return (
-    <div data-accepted>
-      <Banner tone="warning">
-        This form already created the key <bdi>{created.name}</bdi> (<Hint hint={created.hint} />
-        ), so no second key was created. The value was shown once and can’t be shown again. If you did not copy it,
-        rotate the key. If you do not need the key, revoke it.
-      </Banner>
-      <div class="actions">
-        <LinkButton to={`${base}/keys/${created.id}/rotate`}>Rotate</LinkButton>
-        <LinkButton to={`${base}/keys/${created.id}/revoke`} kind="danger">
-          Revoke
-        </LinkButton>
-        <a href={`${base}/keys/${created.id}`}>View the key</a>
-      </div>
+export const AlreadyCreatedPage = ({ created }: { created: KeyDetails }) => (
+  <div data-accepted>
+    <Banner tone="warning">
+      This form already created the key <KeyName subject={created} />, so no second key was created. The value was shown
+      once and can’t be shown again. If you did not copy it, rotate the key. If you do not need the key, revoke it.
+    </Banner>
+    <div class="actions">
+      <KeyActions subject={created} />
     </div>
-  );
-}
+  </div>
+);
