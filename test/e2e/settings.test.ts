@@ -453,7 +453,6 @@ test('keys of a person who left, five keys of a server, and an expired key are p
   await heading(page, '5 of 5 keys changed').waitFor();
   examined.push(...(await faultsOf(page)));
 
-  await page.setViewportSize({ width: 1280, height: 800 });
   const replaced = await list();
   await replaced.open(page.getByRole('link', { name: 'expired key is still in use' }));
   await replaced.open(page.getByRole('link', { name: 'Create its replacement' }));

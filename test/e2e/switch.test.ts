@@ -61,7 +61,7 @@ test('a wrong value is refused, because it would stop both Workers', async () =>
 });
 
 test('a key on standard input is blocked by its hint, together with the other entries', async () => {
-  const { fake, run, secrets } = await deploy();
+  const { fake, run, secrets } = await deploy([MAIN]);
   const key = generateKey('twb');
   fake.sql.prepare('insert into api_keys values (3, ?)').run(keyHint(key));
   const { code, stdout, stderr } = await run(['BLOCKED_KEYS', KEY_ID, '--key-stdin'], [`${key}\n`]);
@@ -79,9 +79,9 @@ test('a key that the database does not know is refused', async () => {
 });
 
 test('while the database does not respond, a key is blocked and the message says that it was not compared', async () => {
-  const { fake, run, secrets } = await deploy();
+  const { fake, run, secrets } = await deploy([MAIN]);
   fake.fail(/\/query$/, '500', 9);
   const { code, stdout } = await run(['BLOCKED_KEYS', 'twb_Ab12…rong']);
   expect([code, stdout]).toEqual([0, expect.stringContaining('The keys were not compared with the database: D1 ')]);
-  expect(Object.values(secrets())).toEqual(Array(2).fill({ BLOCKED_KEYS: 'twb_Ab12…rong' }));
+  expect(secrets()).toEqual({ [MAIN]: { BLOCKED_KEYS: 'twb_Ab12…rong' } });
 });

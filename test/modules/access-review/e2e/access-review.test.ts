@@ -1,8 +1,9 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { withLocalD1 } from '../../../../src/ops/local.ts';
-import { accessibilityViolations, follow, watch } from '../../../support/browser.ts';
+import { follow, watch } from '../../../support/browser.ts';
 import { importOrganizations, whenFree } from '../../../support/many-keys.ts';
+import { faultsOf } from '../../../support/page-faults.ts';
 import { connectBrowser, sharedServer } from '../../../support/shared.ts';
 
 const ORGANIZATION = 'reviewed';
@@ -31,30 +32,12 @@ async function createKey(page: Page, name: string): Promise<void> {
   await page.waitForLoadState();
 }
 
-/** What is wrong with a page on a phone and on a desktop, in dark and light. */
-async function faultsOf(page: Page): Promise<unknown[]> {
-  const found: unknown[] = [];
-  for (const [width, colorScheme] of [
-    [390, 'dark'],
-    [1280, 'light'],
-  ] as const) {
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize({ width, height: 800 });
-    const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
-    found.push(
-      ...(await accessibilityViolations(page)),
-      ...(overflow === 0 ? [] : [`${page.url()} is ${overflow} px too wide`]),
-    );
-  }
-  return found;
-}
-
 test('key rules are set and keys are reviewed until the evidence can be downloaded', async () => {
   const context = await browser.newContext();
   onTestFinished(() => context.close());
   const page = await context.newPage();
   const complaints = watch(page, server.url);
-  const faults: unknown[] = [];
+  const faults: string[] = [];
   const button = (name: string | RegExp) => page.getByRole('button', { name });
   await page.goto(`${server.url}/settings`);
   await follow(page.locator('form', { hasText: 'max@reviewed.example' }).getByRole('button'));

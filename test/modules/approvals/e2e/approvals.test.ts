@@ -5,8 +5,9 @@ import { importDirectory } from '../../../../src/ops/import/import-directory.ts'
 import { withLocalD1 } from '../../../../src/ops/local.ts';
 import { createApiKey } from '../../../../src/services/keys/create-key.ts';
 import { listChanges } from '../../../../src/services/work/list-changes.ts';
-import { accessibilityViolations, follow, watch } from '../../../support/browser.ts';
+import { follow, watch } from '../../../support/browser.ts';
 import { importOrganizations, whenFree } from '../../../support/many-keys.ts';
+import { faultsOf } from '../../../support/page-faults.ts';
 import { connectBrowser, sharedServer } from '../../../support/shared.ts';
 
 const ORGANIZATION = 'approving';
@@ -61,25 +62,6 @@ async function open(javaScriptEnabled = true): Promise<Page> {
   await follow(page.locator('form', { hasText: EMAIL }).getByRole('button'));
   await page.goto(`${server.url}/settings/${ORGANIZATION}/time`);
   return page;
-}
-
-/** What is wrong with a page at each width, in dark and light. */
-async function faultsOf(page: Page): Promise<unknown[]> {
-  const found: unknown[] = [];
-  for (const [width, colorScheme] of [
-    [390, 'dark'],
-    [768, 'light'],
-    [1280, 'light'],
-  ] as const) {
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize({ width, height: 800 });
-    const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
-    found.push(
-      ...(await accessibilityViolations(page)),
-      ...(overflow === 0 ? [] : [`${page.url()} is ${overflow} px too wide`]),
-    );
-  }
-  return found;
 }
 
 /** Moves the focus with the Tab key until an element has it. */
