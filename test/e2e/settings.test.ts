@@ -1,10 +1,7 @@
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { importDirectory } from '../../src/ops/import/import-directory.ts';
-import { withLocalD1 } from '../../src/ops/local.ts';
-import { createApiKey } from '../../src/services/keys/create-key.ts';
 import { accessibilityViolations, follow, overflowOf, watch } from '../support/browser.ts';
-import { LARGE, RARE_TICKET, whenFree } from '../support/many-keys.ts';
+import { LARGE, RARE_TICKET } from '../support/many-keys.ts';
 import { faultsOf } from '../support/page-faults.ts';
 import { inLongRuns } from '../support/property.ts';
 import { connectBrowser, sharedServer } from '../support/shared.ts';
@@ -339,16 +336,6 @@ test('fields, buttons and links carry their common names for people and tools', 
 });
 
 test('two tabs on two organizations do not mix, and signing out ends both', async () => {
-  const bea = { type: 'user', id: 'bea', email: 'bea@both.example', admin: true };
-  const records = ['northwind', 'fabrikam'].map((organization) => ({
-    ...bea,
-    organization,
-    name: `Bea of ${organization}`,
-  }));
-  const directory = records.map((record) => JSON.stringify(record)).join('\n');
-  const imported = await whenFree(() => withLocalD1(server.persistTo, (db) => importDirectory(db, directory)));
-  expect(imported).toMatchObject({ ok: true });
-
   const { page: one } = await signIn({}, mouse, 'Bea of northwind', 'Northwind MSP');
   const two = await one.context().newPage();
   const tabs = [
@@ -401,37 +388,11 @@ function countEffort(page: Page) {
 }
 
 test('keys of a person who left, five keys of a server, and an expired key are put right in a few seconds', async () => {
-  const organization = 'northtasks';
-  const records = [
-    { type: 'organization', id: organization, name: 'North Tasks', psa: true, timeZone: 'UTC', defaultHourlyRate: 100 },
-    { type: 'user', organization, id: 'tina', email: 'tina@tasks.example', name: 'Tina Tasks', admin: true },
-  ];
-  const directory = records.map((record) => JSON.stringify(record)).join('\n');
-  const expired = await withLocalD1(server.persistTo, async (db) => {
-    const imported = await whenFree(() => importDirectory(db, directory));
-    expect(imported).toMatchObject({ ok: true });
-    const make = (name: string, more: object, now = Date.now()) =>
-      whenFree(() =>
-        createApiKey(
-          {
-            ...{ db, now: () => now, deadlineAt: Date.now() + 10_000, requestId: crypto.randomUUID() },
-            actor: { organizationId: organization, userId: 'tina' },
-            source: { address: null, userAgent: null },
-          },
-          'twb',
-          { name, scopes: ['tickets:note:write'], ...more },
-        ),
-      );
-    for (const number of [1, 2, 3, 4, 5])
-      await make(`Workflow ${number}`, { owner: 'Tess Technician', allowedNetworks: '198.51.100.23' });
-    for (const number of [6, 7, 8]) await make(`Workflow ${number}`, { owner: 'NOC' });
-    return make('Nightly', { owner: 'NOC', expires: '2026-04-01' }, Date.parse('2026-01-01'));
-  });
-  expect(await ping(expired.value)).toBe(401);
+  expect(await ping(server.keys.expired)).toBe(401);
   const { page, complaints } = await signIn({}, mouse, 'Tina Tasks');
   const search = page.getByRole('searchbox', { name: 'Search keys' });
   const list = async () => {
-    await page.goto(`${server.url}/settings/${organization}/keys`);
+    await page.goto(`${server.url}/settings/northtasks/keys`);
     return countEffort(page);
   };
   const examined: string[] = [];

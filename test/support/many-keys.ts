@@ -1,18 +1,6 @@
 import { addDays, DAY_MS } from '../../src/domain/calendar.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 
-/** Repeats a write to a local database that fails while another program writes to it, such as a server's cron job. */
-export async function whenFree<T>(run: () => Promise<T>): Promise<T> {
-  for (let left = 20; ; left--) {
-    try {
-      return await run();
-    } catch (err) {
-      if (left === 0) throw err;
-      await new Promise((resolve) => setTimeout(resolve, 300));
-    }
-  }
-}
-
 /** Names as administrators choose them: some short, some long, one without spaces. */
 const TOOLS = ['n8n prod', 'Make', 'Zapier', 'Power Automate', 'Datto RMM', 'AI agent'];
 const WORK = [
@@ -49,8 +37,7 @@ export async function insertKeys(db: D1Database, organization: string, count: nu
   const today = new Date(now).toISOString().slice(0, 10);
   const numbers = Array.from({ length: count }, (_, number) => number);
   const keys = numbers.map((number) => makeKey(organization, number, now));
-  const run = (sql: string, rows: readonly unknown[]) =>
-    whenFree(() => db.prepare(sql).bind(JSON.stringify(rows), organization).run());
+  const run = (sql: string, rows: readonly unknown[]) => db.prepare(sql).bind(JSON.stringify(rows), organization).run();
   // An audit row, without which the organization would look as if it never had a key.
   await run(
     `insert into audit_log select ?2, 1, 1, 'system', 'psa', 'PSA', 'note.created', 'r', null, 'q', null, null, null, null, '', 0, 0, 0
@@ -97,12 +84,10 @@ export const RARE_TICKET = '471100';
  */
 async function insertActivity(db: D1Database, organization: string, count: number, now: number): Promise<void> {
   const run = (sql: string, ...values: unknown[]) =>
-    whenFree(() =>
-      db
-        .prepare(sql)
-        .bind(organization, ...values)
-        .run(),
-    );
+    db
+      .prepare(sql)
+      .bind(organization, ...values)
+      .run();
   await run("insert into companies select ?1, 'acme', 'Acme', 1");
   await run(
     `with recursive n(i) as (select 1000 union all select i + 1 from n where i < 1299)

@@ -8,13 +8,15 @@ import { withLocalD1 } from '../../src/ops/local.ts';
 import { launchBrowser } from './browser.ts';
 import { copyOf, type LocalDatabase } from './command.ts';
 import { localDatabase } from './local-database.ts';
-import { insertLarge } from './many-keys.ts';
 import { buildProduction } from './production-worker.ts';
 import { type StartedServer, startServerOn } from './server.ts';
+import { insertServerData } from './server-data.ts';
 
 // Vitest's global setup of the tests on Node: what takes seconds to start is started once per run,
 // when the first test asks for it. Tests run in other processes, so they ask over HTTP, with the
 // functions of shared.ts.
+
+type ServerKeys = Awaited<ReturnType<typeof insertServerData>>;
 
 /** What a value is made by, and how it is cleaned up afterwards. */
 interface Resource<Value> {
@@ -59,12 +61,11 @@ const RESOURCES = {
     return { value: { directory }, close: () => rm(directory, { recursive: true }) };
   },
   /** A local server as `npm start` runs it. */
-  server: async (): Promise<Resource<Omit<StartedServer, 'close'>>> => {
+  server: async (): Promise<Resource<Omit<StartedServer, 'close' | 'persistTo'> & { keys: ServerKeys }>> => {
     const local = await copyOfMigrated();
-    // Before the start: so much at a time would lock the database while tests use the server.
-    await withLocalD1(local.persistTo, insertLarge);
-    const { close, ...value } = await startServerOn(local, '--inspector-port', '0');
-    return { value, close };
+    const keys = await withLocalD1(local.persistTo, insertServerData);
+    const { url, key, close } = await startServerOn(local, '--inspector-port', '0');
+    return { value: { url, key, keys }, close };
   },
   /** A browser to connect to. */
   browser: async (): Promise<Resource<{ endpoint: string }>> => {

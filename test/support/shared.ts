@@ -52,5 +52,5 @@ export async function startProduction(vars: Record<string, string>) {
   const db = await worker.getD1Database('DB', 'api');
   const { value: key } = await makeKey(db, 'northwind', 'Production');
   const close = () => worker.dispose().finally(remove);
-  return { url: await worker.unsafeGetDirectURL('api'), db, key, close };
+  return { url: await worker.unsafeGetDirectURL('api'), db, key, persistTo, close };
 }

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { generateKey, hashKey } from '../../../src/domain/api-key.ts';
-import { withLocalD1 } from '../../../src/ops/local.ts';
 import type { CreatedKey } from '../../../src/services/keys/create-key.ts';
 import { findKey } from '../../../src/services/keys/find-key.ts';
 import { runCli } from '../../support/run-cli.ts';
-import { sharedServer } from '../../support/shared.ts';
+import { startProduction } from '../../support/shared.ts';
 import { makeKey, remoteDatabase, setUpContext } from './database.ts';
 
 const BY = ['--by', 'Ada, phone call'];
@@ -104,12 +103,12 @@ describe('key:revoke', () => {
 });
 
 test('a running server refuses a key at the next request after the command revoked it', async () => {
-  const { url, persistTo } = await sharedServer();
-  const key = await withLocalD1(persistTo, (db) => makeKey(db, 'To be revoked'));
+  const { url, key, persistTo, close } = await startProduction({});
+  onTestFinished(close);
   const ping = async () =>
-    (await fetch(`${url}/api/v1/ping`, { headers: { Authorization: `Bearer ${key.value}` } })).status;
+    (await fetch(new URL('/api/v1/ping', url), { headers: { Authorization: `Bearer ${key}` } })).status;
   expect(await ping()).toBe(200);
-  const revoked = await runCli('key:revoke', [...BY, '--persist-to', persistTo], { input: [key.value] });
+  const revoked = await runCli('key:revoke', [...BY, '--persist-to', persistTo], { input: [key] });
   expect([revoked.code, revoked.stderr]).toEqual([0, '']);
   expect(await ping()).toBe(401);
 });

@@ -1,8 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { withLocalD1 } from '../../../../src/ops/local.ts';
 import { follow, watch } from '../../../support/browser.ts';
-import { importOrganizations, whenFree } from '../../../support/many-keys.ts';
 import { faultsOf } from '../../../support/page-faults.ts';
 import { connectBrowser, sharedServer } from '../../../support/shared.ts';
 
@@ -13,10 +11,6 @@ let browser: Browser;
 
 beforeAll(async () => {
   [server, browser] = await Promise.all([sharedServer(), connectBrowser()]);
-  const organizations = [{ id: ORGANIZATION, name: 'Reviewed MSP' }];
-  await whenFree(() =>
-    withLocalD1(server.persistTo, (db) => importOrganizations(db, organizations, 'max@reviewed.example')),
-  );
 });
 afterAll(() => browser?.close());
 
