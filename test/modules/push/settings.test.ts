@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { countD1 } from '../../support/d1.ts';
 import { elementsOf } from '../../support/page.ts';
 import { makeSettings } from '../../support/settings.ts';
-import { makeOrganization } from '../../support/world.ts';
+import { makeKey, makeOrganization } from '../../support/world.ts';
 import { PUSH } from './support.ts';
 
 const NOW = Date.parse('2026-11-22T08:00:00Z');
@@ -35,7 +35,9 @@ async function warningsOn(page: string): Promise<string> {
 
 describe('the banner about the push', () => {
   test('the banner is on every page from five minutes on, shows since when and why, and costs no call', async () => {
-    const { get, calls } = await makeWithPush(failing(300_000));
+    const { organization, get, calls } = await makeWithPush(failing(300_000));
+    // Without a key, /revoke-all leads to the list.
+    await makeKey(organization, {}, () => NOW);
     for (const path of PATHS) {
       const text = await warningsOn((await get(path)).text);
       expect(text, path).toBe(
