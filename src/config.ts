@@ -2,7 +2,6 @@ import { parseBlockedKeys } from './domain/blocked-keys.ts';
 import { DEFAULT_DATABASE_LIMIT, parseDatabaseLimit } from './domain/database-limit.ts';
 import { parseDayLimit } from './domain/day-limit.ts';
 import { isKeyPrefix, KEY_PREFIX_RULE, parseJurisdiction } from './domain/deployments.ts';
-import { parseIpLimitOverrides } from './domain/ip-limit.ts';
 import { parseRequestLimit } from './domain/request-limit.ts';
 import { parseContactAddresses, parseExpires, type SecurityContact } from './domain/security-contact.ts';
 import { parseTicketUrl } from './domain/ticket-url.ts';
@@ -15,7 +14,6 @@ export const VARIABLES = [
   'KEY_PREFIX',
   'JURISDICTION',
   'IP_LIMIT',
-  'IP_LIMIT_OVERRIDES',
   'KEY_LIMIT',
   'KEY_DAY_LIMIT',
   'ORGANIZATION_DAY_LIMIT',
@@ -59,7 +57,6 @@ export function parseConfig(vars: Variables) {
     /** Where the Durable Objects are. Undefined: near their first caller. */
     jurisdiction: read('JURISDICTION', parseJurisdiction),
     ipLimit: read('IP_LIMIT', parseRequestLimit, '1200/10s'),
-    ipLimitOverrides: read('IP_LIMIT_OVERRIDES', parseIpLimitOverrides),
     keyLimit: read('KEY_LIMIT', parseRequestLimit, '200/10s'),
     dayLimits: {
       key: read('KEY_DAY_LIMIT', parseDayLimit, '20000/64MB'),

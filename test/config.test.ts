@@ -25,7 +25,6 @@ describe('the configuration', () => {
       keyPrefix: 'twb',
       jurisdiction: undefined,
       ipLimit: { quota: 1200, windowMs: 10_000 },
-      ipLimitOverrides: [],
       keyLimit: { quota: 200, windowMs: 10_000 },
       dayLimits: {
         key: { records: 20_000, bytes: 64_000_000 },

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 
 /** How many leading bits the addresses of an IPv6 group share. */
-export const IPV6_GROUP_BITS = 64;
+const IPV6_GROUP_BITS = 64;
 /** The largest network that providers usually give to one site (RFC 6177). */
 export const IPV6_SITE_BITS = 48;
 

@@ -7,7 +7,7 @@ export const MAX_NETWORKS = 20;
 /** Room for twice as many, with white space between them. */
 const MAX_NETWORKS_LENGTH = 2_000;
 
-export interface Network {
+interface Network {
   address: ipaddr.IPv4 | ipaddr.IPv6;
   bits: number;
 }
@@ -32,10 +32,10 @@ export function parseNetworks(text: string): string {
 /** The network of one address: `192.0.2.9/32`. */
 export const hostNetwork = (address: string) => formatNetwork(parseNetwork(ipaddr.process(address).toString()));
 
-export const formatNetwork = ({ address, bits }: Network) => `${address}/${bits}`;
+const formatNetwork = ({ address, bits }: Network) => `${address}/${bits}`;
 
 /** Parses a network, or one address. @throws RangeError that begins with "has" and the text */
-export function parseNetwork(entry: string): Network {
+function parseNetwork(entry: string): Network {
   const shown = JSON.stringify(entry.slice(0, 50));
   const [address = '', bits] = entry.split('/');
   // Refused: short and octal forms and zones, which are easily misread.
@@ -66,7 +66,7 @@ export function isAllowedFrom(networks: string, address: string | null): boolean
   return listOf(networks).some((network) => isWithin(from, network));
 }
 
-export const isWithin = (from: Network['address'], { address, bits }: Network) =>
+const isWithin = (from: Network['address'], { address, bits }: Network) =>
   address.kind() === from.kind() && from.match(address, bits);
 
 function listOf(networks: string): readonly Network[] {

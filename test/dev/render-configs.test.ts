@@ -12,7 +12,6 @@ afterEach(() => vi.unstubAllEnvs());
 const EVERY_VARIABLE = {
   KEY_PREFIX: 'eu',
   IP_LIMIT: '100/10s',
-  IP_LIMIT_OVERRIDES: '203.0.113.0/24=5000/10s',
   KEY_LIMIT: '20/10s',
   KEY_DAY_LIMIT: '2000/6MB',
   ORGANIZATION_DAY_LIMIT: '10000/25MB',

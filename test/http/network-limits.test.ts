@@ -2,7 +2,6 @@ import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Config } from '../../src/config.ts';
-import { parseIpLimitOverrides } from '../../src/domain/ip-limit.ts';
 import { ExpiringMap } from '../../src/lib/expiring-map.ts';
 import { countLimiters } from '../support/limiter.ts';
 import { inLongRuns, runs } from '../support/property.ts';
@@ -169,49 +168,4 @@ test('an IPv4-mapped IPv6 address counts as its IPv4 address, not with the other
   expect(await passed('198.51.100.77', 2)).toBe(1);
   expect(await passed('::ffff:198.51.100.78', 4)).toBe(3);
   expect([...new Set(names)]).toEqual(['ip:198.51.100.77', 'ip:198.51.100.78']);
-});
-
-describe('a limit for a network', () => {
-  test('a limit for a part of a /48 takes it out of the /48: neither uses up the limit of the other', async () => {
-    const network = newNetwork();
-    const ipLimitOverrides = parseIpLimitOverrides(`${network}:100::/56=10/10s, ${network}:200::/64=5/10s`);
-    const { passed, names } = makeIsolates({ ipLimit, ipLimitOverrides });
-    for (const subnet of ['101', '102', '103', '104']) expect(await passed(`${network}:${subnet}::1`, 12)).toBe(10);
-    expect(await passed(`${network}:105::1`, 5)).toBe(0);
-    expect(await passed(`${network}:200::1`, 7)).toBe(5);
-    for (const subnet of [1, 2, 3, 4]) expect(await passed(`${network}:${subnet}::1`, 5)).toBe(3);
-    expect(await passed(`${network}:5::1`, 5)).toBe(0);
-    expect([...new Set(names)]).toEqual([`ip:${network}:100::/56`, `ip:${network}:200::/64`, `ip:${network}::/48`]);
-  });
-
-  test('all addresses of a network share its limit, and each request calls its one object once', async () => {
-    const ipLimitOverrides = parseIpLimitOverrides('203.0.113.0/24=5/10s/total, 2001:db8:6000::/36=4/5s/total');
-    const { passed, ping, names } = makeIsolates({ ipLimit, ipLimitOverrides }, 2);
-    let admitted = 0;
-    for (let last = 0; last < 10; last++) admitted += await passed(`203.0.113.${last}`, 1);
-    expect(admitted).toBe(5);
-    const refused = await ping('203.0.113.200');
-    expect(refused.headers.get('RateLimit-Policy')).toBe('"ip";q=5;w=10');
-    expect(await refused.json()).toMatchObject({
-      'violated-policies': ['ip'],
-      detail: expect.stringMatching(/^The network of this address may send 5 requests in 10 seconds;/),
-    });
-    expect(await passed('203.0.112.1', 5)).toBe(3);
-
-    const sixes = ['2001:db8:6000::1', '2001:db8:6001::1', '2001:db8:6fff:1::1', '2001:db8:6abc:2::1'];
-    for (const address of sixes) expect(await passed(address, 1)).toBe(1);
-    expect(await passed('2001:db8:6002::1', 1)).toBe(0);
-    expect([...new Set(names)]).toEqual(['ip:203.0.113.0/24', 'ip:203.0.112.1', 'ip:2001:db8:6000::/36']);
-    // Five that passed, and the first refusal in each of the two isolates.
-    expect(names.filter((name) => name === 'ip:203.0.113.0/24')).toHaveLength(7);
-  });
-
-  test('the limit for a whole network does not count requests of a more specific network', async () => {
-    const ipLimitOverrides = parseIpLimitOverrides('192.0.2.0/24=2/10s/total, 192.0.2.128/25=4/10s');
-    const { passed } = makeIsolates({ ipLimit, ipLimitOverrides });
-    expect(await passed('192.0.2.129', 5)).toBe(4);
-    expect(await passed('192.0.2.130', 5)).toBe(4);
-    expect(await passed('192.0.2.1', 5)).toBe(2);
-    expect(await passed('192.0.2.2', 5)).toBe(0);
-  });
 });

@@ -16,8 +16,7 @@ type LimitedArea = 'api' | 'mcp' | 'psa' | 'settings' | 'site';
 /** Applies the limits of the caller's address before anything else of the request is examined. */
 export function limitByIp(area: LimitedArea, refuse: Refuse = refuseWithProblem): MiddlewareHandler<AppEnv> {
   return async function limitByIp(c, next) {
-    const { ipLimit, ipLimitOverrides } = c.get('config');
-    const limit = ipLimitOf(c.get('source').address, ipLimit, ipLimitOverrides);
+    const limit = ipLimitOf(c.get('source').address, c.get('config').ipLimit);
     const subject = area === 'api' ? limit.subject : `${area}:${limit.subject}`;
     const applied = await takeFromLimit(c, { name: 'ip', ...limit, subject });
     if (applied && !applied.decision.admitted) {
