@@ -1,11 +1,11 @@
 import type { Config } from './config.ts';
+import { warningLevel } from './domain/database-limit.ts';
 import { timeOrderedId } from './domain/record-id.ts';
 import { log } from './lib/log.ts';
 import type { Contribution, Job } from './module.ts';
 import { databaseSize } from './services/database-size.ts';
 import { forgetOldAddresses, forgetOldDays } from './services/forget.ts';
 import type { ServiceContext } from './services/service-context.ts';
-import { logSize } from './services/size-warning.ts';
 
 /** The cron triggers of wrangler.toml, by name. */
 export const CRON_TRIGGERS: Readonly<Record<Job['cron'], string>> = {
@@ -18,19 +18,26 @@ export const CRON_TRIGGERS: Readonly<Record<Job['cron'], string>> = {
 const DEADLINE_MS = 30_000;
 
 const coreJobs = ({ databaseLimit }: Config): Job[] => [
-  daily('size', async (ctx) => logSize(await databaseSize(ctx, databaseLimit))),
-  daily('addresses', async (ctx) => logUnfinished('addresses', await forgetOldAddresses(ctx))),
-  daily('days', async (ctx) => logUnfinished('days', await forgetOldDays(ctx))),
+  // Hourly: one key at its limit of requests fills a database within hours.
+  coreJob('size', 'hourly', async (ctx) => logSize(await databaseSize(ctx, databaseLimit))),
+  coreJob('addresses', 'daily', async (ctx) => logUnfinished('addresses', await forgetOldAddresses(ctx))),
+  coreJob('days', 'daily', async (ctx) => logUnfinished('days', await forgetOldDays(ctx))),
 ];
+
+/** How full the database is decides the level. */
+function logSize({ bytes, share }: { bytes: number; share: number }): void {
+  const level = (['log', 'warn', 'error'] as const)[warningLevel(share)] ?? 'error';
+  log(level, 'database_size', { bytes, share: Number(share.toFixed(4)) });
+}
 
 function logUnfinished(part: string, isDone: boolean): void {
   if (!isDone) log('warn', 'daily_job_unfinished', { part });
 }
 
-function daily(name: string, run: (ctx: ServiceContext) => Promise<void>): Job {
+function coreJob(name: string, cron: Job['cron'], run: (ctx: ServiceContext) => Promise<void>): Job {
   return {
     name,
-    cron: 'daily',
+    cron,
     run: ({ db, now }) => run({ db, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(now()) }),
   };
 }

@@ -10,13 +10,13 @@ import { config } from './support/world.ts';
 
 const LIMIT = 10_000_000_000;
 const NOW = Date.parse('2027-06-30T03:17:00Z');
-/** Runs the jobs of the daily trigger. */
-const daily = (db: D1Database, databaseLimit = LIMIT, now = Date.now) =>
-  runJobs(CRON_TRIGGERS.daily, { db, config: config({ databaseLimit }), contributions: [], now });
+/** Runs the jobs of the hourly trigger. */
+const hourly = (db: D1Database, databaseLimit = LIMIT) =>
+  runJobs(CRON_TRIGGERS.hourly, { db, config: config({ databaseLimit }), contributions: [] });
 const sized = (bytes: number) => reportingSize(env.DB, () => bytes);
 
-test('the daily task logs the size of the database', async () => {
-  await daily(env.DB, LIMIT);
+test('the hourly task logs the size of the database', async () => {
+  await hourly(env.DB, LIMIT);
   const [line] = loggedLines('database_size');
   expect(line).toEqual({ event: 'database_size', bytes: expect.any(Number), share: expect.any(Number) });
   expect(line?.['bytes']).toBeGreaterThan(10_000);
@@ -29,12 +29,12 @@ test.each([
   [9_000_000_000, 'error', 0.9],
   [9_999_998_976, 'error', 1],
 ])('a size of %i bytes is logged as %s', async (bytes, level, share) => {
-  await daily(sized(bytes), LIMIT);
+  await hourly(sized(bytes), LIMIT);
   expect(loggedLines('database_size', level)).toEqual([{ event: 'database_size', bytes, share }]);
 });
 
 test("the share is computed from the deployment's limit", async () => {
-  await daily(sized(450_000_000), 500_000_000);
+  await hourly(sized(450_000_000), 500_000_000);
   expect(loggedLines('database_size', 'error')).toEqual([{ event: 'database_size', bytes: 450_000_000, share: 0.9 }]);
 });
 
@@ -52,13 +52,15 @@ test('a run makes fewer than 1,000 queries, and logs the remaining work', async 
   expect(unfinished).toEqual(expect.arrayContaining(['addresses', 'days']));
 });
 
-test('even the size of a full database is logged, and the daily task fails', async () => {
-  const message = 'D1_ERROR: Exceeded maximum DB size';
-  await expect(daily(withoutWrites(sized(9_999_998_976), message), LIMIT)).rejects.toMatchObject({
+test('a full database is logged, and the daily task fails', async () => {
+  const db = withoutWrites(sized(9_999_998_976), 'D1_ERROR: Exceeded maximum DB size');
+  await hourly(db);
+  expect(loggedLines('database_size', 'error')).toHaveLength(1);
+  const failed = runJobs(CRON_TRIGGERS.daily, { db, config: config(), contributions: [] });
+  await expect(failed).rejects.toMatchObject({
     code: 'unavailable',
     cause: { message: 'D1 read_only: Exceeded maximum DB size' },
   });
-  expect(loggedLines('database_size', 'error')).toHaveLength(1);
 });
 
 test('wrangler.toml has exactly the cron triggers of the table', () => {

@@ -1,5 +1,5 @@
 import { waitUntil } from 'cloudflare:workers';
-import { config, contributions } from '../deployment.ts';
+import { contributions } from '../deployment.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import { portsOf } from '../module.ts';
 import { type CallResult, toCallResult } from '../services/call-result.ts';
@@ -18,7 +18,6 @@ export function call<T>(env: Env, run: (ctx: ActorContext<SystemActor>) => Promi
     now: Date.now,
     deadlineAt: now + CALL_DEADLINE_MS,
     requestId: timeOrderedId(now),
-    databaseLimit: config.databaseLimit,
     actor: 'psa' as const,
     source: { address: null, userAgent: 'psa' },
     ...portsOf(contributions, waitUntil),

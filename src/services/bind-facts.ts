@@ -1,10 +1,9 @@
 import { ALL_ORGANIZATIONS, FACT_SOURCES, type FactSource } from '../db/fact-statements.ts';
-import type { BoundStatement } from '../db/statement.ts';
+import { type BoundStatement, latestSize } from '../db/statement.ts';
 import { addDays, dateIn } from '../domain/calendar.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
 import { FACTS, type Fact, type FactKind, type FoundFact } from '../domain/facts.ts';
 import type { ServiceContext } from './service-context.ts';
-import { latestDatabaseSize } from './size-warning.ts';
 
 export type { FactSource } from '../db/fact-statements.ts';
 
@@ -51,7 +50,7 @@ function factValues(ctx: ServiceContext, { isPushed, dayLimits: { key, organizat
     keyBytes: key?.bytes ?? Number.MAX_SAFE_INTEGER,
     organizationRecords: organization?.records ?? Number.MAX_SAFE_INTEGER,
     organizationBytes: organization?.bytes ?? Number.MAX_SAFE_INTEGER,
-    databaseBytes: latestDatabaseSize(ctx)?.bytes ?? 0,
+    databaseBytes: latestSize(ctx.db) ?? 0,
     databaseLimit: ctx.databaseLimit ?? Number.MAX_SAFE_INTEGER,
   };
 }

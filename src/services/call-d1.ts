@@ -9,7 +9,6 @@ import {
 import { type BoundStatement, batch } from '../db/statement.ts';
 import { beingErased, organizationErased, ServiceError } from '../domain/errors.ts';
 import type { ServiceContext } from './service-context.ts';
-import { warnOfSize } from './size-warning.ts';
 
 /** The detail for the caller if D1 did not respond, by what the call may have done. */
 const DETAILS = {
@@ -27,25 +26,19 @@ const READ_ONLY =
 /** What a call without a response means for the caller. */
 export type LostCall = keyof typeof DETAILS;
 
-type CallContext = Pick<
-  ServiceContext,
-  'db' | 'deadlineAt' | 'deadlines' | 'stats' | 'databaseLimit' | 'waitsForLock'
-> &
-  Partial<Pick<ServiceContext, 'requestId'>> &
+type CallContext = Pick<ServiceContext, 'db' | 'deadlineAt' | 'deadlines' | 'stats' | 'waitsForLock'> &
   Pick<D1Caller, 'maxAttempts'>;
 
 /**
  * The only way in which a service calls D1: until the request's deadline, with retries where D1's error allows them (see
- * `runD1`). `run` must be idempotent. Warns of a database that is becoming full, if the context has its limit. Every
+ * `runD1`). `run` must be idempotent. Every
  * service therefore throws `unavailable`, and does not repeat it in its own `@throws`.
  * @throws ServiceError `unavailable` if D1 did not respond or takes no writes, `being_erased` or `organization_erased` if
  *   a trigger refused a change for this reason; D1Failure if D1 rejected a statement, which is a bug
  */
 export async function callD1<T>(ctx: CallContext, lost: LostCall, run: (db: D1Database) => Promise<T>): Promise<T> {
   try {
-    const result = await runD1(ctx, () => run(ctx.db));
-    warnOfSize(ctx);
-    return result;
+    return await runD1(ctx, () => run(ctx.db));
   } catch (err) {
     if (err instanceof D1Failure && err.reason === BEING_ERASED_MESSAGE) throw beingErased();
     if (err instanceof D1Failure && err.reason === ERASED_MESSAGE) throw organizationErased();

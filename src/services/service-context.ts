@@ -71,7 +71,7 @@ export interface ServiceContext extends Ports {
   deadlineAt: number;
   deadlines?: D1Caller['deadlines'];
   requestId: string;
-  /** The size in bytes at which the database is full. Without it, nothing warns of the size. */
+  /** The size in bytes at which the database is full. Without it, no fact is about the size. */
   databaseLimit?: number | undefined;
   /** Counts the calls to D1, for the request log. */
   stats?: D1Counter | undefined;

@@ -43,7 +43,7 @@ const RECORDS_PER_STATEMENT = 1_000;
 const CALL_DEADLINE_MS = 60_000;
 
 /** What these functions need from a context: each call to D1 has a separate deadline. */
-type DirectoryDatabase = Pick<ServiceContext, 'db' | 'stats' | 'databaseLimit' | 'waitsForLock'>;
+type DirectoryDatabase = Pick<ServiceContext, 'db' | 'stats' | 'waitsForLock'>;
 
 /** A record that the database does not have, or has with other values (`before`, by field). */
 export interface DirectoryDifference {

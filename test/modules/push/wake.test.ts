@@ -216,13 +216,13 @@ describe('the push job', () => {
     loggedLines('push_wake_failed');
   });
 
-  test('the second cron runs the push job but not the daily job, and does nothing without a receiver', async () => {
+  test('the second cron runs the push job but not the hourly job, and does nothing without a receiver', async () => {
     const { organization } = await makeWorld();
     const run = (cron: string) => worker.scheduled({ cron, scheduledTime: Date.now(), noRetry: () => undefined }, env);
     await run(CRON_TRIGGERS.frequent);
     expect(loggedLines('database_size')).toEqual([]);
     expect(await pushRow(organization)).toBeNull();
-    await run(CRON_TRIGGERS.daily);
+    await run(CRON_TRIGGERS.hourly);
     expect(loggedLines('database_size')).toHaveLength(1);
   });
 });
