@@ -17,7 +17,7 @@ import { recordRefusedUses } from '../../src/services/keys/refused-uses.ts';
 import { redactRecord, reportRecord, setApproval } from '../../src/services/work/record-services.ts';
 import { reportConnection } from '../../src/services/work/report-connection.ts';
 import { archive, releaseAll } from '../modules/archive/support.ts';
-import { emptyDatabase } from '../support/d1.ts';
+import { emptyDatabase } from '../support/empty-database.ts';
 import { importOrganizations, insertKeys } from '../support/many-keys.ts';
 import { lastCursor } from '../support/rpc.ts';
 import { asAdmin, asOperator, makeKey, makeWorld, NOTE, revoke, rotate, rowsOf, TIME } from '../support/world.ts';

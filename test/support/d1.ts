@@ -1,13 +1,5 @@
-import { applyD1Migrations, reset } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import { findKeyByHash } from '../../src/db/keys/find-key-statements.ts';
 import { numberParameters } from '../../src/db/statement.ts';
-
-/** Leaves no data of other files in the database, for what reads all organizations. */
-export async function emptyDatabase(): Promise<void> {
-  await reset();
-  await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
-}
 
 /** A call of D1. */
 interface D1Call {

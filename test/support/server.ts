@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -13,14 +14,22 @@ const outputs = new WeakMap<ChildProcess, () => string>();
 /** Everything that a server has printed so far. */
 export const printedBy = (server: ChildProcess) => outputs.get(server)?.() ?? '';
 
-/** A free port of this machine. */
+/** Below the ports that the system gives to others, so that nobody takes one before its server has started. */
+const PORTS = { first: 10_000, count: 20_000 };
+let nextPort = randomInt(PORTS.count);
+
+/** A free port of this machine, another one each time. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
+  const port = PORTS.first + (nextPort++ % PORTS.count);
+  const server = createServer().listen(port, '127.0.0.1');
+  const isFree = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  if (!isFree) return freePort();
   server.close();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
+  await once(server, 'close');
+  return port;
 }
 
 /** Instead of .dev.vars, which belongs to the developer. */

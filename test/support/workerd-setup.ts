@@ -1,7 +1,7 @@
 import { applyD1Migrations } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterAll, afterEach, beforeEach } from 'vitest';
-import { emptyDatabase } from './d1.ts';
+import { emptyDatabase } from './empty-database.ts';
 import { wrapPrototypesOnce } from './prototype-proxies.ts';
 import { expectNoSecrets, searchConsole } from './searched-logs.ts';
 

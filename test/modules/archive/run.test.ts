@@ -10,7 +10,8 @@ import { archive as archiveModule } from '../../../src/modules/archive/module.ts
 import { archiveDue, checkDigests, checkSizes } from '../../../src/modules/archive/run.ts';
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { redactRecord } from '../../../src/services/work/record-services.ts';
-import { aroundD1, emptyDatabase } from '../../support/d1.ts';
+import { aroundD1 } from '../../support/d1.ts';
+import { emptyDatabase } from '../../support/empty-database.ts';
 import { addChanges } from '../../support/many-changes.ts';
 import { inLongRuns } from '../../support/property.ts';
 import { lastCursor } from '../../support/rpc.ts';

@@ -119,7 +119,7 @@ test('objects of a deployed bucket are deleted in small groups, and every call w
 });
 
 test.each([
-  ['work:release', ['fabrikam'], /^Required option '--cursor CURSOR' not specified\./],
+  ['work:release', ['fabrikam'], /^error: required option '--cursor <CURSOR>' not specified\n/],
   ['work:release', ['fabrikam', '--cursor', 'x'], /^--cursor x is not a cursor\./],
   ['archive:run', ['--keep-days', '0'], /^--keep-days .* from 1 to 36500\.\n/],
 ])('%s %j is refused', async (command, args, message) => {
