@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { D1Failure, LOCKED } from '../db/run-d1.ts';
 import { parseCursor } from '../domain/change.ts';
 import { hasCode, ServiceError, type ServiceErrorCode } from '../domain/errors.ts';
+import { LoggableError } from '../lib/log.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
 import type { ActorContext, SystemActor } from '../services/service-context.ts';
 import { CommandFailure, UsageError } from './failures.ts';
@@ -126,8 +127,11 @@ export function explain(err: unknown): string {
       ? 'The database is not migrated: run `npm run deploy -- --migrate`; npm start migrates a local one. If npm start runs with --persist-to DIRECTORY, add the same option to this command.'
       : `The database failed: ${err.reason}`;
   }
-  // Of a database failure the cause is what an operator can act on.
-  if (err instanceof ServiceError) return err.cause instanceof D1Failure ? explain(err.cause) : err.detail;
+  // The cause is what an operator can act on.
+  if (err instanceof ServiceError) {
+    if (err.cause instanceof D1Failure) return explain(err.cause);
+    return err.cause instanceof LoggableError ? `${err.detail}\nCause: ${err.cause.message}` : err.detail;
+  }
   if (err instanceof UsageError || err instanceof CommandFailure) return err.message;
   // Of the file system, which names file and fault.
   if (err instanceof Error && 'code' in err) return err.message;
