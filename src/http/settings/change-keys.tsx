@@ -123,7 +123,9 @@ async function confirmChange(c: Context<AdminEnv>, parameters: URLSearchParams, 
     if (isFiltered(query)) return redirectWith(c, keyListPath('', query), 'These keys are already revoked.');
     throw new PageProblem(400, 'No key selected', 'Select at least one key in the list, or search for keys first.');
   }
-  const count = counted(keys.length, 'key');
+  const changeable = change === 'revoke' ? keys : keys.filter((key) => !whyLeftAlone(key, change));
+  if (changeable.length === 0) return redirectWith(c, keyListPath('', query), 'None of these keys can be changed so.');
+  const count = counted(changeable.length, 'key');
   const confirm = {
     keys,
     writesToday: await readWritesToday(c, keys),

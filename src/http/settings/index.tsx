@@ -98,7 +98,7 @@ function wayOn(c: Context<AppEnv>, status: number): { to: string; text: string }
     const page = pages.find(({ path }) => c.req.path.startsWith(`${base}${path}/`));
     if (page) return { to: `${base}${page.path}`, text: `Open “${page.title}”` };
   }
-  return { to: base ? `${base}/keys` : '/settings', text: 'Go to settings' };
+  return { to: base ? `${base}/keys` : '/settings', text: base ? 'All API keys' : 'Go to settings' };
 }
 
 function toPageProblem(err: Error, isRead: boolean, requestId: string): PageProblem {

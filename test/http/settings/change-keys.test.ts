@@ -31,10 +31,13 @@ test('one form names the effect on each selected key, and its result says what h
   const asked = await get(`/change-keys?${query}`);
   const { key, rows } = await tableOf(asked.text);
   expect(rows.map(([name, effect, , last]) => [name, effect, last])).toEqual([
-    ['One', 'In addition to 1 network', expect.stringContaining('192.0.2.9, wrote 2 times today')],
+    ['One', 'In addition to 1 network', expect.stringContaining('192.0.2.9Wrote 2 times today')],
     ['Open', 'Left alone: It is allowed from everywhere.', 'Never'],
     ['Two', 'In addition to 1 network', 'Never'],
   ]);
+  expect((await elementsOf(asked.text, 'h1'))[0]?.text).toContain('2 keys');
+  const none = await get(`/change-keys?do=allowedNetworks&q=tess&key=${open.id}`);
+  expect([none.status, none.headers.get('Set-Cookie')]).toEqual([303, expect.stringContaining('None%20of%20these')]);
   const form = { do: 'allowedNetworks', q: 'tess', key };
   const wrong = await post('/change-keys', { ...form, to: '203.0.113.300' });
   expect([wrong.status, await countElements(wrong.text, '[autofocus]#errors a[href="#to"]')]).toEqual([400, 1]);

@@ -406,8 +406,10 @@ describe('what ends the attention to refused uses', () => {
     await revoke(organization, key.id);
     expect(Object.keys(await attention(settings))).toEqual([expect.stringContaining('1 write may be lost')]);
     const lost = { reason: 'idempotency_mismatch', lastAt: String(settings.clock.now) };
+    const listedAsLost = async () => (await settings.get('/refused')).text.includes('Writes that may be lost');
+    expect(await listedAsLost()).toBe(true);
     expect((await settle(settings, key, lost)).notice).toContain('Settled');
-    expect(Object.keys(await attention(settings))).toEqual([]);
+    expect([Object.keys(await attention(settings)), await listedAsLost()]).toEqual([[], false]);
     expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({
       action: 'api_key.settled',
       detail: 'Entered by hand: ticket 1001',

@@ -60,7 +60,11 @@ export function ConfirmKeys({
             'Last write',
             (key) => [
               <LastWrite subject={key} />,
-              isLive(key.state) && writesToday?.get(key.id) ? `, wrote ${times(writesToday.get(key.id))} today` : '',
+              isLive(key.state) && writesToday?.get(key.id) ? (
+                <div>Wrote {times(writesToday.get(key.id))} today</div>
+              ) : (
+                ''
+              ),
             ],
           ],
           ['Owner', ({ owner }) => <bdi>{owner || '–'}</bdi>],

@@ -67,9 +67,10 @@ function SettingFields({ names, form, owners, companies, seen }: SettingsProps &
           <>
             {help}
             {name === 'allowedNetworks' && <Seen {...seen} />}
-            {form.messages?.[name] === TAKEN_NAME && (
-              <a href={keyListPath(base, { q: String(form.values.get(name)), state: 'all' })}>Show the other key</a>
-            )}
+            {form.messages?.[name] === TAKEN_NAME && [
+              ' ',
+              <a href={keyListPath(base, { q: String(form.values.get(name)), state: 'all' })}>Show the other key</a>,
+            ]}
           </>
         }
       />

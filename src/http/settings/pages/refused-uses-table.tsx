@@ -126,7 +126,9 @@ const LOST_COLUMNS: readonly TableColumn<LostWrite>[] = [
 export function RefusedUsesTable({ uses, forOneKey = false }: { uses: readonly RefusedUse[]; forOneKey?: boolean }) {
   if (uses.length === 0) return <p>No refused uses.</p>;
   const rows = uses.toSorted((a, b) => Number(b.needsAttention) - Number(a.needsAttention));
-  const lost = uses.flatMap(({ key, lost }) => lost.map((write) => ({ ...write, key })));
+  // Settled ones have been entered by hand.
+  const open = uses.filter(({ endsAt }) => endsAt === null);
+  const lost = open.flatMap(({ key, lost }) => lost.map((write) => ({ ...write, key })));
   return (
     <>
       <Table caption="Refused uses" kind="refused" columns={forOneKey ? COLUMNS_OF_KEY : COLUMNS} rows={rows} />
