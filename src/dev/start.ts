@@ -8,6 +8,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, parseEnv, stripVTControlCharacters } from 'node:util';
 import { type Config, parseConfig, reader, SECRETS, VARIABLES } from '../config.ts';
+import { addDays, dateIn } from '../domain/calendar.ts';
+import { lastDayAllowed } from '../domain/key-rules.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import { SCOPE_IDS } from '../domain/scopes.ts';
 import { importDirectory } from '../ops/import/import-directory.ts';
@@ -15,6 +17,8 @@ import { removalAdvice, withLocalD1 } from '../ops/local.ts';
 import { MODULE_SECRETS, MODULE_VARIABLES } from '../ops/modules.ts';
 import { unknownVariables } from '../ops/unknown-variables.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
+import { administratorsTimeZone } from '../services/directory/administrators.ts';
+import { getKeyRules } from '../services/keys/change-key-rules.ts';
 import { createApiKey } from '../services/keys/create-key.ts';
 import { revokeAsAdministrator } from '../services/keys/revoke-key.ts';
 import type { ActorContext, AdminActor } from '../services/service-context.ts';
@@ -151,7 +155,14 @@ async function prepareDemo(db: D1Database): Promise<string> {
     .bind(ctx.actor.organizationId, DEMO_KEY_NAME)
     .all<{ id: string }>();
   for (const { id } of results) await revokeAsAdministrator(ctx, id);
-  const created = await createApiKey(ctx, config.keyPrefix, { name: DEMO_KEY_NAME, scopes: [...SCOPE_IDS] });
+  // Someone may have tried the key rules.
+  const rules = await getKeyRules(ctx);
+  const today = dateIn(await administratorsTimeZone(ctx), ctx.now());
+  const created = await createApiKey(ctx, config.keyPrefix, {
+    name: DEMO_KEY_NAME,
+    scopes: [...SCOPE_IDS],
+    ...(rules.expiryRequired && { expires: lastDayAllowed(rules, today) ?? addDays(today, 365) }),
+  });
   if (!demo) await logDemoTime(ctx, created.value);
   return created.value;
 }

@@ -194,12 +194,13 @@ describe('npm start', () => {
     expect((await fetch(`http://localhost:${port}/healthz`)).status).toBe(200);
   });
 
-  test('keeps the data across starts, brings an erased demo organization back, replaces the demo key, and reads --env-file in place of .dev.vars', async () => {
+  test('keeps the data across starts, brings an erased demo organization back, replaces the demo key within the key rules, and reads --env-file in place of .dev.vars', async () => {
     const before = keyIn(running.output);
     await stop(running.server);
-    await withLocalD1(directory, (db) =>
-      eraseOrganization(operatorContext(db), { organization: 'contoso', cursor: null, by: 'Ada' }),
-    );
+    await withLocalD1(directory, async (db) => {
+      await eraseOrganization(operatorContext(db), { organization: 'contoso', cursor: null, by: 'Ada' });
+      await db.prepare("insert into key_rules values ('northwind', 1, 1, null, null, 1)").run();
+    });
     const file = join(directory, 'other.vars');
     await writeFile(file, 'KEY_PREFIX=stg\nKEY_LIMIT=2/10s\n');
     running = await startIn(checkout, '--port', String(port), '--persist-to', directory, '--env-file', file);
