@@ -58,12 +58,7 @@ export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
     const id = c.req.param('organization');
     const administrations = await signedInAdministrations(c, id);
     const administration = administrations.find(({ organization }) => organization.id === id);
-    if (!administration)
-      throw new PageProblem(
-        404,
-        'Not found',
-        'You are not an administrator of an organization with this address, or it does not exist.',
-      );
+    if (!administration) throw new PageProblem(404, 'Not found', 'You administer no organization with this address.');
     c.set('administrator', {
       ...administration,
       organizations: administrations.map(({ organization }) => organization),

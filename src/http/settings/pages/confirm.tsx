@@ -58,14 +58,7 @@ export function ConfirmKeys({
           ['State', (key) => <State state={stateInList(key)} />],
           [
             'Last write',
-            (key) => [
-              <LastWrite subject={key} />,
-              isLive(key.state) && writesToday?.get(key.id) ? (
-                <div>Wrote {times(writesToday.get(key.id))} today</div>
-              ) : (
-                ''
-              ),
-            ],
+            (key) => [<LastWrite subject={key} />, isLive(key.state) && wroteToday(writesToday?.get(key.id))],
           ],
           ['Owner', ({ owner }) => <bdi>{owner || '–'}</bdi>],
         ]}
@@ -85,4 +78,5 @@ export function ConfirmKeys({
   );
 }
 
-const times = (number = 0) => (number === 1 ? 'once' : `${formatNumber(number)} times`);
+const wroteToday = (count = 0) =>
+  count > 0 && <div>Wrote {count === 1 ? 'once' : `${formatNumber(count)} times`} today</div>;

@@ -127,8 +127,9 @@ export function RefusedUsesTable({ uses, forOneKey = false }: { uses: readonly R
   if (uses.length === 0) return <p>No refused uses.</p>;
   const rows = uses.toSorted((a, b) => Number(b.needsAttention) - Number(a.needsAttention));
   // Settled ones have been entered by hand.
-  const open = uses.filter(({ endsAt }) => endsAt === null);
-  const lost = open.flatMap(({ key, lost }) => lost.map((write) => ({ ...write, key })));
+  const lost = uses.flatMap(({ key, lost, endsAt }) =>
+    endsAt === null ? lost.map((write) => ({ ...write, key })) : [],
+  );
   return (
     <>
       <Table caption="Refused uses" kind="refused" columns={forOneKey ? COLUMNS_OF_KEY : COLUMNS} rows={rows} />
