@@ -136,7 +136,7 @@ async function prepareDemo(db: D1Database): Promise<string> {
   const directory = await importDirectory(
     db,
     (await readFile(fileURLToPath(import.meta.resolve('./demo-directory.ndjson')), 'utf8')) + (demo?.directory ?? ''),
-    // Someone may have tried an erasure.
+    // A developer may have tried an erasure.
     { recreate: true },
   );
   if (!directory.ok)
@@ -155,7 +155,7 @@ async function prepareDemo(db: D1Database): Promise<string> {
     .bind(ctx.actor.organizationId, DEMO_KEY_NAME)
     .all<{ id: string }>();
   for (const { id } of results) await revokeAsAdministrator(ctx, id);
-  // Someone may have tried the key rules.
+  // A developer may have tried the key rules.
   const rules = await getKeyRules(ctx);
   const today = dateIn(await administratorsTimeZone(ctx), ctx.now());
   const created = await createApiKey(ctx, config.keyPrefix, {

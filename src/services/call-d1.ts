@@ -31,8 +31,8 @@ type CallContext = Pick<ServiceContext, 'db' | 'deadlineAt' | 'deadlines' | 'sta
 
 /**
  * The only way in which a service calls D1: until the request's deadline, with retries where D1's error allows them (see
- * `runD1`). `run` must be idempotent. Every
- * service therefore throws `unavailable`, and does not repeat it in its own `@throws`.
+ * `runD1`). `run` must be idempotent. Every service therefore throws `unavailable`, and does not repeat it in its own
+ * `@throws`.
  * @throws ServiceError `unavailable` if D1 did not respond or takes no writes, `being_erased` or `organization_erased` if
  *   a trigger refused a change for this reason; D1Failure if D1 rejected a statement, which is a bug
  */

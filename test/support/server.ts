@@ -14,7 +14,7 @@ const outputs = new WeakMap<ChildProcess, () => string>();
 /** Everything that a server has printed so far. */
 export const printedBy = (server: ChildProcess) => outputs.get(server)?.() ?? '';
 
-/** Below the ports that the system gives to others, so that nobody takes one before its server has started. */
+/** Below the ports that the system chooses for other programs, which could take one before its server has started. */
 const PORTS = { first: 10_000, count: 20_000 };
 let nextPort = randomInt(PORTS.count);
 
