@@ -601,7 +601,7 @@ describe('an order of an operator', () => {
       await gate.wait();
       throw new Error('D1 DB is overloaded');
     });
-    await withDatabase(broken, async () => {
+    await withDatabase(organization, broken, async () => {
       const alarm = runAlarm(organization);
       await waitFor(() => expect(gate.waiting()).toBe(1));
       await skipPush(asPushOperator(database), { organization, to: cursor ?? '', by: 'Ada' });
@@ -648,14 +648,15 @@ describe('an order of an operator', () => {
   });
 });
 
-/** Gives all objects another database for a while. */
-async function withDatabase(db: D1Database, run: () => Promise<unknown>): Promise<void> {
-  const original = env.DB;
-  env.DB = db;
+/** Gives the object of an organization another database for a while. Those of others wake whenever they like. */
+async function withDatabase(organization: string, DB: D1Database, run: () => Promise<unknown>): Promise<void> {
+  const setEnv = (bindings: Env) =>
+    runInDurableObject(objectOf(organization), (pusher) => Object.assign(pusher, { env: bindings }));
+  await setEnv({ ...env, DB });
   try {
     await run();
   } finally {
-    env.DB = original;
+    await setEnv(env);
   }
 }
 
@@ -665,7 +666,7 @@ describe('the feed', () => {
     await drain(organization);
     await quiet.postNote(key);
     const broken = aroundD1(env.DB, () => Promise.reject(new Error('D1 DB is overloaded')));
-    await withDatabase(broken, async () => {
+    await withDatabase(organization, broken, async () => {
       await objectOf(organization).wake(organization);
       await waitFor(async () =>
         expect((await storedBy(organization)).state).toMatchObject({ failure: { attempts: 1 } }),
@@ -737,7 +738,7 @@ describe('the feed', () => {
   test('the feed is delivered although the state cannot be copied to the database', async () => {
     const { organization, key, quiet } = await makePushed();
     await drain(organization);
-    await withDatabase(withoutWrites(env.DB, 'D1_ERROR: SQLITE_READONLY'), async () => {
+    await withDatabase(organization, withoutWrites(env.DB, 'D1_ERROR: SQLITE_READONLY'), async () => {
       await quiet.postNote(key);
       await deliver(organization);
     });
