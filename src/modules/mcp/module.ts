@@ -1,10 +1,8 @@
-import { reader } from '../../config.ts';
 import type { Module } from '../../module.ts';
-import { parseOrigins } from './origins.ts';
 import { createMcp } from './routes.ts';
 
 /** The Model Context Protocol for AI agents. It is a module of their separate Worker, not of the main one. */
 export const mcp: Module = {
   name: 'mcp',
-  start: (bindings) => ({ routes: { path: '/mcp', app: createMcp(reader(bindings)('MCP_ORIGINS', parseOrigins)) } }),
+  start: () => ({ routes: { path: '/mcp', app: createMcp() } }),
 };

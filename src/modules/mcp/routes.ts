@@ -6,9 +6,9 @@ import { authenticate } from '../../http/middleware/authenticate.ts';
 import { firstChecks, guard, requireHost } from '../../http/middleware/guard.ts';
 import { methodNotAllowedProblem, problem } from '../../http/problems.ts';
 import { log } from '../../lib/log.ts';
-import { allowOrigin } from './allow-origin.ts';
 import { callTool, refuseCall } from './call-tool.ts';
 import { invalidRequest, limitMessages, messageOf, readMessage, requireToolScope } from './message.ts';
+import { refuseOrigin } from './refuse-origin.ts';
 import { serve } from './serve.ts';
 import type { ToolReply } from './tool-reply.ts';
 import { TOOLS } from './tools.ts';
@@ -17,9 +17,9 @@ import { TOOLS } from './tools.ts';
  * Streamable HTTP without sessions. The order is that of the API, except that the scope is named by the
  * body: key, host, body, scope, limit of the key, plan, call. Until the limit, the responses are the same.
  */
-export function createMcp(origins: readonly string[]) {
+export function createMcp() {
   return new Hono<AppEnv>()
-    .use(...firstChecks('mcp'), allowOrigin(origins))
+    .use(...firstChecks('mcp'), refuseOrigin)
     .post('/', authenticate('in_body'), requireHost(), readMessage(), requireToolScope(), limitMessages(), respond)
     .all('/', ...guard(), (c) => problem(c, ...methodNotAllowedProblem(c.req.method, ['POST'])));
 }
