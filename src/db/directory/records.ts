@@ -57,13 +57,12 @@ export const UPSERT_RECORDS = forEachType((type) => {
     on conflict (${key.columns}) do update set (${own.join(', ')}) = (${excluded}) where (${present}) is not (${excluded})`);
 });
 
-/** The records that an upsert would create (`found` is null) or change (`found`: the current values as JSON). */
+/** The records that an upsert would create (`found` is null) or change. */
 export const FIND_DIFFERING_RECORDS = forEachType((type) => {
   const fields = fieldsOf(type);
   const present = fields.map((field) => `present.${columnOf(field)}`).join(', ');
   const wanted = fields.map((field) => `value ->> '${field}'`).join(', ');
-  const before = fields.map((field) => `'${field}', present.${columnOf(field)}`).join(', ');
-  return find(`select value ->> 'id' as id, iif(present.id is null, null, json_object(${before})) as found
+  return find(`select value ->> 'id' as id, present.id as found
     from json_each(:json) left join ${TABLES[type]} as present on ${inOrganization(type, 'present')} and present.id = value ->> 'id'
     where present.id is null or (${present}) is not (${wanted})`);
 });

@@ -1,5 +1,4 @@
 import { open } from 'node:fs/promises';
-import type { DirectoryDifference } from '../../services/directory/differences.ts';
 import { databaseCommand } from '../command.ts';
 import { importDirectory } from '../import/import-directory.ts';
 import { count, progress } from '../output.ts';
@@ -18,13 +17,12 @@ export const directoryImport = databaseCommand(
     command
       .argument('<FILE>', 'The directory file; - reads standard input.')
       .option('--dry-run', 'Write nothing; print how many records of each type and organization would change.')
-      .option('--verbose', 'Print a line for each record that is created or changed.')
       .option(
         '--recreate',
         'Create organizations of the file again that were erased. Their earlier records stay erased.',
       ),
   async (withDatabase, file, options) => {
-    const { dryRun = false, verbose = false, recreate = false } = options;
+    const { dryRun = false, recreate = false } = options;
     const source = file === '-' ? process.stdin : (await open(file)).createReadStream();
     /** The differences of each organization and type. */
     const counts = new Map<string, { created: number; changed: number }>();
@@ -33,13 +31,13 @@ export const directoryImport = databaseCommand(
       importDirectory(db, source, {
         dryRun,
         recreate,
-        onChange: (organization, change) => {
-          const name = `${organization} ${change.type}`;
+        onChange: (organization, { type, status }) => {
+          const name = `${organization} ${type}`;
           const { created, changed } = counts.get(name) ?? { created: 0, changed: 0 };
-          counts.set(name, change.before ? { created, changed: changed + 1 } : { created: created + 1, changed });
-          if (!verbose) return;
-          progress.clear();
-          console.log(printable(describe(organization, change)));
+          counts.set(
+            name,
+            status === 'changed' ? { created, changed: changed + 1 } : { created: created + 1, changed },
+          );
         },
         onProgress: ({ step, done, total }) => progress.show(`${step} ${done} of ${total} organizations`),
       }),
@@ -63,20 +61,3 @@ export const directoryImport = databaseCommand(
     );
   },
 );
-
-/** Such as `northwind ticket 1002: company globex → acme`. */
-function describe(organization: string, { type, id, before, after }: DirectoryDifference): string {
-  const subject = type === 'organization' ? `organization ${id}` : `${organization} ${type} ${id}`;
-  if (before === null) return `${subject}: new`;
-  const fields = Object.entries(before).filter(([field, value]) => value !== comparable(after[field]));
-  return `${subject}: ${fields.map(([field, value]) => `${field} ${shown(field, value)} → ${shown(field, after[field])}`).join(', ')}`;
-}
-
-function comparable(value: unknown): unknown {
-  return typeof value === 'boolean' ? Number(value) : value;
-}
-
-function shown(field: string, value: unknown): string {
-  if (/rate$/i.test(field)) return (Number(value) / 100).toFixed(2);
-  return value === 0 ? 'false' : value === 1 ? 'true' : JSON.stringify(value);
-}

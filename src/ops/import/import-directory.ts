@@ -66,8 +66,7 @@ export async function importDirectory(
   for (const [index, [organization, entries]] of outdated.entries()) {
     const changes = await findDifferences(ctx, organization, entries);
     for (const change of changes) {
-      if (change.before) result.changed += 1;
-      else result.created += 1;
+      result[change.status] += 1;
       onChange?.(organization, change);
     }
     const recreatedBy = recreate ? 'operator' : undefined;

@@ -51,7 +51,7 @@ export async function upsertRecords(ctx: DirectoryContext, request: z.input<type
   const examined = allOrNothing ? entries : withoutRefused(entries, errors);
   errors.push(...(await findConflicts(ctx, organization, examined, { isPartial: !allOrNothing, recreate })));
   const written = allOrNothing && errors.length > 0 ? [] : withoutRefused(examined, errors);
-  const statuses = new Map(written.map(({ at }) => [at, 'unchanged' as 'unchanged' | 'created' | 'changed']));
+  const statuses = new Map<number, 'unchanged' | 'created' | 'changed'>();
   if (written.length > 0) {
     const differences = await findDifferences(ctx, organization, written);
     // All of them, even if nothing differs: an older change may be committed in between, and one that
@@ -60,11 +60,8 @@ export async function upsertRecords(ctx: DirectoryContext, request: z.input<type
     await writeRecords(ctx, organization, written, { message: ctx.message, recreatedBy }).catch((err: unknown) =>
       refuse(ctx, organization, err),
     );
-    const before = new Map(differences.map((difference) => [`${difference.type} ${difference.id}`, difference.before]));
-    for (const { at, type, id } of written) {
-      const found = before.get(`${type} ${id}`);
-      if (found !== undefined) statuses.set(at, found ? 'changed' : 'created');
-    }
+    const changes = new Map(differences.map(({ type, id, status }) => [`${type} ${id}`, status]));
+    for (const { at, type, id } of written) statuses.set(at, changes.get(`${type} ${id}`) ?? 'unchanged');
   }
   const refused = Map.groupBy(errors, ({ at }) => at);
   return {

@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import { applyMessage, applyUnsigned } from '../../db/directory/clock.ts';
 import { recordReturn } from '../../db/directory/erasure.ts';
 import {
@@ -26,7 +25,6 @@ import {
   entryError,
 } from '../../domain/directory.ts';
 import { beingErased, organizationErased } from '../../domain/errors.ts';
-import { parseStored } from '../../domain/stored-json.ts';
 import type { SignedMessage } from '../../domain/webhook.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ServiceContext, SystemActor } from '../service-context.ts';
@@ -45,20 +43,14 @@ const CALL_DEADLINE_MS = 60_000;
 /** What these functions need from a context: each call to D1 has a separate deadline. */
 type DirectoryDatabase = Pick<ServiceContext, 'db' | 'stats' | 'waitsForLock'>;
 
-/** A record that the database does not have, or has with other values (`before`, by field). */
+/** A record that an upsert would create or change. */
 export interface DirectoryDifference {
   type: DirectoryType;
   id: string;
-  before: Record<string, string | number> | null;
-  after: Record<string, unknown>;
+  status: 'created' | 'changed';
 }
 
-const beforeShape = z.record(z.string(), z.union([z.string(), z.number()]));
-
-/**
- * The records that an upsert would create or change, including the service account that it adds or
- * retires.
- */
+/** The records that an upsert would create or change, including the service account that it adds or retires. */
 export async function findDifferences(
   ctx: DirectoryDatabase,
   organization: string,
@@ -69,29 +61,18 @@ export async function findDifferences(
     { statement: FIND_ORGANIZATIONS, items: [organization] },
     ...DIRECTORY_TYPES.map((type) => ({ statement: FIND_DIFFERING_RECORDS[type], items: ofType(records, type) })),
   ]);
-  const byId = new Map(records.map((record) => [`${record.type} ${record.id}`, record]));
   const differences = DIRECTORY_TYPES.flatMap((type, index) =>
-    (differing[index] ?? []).map(({ id, found }): DirectoryDifference => {
-      const before = found === null ? null : parseStored(beforeShape, found, `the stored ${type} ${id}`);
-      return { type, id, before, after: { ...byId.get(`${type} ${id}`) } };
-    }),
+    (differing[index] ?? []).map(
+      ({ id, found }): DirectoryDifference => ({ type, id, status: found === null ? 'created' : 'changed' }),
+    ),
   );
 
   const users = records.filter((record) => record.type === 'user');
   const named = users.some(({ service }) => service);
   const present = organizations[0]?.found ?? null;
   const presentStays = present !== null && !users.some(({ id }) => id === present);
-  if (named && presentStays) {
-    const [before, after] = [
-      { service: 1, active: 1 },
-      { service: false, active: false },
-    ];
-    differences.push({ type: 'user', id: present, before, after });
-  }
-  if (!named && !presentStays) {
-    const after = { service: true, active: true };
-    differences.push({ type: 'user', id: BUILT_IN_SERVICE_ACCOUNT, before: null, after });
-  }
+  if (named && presentStays) differences.push({ type: 'user', id: present, status: 'changed' });
+  if (!named && !presentStays) differences.push({ type: 'user', id: BUILT_IN_SERVICE_ACCOUNT, status: 'created' });
   return differences;
 }
 

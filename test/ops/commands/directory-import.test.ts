@@ -51,27 +51,18 @@ describe('directory:import', () => {
     expect([second.code, numbersIn(second.stdout)]).toEqual([0, [TICKETS + 255, 5, 0, 0, 0]]);
   });
 
-  test('counts the changes of a dry run by organization and type, lists them with --verbose, and writes nothing', async () => {
+  test('counts the changes of a dry run by organization and type, and writes nothing', async () => {
     const demo = await readFile(DEMO, 'utf8');
     const input = [
       demo.replace('"hourlyRate":150', '"hourlyRate":155.5'),
       '{"type":"company","organization":"northwind","id":"new-one","name":"New"}\n',
     ];
-    const run = async (...args: string[]) => {
-      const { code, stdout, stderr } = await importLines(input, ...args);
-      expect([code, stderr]).toEqual([0, '']);
-      return stdout.trim().split('\n');
-    };
-    const counts = await run('--dry-run');
-    expect(counts).toEqual([
+    const { code, stdout, stderr } = await importLines(input, '--dry-run');
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout.trim().split('\n')).toEqual([
       expect.stringMatching(/^northwind company: 1 .*created, 0 /),
       expect.stringMatching(/^northwind agreement: 0 .*created, 1 /),
       expect.stringMatching(/^25 .* 3 .* 1 .* 1 .* 0 /),
-    ]);
-    expect(await run('--dry-run', '--verbose')).toEqual([
-      'northwind company new-one: new',
-      'northwind agreement acme-support: hourlyRate 150.00 → 155.50',
-      ...counts,
     ]);
   });
 
