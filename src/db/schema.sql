@@ -578,9 +578,7 @@ create table alerts (
   data text not null,
   attempts integer not null,
   next_attempt_at integer not null,
-  -- The last failure in words, such as `HTTP 500`.
-  failure text,
-  -- When it was sent; null while it waits.
+  -- When it was sent or given up; null while it waits.
   sent_at integer,
   primary key (organization_id, type, subject, channel),
   constraint alerts_type check (length(type) > 0 and type not glob '*[^a-z0-9:_ -]*' and type = trim(type) and instr(type, '  ') = 0),

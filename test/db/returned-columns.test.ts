@@ -318,7 +318,7 @@ async function makeFacts(now: number): Promise<Record<string, Values[]>> {
   await run('insert into key_rules values (?1, null, 0, 1, ?2, 1)');
   await run("insert into pushes values (?1, 0, null, ?2, 1, 'HTTP 500', null, null, '[]')");
   await run("insert into psa_refusals values (?1, 'r', 'note', 'Closed', ?2)");
-  await run("insert into alerts values (?1, 'key_unused', 'k', 'push', 1, 'alert_1', ?2, '{}', 0, 0, null, null)");
+  await run("insert into alerts values (?1, 'key_unused', 'k', 'push', 1, 'alert_1', ?2, '{}', 0, 0, null)");
   const limits = { keyRecords: 1, keyBytes: 1, organizationRecords: 1, organizationBytes: 1 };
   const values = {
     each: 1_000,

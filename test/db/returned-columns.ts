@@ -206,7 +206,6 @@ export const RETURNED_COLUMNS = {
   'modules/alerts/alert-statements.ts': {
     claimAlerts: { organizationId: 'string', type: 'string', subject: 'string', channel: 'string', id: 'string', foundAt: 'number', data: 'string', attempts: 'number' },
     findStoredAlerts: { organizationId: 'string', type: 'string', subject: 'string', channel: 'string', level: 'number' },
-    findWaitingAlerts: { organizationId: 'string', type: 'string', subject: 'string', channel: 'string', id: 'string', foundAt: 'number', attempts: 'number', nextAttemptAt: 'number', failure: 'null' },
   } satisfies ReturnedColumns<typeof import('../../src/modules/alerts/alert-statements.ts')>,
   'modules/approvals/approval-statements.ts': {
     TIME_WAITING: {

@@ -48,7 +48,7 @@ export const saveAlerts = statement<{ alerts: string; now: number }>(`
   })}
   from json_each(:alerts) a where ${IS_ACTIVE(`(${field('organizationId')})`)}
   on conflict do update set level = excluded.level, id = excluded.id, found_at = excluded.found_at, data = excluded.data,
-    attempts = 0, next_attempt_at = excluded.next_attempt_at, failure = null, sent_at = null
+    attempts = 0, next_attempt_at = excluded.next_attempt_at, sent_at = null
   where excluded.level > alerts.level`);
 
 /** Deletes alerts, a JSON array of `StoredAlert`: their facts are gone. */
@@ -87,45 +87,26 @@ export const claimAlerts = statement<
     where place <= :each order by attempts, place, random() limit :limit)
   returning ${DUE}`);
 
-/** What became of alerts of one organization on one channel. `alerts` is a JSON array of them. */
-interface Outcome {
+/** Alerts of one organization on one channel that were sent or tried. `alerts` is a JSON array of them. */
+interface Tried {
   organizationId: string;
   channel: AlertChannel;
   alerts: string;
   now: number;
-  failure: string | null;
 }
 
 /** Also by its id: the fact may have become more urgent since the alert was claimed. */
 const THESE = `organization_id = :organizationId and channel = :channel and (type, subject, id) in (
     select value ->> 'type', value ->> 'subject', value ->> 'id' from json_each(:alerts))`;
 
-/** The alerts were sent. `failure` says why they are given up instead. */
-export const endAlerts = statement<Outcome>(`update alerts set sent_at = :now, failure = :failure where ${THESE}`);
+/** The alerts were sent, or are given up. */
+export const endAlerts = statement<Tried>(`update alerts set sent_at = :now where ${THESE}`);
 
 /**
  * They are sent again after 5 minutes, then after twice as long each time, up to an hour, and not before
  * `retryAt`. A minute less, so that the run that is due then finds them.
  */
-export const postponeAlerts = statement<Outcome & { retryAt: number }>(`
-  update alerts set failure = :failure, attempts = attempts + 1,
+export const postponeAlerts = statement<Tried & { retryAt: number }>(`
+  update alerts set attempts = attempts + 1,
     next_attempt_at = max(:now + (min(5 << min(attempts, 4), 60) - 1) * 60000, :retryAt)
   where ${THESE}`);
-
-export interface WaitingAlert extends Omit<DueAlert, 'data'> {
-  nextAttemptAt: number;
-  failure: string | null;
-}
-
-/** The alerts that wait, oldest first. */
-export const findWaitingAlerts = statement<{ limit: number }, WaitingAlert>(`
-  select ${columns<WaitingAlert>({
-    ...KEY,
-    id: 'id',
-    foundAt: 'found_at',
-    attempts: 'attempts',
-    nextAttemptAt: 'next_attempt_at',
-    failure: 'failure',
-  })}
-  from alerts where sent_at is null
-  order by found_at, organization_id, type, subject, channel limit :limit`);

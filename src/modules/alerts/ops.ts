@@ -1,12 +1,10 @@
 import { parseAlertUrl } from '../../domain/webhook.ts';
 import { readAddress } from '../../ops/input.ts';
 import type { OpsModule } from '../../ops/module.ts';
-import { alertsStatus } from './alerts-status.ts';
 import { diagnoseAlerts } from './diagnose-alerts.ts';
 
 export const alertsOps: OpsModule = {
   secrets: { ALERT_URL: parseAlertUrl },
-  databaseCommands: [alertsStatus],
   checks: [
     {
       flags: '--alerts',

@@ -64,7 +64,7 @@ async function sendMessage(ctx: ServiceContext, outlet: Outlet, alerts: readonly
     log('warn', 'alert_failed', { organization: organizationId || undefined, channel, failure, attempts });
   const now = ctx.now();
   const ids = alerts.map(({ type, subject, id }) => ({ type, subject, id }));
-  const values = { organizationId, channel, alerts: JSON.stringify(ids), now, failure };
+  const values = { organizationId, channel, alerts: JSON.stringify(ids), now };
   // A receiver that returns 410 to an alert does not want this one. That does not stop the changes.
   const isEnded = failure === null || (outcome.result === 'gone' && channel === 'push');
   const retryAt = now + (outcome.result === 'failed' ? outcome.retryAfterMs : 0);

@@ -33,7 +33,7 @@ describe('help', () => {
     expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual(
       COMMANDS.map(({ name, summary }) => [name, summary]),
     );
-    expect(COMMANDS.length).toBe(22);
+    expect(COMMANDS.length).toBe(21);
   });
 
   test.each(COMMANDS)(

@@ -146,22 +146,4 @@ describe('the commands of the push and the alerts', () => {
     close();
     expect((await runCli('push:test', [url], { env })).code).toBe(1);
   });
-
-  test('alerts:status lists the pending alerts with their reasons; it does not show sent alerts', async () => {
-    expect((await run('alerts:status')).stdout).toBe('No alert waits to be sent.\n');
-    const insert = remote.db.prepare(
-      `insert into alerts values (?1, ?4, 's', ?3, 1, ?2, ?5, '{}', ?6, ?5 + 240000, ?7, ?8)`,
-    );
-    await remote.db.batch([
-      insert.bind('fabrikam', 'alert_1', 'push', 'key_unused', SINCE, 2, 'HTTP 503', null),
-      insert.bind('fabrikam', 'alert_1', 'chat', 'key_unused', SINCE, 1, null, SINCE),
-      insert.bind('', 'alert_2', 'chat', 'database_size', SINCE + 1, 0, null, null),
-    ]);
-    expect((await run('alerts:status')).stdout.split('\n')).toEqual([
-      'fabrikam: alert.key_unused of 2026-11-22T08:00:00.000Z waits for WEBHOOK_URL',
-      '  2 attempts; the last failure: HTTP 503; next attempt at 2026-11-22T08:04:00.000Z',
-      'the deployment: alert.database_size of 2026-11-22T08:00:00.001Z waits for ALERT_URL',
-      '',
-    ]);
-  });
 });
