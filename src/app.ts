@@ -20,7 +20,7 @@ import type { Contribution } from './module.ts';
 
 const RECORD_ROUTES: Readonly<Record<RecordKind, Hono<AppEnv>>> = { note: notes, time_entry: timeEntries };
 
-/** The limit of an address for pages without a separate limit, and for paths that do not exist. */
+/** The limit of an IP address for pages without a separate limit, and for paths that do not exist. */
 function limitTheRest(contributions: readonly Contribution[]): MiddlewareHandler<AppEnv> {
   const limited = ['/api', '/settings', ...contributions.flatMap(({ routes }) => routes?.path ?? [])];
   const limit = limitByIp('site');

@@ -46,7 +46,7 @@ export function renderConfigs(name?: string, deployment?: Deployment) {
     ...common,
     name: deployment ? agentsWorkerOf(deployment) : `${worker}-agents`,
     main: resolve('src/agents/index.ts'),
-    // The objects of the main Worker: both Workers count against the same limits.
+    // The Durable Objects of the main Worker: both Workers count against the same limits.
     durable_objects: { bindings: durable_objects.bindings.map((object) => ({ ...object, script_name: worker })) },
     // It is served before the custom domain of the host.
     ...(deployment && { routes: [{ pattern: agentsRouteOf(deployment), zone_name: deployment.zone }] }),

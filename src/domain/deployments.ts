@@ -1,4 +1,4 @@
-// A service may consist of several deployments, each with its own database, objects and key prefix.
+// A service may consist of several deployments, each with its own database, Durable Objects and key prefix.
 
 /** Where the Durable Objects of a deployment are placed and stored. */
 export const JURISDICTIONS = ['eu', 'us', 'fedramp'] as const;
@@ -15,7 +15,7 @@ export function parseJurisdiction(text: string): Jurisdiction | undefined {
   throw new RangeError(`"${text}" is not a jurisdiction; write ${JURISDICTIONS.join(', ')}, or nothing`);
 }
 
-/** The objects of a namespace in a jurisdiction: other ones than without it. */
+/** The Durable Objects of a namespace in a jurisdiction: other ones than without it. */
 export const placedIn = <Namespace extends { jurisdiction(name: Jurisdiction): Namespace }>(
   namespace: Namespace,
   jurisdiction: Jurisdiction | undefined,

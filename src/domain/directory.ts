@@ -21,7 +21,7 @@ const organization = directoryId('an organization');
 /** The id of the service account of an organization whose directory names none. */
 export const BUILT_IN_SERVICE_ACCOUNT = 'service-account';
 
-/** The records of a directory. Parsing converts rates to minor units and addresses to lower case. */
+/** The records of a directory. Parsing converts rates to minor units and email addresses to lower case. */
 const shapes = {
   organization: strictObject({
     type: z.literal('organization'),

@@ -174,7 +174,7 @@ export const FACTS = {
     title: keys('key is refused for a technician who left', 'keys are refused for technicians who left'),
     says: 'is refused because the technician that it names is not active',
     advice:
-      'Name another technician in the automation, whose last run shows the address, or activate this one in your PSA.',
+      'Name another technician in the automation, whose last run shows the email address, or activate this one in your PSA.',
   }),
   refused_ticket_not_found: refused({
     icon: 'alert',

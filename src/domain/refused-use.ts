@@ -83,7 +83,7 @@ const MINUTE_MS = 60_000;
 const MAX_ORGANIZATIONS = 500;
 const MAX_SUBJECTS = 100;
 
-/** The minute of the latest record, and the uses after it. */
+/** The minute of the latest count, and the uses after it. */
 interface Metered {
   minute: number;
   count: number;
@@ -91,16 +91,16 @@ interface Metered {
 }
 
 /**
- * Limits what is recorded to one record per subject and minute, so that neither a broken workflow nor a prober causes a
- * database write per request. Uses in between are added to the next record. Each organization has its own share. If it
- * is full, a use of another subject is not recorded: only subjects of earlier minutes make room, with their counts.
+ * Limits what is stored to one count per subject and minute, so that neither a broken workflow nor a prober causes a
+ * database write per request. Uses in between are added to the next count. Each organization has its own share. If it
+ * is full, a use of another subject is not counted: only subjects of earlier minutes make room, with their counts.
  */
 export class RefusedUseMeter {
-  /** Both maps are in the order of their latest records. */
+  /** Both maps are in the order of their latest counts. */
   private readonly organizations = new Map<string, { minute: number; subjects: Map<string, Metered> }>();
 
   /**
-   * Counts one refused use at `now` (UTC milliseconds). Returns what to record now: the number of uses, and their lost
+   * Counts one refused use at `now` (UTC milliseconds). Returns what to store now: the number of uses, and their lost
    * writes, latest first. Undefined for nothing.
    */
   take(

@@ -8,16 +8,16 @@ interface Claims {
   email_verified?: unknown;
 }
 
-/** A team of Cloudflare Access, which verifies addresses and therefore sends no `email_verified`. */
+/** A team of Cloudflare Access, which verifies email addresses and therefore sends no `email_verified`. */
 const ACCESS_ISSUER = /^https:\/\/[a-z0-9-]+\.cloudflareaccess\.com$/;
 
 /** Cloudflare Access allows sessions of up to 30 days. A token that lives longer is a mistake. */
 const MAX_LIFETIME_SECONDS = 31 * 24 * 3600;
 
 /** The same shape as in the directory. It is ASCII only: the Kelvin sign would become `k` in lower case. */
-const address = emailAddress('an e-mail address');
+const address = emailAddress('an email address');
 
-/** The e-mail address, in lower case, that a verified token proves at `now`; undefined if it proves none. */
+/** The email address, in lower case, that a verified token proves at `now`; undefined if it proves none. */
 export function provenEmail({ exp, iat, email, email_verified: verified }: Claims, issuer: string, now: number) {
   const isVerified = verified === true || (verified === undefined && ACCESS_ISSUER.test(issuer));
   const seconds = now / 1000;

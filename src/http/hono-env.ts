@@ -34,7 +34,7 @@ export class IsolateCaches {
 export interface AppliedLimit {
   name: 'ip' | 'key' | 'export';
   requestLimit: RequestLimit;
-  /** Whether addresses of several callers share the limit. */
+  /** Whether the IP addresses of several callers share the limit. */
   isNetwork?: boolean | undefined;
   decision: RateLimitDecision;
 }

@@ -15,7 +15,7 @@ export function rateLimited(applied: AppliedLimit): ProblemArguments {
 
 /** Whose limit it is and what it admits: a sentence without its full stop. */
 export function limitInWords({ name, requestLimit, isNetwork }: AppliedLimit): string {
-  const subject = name === 'key' ? 'This key' : isNetwork ? 'The network of this address' : 'This address';
+  const subject = name === 'key' ? 'This key' : isNetwork ? 'The network of this IP address' : 'This IP address';
   return `${subject} may send ${requestLimit.quota} requests in ${requestLimit.windowMs / 1000} seconds`;
 }
 

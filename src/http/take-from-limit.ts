@@ -20,7 +20,7 @@ interface LimitedRequest extends Pick<AppliedLimit, 'name' | 'requestLimit' | 'i
   subnet?: SubnetLimit;
 }
 
-/** Takes one request from the limits of an address or key. Undefined if the limiter is unreachable: it passes. */
+/** Takes one request from the limits of an IP address or key. Undefined if the limiter is unreachable: it passes. */
 export async function takeFromLimit(
   c: ContextOf<AppEnv>,
   { name, subject, requestLimit, isNetwork, subnet }: LimitedRequest,

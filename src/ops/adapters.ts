@@ -62,7 +62,7 @@ export const observabilityOf = ({ traces = false }: Deployment) => ({
   traces: { enabled: traces },
 });
 
-/** The configuration of an adapter's Worker. It has no address: its cron trigger starts its object. */
+/** The configuration of an adapter's Worker. It has no URL: its cron trigger starts its Durable Object. */
 export async function adapterConfig(deployment: Deployment, name: string) {
   const [, { psa, organization, administrators }] = adapterNamed(deployment, name);
   const { compatibility_date } = wranglerConfig;

@@ -21,7 +21,7 @@ export async function deliver(
 
 export async function post(url: string, body: string, headers: object = {}): Promise<PostOutcome> {
   let response: Response;
-  // Not AbortSignal.timeout, whose timer would keep the object in memory for the rest of the time.
+  // Not AbortSignal.timeout, whose timer would keep the push object in memory for the rest of the time.
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), ATTEMPT_TIMEOUT_MS);
   try {

@@ -63,8 +63,8 @@ describe('an IPv6 /48', () => {
   });
 
   test.each([
-    ['its own limit', { subnets: 4, refused: ':9::1' }, 'The network of this address', 12],
-    ['the limit of a /64', { subnets: 1, refused: ':0::2' }, 'This address', 3],
+    ['its own limit', { subnets: 4, refused: ':9::1' }, 'The network of this IP address', 12],
+    ['the limit of a /64', { subnets: 1, refused: ':0::2' }, 'This IP address', 3],
   ])('a request over %s gets 429 with that limit and the time to wait', async (_, { subnets, refused }, who, quota) => {
     const { ping, passed } = makeIsolates({ ipLimit });
     const network = newNetwork();

@@ -25,7 +25,7 @@ export function formBody(fields: Fields): string {
   ).toString();
 }
 
-/** The settings pages of an organization, as the person with this e-mail address uses them. */
+/** The settings pages of an organization, as the person with this email address uses them. */
 export async function openSettings(api: Api, organization: string, email: string, now: () => number = Date.now) {
   /** The headers of a form that is sent. */
   const headers = {

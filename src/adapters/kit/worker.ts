@@ -49,7 +49,7 @@ export abstract class ConnectorObject extends DurableObject<AdapterEnv> {
   }
 }
 
-/** The cron trigger starts the object after the first deployment. The Worker has no address. */
+/** The cron trigger starts the Durable Object after the first deployment. The Worker has no URL. */
 export const handler: ExportedHandler<AdapterEnv> = {
   async scheduled(_, env) {
     await connectorOf(env).wake();

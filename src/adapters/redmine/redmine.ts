@@ -11,7 +11,7 @@ export interface RedmineSettings {
   key: string;
   /** The API access key of an administrator, to list users and projects. */
   adminKey: string;
-  /** The ids of the activity and of the custom fields of time entries, as in the addresses of their pages. */
+  /** The ids of the activity and of the custom fields of time entries, as in the URLs of their pages. */
   activity: number;
   billableField?: number | undefined;
   reviewField?: number | undefined;

@@ -67,7 +67,7 @@ export const FIND_DIFFERING_RECORDS = forEachType((type) => {
     where present.id is null or (${present}) is not (${wanted})`);
 });
 
-/** Vacates unique values before they are set, or an upsert in which two users swap addresses would fail. */
+/** Vacates unique values before they are set, or an upsert in which two users swap email addresses would fail. */
 export const VACATE_EMAILS = write(`
   update users set email = 'released-' || lower(hex(users.id)) || '@directory.invalid', is_service = 0
   from (select value ->> 'id' as id, value ->> 'email' as email, value ->> 'service' as service from json_each(:json)) as incoming

@@ -105,7 +105,7 @@ const HAS_RECORD = forEachKind((kind) => {
   return `(${exists(table, ':id')} or ${exists(archived.table, idBytes(':id'))})`;
 });
 
-/** Records that the PSA refused an existing record, unless it is recorded with the same reason. */
+/** Stores that the PSA refused an existing record, unless that is stored with the same reason. */
 export const recordRefusal = forEachKind((kind) =>
   statement<RecordValues & { reason: string; now: number }>(`
     insert into psa_refusals (organization_id, record_id, kind, reason, refused_at)
@@ -114,7 +114,7 @@ export const recordRefusal = forEachKind((kind) =>
     where psa_refusals.reason <> excluded.reason`),
 );
 
-/** Removes the recorded refusal of a record by the PSA. */
+/** Removes the stored refusal of a record by the PSA. */
 export const withdrawRefusal = statement<RecordValues & { kind: RecordKind }>(
   'delete from psa_refusals where organization_id = :organizationId and record_id = :id and kind = :kind',
 );

@@ -9,7 +9,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const FORMATS: Readonly<Record<string, string>> = {
   uuid: 'UUID',
   'date-time': 'time in UTC',
-  email: 'e-mail address',
+  email: 'email address',
 };
 
 /** The rules of a schema in words, such as `whole number, 1 to 1,440`. */

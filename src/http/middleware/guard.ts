@@ -12,7 +12,7 @@ import { recordRefusals } from './record-refusals.ts';
 // The order of the checks. A later check never responds before the earlier ones have passed: a 429 per key or a 403
 // before the scope check would reveal that the key exists.
 
-/** HTTPS, pause and IP limit, for every address that takes a key. */
+/** HTTPS, pause and IP limit, for every path that takes a key. */
 export const firstChecks = (area: 'api' | 'mcp') =>
   [requireHttps(), pause(), keyExpiry(), recordRefusals(), limitByIp(area)] as const;
 

@@ -13,7 +13,7 @@ const refuseWithProblem: Refuse = (c, applied) => problem(c, ...rateLimited(appl
 /** Counted separately: a flood of one area blocks no other, so an administrator can still revoke a key. */
 type LimitedArea = 'api' | 'mcp' | 'psa' | 'settings' | 'site';
 
-/** Applies the limits of the caller's address before anything else of the request is examined. */
+/** Applies the limits of the caller's IP address, before its key or body is read. */
 export function limitByIp(area: LimitedArea, refuse: Refuse = refuseWithProblem): MiddlewareHandler<AppEnv> {
   return async function limitByIp(c, next) {
     const limit = ipLimitOf(c.get('source').address, c.get('config').ipLimit);

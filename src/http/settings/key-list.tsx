@@ -110,7 +110,7 @@ function KeyListPage({ list, query, hasPsa, searchedKey }: Props) {
       {searchedKey && (
         <Banner tone="warning">
           You searched for a whole key, so nothing was searched. It is now in your browser’s history: rotate it.{' '}
-          <a href={`${base}/which-key`}>Which key is this?</a> keeps a key out of addresses and histories.
+          <a href={`${base}/which-key`}>Which key is this?</a> keeps a key out of URLs and histories.
         </Banner>
       )}
       {!hasPsa && (

@@ -12,7 +12,7 @@ interface PageContext {
   base: string;
   timeZone: string;
   now: number;
-  /** The administrator, and the address of the browser if it is known. */
+  /** The administrator, and the IP address of the browser if it is known. */
   userId: string;
   address: string | null;
   /** The address of a ticket in the PSA, if the deployment knows it. */

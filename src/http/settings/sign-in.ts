@@ -58,7 +58,7 @@ export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
     const id = c.req.param('organization');
     const administrations = await signedInAdministrations(c, id);
     const administration = administrations.find(({ organization }) => organization.id === id);
-    if (!administration) throw new PageProblem(404, 'Not found', 'You administer no organization with this address.');
+    if (!administration) throw new PageProblem(404, 'Not found', 'You administer no organization at this URL.');
     c.set('administrator', {
       ...administration,
       organizations: administrations.map(({ organization }) => organization),

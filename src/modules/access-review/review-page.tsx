@@ -37,7 +37,7 @@ import {
 } from './reviews.ts';
 
 interface Props extends AccessReviewOverview {
-  /** The values that were not saved, and the messages about them. */
+  /** The values that were not saved, and the errors about them. */
   refused: FormState | undefined;
   usages: ReadonlyMap<string, Usage>;
   /** The companies that keys are limited to. */

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { instant, optionalInstant, plain } from '../../domain/change.ts';
 import type { FoundFact } from '../../domain/facts.ts';
 
-/** The receiver of the push, a chat, or the log if there is no address. */
+/** The receiver of the push, a chat, or the log if neither has a URL. */
 export type AlertChannel = 'push' | 'chat' | 'log';
 
 /** The data of an alert. Times are ISO 8601, UTC. */

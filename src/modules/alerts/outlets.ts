@@ -21,7 +21,7 @@ const MAX_LINES = 20;
 
 const dataOf = ({ data }: DueAlert): AlertData => alertDataShape.parse(JSON.parse(data));
 
-/** The channels that have an address, or the log if none has. */
+/** The channels that have a URL, or the log if none has. */
 export function outletsOf({ receiver, alertUrl, serviceUrl }: AlertConfig): readonly Outlet[] {
   const urlOf = (data: AlertData) => (serviceUrl === undefined ? null : settingsUrl(data, serviceUrl));
   const outlets: Outlet[] = [];

@@ -25,7 +25,7 @@ export async function sendUrgentAlerts(config: AlertConfig, { db, now, facts }: 
 
 /** Once a day: finds all other alerts. The next run of `sendUrgentAlerts` sends them. */
 export async function findDailyAlerts(config: AlertConfig, { db, now, facts }: JobContext): Promise<void> {
-  // Without an address, only urgent alerts are written to the log.
+  // Without WEBHOOK_URL and ALERT_URL, only urgent alerts are written to the log.
   if (!config.receiver && config.alertUrl === undefined) return;
   const channels = outletsOf(config).map(({ channel }) => channel);
   const options = optionsOf(config, facts);

@@ -73,7 +73,7 @@ export interface StubRow {
   record: string;
   /** The first half of the request's digest in hex; empty if the record was redacted. */
   requestDigest: string;
-  /** The address of the credited user; null for the service account. */
+  /** The email address of the credited user; null for the service account. */
   email: string | null;
 }
 

@@ -10,7 +10,7 @@ import type { ArchiveContext } from './bucket.ts';
 import type { ArchivedChange } from './segment.ts';
 
 const text = z.object({ text: z.string() }).transform((value) => value.text);
-/** The fields of the request that an archived record contains: all except the address of the credited user. */
+/** The fields of the request that an archived record contains: all except the email address of the credited user. */
 const REQUESTS = {
   note: z.object({ message: text }),
   time_entry: z.object({ minutes: z.int(), description: text, billable: z.boolean() }),

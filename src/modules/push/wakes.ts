@@ -2,7 +2,7 @@ import { placedIn } from '../../domain/deployments.ts';
 import type { Module } from '../../module.ts';
 import { isolateWakes } from './wake.ts';
 
-/** For the Worker for AI agents: wakes the objects of the main Worker, and needs no receiver. */
+/** For the Worker for AI agents: wakes the push objects of the main Worker, and needs no receiver. */
 export const wakes: Module = {
   name: 'wakes',
   start: ({ PUSHER: namespace, WEBHOOK_URL: url = '' }, { jurisdiction }) => {

@@ -42,7 +42,7 @@ const inputs = {
   expires: lazyObject(() => ({ expires: z.iso.date({ error: ruleError('a date such as 2027-03-31') }) })),
   owner: lazyObject(() => ({ owner })),
   networks: lazyObject(() => ({
-    // Of all lists, only the empty one would allow every address.
+    // Of all lists, only the empty one would allow every IP address.
     allowedNetworks: allowedNetworks.refine((networks) => networks !== '', { error: 'is empty; enter an address' }),
   })),
 };

@@ -57,7 +57,7 @@ export async function readRecentUse(ctx: ActorContext<AdminActor>, keyId: string
     Math.max(0, ...days.map((ofDay) => ofDay.reduce((sum, row) => sum + row[measure], 0)));
   const others = refused.flatMap(({ sourceAddress }) => sourceAddress ?? []);
   return {
-    /** The last address of each day, latest first, with the writes of these days. `lastAt` is in UTC milliseconds. */
+    /** The last source address of each day, latest first, with the writes of these days. `lastAt` is in UTC milliseconds. */
     wrote: [...wrote].flatMap(([address, ofAddress]) =>
       address === null
         ? []
@@ -67,7 +67,7 @@ export async function readRecentUse(ctx: ActorContext<AdminActor>, keyId: string
             lastAt: ofAddress[0]?.lastAt ?? 0,
           },
     ),
-    /** The last address of each reason for which the key was refused. */
+    /** The last source address of each reason for which the key was refused. */
     refused: [...new Set(others)].filter((address) => !wrote.has(address)).slice(0, MAX_ADDRESSES),
     /** The most that it wrote on one day. */
     records: most('records'),

@@ -38,7 +38,7 @@ export const changesRequest = lazyObject(() => ({
 /**
  * The next changes of an organization after a cursor, oldest first: every committed row of the audit log, none skipped.
  * A change may be read more than once, so the reader must be idempotent. With `maxBytes`, the page ends before its
- * changes, as JSON in UTF-8, are larger. If the next change is archived, the page names the objects instead, from the
+ * changes, as JSON in UTF-8, are larger. If the next change is archived, the page names the archive's objects instead, from the
  * one that has it on; a cursor within an archive gets the whole of it.
  * @throws ServiceError `invalid`, `organization_not_found`, `being_erased`, `cursor_reset` (the position is not in this
  *   database: a backup was restored or the organization erased, so start again with null)

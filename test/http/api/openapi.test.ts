@@ -227,7 +227,7 @@ describe('the document and the service', () => {
     ['minutes as a string', { ...TIME, minutes: '30' }, false],
     ['billable as a string', { ...TIME, billable: 'true' }, false],
     ['a technician', { ...TIME, userEmail: 'TESS@northwind.example' }, true],
-    ['an invalid e-mail address', { ...TIME, userEmail: 'tess' }, false],
+    ['an invalid email address', { ...TIME, userEmail: 'tess' }, false],
     ['null for an optional field', { ...TIME, userEmail: null }, false],
     ['without billable', { minutes: 30, description: 'x' }, false],
     ['a field of the response', { ...TIME, hourlyRate: 150 }, false],

@@ -3,7 +3,7 @@ import type { DirectoryRecordInput } from '../../../src/domain/directory.ts';
 import { type EventOf, ORGANIZATIONS } from './events.ts';
 
 // The organizations are as alike as they can be: they share ids of users, companies, agreements and
-// tickets, e-mail addresses, names of keys, Idempotency-Keys and form tokens. Only the mark in
+// tickets, email addresses, names of keys, Idempotency-Keys and form tokens. Only the mark in
 // their names and texts, and their hourly rates, tell them apart.
 
 /** The tables that hold rows of organizations and that a request may change. */

@@ -7,7 +7,7 @@ import { importRecords, makeApi, makeKey, makeOrganization, rowsOf } from '../..
 const api = makeApi({ config: { signIn: signIn.config } });
 const OTHER_ISSUER = 'https://idp.example';
 
-/** An organization whose administrator has an e-mail address of their own. */
+/** An organization whose administrator has an email address of their own. */
 async function makeAdministered(): Promise<{ organization: string; email: string }> {
   const organization = await makeOrganization();
   const email = `ada@${organization}.example`;
@@ -15,7 +15,7 @@ async function makeAdministered(): Promise<{ organization: string; email: string
   return { organization, email };
 }
 
-/** Makes the user with this e-mail address an administrator of one more organization. */
+/** Makes the user with this email address an administrator of one more organization. */
 const addAdministrator = (organization: string, email: string) =>
   importRecords({ type: 'user', organization, id: 'both', email, name: 'Ada', admin: true });
 
@@ -39,8 +39,8 @@ describe('signing in', () => {
     ['of another issuer', { issuer: 'https://elsewhere.example' }],
     ['signed with another key', { forged: true }],
     ['that has expired', { expiresIn: -60 }],
-    ['with an unverified e-mail address', { claims: { email_verified: false } }],
-    ['without an e-mail address', { claims: { email: undefined } }],
+    ['with an unverified email address', { claims: { email_verified: false } }],
+    ['without an email address', { claims: { email: undefined } }],
   ])('a token %s is refused', async (_, changes) => {
     const { organization, email } = await makeAdministered();
     const response = await open(`/settings/${organization}/keys`, await signIn.token(email, changes));

@@ -253,7 +253,7 @@ test('an organization whose transaction fails is not written', async () => {
   const organization = newId();
   const failing = aroundD1(env.DB, async (run, statements) => {
     if (statements < 6) return run();
-    // Another process takes the e-mail address between the check and the write.
+    // Another process takes the email address between the check and the write.
     await importRecords(organizationRecord(organization), {
       type: 'user',
       organization,

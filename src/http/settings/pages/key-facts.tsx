@@ -50,7 +50,7 @@ export function KeyName({ subject: { id, name, hint }, search = '' }: KeyNamePro
   );
 }
 
-/** A link to the keys of an owner or an address. */
+/** A link to the keys of an owner or a source address. */
 export function KeysOf({ search, children }: PropsWithChildren<{ search: string }>) {
   const { base } = usePage();
   return <a href={keyListPath(base, { q: search })}>{children}</a>;

@@ -138,10 +138,10 @@ function CompaniesField({ form, companies }: Pick<SettingsProps, 'form' | 'compa
   );
 }
 
-/** How many addresses the form offers. */
+/** How many IP addresses the form offers. */
 const MAX_SEEN = 10;
 
-/** The addresses to allow: where this browser is, and where the key was used. With script, a click adds one. */
+/** The IP addresses to allow: where this browser is, and where the key was used. With script, a click adds one. */
 function Seen({ wrote = [], refused = [] }: Partial<RecentUse>) {
   const { address } = usePage();
   return (

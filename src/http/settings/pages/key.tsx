@@ -174,7 +174,7 @@ const atLeast = ({ writes, isMinimum }: Writes) => `${isMinimum ? 'at least ' : 
 
 const SHOWN_ADDRESSES = 5;
 
-/** The last address of each day, latest first. */
+/** The last source address of each day, latest first. */
 function addressesOf(usage: Usage) {
   const addresses = [...new Set(usage.toReversed().flatMap(({ lastAddress }) => lastAddress ?? []))];
   const others = addresses.length - SHOWN_ADDRESSES;
