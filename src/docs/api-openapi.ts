@@ -43,7 +43,7 @@ const writeParameters = {
     ticketId: z.string().regex(DIRECTORY_ID).meta({ description: 'The id of the ticket in the PSA.', example: '1001' }),
   }),
   header: z.object({
-    'Idempotency-Key': idempotencyKeyHeader.optional().meta({
+    'Idempotency-Key': idempotencyKeyHeader().optional().meta({
       description:
         'Makes the request safe to retry: the same value never creates a second record. Use `<workflow>:<event id>`, and append `:2` for an intended second entry; never use a ticket number, an execution id or a value that changes with each attempt. A value whose event id came out empty is refused, such as `triage:`, `triage:undefined` or `triage:{{eventId}}`. It never expires; `"abc"` and `abc` are the same value.',
       example: 'triage:evt-20418',

@@ -13,7 +13,7 @@ interface Progress {
   refusedAt: number | null;
 }
 
-const skippedRanges = z.array(z.tuple([z.int(), z.int()]));
+const skippedRanges = z.lazy(() => z.array(z.tuple([z.int(), z.int()])));
 
 /**
  * Whether the PSA has a record. Undefined if the caller must not know (`writtenSeq` is null), and while the PSA confirms

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { keysOf } from '../lib/objects.ts';
 import { isTimeZone } from './calendar.ts';
 import { DIRECTORY_ID } from './directory-id.ts';
-import { echo, emailAddress, type FieldError, fieldErrors, freeText, ruleError, strictObject } from './fields.ts';
+import { echo, emailAddress, type FieldError, fieldErrors, freeText, lazyObject, ruleError } from './fields.ts';
 import { hourlyRate } from './money.ts';
 import { APPROVERS } from './time-entry.ts';
 
@@ -13,43 +13,47 @@ export const directoryId = (what: string) => {
   return z.string({ error }).regex(DIRECTORY_ID, { error });
 };
 const flag = () => z.boolean({ error: ruleError('true or false') });
-const active = flag().default(true);
+const active = () => flag().default(true);
 export const MAX_NAME_LENGTH = 200;
-const name = freeText(MAX_NAME_LENGTH);
-const organization = directoryId('an organization');
+const name = () => freeText(MAX_NAME_LENGTH);
 
 /** The id of the service account of an organization whose directory names none. */
 export const BUILT_IN_SERVICE_ACCOUNT = 'service-account';
 
+/** The ids of a record that belongs to an organization. */
+const idsOf = <Type extends string>(type: Type) => ({
+  type: z.literal(type),
+  organization: directoryId('an organization'),
+  id: directoryId(`the ${type}`),
+});
+
 /** The records of a directory. Parsing converts rates to minor units and email addresses to lower case. */
 const shapes = {
-  organization: strictObject({
+  organization: lazyObject(() => ({
     type: z.literal('organization'),
     id: directoryId('the organization'),
-    name,
+    name: name(),
     psa: flag(),
     timeZone: z.string({ error: ruleError('an IANA time zone such as Europe/Berlin') }).refine(isTimeZone, {
       error: ruleError('an IANA time zone such as Europe/Berlin'),
     }),
     defaultHourlyRate: hourlyRate(),
     approvals: z.enum(APPROVERS, { error: ruleError(APPROVERS.join(' or ')) }).default('settings'),
-    active,
-  }),
-  company: strictObject({ type: z.literal('company'), organization, id: directoryId('the company'), name, active }),
-  user: strictObject({
-    type: z.literal('user'),
-    organization,
-    id: directoryId('the user'),
+    active: active(),
+  })),
+  company: lazyObject(() => ({ ...idsOf('company'), name: name(), active: active() })),
+  user: lazyObject(() => ({
+    ...idsOf('user'),
     email: emailAddress('an email address').refine((email) => !email.endsWith('.invalid'), {
       error:
         'ends in .invalid, which is reserved for addresses that this service generates (RFC 2606); send a real address',
     }),
-    name,
+    name: name(),
     admin: flag().default(false),
     technician: flag().default(false),
     service: flag().default(false),
-    active,
-  })
+    active: active(),
+  }))
     .refine(({ service, admin, technician, active }) => !service || (active && !admin && !technician), {
       path: ['service'],
       error: 'was true; a service account must be active and neither admin nor technician',
@@ -58,21 +62,13 @@ const shapes = {
       path: ['id'],
       error: `was ${BUILT_IN_SERVICE_ACCOUNT}, which is reserved for a service account; choose another id`,
     }),
-  agreement: strictObject({
-    type: z.literal('agreement'),
-    organization,
-    id: directoryId('the agreement'),
+  agreement: lazyObject(() => ({
+    ...idsOf('agreement'),
     company: directoryId('a company'),
     hourlyRate: hourlyRate(),
-    active,
-  }),
-  ticket: strictObject({
-    type: z.literal('ticket'),
-    organization,
-    id: directoryId('the ticket'),
-    company: directoryId('a company'),
-    active,
-  }),
+    active: active(),
+  })),
+  ticket: lazyObject(() => ({ ...idsOf('ticket'), company: directoryId('a company'), active: active() })),
 };
 
 export type DirectoryType = keyof typeof shapes;
@@ -80,30 +76,33 @@ export type DirectoryType = keyof typeof shapes;
 export const DIRECTORY_TYPES: readonly DirectoryType[] = keysOf(shapes);
 
 type FieldOf<Type extends DirectoryType> = Exclude<
-  keyof (typeof shapes)[Type]['shape'],
+  keyof z.output<(typeof shapes)[Type]>,
   'type' | 'organization' | 'id'
 >;
 export type DirectoryField = { [Type in DirectoryType]: FieldOf<Type> }[DirectoryType];
+type TypesWith<Field> = { [Type in DirectoryType]: Field extends FieldOf<Type> ? Type : never }[DirectoryType];
 
 /** The fields of a record, without its type and ids. */
 export const fieldsOf = (type: DirectoryType): DirectoryField[] =>
-  keysOf(DIRECTORY_FIELDS).filter((field) => field in shapes[type].shape);
+  keysOf(DIRECTORY_FIELDS).filter((field) => DIRECTORY_FIELDS[field].of.some((of) => of === type));
 
-/** Each field: the column that stores it, in every type of record, and what it contains. */
+/** Each field: the column that stores it, in every type of record, what it contains, and the types that have it. */
 export const DIRECTORY_FIELDS = {
-  email: { column: 'email', contains: 'text' },
-  name: { column: 'name', contains: 'text' },
-  psa: { column: 'has_psa', contains: 'flag' },
-  timeZone: { column: 'time_zone', contains: 'text' },
-  defaultHourlyRate: { column: 'default_hourly_rate_minor', contains: 'rate' },
-  approvals: { column: 'approvals', contains: 'text' },
-  admin: { column: 'is_admin', contains: 'flag' },
-  technician: { column: 'is_technician', contains: 'flag' },
-  service: { column: 'is_service', contains: 'flag' },
-  company: { column: 'company_id', contains: 'text' },
-  hourlyRate: { column: 'hourly_rate_minor', contains: 'rate' },
-  active: { column: 'active', contains: 'flag' },
-} as const satisfies Record<DirectoryField, { column: string; contains: 'text' | 'flag' | 'rate' }>;
+  email: { column: 'email', contains: 'text', of: ['user'] },
+  name: { column: 'name', contains: 'text', of: ['organization', 'company', 'user'] },
+  psa: { column: 'has_psa', contains: 'flag', of: ['organization'] },
+  timeZone: { column: 'time_zone', contains: 'text', of: ['organization'] },
+  defaultHourlyRate: { column: 'default_hourly_rate_minor', contains: 'rate', of: ['organization'] },
+  approvals: { column: 'approvals', contains: 'text', of: ['organization'] },
+  admin: { column: 'is_admin', contains: 'flag', of: ['user'] },
+  technician: { column: 'is_technician', contains: 'flag', of: ['user'] },
+  service: { column: 'is_service', contains: 'flag', of: ['user'] },
+  company: { column: 'company_id', contains: 'text', of: ['agreement', 'ticket'] },
+  hourlyRate: { column: 'hourly_rate_minor', contains: 'rate', of: ['agreement'] },
+  active: { column: 'active', contains: 'flag', of: ['organization', 'company', 'user', 'agreement', 'ticket'] },
+} as const satisfies {
+  [Field in DirectoryField]: { column: string; contains: 'text' | 'flag' | 'rate'; of: TypesWith<Field>[] };
+};
 
 export type DirectoryRecord = { [Type in DirectoryType]: z.output<(typeof shapes)[Type]> }[DirectoryType];
 
@@ -145,12 +144,16 @@ export interface ReadRecord {
   errors: DirectoryError[];
 }
 
-const head = z.looseObject({
-  type: z.enum(DIRECTORY_TYPES),
-  id: z.unknown().optional(),
-  organization: z.unknown().optional(),
-});
-const ownership = z.object({ id: directoryId('the record'), organization });
+const head = z.lazy(() =>
+  z.looseObject({
+    type: z.enum(DIRECTORY_TYPES),
+    id: z.unknown().optional(),
+    organization: z.unknown().optional(),
+  }),
+);
+const ownership = z.lazy(() =>
+  z.object({ id: directoryId('the record'), organization: directoryId('an organization') }),
+);
 
 export function readRecord(value: unknown, at: number): ReadRecord {
   const { data } = head.safeParse(value);

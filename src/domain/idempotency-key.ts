@@ -25,12 +25,13 @@ const EMPTY_PLACEHOLDER = new RegExp(
 );
 
 /** The header in the contract. `not` instead of a lookahead, which Go (RE2) and Rust cannot compile. */
-export const idempotencyKeyHeader = z
-  .string()
-  .min(1)
-  .max(MAX_LENGTH)
-  .regex(PLAIN_OR_QUOTED)
-  .meta({ not: { pattern: EMPTY_PLACEHOLDER.source } });
+export const idempotencyKeyHeader = () =>
+  z
+    .string()
+    .min(1)
+    .max(MAX_LENGTH)
+    .regex(PLAIN_OR_QUOTED)
+    .meta({ not: { pattern: EMPTY_PLACEHOLDER.source } });
 
 /**
  * Parses the Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header): `abc` and the quoted `"abc"` (a

@@ -51,18 +51,20 @@ const oneLine = (rule: string, text: z.ZodType<string, string>) =>
 
 /** An optional list, stored as `parse` returns it; empty if it is left out. */
 const list = (rule: string, parse: (text: string) => string) =>
-  z
-    .string({ error: ruleError(`${rule}, separated by spaces, or leave it out`) })
-    .transform((text, context) => {
-      try {
-        return parse(text);
-      } catch (err) {
-        if (!(err instanceof RangeError)) throw err;
-        context.addIssue({ code: 'custom', message: err.message, params: { code: 'invalid_format' } });
-        return z.NEVER;
-      }
-    })
-    .default('');
+  z.lazy(() =>
+    z
+      .string({ error: ruleError(`${rule}, separated by spaces, or leave it out`) })
+      .transform((text, context) => {
+        try {
+          return parse(text);
+        } catch (err) {
+          if (!(err instanceof RangeError)) throw err;
+          context.addIssue({ code: 'custom', message: err.message, params: { code: 'invalid_format' } });
+          return z.NEVER;
+        }
+      })
+      .default(''),
+  );
 
 /** The most companies that one key may be limited to. */
 export const MAX_COMPANIES = 50;
@@ -89,21 +91,21 @@ export const companyIds = (companies: string): string[] => companies.split(' ').
 /** An optional line of text; empty if it is left out. */
 function line(label: string, max: number, help: string) {
   const rule = `a text of at most ${max} characters, or leave it out`;
-  const input = oneLine(rule, z.union([z.literal(''), freeText(max)])).default('');
+  const input = z.lazy(() => oneLine(rule, z.union([z.literal(''), freeText(max)])).default(''));
   return { input, control: 'line' as const, max, label, help };
 }
 
 /** An optional whole number from 1 on; null if it is left out. */
 function number(label: string, max: number, help: string) {
   const error = ruleError(`a whole number from 1 to ${max}, or leave it out`);
-  const input = z.int({ error }).min(1, { error }).max(max, { error }).nullable().default(null);
+  const input = z.lazy(() => z.int({ error }).min(1, { error }).max(max, { error }).nullable().default(null));
   return { input, control: 'number' as const, max, label, help };
 }
 
 const KEY_SETTINGS = {
   name: {
     column: 'name',
-    input: oneLine(`a text of 1 to ${MAX_NAME_LENGTH} characters`, freeText(MAX_NAME_LENGTH)),
+    input: z.lazy(() => oneLine(`a text of 1 to ${MAX_NAME_LENGTH} characters`, freeText(MAX_NAME_LENGTH))),
     control: 'line',
     required: true,
     placeholder: 'n8n prod: alert triage',

@@ -1,6 +1,5 @@
 import type { Context } from 'hono';
 import { setCookie } from 'hono/cookie';
-import { createContext, useContext } from 'hono/jsx';
 import { dateIn } from '../../domain/calendar.ts';
 import { ticketUrl } from '../../domain/ticket-url.ts';
 import type { FactOptions } from '../../services/bind-facts.ts';
@@ -19,13 +18,22 @@ interface PageContext {
   linkTo?: ((ticketId: string) => string) | undefined;
 }
 
-const Page = createContext<PageContext | undefined>(undefined);
-export const PageProvider = Page.Provider;
+let rendered: PageContext | undefined;
 
+/** The HTML of content whose components call `usePage`. No component awaits: no other page is rendered meanwhile. */
+export function htmlOf(content: object, page: PageContext | undefined): string {
+  rendered = page;
+  try {
+    return content.toString();
+  } finally {
+    rendered = undefined;
+  }
+}
+
+/** Hono's `useContext` would add its renderer for browsers to the bundle, 6 KB of 185. */
 export function usePage(): PageContext {
-  const page = useContext(Page);
-  if (!page) throw new Error('This component needs an organization.');
-  return page;
+  if (!rendered) throw new Error('This component needs an organization.');
+  return rendered;
 }
 
 export function pageContext(c: ContextOf<AdminEnv>): PageContext;

@@ -10,7 +10,7 @@ import { Frame } from '../page/frame.tsx';
 import { Icon } from '../page/icon.tsx';
 import { type FormState, searchedCompany } from './forms.ts';
 import { keyListPath, readKeyQuery } from './key-query.ts';
-import { NOTICE, PageProvider, pageContext } from './page-context.ts';
+import { htmlOf, NOTICE, pageContext } from './page-context.ts';
 import { Banner } from './pages/components.tsx';
 import { AreaTabs, areaTabs, Bar } from './pages/header.tsx';
 import { Time } from './pages/time.tsx';
@@ -69,7 +69,7 @@ export async function render<E extends AdminEnv | AppEnv>(
       {content}
     </Frame>
   );
-  return c.html(<PageProvider value={pageContext(c)}>{page}</PageProvider>, status);
+  return c.html(htmlOf(page, pageContext(c)), status);
 }
 
 /** What an adapter reports; without a button, because only the operator can resume it. */

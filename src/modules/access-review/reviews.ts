@@ -142,7 +142,7 @@ const keyDecision = lazyObject(() => ({
 /** How the audit log says a decision. */
 const IN_WORDS: Record<ReviewDecision, string> = { keep: 'Kept', revoke: 'To be revoked' };
 
-const keyDecisions = z.array(keyDecision).min(1);
+const keyDecisions = z.lazy(() => z.array(keyDecision).min(1));
 
 /**
  * Records decisions in an open review, each with its audit row. Nothing is revoked before the review is finished. A

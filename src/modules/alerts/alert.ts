@@ -6,24 +6,26 @@ import type { FoundFact } from '../../domain/facts.ts';
 export type AlertChannel = 'push' | 'chat' | 'log';
 
 /** The data of an alert. Times are ISO 8601, UTC. */
-export const alertDataShape = z.object({
-  /** Null for an alert about the whole deployment. */
-  organization: z.string().nullable(),
-  /** Null for an alert that is not about one key. */
-  key: z
-    .object({
-      id: z.string(),
-      name: z.object({ mediaType: z.literal('text/plain'), text: z.string() }),
-      hint: z.string(),
-      expiresAt: z.string().nullable(),
-    })
-    .nullable(),
-  since: z.string(),
-  /** 1, and higher if the fact becomes more urgent. */
-  level: z.number(),
-  text: z.string(),
-  advice: z.string(),
-});
+export const alertDataShape = z.lazy(() =>
+  z.object({
+    /** Null for an alert about the whole deployment. */
+    organization: z.string().nullable(),
+    /** Null for an alert that is not about one key. */
+    key: z
+      .object({
+        id: z.string(),
+        name: z.object({ mediaType: z.literal('text/plain'), text: z.string() }),
+        hint: z.string(),
+        expiresAt: z.string().nullable(),
+      })
+      .nullable(),
+    since: z.string(),
+    /** 1, and higher if the fact becomes more urgent. */
+    level: z.number(),
+    text: z.string(),
+    advice: z.string(),
+  }),
+);
 export type AlertData = z.output<typeof alertDataShape>;
 
 export const messageType = <Type extends string>(type: Type) => `alert.${type}` as const;

@@ -9,11 +9,11 @@ import { findStubs, type StubRow } from './archive-statements.ts';
 import type { ArchiveContext } from './bucket.ts';
 import type { ArchivedChange } from './segment.ts';
 
-const text = z.object({ text: z.string() }).transform((value) => value.text);
+const text = () => z.object({ text: z.string() }).transform((value) => value.text);
 /** The fields of the request that an archived record contains: all except the email address of the credited user. */
 const REQUESTS = {
-  note: z.object({ message: text }),
-  time_entry: z.object({ minutes: z.int(), description: text, billable: z.boolean() }),
+  note: z.lazy(() => z.object({ message: text() })),
+  time_entry: z.lazy(() => z.object({ minutes: z.int(), description: text(), billable: z.boolean() })),
 } satisfies Record<RecordKind, z.ZodType>;
 
 /**

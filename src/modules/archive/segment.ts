@@ -19,20 +19,22 @@ import { objectName, objectsFrom } from './object-names.ts';
 const KINDS = Object.values(RECORD_KINDS);
 /** The fields of a line that contain records. */
 export const RECORD_FIELDS = KINDS.map(({ changeField }) => changeField);
-const anything = z.unknown().optional();
 /** A line: a `Change`. It has all fields, so that they stay in their order, but only checks what is used. */
-const archivedChange = z.looseObject({
-  cursor: anything,
-  seq: z.int(),
-  at: anything,
-  action: z.string(),
-  actor: anything,
-  targetId: z.string(),
-  ticketId: anything,
-  requestId: z.string(),
-  idempotencyKey: anything,
-  detail: anything,
-  ...fromKeys(RECORD_FIELDS, () => z.looseObject({ id: z.string() }).nullable()),
+const archivedChange = z.lazy(() => {
+  const anything = z.unknown().optional();
+  return z.looseObject({
+    cursor: anything,
+    seq: z.int(),
+    at: anything,
+    action: z.string(),
+    actor: anything,
+    targetId: z.string(),
+    ticketId: anything,
+    requestId: z.string(),
+    idempotencyKey: anything,
+    detail: anything,
+    ...fromKeys(RECORD_FIELDS, () => z.looseObject({ id: z.string() }).nullable()),
+  });
 });
 export type ArchivedChange = z.output<typeof archivedChange>;
 

@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import { directoryId } from '../../domain/directory.ts';
 import { invalidInput } from '../../domain/errors.ts';
-import { fieldErrors, ruleError, strictObject } from '../../domain/fields.ts';
+import { fieldErrors, lazyObject, ruleError } from '../../domain/fields.ts';
 import type { WebhookSecret } from '../../domain/webhook.ts';
 import { type AppEnv, serviceContext } from '../../http/hono-env.ts';
 import { requireHttps } from '../../http/middleware/guard.ts';
@@ -17,12 +17,12 @@ import { type PsaEnv, requireSignature } from './require-signature.ts';
 const CALL_DEADLINE_MS = 30_000;
 
 /** A message. Standard Webhooks also puts the time into the body; only that of the header counts. */
-const messageShape = strictObject({
+const messageShape = lazyObject(() => ({
   type: z.enum(PSA_CALL_TYPES, { error: ruleError(`one of ${PSA_CALL_TYPES.join(', ')}`) }),
   data: z.unknown().optional(),
   timestamp: z.string({ error: ruleError('a time as a string, or omit it') }).optional(),
-});
-const addressed = z.object({ organization: directoryId('an organization') });
+}));
+const addressed = z.lazy(() => z.object({ organization: directoryId('an organization') }));
 
 /** POST /psa runs a service of the service bindings, for a sender that signs with one of the secrets. */
 export function createPsa(secrets: readonly WebhookSecret[]) {

@@ -20,7 +20,7 @@ export const listRequest = lazyObject(() => ({
   limit: wholeUpTo(MAX_RECORDS).default(MAX_RECORDS),
 }));
 
-const recordShape = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+const recordShape = z.lazy(() => z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])));
 
 /**
  * The records of one type that an organization has, active or not, in the order of their ids, as
