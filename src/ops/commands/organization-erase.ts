@@ -24,7 +24,7 @@ export const organizationErase = databaseCommand(
     name: 'organization:erase',
     summary: 'export an organization, then remove it permanently',
     purpose:
-      'Exports all changes of an organization into a new file, makes it inactive, then removes it and everything that it has, at most 1,000 rows at a time, and the objects of its archive. This cannot be undone. One row stays that says who asked for it. If the command is interrupted, call it again: it goes on, without another export.',
+      'Exports all changes of an organization into a new file, makes it inactive, then removes it and everything that it has, at most 1,000 rows at a time, and the objects of its archive. This cannot be undone. Two rows stay: who asked for it, and when its directory changed last. If the command is interrupted, call it again: it goes on, without another export.',
     example: 'organization:erase northwind --export northwind.ndjson --by "Ada, by letter" --confirm northwind',
     failure:
       'failure: nothing was removed, unless the message says so; the export may be incomplete, and the organization inactive',
