@@ -134,7 +134,7 @@ export function problemResponses(expected: readonly ProblemCode[]): ZodOpenApiRe
 export const unauthorizedResponse: ZodOpenApiResponseObject = {
   id: 'Unauthorized',
   description:
-    'The key is missing, malformed, unknown, revoked or expired, or lacks the scope. The response is always the same; [four steps](/docs/errors#unauthorized) find the cause.',
+    'The key is missing, or not valid for this request. The response is always the same; [four steps](/docs/errors#unauthorized) find the cause.',
   headers: z.object({
     ...always,
     'WWW-Authenticate': apiHeader('WWWAuthenticate', z.string()),
