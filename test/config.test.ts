@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseConfig, SECRETS, VARIABLES } from '../src/config.ts';
+import { parseConfig } from '../src/config.ts';
 import { generateKey, keyHint } from '../src/domain/api-key.ts';
-import { unknownVariables } from '../src/ops/unknown-variables.ts';
 
 const SIGN_IN = { ADMIN_ISSUER: 'https://idp.example', ADMIN_AUDIENCE: 'a' };
 const SECRET = `whsec_${btoa('x'.repeat(32))}`;
@@ -91,24 +90,6 @@ describe('the configuration', () => {
   ])('the variables %j are refused, and the message references the variable', (wrong, message) => {
     expect(() => parseConfig(wrong)).toThrow(message);
   });
-});
-
-test.each([
-  ['KEY_LIMT', 'KEY_LIMIT'],
-  ['KEYLIMIT', 'KEY_LIMIT'],
-  ['key_limit', 'KEY_LIMIT'],
-  ['BLOCKED_KEY', 'BLOCKED_KEYS'],
-  ['IP_LIMITS', 'IP_LIMIT'],
-  ['Mode', 'MODE'],
-  ['KEEP_DAY', 'KEEP_DAYS'],
-  ['CODE', undefined],
-  ['DB', undefined],
-  ['RATE_LIMITER', undefined],
-  ['GREETING', undefined],
-])('%s is an unknown variable, and the message proposes %s', (name, nearest) => {
-  expect(unknownVariables(['KEY_LIMIT', name, 'MODE', 'KEEP_DAYS'], [...VARIABLES, ...SECRETS, 'KEEP_DAYS'])).toEqual([
-    { name, nearest },
-  ]);
 });
 
 describe('the size limit of the database', () => {

@@ -15,7 +15,6 @@ import { SCOPE_IDS } from '../domain/scopes.ts';
 import { importDirectory } from '../ops/import/import-directory.ts';
 import { removalAdvice, withLocalD1 } from '../ops/local.ts';
 import { MODULE_SECRETS, MODULE_VARIABLES } from '../ops/modules.ts';
-import { unknownVariables } from '../ops/unknown-variables.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
 import { administratorsTimeZone } from '../services/directory/administrators.ts';
 import { getKeyRules } from '../services/keys/change-key-rules.ts';
@@ -104,15 +103,10 @@ function readConfig(): Config {
 }
 
 function warnOfUnknownVariables(): void {
-  for (const { name, nearest } of unknownVariables(
-    [...vars.keys()],
-    [...VARIABLES, ...SECRETS, ...OF_MODULES.keys(), ...(demo?.known ?? [])],
-  )) {
-    const question = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
-    console.error(
-      `Warning: ${name} (${vars.get(name)?.source}) is not a variable of this service, and has no effect.${question}`,
-    );
-  }
+  const known = new Set<string>([...VARIABLES, ...SECRETS, ...OF_MODULES.keys(), ...(demo?.known ?? [])]);
+  for (const [name, { source }] of vars)
+    if (!known.has(name))
+      console.error(`Warning: ${name} (${source}) is not a variable of this service, and has no effect.`);
 }
 
 function isInUse(): Promise<boolean> {

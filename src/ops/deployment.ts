@@ -7,7 +7,6 @@ import { JURISDICTIONS } from '../domain/deployments.ts';
 import { directoryId } from '../domain/directory.ts';
 import { CommandFailure, UsageError } from './failures.ts';
 import { MODULE_SECRETS, MODULE_VARIABLES } from './modules.ts';
-import { nearestName } from './unknown-variables.ts';
 
 // A deployment is a file, .deployments/NAME.toml, without secrets. deploy.md describes it.
 
@@ -80,9 +79,7 @@ function faultOf(name: string, team: string | undefined): string | undefined {
   if ([...SECRETS, ...MODULE_SECRETS.keys()].includes(name))
     return `It is a secret: npx wrangler secret put ${name} --name WORKER`;
   const known = [...VARIABLES, ...MODULE_VARIABLES.keys()];
-  if (known.includes(name)) return undefined;
-  const nearest = nearestName(name, known);
-  return `It is not a variable of this service.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`;
+  return known.includes(name) ? undefined : 'It is not a variable of this service.';
 }
 
 export type Deployment = z.output<typeof deploymentShape>;

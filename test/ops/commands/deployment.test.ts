@@ -18,10 +18,7 @@ describe('the file of a deployment', () => {
     [{ host: 'tickets.example.org' }, 'eu.toml: host: It must be example.com or a name below it.'],
     [{ account: undefined }, 'eu.toml: account: It is missing.'],
     [{ place: 'mars' }, 'eu.toml: place: Invalid option: expected one of "weur"|'],
-    [
-      { vars: { KEY_LIMT: '1/1s' } },
-      'eu.toml: vars.KEY_LIMT: It is not a variable of this service. Did you mean KEY_LIMIT?',
-    ],
+    [{ vars: { KEY_LIMT: '1/1s' } }, 'eu.toml: vars.KEY_LIMT: It is not a variable of this service.'],
     [{ vars: { JURISDICTION: 'eu' } }, 'eu.toml: vars.JURISDICTION: Its value follows from place.'],
     [
       { team: 'a', audience: 'b', vars: { ADMIN_ISSUER: 'x' } },
