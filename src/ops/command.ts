@@ -46,15 +46,10 @@ const DEPLOYMENT_HELP = 'The deployment with the file .deployments/NAME.toml. De
 export const deploymentOption = new Option('--deployment <NAME>', DEPLOYMENT_HELP);
 export const remoteDeploymentOption = new Option('--deployment <NAME>', DEPLOYMENT_HELP).implies({ remote: true });
 
-const BY = ['--by <NAME>', 'Who asked for this. It is kept in the database.'] as const;
-export const byOption = new Option(...BY).makeOptionMandatory();
-/** For a command that has a dry run. */
-export const byUnlessDryOption = new Option(...BY);
-
-export function requireBy(by: string | undefined): string {
-  if (by === undefined) throw new UsageError('Add --by NAME: who asked for this. It is kept in the database.');
-  return by;
-}
+export const byOption = new Option(
+  '--by <NAME>',
+  'Who asked for this. It is kept in the database.',
+).makeOptionMandatory();
 
 /** @throws UsageError unless the value of an option is a cursor; `advice` says what to do */
 export function requireCursor(option: string, text: string, advice: string): string {

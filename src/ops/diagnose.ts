@@ -94,11 +94,8 @@ async function* diagnoseService(
 
   // Report a cause once, even if it affects every request.
   let paused = false;
-  let limits = '';
   const healthz = await check('/healthz', async () => {
-    const found = bodyOf(await ask('/healthz'), health);
-    paused = found.status === 'paused';
-    limits = found.limits;
+    paused = bodyOf(await ask('/healthz'), health).status === 'paused';
     if (!paused) return 'ok';
     throw new Failure(
       'paused: the API responds with 503 and was not checked. To end the pause: npm run ops -- switch MODE open',
@@ -146,21 +143,6 @@ async function* diagnoseService(
       }
       return `a malformed or unknown key (${prefix}_…) gets the same response as a missing one`;
     });
-    yield await check('forged headers', async () => {
-      const id = '00000000-0000-4000-8000-000000000000';
-      const given = await post({
-        'X-Request-Id': id,
-        'X-Forwarded-For': '127.0.0.1',
-        'X-Forwarded-Host': 'example.com',
-        Forwarded: 'for=127.0.0.1',
-      });
-      require401(given, (fault) => `X-Forwarded-For or X-Forwarded-Host changes the response: ${fault}`);
-      if (given.headers.get('x-request-id') === id)
-        throw new Failure(
-          'the response has the X-Request-Id of the caller. A proxy replaces that of the service, so requests cannot be found in the log.',
-        );
-      return 'X-Forwarded-For is ignored, X-Request-Id comes from the service';
-    });
   }
 
   yield await check('/settings', async () => guarded(await ask('/settings'), await ask('/settings/x/keys', FORGED)));
@@ -183,11 +165,8 @@ async function* diagnoseService(
   yield await check('/api/v1/openapi.json', async () => {
     const given = await ask('/api/v1/openapi.json');
     if (!isStatic(given)) throw new Failure(whoAnswered(given));
-    const document = bodyOf(given, contract);
-    if (document.info.description.includes(limits)) return 'the document is available, with the limits of the service';
-    throw new Failure(
-      `the documentation states other limits than the service has (${limits}). They are rendered by npm run deploy: run it again.`,
-    );
+    bodyOf(given, contract);
+    return 'the document is available';
   });
   yield await check('/psa', async () => {
     const given = await ask('/psa', { method: 'POST' });
@@ -238,8 +217,8 @@ async function onlyHttps(send: typeof fetch, host: string): Promise<string> {
   );
 }
 
-const health = z.object({ status: z.enum(['ok', 'paused']), limits: z.string() });
-const contract = z.object({ openapi: z.string().startsWith('3.1.'), info: z.object({ description: z.string() }) });
+const health = z.object({ status: z.enum(['ok', 'paused']) });
+const contract = z.object({ openapi: z.string().startsWith('3.1.') });
 
 /** @throws Failure unless the start page, and a page requested with a forged token, are refused */
 function guarded(start: ProbeResponse, page: ProbeResponse): string {

@@ -5,10 +5,7 @@ import { noArchive } from '../domain/errors.ts';
 import { ALL_LOST } from '../services/directory/erase-organization.ts';
 import { listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
 import type { Database } from './command.ts';
-import { CommandFailure } from './failures.ts';
-
-/** The mode of a new file: only its owner can read the changes. */
-export const PRIVATE = 0o600;
+import { CommandFailure, UsageError } from './failures.ts';
 
 export const withoutOption = new Option(
   '--without <OBJECT>',
@@ -60,32 +57,18 @@ export async function exportChanges(
   }
 }
 
-/** Opens a file to write to its end. A new one that is still empty when `use` fails is removed again. */
-export async function withFile<T>(
-  path: string,
-  existing: () => Promise<FileHandle>,
-  use: (file: FileHandle) => Promise<T>,
-): Promise<T> {
-  const created = await create(path);
-  const file = created ?? (await existing());
+/** Makes a file that only its owner can read. It is removed again if it is still empty when `use` fails. @throws UsageError */
+export async function withNewFile<T>(path: string, use: (file: FileHandle) => Promise<T>): Promise<T> {
+  const file = await open(path, 'ax', 0o600).catch((err: Error) => {
+    if (!('code' in err && err.code === 'EEXIST')) throw err;
+    throw new UsageError(`The file ${path} exists already. Name a new one with --export, or remove that one.`);
+  });
   try {
     return await use(file);
   } catch (err) {
-    if (created && (await created.stat()).size === 0) await rm(path);
+    if ((await file.stat()).size === 0) await rm(path);
     throw err;
   } finally {
     await file.close();
   }
 }
-
-/** Opens a file that was not there before, or returns undefined if it was. */
-async function create(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, 'ax', PRIVATE);
-  } catch (err) {
-    if (err instanceof Error && 'code' in err && err.code === 'EEXIST') return undefined;
-    throw err;
-  }
-}
-
-export const intoFile = (file: FileHandle) => (lines: string) => file.appendFile(lines);

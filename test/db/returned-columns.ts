@@ -36,7 +36,6 @@ export const RETURNED_COLUMNS = {
     findFirstCompanies: { id: 'string', name: 'string', active: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/company-statements.ts')>,
   'db/directory/erasure.ts': {
-    countErasableRows: { notes: 'number', archived_notes: 'number', time_entries: 'number', archived_time_entries: 'number', psa_refusals: 'number', releases: 'number', approval_marks: 'number', key_days: 'number', refused_uses: 'number', pushes: 'number', connections: 'number', alerts: 'number', access_review_decisions: 'number', access_reviews: 'number', key_rules: 'number', api_keys: 'number', agreements: 'number', tickets: 'number', companies: 'number', users: 'number', audit_log: 'number', archives: 'number', organizations: 'number' },
     findOpenErasure: { organizationId: 'string', requestId: 'string', erasedAt: 'number', erasedBy: 'string', lastSeq: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/erasure.ts')>,
   'db/directory/records.ts': {
@@ -225,7 +224,6 @@ export const RETURNED_COLUMNS = {
   } satisfies ReturnedColumns<typeof import('../../src/modules/approvals/long-days.ts')>,
   'modules/archive/archive-statements.ts': {
     findArchive: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
-    findArchiveOfObject: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
     findArchivesAbout: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
     findArchivesOfPeriod: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
     findErased: { organizationId: 'string' },

@@ -84,7 +84,7 @@ describe('the doctor', () => {
     expect([...stdout.matchAll(/^(ok|FAIL) +(.*?): /gm)].map(([, result, check]) => [result, check])).toEqual(
       [
         ...['/healthz', 'the clocks', 'a POST without a key', 'the User-Agents of automations'],
-        ...['a note that quotes an attack', 'wrong keys', 'forged headers', '/settings', '/docs'],
+        ...['a note that quotes an attack', 'wrong keys', '/settings', '/docs'],
         ...['/.well-known/security.txt', '/api/v1/openapi.json', '/psa', '/mcp'],
       ].map((check) => ['ok', check]),
     );
@@ -105,15 +105,6 @@ describe('the doctor', () => {
       ok,
       says: expect.stringContaining(`valid until ${day}`),
     });
-  });
-
-  test('recognizes documentation with limits that differ from the service', async () => {
-    const limits = '5 requests in any 10 seconds per key';
-    const found = await findings(({ path }, pass) =>
-      path === '/healthz' ? Response.json({ status: 'ok', limits }, { headers: ours }) : pass(),
-    );
-    const [document] = found.filter(({ check }) => check.endsWith('openapi.json'));
-    expect(document).toMatchObject({ ok: false, says: expect.stringContaining(limits) });
   });
 
   test('shows the organization and scopes of a key, and never prints the key', async () => {
@@ -159,14 +150,6 @@ describe('the doctor', () => {
   const cache = new Map<string, Response>();
   // Everything is checked with one command.
   test.each<[string, RegExp, Intercept]>([
-    [
-      'white space changed in bodies',
-      /^FAIL {2}mismatch: .*a proxy changes white space/m,
-      ({ method, path, headers, body }, pass) =>
-        method === 'POST' && isApi(path) && body !== ''
-          ? fetch(service.url + path, { method, headers, body: body.replaceAll(/ {2,}/g, ' ') })
-          : pass(),
-    ],
     [
       'an open settings area',
       /^FAIL {2}\/settings: open without a sign-in \(200\)/m,
@@ -237,17 +220,6 @@ describe('the doctor', () => {
     expect(await failures(marked)).toEqual([failed(/keys/, /malformed.*x-cache/)]);
   });
 
-  test('recognizes a proxy that keeps the caller’s request id, or believes X-Forwarded-For', async () => {
-    const echoing: Intercept = (incoming, pass) => {
-      const id = incoming.headers.get('X-Request-Id');
-      return changing((headers) => id !== null && headers.set('X-Request-Id', id))(incoming, pass);
-    };
-    expect(await failures(echoing)).toEqual([failed(/headers/, /X-Request-Id/)]);
-    const believing: Intercept = ({ headers }, pass) =>
-      headers.has('X-Forwarded-For') ? html(403, 'Forbidden') : pass();
-    expect(await failures(believing)).toEqual([failed(/headers/, /X-Forwarded-For/)]);
-  });
-
   describe('the settings area, as checked', () => {
     const pageHeaders = {
       'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -277,7 +249,7 @@ describe('the doctor', () => {
 
   test('reports nothing but the pause while a service is paused', async () => {
     const paused: Intercept = ({ path }, pass) => {
-      if (path === '/healthz') return Response.json({ status: 'paused', limits: '' }, { headers: ours });
+      if (path === '/healthz') return Response.json({ status: 'paused' }, { headers: ours });
       if (path === '/mcp') return pausedAnswer();
       return isApi(path) && path !== '/api/v1/openapi.json' ? new Response('', { status: 503 }) : pass();
     };
@@ -306,7 +278,7 @@ describe('the doctor', () => {
 
     test('an open Worker is reported while the API is paused', async () => {
       const paused: Intercept = ({ path }, pass) => {
-        if (path === '/healthz') return Response.json({ status: 'paused', limits: '' }, { headers: ours });
+        if (path === '/healthz') return Response.json({ status: 'paused' }, { headers: ours });
         return isApi(path) && path !== '/api/v1/openapi.json' ? pausedAnswer() : pass();
       };
       expect(await failures(paused)).toEqual([failed(/healthz/, /paused/), failed(/mcp/, /MODE.*switch MODE paused/)]);

@@ -107,7 +107,3 @@ export const CLOSE_ERASURE = [
 ].map((sql) => statement<ErasureValues>(sql));
 
 export const ERASED_TABLES = [...TABLES.map(([table]) => table), 'organizations'];
-
-export const countErasableRows = statement<{ organizationId: string }, Record<string, number>>(
-  `select ${ERASED_TABLES.map((table) => `(select count(*) from ${table} where ${table === 'organizations' ? 'id' : 'organization_id'} = :organizationId) as ${table}`).join(', ')}`,
-);

@@ -2,13 +2,12 @@ import { DAY_MS } from '../../domain/calendar.ts';
 import { databaseCommand, parseOption } from '../../ops/command.ts';
 import { CommandFailure, UsageError } from '../../ops/failures.ts';
 import { count, print, progress } from '../../ops/output.ts';
-import { printable, printableJson } from '../../ops/printable.ts';
+import { printable } from '../../ops/printable.ts';
 import { listReleases } from '../../services/work/release-changes.ts';
 import { type ArchiveRule, archiveStep } from './archive-step.ts';
 import type { ArchiveContext } from './bucket.ts';
 import { type ArchiveFinding, archivedOrganizations, checkArchives } from './check-archive.ts';
 import { parseKeepDays } from './object-names.ts';
-import { readNamedArchive } from './read-archives.ts';
 
 /** How often in a row the rows of a step may change before the command gives up. */
 const MAX_REFUSED = 5;
@@ -66,23 +65,6 @@ async function archiveAll(context: () => ArchiveContext, organization: string, r
     `Others change or archive the same entries of organization ${organization}. Run it again later.`,
   );
 }
-
-export const archiveRead = databaseCommand(
-  {
-    name: 'archive:read',
-    summary: 'print an object of the archive as lines of JSON',
-    purpose:
-      'Compares the SHA-256 of an object of the archive with the one in the database, and prints its changes as lines of JSON, without redacted texts. The audit log in the settings area and the feed name the objects.',
-    example: 'archive:read northwind/000000000001-000000001000-0123456789abcdef.ndjson.gz',
-    failure: 'failure: no archive has this object, it is missing, or its SHA-256 differs; nothing was printed',
-  },
-  (command) => command.argument('<OBJECT>', 'The name of the object.'),
-  async (withDatabase, object) => {
-    const read = await withDatabase(({ archive, context }) => readNamedArchive({ ...context(), archive }, object));
-    if ('damage' in read) throw new CommandFailure(`The object is ${read.damage}. See the runbook.`);
-    await print(printableJson(read.lines));
-  },
-);
 
 export const archiveCheck = databaseCommand(
   {

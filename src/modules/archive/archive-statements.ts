@@ -38,11 +38,6 @@ export const findArchive = statement<{ organizationId: string; toSeq: number }, 
   archivesWhere('to_seq = :toSeq'),
 );
 
-/** The archive with an object of this name, in the organization that its name begins with. */
-export const findArchiveOfObject = statement<{ organizationId: string; object: string }, ArchiveRow>(
-  archivesWhere('object = :object'),
-);
-
 /** The newest archive whose object is not left out. */
 export const findNewestArchive = statement<{ organizationId: string; without: string }, ArchiveRow>(
   archivesWhere(`not ${IS_LEFT_OUT} order by to_seq desc limit 1`),

@@ -1,10 +1,10 @@
 import type { OpsModule } from '../../ops/module.ts';
-import { archiveCheck, archiveRead, archiveRun } from './archive-commands.ts';
+import { archiveCheck, archiveRun } from './archive-commands.ts';
 import { archivedRecordsIn } from './archived-records.ts';
 import { parseKeepDays } from './object-names.ts';
 
 export const archiveOps: OpsModule = {
   variables: { KEEP_DAYS: parseKeepDays },
-  databaseCommands: [archiveRun, archiveRead, archiveCheck],
+  databaseCommands: [archiveRun, archiveCheck],
   ports: (store) => ({ archivedRecords: archivedRecordsIn(store) }),
 };

@@ -1,5 +1,4 @@
 import type { ArchiveRow } from '../../db/work/archives.ts';
-import { ServiceError } from '../../domain/errors.ts';
 import { timeOfId } from '../../domain/record-id.ts';
 import {
   type AuditFilter,
@@ -9,12 +8,11 @@ import {
 } from '../../services/audit/read-audit-log.ts';
 import { readAll, readOne } from '../../services/call-d1.ts';
 import type { ActorContext, AdminActor, ReadLines } from '../../services/service-context.ts';
-import { findArchive, findArchiveOfObject, findArchivesAbout, findArchivesOfPeriod } from './archive-statements.ts';
+import { findArchive, findArchivesAbout, findArchivesOfPeriod } from './archive-statements.ts';
 import type { ArchiveContext } from './bucket.ts';
-import { parseObjectName } from './object-names.ts';
 import { readLines } from './segment.ts';
 
-// The archived part of the audit log, as administrators and operators see it.
+// The archived part of the audit log, as administrators see it.
 
 export const LISTED_ARCHIVES = 50;
 
@@ -42,29 +40,11 @@ export async function searchArchives(ctx: ActorContext<AdminActor>, text: string
   return listArchives(ctx, { since: receivedAt, until: receivedAt + LONGEST_REQUEST_MS });
 }
 
-type ReadArchive = { fromSeq: number } & ReadLines;
-
 export async function readOwnArchive(
   ctx: ActorContext<AdminActor> & ArchiveContext,
   toSeq: number,
-): Promise<ReadArchive | undefined> {
+): Promise<({ fromSeq: number } & ReadLines) | undefined> {
   const { organizationId } = ctx.actor;
   const found = await readOne(ctx, findArchive.bind({ organizationId, toSeq }));
-  return found ? read(ctx, organizationId, found) : undefined;
+  return found ? { fromSeq: found.fromSeq, ...(await readLines(ctx, organizationId, found)) } : undefined;
 }
-
-/** @throws ServiceError `record_not_found` if no archive has the object */
-export async function readNamedArchive(ctx: ArchiveContext, object: string): Promise<ReadArchive> {
-  const organizationId = parseObjectName(object)?.organization ?? '';
-  const found = await readOne(ctx, findArchiveOfObject.bind({ organizationId, object }));
-  if (found) return read(ctx, organizationId, found);
-  throw new ServiceError(
-    'record_not_found',
-    'No archive has an object of this name. A redaction stores the object again, under another name.',
-  );
-}
-
-const read = async (ctx: ArchiveContext, organizationId: string, segment: ArchiveRow): Promise<ReadArchive> => ({
-  fromSeq: segment.fromSeq,
-  ...(await readLines(ctx, organizationId, segment)),
-});

@@ -2,7 +2,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { type AnyKey, findKeysAnywhere, getKeyAnywhere, liveRelativesOf } from '../../services/keys/read-keys.ts';
 import { revokeAsOperator } from '../../services/keys/revoke-key.ts';
 import { listChanges } from '../../services/work/list-changes.ts';
-import { byUnlessDryOption, type Database, databaseCommand, onCode, requireBy } from '../command.ts';
+import { byOption, type Database, databaseCommand, onCode } from '../command.ts';
 import { readExportedChanges } from '../exported-changes.ts';
 import { UsageError } from '../failures.ts';
 import { readSecret } from '../input.ts';
@@ -21,21 +21,12 @@ export const keyRevoke = databaseCommand(
   },
   (command) =>
     command
-      .allowExcessArguments()
-      .hook('preAction', ({ args }) => {
-        if (args.length === 0) return;
-        throw new UsageError(
-          'key:revoke takes no argument. Give the key or its hint on standard input, or name the key with --organization ORGANIZATION --key ID.',
-        );
-      })
-      .addOption(byUnlessDryOption)
+      .addOption(byOption)
       .option('--organization <ORGANIZATION>', 'The id of the organization of the key.')
       .option('--key <ID>', 'The id of the key.')
-      .option('--from <FILE>', 'A file that changes:export wrote for the organization.')
-      .option('--dry-run', 'Change nothing; print what would be revoked. Needs no --by.'),
+      .option('--from <FILE>', 'A file that changes:export wrote for the organization.'),
   async (withDatabase, options) => {
-    const { organization, key: id, from } = options;
-    const by = options.dryRun ? null : requireBy(options.by);
+    const { organization, key: id, from, by } = options;
     if (from !== undefined) {
       if (organization === undefined || id !== undefined)
         throw new UsageError('With --from, name the organization with --organization, and no --key.');
@@ -61,13 +52,8 @@ export const keyRevoke = databaseCommand(
   },
 );
 
-/** Revokes one key, and prints the result; `by` is null for a dry run. */
-async function revoke(context: Database['context'], key: AnyKey, by: string | null): Promise<void> {
-  if (by === null) {
-    const result = key.state === 'revoked' ? 'Already revoked' : 'Would be revoked';
-    console.log(`${result}: ${describeKey(key)}. Nothing was changed.`);
-    return;
-  }
+/** Revokes one key, and prints the result. */
+async function revoke(context: Database['context'], key: AnyKey, by: string): Promise<void> {
   const request = { organization: key.organizationId, key: key.id, by };
   const { status, revokedAt } = await revokeAsOperator(context(), request);
   const at = new Date(revokedAt).toISOString();
@@ -78,12 +64,12 @@ async function revoke(context: Database['context'], key: AnyKey, by: string | nu
   );
 }
 
-/** Prints a line for each of the keys, whose hints these are by id, and a total; `by` is null for a dry run. */
+/** Prints a line for each of the keys, whose hints these are by id, and a total. */
 async function revokeAll(
   context: Database['context'],
   organization: string,
   hints: ReadonlyMap<string, string>,
-  by: string | null,
+  by: string,
 ): Promise<void> {
   // Otherwise every key of a misspelled organization would be reported as missing.
   await listChanges(context(), { organization, cursor: null, limit: 1 });
@@ -98,14 +84,13 @@ async function revokeAll(
       unchanged += 1;
       console.log(`Already revoked: ${describeKey(key)}.`);
     } else {
-      if (by !== null) await revokeAsOperator(context(), { organization, key: id, by });
+      await revokeAsOperator(context(), { organization, key: id, by });
       revoked += 1;
-      console.log(`${by === null ? 'Would be revoked' : 'Revoked'}: ${describeKey(key)}.`);
+      console.log(`Revoked: ${describeKey(key)}.`);
     }
   }
-  const now = by === null ? 'would be revoked' : 'revoked now';
   console.log(
-    `${count(hints.size, 'revoked key')} in the file: ${revoked} ${now}, ${unchanged} already revoked, ${missing} missing.`,
+    `${count(hints.size, 'revoked key')} in the file: ${revoked} revoked now, ${unchanged} already revoked, ${missing} missing.`,
   );
 }
 

@@ -2,15 +2,14 @@ import { hasCode } from '../../domain/errors.ts';
 import { deactivateRecords } from '../../services/directory/change-records.ts';
 import {
   beginErasure,
-  countErasable,
   eraseRequest,
   eraseRows,
   findErasure,
   type OpenErasure,
 } from '../../services/directory/erase-organization.ts';
 import { parseInput } from '../../services/parse-input.ts';
-import { byUnlessDryOption, type Database, databaseCommand, explain, requireBy } from '../command.ts';
-import { exportChanges, intoFile, withFile, withoutOption } from '../export-changes.ts';
+import { byOption, type Database, databaseCommand, explain } from '../command.ts';
+import { exportChanges, withNewFile, withoutOption } from '../export-changes.ts';
 import { CommandFailure, UsageError } from '../failures.ts';
 import { prompt } from '../input.ts';
 import { count, progress, table } from '../output.ts';
@@ -24,7 +23,7 @@ export const organizationErase = databaseCommand(
     name: 'organization:erase',
     summary: 'export an organization, then remove it permanently',
     purpose:
-      'Exports all changes of an organization into a new file, makes it inactive, then removes it and everything that it has, at most 1,000 rows at a time, and the objects of its archive. This cannot be undone. Two rows stay: who asked for it, and when its directory changed last. If the command is interrupted, call it again: it goes on, without another export.',
+      'Exports all changes of an organization into a new file, makes it inactive, then removes it and everything that it has, at most 1,000 rows at a time, and the objects of its archive. This cannot be undone. Two rows stay: who asked for it, and when its directory changed last. If the command is interrupted, make the same call again: it goes on, without another export.',
     example: 'organization:erase northwind --export northwind.ndjson --by "Ada, by letter" --confirm northwind',
     failure:
       'failure: nothing was removed, unless the message says so; the export may be incomplete, and the organization inactive',
@@ -32,19 +31,11 @@ export const organizationErase = databaseCommand(
   (command) =>
     command
       .argument('<ORGANIZATION>', 'The id of the organization.')
-      .option('--export <FILE>', 'The new file for the changes.')
-      .addOption(byUnlessDryOption)
+      .requiredOption('--export <FILE>', 'The new file for the changes.')
+      .addOption(byOption)
       .option('--confirm <ORGANIZATION>', 'The id again. At a terminal, the command asks for it if it is missing.')
-      .addOption(withoutOption)
-      .option('--dry-run', 'Remove nothing; print how many rows of each table would be removed.'),
+      .addOption(withoutOption),
   async (withDatabase, organization, options) => {
-    if (options.dryRun) {
-      const rows = await withDatabase(({ context }) => countErasable(context(), { organization }));
-      console.log(
-        `Organization ${organization} would lose these rows; nothing was removed:\n${listed(Object.entries(rows))}`,
-      );
-      return;
-    }
     await requireConfirmation(organization, options.confirm);
     await withDatabase(async ({ context }) => {
       const begun = await findErasure(context(), { organization });
@@ -68,36 +59,25 @@ async function requireConfirmation(organization: string, given: string | undefin
   const question = `This removes organization ${organization} permanently. Type its id to confirm: `;
   const typed = given ?? (atTerminal ? (await prompt(question)).trim() : undefined);
   if (typed === organization) return;
-  throw new UsageError(
-    `Nothing was removed. To confirm, add --confirm ${organization}. To see what would be removed, use --dry-run.`,
-  );
+  throw new UsageError(`Nothing was removed. To confirm, add --confirm ${organization}.`);
 }
 
 /** Exports until nothing is left to export. If keys have written meanwhile, the organization is made inactive. */
 async function exportAndBegin(
   context: Database['context'],
   organization: string,
-  {
-    export: path,
-    by: given,
-    without,
-  }: { export?: string | undefined; by?: string | undefined; without?: string[] | undefined },
+  { export: path, by, without }: { export: string; by: string; without?: string[] | undefined },
 ): Promise<OpenErasure> {
-  if (path === undefined)
-    throw new UsageError('Add --export FILE: the new file for the changes, before they are removed.');
-  const by = requireBy(given);
   // What would be refused after the export is refused before it.
   parseInput(eraseRequest, { organization, cursor: null, by, without });
 
-  const taken = () => {
-    throw new UsageError(`The file ${path} exists already. Name a new one with --export, or remove that one.`);
-  };
-  return withFile(path, taken, async (file) => {
+  return withNewFile(path, async (file) => {
+    const write = (lines: string) => file.appendFile(lines);
     let cursor: string | null = null;
     let exported = 0;
     for (let round = 1; ; round++) {
       const before = exported;
-      const done = await exportChanges(context, organization, cursor, intoFile(file), {
+      const done = await exportChanges(context, organization, cursor, write, {
         without,
         onProgress: (changes) => progress.show(`${count(before + changes, 'change')} exported`),
       });
@@ -121,7 +101,7 @@ async function exportAndBegin(
 
 async function removeRows(context: Database['context'], erasure: OpenErasure): Promise<void> {
   const { organizationId } = erasure;
-  const advice = `Organization ${organizationId} is inactive and partly removed. Call the command again to go on; it needs no export.`;
+  const advice = `Organization ${organizationId} is inactive and partly removed. Make the same call again to go on, without another export.`;
   const interrupt = () => {
     progress.clear();
     console.error(`Interrupted. ${advice}`);

@@ -4,7 +4,7 @@ import { parseDatabaseLimit } from '../../domain/database-limit.ts';
 import { databaseSize, listStoredText } from '../../services/database-size.ts';
 import { LEDGER_RETENTION_DAYS } from '../../services/forget.ts';
 import { listReleases, type ReleaseRow } from '../../services/work/release-changes.ts';
-import { databaseCommand, parseOption } from '../command.ts';
+import { databaseCommand } from '../command.ts';
 import { formatBytes, percent, print, table } from '../output.ts';
 import { printable } from '../printable.ts';
 
@@ -20,14 +20,9 @@ export const size = databaseCommand(
     example: 'size --remote',
     failure: 'failure: the database failed',
   },
-  (command) =>
-    command.option(
-      '--limit <SIZE>',
-      'The size at which the database is full, such as 500MB. Default: DATABASE_LIMIT of the deployment.',
-    ),
-  async (withDatabase, options) => {
-    const limitText = options.limit ?? (await withDatabase.variables())['DATABASE_LIMIT'];
-    const limit = parseOption('--limit', () => parseDatabaseLimit(limitText));
+  (command) => command,
+  async (withDatabase) => {
+    const limit = parseDatabaseLimit((await withDatabase.variables())['DATABASE_LIMIT']);
     const since = addDays(dateIn('UTC', Date.now()), 1 - RECENT_DAYS);
     const { organizations, database, releases } = await withDatabase(async ({ context }) => {
       const ctx = context();

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import {
   CLOSE_ERASURE,
-  countErasableRows,
   deactivateErased,
   findOpenErasure,
   type OpenErasure,
@@ -16,7 +15,7 @@ import { freeText, lazyObject } from '../../domain/fields.ts';
 import { callD1, readOne, write } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import { forNextCall, type ServiceContext } from '../service-context.ts';
-import { organizationNotFound, requireCursor, startCursor } from '../work/require-cursor.ts';
+import { requireCursor, startCursor } from '../work/require-cursor.ts';
 
 export type { OpenErasure } from '../../db/directory/erasure.ts';
 
@@ -166,15 +165,4 @@ export async function eraseOrganization(
     if (done >= chunks && table !== 'organizations') return { auditRows, more: true };
   }
   return { auditRows, more: false };
-}
-
-/** How many rows of each table an erasure would remove. @throws ServiceError `invalid`, `organization_not_found` */
-export async function countErasable(
-  ctx: ServiceContext,
-  request: { organization: string },
-): Promise<Record<string, number>> {
-  const { organization: organizationId } = parseInput(organizationRequest, request);
-  const rows = await readOne(ctx, countErasableRows.bind({ organizationId }));
-  if (!rows || rows['organizations'] === 0) throw organizationNotFound(organizationId);
-  return rows;
 }

@@ -23,27 +23,12 @@ const changesIn = (text: string) =>
 /** The rows that fabrikam has by table, in the order in which they are removed. */
 const ROWS = {
   notes: 2,
-  archived_notes: 0,
-  time_entries: 0,
-  archived_time_entries: 0,
-  releases: 0,
-  approval_marks: 0,
   key_days: 1,
-  refused_uses: 0,
-  psa_refusals: 0,
-  pushes: 0,
-  connections: 0,
-  alerts: 0,
-  key_rules: 0,
-  access_review_decisions: 0,
-  access_reviews: 0,
   api_keys: 1,
-  agreements: 0,
   tickets: 2,
   companies: 1,
   users: 2,
   audit_log: 4,
-  archives: 0,
   organizations: 1,
 };
 const countsIn = (stdout: string) =>
@@ -65,23 +50,18 @@ test('changes are exported from any cursor on, a record is redacted, and an orga
 
     const redacted = await run('record:redact', 'fabrikam', 'note', secret, '--by', 'Ada');
     expect(redacted).toMatchObject({ code: 0, stdout: expect.stringContaining(secret) });
-    const later = join(files, 'later.ndjson');
-    await run('changes:export', 'fabrikam', '--cursor', exported[2]?.cursor ?? '', '--output', later);
-    expect(changesIn(await readFile(later, 'utf8')).map(({ action }) => action)).toEqual(['note.redacted']);
+    const later = await run('changes:export', 'fabrikam', '--cursor', exported[2]?.cursor ?? '');
+    expect(changesIn(later.stdout).map(({ action }) => action)).toEqual(['note.redacted']);
 
     const file = join(files, 'fabrikam.ndjson');
     const erase = (...args: string[]) => run('organization:erase', 'fabrikam', ...args);
-    const dry = await erase('--dry-run');
-    expect([dry.code, countsIn(dry.stdout)]).toEqual([0, ROWS]);
     for (const confirm of [[], ['--confirm', 'northwind']]) {
       const refused = await erase('--export', file, '--by', 'Ada', ...confirm);
       expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--confirm fabrikam') });
       expect(existsSync(file)).toBe(false);
     }
     const erased = await erase('--export', file, '--by', 'Ada', '--confirm', 'fabrikam');
-    const removed = Object.fromEntries(Object.entries(ROWS).filter(([, rows]) => rows > 0));
-    expect([erased.code, erased.stderr, countsIn(erased.stdout)]).toEqual([0, '', removed]);
-    expect((await erase('--dry-run')).code).toBe(1);
+    expect([erased.code, erased.stderr, countsIn(erased.stdout)]).toEqual([0, '', ROWS]);
     const kept = await readFile(file, 'utf8');
     expect(changesIn(kept)).toHaveLength(4);
     expect(kept).not.toContain('hunter2');
@@ -129,7 +109,7 @@ test('an erasure that loses its connection or is interrupted continues when it i
       : spawnCli('organization:erase', args, { env: remote.env, interrupted });
   };
   const advice =
-    'Organization fabrikam is inactive and partly removed. Call the command again to go on; it needs no export.';
+    'Organization fabrikam is inactive and partly removed. Make the same call again to go on, without another export.';
   try {
     const lost = await erase();
     expect(lost).toMatchObject({ code: 1, stderr: `The database failed: Network connection lost\n${advice}\n` });
@@ -158,23 +138,17 @@ test('an erasure that loses its connection or is interrupted continues when it i
   }
 });
 
-test('a command that exports nothing leaves no file, and never overwrites one', async () => {
+test('an erasure that exports nothing leaves no file, and never overwrites one', async () => {
   const { db, env, close } = await remoteDatabase();
   const directory = await mkdtemp(join(files, 'none-'));
   const file = join(directory, 'new.ndjson');
-  // Two commands that run at the same time must not have the same new file.
-  const other = join(directory, 'other.ndjson');
   const taken = join(directory, 'taken.ndjson');
   await writeFile(taken, '');
   const run = (command: string, ...args: string[]) => runCli(command, [...args, '--remote'], { env });
   try {
     await makeKey(db, 'Something to export');
-    const unknown = await Promise.all([
-      run('organization:erase', 'contos', '--export', file, '--by', 'Ada', '--confirm', 'contos'),
-      run('changes:export', 'contos', '--output', other),
-      run('changes:export', 'contos', '--output', taken),
-    ]);
-    for (const ran of unknown) expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('contos') });
+    const unknown = await run('organization:erase', 'contos', '--export', file, '--by', 'Ada', '--confirm', 'contos');
+    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('contos') });
     const [nameless, exportless, late] = await Promise.all([
       run('organization:erase', 'northwind', '--export', file, '--by', ' ', '--confirm', 'northwind'),
       run('organization:erase', 'northwind', '--by', 'Ada', '--confirm', 'northwind'),

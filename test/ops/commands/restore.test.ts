@@ -72,12 +72,9 @@ test('after a restore, an earlier export revokes the keys that the restore made 
       const remote = await serveRemoteD1(db);
       onTestFinished(remote.close);
       const from = join(files, 'before-northwind.ndjson');
-      const revoke = (organization: string, ...args: string[]) =>
-        runCli('key:revoke', ['--organization', organization, '--from', from, '--remote', ...args], remote);
-      const dry = await revoke('northwind', '--dry-run');
-      expect([keysIn(dry.stdout).map(([id]) => id), dry.stderr]).toEqual([[leaked.id, old.id, late.id], '']);
       expect(await find(leaked)).toMatchObject({ revokedAt: null });
-      expect(await revoke('contos', '--by', 'Ada')).toMatchObject({
+      const args = ['--organization', 'contos', '--from', from, '--by', 'Ada', '--remote'];
+      expect(await runCli('key:revoke', args, remote)).toMatchObject({
         code: 1,
         stderr: expect.stringContaining('contos'),
       });

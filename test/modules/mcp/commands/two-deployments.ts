@@ -71,7 +71,7 @@ export async function startTwoDeployments(): Promise<{
     const routed: Intercept = (incoming, pass) =>
       intercept(incoming, () => {
         if (incoming.path === '/docs') return Promise.resolve(staticFile());
-        if (incoming.path === '/api/v1/openapi.json') return documentOf(mainUrl);
+        if (incoming.path === '/api/v1/openapi.json') return Promise.resolve(staticFile('{"openapi":"3.1.0"}'));
         return incoming.path === '/mcp' ? forward(agentsUrl, incoming) : pass();
       });
     return serveProxy(mainUrl, routed);
@@ -145,12 +145,6 @@ const staticFile = (content = '') =>
   new Response(content, {
     headers: { 'Content-Security-Policy': "default-src 'none'", 'X-Content-Type-Options': 'nosniff' },
   });
-
-/** The parts of the OpenAPI document that the doctor reads. */
-async function documentOf(mainUrl: string): Promise<Response> {
-  const { limits } = (await (await fetch(`${mainUrl}/healthz`)).json()) as { limits: string };
-  return staticFile(JSON.stringify({ openapi: '3.1.0', info: { description: limits } }));
-}
 
 const forward = (origin: string, { method, path, headers, body }: Incoming) =>
   fetch(origin + path, { method, headers, redirect: 'manual', ...(body === '' ? {} : { body }) });
