@@ -635,8 +635,6 @@ create table archives (
   bytes integer not null,
   -- Counts the replacements of the object: a call that read an earlier one replaces nothing.
   revision integer default 0 not null,
-  -- When the SHA-256 of the object was last compared, or the object stored.
-  checked_at integer default 0 not null,
   -- Since when the object is known to be missing or damaged; null if it is not.
   damaged_at integer,
   primary key (organization_id, to_seq),
@@ -644,7 +642,6 @@ create table archives (
   constraint archives_range check (from_seq between 1 and to_seq),
   constraint archives_digest check (length(digest) = 64 and digest not glob '*[^0-9a-f]*')
 ) strict, without rowid;
-create index archives_checked on archives (checked_at);
 create index archives_damaged on archives (organization_id, to_seq) where damaged_at is not null;
 
 create trigger archives_in_sequence before insert on archives

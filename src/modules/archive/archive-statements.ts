@@ -1,5 +1,5 @@
-import { columns, statement } from '../../db/statement.ts';
-import { ARCHIVE_COLUMNS, type ArchiveRow, archivesWhere, IS_LEFT_OUT } from '../../db/work/archives.ts';
+import { statement } from '../../db/statement.ts';
+import { type ArchiveRow, archivesWhere, IS_LEFT_OUT } from '../../db/work/archives.ts';
 import { stubJson } from '../../db/work/changes.ts';
 import { idBytes } from '../../db/work/record-table.ts';
 import { RECORD_TABLES } from '../../db/work/record-tables.ts';
@@ -42,14 +42,6 @@ export const findArchive = statement<{ organizationId: string; toSeq: number }, 
 export const findNewestArchive = statement<{ organizationId: string; without: string }, ArchiveRow>(
   archivesWhere(`not ${IS_LEFT_OUT} order by to_seq desc limit 1`),
 );
-
-/** The share of all archives whose objects were not read for the longest time: from `least` to `most` of them. */
-export const findLeastChecked = statement<
-  { shares: number; least: number; most: number },
-  ArchiveRow & { organizationId: string }
->(`
-  select organization_id as organizationId, ${columns(ARCHIVE_COLUMNS)} from archives
-  order by checked_at limit cast(min(:most, max(:least, (select count(*) from archives) / :shares + 1)) as integer)`);
 
 /** A row, if the organization has released something. An erasure removes it before the objects. */
 export const findReleased = statement<{ organizationId: string }, { seq: number }>(
@@ -105,14 +97,13 @@ export const claimSegment = statement<Pick<Replacement, 'organizationId' | 'toSe
   `update archives set revision = revision + 1 ${OF_REVISION}`,
 );
 
-/** Records whether the object of a segment is missing or damaged (1), as it was stored (0), or not readable now (null). */
+/** Records whether the object of a segment is missing or damaged (1), or as it was stored (0). */
 export const markChecked = statement<{
   organizationId: string;
   toSeq: number;
   object: string;
-  isDamaged: number | null;
+  isDamaged: number;
   now: number;
 }>(`
-  update archives set checked_at = :now,
-    damaged_at = case :isDamaged when 1 then coalesce(damaged_at, :now) when 0 then null else damaged_at end
+  update archives set damaged_at = iif(:isDamaged = 1, coalesce(damaged_at, :now), null)
   where organization_id = :organizationId and to_seq = :toSeq and object = :object`);

@@ -47,7 +47,7 @@ export async function archiveStep(ctx: ArchiveContext, organization: string, rul
   const isArchived = await storeSegment(ctx, organization, range, toChanges(rows, archivable.epoch), async (file) => {
     object = file.object;
     const segment: SegmentRange = { organizationId: organization, ...range, object };
-    const record = { ...segment, ...file, firstAt: first.at, newestSeq: archivable.newestSeq, now: ctx.now() };
+    const record = { ...segment, ...file, firstAt: first.at, newestSeq: archivable.newestSeq };
     await callD1(ctx, 'safe_to_repeat', (db) =>
       batch(db, [
         archiveSegment.record.bind(record),

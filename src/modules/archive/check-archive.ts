@@ -12,7 +12,7 @@ import { gunzip } from './gzip.ts';
 import { objectName, objectsOf, parseObjectName } from './object-names.ts';
 import { corrected, deleteOthers, parseArchive, readObject, replaceSegment } from './segment.ts';
 
-// Compares archives with objects: daily by size, hourly a few by digest, and when an operator asks.
+// Compares archives with objects: daily by size, and when an operator asks.
 
 /** What is wrong with an object, or was. `not named`: no archive has it. */
 export interface ArchiveFinding {
@@ -105,7 +105,7 @@ async function segmentsOf(context: () => ArchiveContext, organizationId: string)
 }
 
 /** Reads the object of a segment, and notes whether it is the one that was stored. */
-export async function checkSegment(
+async function checkSegment(
   ctx: ArchiveContext,
   organizationId: string,
   segment: ArchiveRow,
@@ -119,24 +119,13 @@ export async function checkSegment(
     return undefined;
   }
   const damage = 'damage' in read ? read.damage : undefined;
+  const { toSeq } = segment;
+  const mark = markChecked.bind({ organizationId, toSeq, object, isDamaged: damage ? 1 : 0, now: ctx.now() });
   // Updates no row if another call replaced the object; the one we read is then deleted.
-  if ((await markSegment(ctx, organizationId, segment, damage ? 1 : 0)) === 0 || !damage) return undefined;
+  if ((await write(ctx, 'safe_to_repeat', mark)) === 0 || !damage) return undefined;
   logDamage(organizationId, object, damage);
   return damage;
 }
-
-/** Returns how many rows were updated: 0 if the segment has another object now. `isDamaged` null: unknown. */
-export const markSegment = (
-  ctx: ArchiveContext,
-  organizationId: string,
-  segment: ArchiveRow,
-  isDamaged: 0 | 1 | null,
-) =>
-  write(
-    ctx,
-    'safe_to_repeat',
-    markChecked.bind({ organizationId, toSeq: segment.toSeq, object: segment.object, isDamaged, now: ctx.now() }),
-  );
 
 export const logDamage = (organization: string, object: string, damage: Damage) =>
   log('error', 'archive_damaged', { organization, object, damage });

@@ -5,7 +5,7 @@ import { archivedRecordsIn } from './archived-records.ts';
 import { archiveOf } from './bucket.ts';
 import { downloads } from './downloads.ts';
 import { parseKeepDays } from './object-names.ts';
-import { archiveDue, checkDigests, checkSizes } from './run.ts';
+import { archiveDue, checkSizes } from './run.ts';
 import { archiveSection } from './section.tsx';
 
 /** Moves changes that the PSA has released to R2, when they are older than KEEP_DAYS. */
@@ -31,11 +31,8 @@ export const archive: Module = {
 };
 
 function jobs(bucket: ObjectStore, keepDays: number | undefined, isPushed: boolean): Job[] {
-  const checks: Job[] = [
-    { name: 'archive_digests', cron: 'hourly', run: ({ db, now }) => checkDigests({ db, bucket }, now) },
-    { name: 'archive_sizes', cron: 'daily', run: ({ db, now }) => checkSizes({ db, bucket }, now) },
-  ];
-  if (keepDays === undefined) return checks;
+  const check: Job = { name: 'archive_sizes', cron: 'daily', run: ({ db, now }) => checkSizes({ db, bucket }, now) };
+  if (keepDays === undefined) return [check];
   const run: Job['run'] = ({ db, now }) => archiveDue({ db, bucket }, { keepDays, isPushed }, now);
-  return [{ name: 'archive', cron: 'hourly', run }, ...checks];
+  return [{ name: 'archive', cron: 'hourly', run }, check];
 }

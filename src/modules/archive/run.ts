@@ -3,9 +3,8 @@ import { timeOrderedId } from '../../domain/record-id.ts';
 import { log } from '../../lib/log.ts';
 import type { ObjectStore } from '../../lib/object-store.ts';
 import { readAll } from '../../services/call-d1.ts';
-import { findLeastChecked } from './archive-statements.ts';
 import { type ArchiveRule, archiveStep, STEP_CHANGES, WAIT_MS } from './archive-step.ts';
-import { archivedOrganizations, checkArchives, checkSegment, markSegment } from './check-archive.ts';
+import { archivedOrganizations, checkArchives } from './check-archive.ts';
 import { findDueArchives } from './step-statements.ts';
 
 interface Stores {
@@ -16,11 +15,6 @@ interface Stores {
 const DEADLINE_MS = 60_000;
 /** The largest number of steps in one run. Each calls D1 and the bucket about 20 times: 1,000 are allowed. */
 const MAX_STEPS = 40;
-/**
- * How many objects an hour are read and compared with their digest: all objects within a week, and at
- * most what one invocation may call, since each object costs two calls of the 1,000.
- */
-const READ_AN_HOUR = { shares: 7 * 24, least: 5, most: 400 };
 /**
  * The largest number of organizations whose sizes are compared in one run, chosen at random, and of segments that it
  * reads or cleans up: three calls and up to ten. The other daily jobs make half of the 1,000 calls.
@@ -70,24 +64,6 @@ export async function archiveDue(
 const contextOf =
   ({ db, bucket }: Stores, now: () => number) =>
   () => ({ db, archive: bucket, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(now()) });
-
-/**
- * Compares a share of the objects with their digests: those that were not read for the longest time. One that cannot
- * be read does not stop the others, and is next after all of them. The first error is thrown at the end.
- */
-export async function checkDigests(stores: Stores, now: () => number): Promise<void> {
-  const context = contextOf(stores, now);
-  const failures: unknown[] = [];
-  for (const { organizationId, ...segment } of await readAll(context(), findLeastChecked.bind(READ_AN_HOUR))) {
-    await checkSegment(context(), organizationId, segment).catch(async (err: unknown) => {
-      failures.push(err);
-      log('error', 'archive_failed', { organization: organizationId, object: segment.object, cause: err });
-      await markSegment(context(), organizationId, segment, null);
-    });
-    if (failures.length === MAX_FAILED) break;
-  }
-  for (const failure of failures) throw failure;
-}
 
 /** A failing organization does not stop the others. The first error is thrown at the end. */
 export async function checkSizes(stores: Stores, now: () => number): Promise<void> {

@@ -57,9 +57,7 @@ export interface SegmentRange {
  * Records the archive. Does nothing unless it continues the previous one, is released, leaves the
  * newest row, and no record was redacted since the rows were read, when `newestSeq` was the last one.
  */
-const insertArchive = statement<
-  SegmentRange & { firstAt: number; digest: string; bytes: number; newestSeq: number; now: number }
->(`
+const insertArchive = statement<SegmentRange & { firstAt: number; digest: string; bytes: number; newestSeq: number }>(`
   ${insertInto('archives', {
     organization_id: 'a.organization_id',
     to_seq: 'a.seq',
@@ -70,7 +68,6 @@ const insertArchive = statement<
     object: ':object',
     digest: ':digest',
     bytes: ':bytes',
-    checked_at: ':now',
   })}
   from audit_log a join releases r on r.organization_id = a.organization_id and r.seq >= a.seq
   where a.organization_id = :organizationId and a.seq = :toSeq and a.seq < ${NEWEST} and :fromSeq = ${ARCHIVED} + 1

@@ -151,7 +151,7 @@ test('the stub of an archived record has the rotation chain of its key', async (
   expect(results).toEqual([{ chain }, { chain }]);
 });
 
-test('an archive writes 3 rows for a note or an entry, one for the row of its review, and two for each step', async () => {
+test('an archive writes 3 rows for a note or an entry, one for the row of its review, and one for each step', async () => {
   const written = async (write: (world: World) => Promise<unknown>, times: number) => {
     const world = await makeWorld();
     for (let i = 0; i < times; i++) await write(world);
@@ -164,11 +164,11 @@ test('an archive writes 3 rows for a note or an entry, one for the row of its re
   };
   const note = ({ api, key }: World) => api.postNote(key);
   const entry = ({ api, key }: World) => api.postTime(key);
-  // The archive with its index, and the audit row of the key.
-  expect(await written(note, 0)).toBe(2 + 1);
+  // The archive, and the audit row of the key.
+  expect(await written(note, 0)).toBe(1 + 1);
   // A note was 4 rows when it was written, so it is 7 in all; an entry 3, so 6.
-  expect(await written(note, 10)).toBe(2 + 1 + 10 * 3);
-  expect(await written(entry, 10)).toBe(2 + 1 + 10 * (3 + 1));
+  expect(await written(note, 10)).toBe(1 + 1 + 10 * 3);
+  expect(await written(entry, 10)).toBe(1 + 1 + 10 * (3 + 1));
 });
 
 describe('the feed', () => {

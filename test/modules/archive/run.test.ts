@@ -7,7 +7,7 @@ import { CRON_TRIGGERS, runJobs } from '../../../src/jobs.ts';
 import { startModules } from '../../../src/module.ts';
 import { archiveStep, STEP_CHANGES } from '../../../src/modules/archive/archive-step.ts';
 import { archive as archiveModule } from '../../../src/modules/archive/module.tsx';
-import { archiveDue, checkDigests, checkSizes } from '../../../src/modules/archive/run.ts';
+import { archiveDue, checkSizes } from '../../../src/modules/archive/run.ts';
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { redactRecord } from '../../../src/services/work/record-services.ts';
 import { aroundD1 } from '../../support/d1.ts';
@@ -168,41 +168,6 @@ test('the daily job finds an object that is missing or changed in size, and noti
   }
 });
 
-test('the hourly job reads the objects that were not read for the longest time', async () => {
-  const { object, bytes, isDamaged, found } = await damageable();
-  await env.ARCHIVE.put(
-    object,
-    bytes.map((byte, at) => (at === 40 ? byte ^ 1 : byte)),
-  );
-  await checkSizes({ db: env.DB, bucket }, Date.now);
-  expect(await isDamaged()).toBe(false);
-  const lines: ReturnType<typeof found> = [];
-  for (let hour = 1; hour <= 20 && lines.length === 0; hour++) {
-    await checkDigests({ db: env.DB, bucket }, () => Date.now() + hour * 3_600_000);
-    lines.push(...found());
-  }
-  expect([await isDamaged(), lines]).toMatchObject([true, [{ object, damage: 'damaged' }]]);
-});
-
-test('an object that cannot be read does not stop the hourly check of the others', async () => {
-  const [unreadable, broken] = [await damageable(), await damageable()];
-  await env.ARCHIVE.put(
-    broken.object,
-    broken.bytes.map((byte, at) => (at === 40 ? byte ^ 1 : byte)),
-  );
-  const get: typeof bucket.get = (name) =>
-    name === unreadable.object ? Promise.reject(new Error('R2 is away')) : bucket.get(name);
-  const failed: unknown[] = [];
-  for (let hour = 101; hour <= 120 && !(await broken.isDamaged()); hour++)
-    await checkDigests({ db: env.DB, bucket: { ...bucket, get } }, () => Date.now() + hour * 3_600_000).catch((err) =>
-      failed.push(err),
-    );
-  expect([await broken.isDamaged(), await unreadable.isDamaged(), failed.length]).toEqual([true, false, 1]);
-  expect(loggedLines('archive_failed')).toMatchObject([
-    { organization: unreadable.organization, object: unreadable.object },
-  ]);
-});
-
 test('the daily job deletes objects of an erased organization after 15 minutes, and no others', async () => {
   const { organization: gone } = await makeWorld();
   await eraseOrganization(archiveContext(), { organization: gone, cursor: await lastCursor(gone), by: 'Ada' });
@@ -258,7 +223,7 @@ test.each([
   expect(() => startModules([archiveModule], { ...env, KEEP_DAYS }, config())).toThrow(message);
 });
 
-test('of a large archive without objects, the hourly job reads all within a week, and the daily job few', async () => {
+test('of a large archive without objects, the daily job reads few', async () => {
   const organization = await released(0);
   const objects = 1_500;
   await addChanges(organization, objects - 1);
@@ -277,8 +242,4 @@ test('of a large archive without objects, the hourly job reads all within a week
   };
   await checkSizes({ db: env.DB, bucket: { ...bucket, get } }, Date.now);
   expect(read.size).toBeLessThanOrEqual(20);
-  read.clear();
-  for (let hour = 1; hour <= 3; hour++)
-    await checkDigests({ db: env.DB, bucket: { ...bucket, get } }, () => Date.now() + (1_000 + hour) * 3_600_000);
-  expect((read.size / 3) * 7 * 24).toBeGreaterThanOrEqual(objects);
 });
