@@ -89,7 +89,7 @@ test.each<[string[], string, string]>([
   ],
   [
     ['key:revoke', 'northwind', '--by', 'Ada'],
-    'key:revoke takes no argument. Give the key or its hint on standard input, or name the key with --organization ORGANIZATION --key ID.',
+    "error: too many arguments for 'key:revoke'. Expected 0 arguments but got 1: northwind.",
     'npm run ops -- key:revoke [options]',
   ],
   [
