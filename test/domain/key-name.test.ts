@@ -10,11 +10,17 @@ const keptAs = (name: string) => {
 
 const errorOf = (name: string) => {
   const { error } = keyChanges.safeParse({ name });
+  const created = newApiKey.safeParse({ name, scopes: ['tickets:note:write'] });
+  expect(created.error && fieldErrors(created.error)).toEqual(error && fieldErrors(error));
   return error && fieldErrors(error);
 };
 
-describe('the NFC form of a key name', () => {
+describe('the form in which a key name is kept', () => {
   test.each([
+    ['workflow  B', 'workflow B'],
+    [' workflow\u00a0\u3000B\t', 'workflow B'],
+    ['a\r\nb\tc', 'a b c'],
+    ['\ufeffNote É 😀', 'Note É 😀'],
     ['cafe\u0301', 'caf\u00e9'],
     ['\u1112\u1161\u11ab', '\ud55c'],
     ['\u212b', '\u00c5'],
@@ -88,6 +94,12 @@ test.each([
   ['a\u2065', 'U+2065'],
   // Blank, although it is a symbol.
   ['\u2800', 'U+2800'],
+  ['workflow\u200b B', 'U+200B'],
+  ['\u202eB wolfkrow', 'U+202E'],
+  ['work\u00adflow', 'U+00AD'],
+  ['\u001b[31mworkflow', 'U+001B'],
+  ['workflow B\u0085', 'U+0085'],
+  ['workflow \u{e0041}', 'U+E0041'],
 ])('the name %j is refused, and the error references %s', (name, which) => {
   expect(errorOf(name)).toEqual([
     {

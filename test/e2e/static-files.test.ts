@@ -93,11 +93,6 @@ test('a browser that navigates to an address of the Worker reaches the Worker', 
   expect(answers[0]?.body).toBe(await readFile('build/static/404.html', 'utf8'));
 });
 
-test('the former address of the errors leads to the page, where a browser keeps the fragment', async () => {
-  const { status, headers } = await get('/docs/problems');
-  expect([status, headers.get('Location')]).toEqual([301, '/docs/errors']);
-});
-
 test('a slash at the end leads to the page without it, and never to another host', async () => {
   const answers = await Promise.all(
     ['/docs/', '/docs/recipes/n8n/', '//evil.example/', '/docs//evil.example/'].map((path) => get(path)),

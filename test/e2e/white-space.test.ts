@@ -115,14 +115,3 @@ test.each(['a\t\tb', 'a b', '" a"', '"a "', 'a\xa0', ' , a', ' \t '])(
     expect([status, JSON.parse(body).code]).toEqual(['400', 'invalid_idempotency_key']);
   },
 );
-
-test('a repeated Idempotency-Key is refused, even if the last one is empty', async () => {
-  for (const second of ['b', 'a', '', ' ']) {
-    const { status, body } = await postNote(
-      `Authorization: Bearer ${server.key}`,
-      'Idempotency-Key: a',
-      `Idempotency-Key:${second}`,
-    );
-    expect([second, status, JSON.parse(body).code]).toEqual([second, '400', 'invalid_idempotency_key']);
-  }
-});

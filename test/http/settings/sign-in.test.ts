@@ -113,12 +113,14 @@ describe('signing in', () => {
       headers: { 'Cf-Access-Jwt-Assertion': await signIn.token(email) },
     });
     expect(response.status).toBe(503);
+    expect(await response.text()).toContain('Sign-in is unavailable');
   });
 
-  test('the token is accepted after Bearer in the configured header', async () => {
+  test('the token of another provider is accepted after Bearer in the configured header', async () => {
     const { organization, email } = await makeAdministered();
-    const oidc = makeApi({ config: { signIn: { ...signIn.config, header: 'Authorization' } } });
-    const headers = { Authorization: `Bearer ${await signIn.token(email, { claims: { email_verified: true } })}` };
+    const oidc = makeApi({ config: { signIn: { ...signIn.config, issuer: OTHER_ISSUER, header: 'Authorization' } } });
+    const token = await signIn.token(email, { issuer: OTHER_ISSUER, claims: { email_verified: true } });
+    const headers = { Authorization: `Bearer ${token}` };
     expect((await oidc.send(`/settings/${organization}/keys`, { headers })).status).toBe(200);
   });
 

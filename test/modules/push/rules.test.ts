@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Change } from '../../../src/domain/change.ts';
-import { isSigned, parseWebhookSecrets, readMessage, signWebhook } from '../../../src/domain/webhook.ts';
 import { utf8Length } from '../../../src/lib/bytes.ts';
 import {
   afterFailure,
@@ -17,7 +16,6 @@ import { changeApiKey } from '../../../src/services/keys/change-key.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { MAX_CHANGES } from '../../../src/services/work/list-changes.ts';
 import { runs } from '../../support/property.ts';
-import { Receiver, WEBHOOK_SECRET } from '../../support/receiver.ts';
 import { allChanges } from '../../support/rpc.ts';
 import { asAdmin, makeApi, makeKey, makeOrganization, revoke, rotate } from '../../support/world.ts';
 
@@ -116,23 +114,13 @@ describe('a message', () => {
     for (const id of ids) expect(id).toMatch(/^page_[0-9a-f]{32}$/);
   });
 
-  test('the published library verifies a message with each of two secrets', async () => {
-    const other = `whsec_${btoa('another secret of thirty-two chars')}`;
-    const message = await pushMessage('northwind', [change(1)], Date.now());
-    const headers = { ...(await signWebhook(parseWebhookSecrets(`${WEBHOOK_SECRET} ${other}`), message)) };
-    for (const secret of [WEBHOOK_SECRET, other]) {
-      const page = new Receiver(secret).receive(headers, message.body);
-      expect(page).toEqual({
-        type: 'work.changes',
-        timestamp: new Date(message.at).toISOString(),
-        data: { organization: 'northwind', changes: [change(1)], cursor: change(1).cursor },
-      });
-    }
-    expect(() => new Receiver().receive(headers, `${message.body} `)).toThrow();
-    const read = readMessage(headers, message.at);
-    if (typeof read === 'string') throw new Error(read);
-    const body = new TextEncoder().encode(message.body);
-    expect(await isSigned(parseWebhookSecrets(other), read, body, headers['webhook-signature'])).toBe(true);
+  test('the body has the changes, the cursor after them, and the time of the message', async () => {
+    const { body } = await pushMessage('northwind', [change(1)], NOW);
+    expect(JSON.parse(body)).toEqual({
+      type: 'work.changes',
+      timestamp: new Date(NOW).toISOString(),
+      data: { organization: 'northwind', changes: [change(1)], cursor: change(1).cursor },
+    });
   });
 
   test('a message is at most 512 KiB, even with the largest page and the longest ids', async () => {
