@@ -22,9 +22,9 @@ const RECORD_ROUTES: Readonly<Record<RecordKind, Hono<AppEnv>>> = { note: notes,
 
 /** The limit of an IP address for pages without a separate limit, and for paths that do not exist. */
 function limitTheRest(contributions: readonly Contribution[]): MiddlewareHandler<AppEnv> {
-  const limited = ['/api', '/settings', ...contributions.flatMap(({ routes }) => routes?.path ?? [])];
+  const limited = ['/api', ...contributions.flatMap(({ routes }) => routes?.path ?? [])];
   const limit = limitByIp('site');
-  return async function limitTheRest(c, next) {
+  return function limitTheRest(c, next) {
     return limited.some((path) => `${c.req.path}/`.startsWith(`${path}/`)) ? next() : limit(c, next);
   };
 }
@@ -51,11 +51,22 @@ export function createApp(
   for (const { routes } of contributions) if (routes) modules.route(routes.path, routes.app);
   const health = { status: config.mode === 'paused' ? 'paused' : 'ok', limits: limitsInWords(config) };
 
+  // Pinned: the default SmartRouter silently falls back to a slower router. With this one, an unsupported path fails
+  // every test.
+  const root = () => new Hono<AppEnv>({ router: new RegExpRouter() }).onError(respondWithError);
+  const first = [requestContext(config, contributions, now, span), requestLog()] as const;
+  let settings: Hono<AppEnv> | undefined;
+
   return (
-    // Pinned: the default SmartRouter silently falls back to a slower router. With this one, an unsupported path fails
-    // every test.
-    new Hono<AppEnv>({ router: new RegExpRouter() })
-      .use(requestContext(config, contributions, now, span), requestLog())
+    root()
+      // Created at its first request, because a write needs none of its routes. It begins like the others.
+      .all('/settings/*', (c) => {
+        settings ??= root()
+          .use(...first)
+          .route('/settings', createSettings(contributions));
+        return settings.fetch(c.req.raw, c.env, c.executionCtx);
+      })
+      .use(...first)
       // Shows that the Worker runs, and its limits. A ping with a key also checks database and limiters.
       .get('/healthz', (c) => c.json(health))
       .use(limitTheRest(contributions))
@@ -63,8 +74,6 @@ export function createApp(
       .route('/api/v1', v1)
       .route('/', modules)
       .route('/.well-known', wellKnown)
-      .route('/settings', createSettings(contributions))
       .notFound(notFound)
-      .onError(respondWithError)
   );
 }

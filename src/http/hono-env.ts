@@ -7,14 +7,13 @@ import type { WebhookFault } from '../domain/webhook.ts';
 import type { Deadlines } from '../lib/deadline.ts';
 import { ExpiringMap } from '../lib/expiring-map.ts';
 // biome-ignore lint/suspicious/noImportCycles: requests carry contributions, and contributions handle requests.
-import type { Contribution } from '../module.ts';
+import { type Contribution, portsOf } from '../module.ts';
 import type { Administration } from '../services/directory/administrators.ts';
 import type {
   ActorContext,
   AdminActor,
   D1Counter,
   KeyDayUse,
-  Ports,
   ServiceContext,
   Source,
   WriteContext,
@@ -76,9 +75,8 @@ export interface RequestVariables {
   /** The address group that the request is counted for. */
   addressGroup: string;
   requestStats: RequestStats;
-  /** The optional modules that are on, and the ports that they provide. */
+  /** The optional modules that are on. */
   contributions: readonly Contribution[];
-  ports: Ports;
   appliedLimit?: AppliedLimit;
   /** The key's usage of its daily limit, on responses to writes. */
   keyDay?: KeyDayUse;
@@ -113,6 +111,7 @@ export interface AdminEnv {
 export interface ContextOf<E extends { Variables: object }> {
   readonly env: Env;
   readonly req: HonoRequest;
+  readonly executionCtx: Pick<ExecutionContext, 'waitUntil'>;
   readonly get: <Name extends keyof E['Variables']>(name: Name) => E['Variables'][Name];
   readonly var: Readonly<E['Variables']>;
 }
@@ -126,7 +125,7 @@ export function serviceContext(c: ContextOf<AppEnv>): ServiceContext {
     requestId: c.get('requestId'),
     databaseLimit: c.get('config').databaseLimit,
     stats: c.get('requestStats'),
-    ...c.get('ports'),
+    ...portsOf(c.get('contributions'), (work) => c.executionCtx.waitUntil(work)),
   };
 }
 

@@ -4,7 +4,7 @@ import { addressGroup, clientAddress } from '../../domain/client-address.ts';
 import { withoutKeys } from '../../domain/pasted-keys.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { Deadlines } from '../../lib/deadline.ts';
-import { type Contribution, portsOf } from '../../module.ts';
+import type { Contribution } from '../../module.ts';
 import type { Source } from '../../services/service-context.ts';
 import { type AppEnv, IsolateCaches, type RunSpan } from '../hono-env.ts';
 import { rateLimitFields } from '../rate-limit-response.ts';
@@ -37,10 +37,6 @@ export function requestContext(
     c.set('source', source);
     c.set('addressGroup', addressGroup(source.address));
     c.set('contributions', contributions);
-    c.set(
-      'ports',
-      portsOf(contributions, (work) => c.executionCtx.waitUntil(work)),
-    );
     c.set('requestStats', { d1Calls: 0, limiterCalls: 0 });
     await next();
     // On the response itself: each `c.header` would copy the whole response.

@@ -1,4 +1,4 @@
-import type { Context, MiddlewareHandler } from 'hono';
+import type { MiddlewareHandler } from 'hono';
 import { errors, jwtVerify } from 'jose';
 import type { SignIn } from '../../config.ts';
 import { provenEmail } from '../../domain/sign-in-token.ts';
@@ -28,15 +28,15 @@ const INVALID_TOKEN = [
   errors.JWKSMultipleMatchingKeys,
 ];
 
-/** The request fields that sign-in reads. */
-type SignInContext = ContextOf<AppEnv> & Pick<Context, 'executionCtx'>;
-
 /**
  * The organizations of the person that the request's token names, at most 100, with
  * `organizationId` among them if the person administers it.
  * @throws PageProblem if the token names no administrator
  */
-export async function signedInAdministrations(c: SignInContext, organizationId?: string): Promise<Administration[]> {
+export async function signedInAdministrations(
+  c: ContextOf<AppEnv>,
+  organizationId?: string,
+): Promise<Administration[]> {
   const { signIn } = c.get('config');
   if (!signIn) {
     throw new PageProblem(
@@ -67,7 +67,7 @@ export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
   };
 }
 
-async function verifiedEmail(c: SignInContext, { header, issuer, audience, keys }: SignIn): Promise<string> {
+async function verifiedEmail(c: ContextOf<AppEnv>, { header, issuer, audience, keys }: SignIn): Promise<string> {
   const token = c.req.header(header)?.replace(/^Bearer +/i, '');
   if (token === undefined)
     throw new PageProblem(401, 'Sign in', 'This page is for administrators. Sign in and open it again.');

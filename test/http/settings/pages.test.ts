@@ -1,9 +1,15 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import { createApp } from '../../../src/app.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
 import { makeSettings, NEW_KEY, signIn } from '../../support/settings.ts';
-import { rowsOf } from '../../support/world.ts';
+import { config, rowsOf } from '../../support/world.ts';
+
+test('an isolate creates the routes of the settings area at the first request for one', () => {
+  const { routes } = createApp(config(), []);
+  expect(routes.filter(({ path }) => path.startsWith('/settings')).map(({ path }) => path)).toEqual(['/settings/*']);
+});
 
 describe('a form', () => {
   test.each([
