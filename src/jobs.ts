@@ -3,7 +3,7 @@ import { warningLevel } from './domain/database-limit.ts';
 import { timeOrderedId } from './domain/record-id.ts';
 import { log } from './lib/log.ts';
 import type { Contribution, Job } from './module.ts';
-import { databaseSize } from './services/database-size.ts';
+import { callD1 } from './services/call-d1.ts';
 import { forgetOldAddresses, forgetOldDays } from './services/forget.ts';
 import type { ServiceContext } from './services/service-context.ts';
 
@@ -19,15 +19,17 @@ const DEADLINE_MS = 30_000;
 
 const coreJobs = ({ databaseLimit }: Config): Job[] => [
   // Hourly: one key at its limit of requests fills a database within hours.
-  coreJob('size', 'hourly', async (ctx) => logSize(await databaseSize(ctx, databaseLimit))),
+  coreJob('size', 'hourly', (ctx) => logSize(ctx, databaseLimit)),
   coreJob('addresses', 'daily', async (ctx) => logUnfinished('addresses', await forgetOldAddresses(ctx))),
   coreJob('days', 'daily', async (ctx) => logUnfinished('days', await forgetOldDays(ctx))),
 ];
 
-/** How full the database is decides the level. */
-function logSize({ bytes, share }: { bytes: number; share: number }): void {
-  const level = (['log', 'warn', 'error'] as const)[warningLevel(share)] ?? 'error';
-  log(level, 'database_size', { bytes, share: Number(share.toFixed(4)) });
+/** How full the database is decides the level. Every statement returns the size; this one works in a full database. */
+async function logSize(ctx: ServiceContext, limit: number): Promise<void> {
+  const { meta } = await callD1(ctx, 'nothing_written', (db) => db.prepare('select 1').all());
+  const bytes = meta.size_after;
+  const level = (['log', 'warn', 'error'] as const)[warningLevel(bytes / limit)] ?? 'error';
+  log(level, 'database_size', { bytes, share: Number((bytes / limit).toFixed(4)) });
 }
 
 function logUnfinished(part: string, isDone: boolean): void {

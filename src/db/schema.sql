@@ -592,7 +592,6 @@ create index alerts_waiting on alerts (channel, next_attempt_at) where sent_at i
 create table releases (
   organization_id text primary key not null,
   seq integer not null,
-  released_at integer not null,
   foreign key (organization_id) references organizations (id),
   constraint releases_seq check (seq > 0)
 ) strict, without rowid;

@@ -2,11 +2,11 @@ import { env } from 'cloudflare:workers';
 import { Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { generateKeyPair, type JWTVerifyGetKey, SignJWT } from 'jose';
-import files from '../../build/page-files.json';
 import { createAgents } from '../agents/app.ts';
 import { AGENT_MODULES } from '../agents/modules.ts';
 import { createApp } from '../app.ts';
 import * as deployment from '../deployment.ts';
+import { Frame } from '../http/page/frame.tsx';
 import { runJobs } from '../jobs.ts';
 import { startModules } from '../module.ts';
 
@@ -55,30 +55,19 @@ interface LocalAdministrator {
 /** Lists the local administrators. Choosing one signs in without a password. */
 function SignInPage({ administrators }: { administrators: readonly LocalAdministrator[] }) {
   return (
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>Local sign-in</title>
-        <link rel="stylesheet" href={files.stylesheet} />
-        <link rel="icon" href="/icon.svg" type="image/svg+xml" />
-      </head>
-      <body>
-        <main>
-          <h1>Local sign-in</h1>
-          <p>This page exists only on your machine. Sign in as:</p>
-          {administrators.map(({ email, name, organization }) => (
-            <form method="post" action={SIGN_IN} class="actions">
-              <input type="hidden" name="email" value={email} />
-              <button type="submit">{name}</button>
-              <span>
-                {organization}, {email}
-              </span>
-            </form>
-          ))}
-        </main>
-      </body>
-    </html>
+    <Frame title="Local sign-in" home="/docs">
+      <h1>Local sign-in</h1>
+      <p>This page exists only on your machine. Sign in as:</p>
+      {administrators.map(({ email, name, organization }) => (
+        <form method="post" action={SIGN_IN} class="actions">
+          <input type="hidden" name="email" value={email} />
+          <button type="submit">{name}</button>
+          <span>
+            {organization}, {email}
+          </span>
+        </form>
+      ))}
+    </Frame>
   );
 }
 

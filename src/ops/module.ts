@@ -24,6 +24,6 @@ interface DoctorCheck {
   description: string;
   /** What to know if the option is not given. */
   unchecked?: string;
-  /** Reads option, other options and environment before anything is sent. @throws UsageError */
-  prepare: (value: string, options: Readonly<Record<string, unknown>>) => (origin: string) => AsyncIterable<Finding>;
+  /** Reads option and environment before anything is sent. @throws UsageError */
+  prepare: (value: string) => (origin: string) => AsyncIterable<Finding>;
 }

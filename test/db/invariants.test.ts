@@ -460,7 +460,7 @@ describe('the archive', () => {
     to: number,
     requestId = `(select request_id from audit_log where organization_id = $org and seq = ${to})`,
   ) => `${INSERT} values ($org, ${from}, ${to}, 0, 0, ${requestId}, 'o', ${DIGEST}, 1)`;
-  const release = (seq: number) => `insert into releases values ($org, ${seq}, 0)`;
+  const release = (seq: number) => `insert into releases values ($org, ${seq})`;
   const deleteUpTo = (seq: number) => `delete from audit_log where organization_id = $org and seq <= ${seq}`;
 
   /** An organization with five audit rows, of which four are released. */

@@ -13,14 +13,13 @@ export const markReleased = statement<{
   epoch: string;
   seq: number;
   requestId: string;
-  now: number;
 }>(`
-  insert into releases (organization_id, seq, released_at)
-  select a.organization_id, a.seq, :now from audit_log a cross join database_epoch d
+  insert into releases (organization_id, seq)
+  select a.organization_id, a.seq from audit_log a cross join database_epoch d
   where a.organization_id = :organizationId and a.seq = :seq and a.request_id = :requestId and d.epoch = :epoch
     and :seq > coalesce((select seq from releases where organization_id = :organizationId), 0)
     and not ${IS_BEING_ERASED}
-  on conflict (organization_id) do update set seq = excluded.seq, released_at = excluded.released_at`);
+  on conflict (organization_id) do update set seq = excluded.seq`);
 
 const RELEASED = 'coalesce(r.seq, 0)';
 const ARCHIVED = 'coalesce(s.to_seq, 0)';
@@ -33,8 +32,6 @@ const RELEASE = {
   newestSeq: number('coalesce((select max(seq) from audit_log where organization_id = o.id), 0)'),
   releasedSeq: number(RELEASED),
   archivedSeq: number(ARCHIVED),
-  /** When the PSA last released something, UTC milliseconds. */
-  releasedAt: numberOrNull('r.released_at'),
   /** When the last released, the first unreleased and the last archived change were made. */
   releasedTo: numberOrNull(`iif(${RELEASED} = ${ARCHIVED}, s.last_at, ${timeOf('r.seq')})`),
   unreleasedSince: numberOrNull(timeOf(`${RELEASED} + 1`)),

@@ -45,7 +45,7 @@ export const doctor = operatorCommand({
     const isGiven = ({ option }: (typeof CHECKS)[number]) => given[option.attributeName()] !== undefined;
     const probes = CHECKS.filter(isGiven).map(({ option, prepare }) => {
       const value = given[option.attributeName()];
-      return prepare(typeof value === 'string' ? value : '', given);
+      return prepare(typeof value === 'string' ? value : '');
     });
     const key = keyStdin && (await readKeyValue());
     const deployment = remote && (await readDeployment(options.deployment));

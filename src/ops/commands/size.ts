@@ -1,7 +1,8 @@
-import type { StoredTextRow } from '../../db/work/key-days.ts';
+import { latestSize } from '../../db/statement.ts';
+import { findStoredText, type StoredTextRow } from '../../db/work/key-days.ts';
 import { addDays, dateIn } from '../../domain/calendar.ts';
 import { parseDatabaseLimit } from '../../domain/database-limit.ts';
-import { databaseSize, listStoredText } from '../../services/database-size.ts';
+import { readAll } from '../../services/call-d1.ts';
 import { LEDGER_RETENTION_DAYS } from '../../services/forget.ts';
 import { listReleases, type ReleaseRow } from '../../services/work/release-changes.ts';
 import { databaseCommand } from '../command.ts';
@@ -24,12 +25,12 @@ export const size = databaseCommand(
   async (withDatabase) => {
     const limit = parseDatabaseLimit((await withDatabase.variables())['DATABASE_LIMIT']);
     const since = addDays(dateIn('UTC', Date.now()), 1 - RECENT_DAYS);
-    const { organizations, database, releases } = await withDatabase(async ({ context }) => {
+    const { organizations, releases, bytes } = await withDatabase(async ({ context }) => {
       const ctx = context();
       return {
-        organizations: await listStoredText(ctx, since),
-        database: await databaseSize(ctx, limit),
+        organizations: await readAll(ctx, findStoredText.bind({ since })),
         releases: await listReleases(ctx),
+        bytes: latestSize(ctx.db) ?? 0,
       };
     });
     const total = (field: 'records' | 'bytes' | 'bytesSince') =>
@@ -50,7 +51,7 @@ export const size = databaseCommand(
     };
     const sentences = [
       `Text and records are those of the last ${LEDGER_RETENTION_DAYS} days, as the daily ledger counts them.`,
-      `The database holds ${formatBytes(database.bytes)} of ${formatBytes(limit)}: ${percent(database.share)}.`,
+      `The database holds ${formatBytes(bytes)} of ${formatBytes(limit)}: ${percent(bytes / limit)}.`,
     ];
     const parts = [
       table([HEADINGS, ...[...organizations, all].map(row)]),

@@ -27,8 +27,7 @@ export async function releaseChanges(
   request: { organization: string; cursor: string },
 ): Promise<Released> {
   const { organization: organizationId, cursor } = parseInput(releaseRequest, request);
-  const statement = markReleased.bind({ organizationId, ...cursor, now: ctx.now() });
-  const changes = await write(ctx, 'safe_to_repeat', statement);
+  const changes = await write(ctx, 'safe_to_repeat', markReleased.bind({ organizationId, ...cursor }));
   if (changes > 0) return { status: 'released', seq: cursor.seq };
   await requireCursor(ctx, organizationId, cursor);
   const [released] = await listReleases(ctx, organizationId);

@@ -65,7 +65,7 @@ test('a copy that is made and put into an empty database as the manual says has 
     expect(await runCli('organization:erase', erased, { env })).toMatchObject({ code: 0 });
     // The triggers would refuse these rows in another order.
     await db.batch([
-      db.prepare("insert into releases values ('fabrikam', 1, 0)"),
+      db.prepare("insert into releases values ('fabrikam', 1)"),
       db.prepare(
         `insert into archives (organization_id, from_seq, to_seq, first_at, last_at, last_request_id, object, digest, bytes)
          select organization_id, 1, 1, at, at, request_id, 'fabrikam/1', '${'0'.repeat(64)}', 9

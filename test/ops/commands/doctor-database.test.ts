@@ -68,7 +68,7 @@ test('the doctor reports an archive whose newest object is missing from the buck
     const ctx = { ...operatorContext(db), actor: { organizationId: 'northwind', userId: 'ada' } };
     for (const name of ['n8n', 'Make']) await createApiKey(ctx, 'twb', { name, scopes: ['tickets:note:write'] });
     const run = (sql: string) => db.prepare(sql).bind('northwind').run();
-    await run('insert into releases values (?1, 1, 0)');
+    await run('insert into releases values (?1, 1)');
     await run(
       `insert into archives (organization_id, from_seq, to_seq, first_at, last_at, last_request_id, object, digest, bytes)
      select organization_id, 1, 1, at, at, request_id, 'northwind/1', '${'0'.repeat(64)}', 9 from audit_log where organization_id = ?1 and seq = 1`,

@@ -224,7 +224,7 @@ test('test/bench/README.md contains the numbers that are counted here', async ()
     [
       `insert into psa_refusals select organization_id, target_id, 'time_entry', 'Closed', 0 ${written}`,
       `insert into pushes (organization_id, confirmed_seq, attempts) select organization_id, 0, 0 ${written}`,
-      `insert into releases select organization_id, 1, 0 ${written}`,
+      `insert into releases select organization_id, 1 ${written}`,
     ].map((sql) => env.DB.prepare(sql).bind(large.organization, keys['Idempotency-Key'])),
   );
   await line('replay of a refused record, cached key', 200, () => api.postTime(time, TIME, keys));
