@@ -1,3 +1,5 @@
+import * as z from 'zod';
+
 export interface SecurityContact {
   /** Addresses in order of preference: `mailto:`, `https:` or `tel:`. */
   addresses: readonly string[];
@@ -20,11 +22,8 @@ export function parseContactAddresses(text: string): string[] {
 export function parseExpires(text: string): string | undefined {
   const date = text.trim();
   if (date === '') return undefined;
-  const time = /^\d{4}-\d\d-\d\d$/.test(date) ? Date.parse(date) : Number.NaN;
-  // Date.parse accepts February 30 in some engines, and then means March.
-  if (Number.isNaN(time) || !new Date(time).toISOString().startsWith(date))
-    throw new RangeError(`"${text}" is not a date; write the last valid day, such as 2027-06-30`);
-  return date;
+  if (z.iso.date().safeParse(date).success) return date;
+  throw new RangeError(`"${text}" is not a date; write the last valid day, such as 2027-06-30`);
 }
 
 /** The contact as security.txt, with the address at which it is served (RFC 9116 §2.5). */

@@ -60,7 +60,6 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   },
   dev: {
     parts: [
-      BUILT,
       'app.ts',
       'agents',
       'jobs.ts',
@@ -71,6 +70,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
       'ops',
       'adapters/kit',
       'durable-objects',
+      'http/page',
       'rpc',
       'services',
       'domain',

@@ -1,4 +1,4 @@
-import type { Context, MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler, Next } from 'hono';
 import * as z from 'zod';
 import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import type { ApiEnv, AppEnv, ContextOf } from '../../http/hono-env.ts';
@@ -23,6 +23,17 @@ const messages = new WeakMap<object, McpMessage>();
 
 /** The message of the request with this context, after `readMessage`. */
 export const messageOf = (c: object): McpMessage => messages.get(c) ?? {};
+
+/** MCP demands this check: a page must not reach the endpoint through a browser (DNS rebinding). Programs send no Origin. */
+export async function refuseOrigin(c: Context<AppEnv>, next: Next) {
+  if (c.req.header('Origin') === undefined) return next();
+  return invalidRequest(
+    c,
+    403,
+    'origin_not_allowed',
+    'The request has an Origin; send it from a program, without one.',
+  );
+}
 
 /** Whatever else is wrong with a call, the name of its tool decides which scope it needs. */
 const toolCall = z.object({

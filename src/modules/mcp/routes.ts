@@ -7,8 +7,7 @@ import { firstChecks, guard, requireHost } from '../../http/middleware/guard.ts'
 import { methodNotAllowedProblem, problem } from '../../http/problems.ts';
 import { log } from '../../lib/log.ts';
 import { callTool, refuseCall } from './call-tool.ts';
-import { invalidRequest, limitMessages, messageOf, readMessage, requireToolScope } from './message.ts';
-import { refuseOrigin } from './refuse-origin.ts';
+import { invalidRequest, limitMessages, messageOf, readMessage, refuseOrigin, requireToolScope } from './message.ts';
 import { serve } from './serve.ts';
 import type { ToolReply } from './tool-reply.ts';
 import { TOOLS } from './tools.ts';
