@@ -171,7 +171,9 @@ describe.each(KINDS)('a dry run of a $kind', ({ table, path, body, other }) => {
 });
 
 test('dry runs are counted for the key with their last address, and are no refused uses', async () => {
-  const { organization, key, keyId, api } = await makeWorld();
+  const { organization, key, keyId } = await makeWorld();
+  const now = Date.now();
+  const api = makeApi({ now: () => now });
   const from = (address: string) => ({ 'CF-Connecting-IP': address });
   await api.post(dry('1001', 'notes'), key, { message: 'x' }, from('203.0.113.8'));
   await api.post(dry('4711', 'notes'), key, { message: 'x' }, from('203.0.113.9'));
