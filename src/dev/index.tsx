@@ -52,21 +52,61 @@ interface LocalAdministrator {
   organization: string;
 }
 
-/** Lists the local administrators. Choosing one signs in without a password. */
-function SignInPage({ administrators }: { administrators: readonly LocalAdministrator[] }) {
+/** From so many people on, the page has a search. */
+const MIN_SEARCHED = 10;
+/** How many organizations of one person the page names. */
+const NAMED = 3;
+
+/** Lists the people who administer an organization here. Choosing one signs in without a password. */
+function SignInPage({ administrators, text }: { administrators: readonly LocalAdministrator[]; text: string }) {
+  const all = [...Map.groupBy(administrators, ({ email }) => email)];
+  const people = all.filter((person) => JSON.stringify(person).toLowerCase().includes(text.toLowerCase()));
   return (
     <Frame title="Local sign-in" home="/docs">
       <h1>Local sign-in</h1>
-      <p>This page exists only on your machine. Sign in as:</p>
-      {administrators.map(({ email, name, organization }) => (
-        <form method="post" action={SIGN_IN} class="actions">
-          <input type="hidden" name="email" value={email} />
-          <button type="submit">{name}</button>
-          <span>
-            {organization}, {email}
-          </span>
-        </form>
-      ))}
+      <p>
+        This page exists only on your machine. Choose who you are: an administrator creates and revokes the keys of an
+        organization, reads its audit log, and sets its key rules.
+      </p>
+      {all.length >= MIN_SEARCHED && (
+        <search>
+          <form method="get" action={SIGN_IN} class="find">
+            <input type="search" name="q" value={text} aria-label={`Search ${all.length} people`} />
+            <button type="submit" class="quiet">
+              Search
+            </button>
+          </form>
+        </search>
+      )}
+      <div class="sheet">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Sign in as</th>
+              <th scope="col">Administers</th>
+            </tr>
+          </thead>
+          <tbody>
+            {people.map(([email, own]) => (
+              <tr>
+                <th scope="row">
+                  <form method="post" action={SIGN_IN} class="row">
+                    <button type="submit" class="quiet" name="email" value={email}>
+                      {own[0]?.name}
+                    </button>
+                    <span class="minor">{email}</span>
+                  </form>
+                </th>
+                <td data-label="Administers">
+                  {own.slice(0, NAMED).map(({ organization }, index) => `${index > 0 ? ', ' : ''}${organization}`)}
+                  {own.length > NAMED && ` and ${own.length - NAMED} more`}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {people.length === 0 && <p>Nobody matches.</p>}
     </Frame>
   );
 }
@@ -78,9 +118,9 @@ const local = new Hono<{ Bindings: Env }>()
     const { results } = await c.env.DB.prepare(
       `select users.email, users.name, organizations.name as organization from users
        join organizations on organizations.id = users.organization_id
-       where users.is_admin = 1 and users.active = 1 order by organizations.name, users.name limit 100`,
+       where users.is_admin = 1 and users.active = 1 order by organizations.name, users.name limit 1000`,
     ).all<LocalAdministrator>();
-    return c.html(<SignInPage administrators={results} />);
+    return c.html(<SignInPage administrators={results} text={c.req.query('q') ?? ''} />);
   })
   .post(SIGN_IN, async (c) => {
     const { email } = await c.req.parseBody();

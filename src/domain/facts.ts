@@ -179,7 +179,7 @@ export const FACTS = {
   refused_ticket_not_found: refused({
     icon: 'alert',
     tone: 'warning',
-    title: keys('key is refused for its tickets', 'keys are refused for their tickets'),
+    title: keys('key writes to tickets that are unknown or closed', 'keys write to tickets that are unknown or closed'),
     says: 'is refused because its tickets are unknown or closed',
     advice: 'Reopen the ticket in your PSA, or let the automation, whose last run shows the ticket, leave it out.',
   }),

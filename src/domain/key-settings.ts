@@ -166,13 +166,18 @@ export type KeySettings = { -readonly [Name in KeySettingName]: z.output<(typeof
 /** Settings before validation. A setting that is left out has its default value. */
 export type SettingsInput = Partial<Record<KeySettingName, unknown>>;
 
+const NO_LINE = '""';
+
 /** What differs between two states of a key, in words for the audit log. */
 export function describeChanges(from: KeySettings, to: KeySettings): string[] {
   return KEY_SETTING_NAMES.flatMap((name) => {
     const { label, control } = keySetting(name);
     const words = ({ [name]: value }: KeySettings) =>
       control === 'line' ? JSON.stringify(value) : value === '' ? 'any' : String(value ?? 'none');
-    return words(from) === words(to) ? [] : [`${label.toLowerCase()} ${words(from)} to ${words(to)}`];
+    const [what, old, changed] = [label.toLowerCase(), words(from), words(to)];
+    if (old === changed) return [];
+    if (old === NO_LINE) return [`${what} added: ${changed}`];
+    return [changed === NO_LINE ? `${what} removed: ${old}` : `${what} ${old} to ${changed}`];
   });
 }
 

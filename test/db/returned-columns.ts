@@ -114,8 +114,8 @@ export const RETURNED_COLUMNS = {
     findKeyByHash: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'number | null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', found: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/find-key-statements.ts')>,
   'db/keys/key-rules-statements.ts': {
-    countEndlessKeys: { keys: 'number' },
     findKeyRules: { maxLifetimeDays: 'number', expiryRequired: 'number', accessReviewMonths: 'number', accessReviewsSince: 'number', revision: 'number', timeZone: 'string' },
+    findLifetimes: { endless: 'number', longest: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/key-rules-statements.ts')>,
   'db/keys/key-statements.ts': {
     explainKey: { administrator: 'number', found: 'string', successorId: 'null', live: 'number', createdByForm: 'null', named: 'string', keysInGrace: 'number', maxLifetimeDays: 'number', expiryRequired: 'number' },

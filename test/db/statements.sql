@@ -491,11 +491,11 @@ where o.id between :from and :to and o.active = 1 and r.reason in ('expired', 'i
   and (r.count >= 3 or r.reason not in ('technician_not_eligible', 'ticket_not_found'))
   and r.last_at >= :now - 604800000 and (r.ends_at is null or r.ends_at > :now)
   and (r.reason = 'idempotency_mismatch' or ((k.revoked_at is null or r.reason = 'revoked')
-    and (k.successor_id is null or r.last_at > (
+    and (k.successor_id is null or r.reason <> 'address_not_allowed' or r.last_at > (
       select s.created_at from api_keys s where s.organization_id = k.organization_id and s.id = k.successor_id))
     and (r.reason not in ('daily_limit_reached', 'technician_not_eligible', 'ticket_not_found') or not exists (
       select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
-        and d.day >= date(r.last_at / 1000, 'unixepoch', '-1 day') and d.key_id = k.id
+        and d.day >= date(r.last_at / 1000, 'unixepoch', '-1 day')
         and d.last_at > r.last_at + iif(r.reason = 'daily_limit_reached', 0, 3600000)))))
 order by r.last_at desc ))
   where place <= :each order by place, organizationId limit :limit;

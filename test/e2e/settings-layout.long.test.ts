@@ -130,10 +130,6 @@ test('a row of refused uses, and of lost writes, is at most 220 px high at 768 a
     const rows = await page.locator('tbody tr').all();
     expect(rows).toHaveLength(8 + 5);
     const heights = await Promise.all(rows.map(async (row) => (await row.boundingBox())?.height ?? 0));
-    if (process.env['SHOT']) {
-      console.log(width, heights.join(' '));
-      await page.screenshot({ path: `/tmp/set-refused-${width}.png`, fullPage: true });
-    }
     if (width !== 320) expect(Math.max(...heights)).toBeLessThanOrEqual(220);
     expect([width, await overflowOf(page), await page.evaluate(BROKEN)]).toEqual([width, 0, []]);
     expect(await accessibilityViolations(page)).toEqual([]);

@@ -55,6 +55,7 @@ export const changeRules = statement<ChangeValues>(`
     access_review_months = excluded.access_review_months, revision = excluded.revision,
     access_reviews_since = iif(excluded.access_review_months is null, null, coalesce(key_rules.access_reviews_since, excluded.access_reviews_since))`);
 
-export const countEndlessKeys = statement<{ organizationId: string }, { keys: number }>(`
-  select count(*) as keys from api_keys indexed by api_keys_unrevoked
-  where organization_id = :organizationId and revoked_at is null and expires_at is null`);
+/** How many unrevoked keys never expire, and the longest lifetime of the others in milliseconds; null if there is none. */
+export const findLifetimes = statement<{ organizationId: string }, { endless: number; longest: number | null }>(`
+  select count(*) filter (where expires_at is null) as endless, max(expires_at - created_at) as longest
+  from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null`);

@@ -64,17 +64,18 @@ export const addRefusedUses = statement<RefusedUseValues>(`
 /**
  * Condition: the refused uses `r` of the key `k` need attention. The holder of a key does not end them by writing, except
  * for a daily limit, and for passing reasons an hour later: a stolen key is refused from elsewhere while the automation
- * continues, and so is a key that names one technician who left. Lost writes stay lost.
+ * continues, and so is a key that names one technician who left. A rotation ends only a use from elsewhere, because the
+ * successor has the same scopes and limits. Lost writes stay lost.
  */
 export const NEEDS_ATTENTION = `r.reason in (${listOf(REASONS_FOR_ATTENTION)})
     and (r.count >= ${PASSING.times} or r.reason not in (${PASSING_LIST}))
     and r.last_at >= :now - ${REFUSED_ATTENTION_MS} and (r.ends_at is null or r.ends_at > :now)
     and (r.reason = 'idempotency_mismatch' or ((k.revoked_at is null or r.reason = 'revoked')
-      and (k.successor_id is null or r.last_at > (
+      and (k.successor_id is null or r.reason <> 'address_not_allowed' or r.last_at > (
         select s.created_at from api_keys s where s.organization_id = k.organization_id and s.id = k.successor_id))
       and (r.reason not in ('daily_limit_reached', ${PASSING_LIST}) or not exists (
         select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
-          and d.day >= date(r.last_at / 1000, 'unixepoch', '-1 day') and d.key_id = k.id
+          and d.day >= date(r.last_at / 1000, 'unixepoch', '-1 day')
           and d.last_at > r.last_at + iif(r.reason = 'daily_limit_reached', 0, ${PASSING.withinMs})))))`;
 
 /** Refused uses of one key for one reason, with the key. Times are UTC milliseconds. */

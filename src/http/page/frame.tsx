@@ -1,7 +1,6 @@
 import { html } from 'hono/html';
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import files from '../../../build/page-files.json';
-import { ProductMark } from './icon.tsx';
 
 export const PRODUCT = 'Ticket Write-Back';
 
@@ -38,7 +37,7 @@ export function Frame({ title, home, bar, tabs, footer, isOnce, children }: Prop
         <header>
           <div class="bar">
             <a class="brand" href={home}>
-              <ProductMark />
+              <img src="/icon.svg" alt="" width="28" height="28" />
               <span>{PRODUCT}</span>
             </a>
             {bar}

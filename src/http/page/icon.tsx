@@ -34,13 +34,3 @@ export function Icon({ name, kind = '' }: { name: IconName; kind?: string }) {
     </svg>
   );
 }
-
-/** The mark of the product: a ticket with an arrow back. */
-export function ProductMark() {
-  return (
-    <svg class="mark-icon" viewBox="0 0 24 24" aria-hidden="true">
-      <path d="M3.5 5h17A1.5 1.5 0 0 1 22 6.5v3.25a2.25 2.25 0 0 0 0 4.5v3.25a1.5 1.5 0 0 1-1.5 1.5h-17A1.5 1.5 0 0 1 2 17.5v-3.25a2.25 2.25 0 0 0 0-4.5V6.5A1.5 1.5 0 0 1 3.5 5z" />
-      <path d="M16 8.5v2.25A2.25 2.25 0 0 1 13.75 13H8m2.5-2.75L7.75 13l2.75 2.75" />
-    </svg>
-  );
-}

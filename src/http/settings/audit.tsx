@@ -21,7 +21,7 @@ import { type Column, csvDownload, fileName } from './download.ts';
 import { addressOf, pageContext, usePage } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { AuditEntries, cutText, type ShownEntry } from './pages/audit-entries.tsx';
-import { Banner, CsvMenu, formatNumber } from './pages/components.tsx';
+import { Banner, CsvLink, formatNumber } from './pages/components.tsx';
 import { Time } from './pages/time.tsx';
 import { render } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
@@ -110,7 +110,7 @@ audit.get('/audit', async (c) => {
   return render(c, 'Audit log', <AuditLogPage {...shown} />, {
     lead: <p class="minor">All writes of the keys, and all changes to the keys. Entries cannot be changed.</p>,
     actions: (page.entries.length > 0 || page.next !== undefined) && (
-      <CsvMenu to={addressOf(`${pageContext(c).base}/audit.csv`, shown.query)} />
+      <CsvLink to={addressOf(`${pageContext(c).base}/audit.csv`, shown.query)} />
     ),
   });
 });

@@ -17,6 +17,7 @@ import { revokeAllKeys, revokeAsAdministrator, revokeSelectedKeys } from '../../
 import { searchable } from '../../services/keys/select-keys.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type FormState, messagesOf, readForm } from './forms.ts';
+import { renderKeyList } from './key-list.tsx';
 import { isFiltered, keyListPath, readKeyQuery } from './key-query.ts';
 import { factOptions, pageContext, parametersOf, redirectWith, todayOf, usePage } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
@@ -119,12 +120,10 @@ async function confirmChange(c: Context<AdminEnv>, parameters: URLSearchParams, 
   const query = readKeyQuery(parameters);
   const cancel = keyListPath(pageContext(c).base, query);
   const keys = await selectedKeys(c, parameters);
-  if (keys.length === 0) {
-    if (isFiltered(query)) return redirectWith(c, keyListPath('', query), 'These keys are already revoked.');
-    throw new PageProblem(400, 'No key selected', 'Select at least one key in the list, or search for keys first.');
-  }
+  if (keys.length === 0)
+    return renderKeyList(c, query, isFiltered(query) ? 'These keys are already revoked.' : 'No key was selected.');
   const changeable = change === 'revoke' ? keys : keys.filter((key) => !whyLeftAlone(key, change));
-  if (changeable.length === 0) return redirectWith(c, keyListPath('', query), 'None of these keys can be changed so.');
+  if (changeable.length === 0) return renderKeyList(c, query, 'None of these keys can be changed so.');
   const count = counted(changeable.length, 'key');
   const confirm = {
     keys,
@@ -180,14 +179,15 @@ changeKeys.post('/change-keys', async (c) => {
   if (done.length === confirmed.length)
     return redirectWith(c, keyListPath('', readKeyQuery(form)), revokedText(done.length));
   const outcomes = keys.map((key): KeyOutcome => {
-    if (done.includes(key.id)) return { key, result: 'changed' };
+    if (done.includes(key.id)) return { key, result: 'changed', why: NOTICES.revoked };
     if (failed.includes(key.id)) return { key, result: 'failed', why: 'It may still work. Revoke it again.' };
     return { key, result: 'left_alone', why: 'It had already been revoked.' };
   });
   return renderOutcomes(c, form, confirmed.length, { outcomes, cause });
 });
 
-const RESULTS: Record<Exclude<KeyOutcome['result'], 'changed'>, string> = {
+const RESULTS: Record<KeyOutcome['result'], string> = {
+  changed: 'Done',
   left_alone: 'Left alone',
   conflict: 'Not changed',
   failed: 'Failed',
@@ -206,18 +206,12 @@ function renderOutcomes(
   const done = form.get('do') === 'revoke' ? 'revoked' : 'changed';
   const columns: TableColumn<KeyOutcome>[] = [
     ['Key', ({ key }) => <KeyName subject={key} />],
-    ['Result', ({ result, why }) => (result === 'changed' ? `The key is ${done}.` : `${RESULTS[result]}: ${why}`)],
+    ['Result', ({ result, why }) => `${RESULTS[result]}: ${why}`],
   ];
-  const page = (
-    <>
-      <Table caption="What happened to each key" columns={columns} rows={outcomes} />
-      <p>
-        <a href={keyListPath(pageContext(c).base, readKeyQuery(form))}>Back to the list</a>
-      </p>
-    </>
-  );
+  const page = <Table caption="What happened to each key" columns={columns} rows={outcomes} />;
   const status = failed > 0 ? 503 : changed === 0 || numberOf('conflict') > 0 ? 409 : 200;
-  return render(c, `${changed} of ${counted(total, 'key')} ${done}`, page, { status, trail: trail(c) });
+  const list = { href: keyListPath(pageContext(c).base, readKeyQuery(form)), text: 'Back to the list' };
+  return render(c, `${changed} of ${counted(total, 'key')} ${done}`, page, { status, trail: [list] });
 }
 
 // --- all keys ------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import { factOptions } from './page-context.ts';
 import { Banner, Table, type TableColumn } from './pages/components.tsx';
 import { areaTabs, FindOrganization, tabOf } from './pages/header.tsx';
 import { render } from './render-page.tsx';
-import { signedInAdministrations } from './sign-in.ts';
+import { signedInAdministrations } from './sign-in.tsx';
 
 /**
  * The page at /settings: the only organization of an administrator, or a choice of several. A search that finds one

@@ -88,8 +88,14 @@ export function fileName(c: ContextOf<AdminEnv>, what: string): string {
   return `${c.get('administrator').organization.id}-${part}-${todayOf(c)}.csv`;
 }
 
+/** Whether the first language of the browser writes 1,5: then Excel expects semicolons. */
+function hasDecimalComma(languages = ''): boolean {
+  const [first = 'en'] = /^[a-z]{2,3}(-[A-Z]{2})?\b/.exec(languages) ?? [];
+  return new Intl.NumberFormat(first).format(1.5).includes(',');
+}
+
 function readSeparator(c: ContextOf<AdminEnv>): CsvSeparator {
-  const text = c.req.query('separator') ?? 'comma';
+  const text = c.req.query('separator') ?? (hasDecimalComma(c.req.header('Accept-Language')) ? 'semicolon' : 'comma');
   if (text === 'comma') return ',';
   if (text === 'semicolon') return ';';
   throw new PageProblem(400, 'Invalid separator', 'The separator of a CSV file is either comma or semicolon.');

@@ -19,7 +19,7 @@ import { PageProblem } from './page-problem.ts';
 import { SearchForm } from './pages/components.tsx';
 import { refusedUses } from './refused-uses.tsx';
 import { render } from './render-page.tsx';
-import { signIn } from './sign-in.ts';
+import { signIn } from './sign-in.tsx';
 import { whichKey } from './which-key.tsx';
 
 /** /settings leads to the administrator's organizations, /settings/{organization} serves the pages of one. */
@@ -41,7 +41,7 @@ export function createSettings(contributions: readonly Contribution[]) {
     .get('/', chooseOrganization)
     .route('/:organization', pages)
     .all('*', () => {
-      throw new PageProblem(404, 'Not found', 'This page does not exist.');
+      throw new PageProblem(404, 'This page does not exist', 'Check the URL.');
     })
     .onError(respondWithPage);
 }
@@ -98,7 +98,7 @@ function wayOn(c: Context<AppEnv>, status: number): { to: string; text: string }
     const page = pages.find(({ path }) => c.req.path.startsWith(`${base}${path}/`));
     if (page) return { to: `${base}${page.path}`, text: `Open “${page.title}”` };
   }
-  return { to: base ? `${base}/keys` : '/settings', text: base ? 'All API keys' : 'Go to settings' };
+  return { to: base ? `${base}/keys` : '/settings', text: base ? 'All API keys' : 'All organizations' };
 }
 
 function toPageProblem(err: Error, isRead: boolean, requestId: string): PageProblem {
@@ -114,7 +114,7 @@ function toPageProblem(err: Error, isRead: boolean, requestId: string): PageProb
 /** The page for each error code that an administrator can cause. Others are internal errors. */
 const PAGE_PROBLEMS: Partial<Record<ServiceErrorCode, ConstructorParameters<typeof PageProblem>>> = {
   not_administrator: [403, 'No access', 'You are no longer an administrator of this organization.'],
-  key_not_found: [404, 'Not found', 'Your organization has no key with this ID.'],
+  key_not_found: [404, 'No key with this ID', 'Check the URL, or search for the key.'],
   key_not_live: [
     409,
     'This key no longer works',

@@ -1,4 +1,4 @@
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { type DayLimits, MAX_DAY_CHANGES } from '../../domain/day-limit.ts';
 import { CSV_SETTINGS, companyIds } from '../../domain/key-settings.ts';
 import { containsKey } from '../../domain/pasted-keys.ts';
@@ -14,6 +14,7 @@ import { NeedsAttention } from './pages/attention.tsx';
 import {
   Banner,
   counted,
+  formatNumber,
   HiddenFields,
   LinkButton,
   Menu,
@@ -34,9 +35,11 @@ import { render } from './render-page.tsx';
 
 export const keyList = new Hono<AdminEnv>();
 
-keyList.get('/keys', async (c) => {
+keyList.get('/keys', (c) => renderKeyList(c, readKeyQuery(new URL(c.req.url).searchParams)));
+
+/** Responds with the list; with the reason, if a change of selected keys was `refused`. */
+export async function renderKeyList(c: Context<AdminEnv>, { q, ...filters }: KeyQuery, refused?: string) {
   const { keyPrefix, dayLimits } = c.get('config');
-  const { q, ...filters } = readKeyQuery(new URL(c.req.url).searchParams);
   const searchedKey = containsKey(q ?? '', keyPrefix);
   const query = searchedKey ? filters : { q, ...filters };
   const today = todayOf(c);
@@ -44,11 +47,12 @@ keyList.get('/keys', async (c) => {
   const hasFacts = isPlainList(query) || query.fact !== undefined;
   const list = await listKeys(adminContext(c), query, today, tasks, hasFacts ? factOptions(c) : undefined);
   const { hasPsa } = c.get('administrator').organization;
-  return render(c, titleOf(list, query), <KeyListPage {...{ list, query, hasPsa, searchedKey }} />, {
+  return render(c, titleOf(list, query), <KeyListPage {...{ list, query, hasPsa, searchedKey, refused }} />, {
     lead: <Lead {...{ list, today, dayLimits }} />,
     actions: <Actions list={list} />,
+    ...(refused && { status: 400, hasErrors: true }),
   });
-});
+}
 
 const COLUMNS: readonly Column<KeyDetails>[] = [
   ['Name', ({ name }) => name],
@@ -81,14 +85,14 @@ const STATES: readonly (readonly [state: ListedState, chip: string, keys: string
 ];
 
 /** The heading of a list: its filters in words. */
-function titleOf({ facts }: KeyList, query: KeyQuery): string {
+function titleOf({ facts, keys }: KeyList, query: KeyQuery): string {
   if (isPlainList(query)) return 'API keys';
   const { q, state = 'live', expires, fact } = query;
   const ofType = facts.filter(({ type }) => type === fact);
   return [
     ofType[0]?.kind.tile?.title(ofType) ?? STATES.find(([one]) => one === state)?.[2],
     expires && 'that never expire',
-    q && `with “${q}”`,
+    q && `with “${q}”: ${formatNumber(keys.length)}`,
   ]
     .filter(Boolean)
     .join(' ');
@@ -100,13 +104,19 @@ interface Props {
   hasPsa: boolean;
   /** Whether a key was entered as the text to search for. */
   searchedKey: boolean;
+  refused: string | undefined;
 }
 
-function KeyListPage({ list, query, hasPsa, searchedKey }: Props) {
+function KeyListPage({ list, query, hasPsa, searchedKey, refused }: Props) {
   const { base } = usePage();
   const advice = list.facts.find(({ type }) => type === query.fact)?.kind.advice;
   return (
     <>
+      {refused && (
+        <Banner tone="warning" id="errors">
+          {refused} <a href="#list">Select keys in the list</a>, then choose again below it.
+        </Banner>
+      )}
       {searchedKey && (
         <Banner tone="warning">
           You searched for a whole key, so nothing was searched. It is now in your browser’s history: rotate it.{' '}
@@ -228,7 +238,7 @@ function Filters({ list: { counts }, query }: ListProps) {
   const { base } = usePage();
   const numbers: Partial<Record<ListedState, number>> = counts;
   return (
-    <div class="toolbar">
+    <div class="toolbar" id="list">
       <SearchForm
         id="q"
         to={`${base}/keys`}

@@ -56,14 +56,12 @@ keyRules.post('/key-rules', async (c) => {
 });
 
 function renderRules(c: Context<AdminEnv>, page: Props) {
-  const lead = (
-    <p class="minor">Rules for every key that is created or rotated. Existing keys keep the expiration they have.</p>
-  );
+  const lead = <p class="minor">Rules for every key that is created or rotated.</p>;
   const fields = c.get('contributions').map(({ keyRule }) => keyRule?.(page.form));
   return renderForm(c, 'Key rules', <KeyRulesPage {...page}>{fields}</KeyRulesPage>, page.form, { lead });
 }
 
-interface Props extends Pick<KeyRulesOverview, 'endlessKeys'> {
+interface Props extends Pick<KeyRulesOverview, 'endlessKeys' | 'longestDays'> {
   form: FormState;
   /** The revision of the key rules that the form shows. */
   revision: number;
@@ -77,7 +75,7 @@ const FIELDS = [
 ] as const;
 
 /** The children are the fields of modules. */
-function KeyRulesPage({ form, revision, endlessKeys, conflict, children }: PropsWithChildren<Props>) {
+function KeyRulesPage({ form, revision, endlessKeys, longestDays, conflict, children }: PropsWithChildren<Props>) {
   const { base } = usePage();
   return (
     <CardForm
@@ -107,15 +105,17 @@ function KeyRulesPage({ form, revision, endlessKeys, conflict, children }: Props
           <input type="checkbox" name="expiryRequired" checked={form.values.get('expiryRequired') === 'on'} /> New keys
           must expire
         </label>
-        <p class="help">
-          Setting a maximum lifetime also turns this on.{' '}
-          {endlessKeys > 0 && (
-            <>
-              {counted(endlessKeys, 'existing key')} never {endlessKeys === 1 ? 'expires' : 'expire'}, which does not
-              change.{' '}
-              <a href={keyListPath(base, { expires: 'never' })}>{endlessKeys === 1 ? 'Show it' : 'Show them'}</a>
-            </>
-          )}
+        <p class="help">Setting a maximum lifetime also turns this on.</p>
+        <p class="help" id="kept">
+          Existing keys keep their expiration.{' '}
+          {endlessKeys > 0 && [
+            <a href={keyListPath(base, { expires: 'never' })}>
+              {counted(endlessKeys, 'key never expires', 'keys never expire')}
+            </a>,
+            '. ',
+          ]}
+          {longestDays > 0 &&
+            `The longest lifetime of ${endlessKeys > 0 ? 'another' : 'a'} key is ${counted(longestDays, 'day')}.`}
         </p>
       </div>
       {children}

@@ -40,7 +40,7 @@ import {
 import { redirectWith, todayOf } from './page-context.ts';
 import { KeyActions, KeyLead, KeyPage } from './pages/key.tsx';
 import { ChangeForm, NewKeyForm, preselectedExpiration, RotateForm } from './pages/key-form.tsx';
-import { AlreadyCreatedPage, NewKeyPage } from './pages/new-key.tsx';
+import { NewKeyPage } from './pages/new-key.tsx';
 import { render, renderForm, trail } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
 
@@ -69,7 +69,8 @@ async function renderNewKey(c: Context<AdminEnv>, token: string, sent?: FormStat
   const form = sent ?? { values: newKeyValues(preselectedExpiration(rules, today, like), like) };
   const companies = await companiesOf(c, form);
   const page = <NewKeyForm {...{ token, rules, today, owners, companies, form, like }} />;
-  return renderForm(c, 'Create a key', page, form, { trail: trail(c, like) });
+  const isRefused = Object.keys(form.messages ?? {}).length > 0;
+  return renderForm(c, isRefused ? 'The key was not created' : 'Create a key', page, form, { trail: trail(c, like) });
 }
 
 /** The key that a new one is to be like. @throws ServiceError `key_not_found` */
@@ -117,14 +118,13 @@ keys.post('/keys', async (c) => {
   }
 });
 
-/** The 409 response to a form that was submitted twice, with links to the key that it created. */
-async function alreadyCreated(c: Context<AdminEnv>, { info: { keyId = '' } }: ServiceError): Promise<Response> {
-  const created = await getOwnKey(adminContext(c), keyId);
-  return render(c, 'This key was already created', <AlreadyCreatedPage created={created} />, {
-    status: 409,
-    trail: trail(c),
-  });
-}
+/** A form that was submitted twice leads to the key that it created. */
+const alreadyCreated = (c: Context<AdminEnv>, { info: { keyId } }: ServiceError) =>
+  redirectWith(
+    c,
+    `/keys/${keyId}`,
+    'This form had already created this key, so no second one was created. Its value was shown once: rotate the key if you did not copy it, or revoke it if you do not need it.',
+  );
 
 // --- one key -------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { everyRefusedUse, listRefusedUses, type RefusedUse } from '../../services/keys/refused-uses.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
-import { CsvMenu } from './pages/components.tsx';
+import { CsvLink } from './pages/components.tsx';
 import { REFUSAL_REASONS, RefusedUsesTable } from './pages/refused-uses-table.tsx';
 import { utcText } from './pages/time.tsx';
 import { render } from './render-page.tsx';
@@ -20,7 +20,7 @@ refusedUses.get('/refused', async (c) => {
       <RefusedUsesTable uses={uses} />
     </>
   );
-  return render(c, 'Refused uses', page, { actions: uses.length > 0 && <CsvMenu to={`${c.req.path}.csv`} /> });
+  return render(c, 'Refused uses', page, { actions: uses.length > 0 && <CsvLink to={`${c.req.path}.csv`} /> });
 });
 
 const lostText = ({ at, ticketId, idempotencyKey, requestId }: RefusedUse['lost'][number]) =>

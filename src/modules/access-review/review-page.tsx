@@ -118,7 +118,7 @@ function OpenReview(props: Props & { open: AccessReview }) {
   const { rules, due, refused, usages, companies, isPartlySaved } = props;
   const { review, keys } = props.open;
   const undecided = keys.filter(isUndecided).length;
-  const text = `${keys.length - undecided} of ${counted(keys.length, 'key')} done`;
+  const text = `${keys.length - undecided} of ${keys.length} decided`;
   const rows = keys
     .map((reviewed) => ({ reviewed, checks: reviewed.works ? checksOf(reviewed.key, rules, now, timeZone) : [] }))
     .toSorted((a, b) => urgency(b) - urgency(a));
@@ -141,6 +141,11 @@ function OpenReview(props: Props & { open: AccessReview }) {
           administrator finishes the review and confirms the keys.
           {toCheck > 0 && ` To check first: ${counted(toCheck, 'key')}, with the reasons, at the top.`}
         </p>
+        {undecided > 0 && undecided < keys.length && (
+          <label class="choice">
+            <input type="checkbox" id="to-check" /> Only the {counted(undecided, 'key')} to check
+          </label>
+        )}
       </section>
       {undecided === 0 && <Finish review={review} keys={keys} />}
       <form
@@ -155,16 +160,19 @@ function OpenReview(props: Props & { open: AccessReview }) {
             <ReviewedKey {...{ reviewed, checks, form, companies }} usage={usages.get(reviewed.key.id) ?? []} />
           ))}
         </ol>
-        <div class="review-end">
+        <div class="review-bar row spread">
+          <span>
+            <strong>{text}</strong> <span class="marked" />
+          </span>
+          <button type="submit">Save decisions</button>
+        </div>
+        <div class="review-end row">
           <Field name="reason" form={form} control="line" label={COMMON_REASON} max={MAX_REASON_LENGTH} />
-          <div class="row">
-            <button type="submit">Save decisions</button>
-            {undecided > 0 && (
-              <button type="submit" name="others" value="keep" class="quiet">
-                Save, and keep all others
-              </button>
-            )}
-          </div>
+          {undecided > 0 && (
+            <button type="submit" name="others" value="keep" class="quiet">
+              Save, and keep all others
+            </button>
+          )}
         </div>
       </form>
     </>
@@ -228,15 +236,7 @@ const FINISHED: readonly TableColumn<AccessReviewRow>[] = [
 
 function Evidence({ id }: Pick<AccessReviewRow, 'id'>) {
   const { base } = usePage();
-  const file = `${base}/access-review/${id}/evidence.csv`;
-  return (
-    <>
-      <a href={file}>Download as CSV</a>{' '}
-      <a class="minor" href={`${file}?separator=semicolon`}>
-        with semicolons
-      </a>
-    </>
-  );
+  return <a href={`${base}/access-review/${id}/evidence.csv`}>Download as CSV</a>;
 }
 
 interface ReviewedKeyProps {
@@ -250,7 +250,7 @@ interface ReviewedKeyProps {
 function ReviewedKey(props: ReviewedKeyProps) {
   const { key, decision, successors, works } = props.reviewed;
   return (
-    <li>
+    <li class={isUndecided(props.reviewed) ? 'undecided' : undefined}>
       <div>
         <KeyName subject={key} /> <Scopes scopes={key.scopes} />
         {successors.map((successor) => (

@@ -9,7 +9,7 @@ import { type Column, csvDownload, spreadsheetTime } from '../../http/settings/d
 import { type FormState, type Messages, readForm } from '../../http/settings/forms.ts';
 import { redirectWith, todayOf } from '../../http/settings/page-context.ts';
 import { PageProblem } from '../../http/settings/page-problem.ts';
-import { scopeList } from '../../http/settings/pages/components.tsx';
+import { counted, formatNumber, scopeList } from '../../http/settings/pages/components.tsx';
 import { render, trail } from '../../http/settings/render-page.tsx';
 import { listCompanies } from '../../services/directory/companies.ts';
 import { readUsage } from '../../services/keys/key-usage.ts';
@@ -55,7 +55,6 @@ const NOTICES = {
   started: 'A review is open. It has every key that worked when it began; keys created later are in the next one.',
   saved: 'The decisions are saved.',
   unchanged: 'No decision differs from the saved ones.',
-  finished: 'The review is finished. Its evidence can be downloaded below.',
 };
 
 const toReview = (c: Context<AdminEnv>, done: keyof typeof NOTICES) => redirectWith(c, '/access-review', NOTICES[done]);
@@ -118,8 +117,11 @@ const MESSAGES: Record<string, string> = {
 
 accessReview.post('/access-review/:review/finish', async (c) => {
   const revoke = (await readForm(c)).getAll('revoke');
-  await finishAccessReview(adminContext(c), c.req.param('review'), revoke);
-  return toReview(c, 'finished');
+  const [ctx, reviewId] = [adminContext(c), c.req.param('review')];
+  await finishAccessReview(ctx, reviewId, revoke);
+  const { kept, revoked } = (await readAccessReview(ctx, reviewId)).review;
+  const outcome = `The review is finished. It keeps ${counted(kept, 'key')} and revokes ${formatNumber(revoked)}.`;
+  return redirectWith(c, '/access-review', `${outcome} Its evidence can be downloaded below.`);
 });
 
 accessReview.get('/access-review/:review/evidence.csv', async (c) => {

@@ -7,7 +7,7 @@ import { type Column, csvDownload, fileName } from '../../http/settings/download
 import { readForm } from '../../http/settings/forms.ts';
 import { addressOf, pageContext, redirectWith } from '../../http/settings/page-context.ts';
 import { PageProblem } from '../../http/settings/page-problem.ts';
-import { CsvMenu } from '../../http/settings/pages/components.tsx';
+import { CsvLink } from '../../http/settings/pages/components.tsx';
 import { utcText } from '../../http/settings/pages/time.tsx';
 import { render } from '../../http/settings/render-page.tsx';
 import { shownEntries } from '../../http/settings/shown-entries.ts';
@@ -43,7 +43,7 @@ time.get('/time', async (c) => {
   const page = <TimePage {...found} entries={shownEntries(c, found.entries, PAGE.shown)} query={query} />;
   return render(c, 'Time', page, {
     lead: <p class="minor">Time that keys logged. It becomes billable when an administrator approves it.</p>,
-    actions: <CsvMenu to={addressOf(`${pageContext(c).base}/time.csv`, { ...query, before: undefined })} />,
+    actions: <CsvLink to={addressOf(`${pageContext(c).base}/time.csv`, { ...query, before: undefined })} />,
   });
 });
 

@@ -1,12 +1,13 @@
 import type * as z from 'zod';
 import {
   changeRules,
-  countEndlessKeys,
   type ExpiryRulesRow,
   findKeyRules,
+  findLifetimes,
   type KeyRulesRow,
 } from '../../db/keys/key-rules-statements.ts';
 import { findSettingsChanges } from '../../db/keys/key-statements.ts';
+import { DAY_MS } from '../../domain/calendar.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
 import { brokenRule, type KeyRules, keyRules, type NewKeyLifetime } from '../../domain/key-rules.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
@@ -32,10 +33,10 @@ export async function getKeyRules(ctx: ActorContext<AdminActor>): Promise<Stored
   return toKeyRules(await readOne(ctx, findKeyRules.bind(ctx.actor)));
 }
 
-/** The key rules, their latest changes (newest first), and how many live keys never expire. */
+/** The key rules, their latest changes (newest first), and the lifetimes of the keys that they leave as they are. */
 export async function readKeyRulesOverview(ctx: ActorContext<AdminActor>) {
   const { organizationId } = ctx.actor;
-  const [[rules], changes, [endless]] = await readBatch(ctx, [
+  const [[rules], changes, [lifetimes]] = await readBatch(ctx, [
     findKeyRules.bind(ctx.actor),
     findSettingsChanges.bind({
       organizationId,
@@ -43,9 +44,10 @@ export async function readKeyRulesOverview(ctx: ActorContext<AdminActor>) {
       actions: JSON.stringify([CHANGED]),
       limit: LISTED_CHANGES,
     }),
-    countEndlessKeys.bind({ organizationId }),
+    findLifetimes.bind({ organizationId }),
   ]);
-  return { rules: toKeyRules(rules), changes, endlessKeys: endless?.keys ?? 0 };
+  const longestDays = Math.floor((lifetimes?.longest ?? 0) / DAY_MS);
+  return { rules: toKeyRules(rules), changes, endlessKeys: lifetimes?.endless ?? 0, longestDays };
 }
 
 export type KeyRulesOverview = Awaited<ReturnType<typeof readKeyRulesOverview>>;

@@ -21,11 +21,11 @@ import { type KeyDetails, listKeysById } from './read-keys.ts';
 /** What can be changed of several keys at once: their owner, another allowed network, or a later expiry. */
 export type SharedChange = 'owner' | 'allowedNetworks' | 'expires';
 
-/** What became of a key, and why if it was not changed. */
+/** What became of a key: the old and the new value, or why it was not changed. */
 export interface KeyOutcome {
   key: KeyDetails;
   result: 'changed' | 'left_alone' | 'conflict' | 'failed';
-  why?: string;
+  why: string | undefined;
 }
 
 /** A change of one key, and whether a key has it already. */
@@ -79,7 +79,7 @@ export async function changeSelectedKeys(
       const plan = whyLeftAlone(key, what) ?? (await planner(key));
       if (typeof plan === 'string') return { key, result: 'left_alone', why: plan };
       plans.set(key.id, plan);
-      return { key, result: 'changed' };
+      return { key, result: 'changed', why: plan.changeAt(ctx.now()).detail };
     }),
   );
   const { done, failed, cause } = await changeConfirmed([...plans.keys()], async (some) => {

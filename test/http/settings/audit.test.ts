@@ -11,11 +11,8 @@ import { asOperator, importRecords, makeKey, revoke, rotate, rowsOf, TIME } from
 /** Where the links to the file of the audit log lead, if the page has them. */
 const download = async (page: string) =>
   (await elementsOf(page, 'a[href*="audit.csv"]')).map(({ attributes }) => attributes['href']);
-/** These links with this query: with commas and with semicolons. */
-const links = (base: string, query: string) => [
-  `${base}/audit.csv?${query}`,
-  `${base}/audit.csv?${query}&amp;separator=semicolon`,
-];
+/** The link with this query. */
+const links = (base: string, query: string) => [`${base}/audit.csv?${query}`];
 
 /** The words of the elements that match. */
 const wordsOf = async (page: string, selector: string) =>
@@ -418,21 +415,29 @@ describe('a file that is full', () => {
 
 describe('the separator of a file', () => {
   test.each(['/keys', '/audit', '/refused'])('the file of %s is separated by commas or semicolons', async (page) => {
-    const { organization, api, base, get } = await makeSettings();
+    const { organization, api, base, get, headers: signedIn } = await makeSettings();
     const key = await makeKey(organization, { scopes: ['tickets:note:write'] });
     await api.postTime(key.value);
     await api.settled();
     const shown = await elementsOf((await get(page)).text, 'a[href*=".csv"]');
-    expect(shown.map(({ attributes, text }) => [text, attributes['href']])).toEqual([
-      ['Download as CSV', `${base}${page}.csv`],
-      ...(page === '/keys' ? [] : [['Download as CSV with semicolons', `${base}${page}.csv?separator=semicolon`]]),
-    ]);
+    const link = ['Download as CSV', `${base}${page}.csv`];
+    expect(shown.map(({ attributes, text }) => [text.trim(), attributes['href']])).toEqual([link]);
     const [commas, semicolons] = [await get(`${page}.csv`), await get(`${page}.csv?separator=semicolon`)];
     for (const { text, headers } of [semicolons, await get(`${page}.csv?separator=comma`)])
       expect([text.length, headers.get('Content-Disposition')]).toEqual([
         commas.text.length,
         commas.headers.get('Content-Disposition'),
       ]);
+    for (const [languages, like] of [
+      ['de-CH,de;q=0.9', commas],
+      ['de-DE,de;q=0.9,en', semicolons],
+      ['fr', semicolons],
+      ['en-GB,de', commas],
+      ['*', commas],
+    ] as const) {
+      const sent = { headers: { ...signedIn, 'Accept-Language': languages } };
+      expect([languages, await (await api.send(`${base}${page}.csv`, sent)).text()]).toEqual([languages, like.text]);
+    }
     for (const line of semicolons.text.trim().split('\r\n'))
       expect(line).toMatch(/^(?:"[^"]*"|\d*)(?:;(?:"[^"]*"|\d*))+$/);
   });

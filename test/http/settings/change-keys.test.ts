@@ -17,6 +17,26 @@ async function tableOf(text: string) {
   return { key, rows: Array.from({ length: rows }, (_, row) => words.slice(row * width, (row + 1) * width)) };
 }
 
+/** The status of the list of keys that is shown again, and why: in a banner with the focus, which leads to the list. */
+async function refusalIn({ status, text }: { status: number; text: string }) {
+  expect(await countElements(text, '[autofocus]#errors a[href="#list"]')).toBe(1);
+  expect(await countElements(text, '#list')).toBe(1);
+  const words = (await elementsOf(text, '#errors'))[0]?.text.replaceAll(/\s+/g, ' ').trim();
+  return [status, words?.replace(' Select keys in the list, then choose again below it.', '')];
+}
+
+test.each([
+  ['owner', 'NOC', 'owner "Tess" to "NOC"'],
+  ['expires', '2027-06-30', 'expires 2027-04-30 to 2027-06-30'],
+])('the result of a new value for %s names the old and the new one', async (change, to, words) => {
+  const now = () => Date.parse('2027-03-22T12:00:00Z');
+  const { organization, get, post } = await makeSettings({ now, timeZone: 'UTC' });
+  const { id } = await makeKey(organization, { owner: 'Tess', expires: '2027-05-01T00:00:00Z' }, now);
+  const { key } = await tableOf((await get(`/change-keys?do=${change}&key=${id}`)).text);
+  const { rows } = await tableOf((await post('/change-keys', { do: change, key, to })).text);
+  expect(rows.map(([, result]) => result)).toEqual([`Done: ${words.replaceAll('"', '&quot;')}`]);
+});
+
 test('one form names the effect on each selected key, and its result says what happened to each', async () => {
   const { organization, api, get, post } = await makeSettings();
   const make = (name: string, allowedNetworks: string) =>
@@ -37,7 +57,7 @@ test('one form names the effect on each selected key, and its result says what h
   ]);
   expect((await elementsOf(asked.text, 'h1'))[0]?.text).toContain('2 keys');
   const none = await get(`/change-keys?do=allowedNetworks&q=tess&key=${open.id}`);
-  expect([none.status, none.headers.get('Set-Cookie')]).toEqual([303, expect.stringContaining('None%20of%20these')]);
+  expect(await refusalIn(none)).toEqual([400, 'None of these keys can be changed so.']);
   const form = { do: 'allowedNetworks', q: 'tess', key };
   const wrong = await post('/change-keys', { ...form, to: '203.0.113.300' });
   expect([wrong.status, await countElements(wrong.text, '[autofocus]#errors a[href="#to"]')]).toEqual([400, 1]);
@@ -48,7 +68,7 @@ test('one form names the effect on each selected key, and its result says what h
   const done = await post('/change-keys', { ...form, to: '203.0.113.9' });
   expect([done.status, (await elementsOf(done.text, 'h1'))[0]?.text]).toEqual([409, '1 of 3 keys changed']);
   expect((await tableOf(done.text)).rows).toEqual([
-    ['One', 'The key is changed.'],
+    ['One', 'Done: allowed networks 192.0.2.0/24 to 192.0.2.0/24 203.0.113.9/32'],
     ['Open', 'Left alone: It is allowed from everywhere.'],
     ['Two', 'Not changed: Another administrator changed the key or the key rules meanwhile.'],
   ]);
@@ -62,8 +82,12 @@ test('a search without a selection is about all keys that it found; the plain li
   const asked = await get('/change-keys?do=owner&q=tess');
   expect((await elementsOf(asked.text, 'h1'))[0]?.text).toBe('Change the owner of 2 keys');
   expect(await countElements((await get('/change-keys?do=revoke&q=tess')).text, 'tbody tr')).toBe(2);
-  for (const path of ['?do=owner', '?do=revoke', '?do=x&q=tess', '?q=tess'])
-    expect((await get(`/change-keys${path}`)).status).toBe(400);
+  for (const path of ['?do=x&q=tess', '?q=tess']) expect((await get(`/change-keys${path}`)).status).toBe(400);
+  for (const path of ['?do=owner', '?do=revoke&sort=last']) {
+    const none = await get(`/change-keys${path}`);
+    expect(await refusalIn(none)).toEqual([400, 'No key was selected.']);
+    expect(await countElements(none.text, '[type=checkbox][name=key]')).toBe(3);
+  }
   const none = await get('/change-keys?do=revoke&q=nobody');
-  expect([none.status, none.headers.get('Set-Cookie')]).toEqual([303, expect.stringContaining('already%20revoked')]);
+  expect(await refusalIn(none)).toEqual([400, 'These keys are already revoked.']);
 });

@@ -75,6 +75,21 @@ describe('/settings', () => {
   });
 });
 
+test('the page of a wrong URL says so in its heading, and links at most ten organizations of the administrator', async () => {
+  for (const [count, listed] of [
+    [1, 1],
+    [12, 10],
+  ] as const) {
+    const { ids, open } = await makeAdministrator(...Array.from({ length: count }, (_, index) => `Site ${index + 1}`));
+    const response = await open('/settings/another/keys');
+    const html = await response.text();
+    const texts = async (selector: string) => (await elementsOf(html, selector)).map(({ text }) => text);
+    expect([response.status, await texts('h1')]).toEqual([404, ['You administer no organization at this URL']]);
+    expect(await texts('main li bdi')).toEqual(Array.from({ length: listed }, (_, index) => `Site ${index + 1}`));
+    expect(html).toContain(`href="/settings/${ids[0]}"`);
+  }
+});
+
 describe('the filter of organizations', () => {
   const inputs = (html: string) => countElements(html, 'form[action="/settings"] input[name=q]');
 

@@ -151,7 +151,7 @@ describe('a form for a new key', () => {
       date: '2001-01-01',
       allowedNetworks: '203.0.113.0/240 192.0.2.1 1.2.3',
     });
-    expect((await elementsOf(text, 'title'))[0]?.text).toMatch(/^Error: Create a key · /);
+    expect((await elementsOf(text, 'title'))[0]?.text).toMatch(/^Error: The key was not created · /);
     const [summary] = await elementsOf(text, '#errors[tabindex="-1"][autofocus]');
     expect(summary?.text.replaceAll(/\s+/g, ' ').trim()).toBe(
       'Nothing was created. Correct 4 fields: Name, What the key can write, Expiration, Allowed networks',
@@ -191,7 +191,7 @@ describe('a form for a new key', () => {
     ).toEqual([expect.stringContaining('from 1 to 10,000,000,'), expect.stringContaining('from 1 to 10,000,000,')]);
   });
 
-  test('a form that is sent twice, even simultaneously, creates one key and offers to rotate or revoke it', async () => {
+  test('a form that is sent twice, even simultaneously, creates one key and leads to it', async () => {
     const { organization, base, post } = await makeSettings();
     const fields = { token: crypto.randomUUID(), ...NEW_KEY };
     const answers = await Promise.all([
@@ -199,15 +199,16 @@ describe('a form for a new key', () => {
       post('/keys', fields),
       post('/keys', { ...fields, name: 'Other' }),
     ]);
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 303, 303]);
     const late = await post('/keys', fields);
-    expect(late.status).toBe(409);
-    expect(keyIn(late.text)).toBe('no key shown');
+    expect([late.status, keyIn(late.text)]).toEqual([303, 'no key shown']);
     const [row, ...others] = await rowsOf('api_keys', organization);
     expect(others).toEqual([]);
     expect(await auditedActions(organization)).toEqual(['api_key.created']);
-    const forms = (await elementsOf(late.text, 'form')).map(({ attributes }) => attributes['action']);
-    expect(forms).toEqual([`${base}/keys/${row?.['id']}/rotate`, `${base}/keys/${row?.['id']}/revoke`]);
+    expect([late.location, late.notice]).toEqual([
+      `${base}/keys/${row?.['id']}`,
+      expect.stringContaining('rotate the key if you did not copy it'),
+    ]);
   });
 });
 
@@ -271,7 +272,7 @@ describe('creating a key like another one', () => {
     const fields = { ...NEW_KEY, name: 'Night', token: crypto.randomUUID() };
     const created = await post(`/keys?like=${id}`, { ...fields, companies: '*' });
     expect(created.text).toContain('which is revoked');
-    expect((await post(`/keys?like=${id}`, { ...fields, companies: '*' })).status).toBe(409);
+    expect((await post(`/keys?like=${id}`, { ...fields, companies: '*' })).status).toBe(303);
     expect(await auditedActions(organization)).toEqual(['api_key.created', 'api_key.revoked', 'api_key.created']);
     // Of a revoked key, the name may be free or not: the form has it.
     expect(await values()).toMatchObject({ name: 'Night' });

@@ -117,7 +117,7 @@ describe('the list of keys', () => {
     expect(links.filter((link) => !/expires=never/.test(link))).toHaveLength(1);
     const hidden = (await elementsOf(text, 'search input[type=hidden]')).map(({ attributes }) => attributes['name']);
     expect(hidden).toEqual(['state', 'expires', 'sort']);
-    expect(text).toContain('<h1>All keys that never expire with “o”</h1>');
+    expect(text).toContain('<h1>All keys that never expire with “o”: 4</h1>');
   });
 });
 

@@ -75,7 +75,7 @@ test('names are shown as text, never as markup, and are not formulas in a spread
   const pages = await Promise.all([...paths, `/audit?q=${encodeURIComponent(name)}`].map(get));
   for (const page of [text, ...pages.map((one) => one.text)]) {
     expect(page).not.toContain('<script>');
-    expect(page).not.toContain('<img');
+    expect(page).not.toContain('<img src=x');
     expect(page).not.toContain('<b>Lovelace');
   }
   for (const path of ['/keys.csv', '/audit.csv']) expect((await get(path)).text).toContain('"\'=HYPERLINK(""//evil"")');

@@ -25,7 +25,7 @@ test('a change of both is audited, and a form that showed other values is refuse
     post(`/keys/${id}/change`, { name: 'n8n prod', revision: '0', ...fields });
   expect((await change({ owner: 'Ada', description: 'x' })).notice).toContain('Saved');
   expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({
-    detail: 'owner "NOC team" to "Ada", description "" to "x"',
+    detail: 'owner "NOC team" to "Ada", description added: "x"',
   });
   expect((await change({ owner: 'Bob' })).status).toBe(409);
 });

@@ -90,7 +90,10 @@ describe('the page of a key', () => {
     await rotate(organization, old.id, { grace: '1h' });
     const { text } = await get(`/keys/${old.id}`);
     expect(await countElements(text, '.state.replaced')).toBe(1);
-    expect((await elementsOf(text, '.head-actions button')).map((button) => button.text)).toEqual(['Revoke now']);
+    expect((await elementsOf(text, '.head-actions button')).map((button) => button.text)).toEqual([
+      'Change settings',
+      'Revoke now',
+    ]);
   });
 
   test('reads a limited number of rows, however much the key has written', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
 import { auditedActions, makeSettings } from '../../support/settings.ts';
 import { importRecords, makeKey, rowsOf } from '../../support/world.ts';
@@ -92,14 +93,20 @@ describe('the page of the key rules', () => {
     expect(await auditedActions(organization)).toEqual([]);
   });
 
-  test('counts the keys that never expire, with a link to them', async () => {
+  test('says which lifetimes the existing keys keep, with a link to those that never expire', async () => {
     const { organization, base, get } = await makeSettings();
     const link = `a[href="${base}/keys?expires=never"]`;
     expect(await countElements((await get('/key-rules')).text, link)).toBe(0);
+    const kept = async () =>
+      (await elementsOf((await get('/key-rules')).text, '#kept'))[0]?.text.replaceAll(/\s+/g, ' ').trim();
+    expect(await kept()).toBe('Existing keys keep their expiration.');
+    await makeKey(organization, { expires: new Date(Date.now() + 20.5 * DAY_MS).toISOString() });
+    expect(await kept()).toBe('Existing keys keep their expiration. The longest lifetime of a key is 20 days.');
     await makeKey(organization);
-    const { text } = await get('/key-rules');
-    expect(text).toContain('1 existing key never expires');
-    expect(await countElements(text, link)).toBe(1);
+    expect(await kept()).toBe(
+      'Existing keys keep their expiration. 1 key never expires. The longest lifetime of another key is 20 days.',
+    );
+    expect(await countElements((await get('/key-rules')).text, link)).toBe(1);
   });
 });
 

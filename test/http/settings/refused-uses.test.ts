@@ -7,7 +7,7 @@ import { everyRefusedUse } from '../../../src/services/keys/refused-uses.ts';
 import { countD1 } from '../../support/d1.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { copyKey, makeSettings } from '../../support/settings.ts';
-import { asAdmin, config, makeKey, makeOrganization, revoke, rowsOf, TIME } from '../../support/world.ts';
+import { asAdmin, config, makeKey, makeOrganization, revoke, rotate, rowsOf, TIME } from '../../support/world.ts';
 
 type Settings = Awaited<ReturnType<typeof makeSettings>>;
 
@@ -282,7 +282,7 @@ test('one key whose writes may be lost is shown by name and address, and several
   ]);
 });
 
-test('each refused use needs attention with its number of writes, but no longer after its key is revoked', async () => {
+test('each refused use needs attention with its number of writes until its key is revoked, even after a rotation', async () => {
   const settings = await makeSettings();
   const { organization, api } = settings;
   const notes = await makeKey(organization, { name: 'Notes', scopes: ['tickets:note:write'] });
@@ -293,11 +293,16 @@ test('each refused use needs attention with its number of writes, but no longer 
   await api.postNote(limited.value, { message: 'b' }, once);
   await api.postNote(limited.value, { message: 'c' });
   await api.settled();
-  expect(Object.entries(await attention(settings))).toEqual([
+  const tiles = [
     [expect.stringContaining('1 write may be lost'), `/${limited.id}`],
     ['1 key lacks a scope', `/${notes.id}`],
     ['1 key reached a daily limit', `/${limited.id}`],
-  ]);
+  ];
+  expect(Object.entries(await attention(settings))).toEqual(tiles);
+  expect((await settings.get('/refused')).text).toContain(`/keys/${limited.id}/change#dayLimitRecords"`);
+  for (const { id } of [notes, limited]) await rotate(organization, id, { grace: '24h' });
+  // Each successor has the same scopes and limits.
+  expect(Object.entries(await attention(settings))).toEqual(tiles);
   expect(await listed(settings, '?fact=refused_scope_missing')).toEqual(['Notes']);
   expect(await listed(settings, '?fact=refused_daily_limit_reached')).toEqual(['Limited']);
   await revoke(organization, notes.id);
@@ -416,32 +421,40 @@ describe('what ends the attention to refused uses', () => {
     });
   });
 
-  test.each(['a later write', 'a higher limit', 'midnight'])('a reached daily limit ends with %s', async (end) => {
-    const clock = { now: Date.parse('2027-03-22T12:00:00Z') };
-    const settings = await makeSettings({ now: () => clock.now, timeZone: 'America/New_York' });
-    const key = await makeKey(settings.organization, { dayLimit: { minutes: 30 } }, () => clock.now);
-    for (const minutes of [20, 20]) await settings.api.postTime(key.value, { ...TIME, minutes });
-    await settings.api.settled();
-    expect(await listed(settings, '?fact=refused_daily_limit_reached')).toHaveLength(1);
-    clock.now += 1;
-    const form = { name: 'n8n: triage', revision: '0' };
-    const ends: Record<string, () => Promise<unknown>> = {
-      'a later write': () => settings.api.postTime(key.value, { ...TIME, minutes: 10 }),
-      'a higher limit': () => settings.post(`/keys/${key.id}/change`, { ...form, dayLimitMinutes: '40' }),
-      midnight: async () => {
-        clock.now = Date.parse('2027-03-23T04:00:00Z') - 1;
-        expect(await listed(settings, '?fact=refused_daily_limit_reached')).toHaveLength(1);
-        clock.now += 1;
-      },
-    };
-    await ends[end]?.();
-    expect(await listed(settings, '?fact=refused_daily_limit_reached')).toEqual([]);
-    expect(Object.keys(await attention(settings))).not.toContain('1 key reached a daily limit');
-  });
+  test.each(['a later write', 'a later write of the successor', 'a higher limit', 'midnight'])(
+    'a reached daily limit ends with %s',
+    async (end) => {
+      const clock = { now: Date.parse('2027-03-22T12:00:00Z') };
+      const settings = await makeSettings({ now: () => clock.now, timeZone: 'America/New_York' });
+      const key = await makeKey(settings.organization, { dayLimit: { minutes: 30 } }, () => clock.now);
+      for (const minutes of [20, 20]) await settings.api.postTime(key.value, { ...TIME, minutes });
+      await settings.api.settled();
+      expect(await listed(settings, '?fact=refused_daily_limit_reached')).toHaveLength(1);
+      clock.now += 1;
+      const form = { name: 'n8n: triage', revision: '0' };
+      const ends: Record<string, () => Promise<unknown>> = {
+        'a later write': () => settings.api.postTime(key.value, { ...TIME, minutes: 10 }),
+        'a later write of the successor': async () => {
+          const { value } = await rotate(settings.organization, key.id, { grace: '24h' }, () => clock.now);
+          expect(await listed(settings, '?fact=refused_daily_limit_reached')).toHaveLength(1);
+          await settings.api.postTime(value, { ...TIME, minutes: 10 });
+        },
+        'a higher limit': () => settings.post(`/keys/${key.id}/change`, { ...form, dayLimitMinutes: '40' }),
+        midnight: async () => {
+          clock.now = Date.parse('2027-03-23T04:00:00Z') - 1;
+          expect(await listed(settings, '?fact=refused_daily_limit_reached')).toHaveLength(1);
+          clock.now += 1;
+        },
+      };
+      await ends[end]?.();
+      expect(await listed(settings, '?fact=refused_daily_limit_reached')).toEqual([]);
+      expect(Object.keys(await attention(settings))).not.toContain('1 key reached a daily limit');
+    },
+  );
 
   describe.each([
     ['technician_not_eligible', 422, '1 key is refused for a technician who left'],
-    ['ticket_not_found', 404, '1 key is refused for its tickets'],
+    ['ticket_not_found', 404, '1 key writes to tickets that are unknown or closed'],
   ] as const)('of the reason %s', (reason, status, tile) => {
     const HOUR_MS = 3_600_000;
 

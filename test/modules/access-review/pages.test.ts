@@ -64,6 +64,14 @@ describe('the page of reviews', () => {
     expect(await namesOf(text)).toEqual(['Beta', 'Alpha', 'Gamma']);
     const decided = (await elementsOf(text, '.decided')).map((element) => element.text);
     expect(decided).toEqual([expect.stringMatching(/Keep, by /), 'Revoked before a decision: no decision is needed']);
+    expect((await elementsOf(text, '.review-bar')).map((bar) => bar.text.trim())).toEqual([
+      '2 of 3 decided Save decisions',
+    ]);
+    // The filter is there only as long as it hides some of the keys, and not all.
+    const filters = async () => Number(await countElements((await get('/access-review')).text, '#to-check'));
+    expect(await filters()).toBe(1);
+    await decide(fields(1, 'keep', 'Used'));
+    expect(await filters()).toBe(0);
   });
 
   test('the form of every key that works is on the page, with the saved decision and its reason', async () => {
@@ -306,7 +314,7 @@ describe('finishing a review', () => {
     ]);
     // The second time, such as by a second click, nothing happens.
     for (const _ of [1, 2])
-      expect((await post(`${path}/finish`, { revoke: ids })).notice).toContain('The review is finished.');
+      expect((await post(`${path}/finish`, { revoke: ids })).notice).toContain('It keeps 2 keys and revokes 1.');
     const revoked = (await rowsOf('api_keys', organization)).map((row) => row['revoked_at'] !== null);
     expect(revoked).toEqual([false, true, false]);
     const after = (await get('/access-review')).text;
@@ -351,7 +359,7 @@ describe('the evidence of a review', () => {
     expect(page).toContain('to which the decision applies too');
     const confirmed = (await elementsOf(page, '[name=revoke]')).map(({ attributes }) => attributes['value'] ?? '');
     expect(confirmed).toEqual([ids[0], successor.id]);
-    expect((await post(`${path}/finish`, { revoke: confirmed })).notice).toContain('The review is finished.');
+    expect((await post(`${path}/finish`, { revoke: confirmed })).notice).toContain('It keeps 1 key and revokes 1.');
     await rotate(organization, ids[1] ?? '', { grace: '24h' });
     const lines = csvRows((await get(`${path}/evidence.csv`)).text);
     expect(lines).toHaveLength(3);

@@ -97,7 +97,7 @@ test('the revision counts changes, the rotation and the revocation, each with it
   expect(await listKeyChanges(admin, revoked, revoked.revision)).toEqual([]);
   expect((await listKeyChanges(admin, revoked, 0)).at(-1)).toMatchObject({
     action: 'api_key.changed',
-    detail: 'name "n8n: triage" to "Zapier", owner "" to "NOC"',
+    detail: 'name "n8n: triage" to "Zapier", owner added: "NOC"',
   });
 });
 

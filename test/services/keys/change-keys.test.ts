@@ -54,7 +54,7 @@ describe('a change of several keys', () => {
     const { outcomes } = await changeSelectedKeys(admin, shown, 'owner', '  Mo ');
     expect(outcomes.map(({ key, result, why }) => [key.name, result, why])).toEqual([
       ['Ended', 'left_alone', 'It no longer works.'],
-      ['One', 'changed', undefined],
+      ['One', 'changed', 'owner "Tess" to "Mo"'],
       ['Two', 'conflict', CONFLICT],
     ]);
     expect(await change([one.id], 'owner', 'Mo')).toEqual([['One', 'left_alone', 'It is already so.']]);
@@ -83,7 +83,7 @@ describe('a change of several keys', () => {
     });
     expect(await change([one.id, two.id], 'owner', 'Mo', db)).toEqual([
       ['One', 'conflict', CONFLICT],
-      ['Two', 'changed', ''],
+      ['Two', 'changed', 'owner added: "Mo"'],
     ]);
     expect((await getOwnKey(admin, one.id)).owner).toBe('Ada');
   });
@@ -92,7 +92,7 @@ describe('a change of several keys', () => {
     const { make, change, details } = await makeWorld();
     const { id } = await make('One', { allowedNetworks: '192.0.2.1' });
     expect(await change([id], 'allowedNetworks', '192.0.2.2', committingTwice(env.DB))).toEqual([
-      ['One', 'changed', ''],
+      ['One', 'changed', 'allowed networks 192.0.2.1/32 to 192.0.2.1/32 192.0.2.2/32'],
     ]);
     expect(await details()).toHaveLength(1);
   });
@@ -150,7 +150,7 @@ test('an address is added to the networks of each key, and a key that is allowed
   await api.settled();
   expect(await change([limited.id, open.id, full.id], 'allowedNetworks', '203.0.113.9')).toEqual([
     ['Full', 'left_alone', 'It has 20 allowed networks, which is the limit.'],
-    ['Limited', 'changed', ''],
+    ['Limited', 'changed', 'allowed networks 198.51.100.0/24 to 198.51.100.0/24 203.0.113.9/32'],
     ['Open', 'left_alone', 'It is allowed from everywhere.'],
   ]);
   expect((await write()).status).toBe(201);
@@ -165,7 +165,9 @@ describe('a later expiry', () => {
     const api = makeApi({ now });
     clock.now = (key.expiresAt ?? 0) - 30_000;
     expect((await api.postNote(key.value)).status).toBe(201);
-    expect(await change([key.id], 'expires', '2027-03-31')).toEqual([['Soon', 'changed', '']]);
+    expect(await change([key.id], 'expires', '2027-03-31')).toEqual([
+      ['Soon', 'changed', 'expires 2027-03-01 to 2027-03-31'],
+    ]);
     clock.now += 45_000;
     expect((await api.postNote(key.value)).status).toBe(201);
     expect(await details()).toEqual(['expires 2027-03-01 to 2027-03-31']);
@@ -191,7 +193,7 @@ describe('a later expiry', () => {
       ['Old', 'left_alone', rule],
       ['Replaced', 'left_alone', rule],
       ['Replaced', 'left_alone', 'It was replaced.'],
-      ['Young', 'changed', ''],
+      ['Young', 'changed', 'expires 2027-03-20 to 2027-04-01'],
     ]);
   });
 

@@ -116,12 +116,10 @@ export function LinkButton({ to, children, kind }: PropsWithChildren<{ to: strin
   );
 }
 
-/** The menu with both links to a CSV file. `to` is its address with the comma as separator. */
-export const CsvMenu = ({ to }: { to: string }) => (
-  <Menu summary="Download" group="page" kind="overflow">
-    <a href={to}>Download as CSV</a>
-    <a href={`${to}${to.includes('?') ? '&' : '?'}separator=semicolon`}>Download as CSV with semicolons</a>
-  </Menu>
+export const CsvLink = ({ to }: { to: string }) => (
+  <a class="button quiet" href={to}>
+    Download as CSV
+  </a>
 );
 
 /** A menu that opens without script. Of the menus of one group only one is open at a time. */

@@ -63,6 +63,11 @@ export function KeyActions({ subject: key }: Pick<Props, 'subject'>) {
       <a href={`${base}/new-key?like=${key.id}`} class={canReplace ? 'button' : 'button quiet'}>
         {canReplace ? 'Create its replacement' : 'Duplicate'}
       </a>
+      {isLive(key.state) && (
+        <LinkButton to={`${path}/change`} kind="quiet">
+          Change settings
+        </LinkButton>
+      )}
       {isLive(key.state) && !key.successor && (
         <LinkButton to={`${path}/rotate`} kind="quiet">
           Rotate
@@ -92,7 +97,6 @@ export function KeyPage({
   rotated,
 }: Props) {
   const { base, now } = usePage();
-  const path = `${base}/keys/${key.id}`;
   const reported = refused.filter(({ needsAttention }) => needsAttention);
   const isAllReported =
     refused.length > 0 && refused.every(({ needsAttention, lost }) => needsAttention && lost.length === 0);
@@ -139,6 +143,9 @@ export function KeyPage({
           ],
           ['Predecessor', predecessor && <OtherKey link={predecessor} />],
           ['Successor', successor && <OtherKey link={successor} />],
+          [keySetting('companies').label, companies.length === 0 ? 'All' : <CompanyNames companies={companies} />],
+          ['Daily limits', limitsText(own) || 'Those of all keys'],
+          ['Allowed networks', <Networks networks={key.allowedNetworks} />],
         ]}
       />
       {recordsOf(usage) > 0 && <UsageChart usage={usage} longDays={longDays} limits={own} kinds={kinds} />}
@@ -152,19 +159,6 @@ export function KeyPage({
           <h2>Refused uses</h2>
           <RefusedUsesTable uses={refused} forOneKey />
         </>
-      )}
-      <h2>Settings</h2>
-      <Facts
-        facts={[
-          [keySetting('companies').label, companies.length === 0 ? 'All' : <CompanyNames companies={companies} />],
-          ['Daily limits', limitsText(own) || 'Those of all keys'],
-          ['Allowed networks', <Networks networks={key.allowedNetworks} />],
-        ]}
-      />
-      {isLive(key.state) && (
-        <LinkButton to={`${path}/change`} kind="quiet">
-          Change settings
-        </LinkButton>
       )}
     </>
   );

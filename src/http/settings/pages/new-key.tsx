@@ -7,8 +7,6 @@ import { Code } from '../../page/code.tsx';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 import { Address, Banner, Hint, Scopes } from './components.tsx';
-import { KeyActions } from './key.tsx';
-import { KeyName } from './key-facts.tsx';
 import { Ago, Expiry } from './time.tsx';
 
 interface Props {
@@ -128,16 +126,3 @@ function Replaced({ old }: { old: KeyDetails }) {
     </p>
   );
 }
-
-/** The page for a form that already created a key. Its value cannot be shown again. */
-export const AlreadyCreatedPage = ({ created }: { created: KeyDetails }) => (
-  <div data-accepted>
-    <Banner tone="warning">
-      This form already created the key <KeyName subject={created} />, so no second key was created. The value was shown
-      once and can’t be shown again. If you did not copy it, rotate the key. If you do not need the key, revoke it.
-    </Banner>
-    <div class="actions">
-      <KeyActions subject={created} />
-    </div>
-  </div>
-);

@@ -32,7 +32,7 @@ function repairOf({ key, reason, sourceAddress }: RefusedUse): readonly [text?: 
   const change = `/keys/${key.id}/change`;
   if (reason === 'address_not_allowed' && sourceAddress !== null)
     return ['Allow this address', `${change}?allow=${encodeURIComponent(sourceAddress)}#allowedNetworks`];
-  if (reason === 'daily_limit_reached') return ['Raise the limit', change];
+  if (reason === 'daily_limit_reached') return ['Raise the limit', `${change}#dayLimitRecords`];
   const needsKey = reason === 'expired' || reason === 'scope_missing' || reason === 'revoked';
   return needsKey ? ['Create key', `/new-key?like=${key.id}`] : [];
 }
@@ -62,23 +62,13 @@ export function Repair({ use, to }: { use: RefusedUse; to: 'key' | 'refused' }) 
   );
 }
 
+const USES: TableColumn<RefusedUse> = ['Uses', (use) => <Uses use={use} />];
 const COLUMNS: readonly TableColumn<RefusedUse>[] = [
-  [
-    'Key and reason',
-    (use) => (
-      <>
-        <KeyName subject={use.key} />
-        <Reason use={use} />
-      </>
-    ),
-  ],
-  ['Uses', (use) => <Uses use={use} />],
+  ['Key and reason', (use) => [<KeyName subject={use.key} />, <Reason use={use} />]],
+  USES,
   ['To do', (use) => use.needsAttention && <Repair use={use} to="refused" />],
 ];
-const COLUMNS_OF_KEY: readonly TableColumn<RefusedUse>[] = [
-  ['Reason', (use) => <Reason use={use} />],
-  ['Uses', (use) => <Uses use={use} />],
-];
+const COLUMNS_OF_KEY: readonly TableColumn<RefusedUse>[] = [['Reason', (use) => <Reason use={use} />], USES];
 
 const Reason = ({ use }: { use: RefusedUse }) => (
   <div>
@@ -107,12 +97,7 @@ type LostWrite = RefusedUse['lost'][number] & Pick<RefusedUse, 'key'>;
 const LOST_COLUMNS: readonly TableColumn<LostWrite>[] = [
   [
     'Idempotency-Key',
-    ({ idempotencyKey, requestId }) => (
-      <>
-        {idempotencyKey}
-        <div class="minor">Request {requestId}</div>
-      </>
-    ),
+    ({ idempotencyKey, requestId }) => [idempotencyKey, <div class="minor">Request {requestId}</div>],
   ],
   ['Ticket', ({ ticketId }) => <Ticket id={ticketId} />],
   ['Time', ({ at }) => <Time at={at} />],

@@ -8,11 +8,12 @@ export const utcText = (at: number) => `${new Date(at).toISOString().slice(0, 19
 /** A time in the organization's time zone, with UTC on hover; or in other words, with that time on hover. */
 export function Time({ at, text }: { at: number; text?: string | undefined }) {
   const { timeZone } = usePage();
-  const inUtc = utcText(at);
   const local = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(at);
+  if (text !== undefined) return <span title={local}>{text}</span>;
+  const inUtc = utcText(at);
   return (
-    <time datetime={inUtc.replace(' UTC', 'Z')} title={text === undefined ? inUtc : local}>
-      {text ?? local}
+    <time datetime={inUtc.replace(' UTC', 'Z')} title={inUtc}>
+      {local}
     </time>
   );
 }

@@ -9,7 +9,7 @@ import {
 
 const KEPT = 'It ends when an access review that keeps the key is finished, until this becomes true again.';
 const PASSES =
-  'It ends when the key has written for an hour without one, is rotated or revoked, or an administrator has seen it.';
+  'It ends when the key or its successor has written for an hour without one, the key is revoked, or an administrator has seen it.';
 
 /** When there is a fact of each type of the core. */
 export const FACT_MEANINGS: Readonly<Record<FactType, string>> = {
@@ -22,11 +22,11 @@ export const FACT_MEANINGS: Readonly<Record<FactType, string>> = {
   refused_revoked:
     'A request with a revoked key was refused in the last seven days. It ends when an administrator has seen that it was not theirs.',
   refused_scope_missing:
-    'A request was refused in the last seven days because its key lacks the scope. It ends when the key is rotated or revoked.',
+    'A request was refused in the last seven days because its key lacks the scope. It ends when the key is revoked; not when it is rotated, because its successor lacks the scope too.',
   refused_address_not_allowed:
     'A request was refused in the last seven days because it came from outside the allowed networks of its key. It ends when the address is allowed, the key is rotated or revoked, or an administrator has seen that it was not theirs; not when the key writes.',
   refused_daily_limit_reached:
-    'A write was refused because of a daily limit. It ends when the key writes again, its limit is raised, or the day ends.',
+    'A write was refused because of a daily limit. It ends when the key or its successor writes again, the limit is raised, the key is revoked, or the day ends.',
   refused_technician_not_eligible: `Three requests within an hour were refused because they credit time to a user who is no active technician. ${PASSES}`,
   refused_ticket_not_found: `Three requests within an hour were refused because their tickets are unknown or closed. ${PASSES}`,
   key_expiring: `A key without a successor expires within ${EXPIRING_DAYS} days; it becomes more urgent within ${EXPIRY_LEVELS.join(' days and within ')} day.`,

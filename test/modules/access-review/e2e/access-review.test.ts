@@ -1,5 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import * as z from 'zod';
 import { follow, watch } from '../../../support/browser.ts';
 import { faultsOf } from '../../../support/page-faults.ts';
 import { connectBrowser, sharedServer } from '../../../support/shared.ts';
@@ -24,6 +25,24 @@ async function createKey(page: Page, name: string): Promise<void> {
   // Without it, the browser asks before the page is left.
   await page.getByRole('button', { name: 'I have stored the key' }).click();
   await page.waitForLoadState();
+}
+
+/** What the keyboard reaches in the review on a phone while the bar, which is in view, hides it. */
+async function hiddenStops(page: Page): Promise<unknown[]> {
+  await page.setViewportSize({ width: 390, height: 500 });
+  await page.getByLabel('Only the 2 keys to check').focus();
+  const hidden: unknown[] = [];
+  for (let stops = 0; stops < 9; stops++) {
+    await page.keyboard.press('Tab');
+    const [field, end, bar, barEnd] = z.tuple([z.string(), z.number(), z.number(), z.number()]).parse(
+      await page.evaluate(`(() => {
+        const bar = document.querySelector('.review-bar').getBoundingClientRect();
+        return [document.activeElement.name, document.activeElement.getBoundingClientRect().bottom, bar.top, bar.bottom];
+      })()`),
+    );
+    if (end > bar || barEnd > 500) hidden.push([field, end, bar, barEnd]);
+  }
+  return hidden;
 }
 
 test('key rules are set and keys are reviewed until the evidence can be downloaded', async () => {
@@ -77,7 +96,14 @@ test('key rules are set and keys are reviewed until the evidence can be download
   await page.getByText('Enter a reason.').waitFor();
   faults.push(...(await faultsOf(page)));
   await keys.first().getByLabel('Reason').fill('The pilot was stopped');
-  for (const key of (await keys.all()).slice(1)) await key.getByLabel('Keep', { exact: true }).check();
+  await follow(button('Save decisions'));
+  await page.getByLabel('Only the 2 keys to check').check();
+  expect(await keys.locator('visible=true').getByLabel('Revoke', { exact: true }).count()).toBe(2);
+  await page.getByLabel('Only the 2 keys to check').uncheck();
+  faults.push(...(await faultsOf(page)));
+  expect(await hiddenStops(page)).toEqual([]);
+  expect(await page.locator('.review-bar').innerText()).toContain('1 of 3 decided');
+  for (const key of await page.locator('.undecided').all()) await key.getByLabel('Keep', { exact: true }).check();
   await page.getByLabel('Reason for all keys').fill('Asked the owners in the meeting of November');
   await follow(button('Save decisions'));
   await page.getByText('Every key has a decision').waitFor();

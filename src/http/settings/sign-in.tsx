@@ -6,6 +6,7 @@ import { type Administration, administrationsOf } from '../../services/directory
 import { type AdminEnv, type AppEnv, type ContextOf, serviceContext } from '../hono-env.ts';
 import { PageProblem } from './page-problem.ts';
 import { moduleTabs } from './pages/header.tsx';
+import { render } from './render-page.tsx';
 
 const ALGORITHMS = ['RS256', 'ES256'];
 const forbidden = () =>
@@ -43,18 +44,38 @@ export async function signedInAdministrations(
   return administrations;
 }
 
+/** How many organizations the page of a wrong URL links. */
+const MAX_LINKS = 10;
+
 /** Requires an administrator of the organization in the path. Other administrators get a 404. */
 export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
   return async function signIn(c, next) {
     const id = c.req.param('organization');
     const administrations = await signedInAdministrations(c, id);
     const administration = administrations.find(({ organization }) => organization.id === id);
-    if (!administration) throw new PageProblem(404, 'Not found', 'You administer no organization at this URL.');
+    if (!administration) {
+      const page = (
+        <>
+          <p>Check the URL, or open one of your organizations:</p>
+          <ul class="tiles">
+            {administrations.slice(0, MAX_LINKS).map(({ organization }) => (
+              <li>
+                <a href={`/settings/${organization.id}`}>
+                  <bdi>{organization.name}</bdi>
+                </a>
+              </li>
+            ))}
+          </ul>
+          <a href="/settings">All organizations</a>
+        </>
+      );
+      return render(c, 'You administer no organization at this URL', page, { status: 404 });
+    }
     c.set('administrator', {
       ...administration,
       organizations: administrations.map(({ organization }) => organization),
     });
-    await next();
+    return next();
   };
 }
 
