@@ -1,14 +1,14 @@
 import * as z from 'zod';
-import { FIND_ERASURES, FIND_ORGANIZATIONS, LIST_RECORDS } from '../../db/directory/records.ts';
+import { LIST_RECORDS } from '../../db/directory/records.ts';
+import { findCursorPosition } from '../../db/work/changes.ts';
 import { DIRECTORY_TYPES, directoryId } from '../../domain/directory.ts';
-import { beingErased } from '../../domain/errors.ts';
 import { lazyObject, ruleError, wholeUpTo } from '../../domain/fields.ts';
 import type { ListedRecords } from '../../domain/psa-shapes.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import { readBatch } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ServiceContext } from '../service-context.ts';
-import { organizationNotFound } from '../work/require-cursor.ts';
+import { requireValidCursor } from '../work/require-cursor.ts';
 import { MAX_RECORDS } from './change-records.ts';
 
 export const listRequest = lazyObject(() => ({
@@ -29,18 +29,15 @@ const recordShape = z.lazy(() => z.record(z.string(), z.union([z.string(), z.num
  */
 export async function listRecords(ctx: ServiceContext, request: z.input<typeof listRequest>): Promise<ListedRecords> {
   const { organization: organizationId, type, cursor, limit } = parseInput(listRequest, request);
-  const json = JSON.stringify([organizationId]);
-  const [erasures, organizations, rows] = await readBatch(
+  const [[position], rows] = await readBatch(
     ctx,
     [
-      FIND_ERASURES.bind({ organizationId, json }),
-      FIND_ORGANIZATIONS.bind({ organizationId, json }),
+      findCursorPosition.bind({ organizationId, seq: 0 }),
       LIST_RECORDS[type].bind({ organizationId, after: cursor ?? '', limit }),
     ],
     'safe_to_repeat',
   );
-  if (erasures.some(({ found }) => found === 'open')) throw beingErased();
-  if (organizations.length === 0) throw organizationNotFound(organizationId);
+  requireValidCursor(position, organizationId, null);
   return {
     records: rows.map(({ id, record }) => parseStored(recordShape, record, `the stored ${type} ${id}`)),
     cursor: rows.at(-1)?.id ?? cursor,
