@@ -11,7 +11,7 @@ import { spawnWrangler } from '../ops/wrangler.ts';
 import { writeConfigs } from './render-configs.ts';
 import { startBundle } from './start-bundle.ts';
 
-const MAX_KILOBYTES = { main: 187, agents: 134 };
+const MAX_KILOBYTES = { main: 182, agents: 134 };
 
 const { values: options } = parseArgs({ options: { deployment: { type: 'string' } } });
 const deployment = options.deployment === undefined ? undefined : await readDeployment(options.deployment);
