@@ -82,10 +82,10 @@ async function nextChunk(erasure: Awaited<ReturnType<typeof beginErasure>>, limi
 async function countRows(organization: string): Promise<Record<string, number>> {
   const counts = ERASED_TABLES.map((table) => {
     const column = table === 'organizations' ? 'id' : 'organization_id';
-    return env.DB.prepare(`select count(*) as n from ${table} where ${column} = ?`).bind(organization);
+    return `(select count(*) from ${table} where ${column} = ?1) as ${table}`;
   });
-  const results = await env.DB.batch<{ n: number }>(counts);
-  return Object.fromEntries(ERASED_TABLES.map((table, index) => [table, results[index]?.results[0]?.n ?? 0]));
+  const statement = env.DB.prepare(`select ${counts.join(', ')}`).bind(organization);
+  return (await statement.first<Record<string, number>>()) ?? {};
 }
 
 test('an erasure removes as many rows of each table as were counted before it', async () => {
