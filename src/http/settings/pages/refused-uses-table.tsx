@@ -11,7 +11,7 @@ export const REFUSAL_REASONS: Record<RefusedUse['reason'], string> = {
   revoked: 'The key is revoked',
   expired: 'The key has expired',
   scope_missing: 'The key does not have the required scope',
-  address_not_allowed: 'The address is not in the allowed networks of the key',
+  address_not_allowed: 'The address is outside the allowed networks',
   company_not_allowed: 'The key is not for the company of the ticket',
   organization_inactive: 'The organization is not active',
   psa_not_included: 'Write-back is not enabled',
