@@ -240,6 +240,13 @@ test('lists of keys and of organizations, a key with its numbers, and open menus
   expect(found).toEqual([]);
 });
 
+test('on a phone, the list of organizations shows the most urgent fact of each', async () => {
+  const { page } = await open('/keys', { viewport: { width: 390, height: 800 } });
+  await page.goto(`${url}/settings`);
+  const urgent = page.locator('.organizations tr', { hasText: 'Contoso' }).getByRole('link').nth(1);
+  expect([await urgent.isVisible(), await urgent.innerText()]).toEqual([true, '1 expired key is still in use']);
+});
+
 test('an organization is found among 25, without script', async () => {
   const { page } = await open('/audit', { javaScriptEnabled: false });
   await page.locator('.switcher > summary').click();

@@ -336,6 +336,12 @@ test('fields, buttons and links carry their common names for people and tools', 
   await banner(page).waitFor();
 });
 
+test('the local sign-in lists each person once, with the organizations, and finds one of them', async () => {
+  const html = await (await fetch(`${server.url}/dev/sign-in?q=BEA@`)).text();
+  expect(html.split('<th scope="row">')).toHaveLength(2);
+  expect(html).toContain('<td data-label="Administers">Fabrikam IT, Northwind MSP</td>');
+});
+
 test('two tabs on two organizations do not mix, and signing out ends both', async () => {
   const { page: one } = await signIn({}, mouse, 'bea@both.example', 'Northwind MSP');
   const two = await one.context().newPage();
