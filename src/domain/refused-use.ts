@@ -65,14 +65,16 @@ export const SETTLEMENTS: Partial<Record<RefusedUseReason, string>> = {
 export const ADDRESS_RETENTION_MS = 30 * 24 * 3_600_000;
 
 /** A write that created no record because an earlier, different request had its Idempotency-Key. */
-export const lostWrite = z.object({
-  /** UTC milliseconds. */
-  at: z.int(),
-  idempotencyKey: z.string(),
-  /** The ticket of the lost write, not that of the earlier record. */
-  ticketId: z.string(),
-  requestId: z.string(),
-});
+export const lostWrite = z.lazy(() =>
+  z.object({
+    /** UTC milliseconds. */
+    at: z.int(),
+    idempotencyKey: z.string(),
+    /** The ticket of the lost write, not that of the earlier record. */
+    ticketId: z.string(),
+    requestId: z.string(),
+  }),
+);
 export type LostWrite = z.infer<typeof lostWrite>;
 
 /** How many lost writes of a key are kept, the latest ones. */

@@ -14,9 +14,6 @@ const ACCESS_ISSUER = /^https:\/\/[a-z0-9-]+\.cloudflareaccess\.com$/;
 /** Cloudflare Access allows sessions of up to 30 days. A token that lives longer is a mistake. */
 const MAX_LIFETIME_SECONDS = 31 * 24 * 3600;
 
-/** The same shape as in the directory. It is ASCII only: the Kelvin sign would become `k` in lower case. */
-const address = emailAddress('an email address');
-
 /** The email address, in lower case, that a verified token proves at `now`; undefined if it proves none. */
 export function provenEmail({ exp, iat, email, email_verified: verified }: Claims, issuer: string, now: number) {
   const isVerified = verified === true || (verified === undefined && ACCESS_ISSUER.test(issuer));
@@ -24,5 +21,6 @@ export function provenEmail({ exp, iat, email, email_verified: verified }: Claim
   // A time of issue in the future would make the lifetime look short.
   const issuedAt = Math.min(iat ?? seconds, seconds);
   const isShortLived = exp !== undefined && exp - issuedAt <= MAX_LIFETIME_SECONDS;
-  return isVerified && isShortLived ? address.safeParse(email).data : undefined;
+  // The same shape as in the directory. It is ASCII only: the Kelvin sign would become `k` in lower case.
+  return isVerified && isShortLived ? emailAddress('an email address').safeParse(email).data : undefined;
 }

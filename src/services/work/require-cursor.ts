@@ -8,12 +8,14 @@ import type { ServiceContext } from '../service-context.ts';
 
 function cursorWith(rule: string) {
   const error = ruleError(rule);
-  return z.string({ error }).transform((text, context) => {
-    const cursor = parseCursor(text);
-    if (cursor) return cursor;
-    context.addIssue({ code: 'custom', message: error({ input: text }), params: { code: 'invalid_format' } });
-    return z.NEVER;
-  });
+  return z.lazy(() =>
+    z.string({ error }).transform((text, context) => {
+      const cursor = parseCursor(text);
+      if (cursor) return cursor;
+      context.addIssue({ code: 'custom', message: error({ input: text }), params: { code: 'invalid_format' } });
+      return z.NEVER;
+    }),
+  );
 }
 
 /** A cursor from an earlier response. */
