@@ -18,6 +18,10 @@ const resultBeside = (button) =>
     ? button.nextElementSibling
     : button.parentElement.querySelector('output');
 
+// Show the marked tab in a list of tabs that is wider than the screen.
+const tab = document.querySelector('.tabs [aria-current]');
+if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - (tab.parentElement.clientWidth - tab.offsetWidth) / 2;
+
 // Copy the element that the button names, or else the code block that it is in.
 for (const button of document.querySelectorAll('[data-copy]')) {
   const result = resultBeside(button);

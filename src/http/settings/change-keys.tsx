@@ -148,7 +148,7 @@ async function confirmChange(c: Context<AdminEnv>, parameters: URLSearchParams, 
   const page = (
     <>
       <ErrorSummary nothing="Nothing was changed." messages={form.messages} fields={[['to', label]]} />
-      <ConfirmKeys {...{ ...confirm, effectOf, button: `Change ${count}` }}>
+      <ConfirmKeys {...{ ...confirm, columns: [['Effect', effectOf]], button: `Change ${count}` }}>
         <Field name="to" required {...{ form, control, label, suggestions }} />
       </ConfirmKeys>
     </>

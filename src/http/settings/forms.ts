@@ -1,3 +1,4 @@
+import type { Child } from 'hono/jsx';
 import { addDays } from '../../domain/calendar.ts';
 import { MAX_NAME_LENGTH } from '../../domain/directory.ts';
 import type { FieldError } from '../../domain/fields.ts';
@@ -71,7 +72,7 @@ export function mergedForm(sent: URLSearchParams, current: readonly [field: stri
 }
 
 /** Error messages by field. The empty name is for the whole form. */
-export type Messages = Record<string, string>;
+export type Messages = Record<string, Child>;
 
 const KEY_FIELDS = KEY_SETTING_NAMES.map((name) => ({ ...keySetting(name), name }));
 
@@ -168,8 +169,8 @@ const MESSAGES: Record<string, string> = {
   accessReviewMonths: 'Choose how often keys are reviewed.',
 };
 
-export function messagesOf(errors: readonly FieldError[]): Messages {
-  const messages: Messages = {};
+export function messagesOf(errors: readonly FieldError[]): Record<string, string> {
+  const messages: Record<string, string> = {};
   for (const { pointer, code, detail } of errors) {
     const [field = ''] = pointer.slice(1).split('/');
     // The detail contains the key rule.

@@ -36,6 +36,12 @@ import {
   keysToRevoke,
 } from './reviews.ts';
 
+/** A key of the open review, and the reasons to check it. */
+interface Row {
+  reviewed: AccessReviewKey;
+  checks: readonly string[];
+}
+
 interface Props extends AccessReviewOverview {
   /** The values that were not saved, and the errors about them. */
   refused: FormState | undefined;
@@ -44,6 +50,8 @@ interface Props extends AccessReviewOverview {
   companies: readonly Company[];
   /** Whether other decisions of the form were saved than those that another administrator has made since. */
   isPartlySaved: boolean;
+  /** Whether only the keys to check are shown. */
+  onlyToCheck: boolean;
 }
 
 const COMMON_REASON = 'Reason for all keys marked “Keep” without their own';
@@ -51,13 +59,16 @@ const COMMON_REASON = 'Reason for all keys marked “Keep” without their own';
 export const DECISION_LABELS: Record<ReviewDecision, string> = { keep: 'Keep', revoke: 'Revoke' };
 
 export function AccessReviewPage(props: Props) {
-  const { base } = usePage();
-  const { open, due, finished, hasMore } = props;
+  const { base, now, timeZone } = usePage();
+  const { open, rules, due, finished, hasMore } = props;
+  const rows = (open?.keys ?? [])
+    .map((reviewed) => ({ reviewed, checks: reviewed.works ? checksOf(reviewed.key, rules, now, timeZone) : [] }))
+    .toSorted((a, b) => urgency(b) - urgency(a));
   return (
     <>
-      <Banners {...props} />
+      <Banners {...props} rows={rows} />
       {open ? (
-        <OpenReview {...props} open={open} />
+        <OpenReview {...props} open={open} rows={rows} />
       ) : (
         <section class="card" aria-labelledby="next">
           <h2 id="next">Next review</h2>
@@ -82,9 +93,9 @@ export function AccessReviewPage(props: Props) {
   );
 }
 
-function Banners({ open, isPartlySaved, refused }: Props) {
+function Banners({ rows, isPartlySaved, refused }: Props & { rows: readonly Row[] }) {
   if (refused) {
-    const reasons = (open?.keys ?? []).map(({ key: { id, name } }) => [`reason-${id}`, name] as const);
+    const reasons = rows.map(({ reviewed: { key } }) => [`reason-${key.id}`, key.name] as const);
     const fields = [...reasons, ['reason', COMMON_REASON] as const];
     return <ErrorSummary nothing="Nothing was saved." messages={refused.messages} fields={fields} />;
   }
@@ -110,18 +121,14 @@ function savedForm(keys: readonly AccessReviewKey[]): FormState {
 }
 
 /** The undecided keys with the most to check are first. */
-const urgency = ({ reviewed, checks }: Pick<ReviewedKeyProps, 'reviewed' | 'checks'>) =>
-  isUndecided(reviewed) ? checks.length : -1;
+const urgency = ({ reviewed, checks }: Row) => (isUndecided(reviewed) ? checks.length : -1);
 
-function OpenReview(props: Props & { open: AccessReview }) {
-  const { base, userId, now, timeZone } = usePage();
-  const { rules, due, refused, usages, companies, isPartlySaved } = props;
+function OpenReview(props: Props & { open: AccessReview; rows: readonly Row[] }) {
+  const { base, userId } = usePage();
+  const { rows, due, refused, usages, companies, isPartlySaved, onlyToCheck } = props;
   const { review, keys } = props.open;
   const undecided = keys.filter(isUndecided).length;
   const text = `${keys.length - undecided} of ${keys.length} decided`;
-  const rows = keys
-    .map((reviewed) => ({ reviewed, checks: reviewed.works ? checksOf(reviewed.key, rules, now, timeZone) : [] }))
-    .toSorted((a, b) => urgency(b) - urgency(a));
   const toCheck = rows.filter((row) => urgency(row) > 0).length;
   const form = refused ?? savedForm(keys);
   return (
@@ -141,15 +148,17 @@ function OpenReview(props: Props & { open: AccessReview }) {
           administrator finishes the review and confirms the keys.
           {toCheck > 0 && ` To check first: ${counted(toCheck, 'key')}, with the reasons, at the top.`}
         </p>
-        {undecided > 0 && undecided < keys.length && (
+        {toCheck > 0 && toCheck < keys.length && (
           <label class="choice">
-            <input type="checkbox" id="to-check" /> Only the {counted(undecided, 'key')} to check
+            <input type="checkbox" id="to-check" form="decisions" name="only" value="check" checked={onlyToCheck} />{' '}
+            Only the {counted(toCheck, 'key')} to check
           </label>
         )}
       </section>
-      {undecided === 0 && <Finish review={review} keys={keys} />}
+      {undecided === 0 && <Finish review={review} keys={keys} usages={usages} />}
       <form
         method="post"
+        id="decisions"
         action={`${base}/access-review/${review.id}/decisions`}
         class="sheet"
         data-draft={userId}
@@ -162,9 +171,15 @@ function OpenReview(props: Props & { open: AccessReview }) {
         </ol>
         <div class="review-bar row spread">
           <span>
-            <strong>{text}</strong> <span class="marked" />
+            <strong>
+              {keys.length - undecided} of {keys.length}
+              <span> decided</span>
+            </strong>{' '}
+            <span class="marked" />
           </span>
-          <button type="submit">Save decisions</button>
+          <button type="submit" class={undecided === 0 ? 'quiet' : undefined}>
+            Save
+          </button>
         </div>
         <div class="review-end row">
           <Field name="reason" form={form} control="line" label={COMMON_REASON} max={MAX_REASON_LENGTH} />
@@ -180,9 +195,11 @@ function OpenReview(props: Props & { open: AccessReview }) {
 }
 
 /** Asks for confirmation before the review is finished, with the names of the keys that it revokes. */
-function Finish({ review, keys }: AccessReview) {
+function Finish({ review, keys, usages }: AccessReview & Pick<Props, 'usages'>) {
   const { base } = usePage();
   const toRevoke = keysToRevoke(keys);
+  const reasons = new Map(toRevoke.map(({ id, reason }) => [id, reason]));
+  const writesToday = new Map(Array.from(usages, ([id, usage]) => [id, recordsOf(usage.slice(-1))]));
   const action = `${base}/access-review/${review.id}/finish`;
   return (
     <section class="card" aria-labelledby="finish">
@@ -198,6 +215,8 @@ function Finish({ review, keys }: AccessReview) {
       ) : (
         <ConfirmRevoke
           keys={toRevoke}
+          writesToday={writesToday}
+          columns={[['Reason', ({ id }) => <bdi>{reasons.get(id)}</bdi>]]}
           action={action}
           fields={toRevoke.map(({ id }) => ['revoke', id])}
           button={`Finish and revoke ${counted(toRevoke.length, 'key')}`}
@@ -239,18 +258,16 @@ function Evidence({ id }: Pick<AccessReviewRow, 'id'>) {
   return <a href={`${base}/access-review/${id}/evidence.csv`}>Download as CSV</a>;
 }
 
-interface ReviewedKeyProps {
-  reviewed: AccessReviewKey;
+interface ReviewedKeyProps extends Row {
   form: FormState;
   usage: Usage;
   companies: readonly Company[];
-  checks: readonly string[];
 }
 
 function ReviewedKey(props: ReviewedKeyProps) {
   const { key, decision, successors, works } = props.reviewed;
   return (
-    <li class={isUndecided(props.reviewed) ? 'undecided' : undefined}>
+    <li class={urgency(props) > 0 ? 'to-check' : undefined}>
       <div>
         <KeyName subject={key} /> <Scopes scopes={key.scopes} />
         {successors.map((successor) => (
@@ -278,7 +295,7 @@ function ReviewedKey(props: ReviewedKeyProps) {
         )}
       </div>
       <div>
-        {works && <DecisionFields subject={key} form={props.form} />}
+        {works && <DecisionFields subject={key} saved={decision?.decision} form={props.form} />}
         {decision && (
           <p class="decided minor">
             <Icon name={decision.decision === 'keep' ? 'check' : 'ban'} /> {DECISION_LABELS[decision.decision]}
@@ -327,7 +344,13 @@ function factsOf(key: KeyDetails, { usage, companies }: Pick<ReviewedKeyProps, '
   ];
 }
 
-function DecisionFields({ subject: { id, name, hint }, form }: { subject: KeyDetails; form: FormState }) {
+interface DecisionProps {
+  subject: KeyDetails;
+  saved: ReviewDecision | undefined;
+  form: FormState;
+}
+
+function DecisionFields({ subject: { id, name, hint }, saved, form }: DecisionProps) {
   const [decision, shown] = [`decision-${id}`, `shown-${id}`];
   return (
     <fieldset class="decision">
@@ -337,7 +360,7 @@ function DecisionFields({ subject: { id, name, hint }, form }: { subject: KeyDet
       <input type="hidden" name={shown} value={form.values.get(shown) ?? ''} />
       <div class="row">
         {REVIEW_DECISIONS.map((one) => (
-          <label class={`choice ${one}`}>
+          <label class={`choice ${one} ${one === saved ? 'saved' : ''}`}>
             <input type="radio" name={decision} value={one} checked={form.values.get(decision) === one} />{' '}
             {DECISION_LABELS[one]}
           </label>

@@ -112,10 +112,12 @@ function toDecision(row: ReviewedKeyRow) {
 
 export const isUndecided = ({ decision, works }: AccessReviewKey) => works && decision === null;
 
-/** The keys that finishing the review revokes, successors included. */
+/** The keys that finishing the review revokes, successors included, with the reason of the decision. */
 export const keysToRevoke = (keys: readonly AccessReviewKey[]) =>
   keys
-    .flatMap(({ key, decision, successors }) => (decision?.decision === 'revoke' ? [key, ...successors] : []))
+    .flatMap(({ key, decision, successors }) =>
+      decision?.decision === 'revoke' ? [key, ...successors].map((one) => ({ ...one, reason: decision.reason })) : [],
+    )
     .filter(({ revokedAt }) => revokedAt === null);
 
 /** Begins a review of the keys that are live now, unless one is open. @throws ServiceError `not_administrator` */

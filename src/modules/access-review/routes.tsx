@@ -7,7 +7,7 @@ import { CSV_SETTINGS, companyIds } from '../../domain/key-settings.ts';
 import { type AdminEnv, adminContext } from '../../http/hono-env.ts';
 import { type Column, csvDownload, spreadsheetTime } from '../../http/settings/download.ts';
 import { type FormState, type Messages, readForm } from '../../http/settings/forms.ts';
-import { redirectWith, todayOf } from '../../http/settings/page-context.ts';
+import { addressOf, redirectWith, todayOf } from '../../http/settings/page-context.ts';
 import { PageProblem } from '../../http/settings/page-problem.ts';
 import { counted, formatNumber, scopeList } from '../../http/settings/pages/components.tsx';
 import { render, trail } from '../../http/settings/render-page.tsx';
@@ -36,13 +36,14 @@ accessReview.get('/access-review', (c) => renderReview(c));
 async function renderReview(c: Context<AdminEnv>, refused?: FormState, isPartlySaved = false) {
   const ctx = adminContext(c);
   const overview = await readAccessReviews(ctx, c.req.query('list') === 'all' ? ALL : LISTED);
-  const keyIds = overview.open?.keys.map(({ key }) => key.id) ?? [];
+  const keyIds = overview.open?.keys.flatMap(({ key, successors }) => [key, ...successors].map(({ id }) => id)) ?? [];
   const limitedTo = overview.open?.keys.flatMap(({ key }) => companyIds(key.companies)) ?? [];
   const [usages, companies] = await Promise.all([
     readUsage(ctx, keyIds, todayOf(c)),
     listCompanies(ctx, [...new Set(limitedTo)]),
   ]);
-  const page = { ...overview, usages, companies, refused, isPartlySaved };
+  const onlyToCheck = (refused?.values.get('only') ?? c.req.query('only')) === 'check';
+  const page = { ...overview, usages, companies, refused, isPartlySaved, onlyToCheck };
   return render(c, 'Access review', <AccessReviewPage {...page} />, {
     status: refused ? 400 : isPartlySaved ? 409 : 200,
     hasErrors: refused !== undefined,
@@ -57,7 +58,9 @@ const NOTICES = {
   unchanged: 'No decision differs from the saved ones.',
 };
 
-const toReview = (c: Context<AdminEnv>, done: keyof typeof NOTICES) => redirectWith(c, '/access-review', NOTICES[done]);
+/** The keys to check stay the only ones that are shown, if they were. */
+const toReview = (c: Context<AdminEnv>, done: keyof typeof NOTICES, values?: URLSearchParams) =>
+  redirectWith(c, addressOf('/access-review', { only: values?.get('only') ?? undefined }), NOTICES[done]);
 
 accessReview.post('/access-review', async (c) => {
   await startAccessReview(adminContext(c));
@@ -93,20 +96,28 @@ accessReview.post('/access-review/:review/decisions', async (c) => {
   const changed = entered.flatMap(({ saved, input }) =>
     saved?.decision === input.decision && saved?.reason === input.reason ? [] : [input],
   );
-  if (changed.length === 0) return toReview(c, 'unchanged');
+  if (changed.length === 0) return toReview(c, 'unchanged', values);
   try {
     const notSaved = await decideKeys(ctx, reviewId, changed);
-    return notSaved === 0 ? toReview(c, 'saved') : renderReview(c, undefined, true);
+    return notSaved === 0 ? toReview(c, 'saved', values) : renderReview(c, undefined, true);
   } catch (err) {
     if (!hasCode(err, 'invalid')) throw err;
     const messages: Messages = {};
     for (const { pointer, code, detail } of err.errors) {
       const [, index] = pointer.split('/');
-      messages[`reason-${changed[Number(index)]?.keyId}`] = MESSAGES[code] ?? detail;
+      const { keyId, decision } = changed[Number(index)] ?? {};
+      messages[`reason-${keyId}`] =
+        code === 'too_short' && decision === 'keep' ? KEEP_WITHOUT_REASON : (MESSAGES[code] ?? detail);
     }
     return renderReview(c, { values, messages });
   }
 });
+
+const KEEP_WITHOUT_REASON = (
+  <span>
+    Enter a reason, or one <a href="#reason">for all kept keys</a> at the end.
+  </span>
+);
 
 const MESSAGES: Record<string, string> = {
   required: 'Choose “Keep” or “Revoke”, or leave the reason empty.',

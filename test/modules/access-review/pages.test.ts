@@ -33,7 +33,7 @@ async function makeReview(names = ['Alpha', 'Beta', 'Gamma'], options: Parameter
   });
   const decide = (...all: Record<string, string>[]) =>
     settings.post(`${path}/decisions`, Object.assign({}, ...all) as Record<string, string>);
-  return { ...settings, reviewId, path, ids, fields, decide };
+  return { ...settings, reviewId, path, ids, keys, fields, decide };
 }
 
 const progressOf = async (page: string) =>
@@ -64,9 +64,7 @@ describe('the page of reviews', () => {
     expect(await namesOf(text)).toEqual(['Beta', 'Alpha', 'Gamma']);
     const decided = (await elementsOf(text, '.decided')).map((element) => element.text);
     expect(decided).toEqual([expect.stringMatching(/Keep, by /), 'Revoked before a decision: no decision is needed']);
-    expect((await elementsOf(text, '.review-bar')).map((bar) => bar.text.trim())).toEqual([
-      '2 of 3 decided Save decisions',
-    ]);
+    expect((await elementsOf(text, '.review-bar')).map((bar) => bar.text.trim())).toEqual(['2 of 3 decided Save']);
     // The filter is there only as long as it hides some of the keys, and not all.
     const filters = async () => Number(await countElements((await get('/access-review')).text, '#to-check'));
     expect(await filters()).toBe(1);
@@ -129,6 +127,10 @@ describe('the page of reviews', () => {
     await post('/access-review', {});
     const { text } = await get('/access-review');
     expect(await namesOf(text)).toEqual(['Old', 'Endless', 'Fine', 'Young']);
+    expect((await elementsOf(text, '.card .choice')).map((filter) => filter.text.trim())).toEqual([
+      'Only the 2 keys to check',
+    ]);
+    expect(await namesOf(text.replaceAll(/<li>.*?<\/li>/gs, ''))).toEqual(['Old', 'Endless']);
     expect((await elementsOf(text, '.checks span')).map((element) => element.text)).toEqual([
       'Check: unused for 60 days; it never expires.',
       'Check: it never expires.',
@@ -166,6 +168,29 @@ describe('the form of a review', () => {
       ['keep', 'Still needed, asked Jana'],
       ['revoke', 'Pilot ended'],
     ]);
+  });
+
+  test('the keys to check stay the only ones that are shown, when decisions are saved or refused', async () => {
+    const { base, decide, fields, get } = await makeReview();
+    const only = { only: 'check' };
+    const saved = await decide(fields(0, 'keep', 'Used'), only);
+    expect(saved.location).toBe(`${base}/access-review?only=check`);
+    const { text: refused } = await decide(fields(1, 'revoke'), only);
+    for (const page of [refused, (await get('/access-review?only=check')).text])
+      expect(await countElements(page, '#to-check[checked]')).toBe(1);
+    expect(await countElements((await get('/access-review')).text, '#to-check[checked]')).toBe(0);
+  });
+
+  test('the form asks for a reason of each kept key or for a common one, in the order of the page', async () => {
+    const { decide, fields } = await makeReview();
+    await decide(fields(0, 'keep', 'Used'));
+    const { text } = await decide(fields(0, 'revoke'), fields(2, 'keep'));
+    expect((await elementsOf(text, '.error')).map((error) => error.text)).toEqual([
+      'Enter a reason, or one for all kept keys at the end.',
+      'Enter a reason.',
+    ]);
+    expect((await elementsOf(text, '#errors a')).map((link) => link.text)).toEqual(['Gamma', 'Alpha']);
+    expect(await countElements(text, '.error a[href="#reason"]')).toBe(1);
   });
 
   test('one button also keeps every key without a decision, and leaves earlier decisions as they are', async () => {
@@ -300,7 +325,8 @@ describe('the form for a changed decision', () => {
 
 describe('finishing a review', () => {
   test('the button appears when every key is done, beside a list of the keys to revoke', async () => {
-    const { organization, base, path, ids, decide, fields, get, post } = await makeReview();
+    const { organization, api, base, path, ids, keys, decide, fields, get, post } = await makeReview();
+    await api.postNote(keys[1]?.value ?? '');
     const finish = `form[action="${base}${path}/finish"]`;
     expect(await countElements((await get('/access-review')).text, finish)).toBe(0);
     expect((await post(`${path}/finish`, {})).status).toBe(409);
@@ -308,6 +334,9 @@ describe('finishing a review', () => {
     const { text } = await get('/access-review');
     expect(await elementsOf(text, `section[aria-labelledby=finish] tbody .name bdi`)).toMatchObject([{ text: 'Beta' }]);
     expect(await elementsOf(text, '[name=revoke]')).toMatchObject([{ attributes: { value: ids[1] } }]);
+    const cells = (await elementsOf(text, 'section[aria-labelledby=finish] td')).map((cell) => cell.text);
+    expect(cells).toEqual(['Pilot ended', 'Active', expect.stringContaining('Wrote once today'), '–']);
+    expect(await countElements(text, '.review-bar button.quiet')).toBe(1);
     const changed = await post(`${path}/finish`, {});
     expect([changed.status, await countElements(changed.text, `main a[href="${base}/access-review"]`)]).toEqual([
       409, 1,

@@ -1,8 +1,8 @@
-import type { Child, PropsWithChildren } from 'hono/jsx';
+import type { PropsWithChildren } from 'hono/jsx';
 import { isLive } from '../../../domain/api-key.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { stateInList } from '../../../services/keys/select-keys.ts';
-import { counted, formatNumber, HiddenFields, State, Table } from './components.tsx';
+import { counted, formatNumber, HiddenFields, State, Table, type TableColumn } from './components.tsx';
 import { KeyName, LastWrite } from './key-facts.tsx';
 
 interface Props {
@@ -14,6 +14,8 @@ interface Props {
   fields?: readonly (readonly [name: string, value: string])[];
   button?: string;
   cancel?: string;
+  /** What else the table says about each key, after its name. */
+  columns?: readonly TableColumn<KeyDetails>[];
 }
 
 /** Asks for confirmation before keys are revoked. */
@@ -31,8 +33,6 @@ export const ConfirmRevoke = ({
 );
 
 interface ConfirmProps extends Props {
-  /** What happens to a key, if the table says it. */
-  effectOf?: (key: KeyDetails) => Child;
   isDanger?: boolean;
 }
 
@@ -44,7 +44,7 @@ export function ConfirmKeys({
   fields = [],
   button,
   cancel,
-  effectOf,
+  columns = [],
   isDanger = false,
   children,
 }: PropsWithChildren<ConfirmProps>) {
@@ -54,7 +54,7 @@ export function ConfirmKeys({
         caption="Keys to change"
         columns={[
           ['Key', ({ id, name }) => <KeyName subject={{ id, name }} />],
-          ...(effectOf ? [['Effect', effectOf] as const] : []),
+          ...columns,
           ['State', (key) => <State state={stateInList(key)} />],
           [
             'Last write',
@@ -64,7 +64,7 @@ export function ConfirmKeys({
         ]}
         rows={keys}
       />
-      <form method="post" action={action} class={effectOf && 'form card'}>
+      <form method="post" action={action} class={isDanger ? undefined : 'form card'}>
         <HiddenFields fields={fields} />
         {children}
         <div class="actions">

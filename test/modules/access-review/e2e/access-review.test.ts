@@ -20,6 +20,7 @@ async function createKey(page: Page, name: string): Promise<void> {
   await page.goto(`${server.url}/settings/${ORGANIZATION}/new-key`);
   await page.getByLabel('Name', { exact: true }).fill(name);
   await page.getByLabel('Internal notes').check();
+  await page.getByRole('radio', { name: 'Never' }).check();
   await page.getByRole('button', { name: 'Create key' }).click();
   await page.locator('#key').waitFor();
   // Without it, the browser asks before the page is left.
@@ -45,6 +46,13 @@ async function hiddenStops(page: Page): Promise<unknown[]> {
   return hidden;
 }
 
+/** What the bar adds to the number of decisions, and whether its text fits in one line. */
+const markedIn = (page: Page) =>
+  page.evaluate(`[
+    getComputedStyle(document.querySelector('.marked'), '::before').content,
+    document.querySelector('.review-bar > span').offsetHeight < 30 ? 'one line' : 'two lines',
+  ]`);
+
 test('key rules are set and keys are reviewed until the evidence can be downloaded', async () => {
   const context = await browser.newContext();
   onTestFinished(() => context.close());
@@ -52,6 +60,7 @@ test('key rules are set and keys are reviewed until the evidence can be download
   const complaints = watch(page, server.url);
   const faults: string[] = [];
   const button = (name: string | RegExp) => page.getByRole('button', { name });
+  const save = page.getByRole('button', { name: 'Save', exact: true });
   await page.goto(`${server.url}/settings`);
   await follow(page.locator('form', { hasText: 'max@reviewed.example' }).getByRole('button'));
   for (const name of [
@@ -67,6 +76,10 @@ test('key rules are set and keys are reviewed until the evidence can be download
   await follow(button('Save key rules'));
   await page.getByRole('status').waitFor();
   faults.push(...(await faultsOf(page)));
+  await page.setViewportSize({ width: 320, height: 800 });
+  await page.reload();
+  const { x = -1, width = 0 } = (await page.locator('.tabs [aria-current]').boundingBox()) ?? {};
+  expect(x >= 0 && x + width <= 320).toBe(true);
   await page.goto(`${server.url}/settings/${ORGANIZATION}/new-key`);
   const expiration = page.getByRole('group', { name: 'Expiration' });
   expect(await expiration.getByRole('radio').evaluateAll((all) => all.map(({ value }) => value))).toEqual([
@@ -91,28 +104,35 @@ test('key rules are set and keys are reviewed until the evidence can be download
   await follow(page.getByRole('link', { name: 'Access review 0 / 3' }));
   await page.locator('.restored').waitFor();
   expect(await revoke.isChecked()).toBe(true);
-  await follow(button('Save decisions'));
+  await follow(save);
   await page.locator('#errors:focus').waitFor();
   await page.getByText('Enter a reason.').waitFor();
   faults.push(...(await faultsOf(page)));
   await keys.first().getByLabel('Reason').fill('The pilot was stopped');
-  await follow(button('Save decisions'));
+  await follow(save);
   await page.getByLabel('Only the 2 keys to check').check();
   expect(await keys.locator('visible=true').getByLabel('Revoke', { exact: true }).count()).toBe(2);
   await page.getByLabel('Only the 2 keys to check').uncheck();
   faults.push(...(await faultsOf(page)));
   expect(await hiddenStops(page)).toEqual([]);
   expect(await page.locator('.review-bar').innerText()).toContain('1 of 3 decided');
-  for (const key of await page.locator('.undecided').all()) await key.getByLabel('Keep', { exact: true }).check();
+  for (const key of await page.locator('.to-check').all()) await key.getByLabel('Keep', { exact: true }).check();
   await page.getByLabel('Reason for all keys').fill('Asked the owners in the meeting of November');
-  await follow(button('Save decisions'));
+  await follow(save);
   await page.getByText('Every key has a decision').waitFor();
   await page.reload();
   expect(await page.locator('.restored').count()).toBe(0);
   faults.push(...(await faultsOf(page)));
   // The saved decisions stay in the form. Another save does not repeat them.
   expect(await revoke.isChecked()).toBe(true);
-  await follow(button('Save decisions'));
+  // A changed decision is marked as not saved, in one line of the narrowest phone.
+  await page.setViewportSize({ width: 320, height: 800 });
+  expect(await markedIn(page)).toEqual(['none', 'one line']);
+  await keys.first().getByLabel('Keep', { exact: true }).check();
+  expect(await markedIn(page)).toEqual([expect.stringContaining('not saved'), 'one line']);
+  await revoke.check();
+  expect(await markedIn(page)).toEqual(['none', 'one line']);
+  await follow(save);
   await page.getByText('No decision differs from the saved ones.').waitFor();
   await follow(button('Finish and revoke 1 key'));
   const downloading = page.waitForEvent('download');
