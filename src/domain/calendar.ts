@@ -53,6 +53,10 @@ export function startOfDate(date: string, timeZone: string): number {
   return endOfDate(addDays(date, -1), timeZone);
 }
 
+/** A calendar date in words: `21 Nov 2026`. */
+export const dateText = (date: string) =>
+  new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }).format(Date.parse(date));
+
 /** The same day of a later year. In a year without 29 February, that date counts as 1 March. */
 export function yearsLater(date: string, years: number): string {
   return `${Number(date.slice(0, 4)) + years}${date.slice(4)}`;

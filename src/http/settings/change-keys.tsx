@@ -1,5 +1,4 @@
 import { type Context, Hono } from 'hono';
-import type { Child } from 'hono/jsx';
 import { hasCode } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
 import { keysOf } from '../../lib/objects.ts';
@@ -7,8 +6,8 @@ import { listAdministratorNames } from '../../services/directory/administrators.
 import {
   changeSelectedKeys,
   type KeyOutcome,
+  previewChange,
   type SharedChange,
-  whyLeftAlone,
 } from '../../services/keys/change-keys.ts';
 import { readUsage, recordsOf } from '../../services/keys/key-usage.ts';
 import { listKeys } from '../../services/keys/list-keys.ts';
@@ -25,7 +24,6 @@ import { counted, Table, type TableColumn } from './pages/components.tsx';
 import { ConfirmKeys, ConfirmRevoke } from './pages/confirm.tsx';
 import { ErrorSummary, Field } from './pages/form.tsx';
 import { KeyName } from './pages/key-facts.tsx';
-import { ShortExpiry } from './pages/time.tsx';
 import { render, renderForm, trail } from './render-page.tsx';
 
 const NOTICES = {
@@ -57,25 +55,11 @@ changeKeys.post('/keys/:key/revoke', async (c) => {
 
 // --- several keys --------------------------------------------------------------------------------
 
-type EffectOf = (key: KeyDetails) => Child;
-
-/** What several keys can get: the words of the title, the label of the field, and what becomes of a key's own value. */
-const CHANGES: Record<SharedChange, { title: string; label: string; effect: EffectOf }> = {
-  owner: {
-    title: 'Change the owner of',
-    label: 'New owner',
-    effect: ({ owner }) => (owner ? ['Replaces ', <bdi>{owner}</bdi>] : 'Had no owner'),
-  },
-  allowedNetworks: {
-    title: 'Allow an address for',
-    label: 'Address or network to allow',
-    effect: ({ allowedNetworks }) => `In addition to ${counted(allowedNetworks.split(' ').length, 'network')}`,
-  },
-  expires: {
-    title: 'Extend the expiry of',
-    label: 'New last day',
-    effect: (key) => ['Replaces: ', <ShortExpiry subject={key} />],
-  },
+/** What several keys can get: the words of the title, and the label of the field. */
+const CHANGES: Record<SharedChange, { title: string; label: string }> = {
+  owner: { title: 'Change the owner of', label: 'New owner' },
+  allowedNetworks: { title: 'Allow an address for', label: 'Address or network to allow' },
+  expires: { title: 'Extend the expiry of', label: 'New last day' },
 };
 
 /** What to do, by the parameter of the address. @throws PageProblem for anything else */
@@ -120,11 +104,8 @@ async function confirmChange(c: Context<AdminEnv>, parameters: URLSearchParams, 
   const query = readKeyQuery(parameters);
   const cancel = keyListPath(pageContext(c).base, query);
   const keys = await selectedKeys(c, parameters);
-  if (keys.length === 0)
-    return renderKeyList(c, query, isFiltered(query) ? 'These keys are already revoked.' : 'No key was selected.');
-  const changeable = change === 'revoke' ? keys : keys.filter((key) => !whyLeftAlone(key, change));
-  if (changeable.length === 0) return renderKeyList(c, query, 'None of these keys can be changed so.');
-  const count = counted(changeable.length, 'key');
+  const refuse = (why: string) => renderKeyList(c, query, { why, selected: [...shownRevisions(parameters).keys()] });
+  if (keys.length === 0) return refuse(isFiltered(query) ? 'These keys are already revoked.' : 'No key was selected.');
   const confirm = {
     keys,
     writesToday: await readWritesToday(c, keys),
@@ -136,20 +117,21 @@ async function confirmChange(c: Context<AdminEnv>, parameters: URLSearchParams, 
     ],
     cancel,
   };
-  if (change === 'revoke') return render(c, `Revoke ${count}?`, <ConfirmRevoke {...confirm} />, { trail: trail(c) });
-  const { title, label, effect } = CHANGES[change];
-  const form = { values: parameters, ...(message !== undefined && { messages: { to: message } }) };
-  const effectOf: EffectOf = (key) => {
-    const why = whyLeftAlone(key, change);
-    return why ? `Left alone: ${why}` : effect(key);
-  };
+  if (change === 'revoke')
+    return render(c, `Revoke ${counted(keys.length, 'key')}?`, <ConfirmRevoke {...confirm} />, { trail: trail(c) });
+  const { effectOf, changeable, reasons, max, help } = await previewChange(adminContext(c), keys, change);
+  if (changeable === 0) return refuse(reasons);
+  const { title, label } = CHANGES[change];
+  const count = counted(changeable, 'key');
+  const messages = message === undefined ? {} : { to: message.replace(/^The list has /, 'You entered ') };
+  const form = { values: parameters, ...(message !== undefined && { messages }) };
   const suggestions = change === 'owner' ? await listAdministratorNames(adminContext(c)) : undefined;
   const control = change === 'expires' ? 'date' : 'line';
   const page = (
     <>
       <ErrorSummary nothing="Nothing was changed." messages={form.messages} fields={[['to', label]]} />
       <ConfirmKeys {...{ ...confirm, columns: [['Effect', effectOf]], button: `Change ${count}` }}>
-        <Field name="to" required {...{ form, control, label, suggestions }} />
+        <Field name="to" required {...{ form, control, label, suggestions, max, help }} />
       </ConfirmKeys>
     </>
   );
@@ -206,7 +188,7 @@ function renderOutcomes(
   const done = form.get('do') === 'revoke' ? 'revoked' : 'changed';
   const columns: TableColumn<KeyOutcome>[] = [
     ['Key', ({ key }) => <KeyName subject={key} />],
-    ['Result', ({ result, why }) => `${RESULTS[result]}: ${why}`],
+    ['Result', ({ result, why }) => `${RESULTS[result]}. ${why}`],
   ];
   const page = <Table caption="What happened to each key" columns={columns} rows={outcomes} />;
   const status = failed > 0 ? 503 : changed === 0 || numberOf('conflict') > 0 ? 409 : 200;

@@ -37,8 +37,8 @@ export const keyList = new Hono<AdminEnv>();
 
 keyList.get('/keys', (c) => renderKeyList(c, readKeyQuery(new URL(c.req.url).searchParams)));
 
-/** Responds with the list; with the reason, if a change of selected keys was `refused`. */
-export async function renderKeyList(c: Context<AdminEnv>, { q, ...filters }: KeyQuery, refused?: string) {
+/** Responds with the list; with the reason and the selection, if a change of selected keys was `refused`. */
+export async function renderKeyList(c: Context<AdminEnv>, { q, ...filters }: KeyQuery, refused?: Props['refused']) {
   const { keyPrefix, dayLimits } = c.get('config');
   const searchedKey = containsKey(q ?? '', keyPrefix);
   const query = searchedKey ? filters : { q, ...filters };
@@ -104,7 +104,7 @@ interface Props {
   hasPsa: boolean;
   /** Whether a key was entered as the text to search for. */
   searchedKey: boolean;
-  refused: string | undefined;
+  refused: { why: string; selected: readonly string[] } | undefined;
 }
 
 function KeyListPage({ list, query, hasPsa, searchedKey, refused }: Props) {
@@ -114,7 +114,7 @@ function KeyListPage({ list, query, hasPsa, searchedKey, refused }: Props) {
     <>
       {refused && (
         <Banner tone="warning" id="errors">
-          {refused} <a href="#list">Select keys in the list</a>, then choose again below it.
+          {refused.why} <a href="#list">Select keys in the list</a>, then choose again below it.
         </Banner>
       )}
       {searchedKey && (
@@ -135,7 +135,7 @@ function KeyListPage({ list, query, hasPsa, searchedKey, refused }: Props) {
       {list.latestDay !== null && (
         <>
           <Filters list={list} query={query} />
-          <Keys list={list} query={query} />
+          <Keys {...{ list, query, refused }} />
         </>
       )}
     </>
@@ -231,7 +231,7 @@ function Actions({ list: { tasks, latestDay, counts } }: Pick<Props, 'list'>) {
   );
 }
 
-type ListProps = Pick<Props, 'list' | 'query'>;
+type ListProps = Pick<Props, 'list' | 'query'> & Partial<Pick<Props, 'refused'>>;
 
 /** The search, and links to the keys of each state. Both keep the other filters. */
 function Filters({ list: { counts }, query }: ListProps) {
@@ -266,7 +266,7 @@ function Filters({ list: { counts }, query }: ListProps) {
   );
 }
 
-function Keys({ list, query }: ListProps) {
+function Keys({ list, query, refused }: ListProps) {
   const { base } = usePage();
   const isPlain = isPlainList(query);
   if (list.keys.length === 0) {
@@ -287,7 +287,7 @@ function Keys({ list, query }: ListProps) {
   const canSelect = list.keys.some(({ state }) => state !== 'revoked');
   return (
     <form method="get" action={`${base}/change-keys`}>
-      <Table caption="API keys" kind="keys" columns={columnsOf(base, list, query)} rows={list.keys}>
+      <Table caption="API keys" kind="keys" columns={columnsOf(base, { list, query, refused })} rows={list.keys}>
         <Older list={list} query={query} />
         {canSelect && (
           <div class="pages">
@@ -316,9 +316,12 @@ const BULK_ACTIONS = [
   ['revoke', 'Revoke', 'danger'],
 ] as const;
 
+type ListedKey = KeyList['keys'][number];
+
 /** The columns of the list, two of which sort it. On a narrow screen a key takes two lines. */
-function columnsOf(base: string, { facts }: KeyList, query: KeyQuery): TableColumn<KeyList['keys'][number]>[] {
-  const refused = new Set(facts.flatMap(({ type, keyId }) => (type.startsWith('refused_') ? keyId : [])));
+function columnsOf(base: string, { list: { facts }, query, refused }: ListProps): TableColumn<ListedKey>[] {
+  const refusedKeys = new Set(facts.flatMap(({ type, keyId }) => (type.startsWith('refused_') ? keyId : [])));
+  const isSelected = ({ id }: KeyDetails) => refused?.selected.includes(id);
   const sortedBy = (sort: 'name' | 'last', order: 'ascending' | 'descending') => ({
     to: keyListPath(base, { ...query, sort }),
     order: query.sort === sort ? order : undefined,
@@ -329,7 +332,7 @@ function columnsOf(base: string, { facts }: KeyList, query: KeyQuery): TableColu
       (key) => (
         <>
           {key.state !== 'revoked' && (
-            <input type="checkbox" name="key" value={key.id} aria-label={`Select ${nameInLabel(key)}`} />
+            <input type="checkbox" name="key" value={key.id} checked={isSelected(key)} aria-label={labelOf(key)} />
           )}{' '}
           <KeyName subject={key} search={addressOf('', query)} />
           <Match subject={key} search={query.q} />
@@ -352,7 +355,7 @@ function columnsOf(base: string, { facts }: KeyList, query: KeyQuery): TableColu
       'State',
       (key) => (
         <>
-          <State state={stateInList(key)} /> {refused.has(key.id) && <span class="mark">refused</span>}
+          <State state={stateInList(key)} /> {refusedKeys.has(key.id) && <span class="mark">refused</span>}
         </>
       ),
     ],
@@ -367,8 +370,8 @@ function columnsOf(base: string, { facts }: KeyList, query: KeyQuery): TableColu
 }
 
 /** Both keys of a rotation have the same name. */
-const nameInLabel = ({ name, hint, successor, predecessor }: KeyDetails) =>
-  successor || predecessor ? `${name} ${hint}` : name;
+const labelOf = ({ name, hint, successor, predecessor }: KeyDetails) =>
+  successor || predecessor ? `Select ${name} ${hint}` : `Select ${name}`;
 
 /** What of a key a search found, unless every row shows it. */
 function Match({ subject, search }: { subject: KeyDetails; search: string | undefined }) {

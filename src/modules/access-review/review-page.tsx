@@ -1,4 +1,5 @@
 import { REVIEW_DECISIONS, type ReviewDecision } from '../../domain/access-review.ts';
+import { dateText } from '../../domain/calendar.ts';
 import { MAX_REASON_LENGTH } from '../../domain/decision-reason.ts';
 import { UNUSED_DAYS } from '../../domain/facts.ts';
 import { lifetimeDays } from '../../domain/key-rules.ts';
@@ -20,7 +21,7 @@ import { ConfirmRevoke } from '../../http/settings/pages/confirm.tsx';
 import { limitsText } from '../../http/settings/pages/day-use.ts';
 import { ErrorSummary, Field } from '../../http/settings/pages/form.tsx';
 import { CompanyNames, Creator, KeyName, OtherKey } from '../../http/settings/pages/key-facts.tsx';
-import { Ago, dateText, Expiry, Time } from '../../http/settings/pages/time.tsx';
+import { Ago, Expiry, Time } from '../../http/settings/pages/time.tsx';
 import type { Company } from '../../services/directory/companies.ts';
 import type { StoredKeyRules } from '../../services/keys/change-key-rules.ts';
 import { recordsOf, type Usage } from '../../services/keys/key-usage.ts';

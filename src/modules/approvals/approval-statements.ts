@@ -2,12 +2,11 @@ import { fact, factSource, IN_RANGE } from '../../db/fact-statements.ts';
 import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../../db/statement.ts';
 import { idBytes, idText } from '../../db/work/record-table.ts';
 import { TIME_ENTRIES } from '../../db/work/time-entry-statements.ts';
-import { dateIn } from '../../domain/calendar.ts';
+import { dateIn, dateText } from '../../domain/calendar.ts';
 import type { Fact } from '../../domain/facts.ts';
 import type { TimeEntryStatus } from '../../domain/time-entry.ts';
 import { REPEATED_MS } from '../../domain/unusual.ts';
 import { counted } from '../../http/settings/pages/components.tsx';
-import { dateText } from '../../http/settings/pages/time.tsx';
 
 // Everything up to the mark of an organization is decided, so its queue is read from there on: no index of entries that
 // wait, which each write would have to update. Archived entries that wait have an index of their own.

@@ -1,9 +1,9 @@
 import { fact, factSource, IN_RANGE } from '../../db/fact-statements.ts';
 import { minutesBefore } from '../../db/work/key-days.ts';
+import { dateText } from '../../domain/calendar.ts';
 import type { Fact } from '../../domain/facts.ts';
 import { isLongDay, LONG_DAY, minutesOf, usualMinutes } from '../../domain/unusual.ts';
 import { formatNumber } from '../../http/settings/pages/components.tsx';
-import { dateText } from '../../http/settings/pages/time.tsx';
 
 /** How long a long day needs attention, unless its time is decided before, and how many of an organization are compared. */
 const SHOWN_DAYS = 7;

@@ -1,3 +1,4 @@
+import { dateText } from '../../domain/calendar.ts';
 import { MAX_REASON_LENGTH } from '../../domain/decision-reason.ts';
 import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../domain/time-entry.ts';
 import { Icon } from '../../http/page/icon.tsx';
@@ -15,7 +16,7 @@ import {
 } from '../../http/settings/pages/components.tsx';
 import { ErrorSummary, Field } from '../../http/settings/pages/form.tsx';
 import { KeyName } from '../../http/settings/pages/key-facts.tsx';
-import { dateText, Time } from '../../http/settings/pages/time.tsx';
+import { Time } from '../../http/settings/pages/time.tsx';
 import { keysOf } from '../../lib/objects.ts';
 import { type Entry, LISTED, MAX_DECIDED, STATUSES, type TimePart, type TimeQuery } from './time-queue.ts';
 

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { extendKey } from '../../db/keys/key-statements.ts';
 import { isLive } from '../../domain/api-key.ts';
-import { dateIn } from '../../domain/calendar.ts';
+import { dateIn, dateText } from '../../domain/calendar.ts';
 import { invalidInput } from '../../domain/errors.ts';
 import { lazyObject, ruleError } from '../../domain/fields.ts';
-import { brokenRule, lifetimeDays } from '../../domain/key-rules.ts';
+import { lastDayAllowed, lifetimeDays } from '../../domain/key-rules.ts';
 import { describeChanges, KEY_SETTING_NAMES, type KeySettings, settingInputs } from '../../domain/key-settings.ts';
 import { MAX_NETWORKS } from '../../domain/networks.ts';
 import { pick } from '../../lib/objects.ts';
@@ -14,22 +14,23 @@ import { administratorsTimeZone } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
 import { planChange } from './change-key.ts';
-import { getKeyRules } from './change-key-rules.ts';
+import { getKeyRules, type StoredKeyRules } from './change-key-rules.ts';
 import { readLifetime } from './create-key.ts';
 import { type KeyDetails, listKeysById } from './read-keys.ts';
 
 /** What can be changed of several keys at once: their owner, another allowed network, or a later expiry. */
 export type SharedChange = 'owner' | 'allowedNetworks' | 'expires';
 
-/** What became of a key: the old and the new value, or why it was not changed. */
+/** What became of a key, in sentences: the new value and usually the old one, or why it was not changed. */
 export interface KeyOutcome {
   key: KeyDetails;
   result: 'changed' | 'left_alone' | 'conflict' | 'failed';
   why: string | undefined;
 }
 
-/** A change of one key, and whether a key has it already. */
+/** A change of one key, what it does in a sentence, and whether a key has it already. */
 interface Plan {
+  says: string;
   changeAt: (now: number) => AuditedChange<never>;
   isMade: (key: KeyDetails) => boolean;
 }
@@ -49,13 +50,54 @@ const inputs = {
 
 const CONFLICT = 'Another administrator changed the key or the key rules meanwhile.';
 
-/** Why a key is left alone, whatever the new value is. */
-export function whyLeftAlone({ state, allowedNetworks, expiresAt, successor }: KeyDetails, what: SharedChange) {
-  if (!isLive(state)) return 'It no longer works.';
-  if (what === 'allowedNetworks' && allowedNetworks === '') return 'It is allowed from everywhere.';
-  if (what === 'expires' && expiresAt === null) return 'It never expires.';
-  if (what === 'expires' && successor !== null) return 'It was replaced.';
-  return undefined;
+/** The last day that the key rules allow a key; null for any. Counted from its creation: a later expiry is no new key. */
+const lastDayOf = ({ createdAt }: KeyDetails, rules: StoredKeyRules) =>
+  lastDayAllowed(rules, dateIn(rules.timeZone, createdAt));
+
+/** Why a key is left alone, whatever the new value is: what it or several of them are, to follow "is" or "are". */
+function whyLeftAlone(key: KeyDetails, what: SharedChange, rules: StoredKeyRules): string | undefined {
+  const { state, allowedNetworks, expiresAt, successor } = key;
+  if (!isLive(state)) return 'no longer in use';
+  if (what === 'allowedNetworks' && allowedNetworks === '')
+    return 'allowed from everywhere, so there is no list to add an address to';
+  if (what !== 'expires') return undefined;
+  if (expiresAt === null) return 'set to never expire';
+  if (successor !== null) return 'replaced by a newer key';
+  const lastDay = lastDayOf(key, rules);
+  if (lastDay === null || dateIn(rules.timeZone, expiresAt - 1) < lastDay) return undefined;
+  return `limited by the key rules to ${rules.maxLifetimeDays} days from creation; rotate instead`;
+}
+
+/** What becomes of the own value of a key that gets another one. */
+function effectOn(key: KeyDetails, what: SharedChange, rules: StoredKeyRules): string {
+  if (what === 'owner') return key.owner === '' ? 'Had no owner' : `Replaces ${key.owner}`;
+  const networks = key.allowedNetworks.split(' ').length;
+  if (what === 'allowedNetworks') return `In addition to ${networks} ${networks === 1 ? 'network' : 'networks'}`;
+  const lastDay = lastDayOf(key, rules);
+  const now = `Expires ${dateText(dateIn(rules.timeZone, (key.expiresAt ?? 0) - 1))} now`;
+  return lastDay === null ? now : `${now}, at the latest ${dateText(lastDay)}`;
+}
+
+/**
+ * What a change would do to each key, in words; how many keys it would change, and `reasons` for those that it would
+ * not. `max` is the last day that the key rules allow any of them, with `help` about it.
+ */
+export async function previewChange(ctx: ActorContext<AdminActor>, keys: readonly KeyDetails[], what: SharedChange) {
+  const rules = await getKeyRules(ctx);
+  const groups = Map.groupBy(keys, (key) => whyLeftAlone(key, what, rules));
+  const changeable = groups.get(undefined) ?? [];
+  const effectOf = (key: KeyDetails) => {
+    const why = whyLeftAlone(key, what, rules);
+    return why === undefined ? effectOn(key, what, rules) : `Left alone: it is ${why}.`;
+  };
+  const reasons = [...groups]
+    .map(([why, { length }]) => `${length === 1 ? 'This key is' : `These ${length} keys are`} ${why}.`)
+    .join(' ');
+  const lastDays = what === 'expires' ? changeable.flatMap((key) => lastDayOf(key, rules) ?? []) : [];
+  const max = lastDays.sort().at(-1);
+  const help =
+    max && `At the latest ${dateText(max)}: the key rules allow ${rules.maxLifetimeDays} days from creation.`;
+  return { effectOf, changeable: changeable.length, reasons, max, help };
 }
 
 /**
@@ -70,16 +112,18 @@ export async function changeSelectedKeys(
   what: SharedChange,
   value: string,
 ): Promise<{ outcomes: KeyOutcome[]; cause?: unknown }> {
-  const planner = await PLANNERS[what](ctx, value);
+  const rules = await getKeyRules(ctx);
+  const planner = await PLANNERS[what](ctx, value, rules);
   const keys = await listKeysById(ctx, [...shown.keys()]);
   const plans = new Map<string, Plan>();
   const planned = await Promise.all(
     keys.map(async (key): Promise<KeyOutcome> => {
       if (key.revision !== shown.get(key.id)) return { key, result: 'conflict', why: CONFLICT };
-      const plan = whyLeftAlone(key, what) ?? (await planner(key));
+      const why = whyLeftAlone(key, what, rules);
+      const plan = why === undefined ? await planner(key) : `It is ${why}.`;
       if (typeof plan === 'string') return { key, result: 'left_alone', why: plan };
       plans.set(key.id, plan);
-      return { key, result: 'changed', why: plan.changeAt(ctx.now()).detail };
+      return { key, result: 'changed', why: plan.says };
     }),
   );
   const { done, failed, cause } = await changeConfirmed([...plans.keys()], async (some) => {
@@ -101,10 +145,15 @@ export async function changeSelectedKeys(
   return { outcomes, cause };
 }
 
-const PLANNERS: Record<SharedChange, (ctx: ActorContext<AdminActor>, value: string) => Promise<Planner>> = {
+type MakePlanner = (ctx: ActorContext<AdminActor>, value: string, rules: StoredKeyRules) => Promise<Planner>;
+
+const PLANNERS: Record<SharedChange, MakePlanner> = {
   async owner(ctx, value) {
     const change = parseInput(inputs.owner, { owner: value });
-    return (key) => planSettings(ctx, key, change);
+    return (key) => {
+      const before = key.owner === '' ? '' : `; it was ${key.owner}`;
+      return planSettings(ctx, key, change, `Its owner is now ${change.owner || 'nobody'}${before}.`);
+    };
   },
 
   async allowedNetworks(ctx, value) {
@@ -112,30 +161,31 @@ const PLANNERS: Record<SharedChange, (ctx: ActorContext<AdminActor>, value: stri
     return async (key) => {
       const all = settingInputs.allowedNetworks.safeParse(`${key.allowedNetworks} ${added}`);
       if (!all.success) return `It has ${MAX_NETWORKS} allowed networks, which is the limit.`;
-      return planSettings(ctx, key, { allowedNetworks: all.data });
+      return planSettings(ctx, key, { allowedNetworks: all.data }, `Now also allowed: ${added}.`);
     };
   },
 
-  async expires(ctx, value) {
+  async expires(ctx, value, rules) {
     const { expires } = parseInput(inputs.expires, { expires: value });
     const { expiresAt, error } = await readLifetime(ctx, expires);
     if (error || expiresAt === null) throw invalidInput(error ? [error] : []);
-    const { timeZone, ...rules } = await getKeyRules(ctx);
+    const { timeZone } = rules;
     return async (key) => {
       const days = lifetimeDays(expiresAt, timeZone, key.createdAt);
-      if ((key.expiresAt ?? expiresAt) >= expiresAt) return 'It does not expire earlier.';
-      // Counted from the creation of the key: no key lives longer than the key rules allow.
-      if (brokenRule(rules, { expires: value, days, today: dateIn(timeZone, key.createdAt) }))
-        return `The key rules allow ${rules.maxLifetimeDays} days from its creation. Rotate it instead.`;
-      const values = { ...ctx.actor, keyId: key.id, revision: key.revision, expiresAt, lifetimeDays: days };
       const from = dateIn(timeZone, (key.expiresAt ?? expiresAt) - 1);
+      if (from >= expires) return `It already expires ${from > expires ? 'later, ' : ''}on ${dateText(from)}.`;
+      const lastDay = lastDayOf(key, rules);
+      if (lastDay !== null && expires > lastDay)
+        return `The key rules allow it until ${dateText(lastDay)}, ${rules.maxLifetimeDays} days from its creation.`;
+      const values = { ...ctx.actor, keyId: key.id, revision: key.revision, expiresAt, lifetimeDays: days };
       return {
+        says: `It now expires on ${dateText(expires)}; before, on ${dateText(from)}.`,
         isMade: (current) => current.expiresAt === expiresAt,
         changeAt: (now) => ({
           statement: extendKey.bind({ ...values, now }),
           action: 'api_key.changed',
           targetId: key.id,
-          detail: `expires ${from} to ${dateIn(timeZone, expiresAt - 1)}`,
+          detail: `expires ${from} to ${expires}`,
         }),
       };
     };
@@ -146,10 +196,12 @@ async function planSettings(
   ctx: ActorContext<AdminActor>,
   key: KeyDetails,
   change: Partial<KeySettings>,
+  says: string,
 ): Promise<Plan | string> {
   const settings = { ...pick(key, KEY_SETTING_NAMES), ...change };
-  if (describeChanges(key, settings).length === 0) return 'It is already so.';
+  if (describeChanges(key, settings).length === 0) return 'It already has this value.';
   return {
+    says,
     isMade: (current) => describeChanges(current, { ...pick(current, KEY_SETTING_NAMES), ...change }).length === 0,
     changeAt: await planChange(ctx, key, settings),
   };

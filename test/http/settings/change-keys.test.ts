@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { changeApiKey } from '../../../src/services/keys/change-key.ts';
+import { changeKeyRules } from '../../../src/services/keys/change-key-rules.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
 import { makeSettings } from '../../support/settings.ts';
@@ -26,15 +27,15 @@ async function refusalIn({ status, text }: { status: number; text: string }) {
 }
 
 test.each([
-  ['owner', 'NOC', 'owner "Tess" to "NOC"'],
-  ['expires', '2027-06-30', 'expires 2027-04-30 to 2027-06-30'],
+  ['owner', 'NOC', 'Its owner is now NOC; it was Tess.'],
+  ['expires', '2027-06-30', 'It now expires on 30 Jun 2027; before, on 30 Apr 2027.'],
 ])('the result of a new value for %s names the old and the new one', async (change, to, words) => {
   const now = () => Date.parse('2027-03-22T12:00:00Z');
   const { organization, get, post } = await makeSettings({ now, timeZone: 'UTC' });
   const { id } = await makeKey(organization, { owner: 'Tess', expires: '2027-05-01T00:00:00Z' }, now);
   const { key } = await tableOf((await get(`/change-keys?do=${change}&key=${id}`)).text);
   const { rows } = await tableOf((await post('/change-keys', { do: change, key, to })).text);
-  expect(rows.map(([, result]) => result)).toEqual([`Done: ${words.replaceAll('"', '&quot;')}`]);
+  expect(rows.map(([, result]) => result)).toEqual([`Done. ${words}`]);
 });
 
 test('one form names the effect on each selected key, and its result says what happened to each', async () => {
@@ -47,32 +48,60 @@ test('one form names the effect on each selected key, and its result says what h
     await make('Open', ''),
   ];
   for (let i = 0; i < 2; i++) await api.postNote(one.value, undefined, { 'CF-Connecting-IP': '192.0.2.9' });
+  const everywhere = 'allowed from everywhere, so there is no list to add an address to';
   const query = `do=allowedNetworks&q=tess&${[one, two, open].map(({ id }) => `key=${id}`).join('&')}`;
   const asked = await get(`/change-keys?${query}`);
   const { key, rows } = await tableOf(asked.text);
   expect(rows.map(([name, effect, , last]) => [name, effect, last])).toEqual([
     ['One', 'In addition to 1 network', expect.stringContaining('192.0.2.9Wrote 2 times today')],
-    ['Open', 'Left alone: It is allowed from everywhere.', 'Never'],
+    ['Open', `Left alone: it is ${everywhere}.`, 'Never'],
     ['Two', 'In addition to 1 network', 'Never'],
   ]);
   expect((await elementsOf(asked.text, 'h1'))[0]?.text).toContain('2 keys');
   const none = await get(`/change-keys?do=allowedNetworks&q=tess&key=${open.id}`);
-  expect(await refusalIn(none)).toEqual([400, 'None of these keys can be changed so.']);
+  expect(await refusalIn(none)).toEqual([400, `This key is ${everywhere}.`]);
+  expect(await countElements(none.text, `[name=key][value="${open.id}"][checked]`)).toBe(1);
   const form = { do: 'allowedNetworks', q: 'tess', key };
   const wrong = await post('/change-keys', { ...form, to: '203.0.113.300' });
   expect([wrong.status, await countElements(wrong.text, '[autofocus]#errors a[href="#to"]')]).toEqual([400, 1]);
   expect((await tableOf(wrong.text)).key).toEqual(key);
+  expect((await elementsOf(wrong.text, '#to-error'))[0]?.text).toContain('You entered ');
 
   const admin = asAdmin(organization);
   await changeApiKey(admin, await getOwnKey(admin, two.id), toInput({ name: 'Two', owner: 'Tess' }));
   const done = await post('/change-keys', { ...form, to: '203.0.113.9' });
   expect([done.status, (await elementsOf(done.text, 'h1'))[0]?.text]).toEqual([409, '1 of 3 keys changed']);
   expect((await tableOf(done.text)).rows).toEqual([
-    ['One', 'Done: allowed networks 192.0.2.0/24 to 192.0.2.0/24 203.0.113.9/32'],
-    ['Open', 'Left alone: It is allowed from everywhere.'],
-    ['Two', 'Not changed: Another administrator changed the key or the key rules meanwhile.'],
+    ['One', 'Done. Now also allowed: 203.0.113.9/32.'],
+    ['Open', `Left alone. It is ${everywhere}.`],
+    ['Two', 'Not changed. Another administrator changed the key or the key rules meanwhile.'],
   ]);
   expect((await getOwnKey(admin, one.id)).allowedNetworks).toBe('192.0.2.0/24 203.0.113.9/32');
+});
+
+test('before the expiry of keys is extended, the page says when each expires and how long the key rules allow it', async () => {
+  const clock = { now: Date.parse('2027-03-01T12:00:00Z') };
+  const now = () => clock.now;
+  const { organization, get } = await makeSettings({ now, timeZone: 'UTC' });
+  const old = await makeKey(organization, { name: 'Old', expires: '2027-04-20' }, now);
+  clock.now += 14 * 86_400_000;
+  const young = await makeKey(organization, { name: 'Young', expires: '2027-03-20' }, now);
+  const path = `/change-keys?do=expires&key=${old.id}`;
+  const effects = async () =>
+    (await tableOf((await get(`${path}&key=${young.id}`)).text)).rows.map(([, effect]) => effect);
+  expect(await effects()).toEqual(['Expires 20 Apr 2027 now', 'Expires 20 Mar 2027 now']);
+
+  await changeKeyRules(asAdmin(organization, now), 0, { maxLifetimeDays: 30, expiryRequired: true });
+  const limited = 'limited by the key rules to 30 days from creation; rotate instead';
+  expect(await effects()).toEqual([
+    `Left alone: it is ${limited}.`,
+    'Expires 20 Mar 2027 now, at the latest 14 Apr 2027',
+  ]);
+  const asked = (await get(`${path}&key=${young.id}`)).text;
+  expect((await elementsOf(asked, 'h1'))[0]?.text).toBe('Extend the expiry of 1 key');
+  expect(await countElements(asked, '#to[type=date][max="2027-04-14"]')).toBe(1);
+  expect((await elementsOf(asked, '#to-help'))[0]?.text).toContain('At the latest 14 Apr 2027');
+  expect(await refusalIn(await get(path))).toEqual([400, `This key is ${limited}.`]);
 });
 
 test('a search without a selection is about all keys that it found; the plain list needs a selection', async () => {

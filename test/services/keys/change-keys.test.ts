@@ -53,11 +53,11 @@ describe('a change of several keys', () => {
     await changeApiKey(admin, await getOwnKey(admin, two.id), toInput({ name: 'Two', description: 'New' }));
     const { outcomes } = await changeSelectedKeys(admin, shown, 'owner', '  Mo ');
     expect(outcomes.map(({ key, result, why }) => [key.name, result, why])).toEqual([
-      ['Ended', 'left_alone', 'It no longer works.'],
-      ['One', 'changed', 'owner "Tess" to "Mo"'],
+      ['Ended', 'left_alone', 'It is no longer in use.'],
+      ['One', 'changed', 'Its owner is now Mo; it was Tess.'],
       ['Two', 'conflict', CONFLICT],
     ]);
-    expect(await change([one.id], 'owner', 'Mo')).toEqual([['One', 'left_alone', 'It is already so.']]);
+    expect(await change([one.id], 'owner', 'Mo')).toEqual([['One', 'left_alone', 'It already has this value.']]);
     expect((await details()).slice(1)).toEqual(['owner "Tess" to "Mo"']);
     const owners = (await rowsOf('api_keys', organization)).map(({ name, owner }) => [name, owner]);
     expect(owners).toEqual(
@@ -83,7 +83,7 @@ describe('a change of several keys', () => {
     });
     expect(await change([one.id, two.id], 'owner', 'Mo', db)).toEqual([
       ['One', 'conflict', CONFLICT],
-      ['Two', 'changed', 'owner added: "Mo"'],
+      ['Two', 'changed', 'Its owner is now Mo.'],
     ]);
     expect((await getOwnKey(admin, one.id)).owner).toBe('Ada');
   });
@@ -92,7 +92,7 @@ describe('a change of several keys', () => {
     const { make, change, details } = await makeWorld();
     const { id } = await make('One', { allowedNetworks: '192.0.2.1' });
     expect(await change([id], 'allowedNetworks', '192.0.2.2', committingTwice(env.DB))).toEqual([
-      ['One', 'changed', 'allowed networks 192.0.2.1/32 to 192.0.2.1/32 192.0.2.2/32'],
+      ['One', 'changed', 'Now also allowed: 192.0.2.2/32.'],
     ]);
     expect(await details()).toHaveLength(1);
   });
@@ -150,8 +150,8 @@ test('an address is added to the networks of each key, and a key that is allowed
   await api.settled();
   expect(await change([limited.id, open.id, full.id], 'allowedNetworks', '203.0.113.9')).toEqual([
     ['Full', 'left_alone', 'It has 20 allowed networks, which is the limit.'],
-    ['Limited', 'changed', 'allowed networks 198.51.100.0/24 to 198.51.100.0/24 203.0.113.9/32'],
-    ['Open', 'left_alone', 'It is allowed from everywhere.'],
+    ['Limited', 'changed', 'Now also allowed: 203.0.113.9/32.'],
+    ['Open', 'left_alone', 'It is allowed from everywhere, so there is no list to add an address to.'],
   ]);
   expect((await write()).status).toBe(201);
   // The refusal no longer needs attention.
@@ -166,8 +166,10 @@ describe('a later expiry', () => {
     clock.now = (key.expiresAt ?? 0) - 30_000;
     expect((await api.postNote(key.value)).status).toBe(201);
     expect(await change([key.id], 'expires', '2027-03-31')).toEqual([
-      ['Soon', 'changed', 'expires 2027-03-01 to 2027-03-31'],
+      ['Soon', 'changed', 'It now expires on 31 Mar 2027; before, on 1 Mar 2027.'],
     ]);
+    const later = 'It already expires later, on 31 Mar 2027.';
+    expect(await change([key.id], 'expires', '2027-03-20')).toEqual([['Soon', 'left_alone', later]]);
     clock.now += 45_000;
     expect((await api.postNote(key.value)).status).toBe(201);
     expect(await details()).toEqual(['expires 2027-03-01 to 2027-03-31']);
@@ -186,14 +188,14 @@ describe('a later expiry', () => {
     await changeKeyRules(admin, 0, { maxLifetimeDays: 30, expiryRequired: true });
     clock.now -= 5 * 86_400_000;
     const ids = [never, later, replaced, successor, old, young].map(({ id }) => id);
-    const rule = 'The key rules allow 30 days from its creation. Rotate it instead.';
+    const rule = 'The key rules allow it until 31 Mar 2027, 30 days from its creation.';
     expect(await change(ids, 'expires', '2027-04-01')).toEqual([
-      ['Later', 'left_alone', 'It does not expire earlier.'],
-      ['Never', 'left_alone', 'It never expires.'],
+      ['Later', 'left_alone', 'It is limited by the key rules to 30 days from creation; rotate instead.'],
+      ['Never', 'left_alone', 'It is set to never expire.'],
       ['Old', 'left_alone', rule],
       ['Replaced', 'left_alone', rule],
-      ['Replaced', 'left_alone', 'It was replaced.'],
-      ['Young', 'changed', 'expires 2027-03-20 to 2027-04-01'],
+      ['Replaced', 'left_alone', 'It is replaced by a newer key.'],
+      ['Young', 'changed', 'It now expires on 1 Apr 2027; before, on 20 Mar 2027.'],
     ]);
   });
 

@@ -1,12 +1,12 @@
 import { auditActionLabel } from '../../../domain/audit-actions.ts';
-import { dateIn } from '../../../domain/calendar.ts';
+import { dateIn, dateText } from '../../../domain/calendar.ts';
 import { RECORD_KIND_NAMES } from '../../../domain/record-kinds.ts';
 import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
 import { Icon, type IconName } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 import { Address, counted, formatNumber, money, SCOPE_ICONS } from './components.tsx';
 import { KeyName, KeysOf } from './key-facts.tsx';
-import { clockTime, dateText, utcText } from './time.tsx';
+import { clockTime, utcText } from './time.tsx';
 
 /** An entry with as much of its text as the page or file shows. */
 export type ShownEntry = AuditEntry & { isCut: boolean };

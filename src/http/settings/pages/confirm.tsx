@@ -36,7 +36,7 @@ interface ConfirmProps extends Props {
   isDanger?: boolean;
 }
 
-/** Asks for confirmation before keys are changed, with the fields of the change. */
+/** Asks for confirmation before keys are changed, with the fields of the change above them. */
 export function ConfirmKeys({
   keys,
   writesToday,
@@ -49,32 +49,30 @@ export function ConfirmKeys({
   children,
 }: PropsWithChildren<ConfirmProps>) {
   return (
-    <>
+    <form method="post" action={action}>
+      <HiddenFields fields={fields} />
+      {children && <div class="form card">{children}</div>}
       <Table
         caption="Keys to change"
         columns={[
-          ['Key', ({ id, name }) => <KeyName subject={{ id, name }} />],
+          ['Key', (key) => <KeyName subject={key} />],
           ...columns,
           ['State', (key) => <State state={stateInList(key)} />],
           [
             'Last write',
             (key) => [<LastWrite subject={key} />, isLive(key.state) && wroteToday(writesToday?.get(key.id))],
           ],
-          ['Owner', ({ owner }) => <bdi>{owner || '–'}</bdi>],
+          ...(isDanger ? [['Owner', ({ owner }: KeyDetails) => <bdi>{owner || '–'}</bdi>] as const] : []),
         ]}
         rows={keys}
       />
-      <form method="post" action={action} class={isDanger ? undefined : 'form card'}>
-        <HiddenFields fields={fields} />
-        {children}
-        <div class="actions">
-          <button type="submit" class={isDanger ? 'danger' : undefined}>
-            {button}
-          </button>
-          {cancel && <a href={cancel}>Cancel</a>}
-        </div>
-      </form>
-    </>
+      <div class="actions">
+        <button type="submit" class={isDanger ? 'danger' : undefined}>
+          {button}
+        </button>
+        {cancel && <a href={cancel}>Cancel</a>}
+      </div>
+    </form>
   );
 }
 

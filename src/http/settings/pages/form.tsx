@@ -87,8 +87,8 @@ interface FieldProps {
   control: 'line' | 'number' | 'date' | 'lines';
   label: string;
   help?: Child;
-  /** The most characters of a line, or the largest number. */
-  max?: number | undefined;
+  /** The most characters of a line, the largest number or the last day. */
+  max?: number | string | undefined;
   required?: boolean | undefined;
   placeholder?: string | undefined;
   /** Texts to choose from; any other can also be entered. */

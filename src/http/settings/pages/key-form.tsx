@@ -1,4 +1,4 @@
-import { addDays, DAY_MS, yearsLater } from '../../../domain/calendar.ts';
+import { addDays, DAY_MS, dateText, yearsLater } from '../../../domain/calendar.ts';
 import { MAX_NAME_LENGTH } from '../../../domain/directory.ts';
 import { MAX_EXPIRY_YEARS } from '../../../domain/key-input.ts';
 import { type KeyRules, lastDayAllowed } from '../../../domain/key-rules.ts';
@@ -17,7 +17,7 @@ import { addressOf, usePage } from '../page-context.ts';
 import { Address, Banner, counted, Hint, SCOPE_ICONS } from './components.tsx';
 import { CardForm, Choices, Conflict, describedBy, Field, FieldMessage } from './form.tsx';
 import { CompanyName } from './key-facts.tsx';
-import { Ago, dateText } from './time.tsx';
+import { Ago } from './time.tsx';
 
 /** The settings before the fold of a new key's form, and those in it: all others, except for the companies. */
 const BASIC: readonly KeySettingName[] = ['name', 'owner'];

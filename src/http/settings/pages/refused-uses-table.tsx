@@ -1,11 +1,11 @@
-import { dateIn } from '../../../domain/calendar.ts';
+import { dateIn, dateText } from '../../../domain/calendar.ts';
 import { FACT_TYPES, FACTS } from '../../../domain/facts.ts';
 import { SETTLEMENTS } from '../../../domain/refused-use.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { parametersOf, usePage } from '../page-context.ts';
 import { Address, formatNumber, HiddenFields, Table, type TableColumn, Ticket } from './components.tsx';
 import { KeyName } from './key-facts.tsx';
-import { Ago, dateText, Time } from './time.tsx';
+import { Ago, Time } from './time.tsx';
 
 export const REFUSAL_REASONS: Record<RefusedUse['reason'], string> = {
   revoked: 'The key is revoked',

@@ -1,5 +1,5 @@
 import type { KeyState } from '../../../domain/api-key.ts';
-import { DAY_MS, dateIn, endOfDate } from '../../../domain/calendar.ts';
+import { DAY_MS, dateIn, dateText, endOfDate } from '../../../domain/calendar.ts';
 import { usePage } from '../page-context.ts';
 
 /** A time as `2026-11-22 21:54:12 UTC`. */
@@ -45,10 +45,6 @@ function inDays(ms: number): string {
   const days = Math.round(ms / DAY_MS);
   return ms < DAY_MS ? 'within a day' : days === 1 ? 'in 1 day' : `in ${days} days`;
 }
-
-/** A calendar date in words: `21 Nov 2026`. */
-export const dateText = (date: string) =>
-  new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }).format(Date.parse(date));
 
 interface ExpiryProps {
   subject: { expiresAt: number | null; state?: KeyState };

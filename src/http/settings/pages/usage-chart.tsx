@@ -1,8 +1,8 @@
+import { dateText } from '../../../domain/calendar.ts';
 import { haveMinutes, RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
 import { type DayUsage, recordsOf, recordsOfDay, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
 import { Icon } from '../../page/icon.tsx';
 import { counted, formatNumber } from './components.tsx';
-import { dateText } from './time.tsx';
 
 /** A bar of each day, in the colour of a kind of record. */
 type Bar = readonly [kind: RecordKind, label: string, amount: (day: DayUsage) => number];
