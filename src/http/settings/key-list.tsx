@@ -253,7 +253,7 @@ function Filters({ list: { counts }, query }: ListProps) {
             aria-current={state === stateOf(query) ? 'true' : undefined}
           >
             {chip}
-            {numbers[state] !== undefined && <span class="number"> {numbers[state]}</span>}
+            {numbers[state] !== undefined && !query.q && <span class="number"> {numbers[state]}</span>}
           </a>
         ))}
         {isFiltered(query) && (

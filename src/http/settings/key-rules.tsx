@@ -27,7 +27,7 @@ const rulesInForm = ({ rules }: KeyRulesOverview): [field: string, value: string
 ];
 
 const NOTICES = {
-  changed: 'The key rules are saved. They apply to every key that is created or rotated from now on.',
+  changed: 'The key rules are saved. Lifetime and expiration apply to keys that are created or rotated from now on.',
   unchanged: 'No changes to save.',
 };
 
@@ -56,7 +56,7 @@ keyRules.post('/key-rules', async (c) => {
 });
 
 function renderRules(c: Context<AdminEnv>, page: Props) {
-  const lead = <p class="minor">Rules for every key that is created or rotated.</p>;
+  const lead = <p class="minor">Rules for the keys of this organization.</p>;
   const fields = c.get('contributions').map(({ keyRule }) => keyRule?.(page.form));
   return renderForm(c, 'Key rules', <KeyRulesPage {...page}>{fields}</KeyRulesPage>, page.form, { lead });
 }
@@ -105,17 +105,16 @@ function KeyRulesPage({ form, revision, endlessKeys, longestDays, conflict, chil
           <input type="checkbox" name="expiryRequired" checked={form.values.get('expiryRequired') === 'on'} /> New keys
           must expire
         </label>
-        <p class="help">Setting a maximum lifetime also turns this on.</p>
+        <p class="help">Setting a longest lifetime also turns this on.</p>
         <p class="help" id="kept">
           Existing keys keep their expiration.{' '}
           {endlessKeys > 0 && [
             <a href={keyListPath(base, { expires: 'never' })}>
               {counted(endlessKeys, 'key never expires', 'keys never expire')}
             </a>,
-            '. ',
+            longestDays > 0 ? '; the others' : '.',
           ]}
-          {longestDays > 0 &&
-            `The longest lifetime of ${endlessKeys > 0 ? 'another' : 'a'} key is ${counted(longestDays, 'day')}.`}
+          {longestDays > 0 && `${endlessKeys > 0 ? '' : 'They'} last up to ${counted(longestDays, 'day')}.`}
         </p>
       </div>
       {children}

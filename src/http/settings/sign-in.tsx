@@ -54,9 +54,19 @@ export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
     const administrations = await signedInAdministrations(c, id);
     const administration = administrations.find(({ organization }) => organization.id === id);
     if (!administration) {
+      const signOutPath = c.get('config').signIn?.signOutPath;
       const page = (
         <>
-          <p>Check the URL, or open one of your organizations:</p>
+          <p>
+            You are signed in as <bdi>{administrations[0]?.email}</bdi>.{' '}
+            {signOutPath && [
+              <a href={signOutPath} data-sign-out>
+                Sign out
+              </a>,
+              ' if that is the wrong account. ',
+            ]}
+            {administrations.length > MAX_LINKS ? 'Some of your' : 'Your'} organizations:
+          </p>
           <ul class="tiles">
             {administrations.slice(0, MAX_LINKS).map(({ organization }) => (
               <li>
@@ -66,10 +76,10 @@ export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
               </li>
             ))}
           </ul>
-          <a href="/settings">All organizations</a>
+          {administrations.length > MAX_LINKS && <a href="/settings">All your organizations</a>}
         </>
       );
-      return render(c, 'You administer no organization at this URL', page, { status: 404 });
+      return render(c, 'No organization of yours is at this URL', page, { status: 404 });
     }
     c.set('administrator', {
       ...administration,

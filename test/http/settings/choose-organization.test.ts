@@ -80,13 +80,17 @@ test('the page of a wrong URL says so in its heading, and links at most ten orga
     [1, 1],
     [12, 10],
   ] as const) {
-    const { ids, open } = await makeAdministrator(...Array.from({ length: count }, (_, index) => `Site ${index + 1}`));
+    const sites = Array.from({ length: count }, (_, index) => `Site ${index + 1}`);
+    const { ids, email, open } = await makeAdministrator(...sites);
     const response = await open('/settings/another/keys');
     const html = await response.text();
     const texts = async (selector: string) => (await elementsOf(html, selector)).map(({ text }) => text);
-    expect([response.status, await texts('h1')]).toEqual([404, ['You administer no organization at this URL']]);
+    expect([response.status, await texts('h1')]).toEqual([404, ['No organization of yours is at this URL']]);
     expect(await texts('main li bdi')).toEqual(Array.from({ length: listed }, (_, index) => `Site ${index + 1}`));
     expect(html).toContain(`href="/settings/${ids[0]}"`);
+    expect(await texts('main p bdi')).toEqual([email]);
+    expect(await countElements(html, 'main a[data-sign-out]')).toBe(1);
+    expect(await countElements(html, 'main a[href="/settings"]')).toBe(count > listed ? 1 : 0);
   }
 });
 

@@ -197,6 +197,11 @@ describe('one page', () => {
     await copyKey(settings.organization, key.id, { prefix: 'ended-', count: 210, revoked: true });
     const { text } = await settings.get('/keys?state=all&q=live');
     expect(await countElements(text, '.keys tbody tr')).toBe(1);
+    // The numbers count all keys, not those that a search found.
+    expect(await countElements(text, '.state-chips .number')).toBe(0);
+    expect(await countElements((await settings.get('/keys?state=all')).text, '.state-chips .number')).toBeGreaterThan(
+      0,
+    );
     const [older] = await elementsOf(text, '.pages a');
     expect(await countElements((await settings.get(pathOf(older))).text, '.keys tbody tr')).toBe(0);
   });

@@ -101,10 +101,10 @@ describe('the page of the key rules', () => {
       (await elementsOf((await get('/key-rules')).text, '#kept'))[0]?.text.replaceAll(/\s+/g, ' ').trim();
     expect(await kept()).toBe('Existing keys keep their expiration.');
     await makeKey(organization, { expires: new Date(Date.now() + 20.5 * DAY_MS).toISOString() });
-    expect(await kept()).toBe('Existing keys keep their expiration. The longest lifetime of a key is 20 days.');
+    expect(await kept()).toBe('Existing keys keep their expiration. They last up to 20 days.');
     await makeKey(organization);
     expect(await kept()).toBe(
-      'Existing keys keep their expiration. 1 key never expires. The longest lifetime of another key is 20 days.',
+      'Existing keys keep their expiration. 1 key never expires; the others last up to 20 days.',
     );
     expect(await countElements((await get('/key-rules')).text, link)).toBe(1);
   });

@@ -88,6 +88,7 @@ describe('the form for a rotation', () => {
     const preset = (await get(`/keys/${ending.id}/rotate`)).text;
     expect(await elementsOf(preset, '[name=expires][checked]')).toMatchObject([{ attributes: { value: 'date' } }]);
     expect(await elementsOf(preset, '[name=date]')).toMatchObject([{ attributes: { value: expires } }]);
+    expect(await countElements(preset, `a[href$="/new-key?like=${ending.id}"]`)).toBe(1);
 
     const endless = await makeKey(organization);
     const open = (await get(`/keys/${endless.id}/rotate`)).text;

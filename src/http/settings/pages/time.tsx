@@ -40,10 +40,12 @@ function ago(ms: number): string {
   return days < 730 ? `${Math.round(days / 30.44)} months ago` : `${Math.round(days / 365.25)} years ago`;
 }
 
-/** In how many days a time is, rounded: `within a day`, `in 5 days`. */
+/** In how much time a time is, rounded: `in 59 min`, `in 5 h`, `in 5 days`. */
 function inDays(ms: number): string {
   const days = Math.round(ms / DAY_MS);
-  return ms < DAY_MS ? 'within a day' : days === 1 ? 'in 1 day' : `in ${days} days`;
+  if (ms < HOUR_MS) return `in ${Math.ceil(ms / MINUTE_MS)} min`;
+  if (ms < DAY_MS) return `in ${Math.round(ms / HOUR_MS)} h`;
+  return days === 1 ? 'in 1 day' : `in ${days} days`;
 }
 
 interface ExpiryProps {
