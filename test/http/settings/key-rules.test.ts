@@ -24,8 +24,10 @@ const selectedIn = async (page: string) =>
 describe('the page of the key rules', () => {
   test('saves the key rules and shows them again with the change', async () => {
     const { organization, base, get, post } = await makeSettings();
-    const { status, location } = await post('/key-rules', KEY_RULES);
+    const { status, location, notice } = await post('/key-rules', KEY_RULES);
     expect([status, location]).toEqual([303, `${base}/key-rules`]);
+    // Reviews include the keys that exist.
+    expect(notice).toMatch(/Lifetime and expiration apply to keys that are created or rotated from now on\.$/);
     expect(await rowsOf('key_rules', organization)).toMatchObject([
       { max_lifetime_days: 90, expiry_required: 1, access_review_months: 3, revision: 1 },
     ]);

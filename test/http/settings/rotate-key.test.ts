@@ -19,7 +19,8 @@ async function makeRotated(fields: Record<string, string>, key: Parameters<typeo
 
 describe('rotating a key', () => {
   test('both keys work through the grace period', async () => {
-    const { organization, api, old, successor } = await makeRotated({ grace: '1h' });
+    const { organization, api, get, old, successor } = await makeRotated({ grace: '1h' });
+    expect((await get(`/keys/${old.id}`)).text).toContain('(in 59 min)');
     expect((await api.postNote(old.value)).status).toBe(201);
     expect((await api.send('/api/v1/ping', { key: successor })).status).toBe(200);
     expect(await auditedActions(organization)).toEqual([

@@ -40,11 +40,11 @@ function ago(ms: number): string {
   return days < 730 ? `${Math.round(days / 30.44)} months ago` : `${Math.round(days / 365.25)} years ago`;
 }
 
-/** In how much time a time is, rounded: `in 59 min`, `in 5 h`, `in 5 days`. */
-function inDays(ms: number): string {
+/** A span of time in the future in words: `in 59 min`, `in 5 h`, `in 5 days`. */
+function inTime(ms: number): string {
   const days = Math.round(ms / DAY_MS);
-  if (ms < HOUR_MS) return `in ${Math.ceil(ms / MINUTE_MS)} min`;
-  if (ms < DAY_MS) return `in ${Math.round(ms / HOUR_MS)} h`;
+  if (ms < HOUR_MS) return `in ${Math.max(1, Math.floor(ms / MINUTE_MS))} min`;
+  if (ms < DAY_MS) return `in ${Math.floor(ms / HOUR_MS)} h`;
   return days === 1 ? 'in 1 day' : `in ${days} days`;
 }
 
@@ -62,7 +62,7 @@ export function Expiry({ subject: { expiresAt, state } }: ExpiryProps) {
     <span>
       {isEndOfDay && 'end of '}
       <Time at={expiresAt} text={isEndOfDay ? dateText(lastDay) : undefined} />
-      {state === 'expiring' && <span class="minor"> ({inDays(expiresAt - now)})</span>}
+      {state === 'expiring' && <span class="minor"> ({inTime(expiresAt - now)})</span>}
     </span>
   );
 }
@@ -73,6 +73,6 @@ export function ShortExpiry({ subject: { expiresAt, state } }: ExpiryProps) {
   if (state === 'revoked') return <span class="dash">–</span>;
   if (expiresAt === null) return <>Never</>;
   if (expiresAt <= now) return <Ago at={expiresAt} />;
-  const text = state === 'expiring' ? inDays(expiresAt - now) : dateText(dateIn(timeZone, expiresAt - 1));
+  const text = state === 'expiring' ? inTime(expiresAt - now) : dateText(dateIn(timeZone, expiresAt - 1));
   return <Time at={expiresAt} text={text} />;
 }
