@@ -32,15 +32,12 @@ const LONGEST = [
   'test/modules/push/push-sequences.test.ts',
 ];
 
-/**
- * Vitest begins with the largest files as long as it has not measured them, and would end with those. The files of a
- * project are together, because a runtime runs the files of one project.
- */
+/** Vitest begins with the largest files as long as it has not measured them, and would end with those. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ project, moduleId }: TestSpecification) =>
-      (project.name === 'node' ? 0 : 2) + (LONGEST.some((path) => moduleId.includes(path)) ? 0 : 1);
-    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+    const isLong = ({ moduleId }: TestSpecification) => LONGEST.some((path) => moduleId.includes(path));
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
   }
 }
 
@@ -58,8 +55,8 @@ export default defineConfig(async ({ mode }) => {
   const silent: boolean | 'passed-only' = long || propertyRuns > 1 ? false : 'passed-only';
   return {
     test: {
-      // Tests wait for a third of their time, so three processes share two processors.
-      maxWorkers: 3,
+      // Vitest's default is one less than the number of processors: one, where there are two.
+      maxWorkers: 2,
       silent,
       sequence: { sequencer: LongestFirst },
       reporters: ['default', './test/support/summary-reporter.ts'],
@@ -81,6 +78,10 @@ export default defineConfig(async ({ mode }) => {
             // A runtime of its own for each file would take two seconds to start. Instead each test
             // makes its own organization.
             isolate: false,
+            // After the tests on Node, whose browsers need both processors. These wait for a third of
+            // their time, so three runtimes share the processors of two.
+            sequence: { groupOrder: 1 },
+            maxWorkers: 3,
             setupFiles: ['./test/support/workerd-setup.ts'],
             testTimeout: 30_000,
           },
