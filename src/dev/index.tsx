@@ -106,7 +106,7 @@ function SignInPage({ administrators, text }: { administrators: readonly LocalAd
           </tbody>
         </table>
       </div>
-      {people.length === 0 && <p>Nobody matches.</p>}
+      {people.length === 0 && <p>No person matches the search.</p>}
     </Frame>
   );
 }

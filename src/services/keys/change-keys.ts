@@ -152,7 +152,8 @@ const PLANNERS: Record<SharedChange, MakePlanner> = {
     const change = parseInput(inputs.owner, { owner: value });
     return (key) => {
       const before = key.owner === '' ? '' : `; it was ${key.owner}`;
-      return planSettings(ctx, key, change, `Its owner is now ${change.owner || 'nobody'}${before}.`);
+      const now = change.owner === '' ? 'It has no owner now' : `Its owner is now ${change.owner}`;
+      return planSettings(ctx, key, change, `${now}${before}.`);
     };
   },
 
