@@ -7,7 +7,7 @@ import {
   UNUSED_DAYS,
 } from '../../../domain/facts.ts';
 
-const KEPT = 'It ends when an access review that keeps the key is finished, until this becomes true again.';
+const KEPT = 'It ends when an access review that keeps the key is finished';
 const PASSES =
   'It ends when the key or its successor has written for an hour without one, the key is revoked, or an administrator has seen it.';
 
@@ -30,8 +30,8 @@ export const FACT_MEANINGS: Readonly<Record<FactType, string>> = {
   refused_technician_not_eligible: `Three requests within an hour were refused because they credit time to a user who is no active technician. ${PASSES}`,
   refused_ticket_not_found: `Three requests within an hour were refused because their tickets are unknown or closed. ${PASSES}`,
   key_expiring: `A key without a successor expires within ${EXPIRING_DAYS} days; it becomes more urgent within ${EXPIRY_LEVELS.join(' days and within ')} day.`,
-  key_unused: `A key has not written anything for ${UNUSED_DAYS} days. ${KEPT}`,
-  key_of_former: `A key was created by a person who is no longer an administrator. ${KEPT}`,
+  key_unused: `A key has not written anything for ${UNUSED_DAYS} days. ${KEPT}, until the key is unused again after a write.`,
+  key_of_former: `A key was created by a person who is no longer an administrator. ${KEPT}.`,
   daily_limit: `A key, or the organization if \`key\` is null, has used ${DAY_LIMIT_PERCENT} or 100 percent of a daily limit on one of the last two days.`,
   archive_damaged: 'Objects of the archive of the organization are missing or damaged.',
   database_size: 'The database of the deployment has reached 70 or 90 percent of its limit. `organization` is null.',
