@@ -14,14 +14,14 @@ export const CRON_TRIGGERS: Readonly<Record<Job['cron'], string>> = {
   daily: '17 3 * * *',
 };
 
-/** The deadline of a D1 call of the core's jobs. */
+/** The deadline of a D1 call of a job. */
 const DEADLINE_MS = 30_000;
 
 const coreJobs = ({ databaseLimit }: Config): Job[] => [
   // Hourly: one key at its limit of requests fills a database within hours.
-  coreJob('size', 'hourly', (ctx) => logSize(ctx, databaseLimit)),
-  coreJob('addresses', 'daily', async (ctx) => logUnfinished('addresses', await forgetOldAddresses(ctx))),
-  coreJob('days', 'daily', async (ctx) => logUnfinished('days', await forgetOldDays(ctx))),
+  { name: 'size', cron: 'hourly', run: (ctx) => logSize(ctx, databaseLimit) },
+  { name: 'addresses', cron: 'daily', run: async (ctx) => logUnfinished('addresses', await forgetOldAddresses(ctx)) },
+  { name: 'days', cron: 'daily', run: async (ctx) => logUnfinished('days', await forgetOldDays(ctx)) },
 ];
 
 /** How full the database is decides the level. Every statement returns the size; this one works in a full database. */
@@ -34,14 +34,6 @@ async function logSize(ctx: ServiceContext, limit: number): Promise<void> {
 
 function logUnfinished(part: string, isDone: boolean): void {
   if (!isDone) log('warn', 'daily_job_unfinished', { part });
-}
-
-function coreJob(name: string, cron: Job['cron'], run: (ctx: ServiceContext) => Promise<void>): Job {
-  return {
-    name,
-    cron,
-    run: ({ db, now }) => run({ db, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(now()) }),
-  };
 }
 
 /**
@@ -65,11 +57,13 @@ export async function runJobs(
     (job) => job.cron === trigger,
   );
   const facts = contributions.flatMap((contribution) => contribution.facts ?? []);
+  const { databaseLimit } = config;
   const failures: unknown[] = [];
   await Promise.all(
     jobs.map(async ({ name, run }) => {
       try {
-        await run({ db, now, facts });
+        const ctx = { db, now, databaseLimit, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(now()) };
+        await run({ ...ctx, facts });
       } catch (err) {
         failures.push(err);
         log('error', 'job_failed', { job: name, cause: err });

@@ -8,7 +8,7 @@ import type { AuditFilter } from './services/audit/read-audit-log.ts';
 import type { FactSource } from './services/bind-facts.ts';
 import type { Tab } from './services/directory/administrators.ts';
 import type { KeyTask } from './services/keys/list-keys.ts';
-import type { Ports } from './services/service-context.ts';
+import type { Ports, ServiceContext } from './services/service-context.ts';
 
 /** An optional capability: a folder of src/modules, and a line in each list. */
 export interface Module {
@@ -46,15 +46,11 @@ export interface Contribution {
 export interface Job {
   name: string;
   cron: 'frequent' | 'hourly' | 'daily';
-  run: (context: JobContext) => Promise<void>;
+  run: (ctx: JobContext) => Promise<void>;
 }
 
-export interface JobContext {
-  db: D1Database;
-  now: () => number;
-  /** What all modules contribute. */
-  facts: readonly FactSource[];
-}
+/** Its deadline is for one call to D1. `facts` are those of all modules. */
+export type JobContext = ServiceContext & { facts: readonly FactSource[] };
 
 /** Starts modules. @throws Error as `start` */
 export const startModules = (modules: readonly Module[], bindings: Bindings, config: Config): Contribution[] =>

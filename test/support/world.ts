@@ -128,9 +128,9 @@ export function asAdmin(organizationId: string, now: () => number = Date.now): A
 }
 
 /** Acting as an operator. */
-export const asOperator = (db = env.DB): ActorContext<SystemActor> => ({
+export const asOperator = (db = env.DB, now: () => number = Date.now): ActorContext<SystemActor> => ({
   db,
-  now: Date.now,
+  now,
   deadlineAt: Date.now() + 10_000,
   requestId: timeOrderedId(Date.now()),
   actor: 'operator',

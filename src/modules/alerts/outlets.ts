@@ -5,7 +5,7 @@ import { deliver, post } from '../../services/post.ts';
 import { type AlertChannel, type AlertData, alertDataShape, messageType, settingsUrl } from './alert.ts';
 import type { DueAlert } from './alert-statements.ts';
 
-export type AlertConfig = Pick<Config, 'receiver' | 'serviceUrl' | 'dayLimits' | 'databaseLimit'> & {
+export type AlertConfig = Pick<Config, 'receiver' | 'serviceUrl' | 'dayLimits'> & {
   /** Where alerts are posted to as `{text}`. */
   alertUrl?: string | undefined;
 };

@@ -1,4 +1,3 @@
-import { timeOrderedId } from '../../domain/record-id.ts';
 import type { JobContext } from '../../module.ts';
 import { type FactOptions, type FactSource, factSources } from '../../services/bind-facts.ts';
 import { findAlerts } from './find-alerts.ts';
@@ -11,9 +10,9 @@ const DEADLINE_MS = 180_000;
 const isUrgent = ({ kinds }: FactSource) => Object.values(kinds).some((kind) => kind.isUrgent);
 
 /** Every five minutes: finds the urgent alerts, and sends all that are due. */
-export async function sendUrgentAlerts(config: AlertConfig, { db, now, facts }: JobContext): Promise<void> {
-  const options = optionsOf(config, facts);
-  const ctx = contextOf(db, config, now);
+export async function sendUrgentAlerts(config: AlertConfig, job: JobContext): Promise<void> {
+  const options = optionsOf(config, job.facts);
+  const ctx = { ...job, deadlineAt: Date.now() + DEADLINE_MS };
   const outlets = outletsOf(config);
   const channels = outlets.map(({ channel }) => channel);
   const found = findAlerts(ctx, factSources(options).filter(isUrgent), channels, options);
@@ -24,25 +23,17 @@ export async function sendUrgentAlerts(config: AlertConfig, { db, now, facts }: 
 }
 
 /** Once a day: finds all other alerts. The next run of `sendUrgentAlerts` sends them. */
-export async function findDailyAlerts(config: AlertConfig, { db, now, facts }: JobContext): Promise<void> {
+export async function findDailyAlerts(config: AlertConfig, job: JobContext): Promise<void> {
   // Without WEBHOOK_URL and ALERT_URL, only urgent alerts are written to the log.
   if (!config.receiver && config.alertUrl === undefined) return;
   const channels = outletsOf(config).map(({ channel }) => channel);
-  const options = optionsOf(config, facts);
+  const options = optionsOf(config, job.facts);
   const sources = factSources(options).filter((source) => !isUrgent(source));
-  await findAlerts(contextOf(db, config, now), sources, channels, options);
+  await findAlerts({ ...job, deadlineAt: Date.now() + DEADLINE_MS }, sources, channels, options);
 }
 
 const optionsOf = ({ receiver, dayLimits }: AlertConfig, ofModules: readonly FactSource[]): FactOptions => ({
   isPushed: receiver !== undefined,
   dayLimits,
   ofModules,
-});
-
-const contextOf = (db: D1Database, { databaseLimit }: AlertConfig, now: () => number) => ({
-  db,
-  now,
-  databaseLimit,
-  deadlineAt: Date.now() + DEADLINE_MS,
-  requestId: timeOrderedId(now()),
 });

@@ -11,8 +11,6 @@ export const approvals: Module = {
     settings: time,
     tab: { title: 'Time', path: '/time', waiting: countWaiting },
     facts: [LONG_DAYS, TIME_WAITING],
-    jobs: [
-      { name: 'approvals', cron: 'hourly', run: ({ db }) => passDecided({ db, deadlineAt: Date.now() + 30_000 }) },
-    ],
+    jobs: [{ name: 'approvals', cron: 'hourly', run: (ctx) => passDecided(ctx) }],
   }),
 };

@@ -31,8 +31,8 @@ export const archive: Module = {
 };
 
 function jobs(bucket: ObjectStore, keepDays: number | undefined, isPushed: boolean): Job[] {
-  const check: Job = { name: 'archive_sizes', cron: 'daily', run: ({ db, now }) => checkSizes({ db, bucket }, now) };
+  const check: Job = { name: 'archive_sizes', cron: 'daily', run: (ctx) => checkSizes(ctx, bucket) };
   if (keepDays === undefined) return [check];
-  const run: Job['run'] = ({ db, now }) => archiveDue({ db, bucket }, { keepDays, isPushed }, now);
+  const run: Job['run'] = (ctx) => archiveDue(ctx, bucket, { keepDays, isPushed });
   return [{ name: 'archive', cron: 'hourly', run }, check];
 }

@@ -1,16 +1,11 @@
 import { DAY_MS } from '../../domain/calendar.ts';
-import { timeOrderedId } from '../../domain/record-id.ts';
 import { log } from '../../lib/log.ts';
 import type { ObjectStore } from '../../lib/object-store.ts';
 import { readAll } from '../../services/call-d1.ts';
+import type { ServiceContext } from '../../services/service-context.ts';
 import { type ArchiveRule, archiveStep, STEP_CHANGES, WAIT_MS } from './archive-step.ts';
 import { archivedOrganizations, checkArchives } from './check-archive.ts';
 import { findDueArchives } from './step-statements.ts';
-
-interface Stores {
-  db: D1Database;
-  bucket: ObjectStore;
-}
 
 const DEADLINE_MS = 60_000;
 /** The largest number of steps in one run. Each calls D1 and the bucket about 20 times: 1,000 are allowed. */
@@ -28,12 +23,12 @@ const MAX_FAILED = 5;
  * failing organization does not stop the others, unless five fail. The first error is thrown at the end.
  */
 export async function archiveDue(
-  stores: Stores,
+  ctx: ServiceContext,
+  bucket: ObjectStore,
   { keepDays, isPushed }: { keepDays: number; isPushed: boolean },
-  now: () => number = Date.now,
 ): Promise<void> {
-  const context = contextOf(stores, now);
-  const rule: ArchiveRule = { before: now() - keepDays * DAY_MS, isPushed };
+  const context = contextOf(ctx, bucket);
+  const rule: ArchiveRule = { before: ctx.now() - keepDays * DAY_MS, isPushed };
   const waiting = rule.before - WAIT_MS;
   const isDue = { ...rule, waiting, full: STEP_CHANGES, isPushed: Number(isPushed), limit: MAX_STEPS };
   const failures = new Map<string, unknown>();
@@ -61,13 +56,16 @@ export async function archiveDue(
   for (const failure of failures.values()) throw failure;
 }
 
-const contextOf =
-  ({ db, bucket }: Stores, now: () => number) =>
-  () => ({ db, archive: bucket, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(now()) });
+/** Makes a context for each step: with the bucket, and a separate deadline. */
+const contextOf = (ctx: ServiceContext, archive: ObjectStore) => () => ({
+  ...ctx,
+  archive,
+  deadlineAt: Date.now() + DEADLINE_MS,
+});
 
 /** A failing organization does not stop the others. The first error is thrown at the end. */
-export async function checkSizes(stores: Stores, now: () => number): Promise<void> {
-  const context = contextOf(stores, now);
+export async function checkSizes(ctx: ServiceContext, bucket: ObjectStore): Promise<void> {
+  const context = contextOf(ctx, bucket);
   const failures: unknown[] = [];
   const organizations = (await archivedOrganizations(context)).sort(() => Math.random() - 0.5);
   const options = { read: false, remove: true, repair: false, budget: { segments: MAX_CHECKED.segments } };

@@ -16,7 +16,7 @@ export const push: Module = {
     const pushers = placedIn(namespace, jurisdiction);
     return {
       banner: ({ pushTrouble: trouble }) => <PushBanner trouble={trouble} />,
-      jobs: [{ name: 'push', cron: 'frequent', run: ({ db, now }) => wakeDue(db, pushers, now) }],
+      jobs: [{ name: 'push', cron: 'frequent', run: (ctx) => wakeDue(ctx, pushers) }],
       settings: resumeForm,
       ports: (waitUntil) => ({
         changed: (organization) => isolateWakes.afterWrite(pushers, organization, waitUntil),

@@ -1,20 +1,18 @@
 import { DAY_MS } from '../../domain/calendar.ts';
-import { timeOrderedId } from '../../domain/record-id.ts';
 import { log } from '../../lib/log.ts';
 import { readAll } from '../../services/call-d1.ts';
+import type { ServiceContext } from '../../services/service-context.ts';
 import { findDuePushes } from './push-statements.ts';
 import { emptyPusher, type Pushers, wakePusher } from './wake.ts';
 
-const DEADLINE_MS = 30_000;
 /** The largest number of objects that one run wakes: half of the subrequests that it may make. */
 const MAX_WOKEN = 500;
 const WOKEN_AT_ONCE = 6;
 
 /** A lost wake costs minutes, and never a change. Also empties the objects of erased organizations. */
-export async function wakeDue(db: D1Database, pushers: Pushers, now: () => number = Date.now): Promise<void> {
-  const at = now();
-  const ctx = { db, now, deadlineAt: Date.now() + DEADLINE_MS, requestId: timeOrderedId(at) };
-  const due = await readAll(ctx, findDuePushes.bind({ now: at, erasedSince: at - DAY_MS, limit: MAX_WOKEN }));
+export async function wakeDue(ctx: ServiceContext, pushers: Pushers): Promise<void> {
+  const now = ctx.now();
+  const due = await readAll(ctx, findDuePushes.bind({ now, erasedSince: now - DAY_MS, limit: MAX_WOKEN }));
   if (due.length === MAX_WOKEN) log('warn', 'push_job_full', { woken: MAX_WOKEN });
   const remaining = due.values();
   const wakeOneAfterAnother = async () => {

@@ -327,7 +327,7 @@ describe('a limit', () => {
     const run = async (share: number) => {
       bytes = share * 10 * GB;
       const db = reportingSize(env.DB, () => bytes);
-      await runAlerts(now, { databaseLimit: 10 * GB }, db);
+      await runAlerts(now, {}, db);
       return addresses.messages.map(({ data }) => data['level']);
     };
     expect(await run(0.69)).toEqual([]);

@@ -6,7 +6,7 @@ import type { AlertConfig } from '../../../src/modules/alerts/outlets.ts';
 import { findDailyAlerts, sendUrgentAlerts } from '../../../src/modules/alerts/run.ts';
 import { MODULES } from '../../../src/modules.ts';
 import { WEBHOOK_SECRET } from '../../support/receiver.ts';
-import { config } from '../../support/world.ts';
+import { asOperator, config } from '../../support/world.ts';
 import { PUSH, WEBHOOK_URL } from '../push/support.ts';
 
 const ALERT_URL = 'https://chat.example/hooks/a-token';
@@ -70,17 +70,20 @@ const configured = (changes: Partial<AlertConfig>): AlertConfig => ({
 /** What all modules contribute. */
 export const FACTS_OF_MODULES = startModules(MODULES, { ...env }, config()).flatMap(({ facts = [] }) => facts);
 
+const jobContext = (now: number, db = env.DB, facts = FACTS_OF_MODULES) => ({
+  ...asOperator(db, () => now),
+  databaseLimit: config().databaseLimit,
+  facts,
+});
+type JobOptions = [db?: D1Database, facts?: typeof FACTS_OF_MODULES];
+
 /** Runs what the cron runs every five minutes. */
-export const runAlerts = (now: number, changes: Partial<AlertConfig> = {}, db = env.DB, facts = FACTS_OF_MODULES) =>
-  sendUrgentAlerts(configured(changes), { db, now: () => now, facts });
+export const runAlerts = (now: number, changes: Partial<AlertConfig> = {}, ...options: JobOptions) =>
+  sendUrgentAlerts(configured(changes), jobContext(now, ...options));
 
 /** Runs what the cron runs once a day, before the next of the runs of every five minutes. */
-export const runDailyAlerts = (
-  now: number,
-  changes: Partial<AlertConfig> = {},
-  db = env.DB,
-  facts = FACTS_OF_MODULES,
-) => findDailyAlerts(configured(changes), { db, now: () => now, facts });
+export const runDailyAlerts = (now: number, changes: Partial<AlertConfig> = {}, ...options: JobOptions) =>
+  findDailyAlerts(configured(changes), jobContext(now, ...options));
 
 /** Forgets all alerts, and leaves no organization of an earlier test active. */
 export async function forgetAlerts(): Promise<void> {

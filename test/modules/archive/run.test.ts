@@ -16,7 +16,7 @@ import { addChanges } from '../../support/many-changes.ts';
 import { inLongRuns } from '../../support/property.ts';
 import { lastCursor } from '../../support/rpc.ts';
 import { linesAbout, loggedLines } from '../../support/searched-logs.ts';
-import { config, makeWorld, rowsOf } from '../../support/world.ts';
+import { asOperator, config, makeWorld, rowsOf } from '../../support/world.ts';
 import { AT_ONCE, archive, archiveContext, bucket, everyChange, failing, objectsIn, releaseAll } from './support.ts';
 
 // A run examines a few organizations of all that there are: only those of this file.
@@ -43,9 +43,9 @@ const rowsLeft = async (organization: string) => (await rowsOf('audit_log', orga
 
 test('the job archives old enough changes of every organization', async () => {
   const organizations = [await released(), await released(1)];
-  await archiveDue({ db: env.DB, bucket }, RULE, afterDays(29));
+  await archiveDue(asOperator(env.DB, afterDays(29)), bucket, RULE);
   expect(await Promise.all(organizations.map(rowsLeft))).toEqual([4, 3]);
-  await archiveDue({ db: env.DB, bucket }, RULE, afterDays(32));
+  await archiveDue(asOperator(env.DB, afterDays(32)), bucket, RULE);
   expect(await Promise.all(organizations.map(rowsLeft))).toEqual([1, 1]);
   expect(loggedLines('archived')).toEqual([
     { event: 'archived', changes: expect.any(Number), steps: expect.any(Number), failed: 0 },
@@ -60,12 +60,12 @@ test('an organization whose step fails does not stop the others, and the next ru
     put: (...args: Parameters<typeof bucket.put>) =>
       args[0].startsWith(first) ? Promise.reject(new Error('away')) : bucket.put(...args),
   };
-  await expect(archiveDue({ db: env.DB, bucket: failing }, RULE, afterDays(32))).rejects.toMatchObject({
+  await expect(archiveDue(asOperator(env.DB, afterDays(32)), failing, RULE)).rejects.toMatchObject({
     code: 'unavailable',
   });
   expect(await Promise.all(organizations.map(rowsLeft))).toEqual([4, 1]);
   expect(loggedLines('archive_failed')).toMatchObject([{ organization: first }]);
-  await archiveDue({ db: env.DB, bucket }, RULE, afterDays(32));
+  await archiveDue(asOperator(env.DB, afterDays(32)), bucket, RULE);
   expect(await rowsLeft(first)).toBe(1);
 });
 
@@ -92,7 +92,11 @@ test('the job waits for a full step, or until the oldest change has waited for a
   const sizes: number[] = [];
   for (let hour = 0; hour < 80; hour += inLongRuns(1, 4)) {
     const before = await rowsLeft(organization);
-    await archiveDue({ db: env.DB, bucket }, RULE, () => begin + 30 * DAY_MS + hour * HOUR_MS);
+    await archiveDue(
+      asOperator(env.DB, () => begin + 30 * DAY_MS + hour * HOUR_MS),
+      bucket,
+      RULE,
+    );
     const moved = before - (await rowsLeft(organization));
     if (moved > 0) sizes.push(moved);
   }
@@ -130,7 +134,7 @@ test('the daily job deletes objects that a redaction has replaced and could not 
   const redaction = redactRecord(archiveContext({ archive: cut }), { organization, kind: 'note', id, by: 'Ada' });
   await expect(redaction).rejects.toMatchObject({ code: 'unavailable' });
   expect(await objectsIn(organization)).toHaveLength(2);
-  await checkSizes({ db: env.DB, bucket }, Date.now);
+  await checkSizes(asOperator(), bucket);
   expect(await objectsIn(organization)).toHaveLength(1);
   expect((await everyChange(organization)).archived).toHaveLength(2);
 });
@@ -152,7 +156,7 @@ async function damageable() {
 
 test('the daily job finds an object that is missing or changed in size, and notices its return', async () => {
   const { organization, object, bytes, isDamaged, found } = await damageable();
-  const check = () => checkSizes({ db: env.DB, bucket }, Date.now);
+  const check = () => checkSizes(asOperator(), bucket);
   await check();
   expect([await isDamaged(), found()]).toEqual([false, []]);
   for (const [damage, hit] of [
@@ -176,9 +180,12 @@ test('the daily job deletes objects of an erased organization after 15 minutes, 
   const other = `${gone}/notes.txt`;
   const unknown = `of-another-database/${part}`;
   for (const object of [name, other, unknown]) await env.ARCHIVE.put(object, 'x');
-  await checkSizes({ db: env.DB, bucket }, Date.now);
+  await checkSizes(asOperator(), bucket);
   expect(await objectsIn(gone)).toEqual([name, other]);
-  await checkSizes({ db: env.DB, bucket }, () => Date.now() + 16 * 60_000);
+  await checkSizes(
+    asOperator(env.DB, () => Date.now() + 16 * 60_000),
+    bucket,
+  );
   expect([await objectsIn(gone), await objectsIn('of-another-database')]).toEqual([[other], [unknown]]);
   await env.ARCHIVE.delete([other, unknown]);
 });
@@ -240,6 +247,6 @@ test('of a large archive without objects, the daily job reads few', async () => 
     read.add(name);
     return undefined;
   };
-  await checkSizes({ db: env.DB, bucket: { ...bucket, get } }, Date.now);
+  await checkSizes(asOperator(), { ...bucket, get });
   expect(read.size).toBeLessThanOrEqual(20);
 });

@@ -138,7 +138,7 @@ describe('with real objects', () => {
     const { organization, key, quiet } = await makePushed();
     await quiet.postNote(key);
     await pushOthers(organization);
-    await wakeDue(env.DB, env.PUSHER);
+    await wakeDue(asOperator(), env.PUSHER);
     await expectDelivered(push.receiver, organization);
   });
 });
@@ -147,7 +147,10 @@ describe('the push job', () => {
   /** Sweeps, and returns which of these organizations were woken. */
   async function swept(organizations: string[], now = Date.now()): Promise<string[]> {
     const { pushers, woken } = makePushers();
-    await wakeDue(env.DB, pushers, () => now);
+    await wakeDue(
+      asOperator(env.DB, () => now),
+      pushers,
+    );
     return organizations.flatMap((id) => woken.flatMap(({ organization }) => (organization === id ? id : [])));
   }
   const setRow = (organization: string, columns: string) =>
@@ -196,7 +199,7 @@ describe('the push job', () => {
     const seen = new Set<string>();
     for (let run = 0; run < 12; run++) {
       const { pushers, woken } = makePushers();
-      await wakeDue(env.DB, pushers);
+      await wakeDue(asOperator(), pushers);
       expect(woken).toHaveLength(500);
       for (const { organization } of woken) if (organization.startsWith('sweep-')) seen.add(organization);
     }
@@ -210,7 +213,7 @@ describe('the push job', () => {
   test('the push job continues if an object cannot be woken', async () => {
     const organizations = await Promise.all(Array.from({ length: 8 }, async () => (await makeWorld()).organization));
     const { pushers, woken } = makePushers(() => Promise.reject(new Error('overloaded')));
-    await wakeDue(env.DB, pushers);
+    await wakeDue(asOperator(), pushers);
     const names = woken.map(({ organization }) => organization);
     expect(organizations.filter((id) => !names.includes(id))).toEqual([]);
     loggedLines('push_wake_failed');
