@@ -100,7 +100,7 @@ export function TimePage(props: Props) {
     <>
       {[
         range.isReadOnly && 'Your organization approves time in its PSA. This page changes nothing.',
-        range.isCut && 'Entries that were decided and archived are neither listed nor in the file.',
+        range.isCut && 'Archived entries are neither listed here nor in the file.',
       ].map((text) => text && <Banner tone="neutral">{text}</Banner>)}
       <Filters {...props} />
       {entries.length === 0 ? (

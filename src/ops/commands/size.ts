@@ -50,7 +50,7 @@ export const size = databaseCommand(
       records: total('records'),
     };
     const sentences = [
-      `Text and records are those of the last ${LEDGER_RETENTION_DAYS} days, as the daily ledger counts them.`,
+      `Text and records are those of at least the last ${LEDGER_RETENTION_DAYS} days, as the daily ledger counts them.`,
       `The database holds ${formatBytes(bytes)} of ${formatBytes(limit)}: ${percent(bytes / limit)}.`,
     ];
     const parts = [

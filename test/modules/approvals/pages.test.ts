@@ -305,9 +305,7 @@ describe('a decision', () => {
     expect(await idsOf((await get('/time')).text)).toEqual([]);
     const noticeOf = async (state: string) => textsOf((await get(`/time?state=${state}`)).text, '[role=status]');
     expect(await noticeOf('waiting')).toEqual(['No entries.']);
-    expect(await noticeOf('approved')).toContain(
-      'Entries that were decided and archived are neither listed nor in the file.',
-    );
+    expect(await noticeOf('approved')).toContain('Archived entries are neither listed here nor in the file.');
   });
 });
 
