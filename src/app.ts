@@ -15,7 +15,6 @@ import { requestLog } from './http/middleware/request-log.ts';
 import { notFound } from './http/not-found.ts';
 import { endpointNotFound, methodNotAllowedProblem, problem } from './http/problems.ts';
 import { createSettings } from './http/settings/index.tsx';
-import { wellKnown } from './http/well-known.ts';
 import type { Contribution } from './module.ts';
 
 const RECORD_ROUTES: Readonly<Record<RecordKind, Hono<AppEnv>>> = { note: notes, time_entry: timeEntries };
@@ -73,7 +72,6 @@ export function createApp(
       .use('/api/*', ...firstChecks('api'))
       .route('/api/v1', v1)
       .route('/', modules)
-      .route('/.well-known', wellKnown)
       .notFound(notFound)
   );
 }

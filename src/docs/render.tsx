@@ -2,6 +2,7 @@ import type { Child } from 'hono/jsx';
 import changelog from '../../CHANGELOG.md?raw';
 import type { Config } from '../config.ts';
 import { limitsInWords } from '../domain/day-limit.ts';
+import type { SecurityContact } from '../domain/security-contact.ts';
 import { describeApi } from './api-openapi.ts';
 import { blocksOf, withIncludes } from './blocks.ts';
 import { errorsPage } from './errors.ts';
@@ -42,7 +43,7 @@ const wrongAddressPage = (
 );
 
 /**
- * Renders pages as HTML and Markdown, the index of the search, `llms.txt` and the OpenAPI
+ * Renders pages as HTML and Markdown, the index of the search, `llms.txt`, `security.txt` and the OpenAPI
  * documents, by file name: `docs/keys.html` is served at `/docs/keys`.
  */
 export async function renderDocs(config: Config): Promise<Map<string, string>> {
@@ -91,6 +92,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
     ...DOCUMENTS.map(({ path, describe }) => [path, JSON.stringify(describe(serviceUrl, MESSAGES))] as const),
     ['llms.txt', llmsText(pages, serviceUrl)],
     ['404.html', withOrigin(String(await wrongAddressPage), origin)],
+    ...(config.securityContact ? [[SECURITY_TXT, securityText(config.securityContact, serviceUrl)] as const] : []),
   ]);
   const index: SearchEntry[] = [];
   for (const { path, html, markdown } of pages) {
@@ -151,12 +153,21 @@ function searchEntries(path: string, html: string): SearchEntry[] {
   });
 }
 
+const SECURITY_TXT = '.well-known/security.txt';
+
+/** Whom to tell of a vulnerability, with the address at which programs look for it (RFC 9116). */
+const securityText = ({ addresses, expires }: SecurityContact, serviceUrl: string) =>
+  `${addresses.map((address) => `Contact: ${address}\n`).join('')}Expires: ${expires}T23:59:59Z
+Canonical: ${serviceUrl}/${SECURITY_TXT}
+Preferred-Languages: en
+`;
+
 /** Whom to ask, and where to report a vulnerability. */
 function supportOf({ supportUrl, securityContact }: Config): string {
   const help = supportUrl
     ? `Ask at [${supportUrl}](${supportUrl})`
     : 'Ask an administrator of your organization, or the operator of this service';
-  const security = securityContact ? ' Report a vulnerability as [security.txt](/.well-known/security.txt) says.' : '';
+  const security = securityContact ? ` Report a vulnerability as [security.txt](/${SECURITY_TXT}) says.` : '';
   return `${help}, with the \`requestId\` of the response. Never send a key.${security}`;
 }
 

@@ -25,14 +25,3 @@ export function parseExpires(text: string): string | undefined {
   if (z.iso.date().safeParse(date).success) return date;
   throw new RangeError(`"${text}" is not a date; write the last valid day, such as 2027-06-30`);
 }
-
-/** The contact as security.txt, with the address at which it is served (RFC 9116 §2.5). */
-export function securityTxt({ addresses, expires }: SecurityContact, canonical: string): string {
-  const fields = [
-    ...addresses.map((address) => `Contact: ${address}`),
-    `Expires: ${expires}T23:59:59Z`,
-    `Canonical: ${canonical}`,
-    'Preferred-Languages: en',
-  ];
-  return fields.map((field) => `${field}\n`).join('');
-}

@@ -154,7 +154,7 @@ async function* diagnoseService(
   yield await check('/.well-known/security.txt', async () => {
     const given = await ask('/.well-known/security.txt');
     if (given.status === 404 && isOurs(given)) return 'there is none: SECURITY_CONTACT is empty';
-    if (given.status !== 200 || !isOurs(given)) throw new Failure(whoAnswered(given));
+    if (given.status !== 200 || !isStatic(given)) throw new Failure(whoAnswered(given));
     const [, expires = ''] = /^Expires: (.+)$/m.exec(given.body) ?? [];
     const day = expires.slice(0, 10);
     if (Date.parse(expires) - Date.now() > RENEW_MS) return `the contact is valid until ${day}`;

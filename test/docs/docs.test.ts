@@ -146,6 +146,21 @@ describe('the documentation', () => {
       expect([name, text]).not.toEqual([name, expect.stringContaining('service.invalid')]);
   });
 
+  test('security.txt contains the contact of the deployment, and does not exist without one', async () => {
+    const addresses = ['mailto:security@tickets.example', 'https://tickets.example/report'];
+    const securityContact = { addresses, expires: '2027-06-30' };
+    const files = await renderDocs(config({ serviceUrl: 'https://tickets.example', securityContact }));
+    expect(files.get('.well-known/security.txt')).toBe(
+      `Contact: mailto:security@tickets.example
+Contact: https://tickets.example/report
+Expires: 2027-06-30T23:59:59Z
+Canonical: https://tickets.example/.well-known/security.txt
+Preferred-Languages: en
+`,
+    );
+    expect([...(await renderDocs(config())).keys()].filter((name) => name.endsWith('.txt'))).toEqual(['llms.txt']);
+  });
+
   test('explains every error of the API', () => {
     expect([...ERROR_TEXTS.keys()]).toEqual(Object.keys(PROBLEMS));
   });

@@ -95,7 +95,7 @@ test('the areas of one address are counted separately: a flood of one blocks no 
   const { organization, open, api, from } = await makeArea();
   const send = {
     api: () => api.send('/api/v1/ping', { headers: from }),
-    site: () => api.send('/.well-known/security.txt', { headers: from }),
+    site: () => api.send('/nothing', { headers: from }),
     settings: () => open(`/settings/${organization}/keys`),
   };
   const statuses = { api: 401, site: 404, settings: 200 };
@@ -106,7 +106,7 @@ test('the areas of one address are counted separately: a flood of one blocks no 
   }
 });
 
-test.each(['/', '/docs', '/docs/reference', '/.well-known/security.txt', '/nothing', '/psa', '/mcp', '/healthz/x'])(
+test.each(['/', '/docs', '/docs/reference', '/nothing', '/psa', '/mcp', '/healthz/x'])(
   '%s is limited by address, and /healthz is not',
   async (path) => {
     const { api, from } = await makeArea();

@@ -7,24 +7,6 @@ import { makeApi } from '../support/world.ts';
 const ORIGIN = 'https://tickets.northwind.example';
 const at = (config: Partial<Config> = {}) => makeApi({ origin: ORIGIN, config });
 
-test('security.txt contains the configured contact, and does not exist without one', async () => {
-  const securityContact = {
-    addresses: ['mailto:security@northwind.example', 'https://northwind.example/report'],
-    expires: '2027-06-30',
-  };
-  const response = await at({ securityContact }).send('/.well-known/security.txt');
-  expect([response.status, response.headers.get('Content-Type')]).toEqual([200, 'text/plain; charset=utf-8']);
-  expect(await response.text()).toBe(
-    `Contact: mailto:security@northwind.example
-Contact: https://northwind.example/report
-Expires: 2027-06-30T23:59:59Z
-Canonical: ${ORIGIN}/.well-known/security.txt
-Preferred-Languages: en
-`,
-  );
-  expect((await at().send('/.well-known/security.txt')).status).toBe(404);
-});
-
 test('a response of 500 or more has the address for help, and a 401 never has', async () => {
   const supportUrl = 'https://help.northwind.example';
   const linkOf = async (config: Partial<Config>) => (await at(config).send('/api/v1/ping')).headers.get('Link');
