@@ -13,7 +13,7 @@ test('the example of an alert is the alert that the service sends', () => {
   const [example] = codesOfPage(alerts.replace(/<!-- include: .+ -->/, ''), '')[0]?.versions ?? [];
   expect(JSON.parse(example?.text ?? '')).toEqual({
     type: messageType('key_expiring'),
-    timestamp: '2026-11-22T03:17:00.000Z',
+    timestamp: '2026-11-23T03:17:00.000Z',
     data: {
       ...alertData({ type: 'key_expiring', kind: FACTS.key_expiring, ...fact, ...key, since }),
       settingsUrl: null,
