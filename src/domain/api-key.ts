@@ -46,14 +46,21 @@ export function keyHint(value: string): string {
 const BEFORE_KEY = /^["']?(?:Authorization["']?\s*:\s*["']?)?(?:Bearer\s+)?["']?/i;
 const AFTER_KEY = /["']?[,;]?$/;
 
+/** What a text says of a key: its hint, and the hash of its value if it is the whole value. */
+export interface PastedKey {
+  hint: string;
+  hash: string | null;
+}
+
 /**
  * Parses a pasted text as a whole key value or a hint. `Authorization:`, `Bearer`, quotes and a trailing comma or
  * semicolon are ignored. Returns undefined for anything else, such as a truncated value.
  */
-export function parseKeyReference(pasted: string): { value: string } | { hint: string } | undefined {
+export async function parsePastedKey(pasted: string): Promise<PastedKey | undefined> {
   const text = pasted.trim().replace(BEFORE_KEY, '').replace(AFTER_KEY, '').replace('...', '…');
-  if (isWellFormedKey(text, text.slice(0, text.indexOf('_')))) return { value: text };
-  return /^[a-z][a-z0-9]+_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$/.test(text) ? { hint: text } : undefined;
+  if (isWellFormedKey(text, text.slice(0, text.indexOf('_'))))
+    return { hint: keyHint(text), hash: await hashKey(text) };
+  return /^[a-z][a-z0-9]+_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$/.test(text) ? { hint: text, hash: null } : undefined;
 }
 
 /** CRC-32 (ISO 3309, as in zlib) of an ASCII text as 6 base62 digits, most significant first. */

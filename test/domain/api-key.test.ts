@@ -7,7 +7,7 @@ import {
   isWellFormedKey,
   keyHint,
   keyState,
-  parseKeyReference,
+  parsePastedKey,
   whyUnauthorized,
 } from '../../src/domain/api-key.ts';
 import { formatScopes, parseScopes } from '../../src/domain/scopes.ts';
@@ -84,13 +84,13 @@ describe('a pasted text', () => {
     ['with a semicolon after it', (key) => `Bearer ${key};`],
   ];
 
-  test.each(ways)('a key or a hint %s is recognized', (_, paste) => {
-    expect(parseKeyReference(paste(value))).toEqual({ value });
-    expect(parseKeyReference(paste(hint))).toEqual({ hint });
-    expect(parseKeyReference(paste(hint.replace('…', '...')))).toEqual({ hint });
+  test.each(ways)('a key or a hint %s is recognized', async (_, paste) => {
+    expect(await parsePastedKey(paste(value))).toEqual({ hint, hash: await hashKey(value) });
+    expect(await parsePastedKey(paste(hint))).toEqual({ hint, hash: null });
+    expect(await parsePastedKey(paste(hint.replace('…', '...')))).toEqual({ hint, hash: null });
   });
 
-  test('any other text is not recognized', () => {
+  test('any other text is not recognized', async () => {
     const others = [
       '',
       '""',
@@ -100,12 +100,12 @@ describe('a pasted text', () => {
       `X-Key: ${value}`,
       `${value} ${value}`,
     ];
-    expect(others.map(parseKeyReference)).toEqual(others.map(() => undefined));
+    expect(await Promise.all(others.map(parsePastedKey))).toEqual(others.map(() => undefined));
   });
 
-  test.each(ways)('a truncated key %s is not recognized', (_, paste) => {
-    expect(parseKeyReference(paste(value.slice(0, -1)))).toBeUndefined();
-    expect(parseKeyReference(paste(value.slice(1)))).toBeUndefined();
+  test.each(ways)('a truncated key %s is not recognized', async (_, paste) => {
+    expect(await parsePastedKey(paste(value.slice(0, -1)))).toBeUndefined();
+    expect(await parsePastedKey(paste(value.slice(1)))).toBeUndefined();
   });
 });
 

@@ -1,3 +1,4 @@
+import type { PastedKey } from '../../domain/api-key.ts';
 import { KEY_SETTING_NAMES, type KeySettings, keySetting } from '../../domain/key-settings.ts';
 import { fromKeys } from '../../lib/objects.ts';
 import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
@@ -85,21 +86,16 @@ export const findKeyPage = statement<{ organizationId: string; before: string; l
   `${KEY_DETAILS} and k.id < :before order by k.id desc limit :limit`,
 );
 
-export const findOwnKeyByHash = statement<{ organizationId: string; hash: string }, KeyDetailsRow>(
-  `${KEY_DETAILS} and k.hash = :hash`,
+const REFERENCED = 'api_keys k indexed by api_keys_hint where k.hint = :hint and k.hash = coalesce(:hash, k.hash)';
+
+export const findOwnKeys = statement<PastedKey & { organizationId: string }, KeyDetailsRow>(
+  `${KEY_DETAILS} and k.id in (select k.id from ${REFERENCED} and k.organization_id = :organizationId)
+  order by k.id desc limit 10`,
 );
 
-export const findOwnKeysByHint = statement<{ organizationId: string; hint: string }, KeyDetailsRow>(
-  `${KEY_DETAILS} and k.hint = :hint order by k.id desc limit 10`,
-);
+const KEY_ID = { organization: text('k.organization_id'), key: text('k.id') };
 
-const KEY_REFERENCE = { organization: text('k.organization_id'), key: text('k.id') };
-
-export const findAnyKeyByHash = statement<{ hash: string }, RowOf<typeof KEY_REFERENCE>>(
-  `select ${columns(KEY_REFERENCE)} from api_keys k where k.hash = :hash`,
-);
-
-/** The keys with this hint, anywhere. The cross join makes SQLite search the index once per organization. */
-export const findAnyKeysByHint = statement<{ hint: string }, RowOf<typeof KEY_REFERENCE>>(`
-  select ${columns(KEY_REFERENCE)} from organizations o cross join api_keys k
-  where k.organization_id = o.id and k.hint = :hint order by k.id limit 100`);
+/** The cross join makes SQLite search the index once per organization. */
+export const findAnyKeys = statement<PastedKey, RowOf<typeof KEY_ID>>(`
+  select ${columns(KEY_ID)} from organizations o cross join ${REFERENCED} and k.organization_id = o.id
+  order by k.id limit 100`);

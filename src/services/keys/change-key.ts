@@ -1,16 +1,16 @@
 import { endRepairedUses } from '../../db/keys/end-refused-uses.ts';
 import { changeKey, explainKey, findSettingsChanges, type SettingsChangeRow } from '../../db/keys/key-statements.ts';
 import { invalidInput, ServiceError } from '../../domain/errors.ts';
-import { type FieldError, fieldErrors } from '../../domain/fields.ts';
+import { fieldErrors } from '../../domain/fields.ts';
 import { keyChanges } from '../../domain/key-input.ts';
-import { describeChanges, type KeySettings, type SettingsInput, settingInputs } from '../../domain/key-settings.ts';
+import { describeChanges, type KeySettings, type SettingsInput } from '../../domain/key-settings.ts';
 import { isAllowedFrom } from '../../domain/networks.ts';
 import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readAll, readOne } from '../call-d1.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { unknownCompanies } from '../directory/companies.ts';
 import type { ActorContext, AdminActor } from '../service-context.ts';
-import { NAME_TAKEN } from './create-key.ts';
+import { NAME_TAKEN, takenName } from './create-key.ts';
 import { type Lockout, lockoutOf, readRecentUse } from './key-usage.ts';
 import { getOwnKey, type KeyDetails } from './read-keys.ts';
 import { readUsesOfKey } from './refused-uses.ts';
@@ -40,7 +40,8 @@ export async function changeApiKey(
     ...(parsed.success ? [] : fieldErrors(parsed.error)),
     ...(await unknownCompanies(ctx, input.companies)),
   ];
-  if (!parsed.success || errors.length > 0) throw invalidInput([...errors, ...(await takenName(ctx, key, input.name))]);
+  if (!parsed.success || errors.length > 0)
+    throw invalidInput([...errors, ...(await takenName(ctx, input.name, key.id))]);
   const settings = parsed.data;
   const details = describeChanges(key, settings);
   // The form was sent twice, or another administrator made the same change.
@@ -106,15 +107,6 @@ export async function findLockout(
   const names = ['allowedNetworks', 'dayLimitRecords', 'dayLimitMinutes'] as const;
   if (!data || names.every((name) => data[name] === key[name] || !data[name])) return undefined;
   return lockoutOf(key, data, await readRecentUse(ctx, key.id, today));
-}
-
-/** The error of a name that another current key has, to report with those of other fields. */
-async function takenName(ctx: ActorContext<AdminActor>, key: KeyDetails, input: unknown): Promise<FieldError[]> {
-  const name = settingInputs.name.safeParse(input);
-  if (!name.success) return [];
-  const values = { ...ctx.actor, keyId: key.id, name: name.data, formToken: null, now: ctx.now() };
-  const found = await readOne(ctx, explainKey.bind(values));
-  return found && found.named !== null && found.named !== key.id ? [NAME_TAKEN] : [];
 }
 
 /** What was done to a key since it had the revision `since`, newest first. */

@@ -104,10 +104,18 @@ async function requireValid(ctx: ActorContext<AdminActor>, input: NewKeyInput, r
   if (isDated && error) errors.push(error);
   errors.push(...(await unknownCompanies(ctx, input.companies)));
   if (parsed.success && errors.length === 0) return { ...parsed.data, lifetime };
-  const name = settingInputs.name.safeParse(input.name);
-  const values = { ...ctx.actor, keyId: '', formToken: null, now: ctx.now() };
-  const found = name.success ? await readOne(ctx, explainKey.bind({ ...values, name: name.data })) : null;
-  throw invalidInput(found?.named && found.named !== replacedId ? [...errors, NAME_TAKEN] : errors);
+  throw invalidInput([...errors, ...(await takenName(ctx, input.name, replacedId))]);
+}
+
+/** The error of a name that another current key has, to report with those of other fields. */
+export async function takenName(ctx: ActorContext<AdminActor>, input: unknown, ownId = ''): Promise<FieldError[]> {
+  const { data: name } = settingInputs.name.safeParse(input);
+  if (name === undefined) return [];
+  const found = await readOne(
+    ctx,
+    explainKey.bind({ ...ctx.actor, keyId: ownId, name, formToken: null, now: ctx.now() }),
+  );
+  return found && found.named !== null && found.named !== ownId ? [NAME_TAKEN] : [];
 }
 
 /** Throws the reason why a key was not inserted, unless only the acknowledgement was lost. */

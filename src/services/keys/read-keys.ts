@@ -1,17 +1,15 @@
 import {
   countLiveKeysOf,
-  findAnyKeyByHash,
-  findAnyKeysByHint,
+  findAnyKeys,
   findKeyDetails,
   findKeyPage,
   findKeys,
   findLiveKeys,
-  findOwnKeyByHash,
-  findOwnKeysByHint,
+  findOwnKeys,
   type KeyDetailsRow,
 } from '../../db/keys/read-keys-statements.ts';
 import { type ChainDay, findChainDay } from '../../db/work/key-days.ts';
-import { hashKey, isLive, keyState, parseKeyReference } from '../../domain/api-key.ts';
+import { isLive, keyState, parsePastedKey } from '../../domain/api-key.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { lazyObject } from '../../domain/fields.ts';
@@ -128,14 +126,10 @@ export async function identifyKey(
   pasted: string,
 ): Promise<KeyDetails[]> {
   const { organizationId } = ctx.actor;
-  const reference = parseKeyReference(pasted);
-  if (!reference || ('value' in reference && !reference.value.startsWith(`${keyPrefix}_`))) throw notAKey();
-  const statement =
-    'value' in reference
-      ? findOwnKeyByHash.bind({ organizationId, hash: await hashKey(reference.value) })
-      : findOwnKeysByHint.bind({ organizationId, hint: reference.hint });
-  const results = await readAll(ctx, statement);
-  return results.map((row) => toKeyDetails(row, ctx.now()));
+  const key = await parsePastedKey(pasted);
+  if (!key?.hint.startsWith(`${keyPrefix}_`)) throw notAKey();
+  const rows = await readAll(ctx, findOwnKeys.bind({ organizationId, ...key }));
+  return rows.map((row) => toKeyDetails(row, ctx.now()));
 }
 
 export function toKeyDetails(row: KeyDetailsRow, now: number) {
@@ -171,14 +165,10 @@ export type AnyKey = Awaited<ReturnType<typeof getKeyAnywhere>>;
 
 /** The keys of all organizations that a pasted value or hint names. @throws ServiceError `not_a_key` */
 export async function findKeysAnywhere(ctx: ActorContext<SystemActor>, pasted: string): Promise<AnyKey[]> {
-  const reference = parseKeyReference(pasted);
-  if (!reference) throw notAKey();
-  const statement =
-    'value' in reference
-      ? findAnyKeyByHash.bind({ hash: await hashKey(reference.value) })
-      : findAnyKeysByHint.bind({ hint: reference.hint });
-  const found = await readAll(ctx, statement, 'safe_to_repeat');
-  return Promise.all(found.map((key) => getKeyAnywhere(ctx, key)));
+  const key = await parsePastedKey(pasted);
+  if (!key) throw notAKey();
+  const found = await readAll(ctx, findAnyKeys.bind(key), 'safe_to_repeat');
+  return Promise.all(found.map((one) => getKeyAnywhere(ctx, one)));
 }
 
 const keyRequest = lazyObject(() => ({ organization: directoryId('an organization'), key: recordId('the key') }));
