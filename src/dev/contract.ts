@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
 
-/** The OpenAPI document, which `src/dev/render.ts` writes. The limits and the address in it are not used. */
+/** The OpenAPI document, which `src/dev/static-files.ts` writes. The limits and the address in it are not used. */
 const DOCUMENT = 'build/static/api/v1/openapi.json';
 
 /** The parts of a JSON Schema that connectors use. */

@@ -10,7 +10,7 @@ const pages = Object.entries(markdown).map(([folder, text]) => ({
   name: /^# (.+)/.exec(text)?.[1] ?? folder,
 }));
 
-/** The pages of the adapters. src/dev/render.ts finds them, because each adapter can be deleted. */
+/** The pages of the adapters. src/dev/static-files.ts finds them, because each adapter can be deleted. */
 export const adaptersDocs: DocsModule = {
   pages,
   sections: { adapters: pages.map(({ path, name }) => `- [${name}](${path})\n`).join('') },

@@ -4,7 +4,7 @@ declare module '*?raw' {
   export default text;
 }
 
-/** Written by src/dev/render.ts: the page of each adapter, by its folder. */
+/** Written by src/dev/static-files.ts: the page of each adapter, by its folder. */
 declare module '*/build/adapter-pages.json' {
   const markdown: Record<string, string>;
   export default markdown;

@@ -2,7 +2,7 @@ import { glob, readFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
 
-/** The names of stylesheet and script, which src/dev/render.ts writes. */
+/** The names of stylesheet and script, which src/dev/static-files.ts writes. */
 const BUILT = '../build/page-files.json';
 
 const HTTP = ['http', 'services', 'domain', 'lib', 'config.ts', 'module.ts'];
@@ -65,7 +65,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
       'jobs.ts',
       'deployment.ts',
       'module.ts',
-      // Only src/dev/render.ts, which runs it in the build.
+      // Only src/dev/static-files.ts, which runs it in the build.
       'docs',
       'ops',
       'adapters/kit',
