@@ -55,8 +55,8 @@ export default defineConfig(async ({ mode }) => {
   const silent: boolean | 'passed-only' = long || propertyRuns > 1 ? false : 'passed-only';
   return {
     test: {
-      // Vitest's default is one less than the number of processors: one, where there are two.
-      maxWorkers: 2,
+      // All tests wait for a third of their time, so three share the processors of two. Vitest's default would be one.
+      maxWorkers: 3,
       silent,
       sequence: { sequencer: LongestFirst },
       reporters: ['default', './test/support/summary-reporter.ts'],
@@ -78,10 +78,8 @@ export default defineConfig(async ({ mode }) => {
             // A runtime of its own for each file would take two seconds to start. Instead each test
             // makes its own organization.
             isolate: false,
-            // After the tests on Node, whose browsers need both processors. These wait for a third of
-            // their time, so three runtimes share the processors of two.
+            // After the tests on Node, whose browsers need both processors.
             sequence: { groupOrder: 1 },
-            maxWorkers: 3,
             setupFiles: ['./test/support/workerd-setup.ts'],
             testTimeout: 30_000,
           },
