@@ -56,11 +56,3 @@ test.each([
 ])('a body with %s is not reported as UTF-16', async (_, body, code) => {
   expect(await post(body)).toMatchObject({ code });
 });
-
-test('a body with bytes that are not UTF-8 is refused', async () => {
-  expect(await post(new Uint8Array([0x7b, 0xff, 0x7d]))).toEqual({
-    status: 400,
-    code: 'invalid_encoding',
-    detail: 'The body contains bytes that are not UTF-8; encode the JSON text as UTF-8.',
-  });
-});

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
 import { countD1 } from '../support/d1.ts';
-import { allChanges, failureOf, lastCursor, resultOf, untyped, work } from '../support/rpc.ts';
+import { allChanges, failureOf, lastCursor, resultOf, work } from '../support/rpc.ts';
 import {
   asAdmin,
   makeApi,
@@ -135,18 +135,6 @@ test('a page reads no more rows in a long log than in a short one', async () => 
   for (let i = 0; i < 60; i++) await api.postTime(key);
   expect(await rowsRead()).toBe(short);
   expect(short).toBeLessThanOrEqual(3 + 3 * 5);
-});
-
-test.each([
-  ['/organization invalid_type', [7, null, 1]],
-  ['/cursor invalid_format', ['o', 'not a cursor', 1]],
-  ['/cursor invalid_type', ['o', 7, 1]],
-  ['/limit out_of_range', ['o', null, 0]],
-  ['/limit out_of_range', ['o', null, 101]],
-  ['/limit invalid_type', ['o', null, '5']],
-])('the page is refused with %s in %j', async (error, [organization, cursor, limit]) => {
-  const answer = await work.changes(untyped(organization), untyped(cursor), untyped(limit));
-  expect(failureOf(answer)).toEqual(['invalid', error]);
 });
 
 test('an unknown organization and the cursor of another organization are errors', async () => {

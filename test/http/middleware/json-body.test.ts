@@ -96,16 +96,6 @@ describe('the errors of a body', () => {
   });
 });
 
-describe('a valid body', () => {
-  test('a body has at most 512 KiB, whether its length is declared or not', async () => {
-    const { key, api } = await makeWorld();
-    const body = JSON.stringify({ message: 'x'.repeat(600 * 1024) });
-    const declared = api.postNote(key, body, { 'Content-Length': String(body.length) });
-    expect(await problemOf(declared)).toBe('413 body_too_large');
-    expect(await problemOf(api.postNote(key, body))).toBe('413 body_too_large');
-  });
-});
-
 describe('a body that is not JSON', () => {
   test.each([
     ['{"message": "x",}', /\b1\b.*\b17\b.*"}"/],
