@@ -48,6 +48,9 @@ interface FactValues extends CommonValues {
 /** The ids between which all organizations are: `~` sorts after every other character of an id. */
 export const ALL_ORGANIZATIONS = { from: '', to: '~'.repeat(65) } as const;
 
+/** The ids between which the organizations are, or only one of them. */
+export const organizationRange = (only?: string) => (only === undefined ? ALL_ORGANIZATIONS : { from: only, to: only });
+
 /** The facts that one statement finds. */
 export interface FactSource {
   /** The kinds of these facts, by type. */

@@ -181,7 +181,7 @@ export const RETURNED_COLUMNS = {
     },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/record-statements.ts')>,
   'db/work/releases.ts': {
-    findReleases: { organizationId: 'string', newestSeq: 'number', releasedSeq: 'number', archivedSeq: 'number', releasedTo: 'number | null', unreleasedSince: 'number', archivedTo: 'number | null' },
+    findReleases: { organizationId: 'string', newestSeq: 'number', releasedSeq: 'number', archivedSeq: 'number', releasedTo: 'number | null', unreleasedSince: 'number | null', archivedTo: 'number | null' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/releases.ts')>,
   'db/work/time-entry-statements.ts': {
     explainServiceTimeEntry: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', writtenSeq: 'number | null', releasedSeq: 'number | null', confirmedSeq: 'number | null', skipped: 'string | null', refusedAt: 'null', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', userId: 'string | null', minutes: 'number | null', billable: 'number | null', workDate: 'string | null', hourlyRateMinor: 'number | null', agreementSource: 'string', status: 'string', ticketFound: 'number', otherCompany: 'number', fromOwnChain: 'number', recordAdmitted: 'number', userFound: 'number' },

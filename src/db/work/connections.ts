@@ -36,7 +36,7 @@ const CONNECTION = {
   stoppedAt: numberOrNull('stopped_at'),
 };
 
-/** The connections of all organizations, or of one. */
-export const findConnections = statement<{ only: string | null }, RowOf<typeof CONNECTION>>(
-  `select ${columns(CONNECTION)} from connections where organization_id = coalesce(:only, organization_id) order by organization_id`,
+/** The connections of organizations with ids between `from` and `to`. */
+export const findConnections = statement<{ from: string; to: string }, RowOf<typeof CONNECTION>>(
+  `select ${columns(CONNECTION)} from connections where organization_id between :from and :to order by organization_id`,
 );

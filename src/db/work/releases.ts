@@ -40,11 +40,11 @@ const RELEASE = {
 
 export type ReleaseRow = RowOf<typeof RELEASE>;
 
-/** The organizations after `after`, in the order of their ids; only one if `only` is not null. */
-export const findReleases = statement<{ only: string | null; after: string; limit: number }, ReleaseRow>(`
+/** The organizations with ids between `from` and `to`, in the order of their ids. */
+export const findReleases = statement<{ from: string; to: string }, ReleaseRow>(`
   select ${columns(RELEASE)}
   from organizations o
   left join releases r on r.organization_id = o.id
   left join archives s on s.organization_id = o.id
     and s.to_seq = (select max(to_seq) from archives where organization_id = o.id)
-  where o.id = coalesce(:only, o.id) and o.id > :after order by o.id limit :limit`);
+  where o.id between :from and :to order by o.id`);

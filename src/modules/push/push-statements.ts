@@ -61,13 +61,13 @@ export type PushStatusRow = { [Field in keyof PushRow]: PushRow[Field] | null } 
   waitingSince: number | null;
 };
 
-/** The organizations after `after`, in the order of their ids. */
-export const findPushStatus = statement<{ after: string; limit: number }, PushStatusRow>(`
+/** All organizations, in the order of their ids. */
+export const findPushStatus = statement<Record<never, never>, PushStatusRow>(`
   select o.id as organizationId, ${columns(STATE)},
     coalesce((select max(seq) from audit_log where organization_id = o.id), 0) as newestSeq,
     (select at from audit_log where organization_id = o.id and seq > coalesce(p.confirmed_seq, 0) order by seq limit 1) as waitingSince
   from organizations o left join pushes p on p.organization_id = o.id
-  where o.id > :after order by o.id limit :limit`);
+  order by o.id`);
 
 /** The last change that is confirmed or left out, as far as the copy knows; no row if there was no push. */
 export const findConfirmedSeq = statement<{ organizationId: string }, { confirmedSeq: number }>(

@@ -3,10 +3,7 @@ import { databaseCommand } from '../../ops/command.ts';
 import { count, print } from '../../ops/output.ts';
 import { printable } from '../../ops/printable.ts';
 import { readAll } from '../../services/call-d1.ts';
-import type { ServiceContext } from '../../services/service-context.ts';
 import { findPushStatus, type PushStatusRow } from './push-statements.ts';
-
-const STATUS_PAGE = 500;
 
 export const pushStatus = databaseCommand(
   {
@@ -19,7 +16,7 @@ export const pushStatus = databaseCommand(
   },
   (command) => command,
   async (withDatabase) => {
-    const pushes = await withDatabase(({ context }) => listPushStatus(context()));
+    const pushes = await withDatabase(({ context }) => readAll(context(), findPushStatus.bind({})));
     const isUnused = pushes.every(({ confirmedSeq }) => confirmedSeq === null);
     const note = isUnused
       ? '\nThe push has never run here. Set WEBHOOK_URL and WEBHOOK_SECRET, and deploy: src/ops/run.md, "Push".\n'
@@ -27,16 +24,6 @@ export const pushStatus = databaseCommand(
     await print(`${pushes.map(describe).join('')}${note}`);
   },
 );
-
-async function listPushStatus(ctx: ServiceContext): Promise<PushStatusRow[]> {
-  const rows: PushStatusRow[] = [];
-  for (;;) {
-    const after = rows.at(-1)?.organizationId ?? '';
-    const results = await readAll(ctx, findPushStatus.bind({ after, limit: STATUS_PAGE }));
-    rows.push(...results);
-    if (results.length < STATUS_PAGE) return rows;
-  }
-}
 
 /** The organization in one line, and a line for each thing that is wrong. */
 function describe(push: PushStatusRow): string {

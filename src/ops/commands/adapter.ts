@@ -3,6 +3,7 @@ import { PsaFault } from '../../adapters/kit/psa.ts';
 import { sender } from '../../adapters/kit/send.ts';
 import { COMMON_VARIABLES } from '../../adapters/kit/settings.ts';
 import { FAILING_MS } from '../../db/directory/administrator-statements.ts';
+import { organizationRange } from '../../db/fact-statements.ts';
 import { findConnections, forgetConnection } from '../../db/work/connections.ts';
 import { instant, optionalInstant } from '../../domain/change.ts';
 import { readAll, write } from '../../services/call-d1.ts';
@@ -63,7 +64,7 @@ export const adapterStatus = databaseCommand(
   },
   (command) => command,
   async (withDatabase) => {
-    const rows = await withDatabase(({ context }) => readAll(context(), findConnections.bind({ only: null })));
+    const rows = await withDatabase(({ context }) => readAll(context(), findConnections.bind(organizationRange())));
     if (rows.length === 0) return print('No adapter has reported.\n');
     for (const { organizationId, adapter, reportedAt, failingSince, failure, stoppedAt } of rows) {
       const state =

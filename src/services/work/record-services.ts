@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ALL_ORGANIZATIONS } from '../../db/fact-statements.ts';
+import { organizationRange } from '../../db/fact-statements.ts';
 import {
   countRefusals,
   findApproval,
@@ -131,8 +131,7 @@ export const statusRequest = lazyObject(() => ({
  */
 export async function readPsaStatus(ctx: ServiceContext, request: z.input<typeof statusRequest>): Promise<PsaStatus> {
   const { organization } = parseInput(statusRequest, request);
-  const range = organization === undefined ? ALL_ORGANIZATIONS : { from: organization, to: organization };
-  const row = await readOne(ctx, countRefusals.bind(range), 'safe_to_repeat');
+  const row = await readOne(ctx, countRefusals.bind(organizationRange(organization)), 'safe_to_repeat');
   return { refused: row?.refused ?? 0, refusedSince: optionalInstant(row?.since ?? null) };
 }
 

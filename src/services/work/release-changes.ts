@@ -1,3 +1,4 @@
+import { organizationRange } from '../../db/fact-statements.ts';
 import { findReleases, markReleased, type ReleaseRow } from '../../db/work/releases.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { lazyObject } from '../../domain/fields.ts';
@@ -8,9 +9,6 @@ import type { ServiceContext } from '../service-context.ts';
 import { cursorText, organizationNotFound, requireCursor } from './require-cursor.ts';
 
 export type { ReleaseRow } from '../../db/work/releases.ts';
-
-/** How many organizations one call to D1 reads. */
-const RELEASES_PAGE = 500;
 
 export const releaseRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
@@ -36,13 +34,7 @@ export async function releaseChanges(
 
 /** By organization, in the order of ids; all, or only one. @throws ServiceError `organization_not_found` */
 export async function listReleases(ctx: ServiceContext, only?: string): Promise<ReleaseRow[]> {
-  const rows: ReleaseRow[] = [];
-  for (;;) {
-    const after = rows.at(-1)?.organizationId ?? '';
-    const values = { only: only ?? null, after, limit: RELEASES_PAGE };
-    const results = await readAll(ctx, findReleases.bind(values));
-    rows.push(...results);
-    if (only !== undefined && rows.length === 0) throw organizationNotFound(only);
-    if (results.length < RELEASES_PAGE) return rows;
-  }
+  const rows = await readAll(ctx, findReleases.bind(organizationRange(only)));
+  if (only !== undefined && rows.length === 0) throw organizationNotFound(only);
+  return rows;
 }

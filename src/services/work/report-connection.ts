@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { organizationRange } from '../../db/fact-statements.ts';
 import { findConnections, saveConnection } from '../../db/work/connections.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { freeText, lazyObject, ruleError } from '../../domain/fields.ts';
@@ -35,6 +36,7 @@ export async function reportConnection(
   const flags = { isStopped: failure?.isStopped ? 1 : 0, takesOver: takesOver ? 1 : 0 };
   const values = { organizationId, adapter, failure: failure?.reason ?? null, ...flags, now: ctx.now() };
   if ((await write(ctx, 'safe_to_repeat', saveConnection.bind(values))) > 0) return { status: 'recorded' };
-  if (await readOne(ctx, findConnections.bind({ only: organizationId }))) return { status: 'connected_elsewhere' };
+  if (await readOne(ctx, findConnections.bind(organizationRange(organizationId))))
+    return { status: 'connected_elsewhere' };
   throw organizationNotFound(organizationId);
 }
