@@ -7,7 +7,6 @@ import { savePushState } from '../../../src/modules/push/push-state.ts';
 import { beginErasure, eraseOrganization, eraseRows } from '../../../src/services/directory/erase-organization.ts';
 import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
 import { revokeAsAdministrator, revokeAsOperator } from '../../../src/services/keys/revoke-key.ts';
-import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { resumePush, skipPush } from '../../../src/services/work/push-control.ts';
 import { redactRecord, setApproval } from '../../../src/services/work/record-services.ts';
 import { releaseChanges } from '../../../src/services/work/release-changes.ts';
@@ -265,16 +264,6 @@ test('two calls at the same time erase an organization once', async () => {
   const outcomes = await Promise.all([call(), call()]);
   expect(outcomes).toContain('done');
   expect(await erasureOf(organization)).toMatchObject({ open: 0 });
-});
-
-test('an erasure that is refused because of a newer change leaves the organization active', async () => {
-  const { organization, key, api, cursor } = await makeFull();
-  await api.postNote(key);
-  expect(await outcome(beginErasure(asOperator(), { organization, cursor, by: 'Ada' }))).toBe('not_exported');
-  expect(await erasureOf(organization)).toBeNull();
-  expect((await api.postNote(key)).status).toBe(201);
-  const { changes } = await listChanges(asOperator(), { organization, cursor });
-  expect(changes).toHaveLength(2);
 });
 
 test('an erasure does not begin while its bucket cannot be reached, even if nothing is archived', async () => {

@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
 import { keyChanges } from '../../../src/domain/key-input.ts';
-import { ownDayLimit } from '../../../src/domain/key-settings.ts';
 import type { RequestLimit } from '../../../src/domain/request-limit.ts';
 import { changeApiKey, listKeyChanges } from '../../../src/services/keys/change-key.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
@@ -39,28 +38,6 @@ test('a change to the name of another current key is refused', async () => {
     errors: [{ pointer: '/name', code: 'taken' }],
   });
   expect(await read()).toMatchObject(stored({ name: 'n8n: triage' }));
-});
-
-type Limits = { records?: number; minutes?: number };
-
-test.each<[string, Limits, Limits, string]>([
-  [
-    'both limits',
-    {},
-    { records: 20, minutes: 60 },
-    'limit of new records per day none to 20, limit of minutes per day none to 60',
-  ],
-  ['one limit', { records: 20, minutes: 60 }, { minutes: 60 }, 'limit of new records per day 20 to none'],
-  ['a higher limit', { records: 1, minutes: 1 }, { records: 1, minutes: 2 }, 'limit of minutes per day 1 to 2'],
-])('a change of the daily limits to %s is audited with old and new values', async (_, before, after, detail) => {
-  const organization = await makeOrganization();
-  const { id } = await makeKey(organization, { dayLimit: before });
-  const admin = asAdmin(organization);
-  const old = await getOwnKey(admin, id);
-  expect(await changeApiKey(admin, old, toInput({ name: old.name, dayLimit: before }))).toBe('unchanged');
-  expect(await changeApiKey(admin, old, toInput({ name: old.name, dayLimit: after }))).toBe('changed');
-  expect(ownDayLimit(await getOwnKey(admin, id))).toEqual({ records: null, minutes: null, ...after });
-  expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({ action: 'api_key.changed', detail });
 });
 
 test('a change whose acknowledgement was lost succeeds, and is audited once', async () => {
