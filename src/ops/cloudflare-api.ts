@@ -126,3 +126,10 @@ export async function resultOf<T>(
 export function notFound(err: unknown): undefined {
   if (!(err instanceof ApiError && err.failure.status === 404)) throw err;
 }
+
+/** Sets a secret of a Worker, which deploys it again. @throws ApiError for what is not deployed */
+export const putSecret = (api: CloudflareApi, worker: string, name: string, text: string) =>
+  resultOf(api, `/workers/scripts/${worker}/secrets`, z.unknown(), {
+    method: 'PUT',
+    body: { name, text, type: 'secret_text' },
+  });

@@ -8,12 +8,12 @@ import { findConnections, forgetConnection } from '../../db/work/connections.ts'
 import { instant, optionalInstant } from '../../domain/change.ts';
 import { readAll, write } from '../../services/call-d1.ts';
 import { adapterNamed, adapterVariables, adapterWorkerOf, kindOf } from '../adapters.ts';
+import { cloudflareApi, putSecret } from '../cloudflare-api.ts';
 import { databaseCommand, deploymentOption, operatorCommand } from '../command.ts';
 import { readDeployment } from '../deployment.ts';
 import { CommandFailure } from '../failures.ts';
 import { count, print } from '../output.ts';
 import { printable } from '../printable.ts';
-import { putSecret } from '../wrangler.ts';
 
 const nameArgument = () =>
   new Argument('[ADAPTER]', 'The name of the adapter in the file of the deployment. Default: the only one.');
@@ -113,6 +113,6 @@ export const adapterResume = operatorCommand({
   .action(async (given, { deployment: of }) => {
     const deployment = await readDeployment(of);
     const worker = adapterWorkerOf(deployment, adapterNamed(deployment, given)[0]);
-    await putSecret(deployment, worker, 'RESUME', new Date().toISOString());
+    await putSecret(cloudflareApi(deployment.account), worker, 'RESUME', new Date().toISOString());
     await print(`${worker} resumes within a minute. See adapter:status.\n`);
   });

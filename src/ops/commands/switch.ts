@@ -3,14 +3,13 @@ import { parseMode } from '../../config.ts';
 import { D1Failure, runD1 } from '../../db/run-d1.ts';
 import { keyHint } from '../../domain/api-key.ts';
 import { type BlockedKeys, parseBlockedKeys } from '../../domain/blocked-keys.ts';
-import { cloudflareApi } from '../cloudflare-api.ts';
+import { cloudflareApi, notFound, putSecret } from '../cloudflare-api.ts';
 import { deploymentOption, operatorCommand, parseOption } from '../command.ts';
 import { agentsWorkerOf, configOf, type Deployment, readDeployment, workerOf } from '../deployment.ts';
 import { CommandFailure, UsageError } from '../failures.ts';
 import { readKeyValue } from '../input.ts';
 import { print } from '../output.ts';
 import { RemoteD1 } from '../remote-d1.ts';
-import { putSecret, runWrangler } from '../wrangler.ts';
 
 /** The secrets that act without a deployment, and the keys that a value of each blocks. */
 const SWITCHES = {
@@ -28,7 +27,7 @@ export const switchCommand = operatorCommand({
   name: 'switch',
   summary: 'pause the API or block keys, on both Workers',
   purpose:
-    'Sets MODE or BLOCKED_KEYS on the deployed Worker, and on that for AI agents if it is deployed. The value is the whole list of blocked keys; a comma empties it. A key that the database does not know is refused; if the database does not respond, it is blocked unchecked. Needs wrangler to be signed in, or CLOUDFLARE_API_TOKEN.',
+    'Sets MODE or BLOCKED_KEYS on the deployed Worker, and on that for AI agents if it is deployed. The value is the whole list of blocked keys; a comma empties it. A key that the database does not know is refused; if the database does not respond, it is blocked unchecked. Needs CLOUDFLARE_API_TOKEN.',
   example: 'switch MODE paused',
   failure: 'an unknown key, or a Worker was not changed; the message names it, and a second call does no harm',
 })
@@ -43,35 +42,29 @@ export const switchCommand = operatorCommand({
     if (entries.length === 0) throw new UsageError(`Write the value of ${name}.`);
     const value = entries.join(' ');
     const blocked = parseOption(name, () => SWITCHES[name](value, deployment));
-    if (blocked.size > 0) await requireKnown(blocked, deployment);
+    const api = cloudflareApi(deployment.account);
+    if (blocked.size > 0) await requireKnown(blocked, new RemoteD1(api, deployment.database));
     const put = async (worker: string) => {
-      await putSecret(deployment, worker, name, value);
+      await putSecret(api, worker, name, value);
       await print(`${name} is set on ${worker}.\n`);
-    };
-    /** Without this check, wrangler would create an empty Worker to hold the secret. @throws CommandFailure */
-    const isDeployed = async (worker: string) => {
-      const { code, output } = await runWrangler(deployment, ['secret', 'list', '--name', worker]);
-      if (code === 0) return true;
-      if (output.includes(`Worker "${worker}" not found`)) return false;
-      throw new CommandFailure(`It is not known whether ${worker} is deployed:\n${output}`);
+      return true;
     };
     await put(workerOf(deployment));
     const agents = agentsWorkerOf(deployment);
-    if (await isDeployed(agents)) await put(agents);
-    else await print(`${agents} is not deployed.\n`);
+    if (!(await put(agents).catch(notFound))) await print(`${agents} is not deployed.\n`);
   });
 
 /** @throws CommandFailure if the database responds and does not have one of the keys */
-async function requireKnown(keys: BlockedKeys, { account, database }: Deployment): Promise<void> {
+async function requireKnown(keys: BlockedKeys, db: RemoteD1): Promise<void> {
   const find = async () => {
-    const statement = new RemoteD1(cloudflareApi(account), database).prepare(
+    const statement = db.prepare(
       'select value from json_each(?) where not exists (select 1 from api_keys where id = value or hint = value)',
     );
     const caller = { deadlineAt: Date.now() + DATABASE_DEADLINE_MS };
     return runD1(caller, () => statement.bind(JSON.stringify([...keys])).all<{ value: string }>());
   };
   const unknown = await find().catch(async (err: unknown) => {
-    if (!(err instanceof D1Failure || err instanceof UsageError)) throw err;
+    if (!(err instanceof D1Failure)) throw err;
     await print(`The keys were not compared with the database: ${err.message}\n`);
     return { results: [] };
   });

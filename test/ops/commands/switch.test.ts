@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
-import { generateKey, keyHint } from '../../src/domain/api-key.ts';
-import { writeDeployments } from '../support/deployments.ts';
-import { fakeDeployment } from '../support/fake-cloudflare.ts';
-import { runCli } from '../support/run-cli.ts';
+import { generateKey, keyHint } from '../../../src/domain/api-key.ts';
+import { writeDeployments } from '../../support/deployments.ts';
+import { fakeDeployment } from '../../support/fake-cloudflare.ts';
+import { runCli } from '../../support/run-cli.ts';
 
-// The real wrangler, with a stand-in for Cloudflare's API that has some Workers.
 const MAIN = 'ticket-write-back-api';
 const AGENTS = 'ticket-write-back-api-agents';
 const KEY_ID = '01a2b3c4-0000-7000-8000-000000000001';
@@ -43,7 +42,7 @@ test('an error shows the Worker that could not be changed', async () => {
   fake.fail(/^PUT .*-agents\/secrets$/, '403');
   const { code, stdout, stderr } = await run(['MODE', 'open']);
   expect([code, stdout]).toEqual([1, `MODE is set on ${MAIN}.\n`]);
-  expect(stderr).toMatch(new RegExp(`^MODE was not set on ${AGENTS}:`));
+  expect(stderr).toMatch(new RegExp(`PUT /workers/scripts/${AGENTS}/secrets with 403: .* lacks Workers Scripts: Edit`));
 });
 
 test('a wrong value is refused, because it would stop both Workers', async () => {
