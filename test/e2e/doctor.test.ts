@@ -300,6 +300,16 @@ describe('the doctor', () => {
       expect(found).toContainEqual(expect.objectContaining({ ok: true, check: '/mcp with the key' }));
     });
 
+    test('a Worker with another database or schema is reported', async () => {
+      const elsewhere: Intercept = ({ path, body }, pass) =>
+        path === '/mcp' && body.includes('tools/call')
+          ? Response.json({ result: { structuredContent: { code: 'unavailable' } } })
+          : pass();
+      expect(await failures(elsewhere, { key: service.key, ticket: '1001' })).toEqual([
+        failed(/note over \/mcp/, /does not find the note .* \(200, unavailable\): .*another schema/),
+      ]);
+    });
+
     test('another service at its address is reported', async () => {
       expect(await failures(atMcp(() => html(403, 'Attention Required!')))).toEqual([failed(/mcp/, /Attention/)]);
     });

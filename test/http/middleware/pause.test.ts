@@ -19,6 +19,8 @@ describe('a paused service', () => {
     ];
     for (const response of answers) {
       expect(response.headers.get('Retry-After')).toBe('60');
+      // By this word the doctor knows the reason.
+      expect(await response.clone().text()).toContain('paused');
       expect(await problemOf(response)).toBe('503 unavailable');
     }
     expect([d1, limiters]).toEqual([[], []]);
