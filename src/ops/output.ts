@@ -21,27 +21,10 @@ export function tolerateClosedOutput(): void {
 
 const isClosed = (err: Error) => 'code' in err && (err.code === 'EPIPE' || err.code === 'ERR_STREAM_DESTROYED');
 
-/** Shows progress in one line of a terminal, and nowhere else. */
-export class ProgressLine {
-  private readonly stream: { isTTY?: boolean; write(text: string): unknown };
-  private shown = false;
-  constructor(stream: { isTTY?: boolean; write(text: string): unknown }) {
-    this.stream = stream;
-  }
-
-  show(text: string): void {
-    if (!this.stream.isTTY) return;
-    this.stream.write(`\r\x1b[2K${text}`);
-    this.shown = true;
-  }
-
-  clear(): void {
-    if (this.shown) this.stream.write('\r\x1b[2K');
-    this.shown = false;
-  }
+/** Shows progress in one line of a terminal, and nowhere else. An empty text removes the line. */
+export function progress(text = '', stream: { isTTY?: boolean; write(text: string): unknown } = process.stderr): void {
+  if (stream.isTTY) stream.write(`\r\x1b[2K${text}`);
 }
-
-export const progress = new ProgressLine(process.stderr);
 
 const UNITS = ['B', 'kB', 'MB', 'GB'];
 

@@ -53,7 +53,7 @@ export async function runProgram(args: readonly string[]): Promise<void> {
     await program.parseAsync(args, { from: 'user' });
   } catch (err) {
     if (err instanceof OutputClosed || (err instanceof CommanderError && err.exitCode === 0)) return;
-    progress.clear();
+    progress();
     const isMisuse = err instanceof UsageError || err instanceof CommanderError;
     console.error(printableLines(isMisuse ? `${err.message}\n\n${usageFor(args[0])}` : explain(err)));
     process.exitCode = isMisuse ? 2 : 1;

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../domain/calendar.ts';
 import { databaseCommand, parseOption } from '../../ops/command.ts';
 import { CommandFailure, UsageError } from '../../ops/failures.ts';
-import { count, print, progress } from '../../ops/output.ts';
+import { count, print } from '../../ops/output.ts';
 import { printable } from '../../ops/printable.ts';
 import { listReleases } from '../../services/work/release-changes.ts';
 import { type ArchiveRule, archiveStep } from './archive-step.ts';
@@ -39,7 +39,6 @@ export const archiveRun = databaseCommand(
         changes += await archiveAll(() => ({ ...context(), archive }), organizationId, rule);
       return changes;
     });
-    progress.clear();
     const reason =
       archived > 0
         ? ''

@@ -25,7 +25,7 @@ export const changesExport = databaseCommand(
     const { cursor, count: exported } = await withDatabase(({ context }) =>
       exportChanges(context, organization, from, write, {
         without,
-        onProgress: (changes) => progress.show(`${count(changes, 'change')} exported`),
+        onProgress: (changes) => progress(`${count(changes, 'change')} exported`),
       }),
     ).catch(
       onCode('cursor_reset', () => {
@@ -34,7 +34,7 @@ export const changesExport = databaseCommand(
         );
       }),
     );
-    progress.clear();
+    progress();
     const next = cursor === null ? 'The organization has no changes.' : `Continue later with --cursor ${cursor}`;
     console.error(`${count(exported, 'change')}. ${next}`);
   },

@@ -39,10 +39,10 @@ export const directoryImport = databaseCommand(
             status === 'changed' ? { created, changed: changed + 1 } : { created: created + 1, changed },
           );
         },
-        onProgress: ({ step, done, total }) => progress.show(`${step} ${done} of ${total} organizations`),
+        onProgress: progress,
       }),
     );
-    progress.clear();
+    progress();
     if (!result.ok) {
       for (const { at, subject, pointer, code, detail } of result.errors) {
         console.error(printable(`line ${at}, ${subject}${pointer === '' ? '' : `, ${pointer}`} (${code}): ${detail}`));

@@ -79,14 +79,14 @@ async function exportAndBegin(
       const before = exported;
       const done = await exportChanges(context, organization, cursor, write, {
         without,
-        onProgress: (changes) => progress.show(`${count(before + changes, 'change')} exported`),
+        onProgress: (changes) => progress(`${count(before + changes, 'change')} exported`),
       });
       await file.sync();
       cursor = done.cursor;
       exported += done.count;
       try {
         const erasure = await beginErasure(context(), { organization, cursor, by, without });
-        progress.clear();
+        progress();
         console.log(`Exported ${count(exported, 'change')} to ${path}. Organization ${organization} is inactive now.`);
         return erasure;
       } catch (err) {
@@ -103,7 +103,7 @@ async function removeRows(context: Database['context'], erasure: OpenErasure): P
   const { organizationId } = erasure;
   const advice = `Organization ${organizationId} is inactive and partly removed. Make the same call again to go on, without another export.`;
   const interrupt = () => {
-    progress.clear();
+    progress();
     console.error(`Interrupted. ${advice}`);
     process.exit(130);
   };
@@ -114,14 +114,14 @@ async function removeRows(context: Database['context'], erasure: OpenErasure): P
     for await (const { table, rows } of eraseRows(context(), erasure)) {
       removed.set(table, (removed.get(table) ?? 0) + rows);
       total += rows;
-      progress.show(`${count(total, 'row')} removed, the latest from ${table}`);
+      progress(`${count(total, 'row')} removed, the latest from ${table}`);
     }
   } catch (err) {
     throw new CommandFailure(`${explain(err)}\n${advice}`);
   } finally {
     process.off('SIGINT', interrupt);
   }
-  progress.clear();
+  progress();
   console.log(
     `Organization ${organizationId} is erased. Rows removed, as the database confirmed them:\n${listed(removed)}`,
   );

@@ -27,7 +27,7 @@ interface ImportOptions {
   /** Called for each record that is about to be created or changed. */
   onChange?: (organization: string, change: DirectoryDifference) => void;
   /** Called after each organization is checked and, if it differs, after it is written. */
-  onProgress?: (progress: { step: 'checked' | 'imported'; done: number; total: number }) => void;
+  onProgress?: (text: string) => void;
 }
 
 type ImportResult =
@@ -58,7 +58,7 @@ export async function importDirectory(
     );
     if (errors.length === 0 && (await findDifferences(ctx, organization, entries)).length > 0)
       outdated.push([organization, entries]);
-    onProgress?.({ step: 'checked', done: index + 1, total: entriesOf.size });
+    onProgress?.(`checked ${index + 1} of ${entriesOf.size} organizations`);
   }
   if (errors.length > 0) return { ok: false, errors: errors.sort((a, b) => a.at - b.at) };
 
@@ -71,7 +71,7 @@ export async function importDirectory(
     }
     const recreatedBy = recreate ? 'operator' : undefined;
     if (!dryRun) result.rowsWritten += await writeRecords(ctx, organization, entries, { recreatedBy });
-    onProgress?.({ step: 'imported', done: index + 1, total: outdated.length });
+    onProgress?.(`imported ${index + 1} of ${outdated.length} organizations`);
   }
   return result;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { paceOf } from '../../../src/ops/cloudflare-api.ts';
-import { ProgressLine } from '../../../src/ops/output.ts';
+import { progress } from '../../../src/ops/output.ts';
 import { program } from '../../../src/ops/program.ts';
 import { spawnCli } from '../../support/command.ts';
 import { runCli } from '../../support/run-cli.ts';
@@ -157,18 +157,13 @@ test('a database of before 1.0 is refused, with the next step', async () => {
   }
 });
 
-test('progress is one line on a terminal, and nothing elsewhere', () => {
-  const written = (isTTY: boolean) => {
-    let text = '';
-    const line = new ProgressLine({ isTTY, write: (part) => (text += part) });
-    for (const shown of ['one', 'two']) line.show(shown);
-    line.clear();
-    line.clear();
-    return text;
-  };
-  const erase = '\r\x1b[2K';
-  expect(written(true)).toBe(`${erase}one${erase}two${erase}`);
-  expect(written(false)).toBe('');
+test.each([
+  [true, '\r\x1b[2Kone\r\x1b[2Ktwo\r\x1b[2K'],
+  [false, ''],
+])('progress is one line on a terminal, and nothing elsewhere: %s', (isTTY, expected) => {
+  let written = '';
+  for (const text of ['one', 'two', undefined]) progress(text, { isTTY, write: (part) => (written += part) });
+  expect(written).toBe(expected);
 });
 
 test("calls to Cloudflare's API are spaced after the first ones", () => {
