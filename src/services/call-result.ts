@@ -1,26 +1,29 @@
 import { ServiceError, type ServiceErrorCode } from '../domain/errors.ts';
 import type { FieldError } from '../domain/fields.ts';
 import type { CallErrorFields } from '../domain/psa-shapes.ts';
+import { keysOf } from '../lib/objects.ts';
 
-/** The expected failures that the PSA can get. Any other code here is a bug. */
-export const CALL_ERRORS = [
-  'invalid',
-  'unavailable',
-  'organization_not_found',
-  'cursor_reset',
-  'record_not_found',
-  'already_reviewed',
-  'reviewer_not_eligible',
-  'not_exported',
-  'not_pushed',
-  'being_erased',
-  'organization_erased',
-  'superseded',
-] as const satisfies readonly ServiceErrorCode[];
+/** The expected failures that the PSA can get, with their statuses over HTTP. Any other code here is a bug. */
+export const CALL_ERRORS = {
+  invalid: 422,
+  unavailable: 503,
+  organization_not_found: 404,
+  cursor_reset: 409,
+  record_not_found: 404,
+  already_reviewed: 409,
+  reviewer_not_eligible: 422,
+  // No call over HTTP erases an organization.
+  not_exported: 409,
+  not_pushed: 409,
+  being_erased: 409,
+  organization_erased: 409,
+  superseded: 409,
+} as const satisfies Partial<Record<ServiceErrorCode, number>>;
+export const CALL_ERROR_CODES = keysOf(CALL_ERRORS);
 
 /** For `invalid`, `errors` names the arguments by JSON Pointer, such as `/records/3/type`. */
 export interface CallError extends CallErrorFields {
-  code: (typeof CALL_ERRORS)[number];
+  code: keyof typeof CALL_ERRORS;
   detail: string;
   errors: FieldError[];
 }
@@ -33,7 +36,7 @@ export async function toCallResult<T>(run: () => Promise<T>): Promise<CallResult
   try {
     return { ok: true, value: await run() };
   } catch (err) {
-    const code = err instanceof ServiceError ? CALL_ERRORS.find((known) => known === err.code) : undefined;
+    const code = err instanceof ServiceError ? CALL_ERROR_CODES.find((known) => known === err.code) : undefined;
     if (!(err instanceof ServiceError) || code === undefined) throw err;
     return { ok: false, error: { code, detail: err.detail, errors: [...err.errors], ...err.info.fields } };
   }

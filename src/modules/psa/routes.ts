@@ -9,9 +9,8 @@ import { requireHttps } from '../../http/middleware/guard.ts';
 import { readJson, requireJson, requireUtf8 } from '../../http/middleware/json-body.ts';
 import { limitByIp } from '../../http/middleware/limit-by-ip.ts';
 import { methodNotAllowedProblem, problem, retryAfter503 } from '../../http/problems.ts';
-import { type CallResult, toCallResult } from '../../services/call-result.ts';
+import { CALL_ERRORS, type CallResult, toCallResult } from '../../services/call-result.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaContext } from './psa-calls.ts';
-import { PSA_ERRORS } from './psa-errors.ts';
 import { type PsaEnv, requireSignature } from './require-signature.ts';
 
 const CALL_DEADLINE_MS = 30_000;
@@ -57,7 +56,7 @@ function respond(c: Context<PsaEnv>, result: CallResult<unknown>): Response {
   if (result.ok) return c.json(result);
   const { code, retryAfter } = result.error;
   c.get('requestStats').problem = code;
-  return c.json(result, PSA_ERRORS[code], {
+  return c.json(result, CALL_ERRORS[code], {
     ...(code === 'unavailable' && retryAfter503()),
     ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
   });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import firstUpsert from '../../../src/modules/psa/assets/docs/psa/samples/first-upsert.json';
 import { CALL_ERROR_TEXTS } from '../../../src/modules/psa/docs/call-texts.ts';
 import { PSA_CALL_TYPES } from '../../../src/modules/psa/psa-calls.ts';
-import { PSA_ERRORS } from '../../../src/modules/psa/psa-errors.ts';
+import { CALL_ERRORS } from '../../../src/services/call-result.ts';
 import { elementsOf } from '../../support/page.ts';
 import { readStatic } from '../../support/static-files.ts';
 import { makePsa } from './support.ts';
@@ -40,7 +40,7 @@ test('the search finds each call', async () => {
 
 test('the page explains every error of a call over HTTP with its status', () => {
   // No call over HTTP erases an organization.
-  const { not_exported: _, ...errors } = PSA_ERRORS;
+  const { not_exported: _, ...errors } = CALL_ERRORS;
   expect(Object.fromEntries(CALL_ERROR_TEXTS.map(({ code, status }) => [code, status]))).toEqual(errors);
 });
 

@@ -12,7 +12,7 @@ import {
 } from '../../../domain/psa-shapes.ts';
 import { fieldErrorShape } from '../../../domain/response-shapes.ts';
 import { APPROVAL_DECISIONS } from '../../../domain/time-entry.ts';
-import { CALL_ERRORS, type CallError } from '../../../services/call-result.ts';
+import { CALL_ERROR_CODES, type CallError } from '../../../services/call-result.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaCallType } from '../psa-calls.ts';
 import { callText } from './call-texts.ts';
 
@@ -74,7 +74,7 @@ export const success = z
 const callError: z.ZodType<CallError> = z
   .object({
     // No call over HTTP erases an organization.
-    code: z.enum(CALL_ERRORS).exclude(['not_exported']),
+    code: z.enum(CALL_ERROR_CODES).exclude(['not_exported']),
     detail: z.string().meta({ description: 'The cause and the remedy. For people: compare `code` instead.' }),
     errors: z.array(fieldErrorShape).meta({ description: 'For `invalid`: each wrong field.' }),
     ...callErrorFields.shape,
