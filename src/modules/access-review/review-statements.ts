@@ -17,7 +17,7 @@ import {
 } from '../../db/statement.ts';
 import { LAST_WRITE } from '../../db/work/key-days.ts';
 import type { ReviewDecision } from '../../domain/access-review.ts';
-import { KEY_SETTING_NAMES, type KeySettingName, keySetting } from '../../domain/key-settings.ts';
+import { KEY_SETTING_NAMES, keySetting } from '../../domain/key-settings.ts';
 import { fromKeys } from '../../lib/objects.ts';
 
 // Access reviews. A review has the list of the keys that were live when it began, and one row for each of them on which
@@ -98,18 +98,12 @@ const DECISION = {
 
 export type ReviewedKeyRow = KeyDetailsRow & RowOf<typeof DECISION>;
 
-/** A setting at the decision: empty if the setting is newer than the decision. */
-function settingAtDecision(name: KeySettingName): string {
-  const stored = `decided.key_settings ->> '${name}'`;
-  return keySetting(name).control === 'number' ? stored : `coalesce(${stored}, '')`;
-}
-
 /** In a finished review, the settings are those at the decision. A key that ended before it keeps its own. */
 const SETTINGS = {
   ...fromKeys(
     KEY_SETTING_NAMES,
     (name) =>
-      `iif(m.finished is null or decided.decision is null, k.${keySetting(name).column}, ${settingAtDecision(name)})`,
+      `iif(m.finished is null or decided.decision is null, k.${keySetting(name).column}, decided.key_settings ->> '${name}')`,
   ),
   name: 'coalesce(iif(m.finished is null, null, decided.key_name), k.name)',
 };

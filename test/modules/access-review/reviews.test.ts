@@ -166,23 +166,6 @@ describe('a decision', () => {
     expect(await rowsOf('access_review_decisions', organization)).toEqual([]);
   });
 
-  test('a decision does not replace one that the administrator has not seen', async () => {
-    const { organization, reviewId, ids, decide } = await makeReview(1);
-    const bob = await asBob(organization);
-    await decideKeys(bob, reviewId, [{ keyId: ids[0] ?? '', decision: 'revoke', reason: 'Leaked' }]);
-    expect(await decide(0, 'keep')).toBe(1);
-    const [row] = await rowsOf('access_review_decisions', organization);
-    expect(row).toMatchObject({ decision: 'revoke', decided_by: 'bob' });
-    expect(await decide(0, 'keep', 'Rotated', Number(row?.['decided_at']))).toBe(0);
-    expect(await rowsOf('access_review_decisions', organization)).toMatchObject([
-      { decision: 'keep', reason: 'Rotated' },
-    ]);
-    expect(await auditedAfter(organization, 2)).toEqual([
-      ['api_key.reviewed', 'To be revoked: Leaked'],
-      ['api_key.reviewed', 'Kept: Rotated'],
-    ]);
-  });
-
   test('simultaneous decisions by two administrators are saved once', async () => {
     const { organization, admin, reviewId, ids } = await makeReview(1);
     const bob = await asBob(organization);
