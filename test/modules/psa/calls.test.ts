@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { DIRECTORY_TYPES } from '../../../src/domain/directory.ts';
-import { type ListedRecords, upserted } from '../../../src/domain/psa-shapes.ts';
+import type { ListedRecords } from '../../../src/domain/psa-shapes.ts';
 import { callText } from '../../../src/modules/psa/docs/call-texts.ts';
 import guide from '../../../src/modules/psa/docs/psa.md?raw';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../../../src/modules/psa/psa-calls.ts';
@@ -24,25 +24,6 @@ async function makePsaWorld() {
 }
 
 describe('a call over HTTP gives the result of the same call over a service binding:', () => {
-  test('directory.upsert reports a wrong record', async () => {
-    const organization = await makeOrganization();
-    const records = [{ type: 'ticket', organization, id: '2001', company: 'unheard-of' }];
-    const { call } = makePsa();
-    const [status, answered] = await call('directory.upsert', { organization, records });
-    expect(status).toBe(200);
-    expect(answered).toMatchObject({ ok: true, value: { written: false, records: [{ status: 'refused' }] } });
-    const company = { type: 'company', organization, id: 'fine', name: 'Fine' };
-    const both = { organization, records: [...records, company] };
-    const statuses = async (data: object) => {
-      const [, { value }] = z
-        .tuple([z.literal(200), z.object({ value: upserted })])
-        .parse(await call('directory.upsert', data));
-      return value.records.map(({ status }) => status);
-    };
-    expect(await statuses({ ...both, allOrNothing: true })).toEqual(['refused', 'not_written']);
-    expect(await statuses(both)).toEqual(['refused', 'created']);
-  });
-
   test('directory.list returns, page by page, the records that directory.upsert accepts', async () => {
     const { organization, call } = await makePsaWorld();
     const tickets = Array.from({ length: 5 }, (_, n) => ({
