@@ -72,6 +72,7 @@ async function copyRepository(): Promise<string> {
     'tsconfig.json',
     'vitest.config.ts',
     'package.json',
+    'package-lock.json',
     'CHANGELOG.md',
   ])
     await cp(path, join(directory, path), { recursive: true });
