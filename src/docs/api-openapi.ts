@@ -45,12 +45,12 @@ const writeParameters = {
   header: z.object({
     'Idempotency-Key': idempotencyKeyHeader().optional().meta({
       description:
-        'Makes the request safe to retry: the same value never creates a second record. Use `<workflow>:<event id>`, and append `:2` for an intended second entry; never use a ticket number, an execution id or a value that changes with each attempt. A value whose event id came out empty is refused, such as `triage:`, `triage:undefined` or `triage:{{eventId}}`. It never expires; `"abc"` and `abc` are the same value.',
+        'Makes the request safe to retry: the same value never creates a second record of the same kind. Use `<workflow>:<event id>`, and append `:2` for an intended second entry; never use a ticket number, an execution id or a value that changes with each attempt. A value whose event id came out empty is refused, such as `triage:`, `triage:undefined` or `triage:{{eventId}}`. It never expires; `"abc"` and `abc` are the same value.',
       example: 'triage:evt-20418',
     }),
     Prefer: z.string().optional().meta({
       description:
-        'With `handling=strict` (RFC 7240), a different request with a used Idempotency-Key gets 409 instead of the record.',
+        'With `handling=strict` (RFC 7240), a different request with a used Idempotency-Key gets 409 instead of the record, unless that was redacted.',
       example: 'handling=strict',
     }),
   }),
@@ -108,10 +108,10 @@ function dryRunOperation(kind: RecordKind, write: ZodOpenApiOperationObject): Zo
     operationId: `dryRun${pascalCase(kind)}`,
     tags: ['Check'],
     summary: `Check a request for ${noun === 'entry' ? 'an entry' : 'a note'}, and write nothing`,
-    description: `Takes the request that would create the ${noun}, with the same scope, limits and checks. Every error is the one that this request would get now; its Idempotency-Key stays unused. Administrators see how many dry runs a key made.`,
+    description: `Takes the request that would create the ${noun}, with the same scope, limits and checks. Every error is the one that this request would get now; its Idempotency-Key stays unused.`,
     responses: {
       200: {
-        description: `The request would create the ${noun}, or get the one that its Idempotency-Key created.`,
+        description: `The request passed all checks, or its Idempotency-Key already created the ${noun}.`,
         headers: createdHeaders,
         content: {
           'application/json': { schema: dryRunSchema, example: { dryRun: true, ticketId: '1001', ...workDate } },
@@ -162,7 +162,7 @@ const WRITES: Readonly<Record<RecordKind, WriteDescription>> = {
   time_entry: {
     noun: 'entry',
     summary: 'Log time on a ticket',
-    description: `Requires the scope \`${RECORD_KINDS.time_entry.scope}\`. The entry is dated today in the organization's time zone (after midnight, a retry gets the next date), is SUBMITTED for approval, and takes its rate from the company's agreement or the organization's default.`,
+    description: `Requires the scope \`${RECORD_KINDS.time_entry.scope}\`. The entry is dated the day on which it is written, in the organization's time zone, is SUBMITTED for approval, and takes its rate from the company's agreement or the organization's default.`,
     request: timeEntryRequest,
     requestExamples: {
       serviceAccount: { summary: 'Credited to the automation service account', value: work },

@@ -65,7 +65,7 @@ const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
 
 const members: Partial<Record<ProblemCode, z.ZodRawShape>> = {
   validation_failed: {
-    errors: z.array(fieldErrorShape).min(1).meta({ description: 'All errors of the body, at most 20.' }),
+    errors: z.array(fieldErrorShape).min(1).meta({ description: 'The errors of the body, at most 20.' }),
   },
   rate_limited: {
     'violated-policies': z
@@ -77,7 +77,7 @@ const members: Partial<Record<ProblemCode, z.ZodRawShape>> = {
     'violated-policies': z
       .array(z.enum(['key-day', 'organization-day']))
       .min(1)
-      .meta({ description: 'The daily limit that was exceeded.' }),
+      .meta({ description: 'The limit that was exceeded.' }),
   },
 };
 
@@ -197,7 +197,7 @@ function problemTypeShape(code: ProblemCode) {
   return z
     .url()
     .regex(new RegExp(`${example.slice(EXAMPLE_ORIGIN.length)}$`))
-    .meta({ description: 'The address of its explanation, on the origin of the request.', example });
+    .meta({ description: 'The address of its explanation; for a 429, of the IANA problem type.', example });
 }
 
 function exampleOf(code: ProblemCode): Record<string, unknown> {

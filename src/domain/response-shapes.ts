@@ -52,14 +52,14 @@ export type NoteResult = z.output<typeof noteResult>;
 export const timeEntryResult = z.object({
   entry: z.object({
     id: z.uuid().meta({ description: 'Identifier of the entry.' }),
-    minutes: z.int().min(1).max(MAX_MINUTES).meta({ description: 'As sent.' }),
+    minutes: z.int().min(1).max(MAX_MINUTES).meta({ description: 'Minutes worked.' }),
     workDate: z.iso
       .datetime()
       .meta({ description: "The day the entry was logged, in the organization's time zone, written as midnight UTC." }),
     status: z
       .enum(TIME_ENTRY_STATUSES)
       .meta({ description: 'A new entry is SUBMITTED. An administrator approves or rejects it.' }),
-    billable: z.boolean().meta({ description: 'As sent.' }),
+    billable: z.boolean().meta({ description: 'Whether the time is billable.' }),
     hourlyRate: z.number().min(0).meta({
       description:
         "From the company's agreement or the organization's default; the caller cannot set it. At most two decimals.",

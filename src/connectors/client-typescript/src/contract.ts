@@ -93,7 +93,7 @@ export interface components {
                  * @description Identifier of the entry.
                  */
                 id: string;
-                /** @description As sent. */
+                /** @description Minutes worked. */
                 minutes: number;
                 /**
                  * Format: date-time
@@ -105,7 +105,7 @@ export interface components {
                  * @enum {string}
                  */
                 status: "SUBMITTED" | "APPROVED" | "REJECTED";
-                /** @description As sent. */
+                /** @description Whether the time is billable. */
                 billable: boolean;
                 /** @description From the company's agreement or the organization's default; the caller cannot set it. At most two decimals. */
                 hourlyRate: number;
@@ -145,7 +145,7 @@ export interface components {
         };
         Problem: {
             /**
-             * @description The address of its explanation, on the origin of the request.
+             * @description The address of its explanation; for a 429, of the IANA problem type.
              * @example https://tickets.example/docs/errors#technician_not_eligible
              */
             type: string;
@@ -162,7 +162,7 @@ export interface components {
             requestId?: string;
             /** @description The limits that were exceeded. */
             "violated-policies"?: string[];
-            /** @description All errors of the body, at most 20. */
+            /** @description The errors of the body, at most 20. */
             errors?: {
                 /** @description The field, as a JSON Pointer (RFC 6901); empty for the body itself. */
                 pointer: string;
