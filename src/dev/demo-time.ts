@@ -1,6 +1,6 @@
 import { hashKey } from '../domain/api-key.ts';
 import { findKey } from '../services/keys/find-key.ts';
-import type { ActorContext, ServiceContext } from '../services/service-context.ts';
+import type { AdminContext } from '../services/service-context.ts';
 import { createTimeEntry } from '../services/work/create-record.ts';
 
 const TESS = { userEmail: 'tess@northwind.example', billable: true };
@@ -15,15 +15,12 @@ const DEMO_TIME = [
 ] as const;
 
 /** Logs the demo time with a key, once: at a later start it is there. */
-export async function logDemoTime(
-  { source, ...ctx }: ServiceContext & Pick<ActorContext<unknown>, 'source'>,
-  value: string,
-): Promise<void> {
+export async function logDemoTime(ctx: AdminContext, value: string): Promise<void> {
   const key = await findKey(ctx, await hashKey(value));
   if (!key) throw new Error('the demo key was not found');
   const unlimited = { dayLimits: { key: null, organization: null }, onKey: () => {}, onKeyDay: () => {} };
   for (const [index, [ticketId, body]] of DEMO_TIME.entries()) {
     const target = { ticketId, idempotencyKey: `demo:${index}` };
-    await createTimeEntry({ ...ctx, ...unlimited, source, actor: key }, target, body);
+    await createTimeEntry({ ...ctx, ...unlimited, actor: key }, target, body);
   }
 }

@@ -20,7 +20,7 @@ import { administratorsTimeZone } from '../services/directory/administrators.ts'
 import { getKeyRules } from '../services/keys/change-key-rules.ts';
 import { createApiKey } from '../services/keys/create-key.ts';
 import { revokeAsAdministrator } from '../services/keys/revoke-key.ts';
-import type { ActorContext, AdminActor } from '../services/service-context.ts';
+import type { AdminContext } from '../services/service-context.ts';
 import { adapterDemo } from './adapter-demo.ts';
 import { logDemoTime } from './demo-time.ts';
 import { fireCronsUntil } from './fire-crons.ts';
@@ -136,7 +136,7 @@ async function prepareDemo(db: D1Database): Promise<string> {
   if (!directory.ok)
     throw new Error(directory.errors.map(({ at, subject, detail }) => `line ${at}, ${subject}: ${detail}`).join('\n'));
 
-  const ctx: ActorContext<AdminActor> = {
+  const ctx: AdminContext = {
     db,
     now: Date.now,
     deadlineAt: Date.now() + READY_TIMEOUT_MS,

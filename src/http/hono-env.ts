@@ -10,8 +10,7 @@ import { ExpiringMap } from '../lib/expiring-map.ts';
 import { type Contribution, portsOf } from '../module.ts';
 import type { Administration } from '../services/directory/administrators.ts';
 import type {
-  ActorContext,
-  AdminActor,
+  AdminContext,
   D1Counter,
   KeyDayUse,
   ServiceContext,
@@ -142,7 +141,7 @@ export function writeContext(c: Context<ApiEnv>): WriteContext {
 }
 
 /** The context of administrators' services. Only a page after `signIn` has the administrator for it. */
-export function adminContext(c: ContextOf<AdminEnv>): ActorContext<AdminActor> {
+export function adminContext(c: ContextOf<AdminEnv>): AdminContext {
   const { userId, organization } = c.get('administrator');
   const dayChanges = { limit: MAX_DAY_CHANGES, timeZone: organization.timeZone };
   return {

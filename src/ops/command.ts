@@ -5,7 +5,7 @@ import { parseCursor } from '../domain/change.ts';
 import { hasCode, ServiceError, type ServiceErrorCode } from '../domain/errors.ts';
 import { LoggableError } from '../lib/log.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
-import type { ActorContext, SystemActor } from '../services/service-context.ts';
+import type { SystemContext } from '../services/service-context.ts';
 import { CommandFailure, UsageError } from './failures.ts';
 import { printable } from './printable.ts';
 
@@ -79,7 +79,7 @@ export interface Database {
   db: D1Database;
   archive: ObjectStore | undefined;
   /** A context for the next call: each has its own deadline. */
-  context: () => ActorContext<SystemActor>;
+  context: () => SystemContext;
 }
 
 /** Opens the database that the options choose, for as long as `use` runs. */

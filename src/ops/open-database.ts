@@ -1,6 +1,6 @@
 import { timeOrderedId } from '../domain/record-id.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
-import type { ActorContext, Ports, SystemActor } from '../services/service-context.ts';
+import type { Ports, SystemContext } from '../services/service-context.ts';
 import type { Database, DatabaseChoice, WithDatabase } from './command.ts';
 import { commandPorts } from './modules.ts';
 import { NEW_DATABASE, refuseEarlierSchema } from './refuse-earlier-schema.ts';
@@ -45,7 +45,7 @@ export async function withDatabase<T>(
   return useOr(NEW_DATABASE)(new RemoteD1(api, deployment.database), archive);
 }
 
-export function operatorContext(db: D1Database, ports: Ports = {}): ActorContext<SystemActor> {
+export function operatorContext(db: D1Database, ports: Ports = {}): SystemContext {
   const source = { address: null, userAgent: 'operator' };
   return {
     ...ports,

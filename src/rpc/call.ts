@@ -3,7 +3,7 @@ import { contributions } from '../deployment.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import { portsOf } from '../module.ts';
 import { type CallResult, toCallResult } from '../services/call-result.ts';
-import type { ActorContext, SystemActor } from '../services/service-context.ts';
+import type { SystemContext } from '../services/service-context.ts';
 
 const CALL_DEADLINE_MS = 30_000;
 
@@ -11,7 +11,7 @@ const CALL_DEADLINE_MS = 30_000;
  * Runs a service for a PSA that calls over a service binding. Expected errors are results: a thrown error loses its fields
  * on the way to another Worker. The runtime logs the others.
  */
-export function call<T>(env: Env, run: (ctx: ActorContext<SystemActor>) => Promise<T>): Promise<CallResult<T>> {
+export function call<T>(env: Env, run: (ctx: SystemContext) => Promise<T>): Promise<CallResult<T>> {
   const now = Date.now();
   const ctx = {
     db: env.DB,

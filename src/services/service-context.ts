@@ -51,7 +51,7 @@ export interface ArchivedRecords {
   ): Promise<ReadLines>;
   /** Redacts an archived record. Undefined if there is no such record. */
   redact(
-    ctx: ActorContext<SystemActor>,
+    ctx: SystemContext,
     record: { organization: string; kind: RecordKind; id: string; by: string },
   ): Promise<Redaction | undefined>;
   /**
@@ -79,16 +79,17 @@ export interface ServiceContext extends Ports {
   waitsForLock?: boolean | undefined;
 }
 
-/**
- * The context of a service that acts for an actor. The tenant is always the actor's, never one from
- * the input: for the API the actor is a `Principal`, in the settings area an `AdminActor`. A
- * `SystemActor` is trusted with all organizations and names one in each call.
- */
-export interface ActorContext<Actor> extends ServiceContext {
+/** The context of a service that acts for an actor. The tenant is always the actor's, never one from the input. */
+interface ActorContext<Actor> extends ServiceContext {
   actor: Actor;
   /** Where the request came from, as recorded in the audit log. */
   source: Source;
 }
+
+export type AdminContext = ActorContext<AdminActor>;
+
+/** A `SystemActor` is trusted with all organizations and names one in each call. */
+export type SystemContext = ActorContext<SystemActor>;
 
 export interface DirectoryContext extends ServiceContext {
   actor: SystemActor;

@@ -6,7 +6,7 @@ import { objectStore } from '../../src/lib/object-store.ts';
 import { archiveStep } from '../../src/modules/archive/archive-step.ts';
 import { archivedRecordsIn } from '../../src/modules/archive/archived-records.ts';
 import { eraseOrganization } from '../../src/services/directory/erase-organization.ts';
-import type { ActorContext, SystemActor } from '../../src/services/service-context.ts';
+import type { SystemContext } from '../../src/services/service-context.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
 import { redactRecord, setApproval } from '../../src/services/work/record-services.ts';
 import { releaseChanges } from '../../src/services/work/release-changes.ts';
@@ -45,7 +45,7 @@ async function run(
   { DB: db, ARCHIVE }: { DB: D1Database; ARCHIVE: R2Bucket },
 ): Promise<object> {
   const archive = objectStore(ARCHIVE);
-  const ctx = (): ActorContext<SystemActor> => ({
+  const ctx = (): SystemContext => ({
     db,
     archivedRecords: archivedRecordsIn(archive),
     now: Date.now,

@@ -7,7 +7,7 @@ import type { NewApiKey } from '../../src/domain/key-input.ts';
 import { SCOPE_IDS } from '../../src/domain/scopes.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { type CreatedKey, createApiKey } from '../../src/services/keys/create-key.ts';
-import type { ActorContext, AdminActor } from '../../src/services/service-context.ts';
+import type { AdminContext } from '../../src/services/service-context.ts';
 import type { LocalDatabase } from '../support/command.ts';
 import { localDatabase } from '../support/local-database.ts';
 import { bundleProduction, type ProductionWorker } from '../support/production-worker.ts';
@@ -115,7 +115,7 @@ type OrganizationId = keyof typeof ADMINISTRATORS;
 export const ORGANIZATIONS: readonly OrganizationId[] = ['northwind', 'fabrikam'];
 
 /** The context of the organization's administrator. */
-export function asAdministrator(db: D1Database, organizationId: OrganizationId): ActorContext<AdminActor> {
+export function asAdministrator(db: D1Database, organizationId: OrganizationId): AdminContext {
   const deadlineAt = Date.now() + 30_000;
   const source = { address: null, userAgent: null };
   return {

@@ -14,7 +14,7 @@ import { type CreatedKey, createApiKey } from '../../src/services/keys/create-ke
 import { getOwnKey } from '../../src/services/keys/read-keys.ts';
 import { revokeAsAdministrator } from '../../src/services/keys/revoke-key.ts';
 import { rotateApiKey } from '../../src/services/keys/rotate-key.ts';
-import type { ActorContext, AdminActor, SystemActor } from '../../src/services/service-context.ts';
+import type { AdminContext, SystemContext } from '../../src/services/service-context.ts';
 import { countD1 } from './d1.ts';
 import { countLimiters, withoutDownloadPauses } from './limiter.ts';
 import { rememberBody, rememberKey } from './secrets.ts';
@@ -121,14 +121,14 @@ export async function importRecords(...records: Record<string, unknown>[]): Prom
 }
 
 /** Acting as the organization's administrator. */
-export function asAdmin(organizationId: string, now: () => number = Date.now): ActorContext<AdminActor> {
+export function asAdmin(organizationId: string, now: () => number = Date.now): AdminContext {
   const source = { address: '192.0.2.1', userAgent: 'test' };
   const actor = { organizationId, userId: 'ada' };
   return { db: env.DB, now, deadlineAt: Date.now() + 10_000, requestId: timeOrderedId(Date.now()), actor, source };
 }
 
 /** Acting as an operator. */
-export const asOperator = (db = env.DB, now: () => number = Date.now): ActorContext<SystemActor> => ({
+export const asOperator = (db = env.DB, now: () => number = Date.now): SystemContext => ({
   db,
   now,
   deadlineAt: Date.now() + 10_000,

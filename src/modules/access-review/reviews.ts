@@ -13,7 +13,7 @@ import { administratorsTimeZone } from '../../services/directory/administrators.
 import { toKeyRules } from '../../services/keys/change-key-rules.ts';
 import { toKeyDetails } from '../../services/keys/read-keys.ts';
 import { parseInput } from '../../services/parse-input.ts';
-import type { ActorContext, AdminActor } from '../../services/service-context.ts';
+import type { AdminContext } from '../../services/service-context.ts';
 import { nextReview } from './review-due.ts';
 import {
   type AccessReviewRow,
@@ -39,7 +39,7 @@ export interface AccessReview {
 }
 
 /** The open review with its keys, and the finished ones among the latest `limit` reviews. */
-export async function readAccessReviews(ctx: ActorContext<AdminActor>, limit: number) {
+export async function readAccessReviews(ctx: AdminContext, limit: number) {
   const open = { organizationId: ctx.actor.organizationId, reviewId: null };
   const [reviews, rows, [rulesRow]] = await readBatch(ctx, [
     findReviews.bind({ ...open, limit }),
@@ -64,7 +64,7 @@ export async function readAccessReviews(ctx: ActorContext<AdminActor>, limit: nu
 export type AccessReviewOverview = Awaited<ReturnType<typeof readAccessReviews>>;
 
 /** @throws PageProblem if there is no such review */
-export async function readAccessReview(ctx: ActorContext<AdminActor>, reviewId: string): Promise<AccessReview> {
+export async function readAccessReview(ctx: AdminContext, reviewId: string): Promise<AccessReview> {
   const values = { organizationId: ctx.actor.organizationId, reviewId };
   const [[review], rows] = await readBatch(ctx, [
     findReviews.bind({ ...values, limit: 1 }),
@@ -75,7 +75,7 @@ export async function readAccessReview(ctx: ActorContext<AdminActor>, reviewId: 
 }
 
 /** @throws PageProblem if there is no such review, or if it is finished */
-export async function readOpenReview(ctx: ActorContext<AdminActor>, reviewId: string): Promise<AccessReview> {
+export async function readOpenReview(ctx: AdminContext, reviewId: string): Promise<AccessReview> {
   const found = await readAccessReview(ctx, reviewId);
   if (found.review.finishedAt === null) return found;
   throw new PageProblem(
@@ -121,7 +121,7 @@ export const keysToRevoke = (keys: readonly AccessReviewKey[]) =>
     .filter(({ revokedAt }) => revokedAt === null);
 
 /** Begins a review of the keys that are live now, unless one is open. @throws ServiceError `not_administrator` */
-export async function startAccessReview(ctx: ActorContext<AdminActor>): Promise<void> {
+export async function startAccessReview(ctx: AdminContext): Promise<void> {
   const reviewId = timeOrderedId(ctx.now());
   const [started] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
     {
@@ -153,7 +153,7 @@ const keyDecisions = z.lazy(() => z.array(keyDecision).min(1));
  * @throws ServiceError `invalid`, `not_administrator`; PageProblem as `readOpenReview`
  */
 export async function decideKeys(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   reviewId: string,
   input: readonly (Omit<z.input<typeof keyDecision>, 'decision'> & { decision: ReviewDecision | undefined })[],
 ): Promise<number> {
@@ -186,7 +186,7 @@ export async function decideKeys(
  * @throws ServiceError `not_administrator`; PageProblem if there is no such review, or if it has changed
  */
 export async function finishAccessReview(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   reviewId: string,
   revoke: readonly string[],
 ): Promise<number> {

@@ -10,7 +10,7 @@ import { readAll, readOne, write } from '../../services/call-d1.ts';
 import { type ConfirmedSet, changeConfirmed } from '../../services/confirmed-set.ts';
 import { administratorsTimeZone } from '../../services/directory/administrators.ts';
 import { readLongDays } from '../../services/keys/long-days.ts';
-import { type ActorContext, type AdminActor, forNextCall } from '../../services/service-context.ts';
+import { type AdminContext, forNextCall } from '../../services/service-context.ts';
 import { decideEntries } from '../../services/work/record-services.ts';
 import { type EntryRow, EXAMINED, findEntries, findEntriesById, findQueue, moveMarks } from './approval-statements.ts';
 
@@ -55,7 +55,7 @@ const toEntry = (row: EntryRow, isLongDay: boolean, userId: string) => ({
   unusual: unusualOf({ ...row, isLongDay }),
 });
 
-async function toEntries(ctx: ActorContext<AdminActor>, rows: readonly EntryRow[]): Promise<Entry[]> {
+async function toEntries(ctx: AdminContext, rows: readonly EntryRow[]): Promise<Entry[]> {
   const days = new Map(rows.map(({ keyId, workDate }) => [`${keyId} ${workDate}`, { keyId, day: workDate }]));
   const long = new Set((await readLongDays(ctx, [...days.values()])).map(({ keyId, day }) => `${keyId} ${day}`));
   return rows.map((row) => toEntry(row, long.has(`${row.keyId} ${row.workDate}`), ctx.actor.userId));
@@ -70,7 +70,7 @@ const matches = (entry: Entry, { company, technician, key, from, to, unusual }: 
   (unusual === undefined || entry.unusual.length > 0);
 
 /** The range of the audit log that a filter covers. The queue begins at the mark. */
-async function readRange(ctx: ActorContext<AdminActor>, { state, from, to, upTo }: TimeQuery, timeZone: string) {
+async function readRange(ctx: AdminContext, { state, from, to, upTo }: TimeQuery, timeZone: string) {
   const [queue, days] = await Promise.all([
     readOne(ctx, findQueue.bind(ctx.actor)),
     seqRange(ctx, {
@@ -91,7 +91,7 @@ async function readRange(ctx: ActorContext<AdminActor>, { state, from, to, upTo 
  * the cursor of the next rows, `upTo` the last `seq` of these.
  */
 export async function readTime(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   query: TimeQuery,
   timeZone: string,
   { examine, characters } = PAGE,
@@ -120,7 +120,7 @@ export async function readTime(
 export type TimePart = Awaited<ReturnType<typeof readTime>>;
 
 /** All entries of a filter, a part with two queries at a time. */
-export async function* exportTime(ctx: ActorContext<AdminActor>, query: TimeQuery, timeZone: string) {
+export async function* exportTime(ctx: AdminContext, query: TimeQuery, timeZone: string) {
   for (let [part, before]: [TimePart | undefined, TimeQuery['before']] = [undefined, query.before]; ; ) {
     part = await readTime(forNextCall(ctx), { ...query, before }, timeZone, FILE_PART, part?.range);
     yield { items: part.entries, next: part.next?.toString() };
@@ -129,7 +129,7 @@ export async function* exportTime(ctx: ActorContext<AdminActor>, query: TimeQuer
   }
 }
 
-export async function readEntries(ctx: ActorContext<AdminActor>, ids: readonly string[]): Promise<Entry[]> {
+export async function readEntries(ctx: AdminContext, ids: readonly string[]): Promise<Entry[]> {
   const values = { ...ctx.actor, ids: JSON.stringify(ids), characters: PAGE.characters };
   return ids.length === 0 ? [] : toEntries(ctx, await readAll(ctx, findEntriesById.bind(values)));
 }
@@ -140,7 +140,7 @@ export async function readEntries(ctx: ActorContext<AdminActor>, ids: readonly s
  * @throws ServiceError `not_administrator`
  */
 export async function decideTime(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   ids: readonly string[],
   decision: ApprovalDecision,
   reason?: string,

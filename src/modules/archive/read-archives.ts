@@ -7,7 +7,7 @@ import {
   searchedIds,
 } from '../../services/audit/read-audit-log.ts';
 import { readAll, readOne } from '../../services/call-d1.ts';
-import type { ActorContext, AdminActor, ReadLines } from '../../services/service-context.ts';
+import type { AdminContext, ReadLines } from '../../services/service-context.ts';
 import { findArchive, findArchivesAbout, findArchivesOfPeriod } from './archive-statements.ts';
 import type { ArchiveContext } from './bucket.ts';
 import { readLines } from './segment.ts';
@@ -18,7 +18,7 @@ export const LISTED_ARCHIVES = 50;
 
 /** The archives that may have entries of a period, the newest first, at most `LISTED_ARCHIVES`. */
 export async function listArchives(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   { since, until }: Pick<AuditFilter, 'since' | 'until'>,
 ): Promise<ArchiveRow[]> {
   const values = {
@@ -31,7 +31,7 @@ export async function listArchives(
 }
 
 /** For a record id or an Idempotency-Key; of a request id only the time is known. */
-export async function searchArchives(ctx: ActorContext<AdminActor>, text: string): Promise<ArchiveRow[]> {
+export async function searchArchives(ctx: AdminContext, text: string): Promise<ArchiveRow[]> {
   const values = await searchedIds(ctx.actor.organizationId, text);
   if (!values) return [];
   const results = await readAll(ctx, findArchivesAbout.bind(values));
@@ -41,7 +41,7 @@ export async function searchArchives(ctx: ActorContext<AdminActor>, text: string
 }
 
 export async function readOwnArchive(
-  ctx: ActorContext<AdminActor> & ArchiveContext,
+  ctx: AdminContext & ArchiveContext,
   toSeq: number,
 ): Promise<({ fromSeq: number } & ReadLines) | undefined> {
   const { organizationId } = ctx.actor;

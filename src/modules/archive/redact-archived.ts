@@ -3,7 +3,7 @@ import { findArchivedRecord, markArchivedRedacted } from '../../db/work/record-s
 import type { RecordKind } from '../../domain/record-kinds.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../../services/audit/write-with-audit.ts';
 import { readOne } from '../../services/call-d1.ts';
-import type { ActorContext, Redaction, SystemActor } from '../../services/service-context.ts';
+import type { Redaction, SystemContext } from '../../services/service-context.ts';
 import { markChecked, replaceRedacted } from './archive-statements.ts';
 import type { ArchiveContext } from './bucket.ts';
 import { logDamage } from './check-archive.ts';
@@ -20,7 +20,7 @@ const MAX_ROUNDS = 5;
  * @throws ServiceError `unavailable`: the same call can be repeated
  */
 export async function redactArchived(
-  ctx: ActorContext<SystemActor> & ArchiveContext,
+  ctx: SystemContext & ArchiveContext,
   { organization: organizationId, kind, id, by }: { organization: string; kind: RecordKind; id: string; by: string },
 ): Promise<Redaction | undefined> {
   let isOurs = false;

@@ -7,7 +7,7 @@ import {
 } from '../../services/directory/change-records.ts';
 import { listRecords, listRequest } from '../../services/directory/list-records.ts';
 import { requireInput } from '../../services/parse-input.ts';
-import type { ActorContext, DirectoryContext, SystemActor } from '../../services/service-context.ts';
+import type { DirectoryContext, SystemContext } from '../../services/service-context.ts';
 import { changesRequest, listChanges, MAX_PAGE_BYTES } from '../../services/work/list-changes.ts';
 import { resumePush, resumeRequest, skipPush, skipRequest } from '../../services/work/push-control.ts';
 import {
@@ -22,7 +22,7 @@ import {
 } from '../../services/work/record-services.ts';
 import { releaseChanges, releaseRequest } from '../../services/work/release-changes.ts';
 
-export type PsaContext = ActorContext<SystemActor> & DirectoryContext;
+export type PsaContext = SystemContext & DirectoryContext;
 
 /** A call of the PSA over HTTP, with the service of the service bindings that it runs. */
 interface PsaCall {

@@ -17,7 +17,7 @@ import { derivedId, timeOfId } from '../../domain/record-id.ts';
 import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
 import { readAll, readBatch, readOne } from '../call-d1.ts';
-import { type ActorContext, type AdminActor, type ExportPage, forNextCall } from '../service-context.ts';
+import { type AdminContext, type ExportPage, forNextCall } from '../service-context.ts';
 
 /** An entry of the audit log. Times are UTC milliseconds. */
 export type AuditEntry = ReturnType<typeof toEntry>;
@@ -69,11 +69,7 @@ export const LONGEST_REQUEST_MS = 30_000;
 const EXAMINED_FOR_REQUEST = 10_000;
 
 /** One page of the audit log before the cursor, from a bounded number of rows. */
-export async function readAuditLog(
-  ctx: ActorContext<AdminActor>,
-  filter: AuditFilter,
-  cursor?: number,
-): Promise<AuditPage> {
+export async function readAuditLog(ctx: AdminContext, filter: AuditFilter, cursor?: number): Promise<AuditPage> {
   const found = filter.search === undefined ? undefined : await searchAuditLog(ctx, filter.search);
   if (found) return { entries: found, next: undefined, searchedTo: undefined, isById: true };
   const isFiltered = Object.values(filter).some((condition) => condition !== undefined);
@@ -96,11 +92,7 @@ export async function readAuditLog(
 }
 
 /** The latest entries about one key: at most `limit`, fewer if other keys wrote most of the latest rows. */
-export async function readLatestOfKey(
-  ctx: ActorContext<AdminActor>,
-  keyId: string,
-  limit: number,
-): Promise<AuditEntry[]> {
+export async function readLatestOfKey(ctx: AdminContext, keyId: string, limit: number): Promise<AuditEntry[]> {
   const { organizationId } = ctx.actor;
   const window = { before: Number.MAX_SAFE_INTEGER, from: 0, examine: EXAMINED_FOR_LATEST, limit };
   const any = { actions: null, ticketId: null, requestId: null, minutes: null, since: null, until: null };
@@ -110,7 +102,7 @@ export async function readLatestOfKey(
 
 /** What a key wrote since an instant (UTC milliseconds): exact, unless the organization wrote a very large number. */
 export async function countWritesSince(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   keyId: string,
   since: number,
 ): Promise<{ writes: number; addresses: number; isMinimum: boolean }> {
@@ -122,7 +114,7 @@ export async function countWritesSince(
 }
 
 /** The administrators who are actors in the audit log, by name, the present ones first. */
-export async function listAuditAdministrators(ctx: ActorContext<AdminActor>) {
+export async function listAuditAdministrators(ctx: AdminContext) {
   const { organizationId } = ctx.actor;
   const results = await readAll(ctx, findAuditAdministrators.bind({ organizationId, limit: MAX_LISTED_ACTORS }));
   return results
@@ -132,7 +124,7 @@ export async function listAuditAdministrators(ctx: ActorContext<AdminActor>) {
 
 /** The whole filtered log before the cursor, newest first, a page with two queries at a time. */
 export async function* exportAuditLog(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   filter: AuditFilter,
   cursor?: number,
 ): AsyncGenerator<ExportPage<AuditEntry>> {
@@ -154,7 +146,7 @@ export async function* exportAuditLog(
  * The entries about one thing: a record id, a key id, an Idempotency-Key or a request id. Undefined if the text is none
  * of them but the id of a ticket, which is a filter.
  */
-export async function searchAuditLog(ctx: ActorContext<AdminActor>, text: string): Promise<AuditEntry[] | undefined> {
+export async function searchAuditLog(ctx: AdminContext, text: string): Promise<AuditEntry[] | undefined> {
   const { organizationId } = ctx.actor;
   const values = await searchedIds(organizationId, text);
   if (!values) return [];
@@ -199,7 +191,7 @@ interface Window {
   requestId?: string;
 }
 
-function valuesOf({ actor: { organizationId } }: ActorContext<AdminActor>, filter: AuditFilter, window: Window) {
+function valuesOf({ actor: { organizationId } }: AdminContext, filter: AuditFilter, window: Window) {
   const { administratorId = '', keyId = '', action, minutes = null, since = null, until = null } = filter;
   const actions = action === undefined ? null : JSON.stringify(actionsNamed(action));
   const ticketId = filter.search ?? filter.ticketId ?? null;
@@ -207,7 +199,7 @@ function valuesOf({ actor: { organizationId } }: ActorContext<AdminActor>, filte
   return { ...ids, actions, minutes, since, until, ...window };
 }
 
-async function readPage(ctx: ActorContext<AdminActor>, filter: AuditFilter, window: Window) {
+async function readPage(ctx: AdminContext, filter: AuditFilter, window: Window) {
   const values = valuesOf(ctx, filter, window);
   const { administratorId, keyId } = values;
   const page =
@@ -233,7 +225,7 @@ function nextCursor(
 
 /** The range of the log before the cursor that contains all entries of a period, even if clocks differed. */
 export async function seqRange(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   { since, until }: Pick<AuditFilter, 'since' | 'until'>,
   cursor = Number.MAX_SAFE_INTEGER,
 ): Promise<{ from: number; before: number }> {

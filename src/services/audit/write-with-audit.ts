@@ -7,7 +7,7 @@ import { dateIn } from '../../domain/calendar.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
 import { callD1, type LostCall } from '../call-d1.ts';
-import type { ActorContext, AdminActor, AuditTarget, ServiceContext, SystemActor } from '../service-context.ts';
+import type { AdminActor, AdminContext, AuditTarget, ServiceContext, SystemContext } from '../service-context.ts';
 
 /** One change: its statement, and its entry in the audit log. */
 export interface AuditedChange<Row> {
@@ -91,16 +91,12 @@ export function hasChanged(result: D1Result<unknown> | undefined): boolean {
   return result?.meta.changes === 1;
 }
 
-export function byAdministrator({ actor, source }: ActorContext<AdminActor>): AuditTarget {
+export function byAdministrator({ actor, source }: AdminContext): AuditTarget {
   const { organizationId, userId, dayChanges } = actor;
   return { organizationId, actor: { type: 'user', id: userId }, source, dayChanges };
 }
 
 /** The target of a change by the PSA's software or an operator. `by` names who asked for it. */
-export function bySystem(
-  { actor, source }: ActorContext<SystemActor>,
-  organizationId: string,
-  by: string,
-): AuditTarget {
+export function bySystem({ actor, source }: SystemContext, organizationId: string, by: string): AuditTarget {
   return { organizationId, actor: { type: 'system', id: actor, name: by }, source };
 }

@@ -9,7 +9,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
 import { pick } from '../../lib/objects.ts';
 import { readAll, readBatch, readOne } from '../call-d1.ts';
-import type { ActorContext, AdminActor, ServiceContext } from '../service-context.ts';
+import type { AdminContext, ServiceContext } from '../service-context.ts';
 
 export const MAX_LISTED_ORGANIZATIONS = 100;
 
@@ -63,7 +63,7 @@ export async function administrationsOf(
 
 export type Administration = Awaited<ReturnType<typeof administrationsOf>>[number];
 
-export async function listAdministratorNames(ctx: ActorContext<AdminActor>): Promise<string[]> {
+export async function listAdministratorNames(ctx: AdminContext): Promise<string[]> {
   const { organizationId } = ctx.actor;
   return (await readAll(ctx, findAdministratorNames.bind({ organizationId }))).map(({ name }) => name);
 }
@@ -73,7 +73,7 @@ export function notAdministrator(): ServiceError {
 }
 
 /** @throws ServiceError `not_administrator` */
-export async function administratorsTimeZone(ctx: ActorContext<AdminActor>): Promise<string> {
+export async function administratorsTimeZone(ctx: AdminContext): Promise<string> {
   const found = await readOne(ctx, findTimeZone.bind(ctx.actor));
   if (!found) throw notAdministrator();
   return found.timeZone;

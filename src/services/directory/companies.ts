@@ -4,7 +4,7 @@ import { companyIds, MAX_COMPANIES, settingInputs } from '../../domain/key-setti
 import { compareNaturally } from '../../lib/natural-order.ts';
 import { readAll, readBatch } from '../call-d1.ts';
 import { searchable } from '../keys/select-keys.ts';
-import type { ActorContext, AdminActor } from '../service-context.ts';
+import type { AdminContext } from '../service-context.ts';
 
 export type Company = CompanyRow;
 
@@ -13,14 +13,14 @@ const EXAMINED_COMPANIES = 5_000;
 export const MAX_FOUND = 20;
 
 /** The companies with these ids, by name. */
-export async function listCompanies(ctx: ActorContext<AdminActor>, ids: readonly string[]): Promise<Company[]> {
+export async function listCompanies(ctx: AdminContext, ids: readonly string[]): Promise<Company[]> {
   if (ids.length === 0) return [];
   const { organizationId } = ctx.actor;
   return byName(await readAll(ctx, findCompanies.bind({ organizationId, ids: JSON.stringify(ids) })));
 }
 
 /** The chosen companies, and with a text the active ones whose name contains it, or whose id it is. */
-export async function searchCompanies(ctx: ActorContext<AdminActor>, chosen: readonly string[], text?: string) {
+export async function searchCompanies(ctx: AdminContext, chosen: readonly string[], text?: string) {
   // A form with too many companies shows them all.
   const ids = [...new Set(chosen)].slice(0, 2 * MAX_COMPANIES);
   if (text === undefined) return listCompanies(ctx, ids);
@@ -39,7 +39,7 @@ export async function searchCompanies(ctx: ActorContext<AdminActor>, chosen: rea
 const byName = (companies: readonly Company[]) => companies.toSorted((a, b) => compareNaturally(a.name, b.name));
 
 /** The error about entered companies that the organization does not have. A company never disappears after this. */
-export async function unknownCompanies(ctx: ActorContext<AdminActor>, input: unknown): Promise<FieldError[]> {
+export async function unknownCompanies(ctx: AdminContext, input: unknown): Promise<FieldError[]> {
   const ids = companyIds(settingInputs.companies.safeParse(input).data ?? '');
   const known = new Set((await listCompanies(ctx, ids)).map(({ id }) => id));
   const unknown = ids

@@ -14,7 +14,7 @@ import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with
 import { readBatch, readOne } from '../call-d1.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
-import type { ActorContext, AdminActor } from '../service-context.ts';
+import type { AdminContext } from '../service-context.ts';
 
 export type StoredKeyRules = ReturnType<typeof toKeyRules>;
 
@@ -29,12 +29,12 @@ export function toKeyRules(row: KeyRulesRow | null | undefined) {
 }
 
 /** @throws ServiceError `not_administrator` */
-export async function getKeyRules(ctx: ActorContext<AdminActor>): Promise<StoredKeyRules> {
+export async function getKeyRules(ctx: AdminContext): Promise<StoredKeyRules> {
   return toKeyRules(await readOne(ctx, findKeyRules.bind(ctx.actor)));
 }
 
 /** The key rules, their latest changes (newest first), and the lifetimes of the keys that they leave as they are. */
-export async function readKeyRulesOverview(ctx: ActorContext<AdminActor>) {
+export async function readKeyRulesOverview(ctx: AdminContext) {
   const { organizationId } = ctx.actor;
   const [[rules], changes, [lifetimes]] = await readBatch(ctx, [
     findKeyRules.bind(ctx.actor),
@@ -80,7 +80,7 @@ function describeChange(from: KeyRules, to: KeyRules): string[] {
  * @throws ServiceError `invalid`, `key_rules_changed_meanwhile`, `not_administrator`
  */
 export async function changeKeyRules(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   oldRevision: number,
   input: Omit<z.input<typeof keyRules>, 'accessReviewMonths'> & { accessReviewMonths?: number | null },
 ): Promise<'changed' | 'unchanged'> {

@@ -9,7 +9,7 @@ import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from 
 import { readAll, readOne } from '../call-d1.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { unknownCompanies } from '../directory/companies.ts';
-import type { ActorContext, AdminActor } from '../service-context.ts';
+import type { AdminContext } from '../service-context.ts';
 import { NAME_TAKEN, takenName } from './create-key.ts';
 import { type Lockout, lockoutOf, readRecentUse } from './key-usage.ts';
 import { getOwnKey, type KeyDetails } from './read-keys.ts';
@@ -30,7 +30,7 @@ const MAX_LISTED = 10;
  * @throws ServiceError `invalid`, `key_not_live`, `key_changed_meanwhile`, `not_administrator`
  */
 export async function changeApiKey(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   key: KeyDetails,
   input: SettingsInput,
   revision = key.revision,
@@ -64,7 +64,7 @@ export async function changeApiKey(
 
 /** The audited change of a live key that still has the revision of `key`, at a time (UTC milliseconds). */
 export async function planChange(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   key: KeyDetails,
   settings: KeySettings,
 ): Promise<(now: number) => AuditedChange<never>> {
@@ -81,7 +81,7 @@ export async function planChange(
 }
 
 /** The refused uses of a key, as JSON, whose cause these settings remove: a network that is not allowed, or a limit. */
-async function usesRepairedBy(ctx: ActorContext<AdminActor>, key: KeyDetails, to: KeySettings): Promise<string> {
+async function usesRepairedBy(ctx: AdminContext, key: KeyDetails, to: KeySettings): Promise<string> {
   const limits = ['dayLimitRecords', 'dayLimitMinutes'] as const;
   const isRaised = limits.some(
     (name) => (key[name] ?? 0) > 0 && (to[name] ?? Number.POSITIVE_INFINITY) > (key[name] ?? 0),
@@ -98,7 +98,7 @@ async function usesRepairedBy(ctx: ActorContext<AdminActor>, key: KeyDetails, to
 
 /** The use of the last 30 days that a valid change would refuse. `today` is in the organization's time zone. */
 export async function findLockout(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   key: KeyDetails,
   input: SettingsInput,
   today: string,
@@ -111,7 +111,7 @@ export async function findLockout(
 
 /** What was done to a key since it had the revision `since`, newest first. */
 export async function listKeyChanges(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   key: Pick<KeyDetails, 'id' | 'revision'>,
   since: number,
 ): Promise<readonly SettingsChange[]> {

@@ -12,7 +12,7 @@ import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from 
 import { changeConfirmed } from '../confirmed-set.ts';
 import { administratorsTimeZone } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
-import type { ActorContext, AdminActor } from '../service-context.ts';
+import type { AdminContext } from '../service-context.ts';
 import { planChange } from './change-key.ts';
 import { getKeyRules, type StoredKeyRules } from './change-key-rules.ts';
 import { readLifetime } from './create-key.ts';
@@ -82,7 +82,7 @@ function effectOn(key: KeyDetails, what: SharedChange, rules: StoredKeyRules): s
  * What a change would do to each key, in words; how many keys it would change, and `reasons` for those that it would
  * not. `max` is the last day that the key rules allow any of them, with `help` about it.
  */
-export async function previewChange(ctx: ActorContext<AdminActor>, keys: readonly KeyDetails[], what: SharedChange) {
+export async function previewChange(ctx: AdminContext, keys: readonly KeyDetails[], what: SharedChange) {
   const rules = await getKeyRules(ctx);
   const groups = Map.groupBy(keys, (key) => whyLeftAlone(key, what, rules));
   const changeable = groups.get(undefined) ?? [];
@@ -107,7 +107,7 @@ export async function previewChange(ctx: ActorContext<AdminActor>, keys: readonl
  * @throws ServiceError `invalid`, `not_administrator`
  */
 export async function changeSelectedKeys(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   shown: ReadonlyMap<string, number>,
   what: SharedChange,
   value: string,
@@ -145,7 +145,7 @@ export async function changeSelectedKeys(
   return { outcomes, cause };
 }
 
-type MakePlanner = (ctx: ActorContext<AdminActor>, value: string, rules: StoredKeyRules) => Promise<Planner>;
+type MakePlanner = (ctx: AdminContext, value: string, rules: StoredKeyRules) => Promise<Planner>;
 
 const PLANNERS: Record<SharedChange, MakePlanner> = {
   async owner(ctx, value) {
@@ -194,7 +194,7 @@ const PLANNERS: Record<SharedChange, MakePlanner> = {
 };
 
 async function planSettings(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   key: KeyDetails,
   change: Partial<KeySettings>,
   says: string,

@@ -12,7 +12,7 @@ import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from 
 import { readOne } from '../call-d1.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { unknownCompanies } from '../directory/companies.ts';
-import type { ActorContext, AdminActor } from '../service-context.ts';
+import type { AdminContext } from '../service-context.ts';
 import { getKeyRules, requireAdmittedByRow } from './change-key-rules.ts';
 import { getOwnKey, type KeyDetails } from './read-keys.ts';
 
@@ -49,7 +49,7 @@ export const isReplaceable = ({ state, successor }: Pick<KeyDetails, 'state' | '
  * @throws ServiceError `invalid`, `form_already_used`, `not_administrator`
  */
 export async function createApiKey(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   keyPrefix: string,
   input: NewKeyInput,
   formToken?: string,
@@ -95,7 +95,7 @@ export async function createApiKey(
  * Checks everything about a new key in one pass, so that an administrator sees all errors together. The insert checks the
  * name and the key rules again.
  */
-async function requireValid(ctx: ActorContext<AdminActor>, input: NewKeyInput, replacedId: string | undefined) {
+async function requireValid(ctx: AdminContext, input: NewKeyInput, replacedId: string | undefined) {
   const parsed = newApiKey.safeParse(input);
   const errors = parsed.success ? [] : fieldErrors(parsed.error);
   const expires = typeof input.expires === 'string' ? input.expires : undefined;
@@ -108,7 +108,7 @@ async function requireValid(ctx: ActorContext<AdminActor>, input: NewKeyInput, r
 }
 
 /** The error of a name that another current key has, to report with those of other fields. */
-export async function takenName(ctx: ActorContext<AdminActor>, input: unknown, ownId = ''): Promise<FieldError[]> {
+export async function takenName(ctx: AdminContext, input: unknown, ownId = ''): Promise<FieldError[]> {
   const { data: name } = settingInputs.name.safeParse(input);
   if (name === undefined) return [];
   const found = await readOne(
@@ -120,7 +120,7 @@ export async function takenName(ctx: ActorContext<AdminActor>, input: unknown, o
 
 /** Throws the reason why a key was not inserted, unless only the acknowledgement was lost. */
 async function requireCreated(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   key: { keyId: string; name: string; formToken: string | null },
   lifetime: NewKeyLifetime,
   replacedId: string | undefined,
@@ -155,7 +155,7 @@ interface Lifetime extends NewKeyLifetime {
  * @throws ServiceError `not_administrator`
  */
 export async function readLifetime(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   expires: string | undefined,
 ): Promise<Lifetime & { error?: FieldError | undefined }> {
   const { timeZone, ...rules } = await getKeyRules(ctx);
@@ -179,7 +179,7 @@ export async function readLifetime(
   return { ...lifetime, error: brokenRule(rules, lifetime) };
 }
 
-export async function makeKey(ctx: ActorContext<AdminActor>, keyPrefix: string, { expiresAt }: Lifetime) {
+export async function makeKey(ctx: AdminContext, keyPrefix: string, { expiresAt }: Lifetime) {
   const value = generateKey(keyPrefix);
   return { id: timeOrderedId(ctx.now()), value, hint: keyHint(value), hash: await hashKey(value), expiresAt };
 }

@@ -4,7 +4,7 @@ import type { KeySettings } from '../../domain/key-settings.ts';
 import { isAllowedFrom } from '../../domain/networks.ts';
 import { forEachKind, RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { readAll } from '../call-d1.ts';
-import type { ActorContext, AdminActor } from '../service-context.ts';
+import type { AdminContext } from '../service-context.ts';
 import { readUsesOfKey } from './refused-uses.ts';
 
 /** How many days of use the pages show, today included. */
@@ -17,7 +17,7 @@ export type DayUsage = ReturnType<typeof toDayUsage>;
 export type Usage = readonly DayUsage[];
 
 export async function readUsage(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   keyIds: readonly string[],
   today: string,
 ): Promise<Map<string, Usage>> {
@@ -48,7 +48,7 @@ const MAX_ADDRESSES = 10;
 export type RecentUse = Awaited<ReturnType<typeof readRecentUse>>;
 
 /** The recent use, to decide which networks and daily limits the key should have. */
-export async function readRecentUse(ctx: ActorContext<AdminActor>, keyId: string, today: string) {
+export async function readRecentUse(ctx: AdminContext, keyId: string, today: string) {
   const values = { organizationId: ctx.actor.organizationId, keyId, since: addDays(today, 1 - USAGE_DAYS) };
   const [rows, { refused }] = await Promise.all([readAll(ctx, findChainUse.bind(values)), readUsesOfKey(ctx, keyId)]);
   const wrote = Map.groupBy(rows, ({ lastAddress }) => lastAddress);

@@ -6,7 +6,7 @@ import type { Fact } from '../../domain/facts.ts';
 import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
 import { bindPageFacts, type FactOptions, toPageFacts } from '../bind-facts.ts';
 import { readAll, readBatch } from '../call-d1.ts';
-import type { ActorContext, AdminActor } from '../service-context.ts';
+import type { AdminContext } from '../service-context.ts';
 import { readUsage } from './key-usage.ts';
 import { type KeyDetails, listKeysById, toKeyDetails } from './read-keys.ts';
 import { type KeyQuery, selectKeys, stateInList, stateOf } from './select-keys.ts';
@@ -20,7 +20,7 @@ export interface KeyTask {
   /** Below the organization's base path. */
   path: `/${string}`;
   /** How much of the work is done; no row if there is none at the moment. It is read with the keys. */
-  progress: (ctx: ActorContext<AdminActor>) => BoundStatement<Progress>;
+  progress: (ctx: AdminContext) => BoundStatement<Progress>;
 }
 
 interface Progress {
@@ -36,7 +36,7 @@ export type KeyList = Awaited<ReturnType<typeof listKeys>>;
  * `today` is in the organization's time zone. With `factOptions` it also reads what needs attention.
  */
 export async function listKeys(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   query: KeyQuery,
   today: string,
   tasks: readonly KeyTask[] = [],
@@ -68,7 +68,7 @@ export async function listKeys(
 
 /** The live keys, the totals of the latest day, the progress of tasks, and what needs attention. */
 async function readOverview(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   now: number,
   tasks: readonly KeyTask[],
   options: FactOptions | undefined,
@@ -95,7 +95,7 @@ async function readOverview(
 
 /** The keys that facts of a type are about. Those that are not live are read. */
 async function keysOfFacts(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   facts: readonly Fact[],
   type: string,
   live: readonly KeyDetails[],
@@ -106,7 +106,7 @@ async function keysOfFacts(
 }
 
 /** A page of the ended keys, from which a query also chooses. */
-async function readOtherKeys(ctx: ActorContext<AdminActor>, query: KeyQuery, now: number) {
+async function readOtherKeys(ctx: AdminContext, query: KeyQuery, now: number) {
   const { organizationId } = ctx.actor;
   const { before = AFTER_ALL_IDS, fact } = query;
   if (fact !== undefined || !['all', 'ended'].includes(stateOf(query))) return { keys: [] };

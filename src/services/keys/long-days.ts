@@ -1,7 +1,7 @@
 import { findLongDays } from '../../db/work/key-days.ts';
 import { isLongDay, minutesOf } from '../../domain/unusual.ts';
 import { readAll } from '../call-d1.ts';
-import type { ActorContext, AdminActor } from '../service-context.ts';
+import type { AdminContext } from '../service-context.ts';
 
 interface KeyDay {
   keyId: string;
@@ -10,7 +10,7 @@ interface KeyDay {
 }
 
 /** Those of these days on which a key, with the other keys of its rotation chain, logged unusually much time. */
-export async function readLongDays(ctx: ActorContext<AdminActor>, days: readonly KeyDay[]): Promise<KeyDay[]> {
+export async function readLongDays(ctx: AdminContext, days: readonly KeyDay[]): Promise<KeyDay[]> {
   if (days.length === 0) return [];
   const { organizationId } = ctx.actor;
   const rows = await readAll(ctx, findLongDays.bind({ organizationId, days: JSON.stringify(days) }));

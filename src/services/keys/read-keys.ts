@@ -19,13 +19,7 @@ import { parseScopes } from '../../domain/scopes.ts';
 import { pick } from '../../lib/objects.ts';
 import { readAll, readBatch, readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
-import {
-  type ActorContext,
-  type AdminActor,
-  type ExportPage,
-  forNextCall,
-  type SystemActor,
-} from '../service-context.ts';
+import { type AdminContext, type ExportPage, forNextCall, type SystemContext } from '../service-context.ts';
 
 export type { ChainDay } from '../../db/work/key-days.ts';
 
@@ -41,7 +35,7 @@ const CHOICE_SIZE = 100;
 const EXPORT_PAGE_SIZE = 500;
 
 /** The keys to choose from in a filter: the live ones by name, then the newest of the ended ones. */
-export async function listKeysToChoose(ctx: ActorContext<AdminActor>): Promise<KeyDetails[]> {
+export async function listKeysToChoose(ctx: AdminContext): Promise<KeyDetails[]> {
   const { organizationId } = ctx.actor;
   const now = ctx.now();
   const [live, newest] = await readBatch(ctx, [
@@ -52,7 +46,7 @@ export async function listKeysToChoose(ctx: ActorContext<AdminActor>): Promise<K
   return [...live.map((row) => toKeyDetails(row, now)), ...ended];
 }
 
-export async function countLiveKeys(ctx: ActorContext<AdminActor>): Promise<number> {
+export async function countLiveKeys(ctx: AdminContext): Promise<number> {
   const organizationIds = JSON.stringify([ctx.actor.organizationId]);
   const row = await readOne(ctx, countLiveKeysOf.bind({ organizationIds, now: ctx.now() }));
   return row?.keys ?? 0;
@@ -60,7 +54,7 @@ export async function countLiveKeys(ctx: ActorContext<AdminActor>): Promise<numb
 
 /** All keys of the organization created before a key, newest first, a page at a time. */
 export async function* everyKey(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   beforeKeyId = AFTER_ALL_IDS,
 ): AsyncGenerator<ExportPage<KeyDetails>> {
   const { organizationId } = ctx.actor;
@@ -72,21 +66,21 @@ export async function* everyKey(
   }
 }
 
-export async function findOwnKey(ctx: ActorContext<AdminActor>, keyId: string): Promise<KeyDetails | undefined> {
+export async function findOwnKey(ctx: AdminContext, keyId: string): Promise<KeyDetails | undefined> {
   const { organizationId } = ctx.actor;
   const row = await readOne(ctx, findKeyDetails.bind({ organizationId, keyId }));
   return row ? toKeyDetails(row, ctx.now()) : undefined;
 }
 
 /** The keys of the organization among `keyIds`, by name. */
-export async function listKeysById(ctx: ActorContext<AdminActor>, keyIds: readonly string[]): Promise<KeyDetails[]> {
+export async function listKeysById(ctx: AdminContext, keyIds: readonly string[]): Promise<KeyDetails[]> {
   if (keyIds.length === 0) return [];
   const values = { organizationId: ctx.actor.organizationId, keyIds: JSON.stringify(keyIds) };
   return (await readAll(ctx, findKeys.bind(values))).map((row) => toKeyDetails(row, ctx.now()));
 }
 
 /** @throws ServiceError `key_not_found` */
-export async function getOwnKey(ctx: ActorContext<AdminActor>, keyId: string): Promise<KeyDetails> {
+export async function getOwnKey(ctx: AdminContext, keyId: string): Promise<KeyDetails> {
   const key = await findOwnKey(ctx, keyId);
   if (!key) throw keyNotFound(ctx.actor.organizationId, keyId);
   return key;
@@ -94,7 +88,7 @@ export async function getOwnKey(ctx: ActorContext<AdminActor>, keyId: string): P
 
 /** A key, and what its chain has written on `day`. @throws ServiceError `key_not_found` */
 export async function getKeyAndDay(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   keyId: string,
   day: string,
 ): Promise<{ key: KeyDetails; written: ChainDay }> {
@@ -120,11 +114,7 @@ function notAKey(): ServiceError {
 }
 
 /** The keys that a pasted value or hint names. A value is never stored or logged. @throws ServiceError `not_a_key` */
-export async function identifyKey(
-  ctx: ActorContext<AdminActor>,
-  keyPrefix: string,
-  pasted: string,
-): Promise<KeyDetails[]> {
+export async function identifyKey(ctx: AdminContext, keyPrefix: string, pasted: string): Promise<KeyDetails[]> {
   const { organizationId } = ctx.actor;
   const key = await parsePastedKey(pasted);
   if (!key?.hint.startsWith(`${keyPrefix}_`)) throw notAKey();
@@ -164,7 +154,7 @@ function toLink(id: string | null, hint: string | null): KeyLink | null {
 export type AnyKey = Awaited<ReturnType<typeof getKeyAnywhere>>;
 
 /** The keys of all organizations that a pasted value or hint names. @throws ServiceError `not_a_key` */
-export async function findKeysAnywhere(ctx: ActorContext<SystemActor>, pasted: string): Promise<AnyKey[]> {
+export async function findKeysAnywhere(ctx: SystemContext, pasted: string): Promise<AnyKey[]> {
   const key = await parsePastedKey(pasted);
   if (!key) throw notAKey();
   const found = await readAll(ctx, findAnyKeys.bind(key), 'safe_to_repeat');
@@ -175,7 +165,7 @@ const keyRequest = lazyObject(() => ({ organization: directoryId('an organizatio
 
 /** @throws ServiceError `invalid`, `key_not_found` */
 export async function getKeyAnywhere(
-  ctx: ActorContext<SystemActor>,
+  ctx: SystemContext,
   request: { organization: string; key: string },
 ): Promise<KeyDetails & { organizationId: string }> {
   const { organization: organizationId, key: keyId } = parseInput(keyRequest, request);
@@ -186,7 +176,7 @@ export async function getKeyAnywhere(
 
 /** The keys that replace a key or that it replaces, if they work. */
 export async function liveRelativesOf(
-  ctx: ActorContext<SystemActor>,
+  ctx: SystemContext,
   { organizationId: organization, successor, predecessor }: AnyKey,
 ) {
   const links = [[successor, 'replaces it'] as const, [predecessor, 'it replaces'] as const];

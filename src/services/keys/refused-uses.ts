@@ -11,13 +11,7 @@ import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
 import { type CountedUse, type LostWrite, lostWrite } from '../../domain/refused-use.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import { readAll, write } from '../call-d1.ts';
-import {
-  type ActorContext,
-  type AdminActor,
-  type ExportPage,
-  forNextCall,
-  type ServiceContext,
-} from '../service-context.ts';
+import { type AdminContext, type ExportPage, forNextCall, type ServiceContext } from '../service-context.ts';
 
 const PAGE_SIZE = 100;
 const EXPORT_PAGE_SIZE = 500;
@@ -47,7 +41,7 @@ export async function recordRefusedUses(
 }
 
 /** The latest refused uses of the organization. */
-export async function listRefusedUses(ctx: ActorContext<AdminActor>): Promise<RefusedUse[]> {
+export async function listRefusedUses(ctx: AdminContext): Promise<RefusedUse[]> {
   const { organizationId } = ctx.actor;
   return (await readAll(ctx, findRefusedUses.bind({ organizationId, limit: PAGE_SIZE, now: ctx.now() }))).map(
     toRefusedUse,
@@ -57,7 +51,7 @@ export async function listRefusedUses(ctx: ActorContext<AdminActor>): Promise<Re
 const isRefused = (use: CountedUseRow): use is RefusedUseRow => use.reason !== 'dry_run';
 
 /** The refused uses of a key, and its dry runs; undefined for none. */
-export async function readUsesOfKey(ctx: ActorContext<AdminActor>, keyId: string) {
+export async function readUsesOfKey(ctx: AdminContext, keyId: string) {
   const uses = await readAll(
     ctx,
     findUsesOfKey.bind({ organizationId: ctx.actor.organizationId, keyId, now: ctx.now() }),
@@ -68,7 +62,7 @@ export async function readUsesOfKey(ctx: ActorContext<AdminActor>, keyId: string
 
 /** The refused uses of the organization after a cursor (key and reason), newest keys first, a page at a time. */
 export async function* everyRefusedUse(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   cursor = `${AFTER_ALL_IDS}.`,
 ): AsyncGenerator<ExportPage<RefusedUse>> {
   const { organizationId } = ctx.actor;

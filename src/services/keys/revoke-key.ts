@@ -12,12 +12,12 @@ import { readAll, readOne } from '../call-d1.ts';
 import { type ConfirmedSet, changeConfirmed } from '../confirmed-set.ts';
 import { administratorsTimeZone, notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
-import type { ActorContext, AdminActor, ServiceContext, SystemActor } from '../service-context.ts';
+import type { AdminContext, ServiceContext, SystemContext } from '../service-context.ts';
 import { keyNotFound } from './read-keys.ts';
 
 // After a revocation has returned, no write with the key is committed. Revoking again changes nothing.
 
-const revocationBy = ({ actor }: ActorContext<AdminActor>, keyId: string, now: number) => ({
+const revocationBy = ({ actor }: AdminContext, keyId: string, now: number) => ({
   statement: markRevokedByAdministrator.bind({ ...actor, keyId, now }),
   action: 'api_key.revoked' as const,
   targetId: keyId,
@@ -25,10 +25,7 @@ const revocationBy = ({ actor }: ActorContext<AdminActor>, keyId: string, now: n
 });
 
 /** @throws ServiceError `key_not_found`, `not_administrator` */
-export async function revokeAsAdministrator(
-  ctx: ActorContext<AdminActor>,
-  keyId: string,
-): Promise<'revoked' | 'already_revoked'> {
+export async function revokeAsAdministrator(ctx: AdminContext, keyId: string): Promise<'revoked' | 'already_revoked'> {
   const [revoked] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
     revocationBy(ctx, keyId, now),
   ]);
@@ -43,7 +40,7 @@ export async function revokeAsAdministrator(
  * interrupted, the keys revoked so far stay revoked, and a second call revokes the rest.
  * @throws ServiceError `not_administrator`
  */
-export async function revokeAllKeys(ctx: ActorContext<AdminActor>): Promise<number> {
+export async function revokeAllKeys(ctx: AdminContext): Promise<number> {
   const { organizationId } = ctx.actor;
   for (let revoked = 0; ; ) {
     const live = findSomeLiveKeys.bind({ organizationId, now: ctx.now() });
@@ -55,11 +52,11 @@ export async function revokeAllKeys(ctx: ActorContext<AdminActor>): Promise<numb
 }
 
 /** Revokes these keys of the organization. @throws ServiceError `not_administrator` */
-export const revokeSelectedKeys = (ctx: ActorContext<AdminActor>, keyIds: readonly string[]): Promise<ConfirmedSet> =>
+export const revokeSelectedKeys = (ctx: AdminContext, keyIds: readonly string[]): Promise<ConfirmedSet> =>
   changeConfirmed(keyIds, (some) => revokeInOneBatch(ctx, some));
 
 /** Returns the keys that it revoked. */
-async function revokeInOneBatch(ctx: ActorContext<AdminActor>, keyIds: readonly string[]): Promise<string[]> {
+async function revokeInOneBatch(ctx: AdminContext, keyIds: readonly string[]): Promise<string[]> {
   const changes = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) =>
     keyIds.map((id) => revocationBy(ctx, id, now)),
   );
@@ -77,7 +74,7 @@ const revokeRequest = lazyObject(() => ({
 
 /** `by` names who asked for it. `revokedAt` is in UTC milliseconds. @throws ServiceError `invalid`, `key_not_found` */
 export async function revokeAsOperator(
-  ctx: ActorContext<SystemActor>,
+  ctx: SystemContext,
   request: { organization: string; key: string; by: string },
 ): Promise<{ status: 'revoked' | 'already_revoked'; revokedAt: number }> {
   const { organization: organizationId, key: keyId, by } = parseInput(revokeRequest, request);

@@ -7,7 +7,7 @@ import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from 
 import { readOne } from '../call-d1.ts';
 import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
-import type { ActorContext, AdminActor } from '../service-context.ts';
+import type { AdminContext } from '../service-context.ts';
 import { requireAdmittedByRow } from './change-key-rules.ts';
 import { type CreatedKey, formAlreadyUsed, makeKey, readLifetime } from './create-key.ts';
 import { type KeyDetails, keyNotFound } from './read-keys.ts';
@@ -25,7 +25,7 @@ export interface RotatedKey extends CreatedKey {
  *   `not_administrator`
  */
 export async function rotateApiKey(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   keyPrefix: string,
   old: KeyDetails,
   input: Rotation,

@@ -2,7 +2,7 @@ import { settleRefusedUses } from '../../db/keys/end-refused-uses.ts';
 import { SETTLEMENTS } from '../../domain/refused-use.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { administratorsTimeZone } from '../directory/administrators.ts';
-import type { ActorContext, AdminActor } from '../service-context.ts';
+import type { AdminContext } from '../service-context.ts';
 import { readUsesOfKey } from './refused-uses.ts';
 
 /**
@@ -10,7 +10,7 @@ import { readUsesOfKey } from './refused-uses.ts';
  * saw: a later use is new. @throws ServiceError `not_administrator`
  */
 export async function settleRefusedUse(
-  ctx: ActorContext<AdminActor>,
+  ctx: AdminContext,
   keyId: string,
   shown: { reason: string | null; lastAt: number },
 ): Promise<'settled' | 'not_settled'> {

@@ -4,7 +4,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { freeText, lazyObject } from '../../domain/fields.ts';
 import { bySystem } from '../audit/write-with-audit.ts';
 import { parseInput } from '../parse-input.ts';
-import type { ActorContext, PushControl, ServiceContext, SystemActor } from '../service-context.ts';
+import type { PushControl, ServiceContext, SystemContext } from '../service-context.ts';
 import { cursorText, requireCursor } from './require-cursor.ts';
 
 /** The input of `resumePush`. `by` names who asked for it, for the audit log. */
@@ -20,7 +20,7 @@ export const skipRequest = lazyObject(() => ({
  * Resumes an organization's push immediately, whether it is stopped or waits after a failure.
  * @throws ServiceError `invalid`, `not_pushed`, `organization_not_found`, `being_erased`
  */
-export async function resumePush(ctx: ActorContext<SystemActor>, request: z.input<typeof resumeRequest>) {
+export async function resumePush(ctx: SystemContext, request: z.input<typeof resumeRequest>) {
   const { organization, by } = parseInput(resumeRequest, request);
   await requireCursor(ctx, organization, null);
   return requirePushControl(ctx).resume(ctx, bySystem(ctx, organization, by));
@@ -30,7 +30,7 @@ export async function resumePush(ctx: ActorContext<SystemActor>, request: z.inpu
  * Leaves out an organization's changes up to a cursor. They stay in the feed.
  * @throws ServiceError `invalid`, `not_pushed`, `cursor_reset`, `organization_not_found`, `being_erased`
  */
-export async function skipPush(ctx: ActorContext<SystemActor>, request: z.input<typeof skipRequest>) {
+export async function skipPush(ctx: SystemContext, request: z.input<typeof skipRequest>) {
   const { organization, to, by } = parseInput(skipRequest, request);
   await requireCursor(ctx, organization, to);
   return requirePushControl(ctx).skip(ctx, bySystem(ctx, organization, by), to);

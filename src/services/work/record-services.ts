@@ -23,7 +23,7 @@ import { APPROVAL_DECISIONS, type ApprovalDecision, type Approver } from '../../
 import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
-import type { ActorContext, Redaction, ServiceContext, Source, SystemActor } from '../service-context.ts';
+import type { Redaction, ServiceContext, Source, SystemContext } from '../service-context.ts';
 
 export const redactRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
@@ -40,7 +40,7 @@ export const redactRequest = lazyObject(() => ({
  * @throws ServiceError `invalid`, `record_not_found`
  */
 export async function redactRecord(
-  ctx: ActorContext<SystemActor>,
+  ctx: SystemContext,
   request: { organization: string; kind: RecordKind; id: string; by: string },
 ): Promise<Redaction> {
   const { organization: organizationId, kind, id, by } = parseInput(redactRequest, request);
@@ -62,7 +62,7 @@ export async function redactRecord(
 
 /** Undefined if there is no such archived record. @throws ServiceError `unavailable`, also without an archive */
 async function redactInArchive(
-  ctx: ActorContext<SystemActor>,
+  ctx: SystemContext,
   record: { organization: string; kind: RecordKind; id: string; by: string },
 ): Promise<Redaction | undefined> {
   if (ctx.archivedRecords) return ctx.archivedRecords.redact(ctx, record);
@@ -99,7 +99,7 @@ export const reportRequest = lazyObject(() => ({
  * @throws ServiceError `invalid`, `record_not_found`, `being_erased`
  */
 export async function reportRecord(
-  ctx: ActorContext<SystemActor>,
+  ctx: SystemContext,
   request: z.input<typeof reportRequest>,
 ): Promise<{ status: 'recorded' | 'unchanged' }> {
   const { organization: organizationId, kind, id, result, reason = '' } = parseInput(reportRequest, request);
@@ -184,7 +184,7 @@ export const approvalRequest = lazyObject(() => ({
  *   organization), `already_reviewed` (with the stored decision, its reviewer and time)
  */
 export async function setApproval(
-  ctx: ActorContext<SystemActor>,
+  ctx: SystemContext,
   request: { organization: string; entry: string; decision: ApprovalDecision; reviewer: string },
 ): Promise<{ status: ApprovalDecision }> {
   const {

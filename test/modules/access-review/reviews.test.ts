@@ -12,7 +12,7 @@ import {
 import { changeKeyRules } from '../../../src/services/keys/change-key-rules.ts';
 import { createApiKey } from '../../../src/services/keys/create-key.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
-import type { ActorContext, AdminActor } from '../../../src/services/service-context.ts';
+import type { AdminContext } from '../../../src/services/service-context.ts';
 import { aroundD1, committingTwice } from '../../support/d1.ts';
 import { allChanges } from '../../support/rpc.ts';
 import {
@@ -31,7 +31,7 @@ import {
 const CHANGED = { status: 409, title: 'The review has changed' };
 
 /** Starts a review, and returns its id. */
-async function start(ctx: ActorContext<AdminActor>): Promise<string> {
+async function start(ctx: AdminContext): Promise<string> {
   await startAccessReview(ctx);
   return (await readAccessReviews(ctx, 8)).open?.review.id ?? 'no review';
 }
@@ -55,7 +55,7 @@ async function makeReview(count = 2) {
 }
 
 /** Another administrator of the organization. */
-async function asBob(organization: string): Promise<ActorContext<AdminActor>> {
+async function asBob(organization: string): Promise<AdminContext> {
   const email = `bob@${organization}.example`;
   await importRecords({ type: 'user', organization, id: 'bob', email, name: 'Bob', admin: true });
   return { ...asAdmin(organization), actor: { organizationId: organization, userId: 'bob' } };
@@ -169,7 +169,7 @@ describe('a decision', () => {
   test('simultaneous decisions by two administrators are saved once', async () => {
     const { organization, admin, reviewId, ids } = await makeReview(1);
     const bob = await asBob(organization);
-    const decide = (ctx: ActorContext<AdminActor>) =>
+    const decide = (ctx: AdminContext) =>
       decideKeys(ctx, reviewId, [{ keyId: ids[0] ?? '', decision: 'keep', reason: 'Same' }]);
     const results = await Promise.all([decide(admin), decide(bob)]);
     expect(results.sort()).toEqual([0, 1]);
@@ -290,7 +290,7 @@ describe('finishing a review', () => {
 });
 
 describe('a rotation while a review is open', () => {
-  const stateOf = async (admin: ActorContext<AdminActor>, id: string) => (await getOwnKey(admin, id)).state;
+  const stateOf = async (admin: AdminContext, id: string) => (await getOwnKey(admin, id)).state;
 
   test.each([
     ['after the decision', true],

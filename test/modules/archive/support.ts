@@ -6,7 +6,7 @@ import { type ArchiveStep, archiveStep } from '../../../src/modules/archive/arch
 import { archivedRecordsIn } from '../../../src/modules/archive/archived-records.ts';
 import type { ArchiveContext } from '../../../src/modules/archive/bucket.ts';
 import { readLines } from '../../../src/modules/archive/segment.ts';
-import type { ActorContext, SystemActor } from '../../../src/services/service-context.ts';
+import type { SystemContext } from '../../../src/services/service-context.ts';
 import type { ChangesPage } from '../../../src/services/work/list-changes.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { lastCursor, resultOf, work } from '../../support/rpc.ts';
@@ -25,7 +25,7 @@ export const archiveContext = ({ db = env.DB, archive = bucket }: { db?: D1Datab
     requestId: timeOrderedId(Date.now()),
     actor: 'operator',
     source: { address: null, userAgent: 'operator' },
-  }) satisfies ActorContext<SystemActor> & ArchiveContext;
+  }) satisfies SystemContext & ArchiveContext;
 
 /** Everything that is released is due, also what was written just now. */
 export const AT_ONCE = { before: Number.MAX_SAFE_INTEGER, isPushed: false };
