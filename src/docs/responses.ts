@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-import { psaNotIncluded } from '../domain/errors.ts';
+import { errorOf } from '../domain/errors.ts';
 import { fieldErrors } from '../domain/fields.ts';
 import { fieldErrorShape } from '../domain/response-shapes.ts';
 import { timeEntryRequest } from '../domain/time-entry.ts';
@@ -21,13 +21,7 @@ import {
 import { rateLimited } from '../http/rate-limit-response.ts';
 import { fromKeys, keysOf } from '../lib/objects.ts';
 import { unavailableDetail } from '../services/call-d1.ts';
-import {
-  dailyLimitReached,
-  idempotencyMismatch,
-  technicianNotEligible,
-  ticketNotFound,
-  unknownOutcome,
-} from '../services/work/write-once.ts';
+import { dailyLimitReached, idempotencyMismatch, ticketNotFound, unknownOutcome } from '../services/work/write-once.ts';
 import { errorText } from './errors.ts';
 import { apiHeader, pascalCase, REQUEST_ID, seconds, unauthorizedProblem } from './openapi.ts';
 
@@ -95,7 +89,7 @@ const examples: Record<ProblemCode, Pick<Problem, 'detail'> & Partial<Pick<Probl
   invalid_idempotency_key: invalidIdempotencyKey('is empty'),
   invalid_host: new Problem(...invalidHost()),
   https_required: httpsRequired(),
-  psa_not_included: psaNotIncluded(),
+  psa_not_included: errorOf('psa_not_included'),
   not_found: new Problem(...endpointNotFound()),
   ticket_not_found: ticketNotFound('4711'),
   method_not_allowed: new Problem(...methodNotAllowedProblem('DELETE', ['POST'])),
@@ -103,7 +97,7 @@ const examples: Record<ProblemCode, Pick<Problem, 'detail'> & Partial<Pick<Probl
   body_too_large: bodyTooLarge(),
   unsupported_media_type: unsupportedMediaType('text/plain'),
   validation_failed: validationFailed(fieldErrors(badTimeEntry)),
-  technician_not_eligible: technicianNotEligible(),
+  technician_not_eligible: errorOf('technician_not_eligible'),
   rate_limited: new Problem(
     ...rateLimited({
       name: 'key',

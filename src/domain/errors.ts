@@ -3,12 +3,33 @@ import type { ExceededDayLimit } from './day-limit.ts';
 import type { FieldError } from './fields.ts';
 import type { CallErrorFields } from './psa-shapes.ts';
 
+/** The failures whose detail is always the same. */
+const DETAILS = {
+  /** Write-back is off for the organization (`psa: false`). Found before the write, or in its transaction. */
+  psa_not_included:
+    'Write-back is not enabled for this organization. Ask the provider of your ticketing system to enable it; retrying does not help.',
+  technician_not_eligible:
+    'userEmail is not the address of an active technician of your organization; correct it, or omit it to credit the automation service account.',
+  // Administrators.
+  not_administrator: 'You are not an active administrator of this organization.',
+  key_not_live: 'The key has expired or was revoked, which cannot be undone; create a new key instead.',
+  key_already_rotated: 'A key has at most one successor; rotate the successor instead.',
+  key_changed_meanwhile: 'Another administrator changed the key; nothing was saved.',
+  key_rules_changed_meanwhile: 'Another administrator changed the key rules; nothing was saved.',
+  not_a_key: 'This is neither a hint such as twb_Ab12…x9Yz nor a whole key; it may be truncated.',
+  // The PSA and operators.
+  cursor_reset:
+    'The position of the cursor is not in this database, which was restored or replaced; start again with null.',
+  not_pushed: 'This deployment pushes no changes: the operator has not set WEBHOOK_URL.',
+  being_erased:
+    'The organization is being erased and cannot be read or changed. Wait until the erasure finishes before you send it again.',
+} as const;
+
 /** Every expected failure of a service. Each interface maps the codes that can reach it. */
 export type ServiceErrorCode =
+  | keyof typeof DETAILS
   // Writes of the API.
-  | 'psa_not_included'
   | 'ticket_not_found'
-  | 'technician_not_eligible'
   | 'daily_limit_reached'
   | 'idempotency_mismatch'
   | 'outcome_unknown'
@@ -17,24 +38,15 @@ export type ServiceErrorCode =
   // Input that breaks a rule; `errors` names the fields.
   | 'invalid'
   // Administrators.
-  | 'not_administrator'
   | 'form_already_used'
   | 'key_not_found'
-  | 'key_not_live'
-  | 'key_already_rotated'
-  | 'key_changed_meanwhile'
-  | 'key_rules_changed_meanwhile'
-  | 'not_a_key'
   | 'too_many_changes'
   // The PSA and operators.
   | 'organization_not_found'
   | 'record_not_found'
   | 'already_reviewed'
   | 'reviewer_not_eligible'
-  | 'cursor_reset'
   | 'not_exported'
-  | 'not_pushed'
-  | 'being_erased'
   | 'organization_erased'
   | 'superseded';
 
@@ -84,20 +96,8 @@ export function invalidInput(errors: readonly FieldError[]): ServiceError {
   return new ServiceError('invalid', errors.map(({ detail }) => detail).join('; '), { errors });
 }
 
-/** Write-back is off for the organization (`psa: false`). Found before the write, or in its transaction. */
-export function psaNotIncluded(): ServiceError {
-  return new ServiceError(
-    'psa_not_included',
-    'Write-back is not enabled for this organization. Ask the provider of your ticketing system to enable it; retrying does not help.',
-  );
-}
-
-export function beingErased(): ServiceError {
-  return new ServiceError(
-    'being_erased',
-    'The organization is being erased and cannot be read or changed. Wait until the erasure finishes before you send it again.',
-  );
-}
+/** The error of a code whose detail is always the same. */
+export const errorOf = (code: keyof typeof DETAILS) => new ServiceError(code, DETAILS[code]);
 
 /** Nothing creates an erased organization again unless the caller asks for it. */
 export function organizationErased(subject = 'The organization'): ServiceError {

@@ -7,7 +7,7 @@ import {
   runD1,
 } from '../db/run-d1.ts';
 import { type BoundStatement, batch } from '../db/statement.ts';
-import { beingErased, organizationErased, ServiceError } from '../domain/errors.ts';
+import { errorOf, organizationErased, ServiceError } from '../domain/errors.ts';
 import type { ServiceContext } from './service-context.ts';
 
 /** The detail for the caller if D1 did not respond, by what the call may have done. */
@@ -40,7 +40,7 @@ export async function callD1<T>(ctx: CallContext, lost: LostCall, run: (db: D1Da
   try {
     return await runD1(ctx, () => run(ctx.db));
   } catch (err) {
-    if (err instanceof D1Failure && err.reason === BEING_ERASED_MESSAGE) throw beingErased();
+    if (err instanceof D1Failure && err.reason === BEING_ERASED_MESSAGE) throw errorOf('being_erased');
     if (err instanceof D1Failure && err.reason === ERASED_MESSAGE) throw organizationErased();
     if (!(err instanceof D1Failure) || err.kind === 'rejected') throw err;
     throw new ServiceError('unavailable', unavailableDetail(lost, err.kind), { database: err.kind, cause: err });

@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono';
-import { psaNotIncluded, ServiceError, Unauthorized } from '../../domain/errors.ts';
+import { errorOf, ServiceError, Unauthorized } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
 import { trimOws } from '../../lib/trim-ows.ts';
 import { findKey, findKeyNearby } from '../../services/keys/find-key.ts';
@@ -54,7 +54,7 @@ export function authenticate(scope?: RequiredScope): MiddlewareHandler<ApiEnv> {
       c.res = undefined;
       const principal = await check.refresh();
       c.set('principal', principal);
-      if (!principal.hasPsa) throw psaNotIncluded();
+      if (!principal.hasPsa) throw errorOf('psa_not_included');
       c.res = response;
     }
     if (c.res.status === 401 || c.res.status === 403) check.forget();

@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono';
-import { psaNotIncluded } from '../../domain/errors.ts';
+import { errorOf } from '../../domain/errors.ts';
 import type { Scope } from '../../domain/scopes.ts';
 import { isLoopback } from '../../lib/loopback.ts';
 import type { ApiEnv, AppEnv } from '../hono-env.ts';
@@ -24,7 +24,7 @@ export const guard = (scope?: Scope) => [authenticate(scope), keyLimit(), requir
 
 function requirePlan(): MiddlewareHandler<ApiEnv> {
   return async function requirePlan(c, next) {
-    if (!c.get('principal').hasPsa) throw psaNotIncluded();
+    if (!c.get('principal').hasPsa) throw errorOf('psa_not_included');
     await next();
   };
 }

@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono';
 import { isLive } from '../../domain/api-key.ts';
 import { addDays, DAY_MS, startOfDate } from '../../domain/calendar.ts';
 import { clientAddress } from '../../domain/client-address.ts';
-import { hasCode, type ServiceError } from '../../domain/errors.ts';
+import { errorOf, hasCode, type ServiceError } from '../../domain/errors.ts';
 import { companyIds } from '../../domain/key-settings.ts';
 import { timeOfId } from '../../domain/record-id.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
@@ -17,7 +17,7 @@ import { readRecentUse, readUsage, USAGE_DAYS } from '../../services/keys/key-us
 import { readLongDays } from '../../services/keys/long-days.ts';
 import { getKeyAndDay, getOwnKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { readUsesOfKey } from '../../services/keys/refused-uses.ts';
-import { keyAlreadyRotated, keyNotLive, rotateApiKey } from '../../services/keys/rotate-key.ts';
+import { rotateApiKey } from '../../services/keys/rotate-key.ts';
 import { settleRefusedUse } from '../../services/keys/settle-refused-use.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import {
@@ -241,7 +241,7 @@ keys.post('/keys/:key/change', async (c) => {
 keys.get('/keys/:key/rotate', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   requireLive(key);
-  if (key.successor) throw keyAlreadyRotated();
+  if (key.successor) throw errorOf('key_already_rotated');
   return renderRotate(c, key, crypto.randomUUID());
 });
 
@@ -271,5 +271,5 @@ keys.post('/keys/:key/rotate', async (c) => {
 });
 
 function requireLive(key: KeyDetails): void {
-  if (!isLive(key.state)) throw keyNotLive();
+  if (!isLive(key.state)) throw errorOf('key_not_live');
 }

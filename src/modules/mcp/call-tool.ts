@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { psaNotIncluded, ServiceError, Unauthorized } from '../../domain/errors.ts';
+import { errorOf, ServiceError, Unauthorized } from '../../domain/errors.ts';
 import type { FieldError } from '../../domain/fields.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
 import { problemOf } from '../../http/error-response.ts';
@@ -14,7 +14,7 @@ export async function callTool(c: Context<ApiEnv>, kind: RecordKind, args: unkno
   const { requestStats, config, keyCheck } = c.var;
   requestStats.call = tool.name;
   try {
-    if (!c.get('principal').hasPsa) throw psaNotIncluded();
+    if (!c.get('principal').hasPsa) throw errorOf('psa_not_included');
     const reply = await tool.call({ ...writeContext(c), auditDetail: 'through MCP' }, config.keyPrefix, args);
     if (reply.code !== undefined) requestStats.problem = reply.code;
     if (reply.lost) c.set('lostWrite', reply.lost);
@@ -44,7 +44,7 @@ async function confirmed(c: Context<ApiEnv>, err: unknown): Promise<unknown> {
   try {
     const principal = await check.refresh();
     c.set('principal', principal);
-    return principal.hasPsa ? err : psaNotIncluded();
+    return principal.hasPsa ? err : errorOf('psa_not_included');
   } catch (newer) {
     return newer;
   }

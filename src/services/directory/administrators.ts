@@ -5,7 +5,7 @@ import {
   findTimeZone,
 } from '../../db/directory/administrator-statements.ts';
 import type { Statement } from '../../db/statement.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { errorOf } from '../../domain/errors.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
 import { pick } from '../../lib/objects.ts';
 import { readAll, readBatch, readOne } from '../call-d1.ts';
@@ -68,13 +68,9 @@ export async function listAdministratorNames(ctx: AdminContext): Promise<string[
   return (await readAll(ctx, findAdministratorNames.bind({ organizationId }))).map(({ name }) => name);
 }
 
-export function notAdministrator(): ServiceError {
-  return new ServiceError('not_administrator', 'You are not an active administrator of this organization.');
-}
-
 /** @throws ServiceError `not_administrator` */
 export async function administratorsTimeZone(ctx: AdminContext): Promise<string> {
   const found = await readOne(ctx, findTimeZone.bind(ctx.actor));
-  if (!found) throw notAdministrator();
+  if (!found) throw errorOf('not_administrator');
   return found.timeZone;
 }

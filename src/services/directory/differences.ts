@@ -24,7 +24,7 @@ import {
   type DirectoryType,
   entryError,
 } from '../../domain/directory.ts';
-import { beingErased, organizationErased } from '../../domain/errors.ts';
+import { errorOf, organizationErased } from '../../domain/errors.ts';
 import type { SignedMessage } from '../../domain/webhook.ts';
 import { callD1 } from '../call-d1.ts';
 import type { ServiceContext, SystemActor } from '../service-context.ts';
@@ -101,7 +101,7 @@ export async function findConflicts(
     { statement: FIND_HELD_COMPANIES, items: ofType(records, 'agreement') },
   ]);
   // Otherwise a record could be refused for a reference to one that is already removed.
-  if (erasures.some(({ found }) => found === 'open')) throw beingErased();
+  if (erasures.some(({ found }) => found === 'open')) throw errorOf('being_erased');
   if (erasures.length > 0 && !recreate) throw organizationErased(`Organization ${organization}`);
   if (organizations.length === 0 && !here.has(`organization ${organization}`)) {
     const detail = `organization ${organization} is neither among the valid records nor in the database`;

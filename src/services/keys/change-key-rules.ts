@@ -8,11 +8,10 @@ import {
 } from '../../db/keys/key-rules-statements.ts';
 import { findSettingsChanges } from '../../db/keys/key-statements.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
-import { invalidInput, ServiceError } from '../../domain/errors.ts';
+import { errorOf, invalidInput } from '../../domain/errors.ts';
 import { brokenRule, type KeyRules, keyRules, type NewKeyLifetime } from '../../domain/key-rules.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readBatch, readOne } from '../call-d1.ts';
-import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
 import type { AdminContext } from '../service-context.ts';
 
@@ -24,7 +23,7 @@ const LISTED_CHANGES = 10;
 
 /** The key rules in the result of `findKeyRules`. @throws ServiceError `not_administrator` */
 export function toKeyRules(row: KeyRulesRow | null | undefined) {
-  if (!row) throw notAdministrator();
+  if (!row) throw errorOf('not_administrator');
   return { ...row, expiryRequired: row.expiryRequired === 1 };
 }
 
@@ -86,7 +85,7 @@ export async function changeKeyRules(
 ): Promise<'changed' | 'unchanged'> {
   const from = await getKeyRules(ctx);
   const to = parseInput(keyRules, { accessReviewMonths: from.accessReviewMonths, ...input });
-  if (from.revision !== oldRevision) throw keyRulesChangedMeanwhile();
+  if (from.revision !== oldRevision) throw errorOf('key_rules_changed_meanwhile');
   const details = describeChange(from, to);
   if (details.length === 0) return 'unchanged';
 
@@ -105,12 +104,5 @@ export async function changeKeyRules(
   // All equal: the change was committed but the acknowledgement was lost, or another administrator
   // made the same change.
   if (describeChange(rules, to).length === 0) return 'changed';
-  throw keyRulesChangedMeanwhile();
-}
-
-function keyRulesChangedMeanwhile(): ServiceError {
-  return new ServiceError(
-    'key_rules_changed_meanwhile',
-    'Another administrator changed the key rules; nothing was saved.',
-  );
+  throw errorOf('key_rules_changed_meanwhile');
 }

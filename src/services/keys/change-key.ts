@@ -1,20 +1,18 @@
 import { endRepairedUses } from '../../db/keys/end-refused-uses.ts';
 import { changeKey, explainKey, findSettingsChanges, type SettingsChangeRow } from '../../db/keys/key-statements.ts';
-import { invalidInput, ServiceError } from '../../domain/errors.ts';
+import { errorOf, invalidInput } from '../../domain/errors.ts';
 import { fieldErrors } from '../../domain/fields.ts';
 import { keyChanges } from '../../domain/key-input.ts';
 import { describeChanges, type KeySettings, type SettingsInput } from '../../domain/key-settings.ts';
 import { isAllowedFrom } from '../../domain/networks.ts';
 import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readAll, readOne } from '../call-d1.ts';
-import { notAdministrator } from '../directory/administrators.ts';
 import { unknownCompanies } from '../directory/companies.ts';
 import type { AdminContext } from '../service-context.ts';
 import { NAME_TAKEN, takenName } from './create-key.ts';
 import { type Lockout, lockoutOf, readRecentUse } from './key-usage.ts';
 import { getOwnKey, type KeyDetails } from './read-keys.ts';
 import { readUsesOfKey } from './refused-uses.ts';
-import { keyNotLive } from './rotate-key.ts';
 
 /** A change of a key or of the key rules. `at` is in UTC milliseconds. */
 export type SettingsChange = SettingsChangeRow;
@@ -46,7 +44,7 @@ export async function changeApiKey(
   const details = describeChanges(key, settings);
   // The form was sent twice, or another administrator made the same change.
   if (details.length === 0) return revision === key.revision ? 'unchanged' : 'changed';
-  if (revision !== key.revision) throw keyChangedMeanwhile();
+  if (revision !== key.revision) throw errorOf('key_changed_meanwhile');
 
   const changeAt = await planChange(ctx, key, settings);
   const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [changeAt(now)]);
@@ -54,12 +52,12 @@ export async function changeApiKey(
 
   const asked = { ...ctx.actor, keyId: key.id, name: settings.name, formToken: null, now: ctx.now() };
   const found = await readOne(ctx, explainKey.bind(asked), 'may_have_written');
-  if (!found?.administrator) throw notAdministrator();
-  if (found.live === 0) throw keyNotLive();
+  if (!found?.administrator) throw errorOf('not_administrator');
+  if (found.live === 0) throw errorOf('key_not_live');
   if (found.named !== null && found.named !== key.id) throw invalidInput([NAME_TAKEN]);
   // Equal: the change was committed but the acknowledgement was lost.
   if (describeChanges(await getOwnKey(ctx, key.id), settings).length === 0) return 'changed';
-  throw keyChangedMeanwhile();
+  throw errorOf('key_changed_meanwhile');
 }
 
 /** The audited change of a live key that still has the revision of `key`, at a time (UTC milliseconds). */
@@ -118,8 +116,4 @@ export async function listKeyChanges(
   const { organizationId } = ctx.actor;
   const limit = Math.min(MAX_LISTED, Math.max(0, key.revision - since));
   return readAll(ctx, findSettingsChanges.bind({ organizationId, targetId: key.id, actions: ACTIONS, limit }));
-}
-
-function keyChangedMeanwhile(): ServiceError {
-  return new ServiceError('key_changed_meanwhile', 'Another administrator changed the key; nothing was saved.');
 }

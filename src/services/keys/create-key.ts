@@ -1,7 +1,7 @@
 import { explainKey, insertKey, insertReplacement, revokeExpired } from '../../db/keys/key-statements.ts';
 import { generateKey, hashKey, keyHint } from '../../domain/api-key.ts';
 import { dateIn } from '../../domain/calendar.ts';
-import { invalidInput, ServiceError } from '../../domain/errors.ts';
+import { errorOf, invalidInput, ServiceError } from '../../domain/errors.ts';
 import { type FieldError, fieldErrors } from '../../domain/fields.ts';
 import { expiryInstant, lastExpiry, MAX_EXPIRY_YEARS, MAX_LIVE_KEYS, newApiKey } from '../../domain/key-input.ts';
 import { brokenRule, lifetimeDays, type NewKeyLifetime } from '../../domain/key-rules.ts';
@@ -10,7 +10,6 @@ import { timeOrderedId } from '../../domain/record-id.ts';
 import { formatScopes, type Scope } from '../../domain/scopes.ts';
 import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
-import { notAdministrator } from '../directory/administrators.ts';
 import { unknownCompanies } from '../directory/companies.ts';
 import type { AdminContext } from '../service-context.ts';
 import { getKeyRules, requireAdmittedByRow } from './change-key-rules.ts';
@@ -126,7 +125,7 @@ async function requireCreated(
   replacedId: string | undefined,
 ): Promise<void> {
   const found = await readOne(ctx, explainKey.bind({ ...ctx.actor, ...key, now: ctx.now() }), 'may_have_written');
-  if (!found?.administrator) throw notAdministrator();
+  if (!found?.administrator) throw errorOf('not_administrator');
   if (found.found !== null) return;
   if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);
   if (found.named !== null && found.named !== replacedId) throw invalidInput([NAME_TAKEN]);

@@ -11,7 +11,7 @@ import {
 import { type ChainDay, findChainDay } from '../../db/work/key-days.ts';
 import { isLive, keyState, parsePastedKey } from '../../domain/api-key.ts';
 import { directoryId } from '../../domain/directory.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { errorOf, ServiceError } from '../../domain/errors.ts';
 import { lazyObject } from '../../domain/fields.ts';
 import { KEY_SETTING_NAMES } from '../../domain/key-settings.ts';
 import { AFTER_ALL_IDS, recordId } from '../../domain/record-id.ts';
@@ -106,18 +106,11 @@ export function keyNotFound(organizationId: string, keyId: string): ServiceError
   return new ServiceError('key_not_found', `Organization ${organizationId} has no key ${keyId}.`);
 }
 
-function notAKey(): ServiceError {
-  return new ServiceError(
-    'not_a_key',
-    'This is neither a hint such as twb_Ab12…x9Yz nor a whole key; it may be truncated.',
-  );
-}
-
 /** The keys that a pasted value or hint names. A value is never stored or logged. @throws ServiceError `not_a_key` */
 export async function identifyKey(ctx: AdminContext, keyPrefix: string, pasted: string): Promise<KeyDetails[]> {
   const { organizationId } = ctx.actor;
   const key = await parsePastedKey(pasted);
-  if (!key?.hint.startsWith(`${keyPrefix}_`)) throw notAKey();
+  if (!key?.hint.startsWith(`${keyPrefix}_`)) throw errorOf('not_a_key');
   const rows = await readAll(ctx, findOwnKeys.bind({ organizationId, ...key }));
   return rows.map((row) => toKeyDetails(row, ctx.now()));
 }
@@ -156,7 +149,7 @@ export type AnyKey = Awaited<ReturnType<typeof getKeyAnywhere>>;
 /** The keys of all organizations that a pasted value or hint names. @throws ServiceError `not_a_key` */
 export async function findKeysAnywhere(ctx: SystemContext, pasted: string): Promise<AnyKey[]> {
   const key = await parsePastedKey(pasted);
-  if (!key) throw notAKey();
+  if (!key) throw errorOf('not_a_key');
   const found = await readAll(ctx, findAnyKeys.bind(key), 'safe_to_repeat');
   return Promise.all(found.map((one) => getKeyAnywhere(ctx, one)));
 }

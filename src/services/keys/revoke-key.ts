@@ -5,12 +5,13 @@ import {
   markRevokedByOperator,
 } from '../../db/keys/key-statements.ts';
 import { directoryId } from '../../domain/directory.ts';
+import { errorOf } from '../../domain/errors.ts';
 import { freeText, lazyObject } from '../../domain/fields.ts';
 import { recordId } from '../../domain/record-id.ts';
 import { byAdministrator, bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readAll, readOne } from '../call-d1.ts';
 import { type ConfirmedSet, changeConfirmed } from '../confirmed-set.ts';
-import { administratorsTimeZone, notAdministrator } from '../directory/administrators.ts';
+import { administratorsTimeZone } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
 import type { AdminContext, ServiceContext, SystemContext } from '../service-context.ts';
 import { keyNotFound } from './read-keys.ts';
@@ -30,7 +31,7 @@ export async function revokeAsAdministrator(ctx: AdminContext, keyId: string): P
     revocationBy(ctx, keyId, now),
   ]);
   if (hasChanged(revoked)) return 'revoked';
-  if ((await revocationOf(ctx, ctx.actor.organizationId, keyId)) === null) throw notAdministrator();
+  if ((await revocationOf(ctx, ctx.actor.organizationId, keyId)) === null) throw errorOf('not_administrator');
   return 'already_revoked';
 }
 

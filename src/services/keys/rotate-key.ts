@@ -1,11 +1,10 @@
 import { explainKey, insertSuccessor, markSucceeded, revokeSucceeded } from '../../db/keys/key-statements.ts';
 import { keyState } from '../../domain/api-key.ts';
-import { invalidInput, ServiceError } from '../../domain/errors.ts';
+import { errorOf, invalidInput } from '../../domain/errors.ts';
 import { GRACE_MS, MAX_KEYS_IN_GRACE, type Rotation, rotation } from '../../domain/key-input.ts';
 import { pick } from '../../lib/objects.ts';
 import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
-import { notAdministrator } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
 import type { AdminContext } from '../service-context.ts';
 import { requireAdmittedByRow } from './change-key-rules.ts';
@@ -76,27 +75,16 @@ export async function rotateApiKey(
 
   const asked = { ...actor, keyId: old.id, name: old.name, formToken, now: ctx.now() };
   const found = await readOne(ctx, explainKey.bind(asked), 'may_have_written');
-  if (!found?.administrator) throw notAdministrator();
+  if (!found?.administrator) throw errorOf('not_administrator');
   // The batch was committed; only the acknowledgement was lost.
   if (found.successorId === key.id) return successor;
   if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);
-  if (found.successorId !== null) throw keyAlreadyRotated();
+  if (found.successorId !== null) throw errorOf('key_already_rotated');
   if (found.found === null) throw keyNotFound(actor.organizationId, old.id);
   if (found.live === 1 && found.keysInGrace >= MAX_KEYS_IN_GRACE) {
     const detail = `the organization has ${MAX_KEYS_IN_GRACE} replaced keys that still work, which is the limit; end this key immediately, or revoke a replaced key first`;
     throw invalidInput([{ pointer: '/grace', code: 'too_many', detail }]);
   }
   if (found.live === 1) requireAdmittedByRow(found, lifetime);
-  throw keyNotLive();
-}
-
-export function keyNotLive(): ServiceError {
-  return new ServiceError(
-    'key_not_live',
-    'The key has expired or was revoked, which cannot be undone; create a new key instead.',
-  );
-}
-
-export function keyAlreadyRotated(): ServiceError {
-  return new ServiceError('key_already_rotated', 'A key has at most one successor; rotate the successor instead.');
+  throw errorOf('key_not_live');
 }

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { directoryId } from '../../domain/directory.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { errorOf } from '../../domain/errors.ts';
 import { freeText, lazyObject } from '../../domain/fields.ts';
 import { bySystem } from '../audit/write-with-audit.ts';
 import { parseInput } from '../parse-input.ts';
@@ -38,5 +38,5 @@ export async function skipPush(ctx: SystemContext, request: z.input<typeof skipR
 
 function requirePushControl({ pushControl }: ServiceContext): PushControl {
   if (pushControl) return pushControl;
-  throw new ServiceError('not_pushed', 'This deployment pushes no changes: the operator has not set WEBHOOK_URL.');
+  throw errorOf('not_pushed');
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type CursorPosition, findCursorPosition } from '../../db/work/changes.ts';
 import { type ChangeCursor, parseCursor } from '../../domain/change.ts';
-import { beingErased, ServiceError } from '../../domain/errors.ts';
+import { errorOf, ServiceError } from '../../domain/errors.ts';
 import { ruleError } from '../../domain/fields.ts';
 import { readOne } from '../call-d1.ts';
 import type { ServiceContext } from '../service-context.ts';
@@ -38,12 +38,9 @@ export function requireValidCursor(
   if (!position) throw new Error('the database has no epoch; apply the migrations');
   const { epoch, organizationId, isBeingErased } = position;
   // Check this first: an erasure may have removed the row of the cursor.
-  if (isBeingErased === 1) throw beingErased();
+  if (isBeingErased === 1) throw errorOf('being_erased');
   if (cursor && (cursor.epoch !== epoch || (organizationId !== null && !isAt(position, cursor)))) {
-    throw new ServiceError(
-      'cursor_reset',
-      'The position of the cursor is not in this database, which was restored or replaced; start again with null.',
-    );
+    throw errorOf('cursor_reset');
   }
   if (organizationId === null) throw organizationNotFound(organization);
   return epoch;

@@ -10,7 +10,7 @@ import {
   untilMidnight,
 } from '../../domain/day-limit.ts';
 import { deliveryOf } from '../../domain/delivery.ts';
-import { hasCode, psaNotIncluded, ServiceError, Unauthorized } from '../../domain/errors.ts';
+import { errorOf, hasCode, ServiceError, Unauthorized } from '../../domain/errors.ts';
 import { echo } from '../../domain/fields.ts';
 import { derivedId, timeOrderedId } from '../../domain/record-id.ts';
 import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
@@ -175,7 +175,7 @@ export async function writeOnce<Row extends StoredRecord, Accepted = never>(
       if (exceeded) throw dailyLimitReached(exceeded, timeZone, resetMs);
     }
     if (found.ticketFound === 0) throw ticketNotFound(ticketId, found.otherCompany === 1);
-    if (found.userFound === 0) throw technicianNotEligible();
+    if (found.userFound === 0) throw errorOf('technician_not_eligible');
     if (accepted && isSameZone) return accepted(day);
     if (readOnly) throw readOnly;
     // All are checked now, and the next round requires them.
@@ -194,7 +194,7 @@ function requireKey(
   const key = toFoundKey(found);
   const reason = whyUnauthorized(key, { now: now(), address, scope: RECORD_KINDS[kind].scope });
   if (reason) throw new Unauthorized(reason, key);
-  if (!key.hasPsa) throw psaNotIncluded();
+  if (!key.hasPsa) throw errorOf('psa_not_included');
   return key;
 }
 
@@ -240,13 +240,6 @@ export function idempotencyMismatch(lostWrite: WriteTarget, existing = lostWrite
     'idempotency_mismatch',
     `A different request${where} used this Idempotency-Key before, so nothing was written. Check that it identifies one event, and send another event with its own Idempotency-Key.`,
     { lostWrite },
-  );
-}
-
-export function technicianNotEligible(): ServiceError {
-  return new ServiceError(
-    'technician_not_eligible',
-    'userEmail is not the address of an active technician of your organization; correct it, or omit it to credit the automation service account.',
   );
 }
 
