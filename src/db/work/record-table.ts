@@ -1,7 +1,9 @@
-import type { KeyRow } from '../keys/find-key-statements.ts';
+import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
+import { type KeyRow, PRINCIPAL_COLUMNS } from '../keys/find-key-statements.ts';
 import type { Fields } from '../statement.ts';
-import type { WrittenOfDay } from './day-limits.ts';
-import type { DeliveryRow } from './delivery.ts';
+import { WITHIN_DAY_LIMITS, WRITTEN_OF_DAY, type WrittenOfDay } from './day-limits.ts';
+import { DELIVERY_COLUMNS, DELIVERY_JOINS, type DeliveryRow } from './delivery.ts';
+import { ALL_RECORDS } from './key-days.ts';
 
 // The common parts of the record tables, and the parameters and rows of a write. Its statements are in the file of each
 // kind. They find single rows by unique keys that begin with the organization, and the ledger's row of each key of the
@@ -101,20 +103,71 @@ export const idText = (
     substr(hex(${bytes}), 13, 4) || '-' || substr(hex(${bytes}), 17, 4) || '-' || substr(hex(${bytes}), 21))`;
 
 /** Condition: the key `k` may write to the tickets of the company. Ids contain no spaces. */
-export const admitsCompany = (company: string) =>
+const admitsCompany = (company: string) =>
   `(k.companies = '' or instr(' ' || k.companies || ' ', ' ' || ${company} || ' ') > 0)`;
 
-/**
- * For a key that is limited to companies, the ticket `rt` and active company `rc` of the record `r` or its stub `s`. For
- * every other key no row of them is read.
- */
-export const JOIN_ORIGIN = `
-  left join tickets rt on rt.organization_id = :organizationId
-    and rt.id = iif(k.companies = '', null, coalesce(r.ticket_id, s.ticket_id))
-  left join companies rc on rc.organization_id = :organizationId and rc.id = rt.company_id and rc.active = 1`;
+const LATEST_AUDIT_ROW = `left join audit_log p on p.organization_id = :organizationId
+    and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)`;
+const OF_THE_KEY = 'where k.organization_id = :organizationId and k.id = :keyId and +k.hash = :keyHash';
 
-/** What decides whether a key gets the replay of a record `r`, or of its stub `s`: see `Explanation`. `w`: see `DELIVERY_JOINS`. */
-export const TICKET_AND_ORIGIN = `c.id is not null and ${admitsCompany('t.company_id')} as ticketFound,
+/** What an insert reads: the key `k`, its organization `o`, the ticket `t`, and the latest audit row `p`. */
+export const INSERTED_FROM = `from api_keys k
+  join organizations o on o.id = :organizationId and o.active = 1 and o.has_psa = 1 and o.time_zone = :timeZone
+  join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
+  join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
+    and ${admitsCompany('c.id')}
+  ${LATEST_AUDIT_ROW}`;
+
+/** The conditions of an insert, and what it returns. `fields` are those of the kind. */
+export const insertedIf = (kind: RecordKind, fields = '') => `${OF_THE_KEY}
+    and k.chain_id = :chainId and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
+    and instr(' ' || k.scopes || ' ', ' ${RECORD_KINDS[kind].scope} ') > 0
+    and k.allowed_networks = :allowedNetworks
+    and k.expires_at is :expiresAt and k.day_limit_records is :dayLimitRecords
+    and ${WITHIN_DAY_LIMITS}
+  on conflict (organization_id, id) do nothing
+  returning
+    id, ticket_id as ticketId, created_at as createdAt, request_id as requestId, request_digest as requestDigest,${fields}
+    (select coalesce(sum(${ALL_RECORDS}), 0) from key_days
+      where organization_id = :organizationId and chain_id = :chainId and day = :day) as chainRecords`;
+
+/** The fields of the kind, from the record `r` or its stub `s`. */
+const ownFields = ({ fields, archived }: RecordTable<Record<string, unknown>>) =>
+  Object.entries(archived.fields).map(([field, sql]) => `\n    coalesce(r.${fields[field]}, ${sql}) as ${field},`);
+
+/**
+ * Why a record was not inserted; no row if the key is gone. `r` is the record with the id, `s` its stub if it is archived.
+ * `creditedUser` finds the user `u`, if the kind needs one.
+ */
+export const explained = (table: RecordTable<Record<string, unknown>>, creditedUser?: string) => `
+  select
+    ${PRINCIPAL_COLUMNS},
+    ${WRITTEN_OF_DAY},
+    ${DELIVERY_COLUMNS},
+    coalesce(r.id, iif(s.organization_id is null, null, :id)) as id,
+    coalesce(r.ticket_id, s.ticket_id) as ticketId,
+    coalesce(r.created_at, s.created_at) as createdAt,
+    coalesce(r.request_id, '') as requestId,
+    coalesce(r.request_digest, lower(hex(s.request_digest))) as requestDigest,${ownFields(table).join('')}
+    c.id is not null and ${admitsCompany('t.company_id')} as ticketFound,
     t.id is not null and not ${admitsCompany('t.company_id')} as otherCompany,
     k.companies = '' or w.id is not null as fromOwnChain,
-    rc.id is not null and ${admitsCompany('rt.company_id')} as recordAdmitted`;
+    rc.id is not null and ${admitsCompany('rt.company_id')} as recordAdmitted,
+    ${creditedUser === undefined ? '1' : 'u.id is not null'} as userFound
+  from api_keys k
+  join organizations o on o.id = :organizationId
+  left join ${table.table} r on r.organization_id = :organizationId and r.id = :id
+  left join ${table.archived.table} s on s.organization_id = :organizationId
+    and s.id = iif(r.id is null, ${idBytes(':id')}, null)
+  ${DELIVERY_JOINS}
+  left join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
+  left join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
+  left join tickets rt on rt.organization_id = :organizationId
+    and rt.id = iif(k.companies = '', null, coalesce(r.ticket_id, s.ticket_id))
+  left join companies rc on rc.organization_id = :organizationId and rc.id = rt.company_id and rc.active = 1
+  join (
+    select coalesce(sum(${ALL_RECORDS}), 0) as records, coalesce(sum(minutes), 0) as minutes,
+      coalesce(sum(bytes), 0) as bytes
+    from key_days where organization_id = :organizationId and chain_id = :chainId and day = :day) used
+  ${LATEST_AUDIT_ROW}${creditedUser === undefined ? '' : `\n  left join users u on ${creditedUser}`}
+  ${OF_THE_KEY}`;
