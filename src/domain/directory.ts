@@ -176,12 +176,7 @@ export function readRecord(value: unknown, at: number): ReadRecord {
     : { errors };
 }
 
-export function entryError(
-  { at, type, id }: DirectoryEntry,
-  pointer: string,
-  code: string,
-  detail: string,
-): DirectoryError {
+export function entryError({ at, type, id }: DirectoryEntry, pointer: string, code: string, detail: string) {
   return { at, subject: `${type} ${id}`, pointer, code, detail };
 }
 

@@ -13,11 +13,7 @@ interface ListLimits {
  * `parse` returns it. The work is bounded: a long text is refused before it is split.
  * @throws RangeError naming the limit, or the wrong entries with the errors of `parse`
  */
-export function parseList(
-  text: string,
-  { maxLength, max, entries }: ListLimits,
-  parse: (entry: string) => string,
-): string[] {
+export function parseList(text: string, { maxLength, max, entries }: ListLimits, parse: (entry: string) => string) {
   if (text.length > maxLength) throw new RangeError(`has ${text.length} characters; write at most ${maxLength}`);
   const parsed = new Set<string>();
   const wrong: string[] = [];

@@ -127,12 +127,7 @@ export class RefusedUseMeter {
 }
 
 /** Sets the last entry of a map. In a full one it replaces the first entry, unless that is of the same minute. */
-function setLast<Entry extends { minute: number }>(
-  map: Map<string, Entry>,
-  key: string,
-  entry: Entry,
-  max: number,
-): boolean {
+function setLast<Entry extends { minute: number }>(map: Map<string, Entry>, key: string, entry: Entry, max: number) {
   const [first] = map;
   if (!map.delete(key) && map.size >= max) {
     if (first === undefined || first[1].minute === entry.minute) return false;

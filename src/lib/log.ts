@@ -7,11 +7,7 @@ export class LoggableError extends Error {
 const FRAMES = 3;
 
 /** Writes one JSON line. Keys, their hashes, headers, bodies and SQL never appear in it. */
-export function log(
-  level: 'log' | 'warn' | 'error',
-  event: string,
-  { cause, ...fields }: Record<string, unknown>,
-): void {
+export function log(level: 'log' | 'warn' | 'error', event: string, { cause, ...fields }: Record<string, unknown>) {
   console[level](JSON.stringify({ event, ...fields, cause: cause === undefined ? undefined : causes(cause) }));
 }
 

@@ -1,7 +1,8 @@
-import { type Change, parseCursor } from '../../domain/change.ts';
+import { parseCursor } from '../../domain/change.ts';
+import type { Change, ChangesPage } from '../../domain/psa-shapes.ts';
 import { write } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
-import { type ChangesPage, listChanges, MAX_CHANGES } from '../../services/work/list-changes.ts';
+import { listChanges, MAX_CHANGES } from '../../services/work/list-changes.ts';
 import { type SavedPush, savePush } from './push-statements.ts';
 import { NEW_PAGE_BYTES, REPEATED_PAGE_BYTES } from './rules.ts';
 

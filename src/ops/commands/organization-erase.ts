@@ -1,12 +1,7 @@
+import type { OpenErasure } from '../../db/directory/erasure.ts';
 import { hasCode } from '../../domain/errors.ts';
 import { deactivateRecords } from '../../services/directory/change-records.ts';
-import {
-  beginErasure,
-  eraseRequest,
-  eraseRows,
-  findErasure,
-  type OpenErasure,
-} from '../../services/directory/erase-organization.ts';
+import { beginErasure, eraseRequest, eraseRows, findErasure } from '../../services/directory/erase-organization.ts';
 import { parseInput } from '../../services/parse-input.ts';
 import { byOption, type Database, databaseCommand, explain } from '../command.ts';
 import { exportChanges, withNewFile, withoutOption } from '../export-changes.ts';

@@ -101,11 +101,7 @@ export async function readLatestOfKey(ctx: AdminContext, keyId: string, limit: n
 }
 
 /** What a key wrote since an instant (UTC milliseconds): exact, unless the organization wrote a very large number. */
-export async function countWritesSince(
-  ctx: AdminContext,
-  keyId: string,
-  since: number,
-): Promise<{ writes: number; addresses: number; isMinimum: boolean }> {
+export async function countWritesSince(ctx: AdminContext, keyId: string, since: number) {
   const values = { organizationId: ctx.actor.organizationId, keyId, since, examine: EXAMINED_PER_PAGE };
   const found = await readOne(ctx, countWritesOfKey.bind({ ...values, ...(await seqRange(ctx, { since })) }));
   if (!found) throw new Error('the count of writes returned no row');

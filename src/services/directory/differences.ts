@@ -156,10 +156,7 @@ function conflictsWith(
   });
 }
 
-export function withoutRefused(
-  entries: readonly DirectoryEntry[],
-  errors: readonly DirectoryError[],
-): DirectoryEntry[] {
+export function withoutRefused(entries: readonly DirectoryEntry[], errors: readonly DirectoryError[]) {
   const refused = new Set(errors.map(({ at }) => at));
   return entries.filter(({ at }) => !refused.has(at));
 }

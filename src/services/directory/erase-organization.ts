@@ -17,8 +17,6 @@ import { parseInput } from '../parse-input.ts';
 import { forNextCall, type ServiceContext } from '../service-context.ts';
 import { requireCursor, startCursor } from '../work/require-cursor.ts';
 
-export type { OpenErasure } from '../../db/directory/erasure.ts';
-
 /** How many rows one transaction of an erasure removes at most. */
 const CHUNK_ROWS = 1_000;
 /** How many chunks one call over a service binding removes: half of the queries that it may make. */
@@ -38,10 +36,7 @@ export const eraseRequest = lazyObject(() => ({
 const organizationRequest = lazyObject(() => ({ organization: directoryId('an organization') }));
 
 /** The erasure that was begun and not finished, if there is one. @throws ServiceError `invalid` */
-export async function findErasure(
-  ctx: ServiceContext,
-  request: { organization: string },
-): Promise<OpenErasure | undefined> {
+export async function findErasure(ctx: ServiceContext, request: { organization: string }) {
   const { organization: organizationId } = parseInput(organizationRequest, request);
   return (await readOne(ctx, findOpenErasure.bind({ organizationId }))) ?? undefined;
 }

@@ -29,14 +29,10 @@ const recordShape = z.lazy(() => z.record(z.string(), z.union([z.string(), z.num
  */
 export async function listRecords(ctx: ServiceContext, request: z.input<typeof listRequest>): Promise<ListedRecords> {
   const { organization: organizationId, type, cursor, limit } = parseInput(listRequest, request);
-  const [[position], rows] = await readBatch(
-    ctx,
-    [
-      findCursorPosition.bind({ organizationId, seq: 0 }),
-      LIST_RECORDS[type].bind({ organizationId, after: cursor ?? '', limit }),
-    ],
-    'safe_to_repeat',
-  );
+  const [[position], rows] = await readBatch(ctx, [
+    findCursorPosition.bind({ organizationId, seq: 0 }),
+    LIST_RECORDS[type].bind({ organizationId, after: cursor ?? '', limit }),
+  ]);
   requireValidCursor(position, organizationId, null);
   return {
     records: rows.map(({ id, record }) => parseStored(recordShape, record, `the stored ${type} ${id}`)),

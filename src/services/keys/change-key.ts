@@ -10,7 +10,7 @@ import { readAll, readOne } from '../call-d1.ts';
 import { unknownCompanies } from '../directory/companies.ts';
 import type { AdminContext } from '../service-context.ts';
 import { NAME_TAKEN, takenName } from './create-key.ts';
-import { type Lockout, lockoutOf, readRecentUse } from './key-usage.ts';
+import { lockoutOf, readRecentUse } from './key-usage.ts';
 import { getOwnKey, type KeyDetails } from './read-keys.ts';
 import { readUsesOfKey } from './refused-uses.ts';
 
@@ -27,12 +27,7 @@ const MAX_LISTED = 10;
  * key as the administrator saw it: a change that another administrator has made since then is not overwritten.
  * @throws ServiceError `invalid`, `key_not_live`, `key_changed_meanwhile`, `not_administrator`
  */
-export async function changeApiKey(
-  ctx: AdminContext,
-  key: KeyDetails,
-  input: SettingsInput,
-  revision = key.revision,
-): Promise<'changed' | 'unchanged'> {
+export async function changeApiKey(ctx: AdminContext, key: KeyDetails, input: SettingsInput, revision = key.revision) {
   const parsed = keyChanges.safeParse(input);
   const errors = [
     ...(parsed.success ? [] : fieldErrors(parsed.error)),
@@ -95,12 +90,7 @@ async function usesRepairedBy(ctx: AdminContext, key: KeyDetails, to: KeySetting
 }
 
 /** The use of the last 30 days that a valid change would refuse. `today` is in the organization's time zone. */
-export async function findLockout(
-  ctx: AdminContext,
-  key: KeyDetails,
-  input: SettingsInput,
-  today: string,
-): Promise<Lockout | undefined> {
+export async function findLockout(ctx: AdminContext, key: KeyDetails, input: SettingsInput, today: string) {
   const { data } = keyChanges.safeParse(input);
   const names = ['allowedNetworks', 'dayLimitRecords', 'dayLimitMinutes'] as const;
   if (!data || names.every((name) => data[name] === key[name] || !data[name])) return undefined;
@@ -108,11 +98,7 @@ export async function findLockout(
 }
 
 /** What was done to a key since it had the revision `since`, newest first. */
-export async function listKeyChanges(
-  ctx: AdminContext,
-  key: Pick<KeyDetails, 'id' | 'revision'>,
-  since: number,
-): Promise<readonly SettingsChange[]> {
+export async function listKeyChanges(ctx: AdminContext, key: Pick<KeyDetails, 'id' | 'revision'>, since: number) {
   const { organizationId } = ctx.actor;
   const limit = Math.min(MAX_LISTED, Math.max(0, key.revision - since));
   return readAll(ctx, findSettingsChanges.bind({ organizationId, targetId: key.id, actions: ACTIONS, limit }));

@@ -16,11 +16,7 @@ export type DayUsage = ReturnType<typeof toDayUsage>;
 /** The latest `USAGE_DAYS` days of a key, oldest first, days without a write included. */
 export type Usage = readonly DayUsage[];
 
-export async function readUsage(
-  ctx: AdminContext,
-  keyIds: readonly string[],
-  today: string,
-): Promise<Map<string, Usage>> {
+export async function readUsage(ctx: AdminContext, keyIds: readonly string[], today: string) {
   const days = Array.from({ length: USAGE_DAYS }, (_, index) => addDays(today, index + 1 - USAGE_DAYS));
   const values = { organizationId: ctx.actor.organizationId, keyIds: JSON.stringify(keyIds), since: days[0] ?? today };
   const results = keyIds.length === 0 ? [] : await readAll(ctx, findKeyDays.bind(values));

@@ -94,12 +94,7 @@ async function readOverview(
 }
 
 /** The keys that facts of a type are about. Those that are not live are read. */
-async function keysOfFacts(
-  ctx: AdminContext,
-  facts: readonly Fact[],
-  type: string,
-  live: readonly KeyDetails[],
-): Promise<KeyDetails[]> {
+async function keysOfFacts(ctx: AdminContext, facts: readonly Fact[], type: string, live: readonly KeyDetails[]) {
   const ids = new Set(facts.flatMap((fact) => (fact.type === type ? (fact.keyId ?? []) : [])));
   const found = live.filter(({ id }) => ids.delete(id));
   return [...found, ...(await listKeysById(ctx, [...ids]))];

@@ -8,7 +8,7 @@ import {
   findOwnKeys,
   type KeyDetailsRow,
 } from '../../db/keys/read-keys-statements.ts';
-import { type ChainDay, findChainDay } from '../../db/work/key-days.ts';
+import { findChainDay } from '../../db/work/key-days.ts';
 import { isLive, keyState, parsePastedKey } from '../../domain/api-key.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { errorOf, ServiceError } from '../../domain/errors.ts';
@@ -87,11 +87,7 @@ export async function getOwnKey(ctx: AdminContext, keyId: string): Promise<KeyDe
 }
 
 /** A key, and what its chain has written on `day`. @throws ServiceError `key_not_found` */
-export async function getKeyAndDay(
-  ctx: AdminContext,
-  keyId: string,
-  day: string,
-): Promise<{ key: KeyDetails; written: ChainDay }> {
+export async function getKeyAndDay(ctx: AdminContext, keyId: string, day: string) {
   const { organizationId } = ctx.actor;
   const [[row], [written]] = await readBatch(ctx, [
     findKeyDetails.bind({ organizationId, keyId }),
@@ -150,19 +146,16 @@ export type AnyKey = Awaited<ReturnType<typeof getKeyAnywhere>>;
 export async function findKeysAnywhere(ctx: SystemContext, pasted: string): Promise<AnyKey[]> {
   const key = await parsePastedKey(pasted);
   if (!key) throw errorOf('not_a_key');
-  const found = await readAll(ctx, findAnyKeys.bind(key), 'safe_to_repeat');
+  const found = await readAll(ctx, findAnyKeys.bind(key));
   return Promise.all(found.map((one) => getKeyAnywhere(ctx, one)));
 }
 
 const keyRequest = lazyObject(() => ({ organization: directoryId('an organization'), key: recordId('the key') }));
 
 /** @throws ServiceError `invalid`, `key_not_found` */
-export async function getKeyAnywhere(
-  ctx: SystemContext,
-  request: { organization: string; key: string },
-): Promise<KeyDetails & { organizationId: string }> {
+export async function getKeyAnywhere(ctx: SystemContext, request: { organization: string; key: string }) {
   const { organization: organizationId, key: keyId } = parseInput(keyRequest, request);
-  const row = await readOne(ctx, findKeyDetails.bind({ organizationId, keyId }), 'safe_to_repeat');
+  const row = await readOne(ctx, findKeyDetails.bind({ organizationId, keyId }));
   if (!row) throw keyNotFound(organizationId, keyId);
   return { organizationId, ...toKeyDetails(row, ctx.now()) };
 }

@@ -27,8 +27,6 @@ export const MAX_CHANGES = 100;
 /** A page over HTTP ends before this size, as JSON; a change is smaller even with the longest text. */
 export const MAX_PAGE_BYTES = 512 * 1024;
 
-export type { ChangesPage } from '../../domain/psa-shapes.ts';
-
 export const changesRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   cursor: startCursor,
@@ -51,15 +49,11 @@ export async function listChanges(
   const { organization, cursor, limit } = parseInput(changesRequest, request);
   const after = { organizationId: organization, seq: cursor?.seq ?? 0 };
   // One transaction: the cursor is checked in the same state that the page is read from.
-  const [[position], archived, page] = await readBatch(
-    ctx,
-    [
-      findCursorPosition.bind(after),
-      findArchivesAfter.bind({ ...after, limit }),
-      findChanges.bind({ ...after, limit }),
-    ],
-    'safe_to_repeat',
-  );
+  const [[position], archived, page] = await readBatch(ctx, [
+    findCursorPosition.bind(after),
+    findArchivesAfter.bind({ ...after, limit }),
+    findChanges.bind({ ...after, limit }),
+  ]);
   const epoch = requireValidCursor(position, organization, cursor);
   const archives = archived.map((row) => toArchivedChanges(row, epoch));
   const last = archives.at(-1);

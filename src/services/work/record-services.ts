@@ -131,7 +131,7 @@ export const statusRequest = lazyObject(() => ({
  */
 export async function readPsaStatus(ctx: ServiceContext, request: z.input<typeof statusRequest>): Promise<PsaStatus> {
   const { organization } = parseInput(statusRequest, request);
-  const row = await readOne(ctx, countRefusals.bind(organizationRange(organization)), 'safe_to_repeat');
+  const row = await readOne(ctx, countRefusals.bind(organizationRange(organization)));
   return { refused: row?.refused ?? 0, refusedSince: optionalInstant(row?.since ?? null) };
 }
 

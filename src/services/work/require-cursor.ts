@@ -47,11 +47,7 @@ export function requireValidCursor(
 }
 
 /** Requires that there is the organization, and that the cursor, if one is given, is one of its changes. */
-export async function requireCursor(
-  ctx: ServiceContext,
-  organizationId: string,
-  cursor: ChangeCursor | null,
-): Promise<void> {
+export async function requireCursor(ctx: ServiceContext, organizationId: string, cursor: ChangeCursor | null) {
   const statement = findCursorPosition.bind({ organizationId, seq: cursor?.seq ?? 0 });
   requireValidCursor((await readOne(ctx, statement, 'safe_to_repeat')) ?? undefined, organizationId, cursor);
 }

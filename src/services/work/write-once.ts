@@ -210,20 +210,14 @@ export function dailyLimitReached(
   retryAfterMs: number,
 ): ServiceError {
   const whose = name === 'key-day' ? 'This key' : 'Your organization';
-  const which = `${whose} may write ${MEASURES[what](limit)} a day`;
-  if (added > limit) {
-    return new ServiceError(
-      'daily_limit_reached',
-      `${which}, and this record alone has ${MEASURES[what](added)}; nothing was written. Write less, or ask an administrator for a higher limit.`,
-      { dayLimit: { name, retryAfterMs } },
-    );
-  }
+  const isTooLarge = added > limit;
   const rest = used < limit ? ', and this record would exceed it' : '';
-  return new ServiceError(
-    'daily_limit_reached',
-    `${which}${rest}; nothing was written. Send the same request with the same Idempotency-Key after midnight (${timeZone}), or ask an administrator.`,
-    { dayLimit: { name, retryAfterMs } },
-  );
+  const why = isTooLarge ? `, and this record alone has ${MEASURES[what](added)}` : rest;
+  const remedy = isTooLarge
+    ? 'Write less, or ask an administrator for a higher limit.'
+    : `Send the same request with the same Idempotency-Key after midnight (${timeZone}), or ask an administrator.`;
+  const detail = `${whose} may write ${MEASURES[what](limit)} a day${why}; nothing was written. ${remedy}`;
+  return new ServiceError('daily_limit_reached', detail, { dayLimit: { name, retryAfterMs } });
 }
 
 /** The same for a ticket that does not exist and for one of a company that the key is not for. */

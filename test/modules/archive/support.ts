@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import type { Change } from '../../../src/domain/change.ts';
+import type { ChangesPage } from '../../../src/domain/psa-shapes.ts';
 import { timeOrderedId } from '../../../src/domain/record-id.ts';
 import { type ObjectStore, objectStore } from '../../../src/lib/object-store.ts';
 import { type ArchiveStep, archiveStep } from '../../../src/modules/archive/archive-step.ts';
@@ -7,7 +8,6 @@ import { archivedRecordsIn } from '../../../src/modules/archive/archived-records
 import type { ArchiveContext } from '../../../src/modules/archive/bucket.ts';
 import { readLines } from '../../../src/modules/archive/segment.ts';
 import type { SystemContext } from '../../../src/services/service-context.ts';
-import type { ChangesPage } from '../../../src/services/work/list-changes.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { lastCursor, resultOf, work } from '../../support/rpc.ts';
 
