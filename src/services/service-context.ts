@@ -27,6 +27,14 @@ export type Damage = 'missing' | 'damaged';
 /** The lines of an archive, or the damage of its object, and whether the check has marked it. */
 export type ReadLines = { lines: string } | { damage: Damage; isKnown: boolean };
 
+/** Which record is redacted, and who asked for it. */
+export interface RedactionRequest {
+  organization: string;
+  kind: RecordKind;
+  id: string;
+  by: string;
+}
+
 /** The result of a redaction. `archive`: the object of the record is not readable, and was not changed. */
 export interface Redaction {
   status: 'redacted' | 'unchanged';
@@ -50,10 +58,7 @@ export interface ArchivedRecords {
     archive: Pick<ArchivedChanges, 'object' | 'digest' | 'fromSeq'>,
   ): Promise<ReadLines>;
   /** Redacts an archived record. Undefined if there is no such record. */
-  redact(
-    ctx: SystemContext,
-    record: { organization: string; kind: RecordKind; id: string; by: string },
-  ): Promise<Redaction | undefined>;
+  redact(ctx: SystemContext, request: RedactionRequest): Promise<Redaction | undefined>;
   /**
    * Makes sure that the bucket is the right one before an organization is erased. `without`: the objects
    * that need not be there, or `ALL_LOST`.

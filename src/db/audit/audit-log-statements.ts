@@ -208,27 +208,19 @@ export const countMatching = statement<WindowValues & FilterValues, { count: num
   `select count(*) as count from (${OF_THE_LOG})`,
 );
 
-/** The same for one key. */
-const IS_OF_KEY = '(actor_id = :keyId or target_id = :keyId)';
-export const findAuditPageOfKey = {
-  rows: statement<WindowValues & FilterValues & { keyId: string }, AuditLogRow>(
-    rowsOf(matching(`(${ROWS_OF_KEY})`, IS_OF_KEY)),
-  ),
-  examined: statement<WindowValues & FilterValues & { keyId: string }, ExaminedWindow>(
-    examined(ROWS_OF_KEY, IS_OF_KEY),
-  ),
-};
+/** The same for some rows of the log and a condition. */
+const pageOf = <Ids extends Record<keyof Ids, string>>(rows: string, condition: string) => ({
+  rows: statement<WindowValues & FilterValues & Ids, AuditLogRow>(rowsOf(matching(`(${rows})`, condition))),
+  examined: statement<WindowValues & FilterValues & Ids, ExaminedWindow>(examined(rows, condition)),
+});
 
-/** The same for one administrator, and for one key that was changed if it is not empty. */
-const IS_OF_ADMINISTRATOR = "(:keyId = '' or target_id = :keyId)";
-export const findAuditPageOfAdministrator = {
-  rows: statement<WindowValues & FilterValues & { administratorId: string; keyId: string }, AuditLogRow>(
-    rowsOf(matching(`(${ROWS_OF_ADMINISTRATOR})`, IS_OF_ADMINISTRATOR)),
-  ),
-  examined: statement<WindowValues & FilterValues & { administratorId: string; keyId: string }, ExaminedWindow>(
-    examined(ROWS_OF_ADMINISTRATOR, IS_OF_ADMINISTRATOR),
-  ),
-};
+export const findAuditPageOfKey = pageOf<{ keyId: string }>(ROWS_OF_KEY, '(actor_id = :keyId or target_id = :keyId)');
+
+/** The page of one administrator, and of one key that was changed if it is not empty. */
+export const findAuditPageOfAdministrator = pageOf<{ administratorId: string; keyId: string }>(
+  ROWS_OF_ADMINISTRATOR,
+  "(:keyId = '' or target_id = :keyId)",
+);
 
 const AUDIT_ADMINISTRATOR = { id: text('u.id'), name: text('u.name'), isPresent: number('u.active and u.is_admin') };
 

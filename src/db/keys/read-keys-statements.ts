@@ -12,6 +12,7 @@ const SETTINGS = fromKeys(KEY_SETTING_NAMES, (name) => `k.${keySetting(name).col
 export const DETAIL_COLUMNS = {
   hint: text('k.hint'),
   scopes: text('k.scopes'),
+  /** Counts the changes of its settings, its rotation and its revocation. */
   revision: number('k.revision'),
   createdAt: number('k.created_at'),
   expiresAt: numberOrNull('k.expires_at'),

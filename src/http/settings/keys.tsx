@@ -13,8 +13,7 @@ import { listCompanies, searchCompanies } from '../../services/directory/compani
 import { changeApiKey, findLockout, listKeyChanges } from '../../services/keys/change-key.ts';
 import { getKeyRules } from '../../services/keys/change-key-rules.ts';
 import { createApiKey, isReplaceable } from '../../services/keys/create-key.ts';
-import { readRecentUse, readUsage, USAGE_DAYS } from '../../services/keys/key-usage.ts';
-import { readLongDays } from '../../services/keys/long-days.ts';
+import { readLongDays, readRecentUse, readUsage, USAGE_DAYS } from '../../services/keys/key-usage.ts';
 import { getKeyAndDay, getOwnKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { readUsesOfKey } from '../../services/keys/refused-uses.ts';
 import { rotateApiKey } from '../../services/keys/rotate-key.ts';

@@ -9,7 +9,7 @@ import { seqRange } from '../../services/audit/read-audit-log.ts';
 import { readAll, readOne, write } from '../../services/call-d1.ts';
 import { type ConfirmedSet, changeConfirmed } from '../../services/confirmed-set.ts';
 import { administratorsTimeZone } from '../../services/directory/administrators.ts';
-import { readLongDays } from '../../services/keys/long-days.ts';
+import { readLongDays } from '../../services/keys/key-usage.ts';
 import { type AdminContext, forNextCall } from '../../services/service-context.ts';
 import { decideEntries } from '../../services/work/record-services.ts';
 import { type EntryRow, EXAMINED, findEntries, findEntriesById, findQueue, moveMarks } from './approval-statements.ts';

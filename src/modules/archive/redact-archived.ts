@@ -1,9 +1,8 @@
 import type { BoundStatement } from '../../db/statement.ts';
 import { findArchivedRecord, markArchivedRedacted } from '../../db/work/record-statements.ts';
-import type { RecordKind } from '../../domain/record-kinds.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../../services/audit/write-with-audit.ts';
 import { readOne } from '../../services/call-d1.ts';
-import type { Redaction, SystemContext } from '../../services/service-context.ts';
+import type { Redaction, RedactionRequest, SystemContext } from '../../services/service-context.ts';
 import { markChecked, replaceRedacted } from './archive-statements.ts';
 import type { ArchiveContext } from './bucket.ts';
 import { logDamage } from './check-archive.ts';
@@ -21,7 +20,7 @@ const MAX_ROUNDS = 5;
  */
 export async function redactArchived(
   ctx: SystemContext & ArchiveContext,
-  { organization: organizationId, kind, id, by }: { organization: string; kind: RecordKind; id: string; by: string },
+  { organization: organizationId, kind, id, by }: RedactionRequest,
 ): Promise<Redaction | undefined> {
   let isOurs = false;
   for (let round = 1; round <= MAX_ROUNDS; round++) {

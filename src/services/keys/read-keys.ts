@@ -13,10 +13,8 @@ import { isLive, keyState, parsePastedKey } from '../../domain/api-key.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { errorOf, ServiceError } from '../../domain/errors.ts';
 import { lazyObject } from '../../domain/fields.ts';
-import { KEY_SETTING_NAMES } from '../../domain/key-settings.ts';
 import { AFTER_ALL_IDS, recordId } from '../../domain/record-id.ts';
 import { parseScopes } from '../../domain/scopes.ts';
-import { pick } from '../../lib/objects.ts';
 import { readAll, readBatch, readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import { type AdminContext, type ExportPage, forNextCall, type SystemContext } from '../service-context.ts';
@@ -112,26 +110,19 @@ export async function identifyKey(ctx: AdminContext, keyPrefix: string, pasted: 
 }
 
 export function toKeyDetails(row: KeyDetailsRow, now: number) {
+  const { creatorActive, creatorAdmin, revokedById, lastWriteAt, lastWriteFrom, ...links } = row;
+  const { successorId, successorHint, predecessorId, predecessorHint, ...key } = links;
   return {
-    id: row.id,
-    ...pick(row, KEY_SETTING_NAMES),
-    hint: row.hint,
-    scopes: parseScopes(row.scopes),
-    state: keyState(row, now),
-    /** Counts the changes of its settings, its rotation and its revocation. */
-    revision: row.revision,
-    createdAt: row.createdAt,
-    createdById: row.createdById,
-    createdBy: row.createdBy,
+    ...key,
+    scopes: parseScopes(key.scopes),
+    state: keyState(key, now),
     /** Whether the creator is still an active administrator. */
-    creatorActive: row.creatorActive === 1 && row.creatorAdmin === 1,
-    expiresAt: row.expiresAt,
-    revokedAt: row.revokedAt,
+    creatorActive: creatorActive === 1 && creatorAdmin === 1,
     // An id without a user is the description of an operator.
-    revokedBy: row.revokedBy ?? row.revokedById,
-    successor: toLink(row.successorId, row.successorHint),
-    predecessor: toLink(row.predecessorId, row.predecessorHint),
-    lastWrite: row.lastWriteAt === null ? null : { at: row.lastWriteAt, from: row.lastWriteFrom },
+    revokedBy: key.revokedBy ?? revokedById,
+    successor: toLink(successorId, successorHint),
+    predecessor: toLink(predecessorId, predecessorHint),
+    lastWrite: lastWriteAt === null ? null : { at: lastWriteAt, from: lastWriteFrom },
   };
 }
 

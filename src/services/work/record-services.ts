@@ -23,7 +23,7 @@ import { APPROVAL_DECISIONS, type ApprovalDecision, type Approver } from '../../
 import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
-import type { Redaction, ServiceContext, Source, SystemContext } from '../service-context.ts';
+import type { Redaction, RedactionRequest, ServiceContext, Source, SystemContext } from '../service-context.ts';
 
 export const redactRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
@@ -39,10 +39,7 @@ export const redactRequest = lazyObject(() => ({
  * that is missing or damaged (`archive`), from whatever is read of it later.
  * @throws ServiceError `invalid`, `record_not_found`
  */
-export async function redactRecord(
-  ctx: SystemContext,
-  request: { organization: string; kind: RecordKind; id: string; by: string },
-): Promise<Redaction> {
+export async function redactRecord(ctx: SystemContext, request: RedactionRequest): Promise<Redaction> {
   const { organization: organizationId, kind, id, by } = parseInput(redactRequest, request);
   const [redacted] = await writeWithAudit(ctx, bySystem(ctx, organizationId, by), 'safe_to_repeat', () => [
     {
@@ -61,12 +58,9 @@ export async function redactRecord(
 }
 
 /** Undefined if there is no such archived record. @throws ServiceError `unavailable`, also without an archive */
-async function redactInArchive(
-  ctx: SystemContext,
-  record: { organization: string; kind: RecordKind; id: string; by: string },
-): Promise<Redaction | undefined> {
-  if (ctx.archivedRecords) return ctx.archivedRecords.redact(ctx, record);
-  const { organization: organizationId, kind, id } = record;
+async function redactInArchive(ctx: SystemContext, request: RedactionRequest): Promise<Redaction | undefined> {
+  if (ctx.archivedRecords) return ctx.archivedRecords.redact(ctx, request);
+  const { organization: organizationId, kind, id } = request;
   if (await readOne(ctx, findArchivedRecord[kind].bind({ organizationId, id }))) throw noArchive();
   return undefined;
 }
