@@ -1,3 +1,4 @@
+import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
 import { parseBlockedKeys } from './domain/blocked-keys.ts';
 import { DEFAULT_DATABASE_LIMIT, parseDatabaseLimit } from './domain/database-limit.ts';
 import { parseDayLimit } from './domain/day-limit.ts';
@@ -7,7 +8,6 @@ import { parseContactAddresses, parseExpires, type SecurityContact } from './dom
 import { parseTicketUrl } from './domain/ticket-url.ts';
 import { parseWebhookSecrets, parseWebhookUrl } from './domain/webhook.ts';
 import { parseSecureUrl } from './lib/loopback.ts';
-import { remoteKeySet } from './lib/remote-key-set.ts';
 
 /** The core's variables. A deployment has those that differ from their defaults, which are below. */
 export const VARIABLES = [
@@ -139,6 +139,9 @@ export function parseMode(text: string): 'open' | 'paused' {
 /** The signed tokens (JWT, RFC 7519) that identify an administrator. */
 export type SignIn = NonNullable<ReturnType<typeof parseSignIn>>;
 
+/** How long one read of the issuer's signing keys may take. */
+const KEYS_TIMEOUT_MS = 3_000;
+
 const ACCESS_HEADER = 'Cf-Access-Jwt-Assertion';
 
 function parseSignIn({
@@ -158,5 +161,6 @@ function parseSignIn({
   // A token as in RFC 9110 §5.6.2.
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header)) throw new Error(`ADMIN_TOKEN_HEADER: "${header}" is not a header name`);
   const signOutPath = header === ACCESS_HEADER ? '/cdn-cgi/access/logout' : undefined;
-  return { issuer, audience, header, keys: remoteKeySet(url), signOutPath };
+  const keys: JWTVerifyGetKey = createRemoteJWKSet(url, { timeoutDuration: KEYS_TIMEOUT_MS });
+  return { issuer, audience, header, keys, signOutPath };
 }

@@ -16,9 +16,11 @@ const forbidden = () =>
     'You are signed in, but you are not an active administrator of any organization in this service. Ask an administrator of your organization to give you access.',
   );
 
+/** jose's errors for signing keys that could not be read. */
+const UNREADABLE_KEYS = ['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWK_INVALID', 'ERR_JWKS_INVALID'];
+
 /** Whether the token is wrong. Any other error means that the issuer's signing keys could not be read. */
-const isInvalidToken = (err: unknown) =>
-  err instanceof errors.JOSEError && !['ERR_JWK_INVALID', 'ERR_JWKS_INVALID'].includes(err.code);
+const isInvalidToken = (err: unknown) => err instanceof errors.JOSEError && !UNREADABLE_KEYS.includes(err.code);
 
 /**
  * The organizations of the person that the request's token names, at most 100, with
@@ -94,17 +96,13 @@ async function verifiedEmail(c: ContextOf<AppEnv>, { header, issuer, audience, k
   if (token === undefined)
     throw new PageProblem(401, 'Sign in', 'This page is for administrators. Sign in and open it again.');
   try {
-    const verified = jwtVerify(token, keys, {
+    const { payload } = await jwtVerify(token, keys, {
       issuer,
       audience,
       algorithms: ALGORITHMS,
       requiredClaims: ['exp', 'email'],
       currentDate: new Date(c.get('now')()),
     });
-    // Other requests may wait for the issuer's keys that this one reads, so finish even if the
-    // caller hangs up.
-    c.executionCtx.waitUntil(verified.catch(() => undefined));
-    const { payload } = await verified;
     const email = provenEmail(payload, issuer, c.get('now')());
     if (email !== undefined) return email;
   } catch (err) {
