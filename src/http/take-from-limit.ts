@@ -43,12 +43,12 @@ export async function takeFromLimit(
   if (ofSubnet && subnetUntil > ownUntil) return { ...ofSubnet.limit, decision: refusedFor(subnetUntil - asked) };
   if (ownUntil > asked) return { ...own.limit, decision: refusedFor(ownUntil - asked) };
 
-  const describedBy = (decision: LimiterDecision) => (decision.ofSubnet && ofSubnet) || own;
-  const decision = await callLimiter(c, object, requestLimit, subnet, (refused) => {
-    const until = asked + refused.retryAfterMs;
-    refusals.set(describedBy(refused).memo, { until }, until);
-  });
-  return decision && { ...describedBy(decision).limit, decision };
+  const decision = await callLimiter(c, object, requestLimit, subnet);
+  if (!decision) return undefined;
+  const { memo, limit } = (decision.ofSubnet && ofSubnet) || own;
+  const until = asked + decision.retryAfterMs;
+  if (!decision.admitted) refusals.set(memo, { until }, until);
+  return { ...limit, decision };
 }
 
 function refusedFor(ms: number): RateLimitDecision {
@@ -61,7 +61,6 @@ async function callLimiter(
   object: string,
   requestLimit: RequestLimit,
   subnet: SubnetLimit | undefined,
-  onRefusal: (decision: LimiterDecision) => void,
 ): Promise<LimiterDecision | undefined> {
   const until = Date.now() + LIMITER_DEADLINE_MS;
   let failure: unknown;
@@ -69,9 +68,7 @@ async function callLimiter(
     try {
       c.get('requestStats').limiterCalls += 1;
       const limiter = placedIn(c.env.RATE_LIMITER, c.get('config').jurisdiction).getByName(object);
-      const decision = await withDeadline(limiter.take(requestLimit, subnet), until - Date.now(), c.get('deadlines'));
-      if (!decision.admitted) onRefusal(decision);
-      return decision;
+      return await withDeadline(limiter.take(requestLimit, subnet), until - Date.now(), c.get('deadlines'));
     } catch (err) {
       if (err instanceof Error && 'overloaded' in err && err.overloaded === true) {
         return refusedFor(OVERLOADED_RETRY_MS);

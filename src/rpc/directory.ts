@@ -1,11 +1,6 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { DirectoryRecordInput, DirectoryType } from '../domain/directory.ts';
-import {
-  deactivateRecords,
-  MAX_RECORDS,
-  type RecordReference,
-  upsertRecords,
-} from '../services/directory/change-records.ts';
+import { deactivateRecords, type RecordReference, upsertRecords } from '../services/directory/change-records.ts';
 import { listRecords } from '../services/directory/list-records.ts';
 import { call } from './call.ts';
 
@@ -19,7 +14,7 @@ export class Directory extends WorkerEntrypoint<Env> {
     return call(this.env, (ctx) => upsertRecords(ctx, { organization, records, allOrNothing, recreate }));
   }
 
-  list(organization: string, type: DirectoryType, cursor: string | null, limit = MAX_RECORDS) {
+  list(organization: string, type: DirectoryType, cursor: string | null, limit?: number) {
     return call(this.env, (ctx) => listRecords(ctx, { organization, type, cursor, limit }));
   }
 

@@ -2,7 +2,7 @@ import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { RecordKind } from '../domain/record-kinds.ts';
 import type { ApprovalDecision } from '../domain/time-entry.ts';
 import { eraseOrganization } from '../services/directory/erase-organization.ts';
-import { listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
+import { listChanges } from '../services/work/list-changes.ts';
 import { resumePush, skipPush } from '../services/work/push-control.ts';
 import { readPsaStatus, redactRecord, reportRecord, setApproval } from '../services/work/record-services.ts';
 import { releaseChanges } from '../services/work/release-changes.ts';
@@ -13,7 +13,7 @@ import { call } from './call.ts';
  * services that the methods call document them.
  */
 export class Work extends WorkerEntrypoint<Env> {
-  changes(organization: string, cursor: string | null, limit = MAX_CHANGES) {
+  changes(organization: string, cursor: string | null, limit?: number) {
     return call(this.env, (ctx) => listChanges(ctx, { organization, cursor, limit }));
   }
 
