@@ -1,13 +1,12 @@
-import { Hono, type MiddlewareHandler } from 'hono';
+import { Hono } from 'hono';
 import { methodNotAllowed } from 'hono/method-not-allowed';
 import { RegExpRouter } from 'hono/router/reg-exp-router';
 import type { Config } from './config.ts';
 import { limitsInWords } from './domain/day-limit.ts';
-import { RECORD_KIND_NAMES, type RecordKind } from './domain/record-kinds.ts';
 import { ping } from './http/api/ping.ts';
-import { notes, timeEntries } from './http/api/writes.ts';
+import { RECORD_ROUTES } from './http/api/writes.ts';
 import { respondWithError } from './http/error-response.ts';
-import type { AppEnv, RunSpan } from './http/hono-env.ts';
+import type { AppEnv } from './http/hono-env.ts';
 import { firstChecks, guard } from './http/middleware/guard.ts';
 import { limitByIp } from './http/middleware/limit-by-ip.ts';
 import { requestContext } from './http/middleware/request-context.ts';
@@ -17,24 +16,8 @@ import { endpointNotFound, methodNotAllowedProblem, problem } from './http/probl
 import { createSettings } from './http/settings/index.tsx';
 import type { Contribution } from './module.ts';
 
-const RECORD_ROUTES: Readonly<Record<RecordKind, Hono<AppEnv>>> = { note: notes, time_entry: timeEntries };
-
-/** The limit of an IP address for pages without a separate limit, and for paths that do not exist. */
-function limitTheRest(contributions: readonly Contribution[]): MiddlewareHandler<AppEnv> {
-  const limited = ['/api', ...contributions.flatMap(({ routes }) => routes?.path ?? [])];
-  const limit = limitByIp('site');
-  return function limitTheRest(c, next) {
-    return limited.some((path) => `${c.req.path}/`.startsWith(`${path}/`)) ? next() : limit(c, next);
-  };
-}
-
 /** Creates the routes of the core and of the modules that are on. `now` is the clock (UTC milliseconds). */
-export function createApp(
-  config: Config,
-  contributions: readonly Contribution[],
-  now: () => number = Date.now,
-  span?: RunSpan,
-) {
+export function createApp(config: Config, contributions: readonly Contribution[], now: () => number = Date.now) {
   const v1 = new Hono<AppEnv>();
   v1.use(
     methodNotAllowed({
@@ -43,7 +26,7 @@ export function createApp(
     }),
   );
   v1.route('/', ping);
-  for (const kind of RECORD_KIND_NAMES) v1.route('/', RECORD_ROUTES[kind]);
+  for (const routes of Object.values(RECORD_ROUTES)) v1.route('/', routes);
   v1.all('*', ...guard(), (c) => problem(c, ...endpointNotFound()));
 
   const modules = new Hono<AppEnv>();
@@ -53,7 +36,7 @@ export function createApp(
   // Pinned: the default SmartRouter silently falls back to a slower router. With this one, an unsupported path fails
   // every test.
   const root = () => new Hono<AppEnv>({ router: new RegExpRouter() }).onError(respondWithError);
-  const first = [requestContext(config, contributions, now, span), requestLog()] as const;
+  const first = [requestContext(config, contributions, now), requestLog()] as const;
   let settings: Hono<AppEnv> | undefined;
 
   return (
@@ -68,10 +51,11 @@ export function createApp(
       .use(...first)
       // Shows that the Worker runs, and its limits. A ping with a key also checks database and limiters.
       .get('/healthz', (c) => c.json(health))
-      .use(limitTheRest(contributions))
       .use('/api/*', ...firstChecks('api'))
       .route('/api/v1', v1)
       .route('/', modules)
+      // Addresses that do not exist have a limit of their own.
+      .use(limitByIp('site'))
       .notFound(notFound)
   );
 }

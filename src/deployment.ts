@@ -1,4 +1,4 @@
-import { env, tracing } from 'cloudflare:workers';
+import { env } from 'cloudflare:workers';
 import { parseConfig } from './config.ts';
 import { startModules } from './module.ts';
 import { MODULES } from './modules.ts';
@@ -6,6 +6,3 @@ import { MODULES } from './modules.ts';
 /** The configuration and the modules of this deployment, read once when the Worker starts. */
 export const config = parseConfig(env);
 export const contributions = startModules(MODULES, { ...env }, config);
-
-export const runSpan = <T>(service: string, run: () => Promise<T>): Promise<T> =>
-  tracing.enterSpan(service, () => run());

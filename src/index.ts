@@ -1,5 +1,5 @@
 import { createApp } from './app.ts';
-import { config, contributions, runSpan } from './deployment.ts';
+import { config, contributions } from './deployment.ts';
 import { runJobs } from './jobs.ts';
 
 export { RateLimiter } from './durable-objects/rate-limiter.ts';
@@ -8,7 +8,7 @@ export { Connection } from './rpc/connection.ts';
 export { Directory } from './rpc/directory.ts';
 export { Work } from './rpc/work.ts';
 
-const app = createApp(config, contributions, Date.now, runSpan);
+const app = createApp(config, contributions);
 
 export default {
   fetch: app.fetch,

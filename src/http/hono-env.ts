@@ -1,6 +1,6 @@
 import type { Context, HonoRequest } from 'hono';
 import type { Config } from '../config.ts';
-import type { FoundKey, Principal } from '../domain/api-key.ts';
+import type { FoundKey } from '../domain/api-key.ts';
 import { MAX_DAY_CHANGES } from '../domain/day-limit.ts';
 import type { RateLimitDecision, RequestLimit } from '../domain/request-limit.ts';
 import type { WebhookFault } from '../domain/webhook.ts';
@@ -18,6 +18,7 @@ import type {
   WriteContext,
 } from '../services/service-context.ts';
 import type { WriteTarget } from '../services/work/write-once.ts';
+// biome-ignore lint/suspicious/noImportCycles: requests carry the check of their key, and the check reads the request.
 import type { KeyCheck, LookupStats } from './key-check.ts';
 
 /** The caches of one isolate. They are bounded and never authoritative. */
@@ -57,9 +58,6 @@ export interface Administrator extends Administration {
   organizations: readonly { id: string; name: string }[];
 }
 
-/** Runs a service as a span of its name, without any attribute of the request, the key or a text: see ops/logs.md. */
-export type RunSpan = <T>(service: string, run: () => Promise<T>) => Promise<T>;
-
 export interface RequestVariables {
   config: Config;
   caches: IsolateCaches;
@@ -68,11 +66,8 @@ export interface RequestVariables {
   deadlineAt: number;
   /** The timer of everything that the request awaits. */
   deadlines: Deadlines;
-  span: RunSpan;
   requestId: string;
   source: Source;
-  /** The address group that the request is counted for. */
-  addressGroup: string;
   requestStats: RequestStats;
   /** The optional modules that are on. */
   contributions: readonly Contribution[];
@@ -88,13 +83,13 @@ export interface RequestVariables {
 /** The Hono environment of every route. Middleware around others finds a principal or administrator if one was set. */
 export interface AppEnv {
   Bindings: Env;
-  Variables: RequestVariables & { principal?: Principal; administrator?: Administrator };
+  Variables: RequestVariables & { principal?: FoundKey; administrator?: Administrator };
 }
 
 /** The environment after `authenticate`: without it, handlers that need a principal do not compile. */
 export interface ApiEnv {
   Bindings: Env;
-  Variables: RequestVariables & { principal: Principal; keyCheck: KeyCheck };
+  Variables: RequestVariables & { principal: FoundKey; keyCheck: KeyCheck };
 }
 
 export interface AdminEnv {

@@ -1,9 +1,11 @@
+import type { Context } from 'hono';
 import { type FoundKey, hashKey, isWellFormedKey, keyHint, whyUnauthorized } from '../domain/api-key.ts';
-import type { BlockedKeys } from '../domain/blocked-keys.ts';
 import { Unauthorized } from '../domain/errors.ts';
 import type { Scope } from '../domain/scopes.ts';
-import type { ExpiringMap } from '../lib/expiring-map.ts';
-import type { NearbyKey } from '../services/keys/find-key.ts';
+import { log } from '../lib/log.ts';
+import { findKey, findKeyNearby } from '../services/keys/find-key.ts';
+// biome-ignore lint/suspicious/noImportCycles: requests carry the check of their key, and the check reads the request.
+import { type ApiEnv, serviceContext } from './hono-env.ts';
 
 /** How long a valid key stays in the isolate's cache. */
 const CACHE_MS = 60_000;
@@ -20,21 +22,9 @@ export interface LookupStats {
   readAgain?: true;
 }
 
-export interface KeySource {
-  keyPrefix: string;
-  blockedKeys: BlockedKeys;
-  cache: ExpiringMap<FoundKey>;
-  now: () => number;
-  address: string | null;
-  stats: LookupStats;
-  /** Reads a key from the primary. */
-  find: (hash: string) => Promise<FoundKey | undefined>;
-  /** Reads a key from the nearest copy of the database. Undefined if that failed. */
-  findNearby: (hash: string) => Promise<NearbyKey | undefined>;
-}
-
 /**
- * The check of one request's key, and the rule for which responses may rely on the cache or a replica.
+ * The check of one request's key, and the rule for which responses may rely on the cache or a replica. The accepted key is
+ * the request's principal.
  *
  * A write with a cached key starts without reading the key: its own batch checks the key again, and D1's decision is
  * the response. Every other response to a write relies on the cache, or on a key read before a slow body arrived, so it
@@ -47,17 +37,14 @@ export interface KeySource {
  */
 export class KeyCheck {
   private refreshed = false;
-  private readonly source: KeySource;
+  private readonly c: Context<ApiEnv>;
   private scope: Scope | undefined;
   private readonly mayUseCache: boolean;
   private readonly hash: string;
   private readonly isBlocked: boolean;
-  /** Whether the key came from the cache or a replica. */
-  private isSecondHand = false;
-  private key: FoundKey | undefined;
 
-  private constructor(source: KeySource, scope: RequiredScope, hash: string, isBlocked: boolean) {
-    this.source = source;
+  private constructor(c: Context<ApiEnv>, scope: RequiredScope, hash: string, isBlocked: boolean) {
+    this.c = c;
     this.scope = scope === 'in_body' ? undefined : scope;
     this.mayUseCache = scope !== undefined;
     this.hash = hash;
@@ -65,37 +52,24 @@ export class KeyCheck {
   }
 
   /**
-   * Checks a key value for a scope, or for none. Returns the check and the key.
+   * Checks a key value for a scope, or for none.
    *
    * A key that is blocked by its hint is still read, so that it costs as much as an unknown key. If that read fails,
-   * the result is the same, and `onFailure` gets the error.
+   * the result is the same.
    * @throws Unauthorized
    */
-  static async start(
-    source: KeySource,
-    value: string,
-    scope: RequiredScope,
-    onFailure: (err: unknown) => void,
-  ): Promise<{ check: KeyCheck; key: FoundKey }> {
-    if (!isWellFormedKey(value, source.keyPrefix)) throw new Unauthorized('malformed');
-    const isBlocked = source.blockedKeys.size > 0 && source.blockedKeys.has(keyHint(value));
-    const check = new KeyCheck(source, scope, await hashKey(value), isBlocked);
-    if (isBlocked) {
-      const key = await check.find().catch(onFailure);
-      throw new Unauthorized('blocked', key ?? undefined);
-    }
-    const cached = check.mayUseCache && source.cache.get(check.hash, source.now());
+  static async start(c: Context<ApiEnv>, value: string, scope: RequiredScope): Promise<KeyCheck> {
+    const { keyPrefix, blockedKeys } = c.get('config');
+    if (!isWellFormedKey(value, keyPrefix)) throw new Unauthorized('malformed');
+    const isBlocked = blockedKeys.size > 0 && blockedKeys.has(keyHint(value));
+    const check = new KeyCheck(c, scope, await hashKey(value), isBlocked);
+    if (isBlocked) throw new Unauthorized('blocked', await check.find().catch(check.warn('blocked_key_not_read')));
+    const cached = check.mayUseCache && c.get('caches').keys.get(check.hash, c.get('now')());
     if (cached && !check.whyRefused(cached)) {
-      source.stats.lookup = 'warm';
-      check.isSecondHand = true;
-      check.key = cached;
-      return { check, key: cached };
-    }
-    return { check, key: check.accept(await check.find()) };
-  }
-
-  get lookup(): LookupStats['lookup'] {
-    return this.source.stats.lookup;
+      c.get('requestStats').lookup = 'warm';
+      c.set('principal', cached);
+    } else check.accept(await check.find());
+    return check;
   }
 
   /** Whether a response would rely on an old state of the key, unless D1 decided in this request. */
@@ -104,63 +78,66 @@ export class KeyCheck {
   }
 
   /** Requires a scope that only the body named. A cached key that lacks it is read again. @throws Unauthorized */
-  async requireScope(scope: Scope): Promise<FoundKey> {
+  async requireScope(scope: Scope): Promise<void> {
     this.scope = scope;
-    const { key } = this;
-    const reason = key && this.whyRefused(key);
-    if (key && !reason) return key;
-    if (this.isSecondHand) return await this.refresh();
-    throw new Unauthorized(reason ?? 'unknown', key);
+    const key = this.c.get('principal');
+    const reason = this.whyRefused(key);
+    if (!reason) return;
+    const { lookup, readAgain } = this.c.get('requestStats');
+    if (lookup === 'cold' || readAgain) throw new Unauthorized(reason, key);
+    await this.refresh();
   }
 
   /** Reads the key from the primary, and checks it again. @throws Unauthorized */
-  async refresh(): Promise<FoundKey> {
-    const key = this.accept(await this.findAgain());
+  async refresh(): Promise<void> {
+    this.accept(await this.findAgain());
     this.refreshed = true;
-    return key;
   }
 
   forget(): void {
-    this.source.cache.delete(this.hash);
+    this.c.get('caches').keys.delete(this.hash);
   }
 
   /** The key as the primary has it, or as a replica has it if it may write there. */
   private async find(): Promise<FoundKey | undefined> {
-    const { stats, find, findNearby } = this.source;
+    const { c, hash } = this;
+    const stats = c.get('requestStats');
     stats.lookup = 'cold';
-    const nearby = this.mayUseCache ? await findNearby(this.hash) : undefined;
-    if (!nearby) return await find(this.hash);
+    const nearby =
+      this.mayUseCache && (await findKeyNearby(serviceContext(c), hash).catch(this.warn('nearby_key_not_read')));
+    if (!nearby) return await findKey(serviceContext(c), hash);
     const { key, isCurrent, region } = nearby;
     if (isCurrent) return key;
     stats.lookup = 'near';
     stats.region = region;
-    if (!key?.hasPsa || this.whyRefused(key)) return await this.findAgain();
-    this.isSecondHand = true;
-    return key;
+    return key?.hasPsa && !this.whyRefused(key) ? key : await this.findAgain();
   }
 
   private findAgain(): Promise<FoundKey | undefined> {
-    this.isSecondHand = false;
-    this.source.stats.readAgain = true;
-    return this.source.find(this.hash);
+    this.c.get('requestStats').readAgain = true;
+    return findKey(serviceContext(this.c), this.hash);
   }
 
-  /** The key if it may be used, which is then cached if it may write. @throws Unauthorized */
-  private accept(key: FoundKey | undefined): FoundKey {
+  /** Makes the key the principal if it may be used, and caches it if it may write. @throws Unauthorized */
+  private accept(key: FoundKey | undefined): void {
     const reason = key ? this.whyRefused(key) : 'unknown';
-    if (!key || reason) {
-      this.forget();
-      throw new Unauthorized(reason ?? 'unknown', key);
-    }
-    if (key.hasPsa) this.source.cache.set(this.hash, key, this.source.now() + CACHE_MS);
-    else this.forget();
-    this.key = key;
-    return key;
+    if (!key?.hasPsa || reason) this.forget();
+    if (!key || reason) throw new Unauthorized(reason ?? 'unknown', key);
+    const { c } = this;
+    if (key.hasPsa) c.get('caches').keys.set(this.hash, key, c.get('now')() + CACHE_MS);
+    c.set('principal', key);
   }
 
   private whyRefused(key: FoundKey) {
-    const { blockedKeys, now, address } = this.source;
+    const { c, scope } = this;
+    const { blockedKeys } = c.get('config');
     if (this.isBlocked || blockedKeys.has(key.keyId)) return 'blocked' as const;
-    return whyUnauthorized(key, { now: now(), address, scope: this.scope });
+    return whyUnauthorized(key, { now: c.get('now')(), address: c.get('source').address, scope });
+  }
+
+  private warn(event: string) {
+    return (cause: unknown): undefined => {
+      log('warn', event, { requestId: this.c.get('requestId'), cause });
+    };
   }
 }

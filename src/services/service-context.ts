@@ -1,5 +1,5 @@
 import type { D1Caller, D1Counter } from '../db/run-d1.ts';
-import type { Principal } from '../domain/api-key.ts';
+import type { FoundKey, Principal } from '../domain/api-key.ts';
 import type { ChangeCursor } from '../domain/change.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
 import type { ArchivedChanges } from '../domain/psa-shapes.ts';
@@ -104,7 +104,7 @@ export interface DirectoryContext extends ServiceContext {
 export interface WriteContext extends ActorContext<Principal> {
   dayLimits: DayLimits;
   /** Gets the key as the primary has it, if a write had to read it. */
-  onKey: (key: Principal) => void;
+  onKey: (key: FoundKey) => void;
   /** Gets how much of its daily limit of records the key has used, once the database has said so. */
   onKeyDay: (use: KeyDayUse) => void;
   /** What the audit log says of the write, such as the interface it came through. */

@@ -43,6 +43,17 @@ describe('a cached key', () => {
     expect(statements(calls)).toEqual([3, 1, 3, 1]);
   });
 
+  test('a cached key that has got another scope can use it immediately', async () => {
+    const organization = await makeOrganization();
+    const key = await makeKey(organization, { scopes: ['tickets:note:write'] });
+    const api = makeApi();
+    expect((await api.postNote(key.value)).status).toBe(201);
+    await env.DB.prepare('update api_keys set scopes = ? where organization_id = ? and id = ?')
+      .bind('tickets:note:write tickets:time:write', organization, key.id)
+      .run();
+    expect((await api.postTime(key.value)).status).toBe(201);
+  });
+
   test('a cached key that was revoked gets the constant 401, whatever is wrong with the request', async () => {
     const expect401 = async (send: (world: Awaited<ReturnType<typeof warm>>) => Promise<Response>) => {
       const world = await warm();

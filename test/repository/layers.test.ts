@@ -19,7 +19,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   services: { parts: ['db', 'domain', 'lib'], packages: ['zod'] },
   'durable-objects': { parts: ['domain'], packages: ['cloudflare:workers'] },
   'config.ts': { parts: ['domain', 'lib'], packages: ['jose'] },
-  http: { parts: HTTP, packages: ['hono', 'zod', '@hono/zod-validator'] },
+  http: { parts: HTTP, packages: ['hono', 'zod'] },
   'http/api': { parts: HTTP, packages: ['hono'] },
   'http/page': { parts: [BUILT], packages: ['hono'] },
   [BUILT]: { parts: [] },

@@ -1,54 +1,59 @@
 import { type Context, Hono, type HonoRequest, type Next } from 'hono';
+import type * as z from 'zod';
 import { checkIdempotencyKey, IDEMPOTENCY_KEY_REMEDY } from '../../domain/idempotency-key.ts';
 import { fromMinorUnits } from '../../domain/money.ts';
 import { noteRequest } from '../../domain/note.ts';
-import { RECORD_KINDS } from '../../domain/record-kinds.ts';
+import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import type { DryRunResult, NoteResult, ReplayFields, TimeEntryResult } from '../../domain/response-shapes.ts';
 import { timeEntryRequest } from '../../domain/time-entry.ts';
+import type { WriteContext } from '../../services/service-context.ts';
 import { createNote, createTimeEntry, dryRunNote, dryRunTimeEntry } from '../../services/work/create-record.ts';
 import { idempotencyMismatch, type WriteOutcome, type WriteTarget } from '../../services/work/write-once.ts';
 import { appliedPreference } from '../error-response.ts';
 import { type ApiEnv, type AppEnv, type ContextOf, writeContext } from '../hono-env.ts';
 import { guard } from '../middleware/guard.ts';
-import { jsonBody } from '../middleware/json-body.ts';
+import { jsonBody, readInput } from '../middleware/json-body.ts';
 import { Problem } from '../problems.ts';
 
-export const notes = new Hono<AppEnv>()
-  .post(
-    `/tickets/:ticketId/${RECORD_KINDS.note.path}`,
-    ...guard(RECORD_KINDS.note.scope),
-    ...jsonBody(noteRequest),
-    async (c) => {
-      const target = writeTarget(c);
-      const outcome = await c.get('span')('createNote', () => createNote(writeContext(c), target, c.req.valid('json')));
-      const { id, createdAt } = outcome.row;
-      const body: NoteResult = { note: { id, createdAt: new Date(createdAt).toISOString() } };
-      return respondToWrite(c, target, outcome, body);
-    },
-  )
-  .post(
-    `/tickets/:ticketId/${RECORD_KINDS.note.path}/dry-run`,
-    ...guard(RECORD_KINDS.note.scope),
-    markDryRun,
-    ...jsonBody(noteRequest),
-    async (c) => {
-      const target = writeTarget(c);
-      return respondToDryRun(c, target, await dryRunNote(writeContext(c), target, c.req.valid('json')));
-    },
-  );
+/** A service for a kind of record, and the response to the write that created the record or found it. */
+interface RecordServices<Input, Row> {
+  create: (ctx: WriteContext, target: WriteTarget, input: Input) => Promise<WriteOutcome<Row>>;
+  dryRun: (ctx: WriteContext, target: WriteTarget, input: Input) => Promise<WriteOutcome<Row> | string | undefined>;
+  show: (row: Row) => NoteResult | TimeEntryResult;
+}
 
-export const timeEntries = new Hono<AppEnv>()
-  .post(
-    `/tickets/:ticketId/${RECORD_KINDS.time_entry.path}`,
-    ...guard(RECORD_KINDS.time_entry.scope),
-    ...jsonBody(timeEntryRequest),
-    async (c) => {
+/** The write of a kind of record, and its dry run. */
+function recordRoutes<Input, Row extends { ticketId: string }>(
+  kind: RecordKind,
+  shape: z.ZodType<Input>,
+  { create, dryRun, show }: RecordServices<Input, Row>,
+) {
+  const { path, scope } = RECORD_KINDS[kind];
+  return new Hono<AppEnv>()
+    .post(`/tickets/:ticketId/${path}`, ...guard(scope), jsonBody, async (c) => {
+      const input = await readInput(c, shape);
       const target = writeTarget(c);
-      const outcome = await c.get('span')('createTimeEntry', () =>
-        createTimeEntry(writeContext(c), target, c.req.valid('json')),
-      );
-      const { id, minutes, workDate, status, billable, hourlyRateMinor, userId, agreementSource } = outcome.row;
-      const entry: TimeEntryResult['entry'] = {
+      const outcome = await create(writeContext(c), target, input);
+      return respondToWrite(c, target, outcome, show(outcome.row));
+    })
+    .post(`/tickets/:ticketId/${path}/dry-run`, ...guard(scope), markDryRun, jsonBody, async (c) => {
+      const input = await readInput(c, shape);
+      const target = writeTarget(c);
+      return respondToDryRun(c, target, await dryRun(writeContext(c), target, input));
+    });
+}
+
+export const RECORD_ROUTES: Readonly<Record<RecordKind, Hono<AppEnv>>> = {
+  note: recordRoutes('note', noteRequest, {
+    create: createNote,
+    dryRun: dryRunNote,
+    show: ({ id, createdAt }) => ({ note: { id, createdAt: new Date(createdAt).toISOString() } }),
+  }),
+  time_entry: recordRoutes('time_entry', timeEntryRequest, {
+    create: createTimeEntry,
+    dryRun: dryRunTimeEntry,
+    show: ({ id, minutes, workDate, status, billable, hourlyRateMinor, userId, agreementSource }) => ({
+      entry: {
         id,
         minutes,
         workDate: midnight(workDate),
@@ -56,20 +61,11 @@ export const timeEntries = new Hono<AppEnv>()
         billable: billable === 1,
         hourlyRate: fromMinorUnits(hourlyRateMinor),
         userId,
-      };
-      return respondToWrite(c, target, outcome, { entry, agreementSource });
-    },
-  )
-  .post(
-    `/tickets/:ticketId/${RECORD_KINDS.time_entry.path}/dry-run`,
-    ...guard(RECORD_KINDS.time_entry.scope),
-    markDryRun,
-    ...jsonBody(timeEntryRequest),
-    async (c) => {
-      const target = writeTarget(c);
-      return respondToDryRun(c, target, await dryRunTimeEntry(writeContext(c), target, c.req.valid('json')));
-    },
-  );
+      },
+      agreementSource,
+    }),
+  }),
+};
 
 /** A work date as the API shows it. */
 const midnight = (day: string) => `${day}T00:00:00.000Z`;

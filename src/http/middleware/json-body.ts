@@ -1,4 +1,3 @@
-import { zValidator } from '@hono/zod-validator';
 import type { Context, Next } from 'hono';
 import type * as z from 'zod';
 import { echo, type FieldError, fieldErrors } from '../../domain/fields.ts';
@@ -10,33 +9,33 @@ import { readBody } from './read-body.ts';
 /** Enough for 32,000 characters of any script with any escaping. */
 const MAX_BODY_BYTES = 512 * 1024;
 
-const readText = readBody(MAX_BODY_BYTES, {
+const receive = readBody(MAX_BODY_BYTES, {
   tooLarge: bodyTooLarge,
   broken: (why) => new Problem('malformed_json', `The body ${why}; send the complete request again.`),
 });
 
-/** Reads the body: checks media type, size and encoding, in this order. @throws Problem */
-export async function readJsonText(c: Context<AppEnv>): Promise<void> {
+/** Receives the body: checks media type and size, in this order. @throws Problem */
+export async function receiveJson(c: Context<AppEnv>): Promise<void> {
   requireJson(c);
-  await readText(c);
-  await requireUtf8(c);
+  await receive(c);
 }
 
-/** Checks media type, size, encoding, JSON and shape, in this order. The body is `c.req.valid('json')`. */
-export const jsonBody = <Schema extends z.ZodType>(schema: Schema) =>
-  [
-    async function jsonBody(c: Context<AppEnv>, next: Next) {
-      await readJsonText(c);
-      await next();
-    },
-    zValidator('json', schema, (result) => {
-      if (!result.success) throw validationFailed(fieldErrors(result.error));
-    }),
-  ] as const;
+/** Receives the body before the handler, which reads it with `readInput`. @throws Problem */
+export async function jsonBody(c: Context<AppEnv>, next: Next): Promise<void> {
+  await receiveJson(c);
+  await next();
+}
 
-/** Parses the body, which was read before. @throws Problem `malformed_json` */
+/** The received body: checks encoding, JSON and shape, in this order. @throws Problem */
+export async function readInput<Input>(c: Pick<ContextOf<AppEnv>, 'req'>, schema: z.ZodType<Input>): Promise<Input> {
+  const { success, data, error } = schema.safeParse(await readJson(c));
+  if (!success) throw validationFailed(fieldErrors(error));
+  return data;
+}
+
+/** The received body: checks encoding and JSON, in this order. @throws Problem */
 export async function readJson(c: Pick<ContextOf<AppEnv>, 'req'>): Promise<unknown> {
-  const body = await c.req.text();
+  const body = decodeUtf8(await c.req.arrayBuffer());
   try {
     return JSON.parse(body);
   } catch (err) {
@@ -63,13 +62,9 @@ export function requireJson(c: Pick<ContextOf<AppEnv>, 'req'>): void {
 }
 
 /** Refuses bytes that are not UTF-8: a lenient decoder would replace them silently. @throws Problem */
-export async function requireUtf8(c: Pick<ContextOf<AppEnv>, 'req'>): Promise<void> {
-  const bytes = await c.req.arrayBuffer();
-  const wide = wideEncoding(bytes);
-  if (wide)
-    throw new Problem('invalid_encoding', `The body is ${wide}; encode the JSON text as UTF-8 before you send it.`);
+function decodeUtf8(bytes: ArrayBuffer): string {
   try {
-    new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch (err) {
     if (!(err instanceof TypeError)) throw err;
     throw invalidEncoding();
@@ -95,16 +90,4 @@ export function validationFailed(errors: FieldError[]): Problem {
   const others = errors.length - 1;
   const more = others === 0 ? '' : ` (${others} more in errors)`;
   return new Problem('validation_failed', `${errors[0]?.detail}${more}.`, { members: { errors } });
-}
-
-/** Patterns of the first four bytes, in hexadecimal: a byte order mark, or NULs as in RFC 4627 §3. */
-const WIDE_ENCODINGS = [
-  ['UTF-32', /^(?:0000feff|fffe0000|000000(?!00)..|(?!00)..000000)/],
-  ['UTF-16 ("Unicode" in Windows)', /^(?:feff|fffe|00(?!00)..00(?!00)..|(?!00)..00(?!00)..00)/],
-] as const;
-
-/** The wide encoding of a body, if it has one: without a byte order mark it is valid UTF-8 full of NULs. */
-function wideEncoding(bytes: ArrayBuffer): string | undefined {
-  const start = new Uint8Array(bytes.slice(0, 4)).toHex();
-  return WIDE_ENCODINGS.find(([, pattern]) => pattern.test(start))?.[0];
 }

@@ -13,7 +13,7 @@ export function keyLimit(): MiddlewareHandler<ApiEnv> {
     const isRefused = applied?.decision.admitted === false;
     // A cached key may be revoked by now, and then gets the 401.
     const check = c.get('keyCheck');
-    if (isRefused && check.isStale) c.set('principal', await check.refresh());
+    if (isRefused && check.isStale) await check.refresh();
     if (applied) c.set('appliedLimit', applied);
     if (isRefused) throw new Problem(...rateLimited(applied));
     await next();

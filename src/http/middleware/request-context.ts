@@ -1,12 +1,12 @@
 import type { HonoRequest, MiddlewareHandler } from 'hono';
 import type { Config } from '../../config.ts';
-import { addressGroup, clientAddress } from '../../domain/client-address.ts';
+import { clientAddress } from '../../domain/client-address.ts';
 import { withoutKeys } from '../../domain/pasted-keys.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { Deadlines } from '../../lib/deadline.ts';
 import type { Contribution } from '../../module.ts';
 import type { Source } from '../../services/service-context.ts';
-import { type AppEnv, IsolateCaches, type RunSpan } from '../hono-env.ts';
+import { type AppEnv, IsolateCaches } from '../hono-env.ts';
 import { rateLimitFields } from '../rate-limit-response.ts';
 
 /** The deadline of one request, not counting the time in which its body is received. */
@@ -22,20 +22,16 @@ export function requestContext(
   config: Config,
   contributions: readonly Contribution[],
   now: () => number,
-  span: RunSpan = (_, run) => run(),
 ): MiddlewareHandler<AppEnv> {
   const caches = new IsolateCaches();
   return async function requestContext(c, next) {
-    const source = sourceOf(c.req, config.keyPrefix);
     c.set('config', config);
     c.set('caches', caches);
     c.set('now', now);
     c.set('deadlineAt', Date.now() + REQUEST_DEADLINE_MS);
     c.set('deadlines', new Deadlines());
-    c.set('span', span);
     c.set('requestId', timeOrderedId(now()));
-    c.set('source', source);
-    c.set('addressGroup', addressGroup(source.address));
+    c.set('source', sourceOf(c.req, config.keyPrefix));
     c.set('contributions', contributions);
     c.set('requestStats', { d1Calls: 0, limiterCalls: 0 });
     await next();

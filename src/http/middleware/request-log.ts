@@ -1,5 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
+import { addressGroup } from '../../domain/client-address.ts';
 import { Unauthorized } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
 import type { AppEnv } from '../hono-env.ts';
@@ -10,6 +11,7 @@ export function requestLog(): MiddlewareHandler<AppEnv> {
     const started = Date.now();
     await next();
     const requestStats = c.get('requestStats');
+    const { address, userAgent } = c.get('source');
     const { status } = c.res;
     const refused = c.error instanceof Unauthorized ? c.error : undefined;
     const key = c.get('principal') ?? refused?.key;
@@ -31,8 +33,8 @@ export function requestLog(): MiddlewareHandler<AppEnv> {
       call: requestStats.call,
       organization: key?.organizationId ?? administrator?.organization.id ?? requestStats.organization,
       administrator: administrator?.userId,
-      address: c.get('addressGroup'),
-      userAgent: c.get('source').userAgent ?? undefined,
+      address: addressGroup(address),
+      userAgent: userAgent ?? undefined,
       ms: Date.now() - started,
       d1Calls: requestStats.d1Calls,
       limiterCalls: requestStats.limiterCalls,
@@ -40,8 +42,8 @@ export function requestLog(): MiddlewareHandler<AppEnv> {
   };
 }
 
-/** The pattern of the matched route, or of the widest one. Never the path: it may contain anything. */
-function routeOf(c: Context<AppEnv>): string | undefined {
-  const routes = matchedRoutes(c);
-  return (routes.find(({ method }) => method !== 'ALL') ?? routes.at(-1))?.path;
+/** The pattern of the matched route, or of the area of an unknown one. Never the path: it may contain anything. */
+function routeOf(c: Context<AppEnv>): string {
+  const routes = matchedRoutes(c).filter(({ path }) => path !== '/*');
+  return (routes.find(({ method }) => method !== 'ALL') ?? routes.at(-1))?.path ?? '/*';
 }

@@ -22,7 +22,7 @@ export async function callTool(c: Context<ApiEnv>, kind: RecordKind, args: unkno
   } catch (err) {
     const error = await confirmed(c, err);
     if (error instanceof Unauthorized) throw error;
-    const problem = await problemOf(error, c);
+    const problem = problemOf(error, c);
     requestStats.problem = problem.code;
     c.set('toolError', error);
     if (problem.code === 'psa_not_included') keyCheck.forget();
@@ -42,9 +42,8 @@ async function confirmed(c: Context<ApiEnv>, err: unknown): Promise<unknown> {
   const check = c.get('keyCheck');
   if (err instanceof ServiceError || err instanceof Unauthorized || !check.isStale) return err;
   try {
-    const principal = await check.refresh();
-    c.set('principal', principal);
-    return principal.hasPsa ? err : errorOf('psa_not_included');
+    await check.refresh();
+    return c.get('principal').hasPsa ? err : errorOf('psa_not_included');
   } catch (newer) {
     return newer;
   }

@@ -2,7 +2,7 @@ import type { Context, MiddlewareHandler, Next } from 'hono';
 import * as z from 'zod';
 import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import type { ApiEnv, AppEnv, ContextOf } from '../../http/hono-env.ts';
-import { readJson, readJsonText } from '../../http/middleware/json-body.ts';
+import { readJson, receiveJson } from '../../http/middleware/json-body.ts';
 import { keyLimit } from '../../http/middleware/key-limit.ts';
 import { Problem } from '../../http/problems.ts';
 import { kindOfTool } from './tools.ts';
@@ -51,7 +51,7 @@ export function readMessage(): MiddlewareHandler<AppEnv> {
 
 async function read(c: Context<AppEnv>): Promise<McpMessage> {
   try {
-    await readJsonText(c);
+    await receiveJson(c);
     const json = await readJson(c);
     const { data } = toolCall.safeParse(json);
     const kind = data && kindOfTool(data.params.name);
@@ -68,8 +68,7 @@ export function requireToolScope(): MiddlewareHandler<ApiEnv> {
     const check = c.get('keyCheck');
     const kind = messageOf(c).call?.kind;
     // Only a write is decided by D1. Any other response must not rely on a cached key.
-    const key = kind ? await check.requireScope(RECORD_KINDS[kind].scope) : await check.refresh();
-    c.set('principal', key);
+    await (kind ? check.requireScope(RECORD_KINDS[kind].scope) : check.refresh());
     await next();
   };
 }

@@ -45,7 +45,7 @@ async function respond(c: Context<ApiEnv>): Promise<Response> {
   // The library refused the call, so there is no result that could report the limit.
   if (limitRefusal && !reply) throw limitRefusal;
   // The library refused the call before D1 could decide: the response must not rely on a cached key.
-  if (call && !reply) c.set('principal', await c.get('keyCheck').refresh());
+  if (call && !reply) await c.get('keyCheck').refresh();
   return withReplyHeaders(await withoutPastedKeys(response, c.get('config').keyPrefix), reply);
 }
 

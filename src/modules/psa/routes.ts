@@ -6,7 +6,7 @@ import { fieldErrors, lazyObject, ruleError } from '../../domain/fields.ts';
 import type { WebhookSecret } from '../../domain/webhook.ts';
 import { type AppEnv, serviceContext } from '../../http/hono-env.ts';
 import { requireHttps } from '../../http/middleware/guard.ts';
-import { readJson, requireJson, requireUtf8 } from '../../http/middleware/json-body.ts';
+import { readJson, requireJson } from '../../http/middleware/json-body.ts';
 import { limitByIp } from '../../http/middleware/limit-by-ip.ts';
 import { methodNotAllowedProblem, problem, retryAfter503 } from '../../http/problems.ts';
 import { CALL_ERRORS, type CallResult, toCallResult } from '../../services/call-result.ts';
@@ -35,7 +35,6 @@ export function createPsa(secrets: readonly WebhookSecret[]) {
 /** @throws Problem of the body's media type, encoding or JSON */
 async function run(c: Context<PsaEnv>): Promise<CallResult<unknown>> {
   requireJson(c);
-  await requireUtf8(c);
   const { success, data: message, error } = messageShape.safeParse(await readJson(c));
   if (!success) return toCallResult(() => Promise.reject(invalidInput(fieldErrors(error))));
   const { type, data } = message;

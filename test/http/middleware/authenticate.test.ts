@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test, vi } from 'vitest';
 import { generateKey, hashKey, keyHint } from '../../../src/domain/api-key.ts';
 import { bearerValue } from '../../../src/http/middleware/authenticate.ts';
+import { aroundD1 } from '../../support/d1.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import {
   makeApi,
@@ -84,6 +85,14 @@ describe('a blocked key', () => {
     expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(401);
     await api.settled();
     expect(await rowsOf('refused_uses', organization)).toEqual([]);
+  });
+
+  test('a key blocked by its hint gets 401 even while D1 is down, and the failure is logged', async () => {
+    const { key } = await world();
+    const DB = aroundD1(env.DB, () => Promise.reject(new Error('D1_ERROR: no such table: SQLITE_ERROR')));
+    const api = makeApi({ config: { blockedKeys: new Set([key.hint]) }, bindings: { DB } });
+    expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(401);
+    expect(loggedLines('blocked_key_not_read')).toHaveLength(1);
   });
 
   test('a hint blocks every key with that hint, and no other', async () => {
