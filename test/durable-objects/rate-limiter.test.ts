@@ -12,20 +12,6 @@ afterEach(() => {
 });
 
 describe('a limiter object', () => {
-  test('admits exactly the quota of a burst', async () => {
-    const stub = limiter();
-    const decisions = await Promise.all(Array.from({ length: 100 }, () => stub.take(requestLimit)));
-    expect(decisions.filter(({ admitted }) => admitted)).toHaveLength(20);
-    expect(
-      decisions
-        .filter(({ admitted }) => admitted)
-        .map(({ remaining }) => remaining)
-        .sort((a, b) => b - a),
-    ).toEqual(Array.from({ length: 20 }, (_, i) => 19 - i));
-    for (const { admitted, retryAfterMs } of decisions)
-      expect(admitted || (retryAfterMs > 0 && retryAfterMs <= 10_000)).toBe(true);
-  });
-
   test('can be evicted, because its window has passed by then', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const stub = limiter();
@@ -79,7 +65,7 @@ describe('a limiter', () => {
     warned.mockRestore();
   });
 
-  test('an overloaded limiter refuses the request with 429, and is called again for the next', async () => {
+  test('an overloaded limiter refuses requests with 429, and is called again a second later', async () => {
     const { key } = await makeWorld();
     let calls = 0;
     const overloaded = aroundLimiters(env.RATE_LIMITER, () => {
@@ -87,11 +73,13 @@ describe('a limiter', () => {
       return Promise.reject(Object.assign(new Error('Durable Object is overloaded.'), { overloaded: true }));
     });
     const api = makeApi({ bindings: { RATE_LIMITER: overloaded } });
-    for (let request = 1; request <= 2; request++) {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    for (const expected of [1, 1, 2]) {
       const response = await api.send('/api/v1/ping', { key });
       expect(response.status).toBe(429);
       expect(response.headers.get('Retry-After')).toBe('1');
-      expect(calls).toBe(request);
+      expect(calls).toBe(expected);
+      vi.setSystemTime(Date.now() + 500);
     }
   });
 

@@ -161,13 +161,6 @@ describe.each(KINDS)('a dry run of a $kind', ({ table, path, body, other }) => {
     expect((await api.post(dry('1001', path), value, body)).status).toBe(200);
     expect(d1.map(({ statements, rowsWritten }) => [statements, rowsWritten])).toEqual([[1, 0]]);
   });
-
-  test('does not exist under a similar address', async () => {
-    const { organization, key, api } = await makeWorld();
-    for (const address of ['dryrun', 'dry_run', 'Dry-Run', 'dry-run/', 'dry-run/dry-run'])
-      expect(await problemOf(api.post(`${on('1001', path)}/${address}`, key, body))).toBe('404 not_found');
-    expect(await rowsOf(table, organization)).toEqual([]);
-  });
 });
 
 test('dry runs are counted for the key with their last address, and are no refused uses', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { redactRecord } from '../../src/services/work/record-services.ts';
 import {
   asOperator,
@@ -49,33 +49,6 @@ describe.each(KINDS)('a strict request for a $kind', ({ kind, table, path, body,
     });
     for (const response of [moved, unknown])
       expect(await response.json()).toMatchObject({ detail: `${start} on ticket 1001 ${end}` });
-    expect(await rowsOf(table, organization)).toHaveLength(1);
-  });
-
-  test('is recorded among the refused uses, with its lost write', async () => {
-    const { organization, key, api } = await makeWorld();
-    await api.post(on('1001'), key, body, strictly('triage:1'));
-    const { headers } = await api.post(on('1002'), key, other, strictly('triage:1'));
-    await api.settled();
-    const [use] = await rowsOf('refused_uses', organization);
-    expect(use).toMatchObject({ reason: 'idempotency_mismatch', count: 1 });
-    expect(JSON.parse(String(use?.['lost_writes']))).toMatchObject([
-      { idempotencyKey: 'triage:1', ticketId: '1002', requestId: headers.get('X-Request-Id') },
-    ]);
-  });
-
-  test('100 simultaneous ones with different texts get one 201 and ninety-nine 409', async () => {
-    // No request meets its deadline.
-    vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
-    const { organization, key, api } = await makeWorld();
-    const text = kind === 'note' ? 'message' : 'description';
-    const responses = await Promise.all(
-      Array.from({ length: 100 }, (_, n) => api.post(on('1001'), key, { ...body, [text]: `${n}` }, strictly('k'))),
-    );
-    expect(responses.filter(({ status }) => status === 201)).toHaveLength(1);
-    expect(responses.filter(({ status }) => status === 409)).toHaveLength(99);
-    expect(new Set(responses.map(appliedOf))).toEqual(new Set(['handling=strict']));
     expect(await rowsOf(table, organization)).toHaveLength(1);
   });
 

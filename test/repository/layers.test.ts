@@ -20,7 +20,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   'durable-objects': { parts: ['domain'], packages: ['cloudflare:workers'] },
   'config.ts': { parts: ['domain', 'lib'], packages: ['jose'] },
   http: { parts: HTTP, packages: ['hono', 'zod'] },
-  'http/api': { parts: HTTP, packages: ['hono'] },
+  'http/api': { parts: HTTP, packages: ['hono', 'zod'] },
   'http/page': { parts: [BUILT], packages: ['hono'] },
   [BUILT]: { parts: [] },
   'http/settings': { parts: [...HTTP, 'http/page'], packages: ['hono', 'zod', 'jose'] },

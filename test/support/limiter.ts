@@ -1,4 +1,4 @@
-import { AdmissionLog, type LimiterDecision, type SubnetLimit } from '../../src/domain/admission-log.ts';
+import type { LimiterDecision, SubnetLimit } from '../../src/domain/admission-log.ts';
 import type { RequestLimit } from '../../src/domain/request-limit.ts';
 import type { RateLimiter } from '../../src/durable-objects/rate-limiter.ts';
 
@@ -32,20 +32,6 @@ export function countLimiters(namespace: Namespace): { namespace: Namespace; nam
     return take();
   });
   return { namespace: counted, names };
-}
-
-/** A namespace whose objects are logs in this isolate, so that thousands of them cost little. */
-export function plainLimiters(namespace: Namespace): Namespace {
-  const logs = new Map<string, AdmissionLog>();
-  const getByName = (name: string) => {
-    const log = logs.get(name) ?? new AdmissionLog();
-    logs.set(name, log);
-    return {
-      take: async (requestLimit: RequestLimit, subnet?: SubnetLimit): Promise<LimiterDecision> =>
-        log.take(requestLimit, Date.now(), subnet),
-    };
-  };
-  return new Proxy(namespace, { get: () => getByName });
 }
 
 /** The namespace without the pause between two downloads of an organization, which most tests do not wait for. */

@@ -37,8 +37,15 @@ export function failureOf(answer: CallResult<unknown>): string[] {
 export const untyped = (input: unknown) => JSON.parse(JSON.stringify(input));
 
 /** All changes of an organization. */
-export const allChanges = async (organization: string): Promise<Change[]> =>
-  resultOf(await work.changes(organization, null)).changes;
+export async function allChanges(organization: string): Promise<Change[]> {
+  let page = resultOf(await work.changes(organization, null));
+  const all = page.changes;
+  while (page.more) {
+    page = resultOf(await work.changes(organization, page.cursor));
+    all.push(...page.changes);
+  }
+  return all;
+}
 
 /** The cursor of an organization's last change. */
 export async function lastCursor(organization: string): Promise<string | null> {

@@ -39,11 +39,8 @@ describe('headers', async () => {
     ['application/jsonp', 415],
     ['application/problem+json', 415],
     ['text/json', 415],
-    ['text/plain', 415],
-    ['application/x-www-form-urlencoded', 415],
     ['multipart/form-data; boundary=x', 415],
     ['*/*', 415],
-    ['', 415],
   ])('Content-Type %s returns %i', async (type, status) => {
     expect((await note({ 'Content-Type': type })).status).toBe(status);
   });

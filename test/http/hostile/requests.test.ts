@@ -1,9 +1,9 @@
-import { env, exports } from 'cloudflare:workers';
+import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Change } from '../../../src/domain/change.ts';
 import { anyText, headerValue, rowCounts, Tally } from '../../support/hostile.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
+import { allChanges } from '../../support/rpc.ts';
 import { apiContract } from '../../support/static-files.ts';
 import { makeCountedApi, makeWorld, UNLIMITED } from '../../support/world.ts';
 
@@ -205,15 +205,3 @@ test('no request with a good key gets a 5xx or writes anything without a 201, an
   );
   for (const [id, text] of stored) expect(codePoints(read.get(id))).toEqual(codePoints(text));
 }, 600_000);
-
-async function allChanges(organization: string): Promise<Change[]> {
-  const all: Change[] = [];
-  let cursor: string | null = null;
-  for (let more = true; more; ) {
-    const page: Awaited<ReturnType<typeof exports.Work.changes>> = await exports.Work.changes(organization, cursor);
-    if (!page.ok) throw new Error(page.error.detail);
-    all.push(...page.value.changes);
-    ({ cursor, more } = page.value);
-  }
-  return all;
-}

@@ -3,6 +3,7 @@ import { keyHint } from '../../../src/domain/api-key.ts';
 import { withReplica } from '../../support/d1.ts';
 import { ledgerInconsistencies } from '../../support/ledger.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
+import { allChanges, lastCursor } from '../../support/rpc.ts';
 import { keyIn, openSettings, signIn } from '../../support/settings.ts';
 import { callTool, type ToolResult } from '../../support/tools.ts';
 import { makeApi, UNLIMITED } from '../../support/world.ts';
@@ -432,17 +433,8 @@ export class World {
   }
 
   private async readChanges(event: EventOf<'changes'>, own: Contents): Promise<Outcome> {
-    const all = [];
-    let cursor: string | null = null;
-    for (let more = true; more; ) {
-      const page: Awaited<ReturnType<typeof exports.Work.changes>> = await exports.Work.changes(
-        this.organization(event.at).id,
-        cursor,
-      );
-      if (!page.ok) throw new Error(page.error.detail);
-      all.push(...page.value.changes);
-      ({ cursor, more } = page.value);
-    }
+    const { id } = this.organization(event.at);
+    const [all, cursor] = [await allChanges(id), await lastCursor(id)];
     this.checks.equal(
       'changeFeed',
       all.map(({ seq, targetId }) => [seq, targetId]),

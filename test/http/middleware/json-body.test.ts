@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { apiContract } from '../../support/static-files.ts';
 import { fieldErrorsOf, makeWorld, problemOf, rowsOf, TIME } from '../../support/world.ts';
+
+const contract = await apiContract();
 
 describe('an invalid note', () => {
   test.each<[string, unknown, string]>([
@@ -14,8 +17,6 @@ describe('an invalid note', () => {
     ['a lone surrogate', '{"message":"a𝕬\\ud800b"}', '/message forbidden_character'],
     ['an unknown field', { message: 'x', internal: false }, '/internal unknown_field'],
     ['a field in capitals', { Message: 'x' }, '/message required, /Message unknown_field'],
-    ['__proto__', '{"message":"x","__proto__":{}}', '/__proto__ unknown_field'],
-    ['a list for the body', [], ' invalid_type'],
     ['a text for the body', '"message"', ' invalid_type'],
     ['null for the body', 'null', ' invalid_type'],
   ])('a note with %s is refused with its fields and rules', async (_, body, errors) => {
@@ -55,9 +56,11 @@ describe('an invalid time entry', () => {
     ['a field of the response', { hourlyRate: 500 }, '/hourlyRate unknown_field'],
     ['another field of the response', { status: 'APPROVED' }, '/status unknown_field'],
     ['a user id', { userId: 'tess' }, '/userId unknown_field'],
-  ])('a time entry with %s is refused with its field and rule', async (_, change, error) => {
+  ])('a time entry with %s is refused with its field and rule, and by the document', async (_, change, error) => {
     const { organization, key, api } = await makeWorld();
-    const response = await api.postTime(key, { ...TIME, ...change });
+    const body = JSON.parse(JSON.stringify({ ...TIME, ...change }));
+    expect(contract.allows('POST /tickets/{ticketId}/time-entries', body)).toBe(false);
+    const response = await api.postTime(key, body);
     expect(await problemOf(response.clone())).toBe('422 validation_failed');
     expect(await fieldErrorsOf(response)).toEqual([error]);
     expect(await rowsOf('time_entries', organization)).toEqual([]);
