@@ -261,10 +261,6 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       findErased: [{ organizationId: erased.organization }],
       findCompanies: [{ ids: JSON.stringify(['acme']) }],
       findUnrevoked: [{ keyIds: JSON.stringify([keyId]) }],
-      findSettingsChanges: [
-        { targetId: organization, actions: '["key_rules.changed"]' },
-        { targetId: full.id, actions: '["access_review.kept", "api_key.rotated"]' },
-      ],
       findKeyByHash: [{}, { hash: 'unknown' }],
       findKeyPage: [{ before: '~' }],
       findReviews: [{ reviewId: null }],

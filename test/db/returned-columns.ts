@@ -120,7 +120,6 @@ export const RETURNED_COLUMNS = {
   'db/keys/key-statements.ts': {
     explainKey: { administrator: 'number', found: 'string', successorId: 'null', live: 'number', createdByForm: 'null', named: 'string', keysInGrace: 'number', maxLifetimeDays: 'number', expiryRequired: 'number' },
     findRevocation: { revokedAt: 'null' },
-    findSettingsChanges: { at: 'number', by: 'string', action: 'string', detail: 'string' },
     findSomeLiveKeys: { id: 'string' },
     markRevokedByAdministrator: { revokedAt: 'number' },
     markRevokedByOperator: { revokedAt: 'number' },

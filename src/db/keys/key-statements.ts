@@ -5,7 +5,7 @@ import {
   BY_ACTIVE_ADMINISTRATOR,
   IS_ACTIVE_ADMINISTRATOR,
 } from '../directory/administrator-statements.ts';
-import { columns, insertInto, number, type RowOf, statement, text, textOrNull } from '../statement.ts';
+import { columns, insertInto, number, type RowOf, statement, textOrNull } from '../statement.ts';
 import { ADMITTED_BY_RULES, EXPIRY_RULES } from './key-rules-statements.ts';
 import { LIVE_KEY_IDS } from './read-keys-statements.ts';
 
@@ -121,26 +121,6 @@ export const extendKey = statement<
   update api_keys set expires_at = :expiresAt, revision = revision + 1
   where ${THE_KEY} and ${IS_CURRENT} and expires_at > :now and expires_at < :expiresAt and revision = :revision
     and ${BY_ACTIVE_ADMINISTRATOR} and ${ADMITTED_BY_RULES}`);
-
-const SETTINGS_CHANGE = {
-  at: number('at'),
-  by: text('actor_name'),
-  action: text('action'),
-  detail: textOrNull('detail'),
-};
-
-export type SettingsChangeRow = RowOf<typeof SETTINGS_CHANGE>;
-
-/** The latest changes that users made to a key, or to the key rules (target: the organization), newest first. */
-export const findSettingsChanges = statement<
-  { organizationId: string; targetId: string; actions: string; limit: number },
-  SettingsChangeRow
->(`
-  select ${columns(SETTINGS_CHANGE, 'a')}
-  from audit_log a indexed by audit_log_user_target
-  where a.organization_id = :organizationId and a.actor_type <> 'api_key' and a.target_id = :targetId
-    and a.action in (select value from json_each(:actions))
-  order by a.seq desc limit :limit`);
 
 // A rotation makes up to three changes in one transaction, each with its audit row: it marks the old key, inserts the
 // successor and revokes the old key. The second and third run only if the previous one changed a row.

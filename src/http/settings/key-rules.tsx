@@ -2,7 +2,6 @@ import { type Context, Hono } from 'hono';
 import type { PropsWithChildren } from 'hono/jsx';
 import { hasCode } from '../../domain/errors.ts';
 import { MAX_RULE_DAYS } from '../../domain/key-rules.ts';
-import type { SettingsChange } from '../../services/keys/change-key.ts';
 import { changeKeyRules, type KeyRulesOverview, readKeyRulesOverview } from '../../services/keys/change-key-rules.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { chosenNumber, type FormState, mergedForm, messagesOf, openedForm, readForm, shownCount } from './forms.ts';
@@ -48,10 +47,8 @@ keyRules.post('/key-rules', async (c) => {
     // After an error the form keeps the revision that it showed.
     if (hasCode(err, 'invalid'))
       return renderRules(c, { ...overview, revision, form: { values, messages: messagesOf(err.errors) } });
-    const current = overview.rules.revision;
-    const conflict = overview.changes.slice(0, Math.max(0, current - revision));
     const form = { values: mergedForm(values, rulesInForm(overview)), messages: {} };
-    return renderRules(c, { ...overview, revision: current, form, conflict });
+    return renderRules(c, { ...overview, revision: overview.rules.revision, form, isConflict: true });
   }
 });
 
@@ -65,8 +62,8 @@ interface Props extends Pick<KeyRulesOverview, 'endlessKeys' | 'longestDays'> {
   form: FormState;
   /** The revision of the key rules that the form shows. */
   revision: number;
-  /** What other administrators changed since the form was opened, after which nothing was saved. */
-  conflict?: readonly SettingsChange[];
+  /** Whether others changed the key rules since the form was opened, after which nothing was saved. */
+  isConflict?: boolean;
 }
 
 const FIELDS = [
@@ -75,8 +72,9 @@ const FIELDS = [
 ] as const;
 
 /** The children are the fields of modules. */
-function KeyRulesPage({ form, revision, endlessKeys, longestDays, conflict, children }: PropsWithChildren<Props>) {
+function KeyRulesPage({ form, revision, endlessKeys, longestDays, isConflict, children }: PropsWithChildren<Props>) {
   const { base } = usePage();
+  const history = `${base}/audit?action=key_rules.changed`;
   return (
     <CardForm
       form={form}
@@ -84,11 +82,11 @@ function KeyRulesPage({ form, revision, endlessKeys, longestDays, conflict, chil
       fields={FIELDS}
       nothing="Nothing was saved."
       hidden={{ revision, shown: form.values.get('shown') ?? '' }}
-      notice={conflict && <Conflict what="organization’s key rules" changes={conflict} />}
+      notice={isConflict && <Conflict what="organization’s key rules" history={history} />}
       actions={
         <>
           <button type="submit">Save key rules</button>
-          <a href={`${base}/audit?action=key_rules.changed`}>History</a>
+          <a href={history}>History</a>
         </>
       }
     >

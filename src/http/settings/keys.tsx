@@ -10,7 +10,7 @@ import { LONG_DAY } from '../../domain/unusual.ts';
 import { countWritesSince, readLatestOfKey } from '../../services/audit/read-audit-log.ts';
 import { listAdministratorNames } from '../../services/directory/administrators.ts';
 import { listCompanies, searchCompanies } from '../../services/directory/companies.ts';
-import { changeApiKey, findLockout, listKeyChanges } from '../../services/keys/change-key.ts';
+import { changeApiKey, findLockout } from '../../services/keys/change-key.ts';
 import { getKeyRules } from '../../services/keys/change-key-rules.ts';
 import { createApiKey, isReplaceable } from '../../services/keys/create-key.ts';
 import { readLongDays, readRecentUse, readUsage, USAGE_DAYS } from '../../services/keys/key-usage.ts';
@@ -229,9 +229,8 @@ keys.post('/keys/:key/change', async (c) => {
     if (!hasCode(err, 'key_changed_meanwhile')) throw err;
     const current = await getOwnKey(ctx, key.id);
     requireLive(current);
-    const changes = await listKeyChanges(ctx, current, revision);
     const form = { values: mergedForm(values, settingsInForm(current)), messages: {} };
-    return renderChange(c, { subject: current, revision: current.revision, form, changes });
+    return renderChange(c, { subject: current, revision: current.revision, form, isConflict: true });
   }
 });
 

@@ -6,7 +6,6 @@ import {
   findLifetimes,
   type KeyRulesRow,
 } from '../../db/keys/key-rules-statements.ts';
-import { findSettingsChanges } from '../../db/keys/key-statements.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
 import { errorOf, invalidInput } from '../../domain/errors.ts';
 import { brokenRule, type KeyRules, keyRules, type NewKeyLifetime } from '../../domain/key-rules.ts';
@@ -16,10 +15,6 @@ import { parseInput } from '../parse-input.ts';
 import type { AdminContext } from '../service-context.ts';
 
 export type StoredKeyRules = ReturnType<typeof toKeyRules>;
-
-const CHANGED = 'key_rules.changed';
-/** How many changes the page of the key rules shows. */
-const LISTED_CHANGES = 10;
 
 /** The key rules in the result of `findKeyRules`. @throws ServiceError `not_administrator` */
 export function toKeyRules(row: KeyRulesRow | null | undefined) {
@@ -32,21 +27,15 @@ export async function getKeyRules(ctx: AdminContext): Promise<StoredKeyRules> {
   return toKeyRules(await readOne(ctx, findKeyRules.bind(ctx.actor)));
 }
 
-/** The key rules, their latest changes (newest first), and the lifetimes of the keys that they leave as they are. */
+/** The key rules, and the lifetimes of the keys that they leave as they are. */
 export async function readKeyRulesOverview(ctx: AdminContext) {
   const { organizationId } = ctx.actor;
-  const [[rules], changes, [lifetimes]] = await readBatch(ctx, [
+  const [[rules], [lifetimes]] = await readBatch(ctx, [
     findKeyRules.bind(ctx.actor),
-    findSettingsChanges.bind({
-      organizationId,
-      targetId: organizationId,
-      actions: JSON.stringify([CHANGED]),
-      limit: LISTED_CHANGES,
-    }),
     findLifetimes.bind({ organizationId }),
   ]);
   const longestDays = Math.floor((lifetimes?.longest ?? 0) / DAY_MS);
-  return { rules: toKeyRules(rules), changes, endlessKeys: lifetimes?.endless ?? 0, longestDays };
+  return { rules: toKeyRules(rules), endlessKeys: lifetimes?.endless ?? 0, longestDays };
 }
 
 export type KeyRulesOverview = Awaited<ReturnType<typeof readKeyRulesOverview>>;
@@ -93,7 +82,7 @@ export async function changeKeyRules(
   const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
     {
       statement: changeRules.bind({ ...values, now }),
-      action: CHANGED,
+      action: 'key_rules.changed',
       targetId: ctx.actor.organizationId,
       detail: details.join(', '),
     },

@@ -1,26 +1,18 @@
 import { endRepairedUses } from '../../db/keys/end-refused-uses.ts';
-import { changeKey, explainKey, findSettingsChanges, type SettingsChangeRow } from '../../db/keys/key-statements.ts';
+import { changeKey, explainKey } from '../../db/keys/key-statements.ts';
 import { errorOf, invalidInput } from '../../domain/errors.ts';
 import { fieldErrors } from '../../domain/fields.ts';
 import { keyChanges } from '../../domain/key-input.ts';
 import { describeChanges, type KeySettings, type SettingsInput } from '../../domain/key-settings.ts';
 import { isAllowedFrom } from '../../domain/networks.ts';
 import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
-import { readAll, readOne } from '../call-d1.ts';
+import { readOne } from '../call-d1.ts';
 import { unknownCompanies } from '../directory/companies.ts';
 import type { AdminContext } from '../service-context.ts';
 import { NAME_TAKEN, takenName } from './create-key.ts';
 import { lockoutOf, readRecentUse } from './key-usage.ts';
 import { getOwnKey, type KeyDetails } from './read-keys.ts';
 import { readUsesOfKey } from './refused-uses.ts';
-
-/** A change of a key or of the key rules. `at` is in UTC milliseconds. */
-export type SettingsChange = SettingsChangeRow;
-
-/** What changes the revision of a key. */
-const ACTIONS = JSON.stringify(['api_key.changed', 'api_key.rotated', 'api_key.revoked']);
-/** How many changes a conflict lists. */
-const MAX_LISTED = 10;
 
 /**
  * Replaces the settings of a live key (own limits that are left out: the deployment's apply). `revision` is that of the
@@ -95,11 +87,4 @@ export async function findLockout(ctx: AdminContext, key: KeyDetails, input: Set
   const names = ['allowedNetworks', 'dayLimitRecords', 'dayLimitMinutes'] as const;
   if (!data || names.every((name) => data[name] === key[name] || !data[name])) return undefined;
   return lockoutOf(key, data, await readRecentUse(ctx, key.id, today));
-}
-
-/** What was done to a key since it had the revision `since`, newest first. */
-export async function listKeyChanges(ctx: AdminContext, key: Pick<KeyDetails, 'id' | 'revision'>, since: number) {
-  const { organizationId } = ctx.actor;
-  const limit = Math.min(MAX_LISTED, Math.max(0, key.revision - since));
-  return readAll(ctx, findSettingsChanges.bind({ organizationId, targetId: key.id, actions: ACTIONS, limit }));
 }

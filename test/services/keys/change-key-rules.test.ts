@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import type { KeyRules } from '../../../src/domain/key-rules.ts';
-import { changeKeyRules, getKeyRules, readKeyRulesOverview } from '../../../src/services/keys/change-key-rules.ts';
+import { changeKeyRules, getKeyRules } from '../../../src/services/keys/change-key-rules.ts';
 import { createApiKey } from '../../../src/services/keys/create-key.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { aroundD1, committingTwice } from '../../support/d1.ts';
@@ -114,7 +114,7 @@ describe('key rules that another administrator tightens during the creation of a
 });
 
 describe('a change of the key rules', () => {
-  test('a change is audited with the old and new rules, and listed', async () => {
+  test('a change is audited with the old and new rules', async () => {
     const organization = await organizationWith({ maxLifetimeDays: 90, accessReviewMonths: 3 });
     await setKeyRules(organization, { expiryRequired: true });
     const detail =
@@ -123,8 +123,6 @@ describe('a change of the key rules', () => {
       { action: 'key_rules.changed', actor_id: 'ada', target_id: organization, detail },
       { detail: 'longest lifetime 90 days to none, access review every 3 months to none' },
     ]);
-    const { changes } = await readKeyRulesOverview(asAdmin(organization));
-    expect(changes).toMatchObject([{ by: 'Ada' }, { by: 'Ada', at: now(), detail }]);
   });
 
   test('a change without a difference is not audited', async () => {

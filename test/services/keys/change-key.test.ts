@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
 import { keyChanges } from '../../../src/domain/key-input.ts';
 import type { RequestLimit } from '../../../src/domain/request-limit.ts';
-import { changeApiKey, listKeyChanges } from '../../../src/services/keys/change-key.ts';
+import { changeApiKey } from '../../../src/services/keys/change-key.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { committingTwice } from '../../support/d1.ts';
 import { asAdmin, makeKey, makeOrganization, revoke, rotate, rowsOf, toInput } from '../../support/world.ts';
@@ -58,24 +58,16 @@ test('the revision counts changes, the rotation and the revocation, each with it
   const read = () => getOwnKey(admin, id);
   expect((await read()).revision).toBe(0);
   await changeApiKey(admin, await read(), { name: 'Zapier', owner: 'NOC' });
-  const shown = await read();
+  expect((await read()).revision).toBe(1);
   const successor = await rotate(organization, id, { grace: '7d' });
   await revoke(organization, id);
-  const revoked = await read();
-  expect([shown.revision, revoked.revision]).toEqual([1, 3]);
+  expect((await read()).revision).toBe(3);
   expect((await getOwnKey(admin, successor.id)).revision).toBe(0);
   const rotatedNow = await rotate(organization, successor.id, { grace: 'now' });
   expect((await getOwnKey(admin, successor.id)).revision).toBe(2);
   expect((await getOwnKey(admin, rotatedNow.id)).revision).toBe(0);
-  expect(await listKeyChanges(admin, revoked, shown.revision)).toMatchObject([
-    { by: 'Ada', action: 'api_key.revoked' },
-    { by: 'Ada', action: 'api_key.rotated' },
-  ]);
-  expect(await listKeyChanges(admin, revoked, revoked.revision)).toEqual([]);
-  expect((await listKeyChanges(admin, revoked, 0)).at(-1)).toMatchObject({
-    action: 'api_key.changed',
-    detail: 'name "n8n: triage" to "Zapier", owner added: "NOC"',
-  });
+  const changed = (await rowsOf('audit_log', organization)).filter(({ action }) => action === 'api_key.changed');
+  expect(changed).toMatchObject([{ detail: 'name "n8n: triage" to "Zapier", owner added: "NOC"' }]);
 });
 
 test('a change is refused after a rotation, even if no setting differs from the form', async () => {

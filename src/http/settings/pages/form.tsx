@@ -1,11 +1,8 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
-import { auditActionLabel } from '../../../domain/audit-actions.ts';
-import type { SettingsChange } from '../../../services/keys/change-key.ts';
 import { Icon } from '../../page/icon.tsx';
 import type { FormState, Messages } from '../forms.ts';
 import { usePage } from '../page-context.ts';
 import { Banner, counted } from './components.tsx';
-import { Time } from './time.tsx';
 
 interface FormProps {
   form: FormState;
@@ -57,27 +54,13 @@ export function CardForm({
   );
 }
 
-/** Says that nothing was saved because others changed the same, and what they changed. */
-export function Conflict({ what, changes }: { what: string; changes: readonly SettingsChange[] }) {
-  return (
-    <Banner tone="warning" id="conflict">
-      Another administrator changed this {what} after you opened the form, so nothing was saved. The fields below show
-      these changes, except where you entered something else, which replaces them if you save again:
-      <dl class="changes">
-        {changes.map(({ at, by, action, detail }) => (
-          <div>
-            <dt>
-              <Time at={at} />
-            </dt>
-            <dd>
-              {detail ?? auditActionLabel(action)}, by <bdi>{by}</bdi>
-            </dd>
-          </div>
-        ))}
-      </dl>
-    </Banner>
-  );
-}
+/** Says that nothing was saved because others changed the same, with a link to their audit entries. */
+export const Conflict = ({ what, history }: { what: string; history: string }) => (
+  <Banner tone="warning" id="conflict">
+    Another administrator changed this {what} after you opened the form, so nothing was saved. The fields below show the{' '}
+    <a href={history}>changes</a>, except where you entered something else, which replaces them if you save again.
+  </Banner>
+);
 
 interface FieldProps {
   /** Also its element's id. */

@@ -6,7 +6,6 @@ import { KEY_SETTING_NAMES, type KeySettingName, keySetting } from '../../../dom
 import { hostNetwork, MAX_NETWORKS } from '../../../domain/networks.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
 import { type Company, MAX_FOUND } from '../../../services/directory/companies.ts';
-import type { SettingsChange } from '../../../services/keys/change-key.ts';
 import { isReplaceable } from '../../../services/keys/create-key.ts';
 import { type Lockout, type RecentUse, USAGE_DAYS } from '../../../services/keys/key-usage.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
@@ -276,14 +275,14 @@ interface ChangeProps extends SettingsProps {
   subject: KeyDetails;
   /** The revision of the key that the form shows. */
   revision: number;
-  /** What other administrators did since the form was opened, after which nothing was saved. */
-  changes?: readonly SettingsChange[];
+  /** Whether others changed the key since the form was opened, after which nothing was saved. */
+  isConflict?: boolean;
   /** The recent use that the settings would refuse: nothing was saved, and saving again confirms it. */
   lockout?: Lockout;
 }
 
 /** The form to change a key's settings. */
-export function ChangeForm({ subject: key, revision, changes, lockout, ...fields }: ChangeProps) {
+export function ChangeForm({ subject: key, revision, isConflict, lockout, ...fields }: ChangeProps) {
   const { base } = usePage();
   const path = `${base}/keys/${key.id}`;
   return (
@@ -295,8 +294,8 @@ export function ChangeForm({ subject: key, revision, changes, lockout, ...fields
       hidden={{ revision, shown: fields.form.values.get('shown') ?? '', ...(lockout && { confirmed: 'yes' }) }}
       actions={<SubmitOrCancel submit={lockout ? 'Save anyway' : 'Save'} cancel={path} />}
       notice={
-        changes ? (
-          <Conflict what="key" changes={changes} />
+        isConflict ? (
+          <Conflict what="key" history={`${base}/audit?key=${key.id}`} />
         ) : (
           lockout && <LockoutQuestion {...lockout} entered={fields.form.values.get('allowedNetworks') ?? ''} />
         )
