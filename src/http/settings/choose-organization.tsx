@@ -1,8 +1,7 @@
 import type { Context } from 'hono';
 import { dateIn } from '../../domain/calendar.ts';
-import { type Administration, MAX_LISTED_ORGANIZATIONS } from '../../services/directory/administrators.ts';
+import { MAX_LISTED_ORGANIZATIONS } from '../../services/directory/administrators.ts';
 import { type OverviewItem, readOrganizationOverview } from '../../services/directory/organization-overview.ts';
-import { searchable } from '../../services/keys/select-keys.ts';
 import { type AppEnv, serviceContext } from '../hono-env.ts';
 import { factOptions } from './page-context.ts';
 import { Banner, Table, type TableColumn } from './pages/components.tsx';
@@ -12,7 +11,7 @@ import { signedInAdministrations } from './sign-in.tsx';
 
 /**
  * The page at /settings: the only organization of an administrator, or a choice of several. A search that finds one
- * opens it, on the tab `tab`. Of organizations with the same name it shows the ids: a tenant may choose any name.
+ * opens it, on the tab `tab`. It shows ids, because a tenant may choose any name.
  */
 export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> {
   const all = await signedInAdministrations(c);
@@ -35,12 +34,7 @@ export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> 
           No organization matches. <a href="/settings">Show all</a>
         </Banner>
       ) : (
-        <Table
-          caption="Organizations"
-          kind="organizations"
-          columns={columnsFor(tab, namesakesOf(all))}
-          rows={organizations}
-        />
+        <Table caption="Organizations" kind="organizations" columns={columnsFor(tab)} rows={organizations} />
       )}
       {all.length >= MAX_LISTED_ORGANIZATIONS && (
         <p>
@@ -57,13 +51,7 @@ export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> 
   return render(c, 'Organizations', page);
 }
 
-/** The names, as a search compares them, that several organizations have. */
-function namesakesOf(all: readonly Administration[]): Set<string> {
-  const names = all.map(({ organization }) => searchable(organization.name));
-  return new Set(names.filter((name, index) => names.indexOf(name) < index));
-}
-
-const columnsFor = (tab: string, namesakes: ReadonlySet<string>): readonly TableColumn<OverviewItem>[] => [
+const columnsFor = (tab: string): readonly TableColumn<OverviewItem>[] => [
   [
     'Organization',
     ({ organization: { id, name } }) => (
@@ -71,7 +59,7 @@ const columnsFor = (tab: string, namesakes: ReadonlySet<string>): readonly Table
         <a href={`/settings/${id}/${tab}`} class="name" data-organization={id}>
           <bdi>{name}</bdi>
         </a>{' '}
-        {namesakes.has(searchable(name)) && <span class="minor">{id}</span>}
+        <span class="minor">{id}</span>
       </>
     ),
   ],

@@ -16,7 +16,6 @@ import { keyRules } from './key-rules.tsx';
 import { keys } from './keys.tsx';
 import { pageContext } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
-import { SearchForm } from './pages/components.tsx';
 import { refusedUses } from './refused-uses.tsx';
 import { render } from './render-page.tsx';
 import { signIn } from './sign-in.tsx';
@@ -72,16 +71,11 @@ function problemPage(
   { status, title, detail }: Pick<PageProblem, 'status' | 'title' | 'detail'>,
 ): Response | Promise<Response> {
   const { to, text } = wayOn(c, status);
-  const base = pageContext(c)?.base;
   const page = (
     <>
       <p>{detail}</p>
-      {status === 404 && base && (
-        <SearchForm id="find-keys" to={`${base}/keys`} label="Search keys" text={undefined} fields={[]} />
-      )}
       <p>
         <a href={to}>{text}</a>
-        {status === 404 && base && [' · ', <a href="/settings">All organizations</a>]}
       </p>
     </>
   );
@@ -91,14 +85,10 @@ function problemPage(
 /** Where an error page leads: after a conflict, to the page that shows the change. */
 function wayOn(c: Context<AppEnv>, status: number): { to: string; text: string } {
   const base = pageContext(c)?.base;
-  if (status === 409 && base) {
-    const [key] = /^\/settings\/[^/]+\/keys\/[^/]+/.exec(c.req.path) ?? [];
-    if (key) return { to: key, text: 'Open the key' };
-    const pages = c.get('contributions').flatMap(({ keyTask = [], tab = [] }) => [keyTask, tab].flat());
-    const page = pages.find(({ path }) => c.req.path.startsWith(`${base}${path}/`));
-    if (page) return { to: `${base}${page.path}`, text: `Open “${page.title}”` };
-  }
-  return { to: base ? `${base}/keys` : '/settings', text: base ? 'All API keys' : 'All organizations' };
+  if (base === undefined) return { to: '/settings', text: 'All organizations' };
+  const [page] = /^\/keys\/[^/]+|^\/[^/]+/.exec(c.req.path.slice(base.length)) ?? [];
+  if (status === 409 && page) return { to: `${base}${page}`, text: 'Go back' };
+  return { to: `${base}/keys`, text: 'All API keys' };
 }
 
 function toPageProblem(err: Error, isRead: boolean, requestId: string): PageProblem {
@@ -114,7 +104,7 @@ function toPageProblem(err: Error, isRead: boolean, requestId: string): PageProb
 /** The page for each error code that an administrator can cause. Others are internal errors. */
 const PAGE_PROBLEMS: Partial<Record<ServiceErrorCode, ConstructorParameters<typeof PageProblem>>> = {
   not_administrator: [403, 'No access', 'You are no longer an administrator of this organization.'],
-  key_not_found: [404, 'No key with this ID', 'Check the URL, or search for the key.'],
+  key_not_found: [404, 'No key with this ID', 'Check the URL, or search the list of keys.'],
   key_not_live: [
     409,
     'This key no longer works',

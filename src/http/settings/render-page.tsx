@@ -46,7 +46,7 @@ export async function render<E extends AdminEnv | AppEnv>(
       isOnce={isOnce}
       home="/settings"
       bar={<Bar {...{ administrator, path, tabs }} signOutPath={signIn?.signOutPath} />}
-      tabs={administrator && <AreaTabs {...{ administrator, path, tabs }} isFound={status !== 404} />}
+      tabs={administrator && <AreaTabs {...{ administrator, path, tabs }} />}
       footer={
         administrator && (
           <>

@@ -6,7 +6,6 @@ import { type Administration, administrationsOf } from '../../services/directory
 import { type AdminEnv, type AppEnv, type ContextOf, serviceContext } from '../hono-env.ts';
 import { PageProblem } from './page-problem.ts';
 import { moduleTabs } from './pages/header.tsx';
-import { render } from './render-page.tsx';
 
 const ALGORITHMS = ['RS256', 'ES256'];
 const forbidden = () =>
@@ -46,9 +45,6 @@ export async function signedInAdministrations(
   return administrations;
 }
 
-/** How many organizations the page of a wrong URL links. */
-const MAX_LINKS = 10;
-
 /** Requires an administrator of the organization in the path. Other administrators get a 404. */
 export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
   return async function signIn(c, next) {
@@ -56,32 +52,11 @@ export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
     const administrations = await signedInAdministrations(c, id);
     const administration = administrations.find(({ organization }) => organization.id === id);
     if (!administration) {
-      const signOutPath = c.get('config').signIn?.signOutPath;
-      const page = (
-        <>
-          <p>
-            You are signed in as <bdi>{administrations[0]?.email}</bdi>.{' '}
-            {signOutPath && [
-              <a href={signOutPath} data-sign-out>
-                Sign out
-              </a>,
-              ' if that is the wrong account. ',
-            ]}
-            {administrations.length > MAX_LINKS ? 'Some of your' : 'Your'} organizations:
-          </p>
-          <ul class="tiles">
-            {administrations.slice(0, MAX_LINKS).map(({ organization }) => (
-              <li>
-                <a href={`/settings/${organization.id}`}>
-                  <bdi>{organization.name}</bdi>
-                </a>
-              </li>
-            ))}
-          </ul>
-          {administrations.length > MAX_LINKS && <a href="/settings">All your organizations</a>}
-        </>
+      throw new PageProblem(
+        404,
+        'No organization of yours is at this URL',
+        `You are signed in as ${administrations[0]?.email}. Check the URL, or sign in with another account.`,
       );
-      return render(c, 'No organization of yours is at this URL', page, { status: 404 });
     }
     c.set('administrator', {
       ...administration,

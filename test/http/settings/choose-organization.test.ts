@@ -65,33 +65,24 @@ describe('/settings', () => {
     expect(html).not.toContain('Only 6');
   });
 
-  test('ids distinguish organizations of the same name only, and names are shown as text', async () => {
-    const { ids, open } = await makeAdministrator('<b>Northwind</b>', '<b>NORTHWIND</b>', 'Zeta');
+  test('the page shows the id of each organization, and names as text', async () => {
+    const { ids, open } = await makeAdministrator('<b>Northwind</b>', '<b>Northwind</b>');
     const html = await (await open('/settings')).text();
-    expect(linksIn(html).map(({ name }) => name)).toContain('&lt;b&gt;Northwind&lt;/b&gt;');
-    const shown = ids.map((id) => html.includes(`<span class="minor">${id}</span>`));
-    expect(shown).toEqual([true, true, false]);
+    for (const id of ids) expect(html).toContain(`<span class="minor">${id}</span>`);
     expect(html).not.toContain('<b>');
   });
 });
 
-test('the page of a wrong URL says so in its heading, and links at most ten organizations of the administrator', async () => {
-  for (const [count, listed] of [
-    [1, 1],
-    [12, 10],
-  ] as const) {
-    const sites = Array.from({ length: count }, (_, index) => `Site ${index + 1}`);
-    const { ids, email, open } = await makeAdministrator(...sites);
-    const response = await open('/settings/another/keys');
-    const html = await response.text();
-    const texts = async (selector: string) => (await elementsOf(html, selector)).map(({ text }) => text);
-    expect([response.status, await texts('h1')]).toEqual([404, ['No organization of yours is at this URL']]);
-    expect(await texts('main li bdi')).toEqual(Array.from({ length: listed }, (_, index) => `Site ${index + 1}`));
-    expect(html).toContain(`href="/settings/${ids[0]}"`);
-    expect(await texts('main p bdi')).toEqual([email]);
-    expect(await countElements(html, 'main a[data-sign-out]')).toBe(1);
-    expect(await countElements(html, 'main a[href="/settings"]')).toBe(count > listed ? 1 : 0);
-  }
+test('the page of a wrong URL says who is signed in, and leads to the organizations', async () => {
+  const { email, open } = await makeAdministrator('Northwind');
+  const response = await open('/settings/another/keys');
+  const html = await response.text();
+  expect([response.status, (await elementsOf(html, 'h1')).map(({ text }) => text)]).toEqual([
+    404,
+    ['No organization of yours is at this URL'],
+  ]);
+  expect(html).toContain(email);
+  expect(await countElements(html, 'main a[href="/settings"]')).toBe(1);
 });
 
 describe('the filter of organizations', () => {

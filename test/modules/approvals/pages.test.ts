@@ -244,7 +244,7 @@ describe('a decision', () => {
     const { status, text } = await decide('APPROVED', ids);
     expect([status, await textsOf(text, 'h1')]).toEqual([409, ['1 of 2 entries approved']]);
     expect(text).toMatch(/1 entry had been decided before, such as 30 min on ticket 1001, REJECTED by Bea, \d.* UTC/);
-    expect(await textsOf(text, 'main a')).toEqual(['Open “Time”']);
+    expect(await textsOf(text, 'main a')).toEqual(['Go back']);
     const answer = await work.reviewTimeEntry(organization, ids[1] ?? '', 'REJECTED', 'bea');
     expect(answer).toMatchObject({
       ok: false,

@@ -27,13 +27,12 @@ interface TabsProps {
   path: string;
   tabs: readonly AreaTab[];
   administrator: Administrator;
-  isFound: boolean;
 }
 
-/** The pages of an organization. A page below one of them keeps its tab marked; an address without a page marks none. */
-export function AreaTabs({ path, tabs, administrator: { refused, waiting }, isFound }: TabsProps) {
+/** The pages of an organization. A page below one of them keeps its tab marked. */
+export function AreaTabs({ path, tabs, administrator: { refused, waiting } }: TabsProps) {
   const { base } = usePage();
-  const current = isFound && tabOf(tabs, path.split('/')[3]);
+  const current = tabOf(tabs, path.split('/')[3]);
   const counts = new Map([['/refused', refused], ...waiting]);
   return (
     <nav class="tabs" aria-label="Settings">
