@@ -21,7 +21,7 @@ import { isFiltered, keyListPath, readKeyQuery } from './key-query.ts';
 import { factOptions, pageContext, parametersOf, redirectWith, todayOf, usePage } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { counted, Table, type TableColumn } from './pages/components.tsx';
-import { ConfirmKeys, ConfirmRevoke } from './pages/confirm.tsx';
+import { ConfirmKeys } from './pages/confirm.tsx';
 import { ErrorSummary, Field } from './pages/form.tsx';
 import { KeyName } from './pages/key-facts.tsx';
 import { render, renderForm, trail } from './render-page.tsx';
@@ -41,9 +41,8 @@ changeKeys.get('/keys/:key/revoke', async (c) => {
   const path = `/keys/${key.id}`;
   if (key.state === 'revoked') return redirectWith(c, path, NOTICES.already_revoked);
   const writesToday = await readWritesToday(c, [key]);
-  const page = (
-    <ConfirmRevoke {...{ keys: [key], writesToday, action: c.req.path, cancel: pageContext(c).base + path }} />
-  );
+  const form = { action: c.req.path, button: 'Revoke', cancel: `${pageContext(c).base}${path}` };
+  const page = <ConfirmKeys {...form} keys={[key]} writesToday={writesToday} isRevocation />;
   return render(c, `Revoke ${key.name}${key.successor ? ' now' : ''}?`, page, { trail: trail(c, key) });
 });
 
@@ -117,8 +116,11 @@ async function confirmChange(c: Context<AdminEnv>, parameters: URLSearchParams, 
     ],
     cancel,
   };
-  if (change === 'revoke')
-    return render(c, `Revoke ${counted(keys.length, 'key')}?`, <ConfirmRevoke {...confirm} />, { trail: trail(c) });
+  if (change === 'revoke') {
+    const button = `Revoke ${counted(keys.length, 'key')}`;
+    const page = <ConfirmKeys {...confirm} button={button} isRevocation />;
+    return render(c, `${button}?`, page, { trail: trail(c) });
+  }
   const { effectOf, changeable, reasons, max, help } = await previewChange(adminContext(c), keys, change);
   if (changeable === 0) return refuse(reasons);
   const { title, label } = CHANGES[change];

@@ -1,10 +1,9 @@
 import { type Context, Hono } from 'hono';
 import { isLive } from '../../domain/api-key.ts';
-import { addDays, DAY_MS, startOfDate } from '../../domain/calendar.ts';
+import { DAY_MS } from '../../domain/calendar.ts';
 import { clientAddress } from '../../domain/client-address.ts';
 import { errorOf, hasCode, type ServiceError } from '../../domain/errors.ts';
 import { companyIds } from '../../domain/key-settings.ts';
-import { timeOfId } from '../../domain/record-id.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
 import { LONG_DAY } from '../../domain/unusual.ts';
 import { countWritesSince, readLatestOfKey } from '../../services/audit/read-audit-log.ts';
@@ -13,7 +12,7 @@ import { listCompanies, searchCompanies } from '../../services/directory/compani
 import { changeApiKey, findLockout } from '../../services/keys/change-key.ts';
 import { getKeyRules } from '../../services/keys/change-key-rules.ts';
 import { createApiKey, isReplaceable } from '../../services/keys/create-key.ts';
-import { readLongDays, readRecentUse, readUsage, USAGE_DAYS } from '../../services/keys/key-usage.ts';
+import { readLongDays, readRecentUse, readUsage } from '../../services/keys/key-usage.ts';
 import { getKeyAndDay, getOwnKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { readUsesOfKey } from '../../services/keys/refused-uses.ts';
 import { rotateApiKey } from '../../services/keys/rotate-key.ts';
@@ -130,20 +129,17 @@ const alreadyCreated = (c: Context<AdminEnv>, { info: { keyId } }: ServiceError)
 keys.get('/keys/:key', async (c) => {
   const ctx = adminContext(c);
   const today = todayOf(c);
-  const { timeZone } = c.get('administrator').organization;
   const { key, written } = await getKeyAndDay(ctx, c.req.param('key'), today);
-  const other = key.successor ?? key.predecessor;
   const [entries, uses, companies, usages] = await Promise.all([
     readLatestOfKey(ctx, key.id, LATEST_ENTRIES),
     readUsesOfKey(ctx, key.id),
     listCompanies(ctx, companyIds(key.companies)),
-    readUsage(ctx, [key.id, ...(other ? [other.id] : [])], today),
+    readUsage(ctx, [key.id], today),
   ]);
   const usage = usages.get(key.id) ?? [];
   const long = usage.filter(({ minutes }) => minutes >= LONG_DAY.minutes).map(({ day }) => ({ keyId: key.id, day }));
   const longDays = (await readLongDays(ctx, long)).map(({ day }) => day);
   const since = ctx.now() - DAY_MS;
-  const rotatedAt = !other ? undefined : timeOfId(key.successor?.id ?? key.id);
   const isJustRevoked = key.revokedAt !== null && ctx.now() - key.revokedAt < JUST_REVOKED_MS;
   const page = {
     subject: key,
@@ -151,13 +147,6 @@ keys.get('/keys/:key', async (c) => {
     written,
     usage,
     longDays,
-    rotated:
-      rotatedAt !== undefined && rotatedAt > startOfDate(addDays(today, 1 - USAGE_DAYS), timeZone)
-        ? {
-            old: await countWritesSince(ctx, key.predecessor?.id ?? key.id, rotatedAt),
-            successor: usages.get(key.successor?.id ?? key.id) ?? [],
-          }
-        : undefined,
     entries: shownEntries(c, entries, SHOWN_TEXT),
     ...uses,
     companies,

@@ -17,8 +17,8 @@ import {
   Table,
   type TableColumn,
 } from '../../http/settings/pages/components.tsx';
-import { ConfirmRevoke } from '../../http/settings/pages/confirm.tsx';
-import { limitsText } from '../../http/settings/pages/day-use.ts';
+import { ConfirmKeys } from '../../http/settings/pages/confirm.tsx';
+import { limitWords } from '../../http/settings/pages/day-use.ts';
 import { ErrorSummary, Field } from '../../http/settings/pages/form.tsx';
 import { CompanyNames, Creator, KeyName, OtherKey } from '../../http/settings/pages/key-facts.tsx';
 import { Ago, Expiry, Time } from '../../http/settings/pages/time.tsx';
@@ -214,13 +214,14 @@ function Finish({ review, keys, usages }: AccessReview & Pick<Props, 'usages'>) 
           <button type="submit">Finish review</button>
         </form>
       ) : (
-        <ConfirmRevoke
+        <ConfirmKeys
           keys={toRevoke}
           writesToday={writesToday}
           columns={[['Reason', ({ id }) => <bdi>{reasons.get(id)}</bdi>]]}
           action={action}
           fields={toRevoke.map(({ id }) => ['revoke', id])}
           button={`Finish and revoke ${counted(toRevoke.length, 'key')}`}
+          isRevocation
         />
       )}
     </section>
@@ -337,7 +338,7 @@ function factsOf(key: KeyDetails, { usage, companies }: Pick<ReviewedKeyProps, '
     ['Description', description && <bdi>{description}</bdi>],
     ['Companies', own.length === 0 ? 'all' : <CompanyNames companies={own} />],
     ['Networks', allowedNetworks.replaceAll(' ', ', ') || 'all'],
-    ['Daily limits', limitsText({ records, minutes })],
+    ['Daily limits', limitWords({ records, minutes }).join(', ')],
     ['Last write', key.lastWrite ? <Ago at={key.lastWrite.at} /> : 'never'],
     ['Writes in 30 days', formatNumber(recordsOf(usage))],
     ['Expires', <Expiry subject={key} />],

@@ -132,31 +132,3 @@ describe('the form for a rotation', () => {
     expect(await rowsOf('api_keys', organization)).toHaveLength(2);
   });
 });
-
-test('the pages of both keys count the writes since the rotation, not since its day', async () => {
-  let now = Date.parse('2027-03-22T12:00:00Z');
-  const settings = await makeSettings({ now: () => now });
-  const old = await makeKey(settings.organization, {}, () => now);
-  const write = async (key: string, times: number) => {
-    for (let time = 0; time < times; time++) {
-      now += 1_000;
-      await settings.api.postNote(key);
-    }
-  };
-  await write(old.value, 3);
-  now += 1_000;
-  const form = { token: crypto.randomUUID(), expires: 'none', grace: '7d' };
-  const successor = keyIn((await settings.post(`/keys/${old.id}/rotate`, form)).text);
-  const rows = await rowsOf('api_keys', settings.organization);
-  const counts = async () => {
-    const pages = rows.map(async ({ id }) => {
-      const { text } = await settings.get(`/keys/${id}`);
-      return (await elementsOf(text, '.facts dd')).find((fact) => fact.text.startsWith('Old key'))?.text;
-    });
-    return Promise.all(pages);
-  };
-  expect(await counts()).toEqual(Array(2).fill('Old key 0, new key 0'));
-  await write(successor, 2);
-  await write(old.value, 1);
-  expect(await counts()).toEqual(Array(2).fill('Old key 1, new key 2'));
-});

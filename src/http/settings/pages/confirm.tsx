@@ -2,41 +2,24 @@ import type { PropsWithChildren } from 'hono/jsx';
 import { isLive } from '../../../domain/api-key.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { stateInList } from '../../../services/keys/select-keys.ts';
-import { counted, formatNumber, HiddenFields, State, Table, type TableColumn } from './components.tsx';
+import { formatNumber, HiddenFields, State, Table, type TableColumn } from './components.tsx';
 import { KeyName, LastWrite } from './key-facts.tsx';
 
 interface Props {
   keys: readonly KeyDetails[];
-  /** What each key wrote today, if that was read. */
-  writesToday?: ReadonlyMap<string, number>;
+  /** What each key wrote today. */
+  writesToday: ReadonlyMap<string, number>;
   action: string;
   /** Sent with the form. */
   fields?: readonly (readonly [name: string, value: string])[];
-  button?: string;
+  button: string;
   cancel?: string;
   /** What else the table says about each key, after its name. */
   columns?: readonly TableColumn<KeyDetails>[];
+  isRevocation?: boolean;
 }
 
-/** Asks for confirmation before keys are revoked. */
-export const ConfirmRevoke = ({
-  keys,
-  button = keys.length === 1 ? 'Revoke' : `Revoke ${counted(keys.length, 'key')}`,
-  ...props
-}: Props) => (
-  <>
-    <p>
-      Requests with {keys.length === 1 ? 'this key' : 'these keys'} are then refused immediately. This cannot be undone.
-    </p>
-    <ConfirmKeys {...{ keys, button, ...props }} isDanger />
-  </>
-);
-
-interface ConfirmProps extends Props {
-  isDanger?: boolean;
-}
-
-/** Asks for confirmation before keys are changed, with the fields of the change above them. */
+/** Asks for confirmation before keys are changed or revoked, with the fields of the change above them. */
 export function ConfirmKeys({
   keys,
   writesToday,
@@ -45,11 +28,17 @@ export function ConfirmKeys({
   button,
   cancel,
   columns = [],
-  isDanger = false,
+  isRevocation = false,
   children,
-}: PropsWithChildren<ConfirmProps>) {
+}: PropsWithChildren<Props>) {
   return (
     <form method="post" action={action}>
+      {isRevocation && (
+        <p>
+          Requests with {keys.length === 1 ? 'this key' : 'these keys'} are then refused immediately. This cannot be
+          undone.
+        </p>
+      )}
       <HiddenFields fields={fields} />
       {children && <div class="form card">{children}</div>}
       <Table
@@ -60,14 +49,14 @@ export function ConfirmKeys({
           ['State', (key) => <State state={stateInList(key)} />],
           [
             'Last write',
-            (key) => [<LastWrite subject={key} />, isLive(key.state) && wroteToday(writesToday?.get(key.id))],
+            (key) => [<LastWrite subject={key} />, isLive(key.state) && wroteToday(writesToday.get(key.id))],
           ],
-          ...(isDanger ? [['Owner', ({ owner }: KeyDetails) => <bdi>{owner || '–'}</bdi>] as const] : []),
+          ...(isRevocation ? [['Owner', ({ owner }: KeyDetails) => <bdi>{owner || '–'}</bdi>] as const] : []),
         ]}
         rows={keys}
       />
       <div class="actions">
-        <button type="submit" class={isDanger ? 'danger' : undefined}>
+        <button type="submit" class={isRevocation ? 'danger' : undefined}>
           {button}
         </button>
         {cancel && <a href={cancel}>Cancel</a>}

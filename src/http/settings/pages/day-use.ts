@@ -39,12 +39,14 @@ export function useText({ records, minutes, bytes }: Use, limits: UseLimits): st
   ].join(', ');
 }
 
-/** The limits of records and minutes that exist: `50 new records, 480 minutes`; empty if there is none. */
-export const limitsText = ({ records, minutes }: Pick<UseLimits, 'records' | 'minutes'>): string =>
-  [
-    ...(records === null ? [] : [counted(records, 'new record')]),
-    ...(minutes === null ? [] : [counted(minutes, 'minute')]),
-  ].join(', ');
+/** The limits of records and minutes that exist: `50 new records` and `480 minutes`. */
+export const limitWords = ({
+  records,
+  minutes,
+}: Record<'records' | 'minutes', number | null | undefined>): string[] => [
+  ...(records == null ? [] : [counted(records, 'new record')]),
+  ...(minutes == null ? [] : [counted(minutes, 'minute')]),
+];
 
 export const organizationLimits = (limit: DayLimit | null): UseLimits => ({
   records: limit?.records ?? null,

@@ -14,6 +14,7 @@ import { ALL_COMPANIES, type FormState, SOME_COMPANIES, searchedCompany, TAKEN_N
 import { keyListPath } from '../key-query.ts';
 import { addressOf, usePage } from '../page-context.ts';
 import { Address, Banner, counted, Hint, SCOPE_ICONS } from './components.tsx';
+import { limitWords } from './day-use.ts';
 import { CardForm, Choices, Conflict, describedBy, Field, FieldMessage } from './form.tsx';
 import { CompanyName } from './key-facts.tsx';
 import { Ago } from './time.tsx';
@@ -313,10 +314,7 @@ export function ChangeForm({ subject: key, revision, isConflict, lockout, ...fie
 function LockoutQuestion({ addresses, records, minutes, entered }: Lockout & { entered: string }) {
   const [first, ...others] = addresses;
   const hasRoom = entered.split(/\s+/).filter(Boolean).length + addresses.length <= MAX_NETWORKS;
-  const limits = [
-    ...(records === undefined ? [] : [counted(records, 'new record')]),
-    ...(minutes === undefined ? [] : [counted(minutes, 'minute')]),
-  ];
+  const limits = limitWords({ records, minutes });
   const remedies = [
     ...(first ? [others.length > 0 ? `these ${addresses.length} addresses` : hostNetwork(first.address)] : []),
     ...limits.map((limit) => `${limit} a day`),

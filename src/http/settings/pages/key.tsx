@@ -1,9 +1,7 @@
 import { isLive } from '../../../domain/api-key.ts';
 import { type DayLimit, lower } from '../../../domain/day-limit.ts';
 import { keySetting } from '../../../domain/key-settings.ts';
-import { isAllowedFrom } from '../../../domain/networks.ts';
 import { haveMinutes } from '../../../domain/record-kinds.ts';
-import { REFUSED_ATTENTION_MS, SETTLEMENTS } from '../../../domain/refused-use.ts';
 import { writableKinds } from '../../../domain/scopes.ts';
 import type { countWritesSince } from '../../../services/audit/read-audit-log.ts';
 import type { Company } from '../../../services/directory/companies.ts';
@@ -14,8 +12,8 @@ import type { DryRuns, RefusedUse } from '../../../services/keys/refused-uses.ts
 import { stateInList } from '../../../services/keys/select-keys.ts';
 import { usePage } from '../page-context.ts';
 import { AuditEntries, type ShownEntry } from './audit-entries.tsx';
-import { Address, Banner, counted, Facts, formatNumber, Hint, LinkButton, Scopes, State } from './components.tsx';
-import { limitsText, useText } from './day-use.ts';
+import { Address, Banner, counted, Facts, Hint, LinkButton, Scopes, State } from './components.tsx';
+import { limitWords, useText } from './day-use.ts';
 import { CompanyNames, Creator, DryRunCount, KeysOf, LastWrite, OtherKey } from './key-facts.tsx';
 import { adviceOf, REFUSAL_REASONS, RefusedUsesTable, Repair } from './refused-uses-table.tsx';
 import { Expiry, Time } from './time.tsx';
@@ -31,18 +29,14 @@ interface Props {
   usage: Usage;
   /** Those of these days on which it logged unusually much time. */
   longDays: readonly string[];
-  /** Writes of both keys of its rotation since that, if it was in the latest days. */
-  rotated: { old: Writes; successor: Usage } | undefined;
   entries: readonly ShownEntry[];
   refused: readonly RefusedUse[];
   dryRuns: DryRuns | undefined;
   /** The companies that the key is limited to. */
   companies: readonly Company[];
   /** What the key wrote since an instant (UTC milliseconds), if it was just revoked. */
-  lastDay: ({ since: number } & Writes) | undefined;
+  lastDay: ({ since: number } & Awaited<ReturnType<typeof countWritesSince>>) | undefined;
 }
-
-type Writes = Awaited<ReturnType<typeof countWritesSince>>;
 
 export function KeyLead({ subject: key, refused }: Pick<Props, 'subject' | 'refused'>) {
   return (
@@ -94,9 +88,8 @@ export function KeyPage({
   dryRuns,
   companies,
   lastDay,
-  rotated,
 }: Props) {
-  const { base, now } = usePage();
+  const { base } = usePage();
   const reported = refused.filter(({ needsAttention }) => needsAttention);
   const isAllReported =
     refused.length > 0 && refused.every(({ needsAttention, lost }) => needsAttention && lost.length === 0);
@@ -111,11 +104,6 @@ export function KeyPage({
       {reported.map((use) => (
         <RefusedNow use={use} />
       ))}
-      {refused
-        .filter((use) => hasEnded(use, now))
-        .map((use) => (
-          <Ended subject={key} use={use} entries={entries} />
-        ))}
       <Facts
         facts={[
           ['Scopes', <Scopes scopes={key.scopes} />],
@@ -137,14 +125,10 @@ export function KeyPage({
             ),
           ],
           [keySetting('description').label, key.description && <bdi>{key.description}</bdi>],
-          [
-            'Writes since the rotation',
-            rotated && `Old key ${atLeast(rotated.old)}, new key ${recordsOf(rotated.successor)}`,
-          ],
           ['Predecessor', predecessor && <OtherKey link={predecessor} />],
           ['Successor', successor && <OtherKey link={successor} />],
           [keySetting('companies').label, companies.length === 0 ? 'All' : <CompanyNames companies={companies} />],
-          ['Daily limits', limitsText(own) || 'Those of all keys'],
+          ['Daily limits', limitWords(own).join(', ') || 'Those of all keys'],
           ['Allowed networks', <Networks networks={key.allowedNetworks} />],
         ]}
       />
@@ -163,8 +147,6 @@ export function KeyPage({
     </>
   );
 }
-
-const atLeast = ({ writes, isMinimum }: Writes) => `${isMinimum ? 'at least ' : ''}${formatNumber(writes)}`;
 
 const SHOWN_ADDRESSES = 5;
 
@@ -204,39 +186,6 @@ function LastDay({
       {counted(writes, 'write')} in the last 24 hours from {counted(addresses, 'address', 'addresses')}. {before}{' '}
       <a href={`${base}/audit?${query}`}>See them</a> · <a href={`${base}/audit.csv?${query}`}>Download with texts</a>
     </p>
-  );
-}
-
-/** Whether refused uses ended in the last days. */
-const hasEnded = ({ needsAttention, endsAt }: RefusedUse, now: number) =>
-  !needsAttention && endsAt !== null && endsAt <= now && endsAt >= now - REFUSED_ATTENTION_MS;
-
-/** Says when refused uses were repaired or settled, and whether the key has written since the repair. */
-function Ended({
-  subject: { id, allowedNetworks },
-  use,
-  entries,
-}: Pick<Props, 'subject' | 'entries'> & { use: RefusedUse }) {
-  const { reason, lastAt, sourceAddress, endsAt } = use;
-  const isRepaired =
-    SETTLEMENTS[reason] === undefined ||
-    (isAllowedFrom(allowedNetworks, sourceAddress) && reason === 'address_not_allowed');
-  const since = entries.filter(({ at }) => at >= (endsAt ?? 0));
-  const first = since.findLast(({ actorId }) => actorId === id);
-  return (
-    <Banner tone="neutral">
-      Last refused <Time at={lastAt} />
-      <From address={sourceAddress} />. {isRepaired ? 'Repaired' : 'Settled'} at <Time at={endsAt ?? 0} />
-      {isRepaired &&
-        (first ? (
-          <>
-            , {since.length < entries.length ? 'first write' : 'has written since, also'} <Time at={first.at} />
-          </>
-        ) : (
-          ', no write since'
-        ))}
-      .
-    </Banner>
   );
 }
 

@@ -1,6 +1,7 @@
 import type { KeyState } from '../../../domain/api-key.ts';
 import { DAY_MS, dateIn, dateText, endOfDate } from '../../../domain/calendar.ts';
 import { usePage } from '../page-context.ts';
+import { counted } from './components.tsx';
 
 /** A time as `2026-11-22 21:54:12 UTC`. */
 export const utcText = (at: number) => `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
@@ -27,25 +28,15 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 export function Ago({ at }: { at: number }) {
   const { now } = usePage();
-  return <Time at={at} text={ago(now - at)} />;
+  return <Time at={at} text={now - at < MINUTE_MS ? 'just now' : `${spanText(now - at)} ago`} />;
 }
 
-/** A span of time in the past in words, months and years rounded: `just now`, `5 min ago`, `2 months ago`. */
-function ago(ms: number): string {
-  const days = Math.floor(ms / DAY_MS);
-  if (ms < MINUTE_MS) return 'just now';
-  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min ago`;
-  if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h ago`;
-  if (days < 60) return days === 1 ? '1 day ago' : `${days} days ago`;
-  return days < 730 ? `${Math.round(days / 30.44)} months ago` : `${Math.round(days / 365.25)} years ago`;
-}
-
-/** A span of time in the future in words: `in 59 min`, `in 5 h`, `in 5 days`. */
-function inTime(ms: number): string {
+/** A span of time in words, rounded: `5 min`, `3 h`, `12 days`, `5 months`. */
+function spanText(ms: number): string {
   const days = Math.round(ms / DAY_MS);
-  if (ms < HOUR_MS) return `in ${Math.max(1, Math.floor(ms / MINUTE_MS))} min`;
-  if (ms < DAY_MS) return `in ${Math.floor(ms / HOUR_MS)} h`;
-  return days === 1 ? 'in 1 day' : `in ${days} days`;
+  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min`;
+  if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h`;
+  return days < 60 ? counted(days, 'day') : `${Math.round(days / 30.44)} months`;
 }
 
 interface ExpiryProps {
@@ -62,7 +53,7 @@ export function Expiry({ subject: { expiresAt, state } }: ExpiryProps) {
     <span>
       {isEndOfDay && 'end of '}
       <Time at={expiresAt} text={isEndOfDay ? dateText(lastDay) : undefined} />
-      {state === 'expiring' && <span class="minor"> ({inTime(expiresAt - now)})</span>}
+      {state === 'expiring' && <span class="minor"> (in {spanText(expiresAt - now)})</span>}
     </span>
   );
 }
@@ -73,6 +64,6 @@ export function ShortExpiry({ subject: { expiresAt, state } }: ExpiryProps) {
   if (state === 'revoked') return <span class="dash">–</span>;
   if (expiresAt === null) return <>Never</>;
   if (expiresAt <= now) return <Ago at={expiresAt} />;
-  const text = state === 'expiring' ? inTime(expiresAt - now) : dateText(dateIn(timeZone, expiresAt - 1));
+  const text = state === 'expiring' ? `in ${spanText(expiresAt - now)}` : dateText(dateIn(timeZone, expiresAt - 1));
   return <Time at={expiresAt} text={text} />;
 }
