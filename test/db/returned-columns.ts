@@ -115,7 +115,6 @@ export const RETURNED_COLUMNS = {
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/find-key-statements.ts')>,
   'db/keys/key-rules-statements.ts': {
     findKeyRules: { maxLifetimeDays: 'number', expiryRequired: 'number', accessReviewMonths: 'number', accessReviewsSince: 'number', revision: 'number', timeZone: 'string' },
-    findLifetimes: { endless: 'number', longest: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/key-rules-statements.ts')>,
   'db/keys/key-statements.ts': {
     explainKey: { administrator: 'number', found: 'string', successorId: 'null', live: 'number', createdByForm: 'null', named: 'string', keysInGrace: 'number', maxLifetimeDays: 'number', expiryRequired: 'number' },

@@ -54,8 +54,3 @@ export const changeRules = statement<ChangeValues>(`
     max_lifetime_days = excluded.max_lifetime_days, expiry_required = excluded.expiry_required,
     access_review_months = excluded.access_review_months, revision = excluded.revision,
     access_reviews_since = iif(excluded.access_review_months is null, null, coalesce(key_rules.access_reviews_since, excluded.access_reviews_since))`);
-
-/** How many unrevoked keys never expire, and the longest lifetime of the others in milliseconds; null if there is none. */
-export const findLifetimes = statement<{ organizationId: string }, { endless: number; longest: number | null }>(`
-  select count(*) filter (where expires_at is null) as endless, max(expires_at - created_at) as longest
-  from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and revoked_at is null`);

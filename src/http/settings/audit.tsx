@@ -109,9 +109,7 @@ audit.get('/audit', async (c) => {
   };
   return render(c, 'Audit log', <AuditLogPage {...shown} />, {
     lead: <p class="minor">All writes of the keys, and all changes to the keys. Entries cannot be changed.</p>,
-    actions: (page.entries.length > 0 || page.next !== undefined) && (
-      <CsvLink to={addressOf(`${pageContext(c).base}/audit.csv`, shown.query)} />
-    ),
+    actions: <CsvLink to={addressOf(`${pageContext(c).base}/audit.csv`, shown.query)} />,
   });
 });
 

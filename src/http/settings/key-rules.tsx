@@ -2,24 +2,22 @@ import { type Context, Hono } from 'hono';
 import type { PropsWithChildren } from 'hono/jsx';
 import { hasCode } from '../../domain/errors.ts';
 import { MAX_RULE_DAYS } from '../../domain/key-rules.ts';
-import { changeKeyRules, type KeyRulesOverview, readKeyRulesOverview } from '../../services/keys/change-key-rules.ts';
+import { changeKeyRules, getKeyRules, type StoredKeyRules } from '../../services/keys/change-key-rules.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { chosenNumber, type FormState, mergedForm, messagesOf, openedForm, readForm, shownCount } from './forms.ts';
 import { keyListPath } from './key-query.ts';
 import { redirectWith, usePage } from './page-context.ts';
-import { counted } from './pages/components.tsx';
 import { CardForm, Conflict, Field } from './pages/form.tsx';
 import { renderForm } from './render-page.tsx';
 
 export const keyRules = new Hono<AdminEnv>();
 
 keyRules.get('/key-rules', async (c) => {
-  const overview = await readKeyRulesOverview(adminContext(c));
-  const values = openedForm(rulesInForm(overview));
-  return renderRules(c, { ...overview, revision: overview.rules.revision, form: { values } });
+  const rules = await getKeyRules(adminContext(c));
+  return renderRules(c, { revision: rules.revision, form: { values: openedForm(rulesInForm(rules)) } });
 });
 
-const rulesInForm = ({ rules }: KeyRulesOverview): [field: string, value: string][] => [
+const rulesInForm = (rules: StoredKeyRules): [field: string, value: string][] => [
   ['maxLifetimeDays', String(rules.maxLifetimeDays ?? '')],
   ['accessReviewMonths', String(rules.accessReviewMonths ?? '')],
   ['expiryRequired', rules.expiryRequired ? 'on' : ''],
@@ -42,13 +40,13 @@ keyRules.post('/key-rules', async (c) => {
     });
     return redirectWith(c, '/key-rules', NOTICES[result]);
   } catch (err) {
-    if (!hasCode(err, 'invalid') && !hasCode(err, 'key_rules_changed_meanwhile')) throw err;
-    const overview = await readKeyRulesOverview(adminContext(c));
     // After an error the form keeps the revision that it showed.
     if (hasCode(err, 'invalid'))
-      return renderRules(c, { ...overview, revision, form: { values, messages: messagesOf(err.errors) } });
-    const form = { values: mergedForm(values, rulesInForm(overview)), messages: {} };
-    return renderRules(c, { ...overview, revision: overview.rules.revision, form, isConflict: true });
+      return renderRules(c, { revision, form: { values, messages: messagesOf(err.errors) } });
+    if (!hasCode(err, 'key_rules_changed_meanwhile')) throw err;
+    const rules = await getKeyRules(adminContext(c));
+    const form = { values: mergedForm(values, rulesInForm(rules)), messages: {} };
+    return renderRules(c, { revision: rules.revision, form, isConflict: true });
   }
 });
 
@@ -58,7 +56,7 @@ function renderRules(c: Context<AdminEnv>, page: Props) {
   return renderForm(c, 'Key rules', <KeyRulesPage {...page}>{fields}</KeyRulesPage>, page.form, { lead });
 }
 
-interface Props extends Pick<KeyRulesOverview, 'endlessKeys' | 'longestDays'> {
+interface Props {
   form: FormState;
   /** The revision of the key rules that the form shows. */
   revision: number;
@@ -72,7 +70,7 @@ const FIELDS = [
 ] as const;
 
 /** The children are the fields of modules. */
-function KeyRulesPage({ form, revision, endlessKeys, longestDays, isConflict, children }: PropsWithChildren<Props>) {
+function KeyRulesPage({ form, revision, isConflict, children }: PropsWithChildren<Props>) {
   const { base } = usePage();
   const history = `${base}/audit?action=key_rules.changed`;
   return (
@@ -103,16 +101,9 @@ function KeyRulesPage({ form, revision, endlessKeys, longestDays, isConflict, ch
           <input type="checkbox" name="expiryRequired" checked={form.values.get('expiryRequired') === 'on'} /> New keys
           must expire
         </label>
-        <p class="help">Setting a longest lifetime also turns this on.</p>
-        <p class="help" id="kept">
-          Existing keys keep their expiration.{' '}
-          {endlessKeys > 0 && [
-            <a href={keyListPath(base, { expires: 'never' })}>
-              {counted(endlessKeys, 'key never expires', 'keys never expire')}
-            </a>,
-            longestDays > 0 ? '; the others' : '.',
-          ]}
-          {longestDays > 0 && `${endlessKeys > 0 ? '' : 'They'} last up to ${counted(longestDays, 'day')}.`}
+        <p class="help">
+          Setting a longest lifetime also turns this on. Existing keys keep their expiration:{' '}
+          <a href={keyListPath(base, { expires: 'never' })}>keys that never expire</a>
         </p>
       </div>
       {children}

@@ -3,14 +3,12 @@ import {
   changeRules,
   type ExpiryRulesRow,
   findKeyRules,
-  findLifetimes,
   type KeyRulesRow,
 } from '../../db/keys/key-rules-statements.ts';
-import { DAY_MS } from '../../domain/calendar.ts';
 import { errorOf, invalidInput } from '../../domain/errors.ts';
 import { brokenRule, type KeyRules, keyRules, type NewKeyLifetime } from '../../domain/key-rules.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
-import { readBatch, readOne } from '../call-d1.ts';
+import { readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { AdminContext } from '../service-context.ts';
 
@@ -26,19 +24,6 @@ export function toKeyRules(row: KeyRulesRow | null | undefined) {
 export async function getKeyRules(ctx: AdminContext): Promise<StoredKeyRules> {
   return toKeyRules(await readOne(ctx, findKeyRules.bind(ctx.actor)));
 }
-
-/** The key rules, and the lifetimes of the keys that they leave as they are. */
-export async function readKeyRulesOverview(ctx: AdminContext) {
-  const { organizationId } = ctx.actor;
-  const [[rules], [lifetimes]] = await readBatch(ctx, [
-    findKeyRules.bind(ctx.actor),
-    findLifetimes.bind({ organizationId }),
-  ]);
-  const longestDays = Math.floor((lifetimes?.longest ?? 0) / DAY_MS);
-  return { rules: toKeyRules(rules), endlessKeys: lifetimes?.endless ?? 0, longestDays };
-}
-
-export type KeyRulesOverview = Awaited<ReturnType<typeof readKeyRulesOverview>>;
 
 /** @throws ServiceError `invalid` if the key rules, as an insert found them, do not admit a new key */
 export function requireAdmittedByRow({ maxLifetimeDays, expiryRequired }: ExpiryRulesRow, key: NewKeyLifetime) {

@@ -37,7 +37,7 @@ const listed = async ({ get }: Settings, filter: string) =>
 
 describe('a refused use of a key', () => {
   test('the administrator sees the use with its reason, while the caller gets the constant 401', async () => {
-    const { organization, api, get } = await makeSettings();
+    const { organization, api, base, get } = await makeSettings();
     const key = await makeKey(organization, { name: 'Half', scopes: ['tickets:note:write'] });
     const from = { 'CF-Connecting-IP': '192.0.2.5' };
     const refused = await api.postTime(key.value, undefined, from);
@@ -58,56 +58,16 @@ describe('a refused use of a key', () => {
         banners,
       ]);
       expect(text).toContain('192.0.2.5');
+      // What to do: create a key like this one.
+      expect(await countElements(text, `a[href="${base}/new-key?like=${key.id}"]`)).toBeGreaterThan(0);
     }
   });
 
-  test('each use is counted, and recorded at most once a minute', async () => {
-    let now = Date.now();
-    const { organization, api } = await makeSettings({ now: () => now });
-    const key = await makeKey(organization, { scopes: ['tickets:note:write'] });
-    const use = async () => {
-      await api.postTime(key.value);
-      await api.settled();
-      return (await rowsOf('refused_uses', organization)).map(({ count }) => count);
-    };
-    expect([await use(), await use()]).toEqual([[1], [1]]);
-    now += 60_000;
-    expect(await use()).toEqual([3]);
-  });
-
-  test('a refused use that needs another key leads to the form for one like this key', async () => {
-    const { organization, base, api, get } = await makeSettings();
-    const key = await makeKey(organization, { scopes: ['tickets:note:write'] });
-    await api.postTime(key.value);
+  test('a use is recorded for a key without PSA', async () => {
+    const { organization, api } = await makeSettings({ psa: false });
+    expect((await api.send('/api/v1/ping', { key: (await makeKey(organization)).value })).status).toBe(403);
     await api.settled();
-    expect(await countElements((await get('/refused')).text, `a[href="${base}/new-key?like=${key.id}"]`)).toBe(1);
-    expect((await get(`/new-key?like=${key.id}`)).status).toBe(200);
-  });
-
-  test('a use is recorded for a key without PSA, and for a reused Idempotency-Key', async () => {
-    const { organization, api } = await makeSettings();
-    const key = await makeKey(organization);
-    const once = { 'Idempotency-Key': 'k' };
-    await api.postNote(key.value, { message: 'a' }, once);
-    const mismatch = await api.postNote(key.value, { message: 'b' }, once);
-    expect(mismatch.headers.get('Idempotency-Mismatch')).toBe('true');
-    await api.settled();
-    expect(await rowsOf('refused_uses', organization)).toMatchObject([{ reason: 'idempotency_mismatch' }]);
-
-    const poor = await makeSettings({ psa: false });
-    expect((await poor.api.send('/api/v1/ping', { key: (await makeKey(poor.organization)).value })).status).toBe(403);
-    await poor.api.settled();
-    expect(await rowsOf('refused_uses', poor.organization)).toMatchObject([{ reason: 'psa_not_included' }]);
-  });
-
-  test('the tab shows how many keys and reasons need attention, on every page', async () => {
-    const settings = await makeSettings();
-    const tab = async (page: string) =>
-      (await elementsOf((await settings.get(page)).text, '.tabs .mark')).map(({ text }) => text.trim());
-    expect(await tab('/keys')).toEqual([]);
-    await makeRefused(settings, 'First');
-    await makeRefused(settings, 'Second');
-    for (const page of ['/keys', '/audit', '/refused']) expect(await tab(page)).toEqual(['2']);
+    expect(await rowsOf('refused_uses', organization)).toMatchObject([{ reason: 'psa_not_included' }]);
   });
 
   test('the five latest lost writes of a key are listed, without more writes than one a minute', async () => {
@@ -258,26 +218,24 @@ describe('a revoked key that is still used', () => {
       .run();
     const tiles = Object.entries(await attention(settings));
     expect(tiles).toEqual([
-      [expect.stringMatching(/^120 expired keys are still in use120 keys, at least/), '?fact=refused_expired'],
+      [expect.stringMatching(/^120 expired keys are still in use/), '?fact=refused_expired'],
       ['1 revoked key is still in use', `/${id}`],
     ]);
   });
 });
 
-test('one key whose writes may be lost is shown by name and address, and several are counted together', async () => {
+test('writes that may be lost are counted over all keys, and lead to the page of the only one', async () => {
   const settings = await makeSettings();
   const loseWrite = async (name: string) => {
     const { id, value } = await makeKey(settings.organization, { name });
-    const headers = { 'Idempotency-Key': name, 'CF-Connecting-IP': '192.0.2.5' };
-    for (const message of ['a', 'b']) await settings.api.postNote(value, { message }, headers);
+    for (const message of ['a', 'b']) await settings.api.postNote(value, { message }, { 'Idempotency-Key': name });
     await settings.api.settled();
     return [id, ...Object.entries(await attention(settings)).flat()];
   };
   const [id, ...first] = await loseWrite('First');
-  const words = '1 write may be lost“First”, at least 1 request, last just now from 192.0.2.5';
-  expect(first).toEqual([words, `/${id}`]);
+  expect(first).toEqual([expect.stringMatching(/^1 write may be lostEnter the writes by hand/), `/${id}`]);
   expect((await loseWrite('Second')).slice(1)).toEqual([
-    expect.stringMatching(/^2 writes may be lost2 keys, at least 2 requests, last just now/),
+    expect.stringMatching(/^2 writes may be lost/),
     '?fact=refused_idempotency_mismatch',
   ]);
 });
@@ -308,18 +266,6 @@ test('each refused use needs attention with its number of writes until its key i
   await revoke(organization, notes.id);
   await revoke(organization, limited.id);
   expect(Object.values(await attention(settings))).toEqual([`/${limited.id}`]);
-});
-
-test('an expired key that is still used needs attention until it is revoked', async () => {
-  let now = Date.now();
-  const settings = await makeSettings({ now: () => now });
-  const key = await makeKey(settings.organization, { expires: new Date(now + 60_000).toISOString() });
-  now += 61_000;
-  expect((await settings.api.send('/api/v1/ping', { key: key.value })).status).toBe(401);
-  await settings.api.settled();
-  expect(Object.values(await attention(settings))).toEqual([`/${key.id}`]);
-  await revoke(settings.organization, key.id);
-  expect(await attention(settings)).toEqual({});
 });
 
 describe('what ends the attention to refused uses', () => {
