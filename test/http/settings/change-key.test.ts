@@ -145,14 +145,17 @@ describe('changing a key', () => {
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ name: 'Theirs' }]);
   });
 
-  test('an expired or revoked key cannot be changed', async () => {
+  test('an expired or revoked key cannot be changed or rotated', async () => {
     const { organization, post, get } = await makeSettings();
     const revoked = await makeKey(organization);
     await revoke(organization, revoked.id);
     const expired = await makeKey(organization, { expires: '2026-01-01' }, () => Date.parse('2025-12-01'));
-    for (const { id } of [revoked, expired]) {
-      expect((await get(`/keys/${id}/change`)).status).toBe(409);
-      expect((await post(`/keys/${id}/change`, { name: 'New' })).status).toBe(409);
-    }
+    const form = { name: 'New', token: crypto.randomUUID(), expires: 'none', grace: '1h' };
+    for (const { id } of [revoked, expired])
+      for (const page of ['change', 'rotate']) {
+        expect((await get(`/keys/${id}/${page}`)).status).toBe(409);
+        expect((await post(`/keys/${id}/${page}`, form)).status).toBe(409);
+      }
+    expect(await rowsOf('api_keys', organization)).toMatchObject([{ revision: 0 }, { revision: 1 }]);
   });
 });

@@ -33,13 +33,6 @@ const linksIn = (html: string) =>
   }));
 
 describe('/settings', () => {
-  test('/settings leads to the only organization of an administrator', async () => {
-    const { ids, open } = await makeAdministrator('Northwind');
-    const response = await open('/settings');
-    expect(response.status).toBe(303);
-    expect(response.headers.get('Location')).toBe(`/settings/${ids[0]}/keys`);
-  });
-
   test('an administrator of several organizations chooses, without a preselection', async () => {
     const { ids, open } = await makeAdministrator('Site 10', 'éclair', 'Site 9', 'Zeta', 'A Northwind MSP', 'site 9');
     const response = await open('/settings');

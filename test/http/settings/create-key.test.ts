@@ -5,7 +5,7 @@ import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
 import { auditedActions, copyKey, keyIn, makeSettings, NEW_KEY } from '../../support/settings.ts';
-import { BOTH_SCOPES, makeKey, revoke, rowsOf } from '../../support/world.ts';
+import { BOTH_SCOPES, makeKey, revoke, rotate, rowsOf } from '../../support/world.ts';
 
 describe('creating a key', () => {
   test('the page shows the value once, and the key works immediately', async () => {
@@ -51,14 +51,6 @@ describe('creating a key', () => {
     expect(text).toContain('The key works only from 192.0.2.0/24. This browser is outside them');
   });
 
-  test('the creation is audited with the names of the administrator and the key', async () => {
-    const { organization, createKey } = await makeSettings();
-    await createKey();
-    expect(await rowsOf('audit_log', organization)).toMatchObject([
-      { action: 'api_key.created', actor_type: 'user', actor_name: 'Ada <b>Lovelace</b>', detail: 'n8n prod' },
-    ]);
-  });
-
   test.each([
     ['none', null],
     ['30', 30],
@@ -75,19 +67,18 @@ describe('creating a key', () => {
     },
   );
 
-  test('a key stores its daily limits; an empty field means none', async () => {
-    const { organization, createKey } = await makeSettings();
-    await createKey({ name: 'own', dayLimitRecords: '50', dayLimitMinutes: '480' });
-    await createKey({ name: 'all', dayLimitRecords: '', dayLimitMinutes: '' });
-    const limits = (await rowsOf('api_keys', organization)).map((row) => [
-      row['name'],
-      row['day_limit_records'],
-      row['day_limit_minutes'],
-    ]);
-    expect(limits).toEqual([
-      ['own', 50, 480],
-      ['all', null, null],
-    ]);
+  test('a key stores a description and an owner, as one line each, and its successor keeps them', async () => {
+    const { organization, createKey, get } = await makeSettings();
+    await createKey({ description: '  Closes <b>alerts</b>\n of the night ', owner: 'NOC team' });
+    const [key] = await rowsOf('api_keys', organization);
+    const id = String(key?.['id']);
+    expect(key).toMatchObject({ description: 'Closes <b>alerts</b> of the night', owner: 'NOC team' });
+    const facts = (await elementsOf((await get(`/keys/${id}`)).text, 'dl.facts dd')).map(({ text }) => text.trim());
+    expect(facts).toEqual(expect.arrayContaining(['Closes &lt;b&gt;alerts&lt;/b&gt; of the night', 'NOC team']));
+    expect((await get('/keys.csv')).text).toContain('NOC team');
+    await rotate(organization, id, { grace: '1h' });
+    const owners = (await rowsOf('api_keys', organization)).map(({ owner, description }) => [owner, description]);
+    expect(owners).toEqual([owners[0], owners[0]]);
   });
 });
 
@@ -100,14 +91,14 @@ test('the value of a new key is shown even if every call after its transaction f
     return results;
   });
   const { organization, api, createKey, post } = await makeSettings({ bindings: { DB } });
-  const rotate = async (grace: string) => {
+  const rotateOnce = async (grace: string) => {
     const { id } = await makeKey(organization);
     return post(`/keys/${id}/rotate`, { token: crypto.randomUUID(), expires: 'none', grace });
   };
   for (const [send, ofOldKey] of [
     [createKey, ''],
-    [() => rotate('1h'), 'which stops at'],
-    [() => rotate('now'), 'which is revoked'],
+    [() => rotateOnce('1h'), 'which stops at'],
+    [() => rotateOnce('now'), 'which is revoked'],
   ] as const) {
     isCommitted = false;
     const { status, text } = await send();
@@ -175,20 +166,14 @@ describe('a form for a new key', () => {
     ['a scope that does not exist', { scopes: 'tickets:read' }, 'scopes'],
     ['a name of 101 characters', { name: 'x'.repeat(101) }, 'name'],
     ['a name with NUL', { name: 'a\0b' }, 'name'],
+    ['an owner of 101 characters', { owner: 'x'.repeat(101) }, 'owner'],
+    ['a description with NUL', { description: 'a\0b' }, 'description'],
   ])('a form with %s is refused', async (_, fields, field) => {
     const { organization, createKey } = await makeSettings();
     const { status, text } = await createKey(fields);
     expect(status).toBe(400);
     expect((await elementsOf(text, '.error')).map(({ attributes }) => attributes['id'])).toEqual([`${field}-error`]);
     expect(await rowsOf('api_keys', organization)).toEqual([]);
-  });
-
-  test('the form shows which daily limits are allowed', async () => {
-    const { createKey } = await makeSettings();
-    const { text } = await createKey({ dayLimitRecords: '1e3', dayLimitMinutes: '0' });
-    expect(
-      (await elementsOf(text, '#dayLimitRecords-error, #dayLimitMinutes-error')).map((error) => error.text),
-    ).toEqual([expect.stringContaining('from 1 to 10,000,000,'), expect.stringContaining('from 1 to 10,000,000,')]);
   });
 
   test('a form that is sent twice, even simultaneously, creates one key and leads to it', async () => {

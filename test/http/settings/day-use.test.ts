@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { countElements, elementsOf } from '../../support/page.ts';
+import { elementsOf } from '../../support/page.ts';
 import { makeSettings } from '../../support/settings.ts';
 import { makeKey, makeOrganization, rotate, rowsOf, TIME } from '../../support/world.ts';
 
@@ -96,12 +96,6 @@ describe('the list of keys', () => {
     const elsewhere = await makeSettings(NO_LIMITS);
     await makeKey(elsewhere.organization);
     expect(await todayOf(elsewhere)).toBe('Today: 0 new records');
-  });
-
-  test('the list shows nothing about today before the first key', async () => {
-    const settings = await makeSettings();
-    expect(await todayOf(settings)).toBeUndefined();
-    expect(await countElements((await settings.get('/keys')).text, '.empty')).toBe(1);
   });
 });
 

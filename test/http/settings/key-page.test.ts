@@ -4,7 +4,7 @@ import { redactRecord } from '../../../src/services/work/record-services.ts';
 import { countD1 } from '../../support/d1.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
 import { makeSettings } from '../../support/settings.ts';
-import { asOperator, makeKey, rotate, TIME } from '../../support/world.ts';
+import { asOperator, makeKey, TIME } from '../../support/world.ts';
 
 /** How many bars the charts have for a kind of record. */
 const bars = async (page: string, kind: string) =>
@@ -82,18 +82,6 @@ describe('the page of a key', () => {
       'n8n: triage',
     ]);
     expect((await elementsOf(text, '.entry .text')).map((one) => one.text)).toContain(`${'x'.repeat(280)}…`);
-  });
-
-  test('shows that a replaced key is replaced, and can be revoked now', async () => {
-    const { organization, get } = await makeSettings();
-    const old = await makeKey(organization);
-    await rotate(organization, old.id, { grace: '1h' });
-    const { text } = await get(`/keys/${old.id}`);
-    expect(await countElements(text, '.state.replaced')).toBe(1);
-    expect((await elementsOf(text, '.head-actions button')).map((button) => button.text)).toEqual([
-      'Change settings',
-      'Revoke now',
-    ]);
   });
 
   test('reads a limited number of rows, however much the key has written', async () => {

@@ -6,15 +6,6 @@ import { auditedActions, copyKey, makeSettings } from '../../support/settings.ts
 import { makeKey, rowsOf } from '../../support/world.ts';
 
 describe('revoking a key', () => {
-  test("the page asks first, with the key's name and last write", async () => {
-    const { organization, api, get } = await makeSettings();
-    const key = await makeKey(organization);
-    await api.postNote(key.value, undefined, { 'CF-Connecting-IP': '192.0.2.77' });
-    const { text } = await get(`/keys/${key.id}/revoke`);
-    for (const part of ['n8n: triage', '192.0.2.77']) expect(text).toContain(part);
-    expect((await api.send('/api/v1/ping', { key: key.value })).status).toBe(200);
-  });
-
   test('the revocation takes effect on the next request, and a second one does nothing', async () => {
     const { organization, base, api, get, post } = await makeSettings();
     const key = await makeKey(organization);
