@@ -138,7 +138,7 @@ export const RETURNED_COLUMNS = {
     findUsesOfKey: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string', lostWrites: 'string', endsAt: 'null', needsAttention: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/refused-use-statements.ts')>,
   'db/work/archives.ts': {
-    findArchivesAfter: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
+    findArchivesAfter: { organizationId: 'string', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/archives.ts')>,
   'db/work/changes.ts': {
     findChanges: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyExpiresAt: 'number | null', keyRevokedAt: 'null', keySuccessorId: 'string | null', note: 'string | null', time_entry: 'string | null' },
@@ -162,8 +162,8 @@ export const RETURNED_COLUMNS = {
     countRefusals: { refused: 'number', since: 'number' },
     findApproval: { status: 'string', decidedAt: 'number | null', decidedBy: 'string | null' },
     findArchivedRecord: {
-      note: { isRedacted: 'number', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
-      time_entry: { isRedacted: 'number', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
+      note: { isRedacted: 'number', organizationId: 'string', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
+      time_entry: { isRedacted: 'number', organizationId: 'string', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
     },
     findRecord: {
       note: { id: 'string' },
@@ -219,11 +219,11 @@ export const RETURNED_COLUMNS = {
     },
   } satisfies ReturnedColumns<typeof import('../../src/modules/approvals/long-days.ts')>,
   'modules/archive/archive-statements.ts': {
-    findArchive: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
-    findArchivesAbout: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
-    findArchivesOfPeriod: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
+    findArchive: { organizationId: 'string', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
+    findArchivesAbout: { organizationId: 'string', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
+    findArchivesOfPeriod: { organizationId: 'string', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
     findErased: { organizationId: 'string' },
-    findNewestArchive: { fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
+    findNewestArchive: { organizationId: 'string', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
     findReleased: { seq: 'number' },
     findStubs: {
       note: { id: 'string', record: 'string', requestDigest: 'string', email: 'null' },

@@ -99,7 +99,7 @@ interface Known {
  */
 export async function findArchiveProblems(
   db: D1Database,
-  archive: ObjectStore | undefined,
+  archive: ObjectStore,
   organization: string,
   { acknowledged, unanswered, redacted }: Known,
 ): Promise<{ problems: string[]; found: number }> {
@@ -132,9 +132,9 @@ export async function findArchiveProblems(
       problems.push(`${organization}: ${id} was acknowledged and is missing or has another text`);
 
   const stored = await Promise.all(
-    (await archive?.list(`${organization}/`))?.objects.map(async ({ name }) =>
-      gunzip((await archive?.get(name)) ?? new Uint8Array()),
-    ) ?? [],
+    (await archive.list(`${organization}/`)).objects.map(async ({ name }) =>
+      gunzip((await archive.get(name)) ?? new Uint8Array()),
+    ),
   );
   for (const id of redacted)
     if (stored.some((text) => text.includes(JSON.stringify(acknowledged.get(id)))))
@@ -143,11 +143,7 @@ export async function findArchiveProblems(
 }
 
 /** What is left of an erased organization, in words. */
-export async function leftOf(
-  db: D1Database,
-  archive: ObjectStore | undefined,
-  organization: string,
-): Promise<string[]> {
+export async function leftOf(db: D1Database, archive: ObjectStore, organization: string): Promise<string[]> {
   const left: string[] = [];
   for (const table of ERASED_TABLES) {
     const column = table === 'organizations' ? 'id' : 'organization_id';
@@ -157,7 +153,7 @@ export async function leftOf(
       .first<number>('n');
     if (rows) left.push(`${organization}: ${rows} rows of ${table} are left after the erasure`);
   }
-  const objects = (await archive?.list(`${organization}/`))?.objects.length ?? 0;
+  const objects = (await archive.list(`${organization}/`)).objects.length;
   if (objects > 0) left.push(`${organization}: ${objects} objects are left after the erasure`);
   return left;
 }

@@ -3,6 +3,7 @@ import { columns, number, numberOrNull, type RowOf, statement, text } from '../s
 // The archives of an organization: the parts of its audit log that are objects in R2.
 
 export const ARCHIVE_COLUMNS = {
+  organizationId: text('organization_id'),
   fromSeq: number('from_seq'),
   toSeq: number('to_seq'),
   /** When its first and its last change were made. */

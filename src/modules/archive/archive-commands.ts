@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../domain/calendar.ts';
-import { databaseCommand, parseOption } from '../../ops/command.ts';
+import { type Database, databaseCommand, parseOption } from '../../ops/command.ts';
 import { CommandFailure, UsageError } from '../../ops/failures.ts';
 import { count, print } from '../../ops/output.ts';
 import { printable } from '../../ops/printable.ts';
@@ -31,12 +31,11 @@ export const archiveRun = databaseCommand(
     const keepDays = parseOption('--keep-days or KEEP_DAYS', () => parseKeepDays(text));
     if (keepDays === undefined) throw new UsageError('Add --keep-days N: the deployment has no KEEP_DAYS.');
     const rule = { before: Date.now() - keepDays * DAY_MS, isPushed: Boolean(vars['WEBHOOK_URL']) };
-    const archived = await withDatabase(async ({ archive, context }) => {
-      if (!archive) throw new CommandFailure('The deployment has no archive.');
-      const releases = await listReleases(context(), organization);
+    const archived = await withDatabase(async (database) => {
+      const context = contextOf(database);
       let changes = 0;
-      for (const { organizationId } of releases)
-        changes += await archiveAll(() => ({ ...context(), archive }), organizationId, rule);
+      for (const { organizationId } of await listReleases(context(), organization))
+        changes += await archiveAll(context, organizationId, rule);
       return changes;
     });
     const reason =
@@ -46,6 +45,12 @@ export const archiveRun = databaseCommand(
     console.error(`${count(archived, 'change')} archived.${reason}`);
   },
 );
+
+/** What makes a context with the bucket for each call. @throws CommandFailure without a bucket */
+function contextOf({ archive, context }: Database): () => ArchiveContext {
+  if (!archive) throw new CommandFailure('The deployment has no archive.');
+  return () => ({ ...context(), archive });
+}
 
 async function archiveAll(context: () => ArchiveContext, organization: string, rule: ArchiveRule): Promise<number> {
   let changes = 0;
@@ -81,12 +86,12 @@ export const archiveCheck = databaseCommand(
       .option('--repair', 'Repair what can be repaired.'),
   async (withDatabase, organization, { read = false, repair = false }) => {
     let checked = 0;
-    const findings = await withDatabase(async ({ archive, context }) => {
-      const ctx = () => ({ ...context(), archive });
+    const findings = await withDatabase(async (database) => {
+      const context = contextOf(database);
       const all: ArchiveFinding[] = [];
-      if (organization !== undefined) await listReleases(ctx(), organization);
-      for (const id of organization === undefined ? await archivedOrganizations(ctx) : [organization]) {
-        const found = await checkArchives(ctx, id, { read, repair, remove: repair });
+      if (organization !== undefined) await listReleases(context(), organization);
+      for (const id of organization === undefined ? await archivedOrganizations(context) : [organization]) {
+        const found = await checkArchives(context, id, { read, repair, remove: repair });
         all.push(...found.findings);
         checked += found.checked;
       }

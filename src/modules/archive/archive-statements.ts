@@ -68,21 +68,15 @@ export interface StubRow {
 export const findStubs = forEachKind((kind) => {
   const { table, fields } = RECORD_TABLES[kind].archived;
   const user = 'userId' in fields ? `u.organization_id = s.organization_id and u.id = ${fields['userId']}` : 'false';
-  return statement<{ organizationId: string; fromSeq: number; toSeq: number }, StubRow>(`
+  return statement<Pick<ArchiveRow, 'organizationId' | 'fromSeq' | 'toSeq'>, StubRow>(`
     select lower(hex(s.id)) as id, ${stubJson(kind, 'lower(hex(s.id))')} as record,
       lower(hex(s.request_digest)) as requestDigest, u.email as email
     from ${table} s left join users u on ${user} and u.is_service = 0
     where s.organization_id = :organizationId and s.archived_seq between :fromSeq and :toSeq`);
 });
 
-export interface Replacement {
-  organizationId: string;
-  toSeq: number;
-  revision: number;
-  object: string;
-  digest: string;
-  bytes: number;
-}
+type Revision = Pick<ArchiveRow, 'organizationId' | 'toSeq' | 'revision'>;
+type Replacement = Revision & Pick<ArchiveRow, 'object' | 'digest' | 'bytes'>;
 
 const OF_REVISION = 'where organization_id = :organizationId and to_seq = :toSeq and revision = :revision';
 const REPLACE = `update archives set object = :object, digest = :digest, bytes = :bytes, revision = revision + 1, damaged_at = null ${OF_REVISION}`;
@@ -93,17 +87,11 @@ export const replaceObject = statement<Replacement>(REPLACE);
 export const replaceRedacted = statement<Replacement>(`${REPLACE} and changes() = 1`);
 
 /** Lets the calls fail that are about to replace the object of a segment. */
-export const claimSegment = statement<Pick<Replacement, 'organizationId' | 'toSeq' | 'revision'>>(
-  `update archives set revision = revision + 1 ${OF_REVISION}`,
-);
+export const claimSegment = statement<Revision>(`update archives set revision = revision + 1 ${OF_REVISION}`);
 
 /** Records whether the object of a segment is missing or damaged (1), or as it was stored (0). */
-export const markChecked = statement<{
-  organizationId: string;
-  toSeq: number;
-  object: string;
-  isDamaged: number;
-  now: number;
-}>(`
+export const markChecked = statement<
+  Pick<ArchiveRow, 'organizationId' | 'toSeq' | 'object'> & { isDamaged: number; now: number }
+>(`
   update archives set damaged_at = iif(:isDamaged = 1, coalesce(damaged_at, :now), null)
   where organization_id = :organizationId and to_seq = :toSeq and object = :object`);

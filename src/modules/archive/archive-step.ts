@@ -8,7 +8,7 @@ import { callD1, readAll, readOne } from '../../services/call-d1.ts';
 import { toChange } from '../../services/work/list-changes.ts';
 import type { ArchiveContext } from './bucket.ts';
 import { RECORD_FIELDS, segmentFrom, storeSegment } from './segment.ts';
-import { type ArchivableRow, archiveSegment, findArchivable, type SegmentRange } from './step-statements.ts';
+import { type ArchivableRow, archiveSegment, findArchivable } from './step-statements.ts';
 
 export const STEP_CHANGES = 1_000;
 /** A step ends with the page that reaches this number of bytes: it is in memory a few times. */
@@ -34,29 +34,31 @@ export type ArchiveStep =
  * The object is stored first, then one transaction records it and removes the rows. The next step of
  * this segment deletes an unreferenced object. @throws ServiceError `unavailable`: repeat the step
  */
-export async function archiveStep(ctx: ArchiveContext, organization: string, rule: ArchiveRule): Promise<ArchiveStep> {
-  const values = { organizationId: organization, isPushed: Number(rule.isPushed) };
-  const archivable = await readOne(ctx, findArchivable.bind(values));
+export async function archiveStep(
+  ctx: ArchiveContext,
+  organizationId: string,
+  rule: ArchiveRule,
+): Promise<ArchiveStep> {
+  const archivable = await readOne(ctx, findArchivable.bind({ organizationId, isPushed: Number(rule.isPushed) }));
   if (!archivable) return { status: 'nothing' };
-  const rows = await readRows(ctx, organization, rule, archivable);
+  const rows = await readRows(ctx, organizationId, rule, archivable);
   const [first, last] = [rows[0], rows.at(-1)];
   if (!first || !last) return { status: 'nothing' };
 
-  const range = { fromSeq: first.seq, toSeq: last.seq };
+  const range = { organizationId, fromSeq: first.seq, toSeq: last.seq };
   let object = '';
-  const isArchived = await storeSegment(ctx, organization, range, toChanges(rows, archivable.epoch), async (file) => {
+  const isArchived = await storeSegment(ctx, range, toChanges(rows, archivable.epoch), async (file) => {
     object = file.object;
-    const segment: SegmentRange = { organizationId: organization, ...range, object };
-    const record = { ...segment, ...file, firstAt: first.at, newestSeq: archivable.newestSeq };
+    const segment = { ...range, ...file, firstAt: first.at, newestSeq: archivable.newestSeq };
     await callD1(ctx, 'safe_to_repeat', (db) =>
-      batch(db, [
-        archiveSegment.record.bind(record),
-        ...archiveSegment.remove.map((statement) => statement.bind(segment)),
-      ]),
+      batch(
+        db,
+        archiveSegment.map((statement) => statement.bind(segment)),
+      ),
     );
-    return (await segmentFrom(ctx, organization, first.seq))?.object === object;
+    return (await segmentFrom(ctx, range))?.object === object;
   });
-  return isArchived ? { status: 'archived', object, ...range } : { status: 'refused' };
+  return isArchived ? { status: 'archived', object, fromSeq: first.seq, toSeq: last.seq } : { status: 'refused' };
 }
 
 async function readRows(

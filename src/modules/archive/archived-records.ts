@@ -8,9 +8,9 @@ import { objectsOf } from './object-names.ts';
 import { redactArchived } from './redact-archived.ts';
 import { readLines } from './segment.ts';
 
-/** The port of the archive in a bucket. Without one, it refuses archived records. */
-export const archivedRecordsIn = (archive: ObjectStore | undefined): ArchivedRecords => ({
-  read: (ctx, organizationId, object) => readLines({ ...ctx, archive }, organizationId, object),
+/** The port of the archive in a bucket. */
+export const archivedRecordsIn = (archive: ObjectStore): ArchivedRecords => ({
+  read: (ctx, organizationId, object) => readLines({ ...ctx, archive }, { organizationId, ...object }),
   redact: (ctx, record) => redactArchived({ ...ctx, archive }, record),
   requireErasable: (ctx, organizationId, without) => requireErasable({ ...ctx, archive }, organizationId, without),
   erase: (ctx, organizationId, limit) => eraseObjects({ ...ctx, archive }, organizationId, limit),
@@ -22,7 +22,6 @@ export const archivedRecordsIn = (archive: ObjectStore | undefined): ArchivedRec
  */
 async function requireErasable(ctx: ArchiveContext, organizationId: string, without: readonly string[]): Promise<void> {
   const newest = await readOne(ctx, findNewestArchive.bind({ organizationId, without: JSON.stringify(without) }));
-  if (!newest && !ctx.archive) return;
   const { objects } = await callBucket(ctx, (bucket) => bucket.list(newest?.object ?? objectsOf(organizationId)));
   if (!newest || objects.some(({ name }) => name === newest.object)) return;
   throw new ServiceError(
@@ -33,10 +32,6 @@ async function requireErasable(ctx: ArchiveContext, organizationId: string, with
 
 /** Also deletes objects without a row. Returns their number. The rows stay until no object is left. */
 async function eraseObjects(ctx: ArchiveContext, organizationId: string, limit: number): Promise<number> {
-  if (!ctx.archive) {
-    await requireErasable(ctx, organizationId, []);
-    return 0;
-  }
   const objects = (await listObjects(ctx, objectsOf(organizationId))).slice(0, limit);
   await deleteObjects(ctx, objects);
   return objects.length;

@@ -1,4 +1,4 @@
-import { noArchive, ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import { withDeadline } from '../../lib/deadline.ts';
 import { type ObjectStore, objectStore, type R2Objects, type StoredObject } from '../../lib/object-store.ts';
 import { forNextCall, type ServiceContext } from '../../services/service-context.ts';
@@ -6,9 +6,9 @@ import { forNextCall, type ServiceContext } from '../../services/service-context
 export const archiveOf = ({ ARCHIVE }: { ARCHIVE?: R2Objects | undefined }): ObjectStore | undefined =>
   ARCHIVE && objectStore(ARCHIVE);
 
-/** A context with the bucket of the archive. Without one, whatever needs it throws `unavailable`. */
+/** A context with the bucket of the archive. */
 export interface ArchiveContext extends ServiceContext {
-  archive: ObjectStore | undefined;
+  archive: ObjectStore;
 }
 
 export async function listObjects(ctx: ArchiveContext, prefix: string): Promise<StoredObject[]> {
@@ -27,7 +27,7 @@ export async function deleteObjects(
   kept?: string,
 ): Promise<void> {
   const names = objects.map(({ name }) => name).filter((name) => name !== kept);
-  const most = ctx.archive?.maxDeleted ?? names.length;
+  const most = ctx.archive.maxDeleted;
   for (let i = 0; i < names.length; i += most)
     await callBucket(forNextCall(ctx), (bucket) => bucket.delete(names.slice(i, i + most)));
 }
@@ -39,7 +39,6 @@ export async function callBucket<T>(
   { archive, deadlineAt }: ArchiveContext,
   run: (bucket: ObjectStore) => Promise<T>,
 ): Promise<T> {
-  if (!archive) throw noArchive();
   for (let attempt = 1; ; attempt++) {
     try {
       return await withDeadline(run(archive), Math.max(0, deadlineAt - Date.now()));

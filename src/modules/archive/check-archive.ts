@@ -8,9 +8,8 @@ import { listReleases } from '../../services/work/release-changes.ts';
 import { findErased, markChecked } from './archive-statements.ts';
 import { type ArchiveContext, callBucket, deleteObjects, listObjects } from './bucket.ts';
 import { isSegment } from './compare-stubs.ts';
-import { gunzip } from './gzip.ts';
 import { objectName, objectsOf, parseObjectName } from './object-names.ts';
-import { corrected, deleteOthers, parseArchive, readObject, replaceSegment } from './segment.ts';
+import { corrected, deleteOthers, parseArchive, readSegment, replaceSegment } from './segment.ts';
 
 // Compares archives with objects: daily by size, and when an operator asks.
 
@@ -71,14 +70,13 @@ export async function checkArchives(
     const isRead = read || damagedAt !== null || all.find(({ name }) => name === object)?.size !== bytes;
     if ((!isRead && others.length === 0) || budget.segments === 0) continue;
     budget.segments -= 1;
-    const damage = isRead ? await checkSegment(context(), organizationId, segment) : undefined;
-    if (damage && repair && (await repairSegment(context(), organizationId, segment, others)))
-      found(object, 'replaced');
+    const damage = isRead ? await checkSegment(context(), segment) : undefined;
+    if (damage && repair && (await repairSegment(context(), segment, others))) found(object, 'replaced');
     else {
       if (damage) found(object, damage);
       // One of the others may be the only copy of what is damaged.
       const isLeft = damage || !remove || others.length === 0;
-      const deleted = isLeft ? [] : await deleteOthers(context(), organizationId, segment);
+      const deleted = isLeft ? [] : await deleteOthers(context(), segment);
       for (const { name } of others) found(name, deleted.includes(name) ? 'deleted' : 'not named');
     }
   }
@@ -105,30 +103,23 @@ async function segmentsOf(context: () => ArchiveContext, organizationId: string)
 }
 
 /** Reads the object of a segment, and notes whether it is the one that was stored. */
-async function checkSegment(
-  ctx: ArchiveContext,
-  organizationId: string,
-  segment: ArchiveRow,
-): Promise<Damage | undefined> {
-  const { object } = segment;
-  const read = await readObject(ctx, segment);
-  if ('bytes' in read && segment.damagedAt !== null) {
+async function checkSegment(ctx: ArchiveContext, segment: ArchiveRow): Promise<Damage | undefined> {
+  const read = await readSegment(ctx, segment);
+  if ('changes' in read && segment.damagedAt !== null) {
     // The object reappeared and still contains texts that were redacted while it was missing.
-    const changes = await corrected(ctx, organizationId, parseArchive(await gunzip(read.bytes), object));
-    await replaceSegment(ctx, organizationId, segment, changes);
+    await replaceSegment(ctx, segment, read.changes);
     return undefined;
   }
   const damage = 'damage' in read ? read.damage : undefined;
-  const { toSeq } = segment;
-  const mark = markChecked.bind({ organizationId, toSeq, object, isDamaged: damage ? 1 : 0, now: ctx.now() });
+  const mark = markChecked.bind({ ...segment, isDamaged: damage ? 1 : 0, now: ctx.now() });
   // Updates no row if another call replaced the object; the one we read is then deleted.
   if ((await write(ctx, 'safe_to_repeat', mark)) === 0 || !damage) return undefined;
-  logDamage(organizationId, object, damage);
+  logDamage(segment, damage);
   return damage;
 }
 
-export const logDamage = (organization: string, object: string, damage: Damage) =>
-  log('error', 'archive_damaged', { organization, object, damage });
+export const logDamage = ({ organizationId, object }: ArchiveRow, damage: Damage) =>
+  log('error', 'archive_damaged', { organization: organizationId, object, damage });
 
 /**
  * The only way to repair a segment: the newest of the other objects that agrees with the database is stored again,
@@ -137,19 +128,19 @@ export const logDamage = (organization: string, object: string, damage: Damage) 
  */
 async function repairSegment(
   ctx: ArchiveContext,
-  organizationId: string,
   segment: ArchiveRow,
   others: readonly StoredObject[],
 ): Promise<boolean> {
+  const { organizationId, fromSeq, toSeq } = segment;
   for (const { name } of others.toSorted((a, b) => b.storedAt - a.storedAt)) {
     const bytes = await callBucket(ctx, (bucket) => bucket.get(name));
     if (!bytes) continue;
     const digest = (await sha256(bytes)).toHex();
-    if (name !== objectName(organizationId, segment.fromSeq, segment.toSeq, digest)) continue;
-    const changes = parseArchive(await gunzip(bytes), name);
+    if (name !== objectName(organizationId, fromSeq, toSeq, digest)) continue;
+    const changes = await parseArchive(bytes, name);
     if (changes.at(-1)?.requestId !== segment.lastRequestId) continue;
-    if (!(await isSegment(ctx, organizationId, segment, changes))) continue;
-    return replaceSegment(ctx, organizationId, segment, await corrected(ctx, organizationId, changes));
+    if (!(await isSegment(ctx, segment, changes))) continue;
+    return replaceSegment(ctx, segment, await corrected(ctx, organizationId, changes));
   }
   return false;
 }

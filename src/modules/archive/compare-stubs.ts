@@ -24,16 +24,13 @@ const REQUESTS = {
  */
 export async function isSegment(
   ctx: ArchiveContext,
-  organizationId: string,
-  { fromSeq, toSeq }: Pick<ArchiveRow, 'fromSeq' | 'toSeq'>,
+  segment: ArchiveRow,
   changes: readonly ArchivedChange[],
 ): Promise<boolean> {
+  const { fromSeq, toSeq } = segment;
   if (changes.length !== toSeq - fromSeq + 1 || changes.some(({ seq }, index) => seq !== fromSeq + index)) return false;
-  const values = { organizationId, fromSeq, toSeq };
-  const stubs = await readBatch(
-    ctx,
-    RECORD_KIND_NAMES.map((kind) => findStubs[kind].bind(values)),
-  );
+  const statements = RECORD_KIND_NAMES.map((kind) => findStubs[kind].bind(segment));
+  const stubs = await readBatch(ctx, statements);
   for (const [index, kind] of RECORD_KIND_NAMES.entries()) {
     const byId = new Map(stubs[index]?.map((stub) => [stub.id, stub]));
     const records = changes.flatMap((change) => change[RECORD_KINDS[kind].changeField] ?? []);

@@ -7,7 +7,7 @@ import type { ObjectStore } from '../../lib/object-store.ts';
 import { readOwnArchive } from './read-archives.ts';
 
 /** A segment of the audit log as lines of JSON, without pasted keys. */
-export const downloads = (archive: ObjectStore | undefined) =>
+export const downloads = (archive: ObjectStore) =>
   new Hono<AdminEnv>().get('/audit/archive/:toSeq', async (c) => {
     const text = c.req.param('toSeq');
     const toSeq = /^\d{1,15}$/.test(text) ? Number(text) : 0;

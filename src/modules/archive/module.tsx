@@ -19,13 +19,15 @@ export const archive: Module = {
       throw new Error(
         'KEEP_DAYS is set, but there is no bucket with the binding ARCHIVE; set archive = true, or empty KEEP_DAYS',
       );
+    const auditSection = archiveSection(keepDays !== undefined);
+    if (!bucket) return { auditSection };
     return {
+      auditSection,
       // Even without KEEP_DAYS: earlier archives can be read, redacted and erased.
       ports: () => ({ archivedRecords: archivedRecordsIn(bucket) }),
       settings: downloads(bucket),
-      auditSection: archiveSection(keepDays !== undefined),
       // Not while paused: the operator may be about to undo a restore of the database.
-      jobs: bucket && mode === 'open' ? jobs(bucket, keepDays, isPushed) : [],
+      jobs: mode === 'open' ? jobs(bucket, keepDays, isPushed) : [],
     };
   },
 };

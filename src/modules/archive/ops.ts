@@ -6,5 +6,5 @@ import { parseKeepDays } from './object-names.ts';
 export const archiveOps: OpsModule = {
   variables: { KEEP_DAYS: parseKeepDays },
   databaseCommands: [archiveRun, archiveCheck],
-  ports: (store) => ({ archivedRecords: archivedRecordsIn(store) }),
+  ports: (store) => (store ? { archivedRecords: archivedRecordsIn(store) } : {}),
 };

@@ -46,5 +46,5 @@ export async function readOwnArchive(
 ): Promise<({ fromSeq: number } & ReadLines) | undefined> {
   const { organizationId } = ctx.actor;
   const found = await readOne(ctx, findArchive.bind({ organizationId, toSeq }));
-  return found ? { fromSeq: found.fromSeq, ...(await readLines(ctx, organizationId, found)) } : undefined;
+  return found ? { fromSeq: found.fromSeq, ...(await readLines(ctx, found)) } : undefined;
 }

@@ -6,7 +6,7 @@ import type { Redaction, RedactionRequest, SystemContext } from '../../services/
 import { markChecked, replaceRedacted } from './archive-statements.ts';
 import type { ArchiveContext } from './bucket.ts';
 import { logDamage } from './check-archive.ts';
-import { deleteOthers, readObject, readSegment, replacement, storeSegment, withoutTexts } from './segment.ts';
+import { deleteOthers, readSegment, storeSegment, withoutTexts } from './segment.ts';
 
 /** Another call may replace the object that was read; then read again. */
 const MAX_ROUNDS = 5;
@@ -26,17 +26,17 @@ export async function redactArchived(
   for (let round = 1; round <= MAX_ROUNDS; round++) {
     const segment = await readOne(ctx, findArchivedRecord[kind].bind({ organizationId, id }), 'safe_to_repeat');
     if (!segment) return undefined;
-    const { toSeq, object, revision } = segment;
     if (segment.isRedacted === 1) {
-      await deleteOthers(ctx, organizationId, segment);
+      await deleteOthers(ctx, segment);
       // A call without a response may have been committed.
       const status = isOurs ? 'redacted' : 'unchanged';
-      return { status, ...damageOf(await readObject(ctx, segment)) };
+      const read = await readSegment(ctx, segment);
+      return 'damage' in read ? { status, archive: read.damage } : { status };
     }
     const mark = (completion: BoundStatement<never>) =>
       writeWithAudit(ctx, bySystem(ctx, organizationId, by), 'safe_to_repeat', () => [
         {
-          statement: markArchivedRedacted[kind].bind({ organizationId, id, toSeq, revision }),
+          statement: markArchivedRedacted[kind].bind({ ...segment, id }),
           action: `${kind}.redacted` as const,
           targetId: id,
           ticket: { of: kind },
@@ -44,26 +44,18 @@ export async function redactArchived(
         },
       ]);
     isOurs = true;
-    const read = await readSegment(ctx, organizationId, segment);
+    const read = await readSegment(ctx, segment);
     if ('damage' in read) {
-      const [marked] = await mark(markChecked.bind({ organizationId, toSeq, object, isDamaged: 1, now: ctx.now() }));
+      const [marked] = await mark(markChecked.bind({ ...segment, isDamaged: 1, now: ctx.now() }));
       if (!hasChanged(marked)) continue;
-      logDamage(organizationId, object, read.damage);
+      logDamage(segment, read.damage);
       return { status: 'redacted', archive: read.damage };
     }
-    const isStored = await storeSegment(
-      ctx,
-      organizationId,
-      segment,
-      withoutTexts(read.changes, [id]),
-      async (file) => {
-        const [marked] = await mark(replaceRedacted.bind(replacement(organizationId, segment, file)));
-        return hasChanged(marked);
-      },
-    );
+    const isStored = await storeSegment(ctx, segment, withoutTexts(read.changes, [id]), async (file) => {
+      const [marked] = await mark(replaceRedacted.bind({ ...segment, ...file }));
+      return hasChanged(marked);
+    });
     if (isStored) return { status: 'redacted' };
   }
   throw new Error(`the archive of ${kind} ${id} changed ${MAX_ROUNDS} times while it was redacted`);
 }
-
-const damageOf = (read: Awaited<ReturnType<typeof readObject>>) => ('damage' in read ? { archive: read.damage } : {});

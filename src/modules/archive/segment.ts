@@ -8,7 +8,7 @@ import { sha256 } from '../../lib/bytes.ts';
 import { fromKeys } from '../../lib/objects.ts';
 import { readBatch, readOne, write } from '../../services/call-d1.ts';
 import type { Damage, ReadLines } from '../../services/service-context.ts';
-import { claimSegment, findReleased, type Replacement, replaceObject } from './archive-statements.ts';
+import { claimSegment, findReleased, replaceObject } from './archive-statements.ts';
 import { type ArchiveContext, callBucket, deleteObjects, listObjects } from './bucket.ts';
 import { gunzip, gzip } from './gzip.ts';
 import { objectName, objectsFrom } from './object-names.ts';
@@ -39,45 +39,37 @@ const archivedChange = z.lazy(() => {
 export type ArchivedChange = z.output<typeof archivedChange>;
 
 /** @throws DamagedData */
-export function parseArchive(text: string, object: string): ArchivedChange[] {
-  const lines = text.split('\n').filter((line) => line !== '');
+export async function parseArchive(bytes: Uint8Array<ArrayBuffer>, object: string): Promise<ArchivedChange[]> {
+  const lines = (await gunzip(bytes)).split('\n').filter((line) => line !== '');
   return lines.map((line, index) => parseStored(archivedChange, line, `line ${index + 1} of ${object}`));
 }
 
 const toLines = (changes: readonly object[]) => changes.map((change) => `${JSON.stringify(change)}\n`).join('');
 
-/** The bytes of an object, if they are the ones that were stored. @throws ServiceError `unavailable` */
-export async function readObject(
-  ctx: ArchiveContext,
-  { object, digest }: Pick<ArchiveRow, 'object' | 'digest'>,
-): Promise<{ bytes: Uint8Array<ArrayBuffer> } | { damage: Damage }> {
-  const bytes = await callBucket(ctx, (bucket) => bucket.get(object));
-  if (!bytes) return { damage: 'missing' };
-  return (await sha256(bytes)).toHex() === digest ? { bytes } : { damage: 'damaged' };
-}
-
-/** The changes of a segment, without the texts of redacted records. @throws ServiceError `unavailable` */
+/**
+ * The changes of a segment, without the texts of redacted records, if its object is the one that was stored.
+ * @throws ServiceError `unavailable`
+ */
 export async function readSegment(
   ctx: ArchiveContext,
-  organizationId: string,
-  segment: Pick<ArchiveRow, 'object' | 'digest'>,
+  { organizationId, object, digest }: Pick<ArchiveRow, 'organizationId' | 'object' | 'digest'>,
 ): Promise<{ changes: ArchivedChange[] } | { damage: Damage }> {
-  const read = await readObject(ctx, segment);
-  if ('damage' in read) return read;
-  return { changes: await corrected(ctx, organizationId, parseArchive(await gunzip(read.bytes), segment.object)) };
+  const bytes = await callBucket(ctx, (bucket) => bucket.get(object));
+  if (!bytes) return { damage: 'missing' };
+  if ((await sha256(bytes)).toHex() !== digest) return { damage: 'damaged' };
+  return { changes: await corrected(ctx, organizationId, await parseArchive(bytes, object)) };
 }
 
 /** The same as lines of JSON. @throws ServiceError `unavailable` */
 export async function readLines(
   ctx: ArchiveContext,
-  organizationId: string,
-  segment: Pick<ArchiveRow, 'object' | 'digest' | 'fromSeq'>,
+  segment: Pick<ArchiveRow, 'organizationId' | 'object' | 'digest' | 'fromSeq'>,
 ): Promise<ReadLines> {
-  const read = await readSegment(ctx, organizationId, segment);
+  const read = await readSegment(ctx, segment);
   if ('changes' in read) return { lines: toLines(read.changes) };
   // A redaction or a repair may have replaced the object since its row was read.
-  const current = await segmentFrom(ctx, organizationId, segment.fromSeq);
-  if (current && current.object !== segment.object) return readLines(ctx, organizationId, current);
+  const current = await segmentFrom(ctx, segment);
+  if (current && current.object !== segment.object) return readLines(ctx, current);
   return { ...read, isKnown: (current?.damagedAt ?? null) !== null };
 }
 
@@ -120,8 +112,7 @@ type StoredFile = Pick<ArchiveRow, 'object' | 'digest' | 'bytes'>;
  */
 export async function storeSegment(
   ctx: ArchiveContext,
-  organizationId: string,
-  { fromSeq, toSeq }: Pick<ArchiveRow, 'fromSeq' | 'toSeq'>,
+  { organizationId, fromSeq, toSeq }: Pick<ArchiveRow, 'organizationId' | 'fromSeq' | 'toSeq'>,
   changes: readonly object[],
   commit: (file: StoredFile) => Promise<boolean>,
 ): Promise<boolean> {
@@ -140,45 +131,31 @@ export async function storeSegment(
   return false;
 }
 
-export const replacement = (
-  organizationId: string,
-  { toSeq, revision }: ArchiveRow,
-  { object, digest, bytes }: StoredFile,
-): Replacement => ({ organizationId, toSeq, revision, object, digest, bytes });
-
 /** Stores a segment again. Returns false if another call has replaced its object. */
-export function replaceSegment(
-  ctx: ArchiveContext,
-  organizationId: string,
-  segment: ArchiveRow,
-  changes: readonly object[],
-): Promise<boolean> {
-  const { fromSeq, revision } = segment;
-  return storeSegment(ctx, organizationId, segment, changes, async (file) => {
-    await write(ctx, 'safe_to_repeat', replaceObject.bind(replacement(organizationId, segment, file)));
-    const current = await segmentFrom(ctx, organizationId, fromSeq);
-    return current?.object === file.object && current.revision === revision + 1;
+export function replaceSegment(ctx: ArchiveContext, segment: ArchiveRow, changes: readonly object[]): Promise<boolean> {
+  return storeSegment(ctx, segment, changes, async (file) => {
+    await write(ctx, 'safe_to_repeat', replaceObject.bind({ ...segment, ...file }));
+    const current = await segmentFrom(ctx, segment);
+    return current?.object === file.object && current.revision === segment.revision + 1;
   });
 }
 
-export const segmentFrom = (ctx: ArchiveContext, organizationId: string, fromSeq: number) =>
-  readOne(ctx, findArchivesAfter.bind({ organizationId, seq: fromSeq - 1, limit: 1 }), 'safe_to_repeat');
+export const segmentFrom = (
+  ctx: ArchiveContext,
+  { organizationId, fromSeq }: Pick<ArchiveRow, 'organizationId' | 'fromSeq'>,
+) => readOne(ctx, findArchivesAfter.bind({ organizationId, seq: fromSeq - 1, limit: 1 }), 'safe_to_repeat');
 
 /**
  * Deletes the other objects of a segment and returns their names. Does nothing if the current object is
  * missing: another one may then be its only copy.
  */
-export async function deleteOthers(
-  ctx: ArchiveContext,
-  organizationId: string,
-  segment: ArchiveRow,
-): Promise<string[]> {
-  const { fromSeq, toSeq, revision, object, bytes } = segment;
-  const listed = await listObjects(ctx, objectsFrom(organizationId, fromSeq));
+export async function deleteOthers(ctx: ArchiveContext, segment: ArchiveRow): Promise<string[]> {
+  const { object, bytes } = segment;
+  const listed = await listObjects(ctx, objectsFrom(segment.organizationId, segment.fromSeq));
   const others = listed.filter(({ name }) => name !== object);
   if (others.length === 0 || !listed.some(({ name, size }) => name === object && size === bytes)) return [];
   // A call that has stored one of them, and is about to commit its name, finds another revision.
-  if ((await write(ctx, 'safe_to_repeat', claimSegment.bind({ organizationId, toSeq, revision }))) === 0) return [];
+  if ((await write(ctx, 'safe_to_repeat', claimSegment.bind(segment))) === 0) return [];
   await deleteObjects(ctx, others);
   return others.map(({ name }) => name);
 }

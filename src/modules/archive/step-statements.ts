@@ -1,4 +1,5 @@
 import { insertInto, statement } from '../../db/statement.ts';
+import type { ArchiveRow } from '../../db/work/archives.ts';
 import { idBytes } from '../../db/work/record-table.ts';
 import { RECORD_TABLES } from '../../db/work/record-tables.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
@@ -46,18 +47,18 @@ export const findDueArchives = statement<
     where f.organization_id = r.organization_id and f.seq = a.seq + :full - 1 and f.seq <= ${LAST} and f.at < :before))
   order by random() limit :limit`);
 
-export interface SegmentRange {
-  organizationId: string;
-  fromSeq: number;
-  toSeq: number;
-  object: string;
-}
+type NewSegment = Pick<
+  ArchiveRow,
+  'organizationId' | 'fromSeq' | 'toSeq' | 'object' | 'firstAt' | 'digest' | 'bytes'
+> & {
+  newestSeq: number;
+};
 
 /**
  * Records the archive. Does nothing unless it continues the previous one, is released, leaves the
  * newest row, and no record was redacted since the rows were read, when `newestSeq` was the last one.
  */
-const insertArchive = statement<SegmentRange & { firstAt: number; digest: string; bytes: number; newestSeq: number }>(`
+const insertArchive = `
   ${insertInto('archives', {
     organization_id: 'a.organization_id',
     to_seq: 'a.seq',
@@ -72,7 +73,7 @@ const insertArchive = statement<SegmentRange & { firstAt: number; digest: string
   from audit_log a join releases r on r.organization_id = a.organization_id and r.seq >= a.seq
   where a.organization_id = :organizationId and a.seq = :toSeq and a.seq < ${NEWEST} and :fromSeq = ${ARCHIVED} + 1
     and not exists (select 1 from audit_log n where n.organization_id = :organizationId and n.seq > :newestSeq
-      and n.action glob '*.redacted')`);
+      and n.action glob '*.redacted')`;
 
 const IS_ARCHIVED =
   'exists (select 1 from archives where organization_id = :organizationId and to_seq = :toSeq and object = :object)';
@@ -104,10 +105,8 @@ const leaveRecords = (kind: RecordKind) => {
 const deleteRecords = (kind: RecordKind) =>
   `delete from ${RECORD_TABLES[kind].table} where organization_id = :organizationId and id in (select target_id from (${firstRows(kind)})) and ${IS_ARCHIVED}`;
 
-export const archiveSegment = {
-  record: insertArchive,
-  remove: [
-    ...RECORD_KIND_NAMES.flatMap((kind) => [leaveRecords(kind), deleteRecords(kind)]),
-    `delete from audit_log where ${ROWS} and ${IS_ARCHIVED}`,
-  ].map((sql) => statement<SegmentRange>(sql)),
-};
+export const archiveSegment = [
+  insertArchive,
+  ...RECORD_KIND_NAMES.flatMap((kind) => [leaveRecords(kind), deleteRecords(kind)]),
+  `delete from audit_log where ${ROWS} and ${IS_ARCHIVED}`,
+].map((sql) => statement<NewSegment>(sql));

@@ -71,7 +71,7 @@ async function changesOf(
   organization: string,
   object: { object: string; digest: string; fromSeq: number },
 ): Promise<Change[] | undefined> {
-  const read = await readLines(archiveContext(), organization, object);
+  const read = await readLines(archiveContext(), { organizationId: organization, ...object });
   if ('damage' in read) return undefined;
   const lines = read.lines.split('\n').slice(0, -1);
   return lines.map((line): Change => JSON.parse(line));

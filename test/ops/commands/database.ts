@@ -26,7 +26,7 @@ export async function demoDatabase(): Promise<{
 
 interface RemoteDatabase {
   db: D1Database;
-  archive: ObjectStore | undefined;
+  archive: ObjectStore;
   /** The environment in which commands with `--remote` use this database. */
   env: Record<string, string>;
 }

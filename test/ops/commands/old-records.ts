@@ -64,7 +64,7 @@ export async function oldRecords(db: D1Database): Promise<{ note: string; entry:
 }
 
 /** Archives everything that is released. */
-export async function archiveAll(db: D1Database, archive: ObjectStore | undefined): Promise<string> {
+export async function archiveAll(db: D1Database, archive: ObjectStore): Promise<string> {
   const step = await archiveStep({ ...operatorContext(db), archive }, organization, {
     before: Date.now(),
     isPushed: false,
