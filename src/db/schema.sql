@@ -534,7 +534,6 @@ create table pushes (
   organization_id text primary key not null,
   -- The last change that the receiver has confirmed, or an operator skipped; 0 for none.
   confirmed_seq integer not null,
-  confirmed_at integer,
   failing_since integer,
   -- Failed attempts since then, or since an operator's order.
   attempts integer not null,

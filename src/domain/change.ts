@@ -33,3 +33,6 @@ export function parseCursor(text: string): ChangeCursor | undefined {
   if (epoch === undefined || seq === undefined || requestId === undefined) return undefined;
   return { epoch, seq: Number(seq), requestId };
 }
+
+/** The `seq` of a cursor; 0 for null. */
+export const seqOf = (cursor: string | null): number => (cursor === null ? 0 : (parseCursor(cursor)?.seq ?? 0));

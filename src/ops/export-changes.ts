@@ -1,6 +1,6 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { Option } from '@commander-js/extra-typings';
-import { parseCursor } from '../domain/change.ts';
+import { seqOf } from '../domain/change.ts';
 import { noArchive } from '../domain/errors.ts';
 import { ALL_LOST } from '../services/directory/erase-organization.ts';
 import { listChanges, MAX_CHANGES } from '../services/work/list-changes.ts';
@@ -34,8 +34,7 @@ export async function exportChanges(
       const read = await ctx.archivedRecords.read(ctx, organization, archived);
       if ('lines' in read) {
         // An archive has one line for each of its changes, and the cursor may be within it.
-        const after = cursor === null ? 0 : (parseCursor(cursor)?.seq ?? 0);
-        const exported = Math.max(0, after + 1 - archived.fromSeq);
+        const exported = Math.max(0, seqOf(cursor) + 1 - archived.fromSeq);
         await write(read.lines.split('\n').slice(exported).join('\n'));
         count += archived.toSeq - archived.fromSeq + 1 - exported;
       } else {

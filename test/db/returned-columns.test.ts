@@ -10,7 +10,7 @@ import {
   readAccessReviews,
   startAccessReview,
 } from '../../src/modules/access-review/reviews.ts';
-import { savePushState } from '../../src/modules/push/push-state.ts';
+import { savePush } from '../../src/modules/push/push-statements.ts';
 import { beginErasure } from '../../src/services/directory/erase-organization.ts';
 import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
 import { recordRefusedUses } from '../../src/services/keys/refused-uses.ts';
@@ -170,9 +170,9 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
   await rotate(organization, successor.id, { expires: '2031-01-01', grace: '24h' });
 
   const state = {
+    organizationId: organization,
     confirmedSeq: 1,
     skipped: '[]',
-    confirmedAt: now,
     // Long enough to report.
     failingSince: now - 3_600_000,
     attempts: 1,
@@ -180,7 +180,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
     nextAttemptAt: now,
     stoppedAt: null,
   };
-  await savePushState(operator, organization, state);
+  await savePush.bind(state).all(env.DB);
   const failure = { reason: 'HTTP 401', isStopped: true };
   const connection = { organization, adapter: crypto.randomUUID(), failure, takesOver: false };
   await reportConnection({ ...operator, now: () => now - 3_600_000 }, connection);
@@ -311,7 +311,7 @@ async function makeFacts(now: number): Promise<Record<string, Values[]>> {
   await insertKeys(env.DB, id, 60, now);
   const run = (sql: string) => env.DB.prepare(sql).bind(id, now).run();
   await run('insert into key_rules values (?1, null, 0, 1, ?2, 1)');
-  await run("insert into pushes values (?1, 0, null, ?2, 1, 'HTTP 500', null, null, '[]')");
+  await run("insert into pushes values (?1, 0, ?2, 1, 'HTTP 500', null, null, '[]')");
   await run("insert into psa_refusals values (?1, 'r', 'note', 'Closed', ?2)");
   await run("insert into alerts values (?1, 'key_unused', 'k', 'push', 1, 'alert_1', ?2, '{}', 0, 0, null)");
   const limits = { keyRecords: 1, keyBytes: 1, organizationRecords: 1, organizationBytes: 1 };

@@ -7,7 +7,6 @@ import { columns, number, numberOrNull, type RowOf, statement, textOrNull } from
 const STATE = {
   /** The last change that the receiver has confirmed, or an operator skipped; 0 for none. */
   confirmedSeq: number('p.confirmed_seq'),
-  confirmedAt: numberOrNull('p.confirmed_at'),
   failingSince: numberOrNull('p.failing_since'),
   attempts: number('p.attempts'),
   failure: textOrNull('p.failure'),
@@ -22,14 +21,14 @@ export type SavedPush = PushRow & { skipped: string };
 /** Writes the state. Does nothing if the organization was or is being erased. */
 export const savePush = statement<SavedPush & { organizationId: string }>(`
   insert into pushes (
-    organization_id, confirmed_seq, skipped, confirmed_at, failing_since, attempts, failure, next_attempt_at, stopped_at)
+    organization_id, confirmed_seq, skipped, failing_since, attempts, failure, next_attempt_at, stopped_at)
   select
-    :organizationId, :confirmedSeq, :skipped, :confirmedAt, :failingSince, :attempts, :failure, :nextAttemptAt, :stoppedAt
+    :organizationId, :confirmedSeq, :skipped, :failingSince, :attempts, :failure, :nextAttemptAt, :stoppedAt
   from organizations where id = :organizationId and not ${IS_BEING_ERASED}
   on conflict (organization_id) do update set
-    confirmed_seq = excluded.confirmed_seq, skipped = excluded.skipped, confirmed_at = excluded.confirmed_at,
-    failing_since = excluded.failing_since, attempts = excluded.attempts, failure = excluded.failure,
-    next_attempt_at = excluded.next_attempt_at, stopped_at = excluded.stopped_at`);
+    confirmed_seq = excluded.confirmed_seq, skipped = excluded.skipped, failing_since = excluded.failing_since,
+    attempts = excluded.attempts, failure = excluded.failure, next_attempt_at = excluded.next_attempt_at,
+    stopped_at = excluded.stopped_at`);
 
 export interface DuePush {
   organizationId: string;

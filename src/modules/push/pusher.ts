@@ -1,15 +1,25 @@
 import { DurableObject } from 'cloudflare:workers';
 import { parseReceiver, type Receiver } from '../../config.ts';
+import { seqOf } from '../../domain/change.ts';
 import { hasCode } from '../../domain/errors.ts';
 import type { PostOutcome } from '../../domain/post-outcome.ts';
-import type { ArchivedChanges } from '../../domain/psa-shapes.ts';
+import type { ArchivedChanges, ChangesPage } from '../../domain/psa-shapes.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { log } from '../../lib/log.ts';
+import { write } from '../../services/call-d1.ts';
 import { deliver } from '../../services/post.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
-import { nextPage, type PushPage, type PushPosition, savePushState, seqOf } from './push-state.ts';
-import type { SavedPush } from './push-statements.ts';
-import { afterFailure, grownLimit, type PushFailure, pushMessage, smallerLimit } from './rules.ts';
+import { listChanges, MAX_CHANGES } from '../../services/work/list-changes.ts';
+import { type SavedPush, savePush } from './push-statements.ts';
+import {
+  afterFailure,
+  grownLimit,
+  NEW_PAGE_BYTES,
+  type PushFailure,
+  pushMessage,
+  REPEATED_PAGE_BYTES,
+  smallerLimit,
+} from './rules.ts';
 
 /** The deadline of one call to D1. */
 const D1_DEADLINE_MS = 10_000;
@@ -19,10 +29,16 @@ const RESUME_INTERVAL_MS = 10_000;
 const PAGES_PER_ALARM = 20;
 const STATE = 'state';
 
-interface State extends PushPosition {
+interface State {
+  organization: string;
+  /** The cursor of the last change that was confirmed or skipped; null for none. */
+  cursor: string | null;
+  /** The last `seq` of the page that was sent before and not confirmed; null if there is none. */
+  pageEnd: number | null;
+  /** How many changes a page may have, since one was too large for the receiver. Missing: the largest. */
+  limit?: number;
   /** The ranges of changes that were skipped, each as its first and last `seq`. */
   skipped: [number, number][];
-  confirmedAt: number | null;
   failure: PushFailure | null;
   /** When the receiver refused all further messages, in UTC milliseconds. */
   stoppedAt: number | null;
@@ -120,7 +136,7 @@ export class Pusher extends DurableObject<Env> {
       this.skipArchived(state, archived);
       return true;
     }
-    const { last } = page;
+    const last = page.changes.at(-1);
     if (!last) {
       if (this.savedSeq !== seqOf(state.cursor)) await this.save(state);
       return false;
@@ -141,10 +157,13 @@ export class Pusher extends DurableObject<Env> {
   }
 
   /** The next page; `again` if the state has changed; `ended` if this alarm can do nothing more. */
-  private async read(state: State, orders: number): Promise<PushPage | 'again' | 'ended'> {
-    const { organization } = state;
+  private async read(state: State, orders: number): Promise<ChangesPage | 'again' | 'ended'> {
+    const { organization, cursor, pageEnd } = state;
+    // A page that was sent before keeps its range, so that the receiver gets it under the same id.
+    const limit = pageEnd === null ? (state.limit ?? MAX_CHANGES) : pageEnd - seqOf(cursor);
+    const maxBytes = pageEnd === null ? NEW_PAGE_BYTES : REPEATED_PAGE_BYTES;
     try {
-      return await nextPage(context(this.env.DB), state);
+      return await listChanges(context(this.env.DB), { organization, cursor, limit }, maxBytes);
     } catch (err) {
       if (this.orders !== orders) return 'again';
       if (hasCode(err, 'organization_not_found') || hasCode(err, 'being_erased')) {
@@ -154,7 +173,7 @@ export class Pusher extends DurableObject<Env> {
       }
       if (hasCode(err, 'cursor_reset')) {
         log('warn', 'push_restarted', { organization, confirmedSeq: seqOf(state.cursor) });
-        this.store({ ...state, cursor: null, pageEnd: null, skipped: [], confirmedAt: null });
+        this.store({ ...state, cursor: null, pageEnd: null, skipped: [] });
         return 'again';
       }
       if (!hasCode(err, 'unavailable')) throw err;
@@ -181,7 +200,7 @@ export class Pusher extends DurableObject<Env> {
     // An order may have moved on beyond this page.
     const cursor = seqOf(state.cursor) < last.seq ? last.cursor : state.cursor;
     const limit = state.limit === undefined ? {} : { limit: grownLimit(state.limit, count, ms) };
-    const confirmed = this.store({ ...state, cursor, pageEnd: null, ...limit, confirmedAt: Date.now(), failure: null });
+    const confirmed = this.store({ ...state, cursor, pageEnd: null, ...limit, failure: null });
     if (failure) {
       const { attempts, since } = failure;
       log('log', 'push_recovered', { organization, attempts, failedMs: Date.now() - since });
@@ -232,7 +251,11 @@ export class Pusher extends DurableObject<Env> {
     const row = rowOf(state);
     this.savedSeq = undefined;
     try {
-      await savePushState(context(this.env.DB), state.organization, row);
+      await write(
+        context(this.env.DB),
+        'safe_to_repeat',
+        savePush.bind({ ...row, organizationId: state.organization }),
+      );
       this.savedSeq = row.confirmedSeq;
     } catch (err) {
       log('warn', 'push_state_not_saved', { organization: state.organization, cause: err });
@@ -246,7 +269,7 @@ function context(db: D1Database): ServiceContext {
 }
 
 function newState(organization: string): State {
-  return { organization, cursor: null, pageEnd: null, skipped: [], confirmedAt: null, failure: null, stoppedAt: null };
+  return { organization, cursor: null, pageEnd: null, skipped: [], failure: null, stoppedAt: null };
 }
 
 /** The state after a page of `count` changes failed. If it was too large, its first half is the next page. */
@@ -256,11 +279,10 @@ function withSmallerPage(state: State, { isTooLarge }: { isTooLarge: boolean }, 
   return { ...state, pageEnd: null, limit: smallerLimit(count), failure };
 }
 
-function rowOf({ cursor, skipped, confirmedAt, failure, stoppedAt }: State): SavedPush {
+function rowOf({ cursor, skipped, failure, stoppedAt }: State): SavedPush {
   return {
     confirmedSeq: seqOf(cursor),
     skipped: JSON.stringify(skipped),
-    confirmedAt,
     failingSince: failure?.since ?? null,
     attempts: failure?.attempts ?? 0,
     failure: failure?.failure ?? null,

@@ -4,7 +4,6 @@ import { fact, factSource, IN_RANGE } from '../../../src/db/fact-statements.ts';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { FACT_TYPES, FACTS, type FactKind } from '../../../src/domain/facts.ts';
 import { PASSING_REASONS } from '../../../src/domain/refused-use.ts';
-import { savePushState } from '../../../src/modules/push/push-state.ts';
 import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
 import { revokeAsAdministrator } from '../../../src/services/keys/revoke-key.ts';
@@ -24,7 +23,7 @@ import {
   rotate,
 } from '../../support/world.ts';
 import { archive, releaseAll } from '../archive/support.ts';
-import { PUSH_STATE } from '../push/support.ts';
+import { setPush } from '../push/support.ts';
 import {
   type AlertMessage,
   FACTS_OF_MODULES,
@@ -99,13 +98,8 @@ async function makeRefused() {
   await refuse(organization, key.id);
   return { organization, key };
 }
-const setPush = (organization: string, failingSince: number | null, stoppedAt: number | null = null) =>
-  savePushState(asOperator(), organization, {
-    ...PUSH_STATE,
-    failingSince,
-    failure: failingSince === null ? null : 'HTTP 500',
-    stoppedAt,
-  });
+const setFailing = (organization: string, failingSince: number, stoppedAt: number | null = null) =>
+  setPush(organization, { failingSince, failure: 'HTTP 500', stoppedAt });
 /** The database whose calls fail, before or after they ran, if their SQL has these words. */
 function failingAt(words: string, when: 'before' | 'after' = 'before', message = 'D1 DB is overloaded.') {
   let failures = 0;
@@ -352,7 +346,7 @@ describe('a limit', () => {
 describe('a failing push', () => {
   test('a failing push gives an alert to the chat, and to the receiver unless the push works again before that', async () => {
     const organization = await makeOrganization();
-    await setPush(organization, now - 299_999);
+    await setFailing(organization, now - 299_999);
     await runAlerts(now);
     expect(addresses.attempts).toEqual({ push: 0, chat: 0 });
     addresses.push = answer(500);
@@ -364,12 +358,12 @@ describe('a failing push', () => {
     ]);
     expect(addresses.attempts.push).toBeGreaterThan(2);
     expect(addresses.attempts.push).toBeLessThan(12);
-    await setPush(organization, null);
+    await setPush(organization);
     addresses.reset();
     await pass(2 * HOUR_MS);
     expect(addresses.attempts).toEqual({ push: 0, chat: 0 });
     // If only the changes of this organization are refused, the alert reaches the receiver.
-    await setPush(organization, now);
+    await setFailing(organization, now);
     await pass(HOUR_MS);
     expect(typesSent(organization, 'level')).toEqual(['push_failing 1']);
     expect(lines()).toHaveLength(1);
@@ -377,11 +371,11 @@ describe('a failing push', () => {
 
   test('a push that the receiver stops is more urgent, and the receiver gets no alert until it is resumed', async () => {
     const { organization } = await makeRefused();
-    await setPush(organization, now - HOUR_MS, null);
+    await setFailing(organization, now - HOUR_MS);
     await pass(RUN_MS);
     addresses.reset();
     const { id } = await makeKey(organization, {}, clock);
-    await setPush(organization, now - HOUR_MS, now);
+    await setFailing(organization, now - HOUR_MS, now);
     await refuse(organization, id);
     await pass(HOUR_MS);
     expect(lines().map((line) => line.split(' https')[0])).toEqual([
@@ -389,14 +383,14 @@ describe('a failing push', () => {
       expect.stringContaining('lacks a scope'),
     ]);
     expect(addresses.attempts.push).toBe(0);
-    await setPush(organization, null);
+    await setPush(organization);
     await pass(RUN_MS);
     expect(typesSent(organization)).toEqual(['refused_scope_missing']);
   });
 
   test('a failure gives no alert if changes are not pushed', async () => {
     const organization = await makeOrganization();
-    await setPush(organization, now - HOUR_MS);
+    await setFailing(organization, now - HOUR_MS);
     await pass(HOUR_MS, { receiver: undefined });
     expect(addresses.attempts).toEqual({ push: 0, chat: 0 });
   });
@@ -600,7 +594,7 @@ describe('an alert', () => {
 test('a link leads to a page of the settings area', async () => {
   const { organization, api, headers } = await makeSettings();
   await refuse(organization, (await makeKey(organization, {}, clock)).id);
-  await setPush(organization, now - HOUR_MS);
+  await setFailing(organization, now - HOUR_MS);
   await runAlerts(
     now,
     {},

@@ -3,7 +3,6 @@ import { expect, test, vi } from 'vitest';
 import { ERASED_TABLES } from '../../../src/db/directory/erasure.ts';
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { archivedRecordsIn } from '../../../src/modules/archive/archived-records.ts';
-import { savePushState } from '../../../src/modules/push/push-state.ts';
 import { beginErasure, eraseOrganization, eraseRows } from '../../../src/services/directory/erase-organization.ts';
 import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
 import { revokeAsAdministrator, revokeAsOperator } from '../../../src/services/keys/revoke-key.ts';
@@ -16,7 +15,7 @@ import { lastCursor } from '../../support/rpc.ts';
 import * as support from '../../support/world.ts';
 import { asAdmin, importRecords, makeApi, makeKey, makeWorld, rowsOf } from '../../support/world.ts';
 import { makePsa } from '../psa/support.ts';
-import { asPushOperator, PUSH_STATE } from '../push/support.ts';
+import { asPushOperator, setPush } from '../push/support.ts';
 import { archive, bucket, everyChange, failing, objectsIn, releaseAll } from './support.ts';
 
 const asOperator = (db = env.DB, archive = bucket) => ({
@@ -42,7 +41,7 @@ async function makeFull() {
     await api.postNote(key);
     await api.postTime(key);
   }
-  await savePushState(asOperator(), organization, PUSH_STATE);
+  await setPush(organization);
   await env.DB.batch(
     [
       "insert into refused_uses values (?1, ?2, 'revoked', 1, 0, 0, null, null, null), (?1, ?2, 'expired', 1, 0, 0, null, null, null)",
@@ -139,7 +138,7 @@ test('an erasure that stops after each chunk continues, and every call in betwee
       count: 1,
       sourceAddress: null,
     });
-    await savePushState(asOperator(), organization, PUSH_STATE);
+    await setPush(organization);
 
     // The PSA: nothing is read, changed or created.
     for (const [type, data] of [

@@ -1,8 +1,8 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { seqOf } from '../../../src/domain/change.ts';
 import { pushControlOf } from '../../../src/modules/push/push-control.ts';
-import { seqOf } from '../../../src/modules/push/push-state.ts';
 import { wakeDue } from '../../../src/modules/push/wake-due.ts';
 import { beginErasure } from '../../../src/services/directory/erase-organization.ts';
 import { resumePush, skipPush } from '../../../src/services/work/push-control.ts';

@@ -7,7 +7,7 @@ import type { Change } from '../../../src/domain/change.ts';
 import { parseWebhookSecrets } from '../../../src/domain/webhook.ts';
 import { startModules } from '../../../src/module.ts';
 import { pushControlOf } from '../../../src/modules/push/push-control.ts';
-import type { SavedPush } from '../../../src/modules/push/push-statements.ts';
+import { type SavedPush, savePush } from '../../../src/modules/push/push-statements.ts';
 import { MODULES } from '../../../src/modules.ts';
 import { Receiver, WEBHOOK_SECRET } from '../../support/receiver.ts';
 import { resultOf, work } from '../../support/rpc.ts';
@@ -17,17 +17,19 @@ export const WEBHOOK_URL = 'https://psa.example/push';
 /** The configuration of an app that pushes. */
 export const PUSH: NonNullable<Config['receiver']> = { url: WEBHOOK_URL, secrets: parseWebhookSecrets(WEBHOOK_SECRET) };
 
-/** The state of a push that has confirmed nothing. */
-export const PUSH_STATE: SavedPush = {
+const PUSH_STATE: SavedPush = {
   confirmedSeq: 0,
   skipped: '[]',
-  confirmedAt: null,
   failingSince: null,
   attempts: 0,
   failure: null,
   nextAttemptAt: null,
   stoppedAt: null,
 };
+
+/** Saves the state of a push, as its object does: one that has confirmed nothing, with these changes. */
+export const setPush = (organizationId: string, changes: Partial<SavedPush> = {}) =>
+  savePush.bind({ organizationId, ...PUSH_STATE, ...changes }).all(env.DB);
 
 /** The context of an operator of a deployment that pushes. */
 export const asPushOperator = (db = env.DB) => ({ ...asOperator(db), pushControl: pushControlOf(env.PUSHER) });

@@ -3,8 +3,7 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { savePushState } from '../../../../src/modules/push/push-state.ts';
-import type { SavedPush } from '../../../../src/modules/push/push-statements.ts';
+import { type SavedPush, savePush } from '../../../../src/modules/push/push-statements.ts';
 import { listChanges } from '../../../../src/services/work/list-changes.ts';
 import { remoteDatabase, setUpContext, writeNotes } from '../../../ops/commands/database.ts';
 import { runCli } from '../../../support/run-cli.ts';
@@ -16,7 +15,6 @@ const SINCE = Date.parse('2026-11-22T08:00:00Z');
 const FAILING = {
   confirmedSeq: 1,
   skipped: '[]',
-  confirmedAt: SINCE - 1_000,
   failingSince: SINCE,
   attempts: 7,
   failure: 'HTTP 500',
@@ -67,7 +65,7 @@ describe('the commands of the push and the alerts', () => {
 
   const run = (command: string, ...args: string[]) => runCli(command, [...args, '--remote'], { env: remote.env });
   const save = (state: Partial<SavedPush>) =>
-    savePushState(setUpContext(remote.db), 'fabrikam', { ...FAILING, ...state });
+    savePush.bind({ organizationId: 'fabrikam', ...FAILING, ...state }).all(remote.db);
 
   test('push:status reports that nothing was ever pushed, then the progress of each organization', async () => {
     const before = await run('push:status');
