@@ -573,7 +573,7 @@ create table alerts (
   level integer not null,
   id text not null,
   found_at integer not null,
-  -- The data of the message as JSON, as it was when the fact was found.
+  -- The message as JSON, as it was when the fact was found.
   data text not null,
   attempts integer not null,
   next_attempt_at integer not null,

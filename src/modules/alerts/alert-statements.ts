@@ -25,7 +25,7 @@ export const findStoredAlerts = statement<{ types: string; each: number; limit: 
 
 export interface NewAlert extends StoredAlert {
   id: string;
-  data: object;
+  message: object;
 }
 
 const field = (name: keyof NewAlert) => `a.value ->> '${name}'`;
@@ -42,7 +42,7 @@ export const saveAlerts = statement<{ alerts: string; now: number }>(`
     level: field('level'),
     id: field('id'),
     found_at: ':now',
-    data: field('data'),
+    data: field('message'),
     attempts: '0',
     next_attempt_at: ':now',
   })}
@@ -59,12 +59,20 @@ export const withdrawAlerts = statement<{ alerts: string }>(`
 export interface DueAlert extends AlertKey {
   id: string;
   foundAt: number;
-  /** JSON, an `AlertData`. */
-  data: string;
+  /** The message as JSON, and its text if it is for a chat or the log. */
+  message: string;
+  text: string | null;
   attempts: number;
 }
 
-const DUE = columns<DueAlert>({ ...KEY, id: 'id', foundAt: 'found_at', data: 'data', attempts: 'attempts' });
+const DUE = columns<DueAlert>({
+  ...KEY,
+  id: 'id',
+  foundAt: 'found_at',
+  message: 'data',
+  text: "data ->> 'text'",
+  attempts: 'attempts',
+});
 
 /**
  * Claims at most `limit` alerts that are due on a channel, and at most `each` of one organization: no

@@ -3,8 +3,8 @@ import { log } from '../../lib/log.ts';
 import { bindFacts, type FactOptions, type FactSource, toFact } from '../../services/bind-facts.ts';
 import { readBatch } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
-import { type AlertChannel, alertData } from './alert.ts';
 import { findStoredAlerts, type NewAlert, type StoredAlert, saveAlerts, withdrawAlerts } from './alert-statements.ts';
+import type { Outlet } from './outlets.ts';
 
 /** How many facts of one statement a run compares: of one organization, and of all. */
 const MAX_FACTS = { each: 200, limit: 2_000 };
@@ -18,13 +18,13 @@ const SAVED_AT_ONCE = 500;
 export async function findAlerts(
   ctx: ServiceContext,
   sources: readonly FactSource[],
-  channels: readonly AlertChannel[],
+  outlets: readonly Outlet[],
   options: FactOptions,
 ): Promise<void> {
   const errors: unknown[] = [];
   for (const source of sources) {
     try {
-      await compare(ctx, source, channels, options);
+      await compare(ctx, source, outlets, options);
     } catch (err) {
       log('error', 'alerts_not_found', { types: Object.keys(source.kinds), cause: err });
       errors.push(err);
@@ -39,7 +39,7 @@ const identityOf = ({ organizationId, type, subject }: Pick<Fact, 'organizationI
 async function compare(
   ctx: ServiceContext,
   source: FactSource,
-  channels: readonly AlertChannel[],
+  outlets: readonly Outlet[],
   options: FactOptions,
 ): Promise<void> {
   const now = ctx.now();
@@ -48,8 +48,8 @@ async function compare(
     bindFacts(ctx, source, options, MAX_FACTS),
     findStoredAlerts.bind({
       types: JSON.stringify(types),
-      each: channels.length * MAX_FACTS.each,
-      limit: channels.length * MAX_FACTS.limit,
+      each: outlets.length * MAX_FACTS.each,
+      limit: outlets.length * MAX_FACTS.limit,
     }),
   ]);
   const levels = new Map(stored.map((alert) => [`${alert.channel} ${identityOf(alert)}`, alert.level]));
@@ -62,10 +62,10 @@ async function compare(
     present.add(identity);
     if (fact === 'failed') continue;
     const id = `alert_${crypto.randomUUID()}`;
-    for (const channel of channels) {
+    for (const { channel, write } of outlets) {
       if ((levels.get(`${channel} ${identity}`) ?? 0) >= fact.level) continue;
       const { organizationId, type, subject, level } = fact;
-      found.push({ organizationId, type, subject, channel, level, id, data: alertData(fact) });
+      found.push({ organizationId, type, subject, channel, level, id, message: write(fact, now) });
     }
   }
   const isFull = rows.length === MAX_FACTS.limit;
@@ -77,7 +77,11 @@ async function compare(
   const isCut = (id: string) => (isFull && (ofEach.has(id) || ofEach.size === rows.length)) || full.includes(id);
   const mayBeTrue = (alert: StoredAlert) => isCut(alert.organizationId) || present.has(identityOf(alert));
   const gone = stored.filter((alert) => !mayBeTrue(alert));
-  await save(ctx, found, gone, now);
+  const statements = [];
+  for (let start = 0; start < found.length; start += SAVED_AT_ONCE)
+    statements.push(saveAlerts.bind({ alerts: JSON.stringify(found.slice(start, start + SAVED_AT_ONCE)), now }));
+  if (gone.length > 0) statements.push(withdrawAlerts.bind({ alerts: JSON.stringify(gone) }));
+  if (statements.length > 0) await readBatch(ctx, statements, 'safe_to_repeat');
 }
 
 /** A bad fact of one organization is logged, and keeps no other organization from its alerts. */
@@ -88,20 +92,4 @@ function evaluated(row: Fact, { kinds }: FactSource, now: number): FoundFact | '
     log('error', 'alert_not_made', { organization: row.organizationId, type: row.type, cause: err });
     return 'failed';
   }
-}
-
-async function save(
-  ctx: ServiceContext,
-  found: readonly NewAlert[],
-  gone: readonly StoredAlert[],
-  now: number,
-): Promise<void> {
-  const chunks = Array.from({ length: Math.ceil(found.length / SAVED_AT_ONCE) }, (_, index) =>
-    found.slice(index * SAVED_AT_ONCE, (index + 1) * SAVED_AT_ONCE),
-  );
-  const statements = [
-    ...chunks.map((alerts) => saveAlerts.bind({ alerts: JSON.stringify(alerts), now })),
-    ...(gone.length > 0 ? [withdrawAlerts.bind({ alerts: JSON.stringify(gone) })] : []),
-  ];
-  if (statements.length > 0) await readBatch(ctx, statements, 'safe_to_repeat');
 }

@@ -14,8 +14,7 @@ export async function sendUrgentAlerts(config: AlertConfig, job: JobContext): Pr
   const options = optionsOf(config, job.facts);
   const ctx = { ...job, deadlineAt: Date.now() + DEADLINE_MS };
   const outlets = outletsOf(config);
-  const channels = outlets.map(({ channel }) => channel);
-  const found = findAlerts(ctx, factSources(options).filter(isUrgent), channels, options);
+  const found = findAlerts(ctx, factSources(options).filter(isUrgent), outlets, options);
   // Facts that were found earlier are sent although a statement fails.
   const [finding] = await Promise.allSettled([found]);
   const sending = await Promise.allSettled(outlets.map((outlet) => sendAlerts(ctx, outlet)));
@@ -26,10 +25,9 @@ export async function sendUrgentAlerts(config: AlertConfig, job: JobContext): Pr
 export async function findDailyAlerts(config: AlertConfig, job: JobContext): Promise<void> {
   // Without WEBHOOK_URL and ALERT_URL, only urgent alerts are written to the log.
   if (!config.receiver && config.alertUrl === undefined) return;
-  const channels = outletsOf(config).map(({ channel }) => channel);
   const options = optionsOf(config, job.facts);
   const sources = factSources(options).filter((source) => !isUrgent(source));
-  await findAlerts({ ...job, deadlineAt: Date.now() + DEADLINE_MS }, sources, channels, options);
+  await findAlerts({ ...job, deadlineAt: Date.now() + DEADLINE_MS }, sources, outletsOf(config), options);
 }
 
 const optionsOf = ({ receiver, dayLimits }: AlertConfig, ofModules: readonly FactSource[]): FactOptions => ({

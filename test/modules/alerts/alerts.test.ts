@@ -628,8 +628,7 @@ describe('without an address', () => {
         event: 'alert',
         type: 'refused_scope_missing',
         organization,
-        text: `API key ${key.hint} lacks a scope for what an automation does with it. Last at 2027-03-01 03:17 UTC.`,
-        advice: FACTS.refused_scope_missing.advice,
+        text: `API key ${key.hint} lacks a scope for what an automation does with it. Last at 2027-03-01 03:17 UTC. ${FACTS.refused_scope_missing.advice}`,
       },
     ]);
     expect(addresses.attempts).toEqual({ push: 0, chat: 0 });

@@ -14,9 +14,6 @@ test('the example of an alert is the alert that the service sends', () => {
   expect(JSON.parse(example?.text ?? '')).toEqual({
     type: messageType('key_expiring'),
     timestamp: '2026-11-23T03:17:00.000Z',
-    data: {
-      ...alertData({ type: 'key_expiring', kind: FACTS.key_expiring, ...fact, ...key, since }),
-      settingsUrl: null,
-    },
+    data: alertData({ type: 'key_expiring', kind: FACTS.key_expiring, ...fact, ...key, since }, undefined),
   });
 });

@@ -15,10 +15,10 @@ const alertData: z.ZodObject & z.ZodType<AlertData> = z.object({
   level: z.int().meta({ description: '1, and higher if it has become more urgent.' }),
   text: z.string().meta({ description: 'The alert in English, without markup and without names.' }),
   advice: z.string().meta({ description: 'What to do about it.' }),
-});
-
-const settingsUrl = nullable(z.url()).meta({
-  description: 'The page of the settings area to look at; null if the operator has not set the address of the service.',
+  settingsUrl: nullable(z.url()).meta({
+    description:
+      'The page of the settings area to look at; null if the operator has not set the address of the service.',
+  }),
 });
 
 /** The alert of a fact of this type. `description` says when there is one. */
@@ -34,7 +34,7 @@ export const alertWebhook = (type: string, description: string) =>
       .object({
         type: z.literal(messageType(type)),
         timestamp: time().meta({ description: 'When it was found.' }),
-        data: alertData.extend({ settingsUrl }),
+        data: alertData,
       })
       .meta({ id: `Alert_${type}`, description }),
     {
