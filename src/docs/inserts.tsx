@@ -1,12 +1,12 @@
 import type { Child } from 'hono/jsx';
 import { Icon, type IconName } from '../http/page/icon.tsx';
 import { MODULE_PAGES } from './modules.ts';
-import { type Link, READERS } from './navigation.tsx';
+import type { Link } from './navigation.tsx';
 import { RECIPES } from './recipes.ts';
 
 // The components that pages in Markdown insert.
 
-function Tile({ href, text, about, glyph }: Link & { glyph: Child }) {
+function Tile({ href, text, about, glyph }: Link & { about?: string | undefined; glyph: Child }) {
   return (
     <li>
       <a href={href}>
@@ -38,19 +38,30 @@ function initials(tool: string): string {
   return (capitals.length > 1 ? capitals : tool).slice(0, 2);
 }
 
-const ICONS: Readonly<Record<string, IconName>> = {
-  '/docs/recipes': 'bolt',
-  '/settings': 'key',
-  '/docs/reference': 'pen',
-  '/docs/errors': 'alert',
-  ...Object.fromEntries(MODULE_PAGES.flatMap(({ path, reader }) => (reader ? [[path, reader.icon]] : []))),
-};
+/** Where each reader goes from the first page. */
+const READERS: readonly (Link & { about: string; icon: IconName })[] = [
+  { href: '/docs/recipes', text: 'I build workflows', about: 'Recipes, step by step.', icon: 'bolt' },
+  { href: '/settings', text: 'I manage keys', about: 'Create, watch, rotate, review and revoke keys.', icon: 'key' },
+  {
+    href: '/docs/reference',
+    text: 'I write code',
+    about: 'Every request in four languages, and every response.',
+    icon: 'pen',
+  },
+  ...MODULE_PAGES.flatMap(({ path, reader }) => (reader ? { href: path, ...reader } : [])),
+  {
+    href: '/docs/errors',
+    text: 'Something went wrong',
+    about: 'The meaning of each error, and who can fix it.',
+    icon: 'alert',
+  },
+];
 
 export function Readers() {
   return (
     <ul class="tiles wide">
-      {READERS.map((link) => (
-        <Tile {...link} glyph={<Icon name={ICONS[link.href] ?? 'book'} />} />
+      {READERS.map(({ icon, ...link }) => (
+        <Tile {...link} glyph={<Icon name={icon} />} />
       ))}
     </ul>
   );

@@ -33,13 +33,18 @@ export interface MarkdownSource {
   isWide?: boolean;
 }
 
-/** A page of a module, and its links. */
-interface DocsPage extends MarkdownSource {
+/** How the navigation links to a page. */
+export interface PageLinks {
+  path: string;
   /** The group of the navigation that lists it, and its name there. */
-  group: 'Recipes' | 'PSA';
+  group: 'Start' | 'Recipes' | 'Reference' | 'PSA';
   name: string;
   /** Its name in the header, if it is there. */
   tab?: string;
+}
+
+/** A page of a module, and its links. */
+interface DocsPage extends MarkdownSource, PageLinks {
   /** The reader whom the first page sends there. */
   reader?: { text: string; about: string; icon: IconName };
 }

@@ -1,46 +1,29 @@
-import { withIncludes } from './blocks.ts';
+import type { PageLinks } from './module.ts';
 import { MODULE_PAGES } from './modules.ts';
-import texts from './navigation.md?raw';
 import { RECIPES } from './recipes.ts';
 
 export interface Link {
   href: string;
   text: string;
-  /** The words after the link. */
-  about?: string | undefined;
 }
 
-const recipes = RECIPES.map(({ slug, tool }) => `- [${tool}](/docs/recipes/${slug})`).join('\n');
-const readers = MODULE_PAGES.flatMap(({ path, reader }) =>
-  reader ? `- [${reader.text}](${path}): ${reader.about}` : [],
-).join('\n');
-const LINK = /^- \[(.+?)\]\((.+?)\)(?:: (.+))?$/gm;
-const [header, ...lists] = withIncludes(texts, { recipes, readers })
-  .split(/^## /m)
-  .slice(1)
-  .map((list) => {
-    const title = list.split('\n', 1)[0] ?? '';
-    const links = Array.from(list.matchAll(LINK), ([, text = '', href = '', about]): Link => ({ href, text, about }));
-    const ofModules = MODULE_PAGES.filter(({ group }) => group === title).map(
-      ({ path, name }): Link => ({
-        href: path,
-        text: name,
-      }),
-    );
-    return { title, links: [...links, ...ofModules] };
-  });
+const PAGES: readonly PageLinks[] = [
+  { path: '/docs', group: 'Start', name: 'Start here', tab: 'Start' },
+  { path: '/docs/loop', group: 'Start', name: 'The loop' },
+  { path: '/docs/concepts', group: 'Start', name: 'Concepts and glossary' },
+  { path: '/docs/recipes', group: 'Recipes', name: 'All recipes and rules', tab: 'Recipes' },
+  ...RECIPES.map(({ slug, tool }) => ({ path: `/docs/recipes/${slug}`, group: 'Recipes' as const, name: tool })),
+  { path: '/docs/reference', group: 'Reference', name: 'Operations', tab: 'Reference' },
+  { path: '/docs/errors', group: 'Reference', name: 'Errors', tab: 'Errors' },
+  { path: '/docs/keys', group: 'Reference', name: 'Key format' },
+  { path: '/docs/limits', group: 'Reference', name: 'Limits, costs, data, support' },
+  { path: '/docs/changelog', group: 'Reference', name: 'Changelog' },
+  ...MODULE_PAGES,
+];
+const GROUPS = [...Map.groupBy(PAGES, ({ group }) => group)];
 
 /** The pages in the header. */
-export const TABS = [
-  ...(header?.links ?? []),
-  ...MODULE_PAGES.flatMap(({ path, tab }) => (tab === undefined ? [] : { href: path, text: tab })),
-];
-
-/** The pages beside the text, in groups. */
-const GROUPS = lists.slice(0, -1).filter(({ links }) => links.length > 0);
-
-/** Where each reader goes from the first page. */
-export const READERS = lists.at(-1)?.links ?? [];
+export const TABS = PAGES.flatMap(({ path, tab }) => (tab === undefined ? [] : { href: path, text: tab }));
 
 /** On a narrow screen it is folded; on a wide one the stylesheet shows it. */
 export function Navigation({ path, parts }: { path: string; parts: readonly Link[] }) {
@@ -48,10 +31,10 @@ export function Navigation({ path, parts }: { path: string; parts: readonly Link
     <nav class="side" aria-label="All pages">
       <details>
         <summary>All pages</summary>
-        {GROUPS.map(({ title, links }) => (
+        {GROUPS.map(([title, pages]) => (
           <>
             <p>{title}</p>
-            <Links links={links} path={path} parts={parts} />
+            <Links links={pages.map((page) => ({ href: page.path, text: page.name }))} path={path} parts={parts} />
           </>
         ))}
       </details>
