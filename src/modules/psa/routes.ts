@@ -1,17 +1,17 @@
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import { directoryId } from '../../domain/directory.ts';
-import { invalidInput } from '../../domain/errors.ts';
-import { fieldErrors, lazyObject, ruleError } from '../../domain/fields.ts';
-import type { WebhookSecret } from '../../domain/webhook.ts';
+import { lazyObject, ruleError } from '../../domain/fields.ts';
+import type { SignedMessage, WebhookSecret } from '../../domain/webhook.ts';
 import { type AppEnv, serviceContext } from '../../http/hono-env.ts';
 import { requireHttps } from '../../http/middleware/guard.ts';
 import { readJson, requireJson } from '../../http/middleware/json-body.ts';
 import { limitByIp } from '../../http/middleware/limit-by-ip.ts';
 import { methodNotAllowedProblem, problem, retryAfter503 } from '../../http/problems.ts';
 import { CALL_ERRORS, type CallResult, toCallResult } from '../../services/call-result.ts';
+import { parseInput } from '../../services/parse-input.ts';
 import { PSA_CALL_TYPES, PSA_CALLS, type PsaContext } from './psa-calls.ts';
-import { type PsaEnv, requireSignature } from './require-signature.ts';
+import { readSigned, refuse } from './read-signed.ts';
 
 const CALL_DEADLINE_MS = 30_000;
 
@@ -25,22 +25,25 @@ const addressed = z.lazy(() => z.object({ organization: directoryId('an organiza
 
 /** POST /psa runs a service of the service bindings, for a sender that signs with one of the secrets. */
 export function createPsa(secrets: readonly WebhookSecret[]) {
-  const psa = new Hono<PsaEnv>()
+  return new Hono<AppEnv>()
     .use(requireHttps(), limitByIp('psa'))
-    .post('/', ...requireSignature(secrets), async (c) => respond(c, await run(c)))
+    .post('/', async (c) => {
+      const message = await readSigned(c, secrets);
+      return typeof message === 'string' ? refuse(c, message) : respond(c, await run(c, message));
+    })
     .all('/', (c) => problem(c, ...methodNotAllowedProblem(c.req.method, ['POST'])));
-  return new Hono<AppEnv>().route('/', psa);
 }
 
 /** @throws Problem of the body's media type, encoding or JSON */
-async function run(c: Context<PsaEnv>): Promise<CallResult<unknown>> {
+async function run(c: Context<AppEnv>, message: SignedMessage): Promise<CallResult<unknown>> {
   requireJson(c);
-  const { success, data: message, error } = messageShape.safeParse(await readJson(c));
-  if (!success) return toCallResult(() => Promise.reject(invalidInput(fieldErrors(error))));
-  const { type, data } = message;
+  const json = await readJson(c);
+  const parsed = await toCallResult(async () => parseInput(messageShape, json));
+  if (!parsed.ok) return parsed;
+  const { type, data } = parsed.value;
   c.get('requestStats').call = type;
   c.get('requestStats').organization = addressed.safeParse(data).data?.organization;
-  const result = await toCallResult(() => PSA_CALLS[type].run(psaContext(c), data));
+  const result = await toCallResult(() => PSA_CALLS[type].run(psaContext(c, message), data));
   if (result.ok) return result;
   // The service sees the data only; the caller sent the whole body.
   const errors = result.error.errors.map((one) => ({
@@ -51,7 +54,7 @@ async function run(c: Context<PsaEnv>): Promise<CallResult<unknown>> {
   return { ok: false, error: { ...result.error, errors } };
 }
 
-function respond(c: Context<PsaEnv>, result: CallResult<unknown>): Response {
+function respond(c: Context<AppEnv>, result: CallResult<unknown>): Response {
   if (result.ok) return c.json(result);
   const { code, retryAfter } = result.error;
   c.get('requestStats').problem = code;
@@ -61,12 +64,12 @@ function respond(c: Context<PsaEnv>, result: CallResult<unknown>): Response {
   });
 }
 
-function psaContext(c: Context<PsaEnv>): PsaContext {
+function psaContext(c: Context<AppEnv>, message: SignedMessage): PsaContext {
   return {
     ...serviceContext(c),
     deadlineAt: Date.now() + CALL_DEADLINE_MS,
     actor: 'psa',
     source: c.get('source'),
-    message: c.get('message'),
+    message,
   };
 }
