@@ -93,6 +93,10 @@ export function operationsOf(openapi: object): Operation[] {
   );
 }
 
+/** The schema of a shape: of what is sent, or of a response. */
+export const schemaOf = (shape: z.ZodType, io: 'input' | 'output'): Schema =>
+  schema.parse(resolveReferences(z.toJSONSchema(shape, { io })));
+
 /** The content of a request or a response in its first media type. */
 export const firstContent = (part: Pick<Response, 'content'> | undefined) => Object.values(part?.content ?? {})[0];
 

@@ -1,7 +1,5 @@
 import { withIncludes } from '../../docs/blocks.ts';
 import type { DocsModule } from '../../docs/module.ts';
-import { ORIGIN } from '../../docs/recipes.ts';
-import { operationsOf } from '../../docs/reference/contract.ts';
 import firstUpsert from './assets/docs/psa/samples/first-upsert.json';
 import { callsMarkdown } from './docs/calls.ts';
 import guide from './docs/psa.md?raw';
@@ -24,7 +22,7 @@ export const psaDocs: DocsModule = {
     },
     {
       path: '/docs/psa/calls',
-      markdown: withIncludes(calls, { calls: callsMarkdown(operationsOf(describePsa(ORIGIN, []))) }),
+      markdown: withIncludes(calls, { calls: callsMarkdown }),
       group: 'PSA',
       name: 'Calls and errors',
       isWide: true,

@@ -18,7 +18,7 @@ import { callText } from './call-texts.ts';
 
 // The shapes of the PSA's messages and answers.
 
-const VALUES: Record<PsaCallType, z.ZodType> = {
+export const VALUES: Record<PsaCallType, z.ZodType> = {
   'directory.upsert': upserted,
   'directory.deactivate': deactivated,
   'directory.list': listed,
@@ -41,26 +41,27 @@ const VALUES: Record<PsaCallType, z.ZodType> = {
 };
 
 /** `directory.upsert` accepts its records one by one, so its own shape does not describe them. */
-const REQUESTS: Partial<Record<PsaCallType, z.ZodType>> = {
-  'directory.upsert': z.strictObject({
-    organization: z.string().meta({ description: 'The organization of all records.' }),
-    records: z.array(describedRecord()).max(1_000),
-    allOrNothing: z
-      .boolean()
-      .default(false)
-      .meta({ description: 'Whether nothing is written if a record breaks a rule.' }),
-    recreate: z
-      .boolean()
-      .default(false)
-      .meta({ description: 'Whether an organization that was erased is created again, without its earlier records.' }),
-  }),
-};
+const describedUpsert = z.strictObject({
+  organization: z.string().meta({ description: 'The organization of all records.' }),
+  records: z.array(describedRecord()).max(1_000),
+  allOrNothing: z
+    .boolean()
+    .default(false)
+    .meta({ description: 'Whether nothing is written if a record breaks a rule.' }),
+  recreate: z
+    .boolean()
+    .default(false)
+    .meta({ description: 'Whether an organization that was erased is created again, without its earlier records.' }),
+});
+
+export const dataOf = (type: PsaCallType): z.ZodType =>
+  type === 'directory.upsert' ? describedUpsert : PSA_CALLS[type].request;
 
 export const messages = PSA_CALL_TYPES.map((type) =>
   z
     .strictObject({
       type: z.literal(type),
-      data: REQUESTS[type] ?? PSA_CALLS[type].request,
+      data: dataOf(type),
       timestamp: z.string().optional().meta({ description: 'Ignored: the time in the header counts.' }),
     })
     .meta({ id: `${pascalCase(type)}Message`, description: callText(type).summary }),
