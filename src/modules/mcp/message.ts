@@ -1,28 +1,18 @@
-import type { Context, MiddlewareHandler, Next } from 'hono';
+import type { Context, Next } from 'hono';
 import * as z from 'zod';
-import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
-import type { ApiEnv, AppEnv, ContextOf } from '../../http/hono-env.ts';
+import type { RecordKind } from '../../domain/record-kinds.ts';
+import type { AppEnv, ContextOf } from '../../http/hono-env.ts';
 import { readJson, receiveJson } from '../../http/middleware/json-body.ts';
-import { keyLimit } from '../../http/middleware/key-limit.ts';
 import { Problem } from '../../http/problems.ts';
 import { kindOfTool } from './tools.ts';
-
-// The checks of a message, in their order.
 
 interface McpMessage {
   json?: unknown;
   /** The tool that it calls, named by the kind of record that the tool writes. */
   call?: { kind: RecordKind; arguments: unknown } | undefined;
+  /** What is wrong with the body. It is reported later, because the limit of the key comes first. */
   problem?: Problem;
-  /** Set if the key's limit refuses the call. The tool's result reports it. */
-  limitRefusal?: Problem;
 }
-
-/** By the context of the request: the core has no variable for what only a module knows. */
-const messages = new WeakMap<object, McpMessage>();
-
-/** The message of the request with this context, after `readMessage`. */
-export const messageOf = (c: object): McpMessage => messages.get(c) ?? {};
 
 /** MCP demands this check: a page must not reach the endpoint through a browser (DNS rebinding). Programs send no Origin. */
 export async function refuseOrigin(c: Context<AppEnv>, next: Next) {
@@ -41,12 +31,15 @@ const toolCall = z.object({
   params: z.object({ name: z.string(), arguments: z.unknown().optional() }),
 });
 
-/** An invalid body is reported later, by the route, because the limit of the key comes first. */
-export function readMessage(): MiddlewareHandler<AppEnv> {
-  return async function readMessage(c, next) {
-    messages.set(c, await read(c));
-    await next();
-  };
+/** By the context of the request: the core has no variable for what only a module knows. */
+const messages = new WeakMap<object, McpMessage>();
+
+/** The message of the request with this context, after `readMessage`. */
+export const messageOf = (c: object): McpMessage => messages.get(c) ?? {};
+
+export async function readMessage(c: Context<AppEnv>, next: Next) {
+  messages.set(c, await read(c));
+  await next();
 }
 
 async function read(c: Context<AppEnv>): Promise<McpMessage> {
@@ -60,32 +53,6 @@ async function read(c: Context<AppEnv>): Promise<McpMessage> {
     if (err instanceof Problem) return { problem: err };
     throw err;
   }
-}
-
-/** Requires the scope of the tool that the message calls: without it, the call gets the constant 401. */
-export function requireToolScope(): MiddlewareHandler<ApiEnv> {
-  return async function requireToolScope(c, next) {
-    const check = c.get('keyCheck');
-    const kind = messageOf(c).call?.kind;
-    // Only a write is decided by D1. Any other response must not rely on a cached key.
-    await (kind ? check.requireScope(RECORD_KINDS[kind].scope) : check.refresh());
-    await next();
-  };
-}
-
-/** The result of a refused call reports the limit, because agents read results. Others get the 429. */
-export function limitMessages(): MiddlewareHandler<ApiEnv> {
-  const limit = keyLimit();
-  return async function limitMessages(c, next) {
-    try {
-      await limit(c, async () => undefined);
-    } catch (err) {
-      const message = messageOf(c);
-      if (!(err instanceof Problem && err.code === 'rate_limited' && message.call)) throw err;
-      message.limitRefusal = err;
-    }
-    await next();
-  };
 }
 
 /** The code of JSON-RPC 2.0 §5.1 for an invalid request. */
