@@ -6,7 +6,7 @@ import { hasCode } from '../../domain/errors.ts';
 import { CSV_SETTINGS, companyIds } from '../../domain/key-settings.ts';
 import { type AdminEnv, adminContext } from '../../http/hono-env.ts';
 import { type Column, csvDownload, spreadsheetTime } from '../../http/settings/download.ts';
-import { type FormState, type Messages, readForm } from '../../http/settings/forms.ts';
+import { type FormState, readForm } from '../../http/settings/forms.ts';
 import { addressOf, redirectWith, todayOf } from '../../http/settings/page-context.ts';
 import { PageProblem } from '../../http/settings/page-problem.ts';
 import { counted, formatNumber, scopeList } from '../../http/settings/pages/components.tsx';
@@ -52,19 +52,11 @@ async function renderReview(c: Context<AdminEnv>, refused?: FormState, isPartlyS
   });
 }
 
-const NOTICES = {
-  started: 'A review is open. It has every key that worked when it began; keys created later are in the next one.',
-  saved: 'The decisions are saved.',
-  unchanged: 'No decision differs from the saved ones.',
-};
-
-/** The keys to check stay the only ones that are shown, if they were. */
-const toReview = (c: Context<AdminEnv>, done: keyof typeof NOTICES, values?: URLSearchParams) =>
-  redirectWith(c, addressOf('/access-review', { only: values?.get('only') ?? undefined }), NOTICES[done]);
-
 accessReview.post('/access-review', async (c) => {
   await startAccessReview(adminContext(c));
-  return toReview(c, 'started');
+  const notice =
+    'A review is open. It has every key that worked when it began; keys created later are in the next one.';
+  return redirectWith(c, '/access-review', notice);
 });
 
 accessReview.post('/access-review/:review/decisions', async (c) => {
@@ -73,11 +65,7 @@ accessReview.post('/access-review/:review/decisions', async (c) => {
   const { keys } = await readOpenReview(ctx, reviewId);
   const values = await readForm(c);
   // Long enough to be refused, and short enough to check it for each key.
-  const field = (name: string) =>
-    values
-      .get(name)
-      ?.trim()
-      .slice(0, 2 * MAX_REASON_LENGTH + 1) ?? '';
+  const field = (name: string) => (values.get(name) ?? '').trim().slice(0, 2 * MAX_REASON_LENGTH + 1);
   const keepsOthers = field('others') === 'keep';
   if (keepsOthers && field('reason') === '')
     return renderReview(c, { values, messages: { reason: 'Enter the reason for all keys that are kept.' } });
@@ -96,35 +84,22 @@ accessReview.post('/access-review/:review/decisions', async (c) => {
   const changed = entered.flatMap(({ saved, input }) =>
     saved?.decision === input.decision && saved?.reason === input.reason ? [] : [input],
   );
-  if (changed.length === 0) return toReview(c, 'unchanged', values);
   try {
-    const notSaved = await decideKeys(ctx, reviewId, changed);
-    return notSaved === 0 ? toReview(c, 'saved', values) : renderReview(c, undefined, true);
+    // The second time, such as by a second click, none is changed.
+    const notSaved = changed.length === 0 ? 0 : await decideKeys(ctx, reviewId, changed);
+    if (notSaved > 0) return renderReview(c, undefined, true);
   } catch (err) {
     if (!hasCode(err, 'invalid')) throw err;
-    const messages: Messages = {};
-    for (const { pointer, code, detail } of err.errors) {
-      const [, index] = pointer.split('/');
-      const { keyId, decision } = changed[Number(index)] ?? {};
-      messages[`reason-${keyId}`] =
-        code === 'too_short' && decision === 'keep' ? KEEP_WITHOUT_REASON : (MESSAGES[code] ?? detail);
-    }
+    const keyIds = err.errors.map(({ pointer }) => changed[Number(pointer.split('/')[1])]?.keyId);
+    const messages = Object.fromEntries(keyIds.map((keyId) => [`reason-${keyId}`, INCOMPLETE]));
     return renderReview(c, { values, messages });
   }
+  // The keys to check stay the only ones that are shown, if they were.
+  const path = addressOf('/access-review', { only: values.get('only') ?? undefined });
+  return redirectWith(c, path, 'The decisions are saved.');
 });
 
-const KEEP_WITHOUT_REASON = (
-  <span>
-    Enter a reason, or one <a href="#reason">for all kept keys</a> at the end.
-  </span>
-);
-
-const MESSAGES: Record<string, string> = {
-  required: 'Choose “Keep” or “Revoke”, or leave the reason empty.',
-  too_short: 'Enter a reason.',
-  too_long: `Use at most ${MAX_REASON_LENGTH} characters.`,
-  forbidden_character: 'The reason has a character that cannot be stored. Remove it.',
-};
+const INCOMPLETE = `Choose “Keep” or “Revoke”, and enter a reason of at most ${MAX_REASON_LENGTH} characters.`;
 
 accessReview.post('/access-review/:review/finish', async (c) => {
   const revoke = (await readForm(c)).getAll('revoke');

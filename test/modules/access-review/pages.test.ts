@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { countD1 } from '../../support/d1.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
-import { auditedActions, copyKey, makeSettings, openSettings, signIn } from '../../support/settings.ts';
-import { importRecords, makeApi, makeKey, makeOrganization, revoke, rotate, rowsOf } from '../../support/world.ts';
+import { auditedActions, copyKey, makeSettings, openSettings } from '../../support/settings.ts';
+import { importRecords, makeKey, revoke, rotate, rowsOf } from '../../support/world.ts';
 
 /** The settings area of an organization with keys of these names and an open review. */
 async function makeReview(names = ['Alpha', 'Beta', 'Gamma'], options: Parameters<typeof makeSettings>[0] = {}) {
@@ -68,23 +68,11 @@ describe('the page of reviews', () => {
     await decide(fields(0, 'keep', 'Main flow'));
     const { text } = await get('/access-review');
     const inputs = (await elementsOf(text, '.decision input')).map(({ attributes }) => attributes);
-    const names = inputs.map(({ name = '', value }) => [
-      name.replace(/-.*/, ''),
-      ids.indexOf(name.replace(/^\w+-/, '')),
-      value,
-    ]);
-    expect(names).toEqual([
-      ['shown', 1, ''],
-      ['decision', 1, 'keep'],
-      ['decision', 1, 'revoke'],
-      ['reason', 1, undefined],
-      ['shown', 0, expect.stringMatching(/^\d{13}$/)],
-      ['decision', 0, 'keep'],
-      ['decision', 0, 'revoke'],
-      ['reason', 0, 'Main flow'],
-    ]);
-    const checked = inputs.filter((input) => 'checked' in input);
-    expect(checked).toEqual([expect.objectContaining({ name: `decision-${ids[0]}`, value: 'keep' })]);
+    expect(inputs.filter(({ type }) => type === 'radio').map(({ name }) => name)).toEqual(
+      [ids[1], ids[1], ids[0], ids[0]].map((id) => `decision-${id}`),
+    );
+    expect(inputs.filter((input) => 'checked' in input)).toMatchObject([{ name: `decision-${ids[0]}`, value: 'keep' }]);
+    expect(inputs.find(({ name }) => name === `reason-${ids[0]}`)?.['value']).toBe('Main flow');
   });
 
   test('while a review is open, the list of keys links to it with the same progress', async () => {
@@ -171,16 +159,13 @@ describe('the form of a review', () => {
     expect(await countElements((await get('/access-review')).text, '#to-check[checked]')).toBe(0);
   });
 
-  test('the form asks for a reason of each kept key or for a common one, in the order of the page', async () => {
+  test('the form asks for each missing reason, in the order of the page', async () => {
     const { decide, fields } = await makeReview();
     await decide(fields(0, 'keep', 'Used'));
     const { text } = await decide(fields(0, 'revoke'), fields(2, 'keep'));
-    expect((await elementsOf(text, '.error')).map((error) => error.text)).toEqual([
-      'Enter a reason, or one for all kept keys at the end.',
-      'Enter a reason.',
-    ]);
+    const error = 'Choose “Keep” or “Revoke”, and enter a reason of at most 200 characters.';
+    expect((await elementsOf(text, '.error')).map((element) => element.text)).toEqual([error, error]);
     expect((await elementsOf(text, '#errors a')).map((link) => link.text)).toEqual(['Gamma', 'Alpha']);
-    expect(await countElements(text, '.error a[href="#reason"]')).toBe(1);
   });
 
   test('one button also keeps every key without a decision, and leaves earlier decisions as they are', async () => {
@@ -215,17 +200,10 @@ describe('the form of a review', () => {
       expect.stringMatching(/^Error: Access review/),
       [expect.objectContaining({ text: 'Gamma', attributes: { href: `#reason-${ids[2]}` } })],
     ]);
-    expect((await elementsOf(missing.text, '#errors')).map(({ text }) => text)).toEqual([
-      'Nothing was saved.  Correct 1 field: Gamma',
-    ]);
-    expect((await elementsOf(missing.text, '.error')).map(({ attributes }) => attributes['id'])).toEqual([
-      `reason-${ids[2]}-error`,
-    ]);
+    expect(await countElements(missing.text, `.error#reason-${ids[2]}-error`)).toBe(1);
     const { status, text } = await decide(fields(0, 'keep', 'Good'), fields(1, 'revoke'), { reason: 'Only for keep' });
     expect(status).toBe(400);
-    expect((await elementsOf(text, '.error')).map(({ attributes }) => attributes['id'])).toEqual([
-      `reason-${ids[1]}-error`,
-    ]);
+    expect(await countElements(text, `.error#reason-${ids[1]}-error`)).toBe(1);
     expect(await countElements(text, '[type=radio][checked]')).toBe(2);
     expect(await elementsOf(text, `#reason-${ids[0]}, #reason`)).toMatchObject([
       { attributes: { value: 'Good' } },
@@ -297,8 +275,8 @@ describe('the form for a changed decision', () => {
       );
     const all = [fields(0, 'keep', 'Used'), fields(1, 'revoke', 'Old'), fields(2, 'keep', 'New')];
     // The second time, such as by a second click, none differs.
-    for (const notice of ['The decisions are saved.', 'No decision differs from the saved ones.']) {
-      expect((await decide(...all, await shown())).notice).toBe(notice);
+    for (const _ of [1, 2]) {
+      expect((await decide(...all, await shown())).notice).toBe('The decisions are saved.');
       expect(await audited()).toEqual(['Kept: Used', 'To be revoked: Old', 'Kept: New']);
     }
   });
@@ -424,8 +402,6 @@ describe('the key rule of reviews', () => {
 });
 
 describe('a review that is due', () => {
-  const DAY_MS = 24 * 3_600_000;
-
   test.each([
     [80, 'An access review is due in 12 days'],
     [92, 'An access review is due today'],
@@ -445,67 +421,48 @@ describe('a review that is due', () => {
   });
 });
 
-describe('a page of reviews reads', () => {
-  /** The calls and rows of a page, after the sign-in. */
-  async function costOf(organization: string, path: string) {
-    const { db, calls } = countD1(env.DB);
-    const email = `cost@${organization}.example`;
-    await importRecords({ type: 'user', organization, id: 'cost', email, name: 'Cost', admin: true });
-    const api = makeApi({ config: { signIn: signIn.config }, bindings: { DB: db } });
-    expect((await (await openSettings(api, organization, email)).get(path)).status).toBe(200);
-    const ofPage = calls.slice(1);
-    return { calls: ofPage.length, rows: ofPage.reduce((sum, { rowsRead }) => sum + rowsRead, 0) };
-  }
-
-  /** An organization with 150 live keys, a finished review of them and an open one. */
-  async function makeCrowded() {
-    const organization = await makeOrganization();
-    const key = await makeKey(organization);
-    await copyKey(organization, key.id, { prefix: 'live-', count: 149 });
-    await env.DB.prepare(
-      `insert into key_days select k.organization_id, k.chain_id, date('now', '-' || value || ' days'), k.id, 1, 1, 1, 10, 1, 1, 1, null
-       from api_keys k, json_each(?2) where k.organization_id = ?1 on conflict do nothing`,
-    )
-      .bind(organization, JSON.stringify(Array.from({ length: 60 }, (_, day) => day)))
+/** Gives an organization 150 live keys, 20 finished reviews of them and an open one. */
+async function makeCrowded(organization: string): Promise<void> {
+  const key = await makeKey(organization);
+  await copyKey(organization, key.id, { prefix: 'live-', count: 149 });
+  const run = (sql: string, ...more: string[]) =>
+    env.DB.prepare(sql)
+      .bind(organization, ...more)
       .run();
-    await addFinished(organization, 20);
-    await env.DB.prepare(
-      `insert into access_reviews select organization_id, 'open', 1, 'ada', json_group_array(id), null, null from api_keys where organization_id = ?1`,
-    )
-      .bind(organization)
-      .run();
-    return organization;
+  await run(
+    `insert into key_days select k.organization_id, k.chain_id, date('now', '-' || value || ' days'), k.id, 1, 1, 1, 10, 1, 1, 1, null
+     from api_keys k, json_each(?2) where k.organization_id = ?1 on conflict do nothing`,
+    JSON.stringify(Array.from({ length: 60 }, (_, day) => day)),
+  );
+  const open = (id: string) =>
+    run(
+      `insert into access_reviews select organization_id, ?2, 1, 'ada', json_group_array(id), null, null from api_keys where organization_id = ?1`,
+      id,
+    );
+  for (let number = 0; number < 20; number++) {
+    const id = `00${crypto.randomUUID()}`;
+    await open(id);
+    await run(
+      `insert into access_review_decisions select organization_id, ?2, id, 'keep', 'x', 1, 'ada', name, null, '{}', 0 from api_keys where organization_id = ?1`,
+      id,
+    );
+    await run(
+      "update access_reviews set finished_at = 2, finished_by = 'ada' where organization_id = ?1 and id = ?2",
+      id,
+    );
   }
+  await open('open');
+}
 
-  async function addFinished(organization: string, count: number) {
-    for (let number = 0; number < count; number++) {
-      const id = `00${crypto.randomUUID()}`;
-      await env.DB.batch([
-        env.DB.prepare(
-          `insert into access_reviews select organization_id, ?2, 1, 'ada', json_group_array(id), null, null from api_keys where organization_id = ?1`,
-        ).bind(organization, id),
-        env.DB.prepare(
-          `insert into access_review_decisions select organization_id, ?2, id, 'keep', 'x', 1, 'ada', name, null, '{}', 0 from api_keys where organization_id = ?1`,
-        ).bind(organization, id),
-        env.DB.prepare("update access_reviews set finished_at = 2, finished_by = 'ada' where id = ?").bind(id),
-      ]);
-    }
-  }
-
-  let made: Promise<string> | undefined;
-  const crowded = () => {
-    made ??= makeCrowded();
-    return made;
-  };
-
-  test.each([
-    ['/access-review', 2, 11_000],
-    ['/key-rules', 1, 200],
-  ])('the page reads a limited number of rows, however many reviews exist: %s', async (path, calls, rows) => {
-    const cost = await costOf(await crowded(), path);
-    expect(cost.calls).toBe(calls);
-    expect(cost.rows).toBeLessThanOrEqual(rows);
-  });
+test('the page reads a limited number of rows, however many reviews exist', async () => {
+  const { db, calls } = countD1(env.DB);
+  const { organization, get } = await makeSettings({ bindings: { DB: db } });
+  await makeCrowded(organization);
+  calls.length = 0;
+  expect((await get('/access-review')).status).toBe(200);
+  // The first one is the sign-in.
+  expect(calls).toHaveLength(3);
+  expect(calls.slice(1).reduce((sum, { rowsRead }) => sum + rowsRead, 0)).toBeLessThanOrEqual(11_000);
 });
 
 test('a key that a finished review keeps needs no attention for what was true at the decision', async () => {

@@ -133,7 +133,7 @@ test('key rules are set and keys are reviewed until the evidence can be download
   await revoke.check();
   expect(await markedIn(page)).toEqual(['none', 'one line']);
   await follow(save);
-  await page.getByText('No decision differs from the saved ones.').waitFor();
+  await page.getByText('The decisions are saved.').waitFor();
   await follow(button('Finish and revoke 1 key'));
   const downloading = page.waitForEvent('download');
   await page.getByRole('link', { name: 'Download as CSV' }).click();
