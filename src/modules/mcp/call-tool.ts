@@ -1,11 +1,10 @@
 import type { Context } from 'hono';
 import { errorOf, ServiceError, Unauthorized } from '../../domain/errors.ts';
-import type { FieldError } from '../../domain/fields.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
 import { problemOf } from '../../http/error-response.ts';
 import { type ApiEnv, writeContext } from '../../http/hono-env.ts';
 import type { Problem } from '../../http/problems.ts';
-import { errorReply, type ToolReply } from './tool-reply.ts';
+import { problemReply, type ToolReply } from './tool-reply.ts';
 import { TOOLS } from './tools.ts';
 
 /** Every refusal is a reply, except that of the key. @throws Unauthorized */
@@ -46,48 +45,5 @@ async function confirmed(c: Context<ApiEnv>, err: unknown): Promise<unknown> {
     return c.get('principal').hasPsa ? err : errorOf('psa_not_included');
   } catch (newer) {
     return newer;
-  }
-}
-
-function problemReply({ code, detail, extras }: Problem, requestId: string): ToolReply {
-  const { errors } = extras.members ?? {};
-  const sentences = errors ? errors.map((error) => error.detail) : [detail];
-  const wait = extras.headers?.['Retry-After'];
-  return errorReply(code, `${inWordsOfTools(sentences.join('; '))}${advice(code, wait, errors)}`, {
-    requestId,
-    ...extras.members,
-    ...(wait === undefined ? {} : { retryAfterSeconds: Number(wait) }),
-  });
-}
-
-/** The details of the REST interface name a header and a body. */
-function inWordsOfTools(detail: string): string {
-  return detail
-    .replaceAll('Idempotency-Key', 'idempotencyKey')
-    .replaceAll('The body', 'The arguments')
-    .replace(', or was sent more than once', '')
-    .replace('send the request again after', 'wait');
-}
-
-function advice(code: Problem['code'], wait: string | undefined, errors: readonly FieldError[] = []): string {
-  switch (code) {
-    case 'validation_failed': {
-      const keepsKey = !errors.some(({ pointer }) => pointer === '/idempotencyKey');
-      return `. Nothing was written: correct the arguments and call again${keepsKey ? ' with the same idempotencyKey' : ''}.`;
-    }
-    case 'invalid_idempotency_key':
-      return ' Nothing was written.';
-    case 'ticket_not_found':
-    case 'technician_not_eligible':
-      return ' Nothing was written; the idempotencyKey is still unused.';
-    case 'rate_limited':
-      return ' Nothing was written. After that, call again with the same idempotencyKey.';
-    case 'internal_error':
-      return ' The record may exist: call again with the same idempotencyKey and the same arguments.';
-    case 'unavailable':
-    case 'outcome_unknown':
-      return wait === undefined ? '' : ` Wait ${wait} seconds before you call again.`;
-    default:
-      return '';
   }
 }

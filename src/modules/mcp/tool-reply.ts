@@ -1,3 +1,4 @@
+import type { Problem, ProblemCode } from '../../http/problems.ts';
 import type { WriteOutcome, WriteTarget } from '../../services/work/write-once.ts';
 
 export interface ToolResult {
@@ -9,7 +10,7 @@ export interface ToolResult {
 /** A result, and what the HTTP response and the log show of it. */
 export interface ToolReply {
   result: ToolResult;
-  headers: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>>;
   code?: string;
   /** The write that created nothing, because an earlier call had its Idempotency-Key. */
   lost?: WriteTarget;
@@ -43,35 +44,62 @@ export function writtenReply(
     idempotencyMismatch: mismatch,
     ...(delivery && { delivery }),
   };
-  const headers: Record<string, string> = {
-    ...(replayed ? { 'Idempotency-Replayed': 'true' } : {}),
-    ...(mismatch ? { 'Idempotency-Mismatch': 'true' } : {}),
+  const marks = {
+    headers: {
+      ...(replayed && { 'Idempotency-Replayed': 'true' }),
+      ...(mismatch && { 'Idempotency-Mismatch': 'true' }),
+    },
+    ...(mismatch && { lost: target }),
   };
-  const lost = mismatch ? { lost: target } : {};
+  if (!replayed) return { result: resultOf(`${sentence}.`, record), ...marks };
   if (isOnOtherTicket) {
-    return {
-      ...errorReply(
-        OTHER_TICKET,
-        `This idempotencyKey was used on ticket ${row.ticketId}; nothing was written. If you report another event, use the idempotencyKey of that event. If the ticket was wrong before, tell a person: records cannot be moved.`,
-        record,
-      ),
-      headers,
-      ...lost,
-    };
+    const text = `This idempotencyKey was used on ticket ${row.ticketId}; nothing was written. If you report another event, use the idempotencyKey of that event. If the ticket was wrong before, tell a person: records cannot be moved.`;
+    return { ...errorReply(OTHER_TICKET, text, record), ...marks };
   }
   const left =
     delivery?.state === 'refused' ? 'The ticketing system refused it: tell a person.' : 'There is nothing left to do.';
-  const text = !replayed
-    ? `${sentence}.`
-    : mismatch
-      ? 'An earlier call with this idempotencyKey wrote this record, from different arguments. It is unchanged, and nothing was written now. Do not call again with another idempotencyKey, unless you report another event.'
-      : `An earlier call with this idempotencyKey wrote this record, and nothing was written now. ${left}`;
-  return { result: resultOf(text, record), headers, ...lost };
+  const text = mismatch
+    ? 'An earlier call with this idempotencyKey wrote this record, from different arguments. It is unchanged, and nothing was written now. Do not call again with another idempotencyKey, unless you report another event.'
+    : `An earlier call with this idempotencyKey wrote this record, and nothing was written now. ${left}`;
+  return { result: resultOf(text, record), ...marks };
 }
 
-/** The reply that reports an error. `text` tells the agent what to correct. */
-export function errorReply(code: string, text: string, facts: Record<string, unknown>): ToolReply {
-  return { result: { ...resultOf(text, { code, ...facts }), isError: true }, headers: {}, code };
+/** The reply to a call that is refused. */
+export function problemReply({ code, detail, extras }: Problem, requestId: string): ToolReply {
+  const { errors } = extras.members ?? {};
+  const sentences = errors ? errors.map((error) => error.detail) : [detail];
+  const wait = extras.headers?.['Retry-After'];
+  return errorReply(code, `${inWordsOfTools(sentences.join('; '))}${ADVICE[code] ?? ''}`, {
+    requestId,
+    ...extras.members,
+    ...(wait === undefined ? {} : { retryAfterSeconds: Number(wait) }),
+  });
+}
+
+/** The details of the REST interface name a header and a body. */
+function inWordsOfTools(detail: string): string {
+  return detail
+    .replaceAll('Idempotency-Key', 'idempotencyKey')
+    .replaceAll('The body', 'The arguments')
+    .replace(', or was sent more than once', '')
+    .replace('send the request again after', 'wait');
+}
+
+/** What an agent does next, after the detail of a problem. */
+const ADVICE: Partial<Record<ProblemCode, string>> = {
+  validation_failed: '. Nothing was written: correct the arguments and call again.',
+  invalid_idempotency_key: ' Nothing was written.',
+  ticket_not_found: ' Nothing was written; the idempotencyKey is still unused.',
+  technician_not_eligible: ' Nothing was written; the idempotencyKey is still unused.',
+  rate_limited: ' Nothing was written. After that, call again with the same idempotencyKey.',
+  internal_error: ' The record may exist: call again with the same idempotencyKey and the same arguments.',
+  unavailable: ' Call again after retryAfterSeconds.',
+  outcome_unknown: ' Call again after retryAfterSeconds.',
+};
+
+/** `text` tells the agent what to correct. */
+function errorReply(code: string, text: string, facts: Record<string, unknown>): ToolReply {
+  return { result: { ...resultOf(text, { code, ...facts }), isError: true }, code };
 }
 
 /** Text and facts are in both parts, because some clients show only one of them. */
