@@ -106,7 +106,7 @@ test('key rules are set and keys are reviewed until the evidence can be download
   expect(await revoke.isChecked()).toBe(true);
   await follow(save);
   await page.locator('#errors:focus').waitFor();
-  await page.getByText('Enter a reason.').waitFor();
+  await page.getByText('enter a reason of at most').waitFor();
   faults.push(...(await faultsOf(page)));
   await keys.first().getByLabel('Reason').fill('The pilot was stopped');
   await follow(save);
