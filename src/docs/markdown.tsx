@@ -1,7 +1,7 @@
-import type { Child } from 'hono/jsx';
 import { Code } from '../http/page/code.tsx';
 import { Icon } from '../http/page/icon.tsx';
 import { type Block, blocksOf, type CodeBlock, idOf, type Section, sectionsOf } from './blocks.ts';
+import { Hero } from './inserts.tsx';
 import { Page } from './layout.tsx';
 import type { MarkdownSource } from './module.ts';
 import { Tabs } from './tabs.tsx';
@@ -16,21 +16,17 @@ export const readable = (markdown: string): string =>
     .replaceAll(/^<!-- (?:end|insert: .+) -->\n\n?/gm, '')
     .replaceAll(/^(#+ .+) \{#[\w.-]+\}$/gm, '$1');
 
-interface PageProps extends MarkdownSource {
-  /** Made of the lead, and shown instead of title and lead. */
-  hero?: ((lead: string) => Child) | undefined;
-}
-
-/** A page from Markdown, with its headings of level 2 in the navigation. */
-export function MarkdownPage({ path, markdown, inserts = {}, isWide = false, hero }: PageProps) {
+/** A page from Markdown, with its headings of level 2 in the navigation. The first page has a hero for title and lead. */
+export function MarkdownPage({ path, markdown, inserts = {}, isWide = false }: MarkdownSource) {
   const [page] = sectionsOf(blocksOf(markdown), 1);
   if (!page) throw new Error(`The page ${path} has no title`);
   const sections = sectionsOf(page.blocks, 2);
   const [lead, ...others] = page.blocks;
   if (lead?.type !== 'paragraph') throw new Error(`The page ${path} does not begin with a paragraph`);
   const links = sections.map(({ id, title }) => ({ href: `#${id}`, text: title }));
+  const hero = path === '/docs' ? <Hero lead={lead.text} /> : undefined;
   return (
-    <Page title={page.title} path={path} parts={links} isWide={isWide} hero={hero?.(lead.text)}>
+    <Page title={page.title} path={path} parts={links} isWide={isWide} hero={hero}>
       {!hero && (
         <p class="lead">
           <Text>{lead.text}</Text>

@@ -7,7 +7,7 @@ import { describeApi } from './api-openapi.ts';
 import { blocksOf, withIncludes } from './blocks.ts';
 import { errorsPage } from './errors.ts';
 import { toolsMarkdown } from './generated-markdown.ts';
-import { Hero, Loop, loopMarkdown, NewToken, Readers, readersMarkdown, ToolTiles, TryPing } from './inserts.tsx';
+import { Loop, loopMarkdown, NewToken, Readers, readersMarkdown, ToolTiles, TryPing } from './inserts.tsx';
 import { keyPattern } from './key-format.ts';
 import { Page } from './layout.tsx';
 import { Markdown, MarkdownPage, readable } from './markdown.tsx';
@@ -51,11 +51,10 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
   function page(source: MarkdownSource): Rendered {
     const { path, inserts = {} } = source;
     const markdown = withSections(source.markdown);
-    const hero = path === '/docs' ? (lead: string) => <Hero lead={lead} /> : undefined;
     const withInserts = markdown.replaceAll(/<!-- insert: (.+) -->/g, (_, name: string) => inserts[name]?.[1] ?? '');
     return {
       path,
-      html: <MarkdownPage {...source} markdown={markdown} hero={hero} />,
+      html: <MarkdownPage {...source} markdown={markdown} />,
       markdown: readable(withInserts),
     };
   }

@@ -13,7 +13,7 @@ interface Props {
   legend: string;
   tabs: readonly Tab[];
   /** With script, a tab also opens those with its id in the groups that have the same choice. */
-  choice?: string;
+  choice: string;
 }
 
 /** Tabs that work without script: radio buttons, each of which shows the section at its place. */

@@ -22,7 +22,7 @@ import {
 } from '../../services/work/record-services.ts';
 import { releaseChanges, releaseRequest } from '../../services/work/release-changes.ts';
 
-export type PsaContext = SystemContext & DirectoryContext;
+type PsaContext = SystemContext & DirectoryContext;
 
 /** A call of the PSA over HTTP, with the service of the service bindings that it runs. */
 interface PsaCall {

@@ -10,7 +10,7 @@ import { limitByIp } from '../../http/middleware/limit-by-ip.ts';
 import { methodNotAllowedProblem, problem, retryAfter503 } from '../../http/problems.ts';
 import { CALL_ERRORS, type CallResult, toCallResult } from '../../services/call-result.ts';
 import { parseInput } from '../../services/parse-input.ts';
-import { PSA_CALL_TYPES, PSA_CALLS, type PsaContext } from './psa-calls.ts';
+import { PSA_CALL_TYPES, PSA_CALLS } from './psa-calls.ts';
 import { readSigned, refuse } from './read-signed.ts';
 
 const CALL_DEADLINE_MS = 30_000;
@@ -43,7 +43,9 @@ async function run(c: Context<AppEnv>, message: SignedMessage): Promise<CallResu
   const { type, data } = parsed.value;
   c.get('requestStats').call = type;
   c.get('requestStats').organization = addressed.safeParse(data).data?.organization;
-  const result = await toCallResult(() => PSA_CALLS[type].run(psaContext(c, message), data));
+  const caller = { actor: 'psa' as const, source: c.get('source'), message };
+  const ctx = { ...serviceContext(c), ...caller, deadlineAt: Date.now() + CALL_DEADLINE_MS };
+  const result = await toCallResult(() => PSA_CALLS[type].run(ctx, data));
   if (result.ok) return result;
   // The service sees the data only; the caller sent the whole body.
   const errors = result.error.errors.map((one) => ({
@@ -62,14 +64,4 @@ function respond(c: Context<AppEnv>, result: CallResult<unknown>): Response {
     ...(code === 'unavailable' && retryAfter503()),
     ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
   });
-}
-
-function psaContext(c: Context<AppEnv>, message: SignedMessage): PsaContext {
-  return {
-    ...serviceContext(c),
-    deadlineAt: Date.now() + CALL_DEADLINE_MS,
-    actor: 'psa',
-    source: c.get('source'),
-    message,
-  };
 }
