@@ -7,9 +7,9 @@ import { elementsOf } from '../../support/page.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
 import { work } from '../../support/rpc.ts';
 import { openSettings } from '../../support/settings.ts';
-import { asOperator, importRecords } from '../../support/world.ts';
+import { asOperator } from '../../support/world.ts';
 import { archive, everyChange, releaseAll } from '../archive/support.ts';
-import { makeTime } from './support.ts';
+import { importAdmin, makeTime, setApprovals } from './support.ts';
 
 // Two administrators and the PSA decide about the same entries at the same time, while new ones come, others are
 // archived, and the PSA changes who may decide. The model has the decision of each entry, which is made once: the feed,
@@ -34,28 +34,17 @@ type Round = typeof round extends fc.Arbitrary<infer T> ? T : never;
 type Action = Round['actions'][number];
 
 async function makeModel() {
-  const { organization, api, get, log, base: _ } = await makeTime();
-  const emails = REVIEWERS.map((id) => ({ id, email: `${id}@${organization}.example` }));
-  await importRecords(
-    ...emails.map(({ id, email }) => ({ type: 'user', organization, id, email, name: id, admin: true })),
-  );
+  const { organization, api, get, log } = await makeTime();
   const areas = new Map<string, Awaited<ReturnType<typeof openSettings>>>();
-  for (const { id, email } of emails) areas.set(id, await openSettings(api, organization, email));
+  for (const id of REVIEWERS) {
+    await importAdmin(organization, id, id);
+    areas.set(id, await openSettings(api, organization, `${id}@${organization}.example`));
+  }
   const ids: string[] = [];
   /** The decision and the reviewer of each entry, from the feed. */
   const decided = new Map<string, string>();
   /** The entries whose decisions are archived: the database no longer has their reviewers. */
   let forgotten = new Set<string>();
-  const setApprovals = (approvals: Round['approvals']) =>
-    importRecords({
-      type: 'organization',
-      id: organization,
-      name: 'Northwind',
-      psa: true,
-      timeZone: 'UTC',
-      defaultHourlyRate: 120,
-      approvals,
-    });
 
   const chosenBy = ({ which }: Pick<Action, 'which'>) => [
     ...new Set(which.flatMap((index) => ids[index % ids.length] ?? [])),
@@ -93,7 +82,7 @@ async function makeModel() {
     async play({ log: count, approvals, changesDuring, archives, actions }: Round) {
       for (let one = 0; one < count; one++) ids.push(await log());
       if (ids.length === 0) return;
-      if (!changesDuring) await setApprovals(approvals);
+      if (!changesDuring) await setApprovals(organization, approvals);
       if (archives) {
         await releaseAll(organization);
         await archive(organization);
@@ -101,7 +90,7 @@ async function makeModel() {
       forgotten = new Set((await decisionsOf(organization)).archived.map(([id]) => id));
       const [checks] = await Promise.all([
         Promise.all(actions.map(act)),
-        changesDuring ? setApprovals(approvals) : undefined,
+        changesDuring ? setApprovals(organization, approvals) : undefined,
         passDecided(asOperator()),
       ]);
       const { all } = await decisionsOf(organization);

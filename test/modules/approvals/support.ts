@@ -1,5 +1,17 @@
 import { makeSettings } from '../../support/settings.ts';
-import { makeKey, TIME } from '../../support/world.ts';
+import { importRecords, makeKey, TIME } from '../../support/world.ts';
+
+/** Adds an administrator, or replaces one. */
+export function importAdmin(organization: string, id: string, name: string, technician = false): Promise<void> {
+  const email = `${id}@${organization}.example`;
+  return importRecords({ type: 'user', organization, id, email, name, admin: true, technician });
+}
+
+/** Sets who approves time: `psa`, or `settings` for administrators too. */
+export function setApprovals(organization: string, approvals: string): Promise<void> {
+  const settings = { psa: true, timeZone: 'UTC', defaultHourlyRate: 120, approvals };
+  return importRecords({ type: 'organization', id: organization, name: 'MSP', ...settings });
+}
 
 /** The settings area of an organization with a key. `log` logs time and returns the entry's id. */
 export async function makeTime(options: Parameters<typeof makeSettings>[0] = {}) {
