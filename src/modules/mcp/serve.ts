@@ -6,7 +6,7 @@ import {
   Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import type { Tool } from './tool.ts';
+import { inputSchemaOf, type Tool } from './tool.ts';
 import type { ToolResult } from './tool-reply.ts';
 
 // The protocol, and the only file that imports its library.
@@ -77,12 +77,9 @@ async function serveLegacy(server: Server, request: Request, json: unknown, onEr
   }
 }
 
-function listed({ name, title, description, inputSchema }: Tool) {
-  return {
-    name,
-    title,
-    description,
-    inputSchema: inputSchema(),
-    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  };
+const ANNOTATIONS = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+
+function listed(tool: Tool) {
+  const { name, title, description } = tool;
+  return { name, title, description, inputSchema: inputSchemaOf(tool), annotations: ANNOTATIONS };
 }

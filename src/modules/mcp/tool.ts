@@ -25,13 +25,17 @@ export const targetFields = {
 };
 type Target = keyof typeof targetFields;
 
-interface ToolTexts {
+/** An entry in `tools/list`, and its call. */
+export interface Tool {
   name: string;
   title: string;
   description: string;
+  input: z.ZodType;
+  /** @throws Problem `validation_failed`, `invalid_idempotency_key`; what the service throws */
+  call: (ctx: WriteContext, keyPrefix: string, args: unknown) => Promise<ToolReply>;
 }
 
-interface ToolDescription<Input extends z.ZodType> extends ToolTexts {
+interface ToolDescription<Input extends z.ZodType> extends Omit<Tool, 'call'> {
   input: Input;
   write: (
     ctx: WriteContext,
@@ -40,32 +44,21 @@ interface ToolDescription<Input extends z.ZodType> extends ToolTexts {
   ) => Promise<Written<{ id: string; ticketId: string }>>;
 }
 
-/** An entry in `tools/list`, and its call. */
-export interface Tool extends ToolTexts {
-  inputSchema: () => { type: 'object' };
-  /** @throws Problem `validation_failed`, `invalid_idempotency_key`; what the service throws */
-  call: (ctx: WriteContext, keyPrefix: string, args: unknown) => Promise<ToolReply>;
-}
-
-export function makeTool<Input extends z.ZodType<Record<Target, string>>>(tool: ToolDescription<Input>): Tool {
-  const { name, title, description, input, write } = tool;
-  return {
-    name,
-    title,
-    description,
-    inputSchema: () => ({ ...jsonSchemaOf(input), type: 'object' }),
-    call: async (ctx, keyPrefix, args = {}) => {
-      const parsed = input.safeParse(withTextId(args));
-      if (!parsed.success) throw validationFailed(fieldErrors(parsed.error));
-      const { ticketId, idempotencyKey, ...body } = parsed.data;
-      const checked = checkIdempotencyKey(idempotencyKey, keyPrefix);
-      if (!checked.ok)
-        throw new Problem('invalid_idempotency_key', `idempotencyKey ${checked.rule}; ${checked.remedy}.`);
-      const target = { ticketId, idempotencyKey: checked.key };
-      return writtenReply(target, await write(ctx, target, body));
-    },
-  };
-}
+export const makeTool = <Input extends z.ZodType<Record<Target, string>>>({
+  write,
+  ...tool
+}: ToolDescription<Input>): Tool => ({
+  ...tool,
+  call: async (ctx, keyPrefix, args = {}) => {
+    const parsed = tool.input.safeParse(withTextId(args));
+    if (!parsed.success) throw validationFailed(fieldErrors(parsed.error));
+    const { ticketId, idempotencyKey, ...body } = parsed.data;
+    const checked = checkIdempotencyKey(idempotencyKey, keyPrefix);
+    if (!checked.ok) throw new Problem('invalid_idempotency_key', `idempotencyKey ${checked.rule}; ${checked.remedy}.`);
+    const target = { ticketId, idempotencyKey: checked.key };
+    return writtenReply(target, await write(ctx, target, body));
+  },
+});
 
 /** Some clients make a number of an id that consists of digits. */
 function withTextId(args: unknown): unknown {
@@ -74,12 +67,13 @@ function withTextId(args: unknown): unknown {
 }
 const numericId = z.object({ ticketId: z.int().nonnegative() });
 
-/** Without patterns: they cost tokens in every conversation, and the error of a call tells more. */
-function jsonSchemaOf(input: z.ZodType): object {
-  return z.toJSONSchema(input, {
+/** The schema of the arguments. Patterns cost tokens in every conversation, and the error of a call tells more. */
+export function inputSchemaOf({ input }: Tool): { type: 'object' } {
+  const schema: object = z.toJSONSchema(input, {
     io: 'input',
     override: ({ jsonSchema }) => {
       delete jsonSchema.pattern;
     },
   });
+  return { ...schema, type: 'object' };
 }
