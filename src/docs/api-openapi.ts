@@ -10,7 +10,8 @@ import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../domain/reco
 import { dryRunResult, noteResult, pingResponse, timeEntryResult } from '../domain/response-shapes.ts';
 import { SCOPE_IDS } from '../domain/scopes.ts';
 import { timeEntryRequest } from '../domain/time-entry.ts';
-import type { ProblemCode } from '../http/problems.ts';
+import { PROBLEMS, type ProblemCode } from '../http/problems.ts';
+import { keysOf } from '../lib/objects.ts';
 import { openapi, pascalCase } from './openapi.ts';
 import { createdHeaders, problemResponses, replayHeaders, successHeaders, unauthorizedResponse } from './responses.ts';
 
@@ -22,21 +23,9 @@ const KEY_PROBLEMS = [
   'internal_error',
   'unavailable',
 ] as const satisfies ProblemCode[];
-const WRITE_PROBLEMS = [
-  ...KEY_PROBLEMS,
-  'malformed_json',
-  'invalid_encoding',
-  'invalid_idempotency_key',
-  'daily_limit_reached',
-  'not_found',
-  'ticket_not_found',
-  'method_not_allowed',
-  'idempotency_mismatch',
-  'body_too_large',
-  'unsupported_media_type',
-  'validation_failed',
-  'outcome_unknown',
-] as const satisfies ProblemCode[];
+/** A write can have every problem; only time is credited to a technician. */
+const writeProblems = (kind: RecordKind) =>
+  keysOf(PROBLEMS).filter((code) => kind === 'time_entry' || code !== 'technician_not_eligible');
 
 const writeParameters = {
   path: z.object({
@@ -65,11 +54,10 @@ interface WriteDescription {
   /** The response body, of a new record and of a replay. */
   result: z.ZodType;
   example: Record<string, unknown>;
-  problems?: readonly ProblemCode[];
 }
 
 function writeOperation(kind: RecordKind): ZodOpenApiOperationObject {
-  const { noun, summary, description, request, requestExamples, result, example, problems = [] } = WRITES[kind];
+  const { noun, summary, description, request, requestExamples, result, example } = WRITES[kind];
   const name = pascalCase(kind);
   const resultSchema = result.meta({ id: `${name}Result` });
   return {
@@ -94,14 +82,14 @@ function writeOperation(kind: RecordKind): ZodOpenApiOperationObject {
         content: { 'application/json': { schema: resultSchema, example } },
       },
       401: unauthorizedResponse,
-      ...problemResponses([...WRITE_PROBLEMS, ...problems]),
+      ...problemResponses(writeProblems(kind)),
     },
   };
 }
 
 /** The dry run of a write: the same request, and one response if it is accepted. */
 function dryRunOperation(kind: RecordKind, write: ZodOpenApiOperationObject): ZodOpenApiOperationObject {
-  const { noun, problems = [], example } = WRITES[kind];
+  const { noun, example } = WRITES[kind];
   const workDate = 'entry' in example ? { workDate: '2026-11-21T00:00:00.000Z' } : {};
   return {
     ...write,
@@ -119,7 +107,7 @@ function dryRunOperation(kind: RecordKind, write: ZodOpenApiOperationObject): Zo
       },
       401: unauthorizedResponse,
       // The outcome of a request that writes nothing is always known.
-      ...problemResponses([...WRITE_PROBLEMS.filter((code) => code !== 'outcome_unknown'), ...problems]),
+      ...problemResponses(writeProblems(kind).filter((code) => code !== 'outcome_unknown')),
     },
   };
 }
@@ -181,7 +169,6 @@ const WRITES: Readonly<Record<RecordKind, WriteDescription>> = {
       },
       agreementSource: 'company_default',
     },
-    problems: ['technician_not_eligible'],
   },
 };
 
