@@ -1,5 +1,4 @@
 import { Code } from '../http/page/code.tsx';
-import { Icon } from '../http/page/icon.tsx';
 import { type Block, blocksOf, type CodeBlock, idOf, type Section, sectionsOf } from './blocks.ts';
 import { Hero } from './inserts.tsx';
 import { Page } from './layout.tsx';
@@ -47,18 +46,6 @@ function untilHeading(blocks: readonly Block[]): readonly Block[] {
 
 /** A section of a page. One that begins with a heading is a list of steps. */
 function PageSection({ section: { id, title, blocks }, inserts }: { section: Section; inserts: Inserts }) {
-  if (title === 'You need')
-    return (
-      <div class="banner" id={id}>
-        <Icon name="info" />
-        <div>
-          <p>
-            <strong>{title}</strong>
-          </p>
-          <Markdown blocks={blocks} inserts={inserts} />
-        </div>
-      </div>
-    );
   return (
     <>
       <h2 id={id}>
