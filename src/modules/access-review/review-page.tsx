@@ -61,13 +61,21 @@ export const DECISION_LABELS: Record<ReviewDecision, string> = { keep: 'Keep', r
 
 export function AccessReviewPage(props: Props) {
   const { base, now, timeZone } = usePage();
-  const { open, rules, due, finished, hasMore } = props;
+  const { open, rules, due, finished, hasMore, refused, isPartlySaved } = props;
   const rows = (open?.keys ?? [])
     .map((reviewed) => ({ reviewed, checks: reviewed.works ? checksOf(reviewed.key, rules, now, timeZone) : [] }))
     .toSorted((a, b) => urgency(b) - urgency(a));
+  const reasons = rows.map(({ reviewed: { key } }) => [`reason-${key.id}`, key.name] as const);
+  const fields = [...reasons, ['reason', COMMON_REASON] as const];
   return (
     <>
-      <Banners {...props} rows={rows} />
+      {refused && <ErrorSummary nothing="Nothing was saved." messages={refused.messages} fields={fields} />}
+      {isPartlySaved && (
+        <Banner tone="warning">
+          Not every decision is saved: another administrator has decided on a key since, or it has ended. The page shows
+          the saved decisions.
+        </Banner>
+      )}
       {open ? (
         <OpenReview {...props} open={open} rows={rows} />
       ) : (
@@ -91,21 +99,6 @@ export function AccessReviewPage(props: Props) {
         </p>
       )}
     </>
-  );
-}
-
-function Banners({ rows, isPartlySaved, refused }: Props & { rows: readonly Row[] }) {
-  if (refused) {
-    const reasons = rows.map(({ reviewed: { key } }) => [`reason-${key.id}`, key.name] as const);
-    const fields = [...reasons, ['reason', COMMON_REASON] as const];
-    return <ErrorSummary nothing="Nothing was saved." messages={refused.messages} fields={fields} />;
-  }
-  if (!isPartlySaved) return null;
-  return (
-    <Banner tone="warning">
-      Not every decision is saved: another administrator has decided on a key since, or it has ended. The page shows the
-      saved decisions.
-    </Banner>
   );
 }
 
@@ -147,7 +140,6 @@ function OpenReview(props: Props & { open: AccessReview; rows: readonly Row[] })
         <p class="minor">
           Started by <bdi>{review.startedBy}</bdi>, <Time at={review.startedAt} />. Nothing is revoked before an
           administrator finishes the review and confirms the keys.
-          {toCheck > 0 && ` To check first: ${counted(toCheck, 'key')}, with the reasons, at the top.`}
         </p>
         {toCheck > 0 && toCheck < keys.length && (
           <label class="choice">
@@ -297,7 +289,7 @@ function ReviewedKey(props: ReviewedKeyProps) {
         )}
       </div>
       <div>
-        {works && <DecisionFields subject={key} saved={decision?.decision} form={props.form} />}
+        {works && <DecisionFields {...props} />}
         {decision && (
           <p class="decided minor">
             <Icon name={decision.decision === 'keep' ? 'check' : 'ban'} /> {DECISION_LABELS[decision.decision]}
@@ -346,13 +338,8 @@ function factsOf(key: KeyDetails, { usage, companies }: Pick<ReviewedKeyProps, '
   ];
 }
 
-interface DecisionProps {
-  subject: KeyDetails;
-  saved: ReviewDecision | undefined;
-  form: FormState;
-}
-
-function DecisionFields({ subject: { id, name, hint }, saved, form }: DecisionProps) {
+function DecisionFields({ reviewed: { key, decision: made }, form }: Pick<ReviewedKeyProps, 'reviewed' | 'form'>) {
+  const { id, name, hint } = key;
   const [decision, shown] = [`decision-${id}`, `shown-${id}`];
   return (
     <fieldset class="decision">
@@ -362,7 +349,7 @@ function DecisionFields({ subject: { id, name, hint }, saved, form }: DecisionPr
       <input type="hidden" name={shown} value={form.values.get(shown) ?? ''} />
       <div class="row">
         {REVIEW_DECISIONS.map((one) => (
-          <label class={`choice ${one} ${one === saved ? 'saved' : ''}`}>
+          <label class={`choice ${one} ${one === made?.decision ? 'saved' : ''}`}>
             <input type="radio" name={decision} value={one} checked={form.values.get(decision) === one} />{' '}
             {DECISION_LABELS[one]}
           </label>

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { keysOf } from '../../lib/objects.ts';
 import {
   deactivateRecords,
   deactivateRequest,
@@ -24,17 +25,14 @@ import { releaseChanges, releaseRequest } from '../../services/work/release-chan
 
 type PsaContext = SystemContext & DirectoryContext;
 
-/** A call of the PSA over HTTP, with the service of the service bindings that it runs. */
-interface PsaCall {
-  request: z.ZodType;
-  /** @throws ServiceError `invalid` if the data do not have the shape of the request */
-  run: (ctx: PsaContext, data: unknown) => Promise<unknown>;
-}
-
+/**
+ * A call of the PSA over HTTP, with the service of the service bindings that it runs. `run` throws the ServiceError
+ * `invalid` if the data do not have the shape of the request.
+ */
 function psaCall<Request extends z.ZodType>(
   request: Request,
   service: (ctx: PsaContext, data: z.input<Request>) => Promise<unknown>,
-): PsaCall {
+) {
   const run = async (ctx: PsaContext, data: unknown) => {
     requireInput(request, data);
     return service(ctx, data);
@@ -55,8 +53,7 @@ export const PSA_CALLS = {
   'work.redact': psaCall(redactRequest, redactRecord),
   'push.resume': psaCall(resumeRequest, resumePush),
   'push.skip': psaCall(skipRequest, skipPush),
-} as const satisfies Record<string, PsaCall>;
+};
 
 export type PsaCallType = keyof typeof PSA_CALLS;
-const isCallType = (text: string): text is PsaCallType => Object.hasOwn(PSA_CALLS, text);
-export const PSA_CALL_TYPES = Object.keys(PSA_CALLS).filter(isCallType);
+export const PSA_CALL_TYPES = keysOf(PSA_CALLS);
