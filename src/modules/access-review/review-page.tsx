@@ -51,8 +51,6 @@ interface Props extends AccessReviewOverview {
   companies: readonly Company[];
   /** Whether other decisions of the form were saved than those that another administrator has made since. */
   isPartlySaved: boolean;
-  /** Whether only the keys to check are shown. */
-  onlyToCheck: boolean;
 }
 
 const COMMON_REASON = 'Reason for all keys marked “Keep” without their own';
@@ -119,11 +117,10 @@ const urgency = ({ reviewed, checks }: Row) => (isUndecided(reviewed) ? checks.l
 
 function OpenReview(props: Props & { open: AccessReview; rows: readonly Row[] }) {
   const { base, userId } = usePage();
-  const { rows, due, refused, usages, companies, isPartlySaved, onlyToCheck } = props;
+  const { rows, due, refused, usages, companies, isPartlySaved } = props;
   const { review, keys } = props.open;
   const undecided = keys.filter(isUndecided).length;
   const text = `${keys.length - undecided} of ${keys.length} decided`;
-  const toCheck = rows.filter((row) => urgency(row) > 0).length;
   const form = refused ?? savedForm(keys);
   return (
     <>
@@ -141,12 +138,6 @@ function OpenReview(props: Props & { open: AccessReview; rows: readonly Row[] })
           Started by <bdi>{review.startedBy}</bdi>, <Time at={review.startedAt} />. Nothing is revoked before an
           administrator finishes the review and confirms the keys.
         </p>
-        {toCheck > 0 && toCheck < keys.length && (
-          <label class="choice">
-            <input type="checkbox" id="to-check" form="decisions" name="only" value="check" checked={onlyToCheck} />{' '}
-            Only the {counted(toCheck, 'key')} to check
-          </label>
-        )}
       </section>
       {undecided === 0 && <Finish review={review} keys={keys} usages={usages} />}
       <form
@@ -261,7 +252,7 @@ interface ReviewedKeyProps extends Row {
 function ReviewedKey(props: ReviewedKeyProps) {
   const { key, decision, successors, works } = props.reviewed;
   return (
-    <li class={urgency(props) > 0 ? 'to-check' : undefined}>
+    <li>
       <div>
         <KeyName subject={key} /> <Scopes scopes={key.scopes} />
         {successors.map((successor) => (

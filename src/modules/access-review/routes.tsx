@@ -7,7 +7,7 @@ import { CSV_SETTINGS, companyIds } from '../../domain/key-settings.ts';
 import { type AdminEnv, adminContext } from '../../http/hono-env.ts';
 import { type Column, csvDownload, spreadsheetTime } from '../../http/settings/download.ts';
 import { type FormState, readForm } from '../../http/settings/forms.ts';
-import { addressOf, redirectWith, todayOf } from '../../http/settings/page-context.ts';
+import { redirectWith, todayOf } from '../../http/settings/page-context.ts';
 import { PageProblem } from '../../http/settings/page-problem.ts';
 import { counted, formatNumber, scopeList } from '../../http/settings/pages/components.tsx';
 import { render, trail } from '../../http/settings/render-page.tsx';
@@ -42,8 +42,7 @@ async function renderReview(c: Context<AdminEnv>, refused?: FormState, isPartlyS
     readUsage(ctx, keyIds, todayOf(c)),
     listCompanies(ctx, [...new Set(limitedTo)]),
   ]);
-  const onlyToCheck = (refused?.values.get('only') ?? c.req.query('only')) === 'check';
-  const page = { ...overview, usages, companies, refused, isPartlySaved, onlyToCheck };
+  const page = { ...overview, usages, companies, refused, isPartlySaved };
   return render(c, 'Access review', <AccessReviewPage {...page} />, {
     status: refused ? 400 : isPartlySaved ? 409 : 200,
     hasErrors: refused !== undefined,
@@ -94,9 +93,7 @@ accessReview.post('/access-review/:review/decisions', async (c) => {
     const messages = Object.fromEntries(keyIds.map((keyId) => [`reason-${keyId}`, INCOMPLETE]));
     return renderReview(c, { values, messages });
   }
-  // The keys to check stay the only ones that are shown, if they were.
-  const path = addressOf('/access-review', { only: values.get('only') ?? undefined });
-  return redirectWith(c, path, 'The decisions are saved.');
+  return redirectWith(c, '/access-review', 'The decisions are saved.');
 });
 
 const INCOMPLETE = `Choose “Keep” or “Revoke”, and enter a reason of at most ${MAX_REASON_LENGTH} characters.`;

@@ -55,11 +55,6 @@ describe('the page of reviews', () => {
     const decided = (await elementsOf(text, '.decided')).map((element) => element.text);
     expect(decided).toEqual([expect.stringMatching(/Keep, by /), 'Revoked before a decision: no decision is needed']);
     expect((await elementsOf(text, '.review-bar')).map((bar) => bar.text.trim())).toEqual(['2 of 3 decided Save']);
-    // The filter is there only as long as it hides some of the keys, and not all.
-    const filters = async () => Number(await countElements((await get('/access-review')).text, '#to-check'));
-    expect(await filters()).toBe(1);
-    await decide(fields(1, 'keep', 'Used'));
-    expect(await filters()).toBe(0);
   });
 
   test('the form of every key that works is on the page, with the saved decision and its reason', async () => {
@@ -105,10 +100,6 @@ describe('the page of reviews', () => {
     await post('/access-review', {});
     const { text } = await get('/access-review');
     expect(await namesOf(text)).toEqual(['Old', 'Endless', 'Fine', 'Young']);
-    expect((await elementsOf(text, '.card .choice')).map((filter) => filter.text.trim())).toEqual([
-      'Only the 2 keys to check',
-    ]);
-    expect(await namesOf(text.replaceAll(/<li>.*?<\/li>/gs, ''))).toEqual(['Old', 'Endless']);
     expect((await elementsOf(text, '.checks span')).map((element) => element.text)).toEqual([
       'Check: unused for 60 days; it never expires.',
       'Check: it never expires.',
@@ -146,17 +137,6 @@ describe('the form of a review', () => {
       ['keep', 'Still needed, asked Jana'],
       ['revoke', 'Pilot ended'],
     ]);
-  });
-
-  test('the keys to check stay the only ones that are shown, when decisions are saved or refused', async () => {
-    const { base, decide, fields, get } = await makeReview();
-    const only = { only: 'check' };
-    const saved = await decide(fields(0, 'keep', 'Used'), only);
-    expect(saved.location).toBe(`${base}/access-review?only=check`);
-    const { text: refused } = await decide(fields(1, 'revoke'), only);
-    for (const page of [refused, (await get('/access-review?only=check')).text])
-      expect(await countElements(page, '#to-check[checked]')).toBe(1);
-    expect(await countElements((await get('/access-review')).text, '#to-check[checked]')).toBe(0);
   });
 
   test('the form asks for each missing reason, in the order of the page', async () => {
