@@ -2,7 +2,7 @@ import { Command, CommanderError } from '@commander-js/extra-typings';
 import { explain } from './command.ts';
 import { adapterDoctor, adapterForget, adapterResume, adapterStatus } from './commands/adapter.ts';
 import { changesExport } from './commands/changes-export.ts';
-import { changesUndone } from './commands/changes-undone.ts';
+import { changesRepeat } from './commands/changes-repeat.ts';
 import { directoryImport } from './commands/directory-import.ts';
 import { doctor } from './commands/doctor.ts';
 import { keyRevoke } from './commands/key-revoke.ts';
@@ -31,7 +31,7 @@ export const program = new Command('npm run ops --')
   .addCommand(size(databaseOf))
   .addCommand(directoryImport(databaseOf))
   .addCommand(changesExport(databaseOf))
-  .addCommand(changesUndone(databaseOf))
+  .addCommand(changesRepeat(databaseOf))
   .addCommand(workRelease(databaseOf))
   .addCommand(recordRedact(databaseOf))
   .addCommand(keyRevoke(databaseOf))

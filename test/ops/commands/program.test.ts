@@ -80,12 +80,7 @@ test.each<[string[], string, string]>([
   [
     ['record:redact', 'northwind', 'ticket', 'x', '--by', 'Ada'],
     "error: command-argument value 'ticket' is invalid for argument 'KIND'. Allowed choices are note, time_entry.",
-    'npm run ops -- record:redact [options] <ORGANIZATION> [KIND] [ID]',
-  ],
-  [
-    ['key:revoke', '--from', 'x', '--by', 'Ada'],
-    'With --from, name the organization with --organization, and no --key.',
-    'npm run ops -- key:revoke [options]',
+    'npm run ops -- record:redact [options] <ORGANIZATION> <KIND> <ID>',
   ],
   [
     ['key:revoke', 'northwind', '--by', 'Ada'],
@@ -112,10 +107,7 @@ test.each<[string[], string, string]>([
 test.each([
   [['directory:import', 'missing.ndjson'], "ENOENT: no such file or directory, open 'missing.ndjson'"],
   [['directory:import', 'src'], 'EISDIR: illegal operation on a directory, read'],
-  [
-    ['key:revoke', '--organization', 'northwind', '--from', 'no/file', '--by', 'Ada'],
-    "ENOENT: no such file or directory, open 'no/file'",
-  ],
+  [['changes:repeat', 'northwind', 'no/file', '--by', 'Ada'], "ENOENT: no such file or directory, open 'no/file'"],
 ])('a file that cannot be used gets one line: %j', async (args, line) => {
   const [command = '', ...rest] = args;
   expect(await runCli(command, rest)).toEqual({ code: 1, stdout: '', stderr: `${line}\n` });
@@ -175,44 +167,17 @@ test("calls to Cloudflare's API are spaced after the first ones", () => {
   expect(Array.from({ length: 4 }, () => pace(60_000))).toEqual([0, 0, 0, 500]);
 });
 
-describe('key:revoke --from', () => {
-  const revoke = async (content: string) => {
-    const file = join(directory, 'export.ndjson');
-    await writeFile(file, content);
-    const args = [
-      '--organization',
-      'northwind',
-      '--from',
-      file,
-      '--by',
-      'Ada',
-      '--persist-to',
-      join(directory, 'none'),
-    ];
-    const { code, stderr } = await runCli('key:revoke', args);
-    return { code, stderr: stderr.replace(file, 'FILE') };
-  };
-  const change = {
-    cursor: '0123456789abcdef.1.r',
-    action: 'note.created',
-    targetId: 'n',
-    actor: { id: 'key' },
-    key: null,
-  };
-
-  test.each([
-    [
-      'a line that is cut off',
-      `${JSON.stringify(change)}\n{"cursor":"01`,
-      'Line 2 of FILE is not a change of changes:export; it may be cut off. Nothing was revoked.\n',
-    ],
-    [
-      'a line of another file',
-      `{"type":"organization"}\n`,
-      'Line 1 of FILE is not a change of changes:export; it may be cut off. Nothing was revoked.\n',
-    ],
-    ['an empty file', '', 'FILE has no changes. Nothing was revoked; did the export fail?\n'],
-  ])('refuses %s before it revokes anything', async (_, content, stderr) => {
-    expect(await revoke(content)).toEqual({ code: 1, stderr });
-  });
+const change = { cursor: '0123456789abcdef.1.r', action: 'note.created', targetId: 'n', actor: { id: 'key' } };
+const isWrong = (line: number) =>
+  `Line ${line} of FILE is not a change of changes:export; it may be cut off. Nothing was repeated.\n`;
+test.each([
+  ['a line that is cut off', `${JSON.stringify(change)}\n{"cursor":"01`, isWrong(2)],
+  ['a line of another file', '{"type":"organization"}\n', isWrong(1)],
+  ['an empty file', '', 'FILE has no changes; did the export fail?\n'],
+])('changes:repeat refuses %s before it opens the database', async (_, content, message) => {
+  const file = join(directory, 'export.ndjson');
+  await writeFile(file, content);
+  const args = ['northwind', file, '--by', 'Ada', '--persist-to', join(directory, 'none')];
+  const { code, stderr } = await runCli('changes:repeat', args);
+  expect([code, stderr.replace(file, 'FILE')]).toEqual([1, message]);
 });

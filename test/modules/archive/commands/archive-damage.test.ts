@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { sha256 } from '../../../../src/lib/bytes.ts';
 import type { ObjectStore } from '../../../../src/lib/object-store.ts';
 import { exportChanges } from '../../../../src/ops/export-changes.ts';
@@ -121,8 +121,8 @@ test('an export and an erasure can continue without a damaged object, and both r
   expect(await erase()).toMatchObject({ code: 1, stderr: expect.stringContaining(`--without ${object}`) });
   expect(await remote.db.prepare('select count(*) as n from erasures').first('n')).toBe(0);
   await expectErased(await erase('--without', object));
-  // A file with such a line can be read by the commands that repeat what a restore has undone.
-  const repeated = await ops('record:redact', organization, '--from', exportFile(), '--by', 'Ada');
+  // A file with such a line can be read by the command that repeats what a restore has undone.
+  const repeated = await ops('changes:repeat', organization, exportFile(), '--by', 'Ada');
   expect(repeated.stderr).toContain('no organization');
 });
 
@@ -224,17 +224,24 @@ test('a repair reports when to run it again for the remaining objects', async ()
   expect(repaired.stderr).toMatch(/younger than 15 minutes.* again/);
 });
 
-test('one command repeats every redaction of an export', async () => {
-  const redact = (...args: string[]) => ops('record:redact', organization, ...args, '--by', 'Ada');
+test('after a restore, one command repeats the redactions of archived records', async () => {
   const from = join(files, 'before.ndjson');
-  await redact('note', made.note);
-  await redact('time_entry', made.entry);
-  const exported = (await ops('changes:export', organization)).stdout;
+  const before = await remoteDatabase(copyOf(original.persistTo));
+  onTestFinished(before.close);
+  const opsBefore = commandsOf(before);
+  await opsBefore('record:redact', organization, 'note', made.note, '--by', 'Ada');
+  await opsBefore('record:redact', organization, 'time_entry', made.entry, '--by', 'Ada');
+  const exported = (await opsBefore('changes:export', organization)).stdout;
   const unknown = crypto.randomUUID();
   await writeFile(from, exported.replaceAll(made.entry, unknown));
-  const repeated = await redact('--from', from);
-  expect([repeated.code, repeated.stdout.split('\n').at(-2)]).toEqual([
-    0,
-    '2 redactions in the file: 0 redacted now, 1 already redacted, 1 not found.',
-  ]);
+  const repeat = () => ops('changes:repeat', organization, from, '--by', 'Ada');
+  const lines = (outcome: string) =>
+    `${outcome}: note.redacted ${made.note}, by operator\nnot in the database: time_entry.redacted ${unknown}, by operator\n`;
+  expect(await repeat()).toEqual({
+    code: 0,
+    stdout: lines('repeated'),
+    stderr: '2 changes undone, of 7 in the file.\n',
+  });
+  expect((await repeat()).stdout).toBe(lines('already repeated'));
+  expect(await textsInBucket()).toMatch(/^(?!.*hunter2).*hunter3/s);
 });
