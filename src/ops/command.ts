@@ -1,36 +1,12 @@
-import { Command, Option, type OptionValues } from '@commander-js/extra-typings';
+import { type Command, InvalidArgumentError, Option, type OptionValues } from '@commander-js/extra-typings';
 import * as z from 'zod';
 import { D1Failure, LOCKED } from '../db/run-d1.ts';
 import { parseCursor } from '../domain/change.ts';
-import { hasCode, ServiceError, type ServiceErrorCode } from '../domain/errors.ts';
+import { ServiceError } from '../domain/errors.ts';
 import { LoggableError } from '../lib/log.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
 import type { SystemContext } from '../services/service-context.ts';
 import { CommandFailure, UsageError } from './failures.ts';
-import { printable } from './printable.ts';
-
-interface CommandHelp {
-  name: string;
-  /** One line in the list of commands, without a period. */
-  summary: string;
-  /** What the command does and what to know before calling it. */
-  purpose: string;
-  /** One call, complete from the name on. */
-  example: string;
-  failure: string;
-}
-
-export function operatorCommand({ name, summary, purpose, example, failure }: CommandHelp): Command {
-  return new Command(name)
-    .summary(summary)
-    .description(purpose)
-    .addHelpText(
-      'after',
-      `\nExample:\n  npm run ops -- ${example}\n\nExit codes:\n  0  success\n  1  ${failure}\n  2  wrong call`,
-    )
-    .exitOverride()
-    .configureOutput({ outputError: () => {} });
-}
 
 // The options that choose the database: the deployed one, or another local one than npm start's.
 
@@ -38,7 +14,7 @@ export const remoteOption = new Option(
   '--remote',
   'Work on the deployed database. Needs CLOUDFLARE_API_TOKEN.',
 ).conflicts('persistTo');
-export const persistToOption = new Option(
+const persistToOption = new Option(
   '--persist-to <DIRECTORY>',
   'Work on the local database of a server that was started with the same option.',
 );
@@ -51,10 +27,10 @@ export const byOption = new Option(
   'Who asked for this. It is kept in the database.',
 ).makeOptionMandatory();
 
-/** @throws UsageError unless the value of an option is a cursor; `advice` says what to do */
-export function requireCursor(option: string, text: string, advice: string): string {
+/** Parses an option whose value is a cursor. */
+export function cursorOption(text: string): string {
   if (parseCursor(text)) return text;
-  throw new UsageError(`${option} ${printable(text)} is not a cursor. ${advice}`);
+  throw new InvalidArgumentError('It is not a cursor; take one from a line of changes:export.');
 }
 
 /** The value that `parse` returns. @throws UsageError if it throws a RangeError; `name` is what was parsed */
@@ -66,14 +42,6 @@ export function parseOption<T>(name: string, parse: () => T): T {
     throw new UsageError(`${name}: ${err.message}.`);
   }
 }
-
-/** For `catch`: what is done instead of failing with this code. */
-export const onCode =
-  <T>(code: ServiceErrorCode, instead: () => T) =>
-  (err: unknown): T => {
-    if (!hasCode(err, code)) throw err;
-    return instead();
-  };
 
 export interface Database {
   db: D1Database;
@@ -98,21 +66,18 @@ export type DatabaseChoice = z.output<typeof databaseChoice>;
 export type DatabaseOf = (choice: DatabaseChoice) => WithDatabase;
 
 /**
- * A command that the program makes with what opens databases. `define` adds arguments and options. `run` gets their
- * values, and opens the database when it has checked them.
+ * Adds the options that choose the database. `run` opens it when it has checked the values of arguments and options.
+ * The program passes what opens it, which imports the modules, whose commands import this file.
  */
 export function databaseCommand<Args extends unknown[], Options extends OptionValues>(
-  help: CommandHelp,
-  define: (command: Command) => Command<Args, Options>,
+  command: Command<Args, Options>,
   run: (withDatabase: WithDatabase, ...values: [...Args, Options]) => Promise<void>,
 ) {
-  return (databaseOf: DatabaseOf): Command<Args, Options> => {
-    const command = define(operatorCommand(help));
-    command.addOption(remoteOption).addOption(remoteDeploymentOption).addOption(persistToOption);
-    return command.action(() =>
+  command.addOption(remoteOption).addOption(remoteDeploymentOption).addOption(persistToOption);
+  return (databaseOf: DatabaseOf): Command<Args, Options> =>
+    command.action(() =>
       run(databaseOf(databaseChoice.parse(command.opts())), ...command.processedArgs, command.opts()),
     );
-  };
 }
 
 export function explain(err: unknown): string {

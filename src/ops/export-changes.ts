@@ -22,7 +22,7 @@ export async function exportChanges(
   organization: string,
   from: string | null,
   write: (lines: string) => Promise<unknown>,
-  { without = [], onProgress = () => {} }: { without?: string[] | undefined; onProgress?: (changes: number) => void },
+  without: readonly string[] = [],
 ): Promise<{ cursor: string | null; count: number }> {
   let cursor = from;
   let count = 0;
@@ -46,12 +46,10 @@ export async function exportChanges(
           );
         await write(`${JSON.stringify({ notExported: { object, fromSeq, toSeq, damage: read.damage } })}\n`);
       }
-      onProgress(count);
     }
     if (page.changes.length > 0) await write(page.changes.map((change) => `${JSON.stringify(change)}\n`).join(''));
     cursor = page.cursor;
     count += page.changes.length;
-    onProgress(count);
     if (!page.more) return { cursor, count };
   }
 }

@@ -1,10 +1,13 @@
 import { timeOrderedId } from '../domain/record-id.ts';
 import type { ObjectStore } from '../lib/object-store.ts';
 import type { Ports, SystemContext } from '../services/service-context.ts';
+import { cloudflareApi } from './cloudflare-api.ts';
 import type { Database, DatabaseChoice, WithDatabase } from './command.ts';
+import { bucketOf, jurisdictionOf, readDeployment, variablesOf } from './deployment.ts';
 import { commandPorts } from './modules.ts';
 import { NEW_DATABASE, refuseEarlierSchema } from './refuse-earlier-schema.ts';
 import { RemoteD1 } from './remote-d1.ts';
+import { remoteArchive } from './remote-store.ts';
 
 const DEADLINE_MS = 60_000;
 
@@ -14,11 +17,7 @@ export function databaseOf(choice: DatabaseChoice): WithDatabase {
       const ports = commandPorts(archive);
       return use({ db, archive, context: () => operatorContext(db, ports) });
     });
-  const variables = async () => {
-    if (!choice.remote) return {};
-    const { readDeployment, variablesOf } = await import('./deployment.ts');
-    return variablesOf(await readDeployment(choice.deployment));
-  };
+  const variables = async () => (choice.remote ? variablesOf(await readDeployment(choice.deployment)) : {});
   return Object.assign(open, { variables });
 }
 
@@ -27,18 +26,15 @@ export async function withDatabase<T>(
   options: DatabaseChoice,
   use: (db: D1Database, archive: ObjectStore | undefined) => Promise<T>,
 ): Promise<T> {
-  // Loaded when needed: miniflare takes longer to load than a help text to print.
-  const { removalAdvice, withLocalD1 } = await import('./local.ts');
   const useOr = (advice: string) => async (db: D1Database, archive: ObjectStore | undefined) => {
     await refuseEarlierSchema(db, advice);
     return use(db, archive);
   };
-  if (!options.remote) return withLocalD1(options.persistTo, useOr(removalAdvice(options.persistTo)));
-  const [{ bucketOf, jurisdictionOf, readDeployment }, { remoteArchive }, { cloudflareApi }] = await Promise.all([
-    import('./deployment.ts'),
-    import('./remote-store.ts'),
-    import('./cloudflare-api.ts'),
-  ]);
+  if (!options.remote) {
+    // Loaded when needed: miniflare takes longer to load than a help text to print.
+    const { removalAdvice, withLocalD1 } = await import('./local.ts');
+    return withLocalD1(options.persistTo, useOr(removalAdvice(options.persistTo)));
+  }
   const deployment = await readDeployment(options.deployment);
   const api = cloudflareApi(deployment.account);
   const archive = deployment.archive ? remoteArchive(api, bucketOf(deployment), jurisdictionOf(deployment)) : undefined;

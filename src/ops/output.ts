@@ -21,11 +21,6 @@ export function tolerateClosedOutput(): void {
 
 const isClosed = (err: Error) => 'code' in err && (err.code === 'EPIPE' || err.code === 'ERR_STREAM_DESTROYED');
 
-/** Shows progress in one line of a terminal, and nowhere else. An empty text removes the line. */
-export function progress(text = '', stream: { isTTY?: boolean; write(text: string): unknown } = process.stderr): void {
-  if (stream.isTTY) stream.write(`\r\x1b[2K${text}`);
-}
-
 const UNITS = ['B', 'kB', 'MB', 'GB'];
 
 /** A number of bytes with three significant digits, such as `1.23 MB` (1 MB = 1,000,000 bytes). */
@@ -36,11 +31,11 @@ export function formatBytes(bytes: number): string {
 
 export const percent = (share: number) => `${(share * 100).toFixed(1)}%`;
 
-/** Lines with aligned columns: the column `text` to the left, numbers to the right. */
-export function table(rows: readonly (readonly string[])[], text = 0): string {
+/** Lines with aligned columns: the first one to the left, numbers to the right. */
+export function table(rows: readonly (readonly string[])[]): string {
   const widthOf = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
   const lines = rows.map((row) =>
-    row.map((cell, column) => (column === text ? cell.padEnd(widthOf(column)) : cell.padStart(widthOf(column)))),
+    row.map((cell, column) => (column === 0 ? cell.padEnd(widthOf(column)) : cell.padStart(widthOf(column)))),
   );
   return lines.map((cells) => cells.join('  ').trimEnd()).join('\n');
 }

@@ -15,35 +15,37 @@ import { UsageError } from './failures.ts';
 import { refuseKeysInArguments } from './input.ts';
 import { OPS_MODULES } from './modules.ts';
 import { databaseOf } from './open-database.ts';
-import { OutputClosed, progress } from './output.ts';
+import { OutputClosed } from './output.ts';
 import { printableLines } from './printable.ts';
 
-/** The program with all its commands, in the order of the help: those of the core, then those of modules. */
+const COMMANDS = [
+  doctor,
+  switchCommand,
+  size(databaseOf),
+  directoryImport(databaseOf),
+  changesExport(databaseOf),
+  changesRepeat(databaseOf),
+  workRelease(databaseOf),
+  recordRedact(databaseOf),
+  keyRevoke(databaseOf),
+  organizationErase(databaseOf),
+  adapterStatus(databaseOf),
+  adapterForget(databaseOf),
+  adapterResume,
+  adapterDoctor,
+  ...OPS_MODULES.flatMap(({ databaseCommands = [] }) => databaseCommands).map((command) => command(databaseOf)),
+  ...OPS_MODULES.flatMap(({ commands = [] }) => commands),
+];
+
+/** The program with all its commands, in the order of the help. */
 export const program = new Command('npm run ops --')
   .description('The commands of the operator. The manual is src/ops/README.md.')
   .helpOption('-h, --help', 'Show this help; after a command, the help of the command.')
   .helpCommand(false)
   .configureHelp({ subcommandTerm: (command) => command.name() })
   .exitOverride()
-  .configureOutput({ outputError: () => {} })
-  .addCommand(doctor)
-  .addCommand(switchCommand)
-  .addCommand(size(databaseOf))
-  .addCommand(directoryImport(databaseOf))
-  .addCommand(changesExport(databaseOf))
-  .addCommand(changesRepeat(databaseOf))
-  .addCommand(workRelease(databaseOf))
-  .addCommand(recordRedact(databaseOf))
-  .addCommand(keyRevoke(databaseOf))
-  .addCommand(organizationErase(databaseOf))
-  .addCommand(adapterStatus(databaseOf))
-  .addCommand(adapterForget(databaseOf))
-  .addCommand(adapterResume)
-  .addCommand(adapterDoctor);
-for (const { databaseCommands = [], commands = [] } of OPS_MODULES) {
-  for (const command of databaseCommands) program.addCommand(command(databaseOf));
-  for (const command of commands) program.addCommand(command);
-}
+  .configureOutput({ outputError: () => {} });
+for (const command of COMMANDS) program.addCommand(command.copyInheritedSettings(program));
 
 /** Runs a command. A failure is one message on standard error and exit code 1, or 2 for a wrong call. */
 export async function runProgram(args: readonly string[]): Promise<void> {
@@ -53,7 +55,6 @@ export async function runProgram(args: readonly string[]): Promise<void> {
     await program.parseAsync(args, { from: 'user' });
   } catch (err) {
     if (err instanceof OutputClosed || (err instanceof CommanderError && err.exitCode === 0)) return;
-    progress();
     const isMisuse = err instanceof UsageError || err instanceof CommanderError;
     console.error(printableLines(isMisuse ? `${err.message}\n\n${usageFor(args[0])}` : explain(err)));
     process.exitCode = isMisuse ? 2 : 1;

@@ -87,7 +87,7 @@ describe('the doctor', () => {
       [
         ...['/healthz', 'the clocks', 'a POST without a key', 'the User-Agents of automations'],
         ...['a note that quotes an attack', 'wrong keys', '/settings', '/docs'],
-        ...['/.well-known/security.txt', '/api/v1/openapi.json', '/psa', '/mcp'],
+        ...['/api/v1/openapi.json', '/.well-known/security.txt', '/psa', '/mcp'],
       ].map((check) => ['ok', check]),
     );
     expect(stdout).toContain('urgent alerts are only errors in the log');
@@ -399,7 +399,7 @@ describe('the doctor', () => {
     const { url } = service;
     expect(await runCli('doctor', [url, '--ticket', '1001'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--ticket and --limits need a key: add --key-stdin.'),
+      stderr: expect.stringContaining('--ticket needs a key: add --key-stdin.'),
     });
     const wrong = await runCli('doctor', [url, '--key-stdin', '--ticket', '1001'], { input: [generateKey('twb')] });
     expect([wrong.code, wrong.stdout]).toEqual([1, expect.stringContaining('1 check failed.')]);

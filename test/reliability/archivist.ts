@@ -111,7 +111,7 @@ export async function findArchiveProblems(
     .map(({ finding, object }) => `${object}: ${finding}`);
   if (checked === 0) problems.push(`${organization}: nothing is archived`);
   const lines: string[] = [];
-  await exportChanges(context, organization, null, async (part) => lines.push(...part.split('\n').slice(0, -1)), {});
+  await exportChanges(context, organization, null, async (part) => lines.push(...part.split('\n').slice(0, -1)));
   const changes = lines.map((line): Change => JSON.parse(line));
   if (changes.some(({ seq }, index) => seq !== index + 1)) problems.push(`${organization}: the changes have a gap`);
 

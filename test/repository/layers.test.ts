@@ -29,7 +29,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   // An optional module imports the core, never another module.
   modules: {
     parts: [...HTTP, 'http/page', 'http/settings', 'db', 'ops'],
-    packages: ['hono', 'zod', 'cloudflare:workers', '@modelcontextprotocol/server'],
+    packages: ['hono', 'zod', 'cloudflare:workers', '@modelcontextprotocol/server', '@commander-js/extra-typings'],
   },
   // Its documentation, which also imports the rest of its module.
   'modules/docs': { parts: [...HTTP, 'http/page', 'docs'], packages: ['zod', 'zod-openapi'] },

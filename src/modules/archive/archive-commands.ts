@@ -1,3 +1,4 @@
+import { Command } from '@commander-js/extra-typings';
 import { DAY_MS } from '../../domain/calendar.ts';
 import { type Database, databaseCommand, parseOption } from '../../ops/command.ts';
 import { CommandFailure, UsageError } from '../../ops/failures.ts';
@@ -13,18 +14,13 @@ import { parseKeepDays } from './object-names.ts';
 const MAX_REFUSED = 5;
 
 export const archiveRun = databaseCommand(
-  {
-    name: 'archive:run',
-    summary: 'archive released changes that are old enough now',
-    purpose:
+  new Command('archive:run')
+    .summary('archive released changes that are old enough now')
+    .description(
       'Moves the changes that the PSA has released, and that are older than KEEP_DAYS, to the archive: of one organization, or of all. What the push has not delivered stays, if the deployment has a WEBHOOK_URL. The hourly job does the same, in small parts. Prints each object.',
-    example: 'archive:run northwind --keep-days 30',
-    failure: 'failure: the objects printed so far are archived; run it again to continue',
-  },
-  (command) =>
-    command
-      .argument('[ORGANIZATION]', 'The id of the organization. Without it, all of them.')
-      .option('--keep-days <N>', 'How many days stay in the database. Default: KEEP_DAYS of the deployment.'),
+    )
+    .argument('[ORGANIZATION]', 'The id of the organization. Without it, all of them.')
+    .option('--keep-days <N>', 'How many days stay in the database. Default: KEEP_DAYS of the deployment.'),
   async (withDatabase, organization, options) => {
     const vars = await withDatabase.variables();
     const text = options.keepDays ?? vars['KEEP_DAYS'] ?? '';
@@ -71,19 +67,14 @@ async function archiveAll(context: () => ArchiveContext, organization: string, r
 }
 
 export const archiveCheck = databaseCommand(
-  {
-    name: 'archive:check',
-    summary: 'compare the archive with the database',
-    purpose:
+  new Command('archive:check')
+    .summary('compare the archive with the database')
+    .description(
       'Lists the objects that the database names and that are missing or have another size, and the objects that nothing names. With --read, reads every object and compares its SHA-256. With --repair, takes the newest other object of the same entries for one that is missing or damaged, without what was redacted, and deletes objects that nothing names. Objects of entries that are not archived stay until they are 15 minutes old. Use --repair only when a restore is final.',
-    example: 'archive:check --read --remote',
-    failure: 'something is missing, damaged or left over, and was not repaired; or the database or the archive failed',
-  },
-  (command) =>
-    command
-      .argument('[ORGANIZATION]', 'The id of the organization. Without it, all of them, including erased ones.')
-      .option('--read', 'Read every object, and compare its SHA-256.')
-      .option('--repair', 'Repair what can be repaired.'),
+    )
+    .argument('[ORGANIZATION]', 'The id of the organization. Without it, all of them, including erased ones.')
+    .option('--read', 'Read every object, and compare its SHA-256.')
+    .option('--repair', 'Repair what can be repaired.'),
   async (withDatabase, organization, { read = false, repair = false }) => {
     let checked = 0;
     const findings = await withDatabase(async (database) => {

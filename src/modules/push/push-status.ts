@@ -1,3 +1,4 @@
+import { Command } from '@commander-js/extra-typings';
 import { instant } from '../../domain/change.ts';
 import { databaseCommand } from '../../ops/command.ts';
 import { count, print } from '../../ops/output.ts';
@@ -6,15 +7,11 @@ import { readAll } from '../../services/call-d1.ts';
 import { findPushStatus, type PushStatusRow } from './push-statements.ts';
 
 export const pushStatus = databaseCommand(
-  {
-    name: 'push:status',
-    summary: 'show pushed and pending changes',
-    purpose:
+  new Command('push:status')
+    .summary('show pushed and pending changes')
+    .description(
       'Shows for each organization how many changes wait to be pushed and since when, and what failed. The numbers are those that the push last wrote to the database: while it delivers many pages, it may be further on. Nothing is written.',
-    example: 'push:status --remote',
-    failure: 'failure: the database failed',
-  },
-  (command) => command,
+    ),
   async (withDatabase) => {
     const pushes = await withDatabase(({ context }) => readAll(context(), findPushStatus.bind({})));
     const isUnused = pushes.every(({ confirmedSeq }) => confirmedSeq === null);

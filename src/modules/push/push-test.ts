@@ -1,17 +1,14 @@
+import { Command } from '@commander-js/extra-typings';
 import { parseWebhookUrl } from '../../domain/webhook.ts';
-import { operatorCommand } from '../../ops/command.ts';
 import { printFindings } from '../../ops/findings.ts';
 import { readAddress, secretsIn } from '../../ops/input.ts';
 import { diagnoseReceiver, diagnoseSamples } from './diagnose-receiver.ts';
 
-export const pushTest = operatorCommand({
-  name: 'push:test',
-  summary: 'send samples of every message to a receiver',
-  purpose:
+export const pushTest = new Command('push:test')
+  .summary('send samples of every message to a receiver')
+  .description(
     'Sends signed samples to a receiver of the push, and prints its correct and wrong reactions: a note, a time entry, an approval, a redaction, an alert, 100 changes, the same again, a note that its system must refuse, and messages that it must refuse itself. The receiver writes them into its system, so use one for tests. Needs WEBHOOK_SECRET in the environment.',
-  example: 'push:test http://127.0.0.1:8971/ --organization northwind --ticket 1001 --user tess',
-  failure: 'at least one check failed',
-})
+  )
   .argument('<URL>', 'The address of the receiver, as in WEBHOOK_URL.')
   .option('--organization <ID>', 'The organization of the samples. Default: northwind.')
   .option('--ticket <ID>', 'The ticket of the samples. Default: 1001.')

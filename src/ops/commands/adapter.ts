@@ -1,4 +1,4 @@
-import { Argument } from '@commander-js/extra-typings';
+import { Argument, Command } from '@commander-js/extra-typings';
 import { PsaFault } from '../../adapters/kit/psa.ts';
 import { sender } from '../../adapters/kit/send.ts';
 import { COMMON_VARIABLES } from '../../adapters/kit/settings.ts';
@@ -9,7 +9,7 @@ import { instant, optionalInstant } from '../../domain/change.ts';
 import { readAll, write } from '../../services/call-d1.ts';
 import { adapterNamed, adapterVariables, adapterWorkerOf, kindOf } from '../adapters.ts';
 import { cloudflareApi, putSecret } from '../cloudflare-api.ts';
-import { databaseCommand, deploymentOption, operatorCommand } from '../command.ts';
+import { databaseCommand, deploymentOption } from '../command.ts';
 import { readDeployment } from '../deployment.ts';
 import { CommandFailure } from '../failures.ts';
 import { count, print } from '../output.ts';
@@ -18,14 +18,11 @@ import { printable } from '../printable.ts';
 const nameArgument = () =>
   new Argument('[ADAPTER]', 'The name of the adapter in the file of the deployment. Default: the only one.');
 
-export const adapterDoctor = operatorCommand({
-  name: 'adapter:doctor',
-  summary: 'check the keys, rights and settings of an adapter',
-  purpose:
+export const adapterDoctor = new Command('adapter:doctor')
+  .summary('check the keys, rights and settings of an adapter')
+  .description(
     'Checks an adapter with the settings of its deployment, from this machine: whether the keys work, and what the account may read. It only reads. The secrets are in the environment, under their names. Whether notes are private is checked by the adapter itself, on its test ticket.',
-  example: 'adapter:doctor',
-  failure: 'a check failed',
-})
+  )
   .addArgument(nameArgument())
   .addOption(deploymentOption)
   .action(async (given, { deployment: of }) => {
@@ -55,14 +52,11 @@ export const adapterDoctor = operatorCommand({
   });
 
 export const adapterStatus = databaseCommand(
-  {
-    name: 'adapter:status',
-    summary: 'show whether the adapters reach their PSAs',
-    purpose: 'Shows what each adapter reported last: every minute, and when its state changes. Nothing is written.',
-    example: 'adapter:status --remote',
-    failure: 'the database failed',
-  },
-  (command) => command,
+  new Command('adapter:status')
+    .summary('show whether the adapters reach their PSAs')
+    .description(
+      'Shows what each adapter reported last: every minute, and when its state changes. Nothing is written.',
+    ),
   async (withDatabase) => {
     const rows = await withDatabase(({ context }) => readAll(context(), findConnections.bind(organizationRange())));
     if (rows.length === 0) return print('No adapter has reported.\n');
@@ -82,15 +76,12 @@ export const adapterStatus = databaseCommand(
 );
 
 export const adapterForget = databaseCommand(
-  {
-    name: 'adapter:forget',
-    summary: 'end the banner and the alert of a removed adapter',
-    purpose:
+  new Command('adapter:forget')
+    .summary('end the banner and the alert of a removed adapter')
+    .description(
       'Deletes what an adapter reported last, so that nothing shows it as silent. Delete its Worker first: otherwise it reports again within a minute.',
-    example: 'adapter:forget --organization northwind --remote',
-    failure: 'the organization has no adapter, or the database failed',
-  },
-  (command) => command.requiredOption('--organization <ORGANIZATION>', 'The id of the organization.'),
+    )
+    .requiredOption('--organization <ORGANIZATION>', 'The id of the organization.'),
   async (withDatabase, { organization: organizationId }) => {
     const deleted = await withDatabase(({ context }) =>
       write(context(), 'safe_to_repeat', forgetConnection.bind({ organizationId })),
@@ -100,14 +91,11 @@ export const adapterForget = databaseCommand(
   },
 );
 
-export const adapterResume = operatorCommand({
-  name: 'adapter:resume',
-  summary: 'resume a stopped or paused adapter',
-  purpose:
+export const adapterResume = new Command('adapter:resume')
+  .summary('resume a stopped or paused adapter')
+  .description(
     'Sets the secret RESUME of the Worker of the adapter, which deploys the Worker again. It repeats its connection test, and then writes what waits and what the PSA refused in the last 30 days. If another adapter is connected with the organization, this one takes its place. Needs CLOUDFLARE_API_TOKEN.',
-  example: 'adapter:resume',
-  failure: 'the secret was not set',
-})
+  )
   .addArgument(nameArgument())
   .addOption(deploymentOption)
   .action(async (given, { deployment: of }) => {

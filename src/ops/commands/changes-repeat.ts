@@ -1,11 +1,12 @@
 import { createReadStream } from 'node:fs';
+import { Command } from '@commander-js/extra-typings';
 import * as z from 'zod';
 import { hasCode } from '../../domain/errors.ts';
 import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { revokeAsOperator } from '../../services/keys/revoke-key.ts';
 import { listChanges } from '../../services/work/list-changes.ts';
 import { redactRecord } from '../../services/work/record-services.ts';
-import { byOption, type Database, databaseCommand, onCode } from '../command.ts';
+import { byOption, type Database, databaseCommand } from '../command.ts';
 import { CommandFailure } from '../failures.ts';
 import { readLines } from '../lines.ts';
 import { count } from '../output.ts';
@@ -28,19 +29,14 @@ const notExportedShape = z.strictObject({ notExported: z.looseObject({ object: z
 type ExportedChange = z.output<typeof changeShape>;
 
 export const changesRepeat = databaseCommand(
-  {
-    name: 'changes:repeat',
-    summary: 'repeat what a restore has undone',
-    purpose:
+  new Command('changes:repeat')
+    .summary('repeat what a restore has undone')
+    .description(
       'Compares a file that changes:export wrote before a restore with the database after it. Revokes keys and redacts records again, and prints every other change that the restore has undone.',
-    example: 'changes:repeat northwind before-northwind.ndjson --by "Ada, after the restore" --remote',
-    failure: 'failure: a wrong file, or the database failed; a second call does no harm',
-  },
-  (command) =>
-    command
-      .argument('<ORGANIZATION>', 'The id of the organization.')
-      .argument('<FILE>', 'A file that changes:export wrote for the organization before the restore.')
-      .addOption(byOption),
+    )
+    .argument('<ORGANIZATION>', 'The id of the organization.')
+    .argument('<FILE>', 'A file that changes:export wrote for the organization before the restore.')
+    .addOption(byOption),
   async (withDatabase, organization, file, { by }) => {
     const changes = await readExportedChanges(file);
     await withDatabase(async ({ context }) => {
@@ -95,11 +91,15 @@ async function undoneOf(
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     const cursor = changes[middle]?.cursor ?? null;
-    const page = await listChanges(context(), { organization, cursor, limit: 1 }).catch(
-      onCode('cursor_reset', () => undefined),
+    const isUndone = await listChanges(context(), { organization, cursor, limit: 1 }).then(
+      () => false,
+      (err: unknown) => {
+        if (!hasCode(err, 'cursor_reset')) throw err;
+        return true;
+      },
     );
-    if (page) low = middle + 1;
-    else high = middle;
+    if (isUndone) high = middle;
+    else low = middle + 1;
   }
   return changes.slice(low);
 }

@@ -1,26 +1,22 @@
 import { open } from 'node:fs/promises';
+import { Command } from '@commander-js/extra-typings';
 import { databaseCommand } from '../command.ts';
 import { importDirectory } from '../import/import-directory.ts';
-import { count, progress } from '../output.ts';
+import { count } from '../output.ts';
 import { printable } from '../printable.ts';
 
 export const directoryImport = databaseCommand(
-  {
-    name: 'directory:import',
-    summary: 'import a directory file into the database',
-    purpose:
+  new Command('directory:import')
+    .summary('import a directory file into the database')
+    .description(
       'Imports a directory file: organizations, users, companies, agreements and tickets, one JSON object on each line. The whole file is checked first. Each organization is then written in one transaction, and only what differs; a second import of the same file writes nothing.',
-    example: 'directory:import directory.ndjson --dry-run',
-    failure: 'the file has errors and nothing was written, or the import failed: run it again',
-  },
-  (command) =>
-    command
-      .argument('<FILE>', 'The directory file; - reads standard input.')
-      .option('--dry-run', 'Write nothing; print how many records of each type and organization would change.')
-      .option(
-        '--recreate',
-        'Create organizations of the file again that were erased. Their earlier records stay erased.',
-      ),
+    )
+    .argument('<FILE>', 'The directory file; - reads standard input.')
+    .option('--dry-run', 'Write nothing; print how many records of each type and organization would change.')
+    .option(
+      '--recreate',
+      'Create organizations of the file again that were erased. Their earlier records stay erased.',
+    ),
   async (withDatabase, file, options) => {
     const { dryRun = false, recreate = false } = options;
     const source = file === '-' ? process.stdin : (await open(file)).createReadStream();
@@ -39,10 +35,8 @@ export const directoryImport = databaseCommand(
             status === 'changed' ? { created, changed: changed + 1 } : { created: created + 1, changed },
           );
         },
-        onProgress: progress,
       }),
     );
-    progress();
     if (!result.ok) {
       for (const { at, subject, pointer, code, detail } of result.errors) {
         console.error(printable(`line ${at}, ${subject}${pointer === '' ? '' : `, ${pointer}`} (${code}): ${detail}`));

@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises';
-import { Option } from '@commander-js/extra-typings';
-import { parseDatabaseLimit } from '../../domain/database-limit.ts';
-import { operatorCommand, persistToOption, remoteDeploymentOption, remoteOption } from '../command.ts';
+import { Command, Option } from '@commander-js/extra-typings';
+import { remoteDeploymentOption, remoteOption } from '../command.ts';
 import { configOf, readDeployment } from '../deployment.ts';
 import { diagnose } from '../diagnose.ts';
 import { diagnoseAccount } from '../diagnose-account.ts';
@@ -17,30 +16,21 @@ const CHECKS = OPS_MODULES.flatMap(({ checks }) => checks ?? []).map((check) => 
   option: new Option(check.flags, check.description),
 }));
 
-export const doctor = operatorCommand({
-  name: 'doctor',
-  summary: 'check that a deployment keeps its promises',
-  purpose:
+export const doctor = new Command('doctor')
+  .summary('check that a deployment keeps its promises')
+  .description(
     'Checks a deployment from outside, as an automation sees it, and with the options also with a key, as the PSA does, and in its database. Each failure says what it means and what to do. The last lines name what was not checked. Nothing is written, except for one note on the ticket of --ticket and the test text of --alerts.',
-  example: 'doctor https://tickets.example',
-  failure: 'at least one check failed',
-})
+  )
   .argument('<https://HOST>', 'The address of the deployment.')
   .option('--key-stdin', 'Also check the key on standard input.')
   .option('--ticket <ID>', 'With a key: also write one note on this ticket. Take one that is there for tests.')
-  .option(
-    '--limits',
-    'With a key: also send requests until the limit refuses one. The key is then refused for up to 10 s.',
-  )
   .option('--json', 'Print a line of JSON for each check, with its request id.')
   .addOption(remoteDeploymentOption)
   .addOption(remoteOption)
-  .addOption(persistToOption)
   .action(async (address, options) => {
     const url = parseServiceAddress(address);
-    const { keyStdin, ticket, limits = false, json = false, remote, persistTo } = options;
-    if ((ticket !== undefined || limits) && !keyStdin)
-      throw new UsageError('--ticket and --limits need a key: add --key-stdin.');
+    const { keyStdin, ticket, json = false, remote } = options;
+    if (ticket !== undefined && !keyStdin) throw new UsageError('--ticket needs a key: add --key-stdin.');
     const given: Readonly<Record<string, unknown>> = options;
     const isGiven = ({ option }: (typeof CHECKS)[number]) => given[option.attributeName()] !== undefined;
     const probes = CHECKS.filter(isGiven).map(({ option, prepare }) => {
@@ -51,24 +41,23 @@ export const doctor = operatorCommand({
     const deployment = remote && (await readDeployment(options.deployment));
     const expected = deployment && configOf(deployment);
 
-    const isLocal = persistTo !== undefined;
     const notes = [
       ...(key === undefined ? ['No key is checked: add --key-stdin.'] : []),
       ...(ticket === undefined ? ['No note is written: add a key and --ticket ID.'] : []),
-      ...(deployment || isLocal ? [] : ['The database is not checked: add --remote.']),
+      ...(deployment ? [] : ['The database is not checked: add --remote.']),
       ...CHECKS.filter((check) => !isGiven(check)).flatMap(({ unchecked }) => unchecked ?? []),
     ];
     const show = (database?: ExpectedDatabase) =>
       printFindings(
         [
-          diagnose({ url, key, ticket, limits, expected, database }),
+          diagnose({ url, key, ticket, expected, database }),
           ...(deployment ? [diagnoseAccount(deployment)] : []),
           ...probes.map((probe) => probe(url.origin)),
         ],
         { json, notes },
       );
-    if (!deployment && !isLocal) return show();
-    const limit = expected?.databaseLimit ?? parseDatabaseLimit();
+    if (!expected) return show();
+    const limit = expected.databaseLimit;
     const migrations = (await readdir('migrations')).filter((name) => name.endsWith('.sql'));
     await withDatabase(options, (db, archive) => show({ db, archive, limit, migrations }));
   });

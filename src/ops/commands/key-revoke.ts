@@ -1,3 +1,4 @@
+import { Command } from '@commander-js/extra-typings';
 import { type AnyKey, findKeysAnywhere, getKeyAnywhere, liveRelativesOf } from '../../services/keys/read-keys.ts';
 import { revokeAsOperator } from '../../services/keys/revoke-key.ts';
 import { byOption, type Database, databaseCommand } from '../command.ts';
@@ -6,18 +7,12 @@ import { readSecret } from '../input.ts';
 import { printable } from '../printable.ts';
 
 export const keyRevoke = databaseCommand(
-  {
-    name: 'key:revoke',
-    summary: 'revoke a key',
-    purpose: 'Revokes a key. Reads its hint or value from standard input, unless --key names it.',
-    example: 'key:revoke --by "Ada, by phone"',
-    failure: 'failure: no such key, several keys with the hint, or the database failed; a second call does no harm',
-  },
-  (command) =>
-    command
-      .addOption(byOption)
-      .option('--organization <ORGANIZATION>', 'The id of the organization of the key.')
-      .option('--key <ID>', 'The id of the key.'),
+  new Command('key:revoke')
+    .summary('revoke a key')
+    .description('Revokes a key. Reads its hint or value from standard input, unless --key names it.')
+    .addOption(byOption)
+    .option('--organization <ORGANIZATION>', 'The id of the organization of the key.')
+    .option('--key <ID>', 'The id of the key.'),
   async (withDatabase, { organization, key: id, by }) => {
     if (id !== undefined && organization === undefined)
       throw new UsageError('Add --organization ORGANIZATION: which organization the key belongs to.');

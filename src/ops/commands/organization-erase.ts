@@ -1,3 +1,4 @@
+import { Command } from '@commander-js/extra-typings';
 import type { OpenErasure } from '../../db/directory/erasure.ts';
 import { hasCode } from '../../domain/errors.ts';
 import { deactivateRecords } from '../../services/directory/change-records.ts';
@@ -6,32 +7,26 @@ import { parseInput } from '../../services/parse-input.ts';
 import { byOption, type Database, databaseCommand, explain } from '../command.ts';
 import { exportChanges, withNewFile, withoutOption } from '../export-changes.ts';
 import { CommandFailure, UsageError } from '../failures.ts';
-import { prompt } from '../input.ts';
-import { count, progress, table } from '../output.ts';
+import { count } from '../output.ts';
 import { printable } from '../printable.ts';
 
 /** How often there may be a change between the export and the erasure before the command gives up. */
 const MAX_ROUNDS = 5;
 
 export const organizationErase = databaseCommand(
-  {
-    name: 'organization:erase',
-    summary: 'export an organization, then remove it permanently',
-    purpose:
+  new Command('organization:erase')
+    .summary('export an organization, then remove it permanently')
+    .description(
       'Exports all changes of an organization into a new file, makes it inactive, then removes it and everything that it has, at most 1,000 rows at a time, and the objects of its archive. This cannot be undone. Two rows stay: who asked for it, and when its directory changed last. If the command is interrupted, make the same call again: it goes on, without another export.',
-    example: 'organization:erase northwind --export northwind.ndjson --by "Ada, by letter" --confirm northwind',
-    failure:
-      'failure: nothing was removed, unless the message says so; the export may be incomplete, and the organization inactive',
-  },
-  (command) =>
-    command
-      .argument('<ORGANIZATION>', 'The id of the organization.')
-      .requiredOption('--export <FILE>', 'The new file for the changes.')
-      .addOption(byOption)
-      .option('--confirm <ORGANIZATION>', 'The id again. At a terminal, the command asks for it if it is missing.')
-      .addOption(withoutOption),
+    )
+    .argument('<ORGANIZATION>', 'The id of the organization.')
+    .requiredOption('--export <FILE>', 'The new file for the changes.')
+    .addOption(byOption)
+    .option('--confirm <ORGANIZATION>', 'The id again: without it, nothing is removed.')
+    .addOption(withoutOption),
   async (withDatabase, organization, options) => {
-    await requireConfirmation(organization, options.confirm);
+    if (options.confirm !== organization)
+      throw new UsageError(`Nothing was removed. To confirm, add --confirm ${organization}.`);
     await withDatabase(async ({ context }) => {
       const begun = await findErasure(context(), { organization });
       const erasure = begun ?? (await exportAndBegin(context, organization, options));
@@ -48,15 +43,6 @@ export const organizationErase = databaseCommand(
   },
 );
 
-/** @throws UsageError unless the id was given again, as an option or at the terminal */
-async function requireConfirmation(organization: string, given: string | undefined): Promise<void> {
-  const atTerminal = process.stdin.isTTY && process.stderr.isTTY;
-  const question = `This removes organization ${organization} permanently. Type its id to confirm: `;
-  const typed = given ?? (atTerminal ? (await prompt(question)).trim() : undefined);
-  if (typed === organization) return;
-  throw new UsageError(`Nothing was removed. To confirm, add --confirm ${organization}.`);
-}
-
 /** Exports until nothing is left to export. If keys have written meanwhile, the organization is made inactive. */
 async function exportAndBegin(
   context: Database['context'],
@@ -71,17 +57,12 @@ async function exportAndBegin(
     let cursor: string | null = null;
     let exported = 0;
     for (let round = 1; ; round++) {
-      const before = exported;
-      const done = await exportChanges(context, organization, cursor, write, {
-        without,
-        onProgress: (changes) => progress(`${count(before + changes, 'change')} exported`),
-      });
+      const done = await exportChanges(context, organization, cursor, write, without);
       await file.sync();
       cursor = done.cursor;
       exported += done.count;
       try {
         const erasure = await beginErasure(context(), { organization, cursor, by, without });
-        progress();
         console.log(`Exported ${count(exported, 'change')} to ${path}. Organization ${organization} is inactive now.`);
         return erasure;
       } catch (err) {
@@ -96,34 +77,17 @@ async function exportAndBegin(
 
 async function removeRows(context: Database['context'], erasure: OpenErasure): Promise<void> {
   const { organizationId } = erasure;
-  const advice = `Organization ${organizationId} is inactive and partly removed. Make the same call again to go on, without another export.`;
-  const interrupt = () => {
-    progress();
-    console.error(`Interrupted. ${advice}`);
-    process.exit(130);
-  };
-  process.once('SIGINT', interrupt);
   const removed = new Map<string, number>();
-  let total = 0;
   try {
-    for await (const { table, rows } of eraseRows(context(), erasure)) {
+    for await (const { table, rows } of eraseRows(context(), erasure))
       removed.set(table, (removed.get(table) ?? 0) + rows);
-      total += rows;
-      progress(`${count(total, 'row')} removed, the latest from ${table}`);
-    }
   } catch (err) {
-    throw new CommandFailure(`${explain(err)}\n${advice}`);
-  } finally {
-    process.off('SIGINT', interrupt);
+    throw new CommandFailure(
+      `${explain(err)}\nOrganization ${organizationId} is inactive and partly removed. Make the same call again to go on, without another export.`,
+    );
   }
-  progress();
+  const lines = Array.from(removed, ([table, rows]) => `  ${rows} ${table}`);
   console.log(
-    `Organization ${organizationId} is erased. Rows removed, as the database confirmed them:\n${listed(removed)}`,
+    `Organization ${organizationId} is erased. Rows removed, as the database confirmed them:\n${lines.join('\n')}`,
   );
 }
-
-const listed = (rows: Iterable<[name: string, number: number]>) =>
-  table(
-    Array.from(rows, ([name, number]) => ['', String(number), name]),
-    2,
-  );

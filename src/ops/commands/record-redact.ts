@@ -1,23 +1,18 @@
-import { Argument } from '@commander-js/extra-typings';
+import { Argument, Command } from '@commander-js/extra-typings';
 import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { redactRecord } from '../../services/work/record-services.ts';
 import { byOption, databaseCommand } from '../command.ts';
 
 export const recordRedact = databaseCommand(
-  {
-    name: 'record:redact',
-    summary: 'remove the text of a note or time entry',
-    purpose:
+  new Command('record:redact')
+    .summary('remove the text of a note or time entry')
+    .description(
       'Replaces the text of a note or time entry with [redacted], permanently, including in the archive. The record stays, and the audit log says who asked for it.',
-    example: 'record:redact northwind note 0198c0de-0000-7000-8000-000000000000 --by "Ada, ticket 77"',
-    failure: 'failure: there is no such record, or the database failed; a second call does no harm',
-  },
-  (command) =>
-    command
-      .argument('<ORGANIZATION>', 'The id of the organization.')
-      .addArgument(new Argument('<KIND>', 'The kind of record.').choices(RECORD_KIND_NAMES))
-      .argument('<ID>', 'The id of the record.')
-      .addOption(byOption),
+    )
+    .argument('<ORGANIZATION>', 'The id of the organization.')
+    .addArgument(new Argument('<KIND>', 'The kind of record.').choices(RECORD_KIND_NAMES))
+    .argument('<ID>', 'The id of the record.')
+    .addOption(byOption),
   async (withDatabase, organization, kind, id, { by }) => {
     const { status, archive } = await withDatabase(({ context }) =>
       redactRecord(context(), { organization, kind, id, by }),

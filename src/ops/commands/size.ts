@@ -1,3 +1,4 @@
+import { Command } from '@commander-js/extra-typings';
 import { latestSize } from '../../db/statement.ts';
 import { findStoredText, type StoredTextRow } from '../../db/work/key-days.ts';
 import { addDays, dateIn } from '../../domain/calendar.ts';
@@ -14,14 +15,11 @@ const RECENT_DAYS = 30;
 const HEADINGS = ['organization', 'text', 'share', `last ${RECENT_DAYS} days`, 'records'];
 
 export const size = databaseCommand(
-  {
-    name: 'size',
-    summary: 'list organizations by size, and the size of the database',
-    purpose: `Lists the organizations by the bytes of text that they wrote, with those of the last ${RECENT_DAYS} days, and their number of records. Then prints the size of the database, and up to where the changes of each organization are released and archived. Nothing is written.`,
-    example: 'size --remote',
-    failure: 'failure: the database failed',
-  },
-  (command) => command,
+  new Command('size')
+    .summary('list organizations by size, and the size of the database')
+    .description(
+      `Lists the organizations by the bytes of text that they wrote, with those of the last ${RECENT_DAYS} days, and their number of records. Then prints the size of the database, and up to where the changes of each organization are released and archived. Nothing is written.`,
+    ),
   async (withDatabase) => {
     const limit = parseDatabaseLimit((await withDatabase.variables())['DATABASE_LIMIT']);
     const since = addDays(dateIn('UTC', Date.now()), 1 - RECENT_DAYS);

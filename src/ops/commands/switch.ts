@@ -1,10 +1,10 @@
-import { Argument } from '@commander-js/extra-typings';
+import { Argument, Command } from '@commander-js/extra-typings';
 import { parseMode } from '../../config.ts';
 import { D1Failure, runD1 } from '../../db/run-d1.ts';
 import { keyHint } from '../../domain/api-key.ts';
 import { type BlockedKeys, parseBlockedKeys } from '../../domain/blocked-keys.ts';
 import { cloudflareApi, notFound, putSecret } from '../cloudflare-api.ts';
-import { deploymentOption, operatorCommand, parseOption } from '../command.ts';
+import { deploymentOption, parseOption } from '../command.ts';
 import { agentsWorkerOf, configOf, type Deployment, readDeployment, workerOf } from '../deployment.ts';
 import { CommandFailure, UsageError } from '../failures.ts';
 import { readKeyValue } from '../input.ts';
@@ -23,14 +23,11 @@ const SWITCHES = {
 /** BLOCKED_KEYS is for a database that does not respond: do not wait long for it. */
 const DATABASE_DEADLINE_MS = 10_000;
 
-export const switchCommand = operatorCommand({
-  name: 'switch',
-  summary: 'pause the API or block keys, on both Workers',
-  purpose:
+export const switchCommand = new Command('switch')
+  .summary('pause the API or block keys, on both Workers')
+  .description(
     'Sets MODE or BLOCKED_KEYS on the deployed Worker, and on that for AI agents if it is deployed. The value is the whole list of blocked keys; a comma empties it. A key that the database does not know is refused; if the database does not respond, it is blocked unchecked. Needs CLOUDFLARE_API_TOKEN.',
-  example: 'switch MODE paused',
-  failure: 'an unknown key, or a Worker was not changed; the message names it, and a second call does no harm',
-})
+  )
   .addArgument(new Argument('<NAME>', 'Which secret to set.').choices(['MODE', 'BLOCKED_KEYS']))
   .argument('[VALUE...]', 'MODE: open or paused. BLOCKED_KEYS: hints or ids of keys.')
   .option('--key-stdin', 'BLOCKED_KEYS: also block the key on standard input, by its hint.')

@@ -26,8 +26,6 @@ interface ImportOptions {
   recreate?: boolean;
   /** Called for each record that is about to be created or changed. */
   onChange?: (organization: string, change: DirectoryDifference) => void;
-  /** Called after each organization is checked and, if it differs, after it is written. */
-  onProgress?: (text: string) => void;
 }
 
 type ImportResult =
@@ -46,24 +44,23 @@ export async function importDirectory(
   source: string | AsyncIterable<Uint8Array>,
   options: ImportOptions = {},
 ): Promise<ImportResult> {
-  const { dryRun = false, recreate = false, onChange, onProgress } = options;
+  const { dryRun = false, recreate = false, onChange } = options;
   const ctx = { db, waitsForLock: !(db instanceof RemoteD1) };
   const { records, entriesOf, errors } = await readEntries(typeof source === 'string' ? bytesOf(source) : source);
 
   const outdated: [organization: string, entries: DirectoryEntry[]][] = [];
-  for (const [index, [organization, entries]] of [...entriesOf].entries()) {
+  for (const [organization, entries] of entriesOf) {
     errors.push(
       ...conflicts(entries, (line) => `on line ${line}`),
       ...(await findConflicts(ctx, organization, entries, { recreate })),
     );
     if (errors.length === 0 && (await findDifferences(ctx, organization, entries)).length > 0)
       outdated.push([organization, entries]);
-    onProgress?.(`checked ${index + 1} of ${entriesOf.size} organizations`);
   }
   if (errors.length > 0) return { ok: false, errors: errors.sort((a, b) => a.at - b.at) };
 
   const result = { ok: true as const, organizations: entriesOf.size, records, created: 0, changed: 0, rowsWritten: 0 };
-  for (const [index, [organization, entries]] of outdated.entries()) {
+  for (const [organization, entries] of outdated) {
     const changes = await findDifferences(ctx, organization, entries);
     for (const change of changes) {
       result[change.status] += 1;
@@ -71,7 +68,6 @@ export async function importDirectory(
     }
     const recreatedBy = recreate ? 'operator' : undefined;
     if (!dryRun) result.rowsWritten += await writeRecords(ctx, organization, entries, { recreatedBy });
-    onProgress?.(`imported ${index + 1} of ${outdated.length} organizations`);
   }
   return result;
 }

@@ -118,7 +118,7 @@ test('an erasure that loses its connection or is interrupted continues when it i
     expect(changesIn(exported)).toHaveLength(4);
     expect(wasActive).toEqual([1, 0]);
 
-    expect(await erase(isReached.promise)).toMatchObject({ code: 130, stderr: `Interrupted. ${advice}\n` });
+    expect(await erase(isReached.promise)).toMatchObject({ code: null, stderr: '' });
     const half = await runCli('changes:export', ['fabrikam', '--remote'], { env: remote.env });
     expect(half).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('is being erased') });
 

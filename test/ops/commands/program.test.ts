@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { paceOf } from '../../../src/ops/cloudflare-api.ts';
-import { progress } from '../../../src/ops/output.ts';
 import { program } from '../../../src/ops/program.ts';
 import { spawnCli } from '../../support/command.ts';
 import { runCli } from '../../support/run-cli.ts';
@@ -36,22 +35,17 @@ describe('help', () => {
     expect(COMMANDS.length).toBe(20);
   });
 
-  test.each(COMMANDS)(
-    'the help of $name shows its purpose, its arguments and options, an example and its exit codes',
-    async (command) => {
-      const { code, stdout, stderr } = await runCli(command.name, ['--help']);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      const [usage, purpose] = stdout.split('\n\n');
-      expect(usage).toMatch(`Usage: npm run ops -- ${command.name}`);
-      expect(purpose).toMatch(/^[A-Z].*\.$/s);
-      for (const option of command.options) {
-        expect(stdout).toMatch(new RegExp(`^  ${option} .*[A-Z]`, 'm'));
-      }
-      for (const argument of command.args) expect(stdout).toMatch(new RegExp(`^  ${argument} +[A-Z]`, 'm'));
-      expect(stdout).toContain(`\nExample:\n  npm run ops -- ${command.name}`);
-      expect(stdout).toMatch(/\nExit codes:\n {2}0 {2}success\n {2}1 {2}.+\n {2}2 {2}wrong call\n$/);
-    },
-  );
+  test.each(COMMANDS)('the help of $name shows its purpose, its arguments and options', async (command) => {
+    const { code, stdout, stderr } = await runCli(command.name, ['--help']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const [usage, purpose] = stdout.split('\n\n');
+    expect(usage).toMatch(`Usage: npm run ops -- ${command.name}`);
+    expect(purpose).toMatch(/^[A-Z].*\.$/s);
+    for (const option of command.options) {
+      expect(stdout).toMatch(new RegExp(`^  ${option} .*[A-Z]`, 'm'));
+    }
+    for (const argument of command.args) expect(stdout).toMatch(new RegExp(`^  ${argument} +[A-Z]`, 'm'));
+  });
 });
 
 test.each<[string[], string, string]>([
@@ -89,13 +83,8 @@ test.each<[string[], string, string]>([
   ],
   [
     ['changes:export', 'northwind', '--cursor', 'hello'],
-    '--cursor hello is not a cursor. Take one from a line of an earlier export, or leave the option out to start from the beginning.',
+    "error: option '--cursor <CURSOR>' argument 'hello' is invalid. It is not a cursor; take one from a line of changes:export.",
     'npm run ops -- changes:export [options] <ORGANIZATION>',
-  ],
-  [
-    ['push:skip', 'https://tickets.example', 'northwind', '--to', 'hello', '--by', 'Ada'],
-    '--to hello is not a cursor. Take one from a line of changes:export.',
-    'npm run ops -- push:skip [options] <https://HOST> <ORGANIZATION>',
   ],
 ])('a wrong call gets the reason, the usage and exit code 2: %j', async (args, sentence, usage) => {
   const [command = '', ...rest] = args;
@@ -147,15 +136,6 @@ test('a database of before 1.0 is refused, with the next step', async () => {
   } finally {
     await remove();
   }
-});
-
-test.each([
-  [true, '\r\x1b[2Kone\r\x1b[2Ktwo\r\x1b[2K'],
-  [false, ''],
-])('progress is one line on a terminal, and nothing elsewhere: %s', (isTTY, expected) => {
-  let written = '';
-  for (const text of ['one', 'two', undefined]) progress(text, { isTTY, write: (part) => (written += part) });
-  expect(written).toBe(expected);
 });
 
 test("calls to Cloudflare's API are spaced after the first ones", () => {

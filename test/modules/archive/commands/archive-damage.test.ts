@@ -168,7 +168,7 @@ test('an export reads an object that a redaction replaced while the export ran',
   };
   let text = '';
   const context = () => operatorContext(remote.db, commandPorts(archive));
-  await exportChanges(context, organization, null, async (lines) => (text += lines), {});
+  await exportChanges(context, organization, null, async (lines) => (text += lines));
   await redact.promise;
   expect(linesOf(text).map((line) => JSON.parse(line).seq)).toEqual([1, 2, 3, 4, 5, 6]);
   expect(text).not.toContain('hunter2');

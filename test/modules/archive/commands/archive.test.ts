@@ -38,7 +38,7 @@ test('changes are released, archived, read, exported and erased', async () => {
     expect(await ops('work:release', 'northwind', '--cursor', cursor)).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^The cursor is not one of organization northwind .* Nothing was released\./),
+      stderr: expect.stringContaining('The position of the cursor is not in this database'),
     });
     expect(await ops('archive:run', '--keep-days', '41')).toMatchObject({
       stdout: '',
@@ -119,7 +119,7 @@ test('objects of a deployed bucket are deleted in small groups, and every call w
 
 test.each([
   ['work:release', ['fabrikam'], /^error: required option '--cursor <CURSOR>' not specified\n/],
-  ['work:release', ['fabrikam', '--cursor', 'x'], /^--cursor x is not a cursor\./],
+  ['work:release', ['fabrikam', '--cursor', 'x'], /^error: option '--cursor <CURSOR>' argument 'x' is invalid\./],
   ['archive:run', ['--keep-days', '0'], /^--keep-days .* from 1 to 36500\.\n/],
 ])('%s %j is refused', async (command, args, message) => {
   expect(await runCli(command, args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) });

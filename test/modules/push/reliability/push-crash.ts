@@ -203,7 +203,6 @@ async function feedOf(db: D1Database, organization: string): Promise<Change[]> {
     organization,
     null,
     async (more) => (lines += more),
-    {},
   );
   return lines
     .split('\n')
