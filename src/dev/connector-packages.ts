@@ -5,8 +5,9 @@ import { glob, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { transform } from 'esbuild';
-import { tarball } from './tarball.ts';
+import { packTar } from 'modern-tar';
 
 const CONNECTORS = 'src/connectors';
 const N8N_NODE = 'n8n-nodes-ticket-write-back';
@@ -29,8 +30,12 @@ export async function connectorPackages(serviceUrl?: string): Promise<Map<string
     const files = new Map(code);
     for (const file of ['package.json', 'README.md'])
       files.set(file, await readFile(join(CONNECTORS, name, file), 'utf8'));
-    const filled = Array.from(files, ([path, content]) => [path, withAddress(content, serviceUrl)] as const);
-    return [await archiveName(name), tarball(new Map(filled))] as const;
+    const entries = Array.from(files, ([path, content]) => {
+      const body = Buffer.from(withAddress(content, serviceUrl));
+      // Without the time, so that the same files give the same bytes.
+      return { header: { name: `package/${path}`, size: body.length, mtime: new Date(0) }, body };
+    });
+    return [await archiveName(name), gzipSync(await packTar(entries))] as const;
   });
   const definition = ['apiDefinition.swagger.json', 'apiProperties.json'].map(
     async (name) =>

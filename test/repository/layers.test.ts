@@ -76,7 +76,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
       'domain',
       'config.ts',
     ],
-    packages: ['node', 'esbuild', 'hono', 'jose', 'zod', 'cloudflare:workers'],
+    packages: ['node', 'esbuild', 'hono', 'jose', 'modern-tar', 'zod', 'cloudflare:workers'],
   },
 };
 
