@@ -66,6 +66,10 @@ export async function setUp(
   const host = file?.host ?? (await ask('host', deploymentShape.shape.host));
   const zone = await zoneOf(root, account, host);
   const deployment = file ?? (await chooseSettings(name, { account, zone: zone.name, host }, api, ask));
+  if (deployment.vars['ADMIN_ISSUER'] !== undefined)
+    throw new CommandFailure(
+      'Setup is for a sign-in with Cloudflare Access, and ADMIN_ISSUER is set: run npm run deploy.',
+    );
   const resources = resourcesOf(deployment, zone.id, tools);
 
   const lacking = new Set<string>();

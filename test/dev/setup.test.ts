@@ -394,6 +394,13 @@ test('a lost file is rebuilt with the variables of the deployed Workers', async 
   });
 });
 
+test('a deployment with another provider of sign-ins is refused before anything changes', async () => {
+  const vars = { ADMIN_ISSUER: 'https://login.example', ADMIN_JWKS_URL: 'https://login.example/jwks' };
+  await deploy({ production: { host: HOST, audience: 'aud', vars } });
+  expect((await run()).ended).toMatch(/^Setup is for a sign-in with Cloudflare Access, and ADMIN_ISSUER is set/);
+  expect(writes()).toEqual([]);
+});
+
 test('with --psa, the secrets that are missing are uploaded with the code, and no others', async () => {
   expect((await run({ psa: true })).stored).toEqual(['PSA_SECRET', 'WEBHOOK_SECRET']);
   const secrets = fake.state.scripts.get(WORKER)?.secrets;
