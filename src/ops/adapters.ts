@@ -59,7 +59,7 @@ export async function adapterVariables(deployment: Deployment, name: string): Pr
 /** The same for each Worker of a deployment. */
 export const observabilityOf = ({ traces = false }: Deployment) => ({
   ...wranglerConfig.observability,
-  traces: { enabled: traces },
+  traces: { ...wranglerConfig.observability.traces, enabled: traces },
 });
 
 /** The configuration of an adapter's Worker. It has no URL: its cron trigger starts its Durable Object. */

@@ -9,7 +9,7 @@ const shape = z.looseObject({
   assets: z.looseObject({ directory: z.string() }),
   d1_databases: z.tuple([z.looseObject({ binding: z.string(), database_id: z.string(), migrations_dir: z.string() })]),
   r2_buckets: z.tuple([z.looseObject({ binding: z.string(), bucket_name: z.string() })]),
-  observability: z.looseObject({ traces: z.object({ enabled: z.boolean() }) }),
+  observability: z.looseObject({ traces: z.looseObject({ enabled: z.boolean() }) }),
   durable_objects: z.object({ bindings: z.array(z.looseObject({ name: z.string(), class_name: z.string() })) }),
 });
 
