@@ -78,7 +78,7 @@ const MANY = 100;
 const UNKNOWN_TICKET = 'no-such-ticket';
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
-/** Sends a sample of every kind of message, as the push and the alerts send them. */
+/** Sends samples of messages, as the push and the alerts send them. */
 export async function* diagnoseSamples(
   url: string,
   secrets: readonly WebhookSecret[],

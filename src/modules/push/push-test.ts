@@ -5,7 +5,7 @@ import { readAddress, secretsIn } from '../../ops/input.ts';
 import { diagnoseReceiver, diagnoseSamples } from './diagnose-receiver.ts';
 
 export const pushTest = new Command('push:test')
-  .summary('send samples of every message to a receiver')
+  .summary('send samples of messages to a receiver')
   .description(
     'Sends signed samples to a receiver of the push, and prints its correct and wrong reactions: a note, a time entry, an approval, a redaction, an alert, 100 changes, the same again, a note that its system must refuse, and messages that it must refuse itself. The receiver writes them into its system, so use one for tests. Needs WEBHOOK_SECRET in the environment.',
   )
