@@ -49,18 +49,12 @@ const agents = createAgents(config, startModules(AGENT_MODULES, { ...env }, conf
 interface LocalAdministrator {
   email: string;
   name: string;
-  organization: string;
+  /** The names of the organizations. */
+  administers: string;
 }
 
-/** From so many people on, the page has a search. */
-const MIN_SEARCHED = 10;
-/** How many organizations of one person the page names. */
-const NAMED = 3;
-
 /** Lists the people who administer an organization here. Choosing one signs in without a password. */
-function SignInPage({ administrators, text }: { administrators: readonly LocalAdministrator[]; text: string }) {
-  const all = [...Map.groupBy(administrators, ({ email }) => email)];
-  const people = all.filter((person) => JSON.stringify(person).toLowerCase().includes(text.toLowerCase()));
+function SignInPage({ administrators }: { administrators: readonly LocalAdministrator[] }) {
   return (
     <Frame title="Local sign-in" home="/docs">
       <h1>Local sign-in</h1>
@@ -68,16 +62,6 @@ function SignInPage({ administrators, text }: { administrators: readonly LocalAd
         This page exists only on your machine. Choose who you are: an administrator creates and revokes the keys of an
         organization, reads its audit log, and sets its key rules.
       </p>
-      {all.length >= MIN_SEARCHED && (
-        <search>
-          <form method="get" action={SIGN_IN} class="find">
-            <input type="search" name="q" value={text} aria-label={`Search ${all.length} people`} />
-            <button type="submit" class="quiet">
-              Search
-            </button>
-          </form>
-        </search>
-      )}
       <div class="sheet">
         <table>
           <thead>
@@ -87,26 +71,22 @@ function SignInPage({ administrators, text }: { administrators: readonly LocalAd
             </tr>
           </thead>
           <tbody>
-            {people.map(([email, own]) => (
+            {administrators.map(({ email, name, administers }) => (
               <tr>
                 <th scope="row">
                   <form method="post" action={SIGN_IN} class="row">
                     <button type="submit" class="quiet" name="email" value={email}>
-                      {own[0]?.name}
+                      {name}
                     </button>
                     <span class="minor">{email}</span>
                   </form>
                 </th>
-                <td data-label="Administers">
-                  {own.slice(0, NAMED).map(({ organization }, index) => `${index > 0 ? ', ' : ''}${organization}`)}
-                  {own.length > NAMED && ` and ${own.length - NAMED} more`}
-                </td>
+                <td data-label="Administers">{administers}</td>
               </tr>
             ))}
           </tbody>
         </table>
       </div>
-      {people.length === 0 && <p>No person matches the search.</p>}
     </Frame>
   );
 }
@@ -116,11 +96,11 @@ const local = new Hono<{ Bindings: Env }>()
   .get(READY, (c) => c.body(null, 204))
   .get(SIGN_IN, async (c) => {
     const { results } = await c.env.DB.prepare(
-      `select users.email, users.name, organizations.name as organization from users
-       join organizations on organizations.id = users.organization_id
-       where users.is_admin = 1 and users.active = 1 order by organizations.name, users.name limit 1000`,
+      `select email, users.name, group_concat(organizations.name, ', ' order by organizations.name) as administers
+       from users join organizations on organizations.id = users.organization_id
+       where is_admin = 1 and users.active = 1 group by email order by administers, users.name limit 1000`,
     ).all<LocalAdministrator>();
-    return c.html(<SignInPage administrators={results} text={c.req.query('q') ?? ''} />);
+    return c.html(<SignInPage administrators={results} />);
   })
   .post(SIGN_IN, async (c) => {
     const { email } = await c.req.parseBody();
