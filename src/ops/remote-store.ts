@@ -11,9 +11,7 @@ const listing = z.object({
 
 /** How many objects one page of a list has: the most that the API allows. */
 const LISTED = '1000';
-/** How many objects are deleted at the same time. */
-const AT_ONCE = 6;
-/** How many are deleted until a deadline: each is a call, and the pace spreads them over 20 seconds. */
+/** How many objects are deleted until a deadline: each is a call, and the pace spreads them over 20 seconds. */
 const MAX_DELETED = 50;
 
 /** The bucket over Cloudflare's API. The token needs the permission to edit Workers R2 Storage. */
@@ -45,11 +43,7 @@ export function remoteArchive(api: CloudflareApi, bucket: string, jurisdiction?:
       await required(at(name), { method: 'PUT', body: bytes });
     },
     delete: async (names) => {
-      const remaining = names.values();
-      const deleteOneAfterAnother = async () => {
-        for (const name of remaining) await call(at(name), { method: 'DELETE' });
-      };
-      await Promise.all(Array.from({ length: AT_ONCE }, deleteOneAfterAnother));
+      for (const name of names) await call(at(name), { method: 'DELETE' });
     },
     list: async (prefix, after) => {
       const query = new URLSearchParams({

@@ -20,20 +20,14 @@ export const directoryImport = databaseCommand(
   async (withDatabase, file, options) => {
     const { dryRun = false, recreate = false } = options;
     const source = file === '-' ? process.stdin : (await open(file)).createReadStream();
-    /** The differences of each organization and type. */
-    const counts = new Map<string, { created: number; changed: number }>();
-
+    const counts = new Map<string, number>();
     const result = await withDatabase(({ db }) =>
       importDirectory(db, source, {
         dryRun,
         recreate,
         onChange: (organization, { type, status }) => {
-          const name = `${organization} ${type}`;
-          const { created, changed } = counts.get(name) ?? { created: 0, changed: 0 };
-          counts.set(
-            name,
-            status === 'changed' ? { created, changed: changed + 1 } : { created: created + 1, changed },
-          );
+          const what = `${organization}, ${type} ${status}`;
+          counts.set(what, (counts.get(what) ?? 0) + 1);
         },
       }),
     );
@@ -45,9 +39,7 @@ export const directoryImport = databaseCommand(
       process.exitCode = 1;
       return;
     }
-    if (dryRun)
-      for (const [name, { created, changed }] of counts)
-        console.log(`${name}: ${created} would be created, ${changed} would be changed`);
+    if (dryRun) for (const [what, number] of counts) console.log(`${what}: ${number}`);
     const { records, organizations, created, changed, rowsWritten } = result;
     const did = dryRun ? 'would be ' : '';
     console.log(
