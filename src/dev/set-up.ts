@@ -157,7 +157,7 @@ async function chooseSettings(
   return { ...empty, archive, agents: (await ask('agents', yesOrNo, 'no')) === 'yes', vars };
 }
 
-const item = z.object({ id: z.string(), name: z.string().default(''), created_at: z.string().default('') });
+const item = z.object({ id: z.string(), name: z.string().default('') });
 const loginShape = item.extend({ type: z.string() });
 const policyShape = item.extend({ include: z.array(z.object({ email: z.object({ email: z.string() }).optional() })) });
 const applicationShape = item.extend({ domain: z.string().default(''), aud: z.string().default('') });
@@ -170,6 +170,7 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
   const [api, root] = [apiOf(account), apiOf(undefined)];
   const [worker, jurisdiction] = [files.workerOf(deployment), files.jurisdictionOf(deployment)];
   const bucket = files.bucketOf(deployment);
+  const policyName = `${worker} administrators`;
   const database = () => new RemoteD1(api, deployment.database);
   // What the file says of it may no longer exist.
   deployment.audience = undefined;
@@ -179,29 +180,11 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
 
   const send = (on: CloudflareApi, method: string, path: string, body = {}, headers = {}) =>
     resultOf(on, path, z.unknown(), { method, body, headers });
-  /** The oldest first. */
-  const listOf = async <T extends z.output<typeof item>>(path: string, shape: z.ZodType<T>) => {
-    const all = await resultOf(api, `/access/${path}?per_page=1000`, z.array(shape)).catch(notEnabled);
-    return (all ?? []).sort((one, other) => (one.created_at + one.id).localeCompare(other.created_at + other.id));
-  };
-  const policies = async () =>
-    (await listOf('policies', policyShape)).filter((policy) => policy.name === `${worker} administrators`);
-  const applications = async () =>
-    (await listOf('apps', applicationShape)).filter(({ domain }) => covers(domain, host));
-  /** The ids of what this setup created. */
-  const own = new Set<string>();
-  /** Creates what has no unique name. Of two setups at the same time, one removes its own and stops. */
-  const createOnly = async (path: string, list: () => Promise<z.output<typeof item>[]>, body: object) => {
-    const { id } = await resultOf(api, `/access/${path}`, item.pick({ id: true }), { method: 'POST', body });
-    own.add(id);
-    if ((await list())[0]?.id === id) return id;
-    await send(api, 'DELETE', `/access/${path}/${id}`);
-    throw new CommandFailure('Another setup is running for this deployment.');
-  };
-  const theOnly = async <T extends { id: string }>(list: Promise<T[]>, what: string) => {
-    const [first, second] = await list;
-    if (!first || !second || own.has(first.id)) return first;
-    throw new CommandFailure(`Access has several ${what}. Remove those that are not needed.`);
+  const listOf = async <T>(path: string, shape: z.ZodType<T>) =>
+    (await resultOf(api, `/access/${path}?per_page=1000`, z.array(shape)).catch(notEnabled)) ?? [];
+  const theOnly = <T>([first, second]: T[], what: string) => {
+    if (second) throw new CommandFailure(`Access has several ${what}. Remove those that are not needed.`);
+    return first;
   };
 
   const newBucket = { name: bucket, ...(!jurisdiction && { locationHint: place }) };
@@ -285,10 +268,12 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
     {
       what: () => `sign-in for ${host}/settings, with a policy that admits ${administrator}`,
       exists: async () => {
-        const policy = await theOnly(policies(), 'policies');
+        const policies = (await listOf('policies', policyShape)).filter((one) => one.name === policyName);
+        const policy = theOnly(policies, 'policies');
         policyId = policy?.id ?? '';
         administrator = policy?.include[0]?.email?.email ?? administrator;
-        const application = await theOnly(applications(), `applications for ${host}/settings`);
+        const applications = (await listOf('apps', applicationShape)).filter(({ domain }) => covers(domain, host));
+        const application = theOnly(applications, `applications for ${host}/settings`);
         if (application && application.domain !== `${host}/settings`)
           throw new CommandFailure(
             `An application of Access covers ${application.domain}: the API would need a sign-in.`,
@@ -300,14 +285,16 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
         if (policyId === '') administrator = await ask('administrator', emailAddress('an email address'));
       },
       create: async () => {
-        const include = [{ email: { email: administrator } }];
-        if (policyId === '')
-          policyId = await createOnly('policies', policies, {
-            name: `${worker} administrators`,
+        if (policyId === '') {
+          const policy = {
+            name: policyName,
             decision: 'allow',
-            include,
-          });
-        return createOnly('apps', applications, {
+            include: [{ email: { email: administrator } }],
+          };
+          const request = { method: 'POST', body: policy };
+          policyId = (await resultOf(api, '/access/policies', item.pick({ id: true }), request)).id;
+        }
+        return send(api, 'POST', '/access/apps', {
           type: 'self_hosted',
           name: `${worker} settings`,
           domain: `${host}/settings`,

@@ -183,21 +183,6 @@ describe('a creation that fails', () => {
   });
 });
 
-test('of two setups at the same time at most one stops, and nothing is created twice', async () => {
-  await run();
-  const reference = world();
-  for (const fault of [undefined, 'slow'] as const) {
-    await fake.close();
-    await rm(join(directory, 'production.toml'));
-    fake = await startFakeCloudflare();
-    if (fault) fake.fail(/^POST \/access\/(apps|policies)$/, fault, 2);
-    const ended = (await Promise.all([run(), run()])).map((one) => one.ended).sort();
-    expect(ended.filter((one) => one !== 'completed').length).toBeLessThan(2);
-    expect(ended).toContain('completed');
-    expect(world()).toEqual(reference);
-  }
-});
-
 describe('setup takes nothing from others', () => {
   const table = (sql: string) => () => {
     const made = new DatabaseSync(':memory:');
