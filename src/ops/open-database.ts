@@ -5,7 +5,7 @@ import { cloudflareApi } from './cloudflare-api.ts';
 import type { Database, DatabaseChoice, WithDatabase } from './command.ts';
 import { bucketOf, jurisdictionOf, readDeployment, variablesOf } from './deployment.ts';
 import { commandPorts } from './modules.ts';
-import { NEW_DATABASE, refuseEarlierSchema } from './refuse-earlier-schema.ts';
+import { refuseEarlierSchema } from './refuse-earlier-schema.ts';
 import { RemoteD1 } from './remote-d1.ts';
 import { remoteArchive } from './remote-store.ts';
 
@@ -26,19 +26,19 @@ export async function withDatabase<T>(
   options: DatabaseChoice,
   use: (db: D1Database, archive: ObjectStore | undefined) => Promise<T>,
 ): Promise<T> {
-  const useOr = (advice: string) => async (db: D1Database, archive: ObjectStore | undefined) => {
-    await refuseEarlierSchema(db, advice);
+  const checked = async (db: D1Database, archive: ObjectStore | undefined) => {
+    await refuseEarlierSchema(db);
     return use(db, archive);
   };
   if (!options.remote) {
     // Loaded when needed: miniflare takes longer to load than a help text to print.
-    const { removalAdvice, withLocalD1 } = await import('./local.ts');
-    return withLocalD1(options.persistTo, useOr(removalAdvice(options.persistTo)));
+    const { withLocalD1 } = await import('./local.ts');
+    return withLocalD1(options.persistTo, checked);
   }
   const deployment = await readDeployment(options.deployment);
   const api = cloudflareApi(deployment.account);
   const archive = deployment.archive ? remoteArchive(api, bucketOf(deployment), jurisdictionOf(deployment)) : undefined;
-  return useOr(NEW_DATABASE)(new RemoteD1(api, deployment.database), archive);
+  return checked(new RemoteD1(api, deployment.database), archive);
 }
 
 export function operatorContext(db: D1Database, ports: Ports = {}): SystemContext {

@@ -6,10 +6,6 @@ export function printable(text: string): string {
   return text.replace(/[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv, escaped);
 }
 
-export function printableLines(text: string): string {
-  return text.split('\n').map(printable).join('\n');
-}
-
 function escaped(character: string): string {
   const hex = (character.codePointAt(0) ?? 0).toString(16);
   return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`;

@@ -16,7 +16,7 @@ import { refuseKeysInArguments } from './input.ts';
 import { OPS_MODULES } from './modules.ts';
 import { databaseOf } from './open-database.ts';
 import { OutputClosed } from './output.ts';
-import { printableLines } from './printable.ts';
+import { printable } from './printable.ts';
 
 const COMMANDS = [
   doctor,
@@ -56,7 +56,8 @@ export async function runProgram(args: readonly string[]): Promise<void> {
   } catch (err) {
     if (err instanceof OutputClosed || (err instanceof CommanderError && err.exitCode === 0)) return;
     const isMisuse = err instanceof UsageError || err instanceof CommanderError;
-    console.error(printableLines(isMisuse ? `${err.message}\n\n${usageFor(args[0])}` : explain(err)));
+    const message = isMisuse ? `${err.message}\n\n${usageFor(args[0])}` : explain(err);
+    console.error(message.split('\n').map(printable).join('\n'));
     process.exitCode = isMisuse ? 2 : 1;
   }
 }

@@ -12,7 +12,7 @@ import { cloudflareApi, putSecret } from '../cloudflare-api.ts';
 import { databaseCommand, deploymentOption } from '../command.ts';
 import { readDeployment } from '../deployment.ts';
 import { CommandFailure } from '../failures.ts';
-import { count, print } from '../output.ts';
+import { print } from '../output.ts';
 import { printable } from '../printable.ts';
 
 const nameArgument = () =>
@@ -28,19 +28,17 @@ export const adapterDoctor = new Command('adapter:doctor')
   .action(async (given, { deployment: of }) => {
     const deployment = await readDeployment(of);
     const [name, adapter] = adapterNamed(deployment, given);
-    const env: Record<string, string | undefined> = { ...process.env, ...(await adapterVariables(deployment, name)) };
+    const env: Record<string, string | undefined> = {
+      ...process.env,
+      ...(await adapterVariables(deployment, name)),
+    };
     const kind = await kindOf(adapter);
     const unset = Object.keys(kind.secrets.shape).filter((secret) => !env[secret]);
     if (unset.length > 0) throw new CommandFailure(`Set ${unset.join(' and ')} in the environment.`);
-    let calls = 0;
     const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-    const counted = (request: Request) => {
-      calls += 1;
-      return fetch(request);
-    };
     try {
       const psa = kind.psa(env, COMMON_VARIABLES.parse(env));
-      for await (const line of psa.checks(sender(psa, { now: Date.now, sleep, fetch: counted })))
+      for await (const line of psa.checks(sender(psa, { now: Date.now, sleep, fetch })))
         await print(`ok    ${printable(line)}\n`);
     } catch (err) {
       if (!(err instanceof Error)) throw err;
@@ -48,7 +46,6 @@ export const adapterDoctor = new Command('adapter:doctor')
         err instanceof PsaFault && err.outcome === 'denied' ? '. Check the keys and the rights of the account.' : '';
       throw new CommandFailure(`The check after these failed: ${err.message}${advice}`);
     }
-    await print(`${count(calls, 'call')}, which only read.\n`);
   });
 
 export const adapterStatus = databaseCommand(

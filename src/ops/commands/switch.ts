@@ -5,20 +5,11 @@ import { keyHint } from '../../domain/api-key.ts';
 import { type BlockedKeys, parseBlockedKeys } from '../../domain/blocked-keys.ts';
 import { cloudflareApi, notFound, putSecret } from '../cloudflare-api.ts';
 import { deploymentOption, parseOption } from '../command.ts';
-import { agentsWorkerOf, configOf, type Deployment, readDeployment, workerOf } from '../deployment.ts';
+import { agentsWorkerOf, configOf, readDeployment, workerOf } from '../deployment.ts';
 import { CommandFailure, UsageError } from '../failures.ts';
 import { readKeyValue } from '../input.ts';
 import { print } from '../output.ts';
 import { RemoteD1 } from '../remote-d1.ts';
-
-/** The secrets that act without a deployment, and the keys that a value of each blocks. */
-const SWITCHES = {
-  MODE: (value: string): BlockedKeys => {
-    parseMode(value);
-    return new Set();
-  },
-  BLOCKED_KEYS: (value: string, deployment: Deployment) => parseBlockedKeys(value, configOf(deployment).keyPrefix),
-};
 
 /** BLOCKED_KEYS is for a database that does not respond: do not wait long for it. */
 const DATABASE_DEADLINE_MS = 10_000;
@@ -38,7 +29,11 @@ export const switchCommand = new Command('switch')
     const entries = options.keyStdin ? [...values, keyHint(await readKeyValue())] : values;
     if (entries.length === 0) throw new UsageError(`Write the value of ${name}.`);
     const value = entries.join(' ');
-    const blocked = parseOption(name, () => SWITCHES[name](value, deployment));
+    let blocked: BlockedKeys = new Set();
+    parseOption(name, () => {
+      if (name === 'MODE') parseMode(value);
+      else blocked = parseBlockedKeys(value, configOf(deployment).keyPrefix);
+    });
     const api = cloudflareApi(deployment.account);
     if (blocked.size > 0) await requireKnown(blocked, new RemoteD1(api, deployment.database));
     const put = async (worker: string) => {

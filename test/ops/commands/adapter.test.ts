@@ -87,7 +87,7 @@ test.each(['connectwise', 'halo', 'redmine'])(
   },
 );
 
-test('adapter:doctor only reads, counts its calls, and names what is wrong', async () => {
+test('adapter:doctor only reads, and names what is wrong', async () => {
   const fake = fakeRedmine(Date.now);
   const { url } = await serveFake(fake);
   const run = async (vars: Record<string, string>, secrets: object = { REDMINE_KEY: 'service' }) => {
@@ -95,7 +95,7 @@ test('adapter:doctor only reads, counts its calls, and names what is wrong', asy
     return runCli('adapter:doctor', [], { env: { ...env, REDMINE_ADMIN_KEY: 'admin', ...secrets } });
   };
   const { code, stdout } = await run({ REDMINE_ACTIVITY: '10' });
-  expect([code, stdout]).toEqual([0, expect.stringMatching(/^(ok {4}.*\n){5}7 calls, which only read\.\n$/)]);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^(ok {4}.*\n){5}$/)]);
   expect(Object.keys(fake.data.calls).every((call) => call.startsWith('GET '))).toBe(true);
   const wrong = await run({ REDMINE_ACTIVITY: '11' });
   expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('There is no activity 11.')]);
@@ -149,5 +149,4 @@ test('adapter:resume needs to know which adapter', async () => {
   const env = await deployments({ one: adapterOf('redmine', REDMINE), two: adapterOf('redmine', REDMINE) });
   const { code, stderr } = await runCli('adapter:resume', [], { env });
   expect([code, stderr]).toEqual([2, expect.stringContaining('Name the adapter: one, two.')]);
-  await expect(kindOf({ ...adapterOf('redmine', REDMINE) })).resolves.toHaveProperty('secrets');
 });

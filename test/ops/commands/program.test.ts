@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { paceOf } from '../../../src/ops/cloudflare-api.ts';
 import { program } from '../../../src/ops/program.ts';
 import { spawnCli } from '../../support/command.ts';
@@ -120,22 +120,18 @@ test('an unmigrated database leads to advice about the migration and --persist-t
 
 test('a database of before 1.0 is refused, with the next step', async () => {
   const { persistTo, remove } = await copyDatabase();
-  try {
-    const failure = (step: string) => ({
-      code: 1,
-      stdout: '',
-      stderr: `This database was created before 1.0, and its schema cannot be migrated. Nothing was changed. ${step}\n`,
-    });
-    await withRemote(persistTo, async ({ db, env }) => {
-      await db.prepare("insert into d1_migrations (name) values ('0000_foundation.sql')").run();
-      const step = 'Create a new database (src/ops/deploy.md), and import the directory again.';
-      expect(await runCli('size', ['--remote'], { env })).toEqual(failure(step));
-    });
-    const step = `To remove it with its data: rm -r ${persistTo}/v3`;
-    expect(await runCli('size', ['--persist-to', persistTo])).toEqual(failure(step));
-  } finally {
-    await remove();
-  }
+  onTestFinished(remove);
+  const refused = {
+    code: 1,
+    stdout: '',
+    stderr:
+      'This database was created before 1.0, and its schema cannot be migrated. Nothing was changed. Create a new database (src/ops/deploy.md), and import the directory again.\n',
+  };
+  await withRemote(persistTo, async ({ db, env }) => {
+    await db.prepare("insert into d1_migrations (name) values ('0000_foundation.sql')").run();
+    expect(await runCli('size', ['--remote'], { env })).toEqual(refused);
+  });
+  expect(await runCli('size', ['--persist-to', persistTo])).toEqual(refused);
 });
 
 test("calls to Cloudflare's API are spaced after the first ones", () => {
