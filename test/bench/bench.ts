@@ -1,14 +1,13 @@
 // npm run bench: measures the production bundle against a minimal service and its peers, all in one
 // workerd on loopback. Writes the tables to RESULTS.md and every figure to test-results/bench.json.
-// `-- --rounds N` changes the number of rounds (7), `-- --note TEXT` adds a line to RESULTS.md. `-- --quick` is for work on the benchmark itself: its
-// figures are meaningless, so it writes to test-results only. `-- --pair NAME --pair NAME` runs two scenarios in turn and prints their ratio in each round.
+// `-- --note TEXT` adds a line to RESULTS.md. `-- --quick` is for work on the benchmark itself: its figures are meaningless, so it writes to
+// test-results only. `-- --pair NAME --pair NAME` runs two scenarios in turn and prints their ratio in each round.
 import { rmSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as z from 'zod';
-import { timeFirstRequests } from './first-request.ts';
 import { renderPair, renderResults } from './report.ts';
 import { runRounds } from './rounds.ts';
 import { makeScenarios, type Scenario } from './scenarios.ts';
@@ -32,20 +31,13 @@ const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     note: { type: 'string' },
-    rounds: { type: 'string' },
     pair: { type: 'string', multiple: true },
   },
 });
 const results = options.quick ? 'test-results/bench.md' : join(import.meta.dirname, 'RESULTS.md');
 const plan = options.quick
-  ? { rounds: 2, sliceMs: 250, entries: 20_000, samples: 300, starts: 2 }
-  : {
-      rounds: Number(options.rounds ?? (options.pair ? 21 : 7)),
-      sliceMs: 800,
-      entries: 1_000_000,
-      samples: 4_000,
-      starts: 20,
-    };
+  ? { rounds: 2, sliceMs: 250, entries: 20_000, samples: 300 }
+  : { rounds: options.pair ? 21 : 7, sliceMs: 800, entries: 1_000_000, samples: 4_000 };
 
 // Removes the databases at the end of the run, also after an error. Miniflare stops workerd.
 const directory = await mkdtemp(join(tmpdir(), 'twb-bench-'));
@@ -76,7 +68,6 @@ try {
 
   const series = await runRounds(workers, scenarios, { ...plan, connections: CONNECTIONS });
   const timings = await timeUnauthorized(workers, plan.samples);
-  const firstRequests = await timeFirstRequests(directory, workers.starting, plan.starts);
   const run = {
     date: startedAt.toISOString().slice(0, 10),
     processor: `${availableParallelism()} cores of ${cpus()[0]?.model.trim()}`,
@@ -91,7 +82,6 @@ try {
     series,
     verdicts: evaluate(series, LOADED),
     timings,
-    firstRequests,
   };
   const report = renderResults(run);
   console.log(report);

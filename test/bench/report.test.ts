@@ -32,7 +32,6 @@ function sampleRun(): Run {
     series,
     verdicts: evaluate(series, LOADED),
     timings: [{ cause: 'unknown', samples: 4_000, median: 1.6314, cliffsDelta: 0 }],
-    firstRequests: [{ name: 'this Worker', cpu: { median: 100, min: 90, max: 120 } }],
   };
 }
 
@@ -45,5 +44,4 @@ test('a report contains the facts of the run, a table for each number of connect
   );
   expect(report).toContain('| time entry, uncached key : floor chain, requests/s ≥ 0.9 | 2.00 [2.00, 2.00] | met |');
   expect(report).toContain('| unknown | 4,000 | 1.631 | 0.000 |');
-  expect(report).toContain('| this Worker | 100.0 (90.0–120.0) |');
 });

@@ -1,4 +1,3 @@
-import type { FirstRequest } from './first-request.ts';
 import type { Series } from './load.ts';
 import { type Interval, interval, type Spread, spread } from './statistics.ts';
 import { integer, table } from './tables.ts';
@@ -25,8 +24,6 @@ export interface Run {
   series: readonly Series[];
   verdicts: readonly Verdict[];
   timings: readonly CauseTiming[];
-  /** Runs before 22 November 2026 did not measure them. */
-  firstRequests?: readonly FirstRequest[];
 }
 
 /** The whole of RESULTS.md. */
@@ -56,7 +53,6 @@ export function renderResults(run: Run): string {
     targetTable(run.verdicts),
     '## Response time of the 401',
     timingTable(run.timings),
-    ...(run.firstRequests ? ['## First request of a new isolate', firstRequestTable(run.firstRequests)] : []),
   ];
   return `${parts.join('\n\n')}\n`;
 }
@@ -111,13 +107,6 @@ function timingTable(timings: readonly CauseTiming[]): string {
       median.toFixed(3),
       cliffsDelta.toFixed(3),
     ]),
-  );
-}
-
-function firstRequestTable(firstRequests: readonly FirstRequest[]): string {
-  return table(
-    ['Worker', 'CPU ms until the response'],
-    firstRequests.map(({ name, cpu }) => [name, show(cpu, (ms) => ms.toFixed(1))]),
   );
 }
 

@@ -147,7 +147,6 @@ export async function makeScenarios(workers: Workers): Promise<Scenario[]> {
   ];
 
   const others: Scenario[] = [
-    { name: 'workerd, "ok"', worker: 'ok', status: 200, requests: (number) => from(number, { path: '/' }) },
     { name: 'Hono, "hello"', worker: 'hono', status: 200, requests: (number) => from(number, { path: '/' }) },
     { name: FLOOR, worker: 'floor', ...warm(keys) },
     { name: LEAST, worker: 'least', ...warm(keys) },

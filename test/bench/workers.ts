@@ -15,7 +15,7 @@ const HIGHEST_DAY_LIMIT = '10000000/10000MB';
 type Database = 'small' | 'large';
 
 /** The script of a Worker, and the texts that it imports. */
-export interface Bundle {
+interface Bundle {
   script: string;
   texts: { type: 'Text'; path: string; contents: string }[];
 }
@@ -25,11 +25,9 @@ interface WorkerPlan extends Bundle {
   ipLimit: string;
 }
 
-export type WorkerName = 'ok' | 'hono' | 'floor' | 'least' | 'api' | 'api-limited' | 'api-large';
+export type WorkerName = 'hono' | 'floor' | 'least' | 'api' | 'api-limited' | 'api-large';
 
 export interface Workers {
-  /** The bundles whose first request is measured, by their names in the report. */
-  starting: ReadonlyMap<string, Bundle>;
   origin: (name: WorkerName) => Promise<URL>;
   database: (name: Database) => Promise<D1Database>;
   dispose: () => Promise<void>;
@@ -43,10 +41,8 @@ export interface Workers {
 export async function startWorkers(directory: string): Promise<Workers> {
   await bundleProduction(join(directory, 'api'));
   const api = await readBundle(join(directory, 'api'));
-  const [ok, hono, honoD1, floor, least] = await Promise.all([
-    bundleContender('ok'),
+  const [hono, floor, least] = await Promise.all([
     bundleContender('hono'),
-    bundleContender('hono-d1'),
     bundleContender('floor'),
     bundleContender('least'),
   ]);
@@ -57,7 +53,6 @@ export async function startWorkers(directory: string): Promise<Workers> {
     ipLimit,
   });
   const plans = new Map<WorkerName, WorkerPlan>([
-    ['ok', plan(ok)],
     ['hono', plan(hono)],
     ['floor', plan(floor)],
     ['least', plan(least)],
@@ -79,11 +74,6 @@ export async function startWorkers(directory: string): Promise<Workers> {
   );
   await miniflare.ready;
   return {
-    starting: new Map([
-      ['workerd, "ok"', ok],
-      ['Hono + D1', honoD1],
-      ['this Worker', api],
-    ]),
     origin: (name) => miniflare.unsafeGetDirectURL(name),
     database: (name) => miniflare.getD1Database('DB', name === 'large' ? 'api-large' : 'api'),
     dispose: () => miniflare.dispose(),
@@ -111,16 +101,6 @@ function workerOptions(name: string, { script, texts, database, ipLimit }: Worke
     unsafeEphemeralDurableObjects: true,
     unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }],
   };
-}
-
-/** The options of a Miniflare with one Worker and a database, whose data are in a directory. */
-export function instanceOptions(directory: string, bundle: Bundle) {
-  return convertV4MiniflareOptions({
-    resourcePersistencePath: directory,
-    cf: false,
-    handleStructuredLogs: () => undefined,
-    workers: [workerOptions('api', { ...bundle, database: 'small', ipLimit: UNLIMITED })],
-  });
 }
 
 async function bundleContender(name: string): Promise<Bundle> {

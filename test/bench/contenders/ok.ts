@@ -1,2 +1,0 @@
-/** The runtime by itself. */
-export default { fetch: () => new Response('ok') };
