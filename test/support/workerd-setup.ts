@@ -2,12 +2,10 @@ import { applyD1Migrations } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterAll, afterEach, beforeEach } from 'vitest';
 import { emptyDatabase } from './empty-database.ts';
-import { wrapPrototypesOnce } from './prototype-proxies.ts';
 import { expectNoSecrets, searchConsole } from './searched-logs.ts';
 
 // Runs before each test file.
 
-wrapPrototypesOnce();
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
 // The jobs and some checks read all organizations: the data of many files would slow them down.
 const organizations = await env.DB.prepare('select count(*) as n from organizations').first<number>('n');
