@@ -1,9 +1,9 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { registerHooks } from 'node:module';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { listen } from '../support/listen.ts';
 import { FAKE_URL, type Fake, type MakeFake } from './fake.ts';
 
 /**
@@ -29,11 +29,9 @@ export async function serveFake({ data, env, fetch }: Fake, delay = async (): Pr
     await delay();
     response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const url = await listen(server);
   // It ends with its process.
   server.unref();
-  const address = server.address();
-  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
   const entries = Object.entries(env).map(([name, value]) => [name, value.replace(FAKE_URL, url)]);
   return { url, env: Object.fromEntries(entries) as Record<string, string> };
 }

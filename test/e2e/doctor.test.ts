@@ -1,9 +1,9 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { generateKey } from '../../src/domain/api-key.ts';
 import { diagnose } from '../../src/ops/diagnose.ts';
 import type { Finding } from '../../src/ops/probe.ts';
+import { listen } from '../support/listen.ts';
 import { type Intercept, serveProxy } from '../support/proxy.ts';
 import { runCli } from '../support/run-cli.ts';
 import { freePort } from '../support/server.ts';
@@ -384,10 +384,8 @@ describe('the doctor', () => {
       response.writeHead(500, { 'Content-Type': 'text/html; charset=utf-8' });
       response.end('<title>csi \u009b31m nel \u0085 bidi \u202egnp</title>');
     });
-    await once(hostile.listen(0, '127.0.0.1'), 'listening');
+    const url = await listen(hostile);
     onTestFinished(() => void hostile.close());
-    const address = hostile.address();
-    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
     for (const options of [[], ['--json']]) {
       const { stdout } = await runCli('doctor', [url, ...options]);
       expect(stdout).toContain('csi \\u009b31m nel \\u0085 bidi \\u202egnp');

@@ -7,7 +7,7 @@ import type { NewApiKey } from '../../src/domain/key-input.ts';
 import { SCOPE_IDS } from '../../src/domain/scopes.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { type CreatedKey, createApiKey } from '../../src/services/keys/create-key.ts';
-import type { AdminContext } from '../../src/services/service-context.ts';
+import { administratorContext } from '../support/administrator-context.ts';
 import type { LocalDatabase } from '../support/command.ts';
 import { localDatabase } from '../support/local-database.ts';
 import { bundleProduction, type ProductionWorker } from '../support/production-worker.ts';
@@ -114,28 +114,15 @@ const ADMINISTRATORS = { northwind: 'ada', fabrikam: 'fay' };
 type OrganizationId = keyof typeof ADMINISTRATORS;
 export const ORGANIZATIONS: readonly OrganizationId[] = ['northwind', 'fabrikam'];
 
-/** The context of the organization's administrator. */
-export function asAdministrator(db: D1Database, organizationId: OrganizationId): AdminContext {
-  const deadlineAt = Date.now() + 30_000;
-  const source = { address: null, userAgent: null };
-  return {
-    db,
-    now: Date.now,
-    deadlineAt,
-    requestId: crypto.randomUUID(),
-    actor: { organizationId, userId: ADMINISTRATORS[organizationId] },
-    source,
-  };
-}
-
-/** Makes a key with both scopes. */
+/** Makes a key with both scopes, as the organization's administrator. */
 export function makeKey(
   db: D1Database,
   organization: OrganizationId,
   name: string,
   changes: Partial<NewApiKey> = {},
 ): Promise<CreatedKey> {
-  return createApiKey(asAdministrator(db, organization), 'twb', { name, scopes: [...SCOPE_IDS], ...changes });
+  const ctx = administratorContext(db, organization, ADMINISTRATORS[organization]);
+  return createApiKey(ctx, 'twb', { name, scopes: [...SCOPE_IDS], ...changes });
 }
 
 /** Imports the demo directory and makes this many keys for each organization. */

@@ -9,13 +9,9 @@ import { report, soak } from './soak.ts';
 /** For the set-up, and for the comparison afterwards. */
 const EXTRA_MS = 3 * 60_000;
 
-const { values: options } = parseArgs({
-  options: { minutes: { type: 'string', default: '10' }, pause: { type: 'string', default: '30' } },
-});
+const { values: options } = parseArgs({ options: { minutes: { type: 'string', default: '10' } } });
 const minutes = Number(options.minutes);
 if (!(minutes >= 0.1 && minutes <= 24 * 60)) throw new RangeError('--minutes takes a number from 0.1 to 1440');
-const pauseMs = Number(options.pause);
-if (!(pauseMs >= 0 && pauseMs <= 60_000)) throw new RangeError('--pause takes milliseconds, from 0 to 60000');
 const tooLate = setTimeout(
   () => {
     console.error(`not finished ${EXTRA_MS / 60_000} minutes after the load should have ended`);
@@ -29,7 +25,7 @@ const parts = await makeLocalParts();
 process.once('exit', () => rmSync(parts.database.persistTo, { recursive: true, force: true }));
 process.once('SIGINT', () => process.exit(130));
 
-const run = await soak({ minutes, pauseMs }, parts);
+const run = await soak(minutes, parts);
 console.log(report(run));
 for (const problem of run.problems.slice(0, 20)) console.error(problem);
 console.log(run.problems.length === 0 ? 'No problems.' : `${run.problems.length} problems.`);

@@ -10,7 +10,7 @@ test(
   async () => {
     const database = await copyDatabase('demo');
     try {
-      const run = await soak({ minutes: MINUTES, pauseMs: 30 }, { database, bundle: await productionBundle() });
+      const run = await soak(MINUTES, { database, bundle: await productionBundle() });
       console.log(report(run));
       expect(run.problems).toEqual([]);
       expect(run.written).toBeGreaterThan(0);

@@ -4,17 +4,10 @@ import { withLocalD1 } from '../../src/ops/local.ts';
 import { revokeAsAdministrator } from '../../src/services/keys/revoke-key.ts';
 import { type Answer, Connection, renderRequest } from '../bench/connection.ts';
 import { median } from '../bench/statistics.ts';
+import { administratorContext } from '../support/administrator-context.ts';
 import { compareWithAcknowledged, inconsistencies } from '../support/ledger.ts';
 import { type Growth, growth, workerdMiB } from './memory.ts';
-import {
-  asAdministrator,
-  type LocalParts,
-  makeKey,
-  ORGANIZATIONS,
-  restartable,
-  seed,
-  UNLIMITED_VARS,
-} from './restartable.ts';
+import { type LocalParts, makeKey, ORGANIZATIONS, restartable, seed, UNLIMITED_VARS } from './restartable.ts';
 
 const CONNECTIONS = 16;
 const KEYS_EACH = 4;
@@ -23,21 +16,17 @@ const ADDRESSES = 64;
 const REPEATABLE = 10_000;
 const SAMPLE_MS = 1_000;
 /**
+ * The average pause of each connection between a response and the next request. A workerd that is
+ * always busy rarely asks which sockets are ready: with 800 requests a second and no pause, up to
+ * 4.9 s passed between two calls of epoll_wait. A connection whose request waits meanwhile is
+ * closed as idle, because workerd's clock does not advance until then.
+ */
+const PAUSE_MS = 30;
+/**
  * Heaps and caches have reached their size by then. A shorter run tells nothing about the growth of
  * memory.
  */
 const WARM_UP_MINUTES = 4;
-
-interface SoakOptions {
-  minutes: number;
-  /**
-   * The average pause of each connection between a response and the next request. A workerd that is
-   * always busy rarely asks which sockets are ready: with 800 requests a second and no pause, up to
-   * 4.9 s passed between two calls of epoll_wait. A connection whose request waits meanwhile is
-   * closed as idle, because workerd's clock does not advance until then.
-   */
-  pauseMs: number;
-}
 
 interface SoakRun {
   seconds: number;
@@ -79,14 +68,14 @@ interface Task {
  * Sends mixed requests to the production bundle on a socket of workerd, and compares the database
  * with the responses afterwards.
  */
-export async function soak({ minutes, pauseMs }: SoakOptions, { database, bundle }: LocalParts): Promise<SoakRun> {
+export async function soak(minutes: number, { database, bundle }: LocalParts): Promise<SoakRun> {
   const { persistTo } = database;
   const server = await restartable({ bundle, persistTo, vars: UNLIMITED_VARS });
   const { keys, narrow, revoked } = await withLocalD1(persistTo, async (db) => {
     const all = await seed(db, KEYS_EACH);
     const limited = await makeKey(db, 'northwind', 'Narrow', { dayLimitRecords: 50 });
     const ended = await makeKey(db, 'northwind', 'Revoked');
-    await revokeAsAdministrator(asAdministrator(db, 'northwind'), ended.id);
+    await revokeAsAdministrator(administratorContext(db, 'northwind', 'ada'), ended.id);
     return { keys: all, narrow: { organization: 'northwind', value: limited.value }, revoked: ended.value };
   });
 
@@ -182,7 +171,7 @@ export async function soak({ minutes, pauseMs }: SoakOptions, { database, bundle
       seen?.statuses.set(answer.status, (seen.statuses.get(answer.status) ?? 0) + 1);
       if (statuses.includes(answer.status)) answered?.(answer);
       else problems.push(`${name} was answered ${answer.status}: ${answer.body.slice(0, 300)}`);
-      if (pauseMs > 0) await setTimeout(2 * pauseMs * Math.random());
+      await setTimeout(2 * PAUSE_MS * Math.random());
     }
   };
   const memory: number[] = [];

@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { ACCOUNT, MINIMAL } from './deployments.ts';
+import { listen } from './listen.ts';
 
 /** What happens to a call: its answer is lost after the effect, it fails before the effect, or it takes long. */
 export type Fault = 'lost' | 'refused' | '500' | '403' | 'html' | 'slow';
@@ -400,8 +400,7 @@ export async function startFakeCloudflare() {
       response.end(isText ? given.body : JSON.stringify(given.body));
     });
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await listen(server);
   return {
     url,
     /** With these variables, programs use it. */

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { listen } from './listen.ts';
 
 /** A request as a proxy in front of the service sees it. */
 export interface Incoming {
@@ -40,12 +40,8 @@ export async function serveProxy(
     );
     response.writeHead(answer.status, Object.fromEntries(kept)).end(await answer.text());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: await listen(server),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
 import * as z from 'zod';
 import type { ObjectStore } from '../../src/lib/object-store.ts';
 import { MINIMAL, writeDeployments } from './deployments.ts';
+import { listen } from './listen.ts';
 
 const request = z.strictObject({ batch: z.array(z.strictObject({ sql: z.string(), params: z.array(z.unknown()) })) });
 
@@ -63,13 +63,9 @@ export async function serveRemoteD1(
     if (body instanceof Uint8Array) response.writeHead(status).end(body);
     else response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port }: AddressInfo = z
-    .object({ port: z.number(), address: z.string(), family: z.string() })
-    .parse(server.address());
   return {
     env: {
-      CLOUDFLARE_API_BASE_URL: `http://127.0.0.1:${port}`,
+      CLOUDFLARE_API_BASE_URL: await listen(server),
       CLOUDFLARE_API_TOKEN: 'good',
       ...(await writeDeployments({ production: { archive: archive !== undefined } })),
     },

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { createApiKey } from '../../src/services/keys/create-key.ts';
+import { administratorContext } from './administrator-context.ts';
 import { importOrganizations, insertLarge } from './many-keys.ts';
 
 const psa = { type: 'organization', psa: true, timeZone: 'UTC', defaultHourlyRate: 100 };
@@ -29,11 +30,7 @@ export async function insertServerData(db: D1Database): Promise<{ approving: str
   if (!imported.ok) throw new Error(JSON.stringify(imported.errors));
 
   const make = async (organizationId: string, name: string, more: object, now = Date.now()) => {
-    const ctx = {
-      ...{ db, now: () => now, deadlineAt: Date.now() + 10_000, requestId: crypto.randomUUID() },
-      actor: { organizationId, userId: 'max' },
-      source: { address: null, userAgent: null },
-    };
+    const ctx = administratorContext(db, organizationId, 'max', () => now);
     return (await createApiKey(ctx, 'twb', { name, scopes: ['tickets:note:write'], ...more })).value;
   };
   for (const number of [1, 2, 3, 4, 5])

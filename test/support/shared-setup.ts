@@ -7,6 +7,7 @@ import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { withLocalD1 } from '../../src/ops/local.ts';
 import { launchBrowser } from './browser.ts';
 import { copyOf, type LocalDatabase } from './command.ts';
+import { listen } from './listen.ts';
 import { localDatabase } from './local-database.ts';
 import { buildProduction } from './production-worker.ts';
 import { type StartedServer, startServerOn } from './server.ts';
@@ -101,10 +102,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       (err: unknown) => response.writeHead(500).end(String(err)),
     );
   });
-  await new Promise<void>((resolve) => broker.listen(0, '127.0.0.1', resolve));
-  const address = broker.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  project.provide('sharedUrl', `http://127.0.0.1:${address.port}`);
+  project.provide('sharedUrl', await listen(broker));
 
   return async () => {
     broker.close();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { SCOPE_IDS } from '../../../src/domain/scopes.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import { createApiKey } from '../../../src/services/keys/create-key.ts';
+import { administratorContext } from '../../support/administrator-context.ts';
 
 /** The technician. */
 export const TESS = 'tess@northwind.example';
@@ -28,6 +29,8 @@ export async function makeAutomation(url: URL, owner: KeyOwner) {
       method: 'POST',
       headers: {
         Authorization: `Bearer ${key}`,
+        // The service may be another process by the next request.
+        Connection: 'close',
         'Content-Type': 'application/json',
         'Idempotency-Key': `event-${event}`,
       },
@@ -64,17 +67,12 @@ export async function makeAutomation(url: URL, owner: KeyOwner) {
   };
 }
 
-/** Makes a key as its administrator. */
 async function makeKey({ persistTo, organization, administrator }: KeyOwner): Promise<string> {
-  const ctx = {
-    now: Date.now,
-    deadlineAt: Date.now() + 30_000,
-    requestId: crypto.randomUUID(),
-    actor: { organizationId: organization, userId: administrator },
-    source: { address: null, userAgent: null },
-  };
   const { value } = await withLocalD1(persistTo, (db) =>
-    createApiKey({ ...ctx, db }, 'twb', { name: 'n8n: triage', scopes: [...SCOPE_IDS] }),
+    createApiKey(administratorContext(db, organization, administrator), 'twb', {
+      name: 'n8n: triage',
+      scopes: [...SCOPE_IDS],
+    }),
   );
   return value;
 }

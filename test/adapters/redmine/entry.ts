@@ -1,9 +1,8 @@
 import { type AdapterEnv, connectorOf } from '../../../src/adapters/kit/worker.ts';
 import { Connector as Adapter } from '../../../src/adapters/redmine/index.ts';
+import { fastClock } from '../../reliability/fast-clock.ts';
 
-// The adapter as it is deployed, except that its clock runs 20 times as fast, and that a request starts it.
-
-const SPEED = 20;
+// The adapter as it is deployed, except that its clock runs faster, and that a request starts it.
 
 interface TestEnv extends AdapterEnv {
   /** When its clock started, so that it does not go back when the adapter is killed. */
@@ -11,19 +10,17 @@ interface TestEnv extends AdapterEnv {
 }
 
 export class Connector extends Adapter {
-  private readonly startedAt: number;
+  protected override readonly everyMs = 100;
+  protected override readonly world;
 
   constructor(ctx: DurableObjectState, env: TestEnv) {
     super(ctx, env);
-    this.startedAt = Number(env.STARTED_AT);
+    this.world = {
+      now: fastClock(Number(env.STARTED_AT)),
+      sleep: (ms: number) => scheduler.wait(ms),
+      fetch: (request: Request) => fetch(request),
+    };
   }
-
-  protected override readonly everyMs = 100;
-  protected override readonly world = {
-    now: () => this.startedAt + SPEED * (Date.now() - this.startedAt),
-    sleep: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
-    fetch: (request: Request) => fetch(request),
-  };
 }
 
 export default {

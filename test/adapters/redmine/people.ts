@@ -26,7 +26,12 @@ export function peopleOf({ url, seed }: RedmineInstance) {
   async function ask<Content>(who: Person, path: string, method = 'GET', body?: object): Promise<Content | undefined> {
     const response = await fetch(url + path, {
       method,
-      headers: { 'X-Redmine-API-Key': seed.keys[who], 'Content-Type': 'application/json' },
+      headers: {
+        'X-Redmine-API-Key': seed.keys[who],
+        'Content-Type': 'application/json',
+        // Redmine may be another process by the next request.
+        Connection: 'close',
+      },
       body: body ? JSON.stringify(body) : null,
     });
     const text = await response.text();

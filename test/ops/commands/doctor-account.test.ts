@@ -1,20 +1,19 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { writeDeployments } from '../../support/deployments.ts';
 import { fakeDeployment } from '../../support/fake-cloudflare.ts';
+import { listen } from '../../support/listen.ts';
 import { runCli } from '../../support/run-cli.ts';
 
 /** Cloudflare with a deployment, and what the doctor prints of it. */
 async function deploy() {
   const service = createServer((_, response) => void response.writeHead(401).end());
-  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+  const url = await listen(service);
   onTestFinished(() => void service.close());
   const fake = await fakeDeployment();
   fake.sql.exec('create table d1_migrations (name)');
   const env = { ...fake.env, ...(await writeDeployments({ eu: {}, us: {} })) };
-  const { port } = service.address() as AddressInfo;
-  const run = async () => (await runCli('doctor', [`http://127.0.0.1:${port}`, '--deployment', 'us'], { env })).stdout;
+  const run = async () => (await runCli('doctor', [url, '--deployment', 'us'], { env })).stdout;
   return { fake, run };
 }
 

@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -11,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MODULE_PAGES, withSections } from '../../../../src/docs/modules.ts';
 import { signWebhook } from '../../../../src/domain/webhook.ts';
 import { isInstalled } from '../../../support/command.ts';
+import { listen } from '../../../support/listen.ts';
 import { codesOfPage } from '../../../support/recipes.ts';
 
 // The code of /docs/psa, run as it is copied.
@@ -32,7 +32,7 @@ function codeOf(label: string, language: string, origin: string): string {
 }
 
 /** A service that verifies messages with the published library and answers with the body of the message. */
-async function listen(secret: string) {
+async function startService(secret: string) {
   const received: { path: string | undefined; message: unknown }[] = [];
   const server = createServer(async (request, response) => {
     const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
@@ -45,11 +45,7 @@ async function listen(secret: string) {
       response.writeHead(401).end(JSON.stringify({ title: String(err) }));
     }
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  return { origin: `http://127.0.0.1:${port}`, received, close: () => server.close() };
+  return { origin: await listen(server), received, close: () => server.close() };
 }
 
 test.each([
@@ -57,7 +53,7 @@ test.each([
   // Bytes whose hexadecimal form has zeros, and more than one line of a dump.
   `whsec_${btoa(String.fromCharCode(...Array.from({ length: 64 }, (_, index) => index)))}`,
 ])('the shell commands send a message that the published library accepts (%s)', async (secret) => {
-  const service = await listen(secret);
+  const service = await startService(secret);
   try {
     const script = codeOf('Sign and send a message', 'bash', service.origin);
     const { stdout } = await run('bash', ['-c', script], {
@@ -150,7 +146,7 @@ describe.each(LANGUAGES.filter(({ program }) => isInstalled(program)))(
   'the code in $language',
   ({ language, program, file, main }) => {
     test('signs the test vector, verifies a message, and sends a call', async () => {
-      const service = await listen(vector['secret'] ?? '');
+      const service = await startService(vector['secret'] ?? '');
       try {
         const parts = ['Sign and verify', 'Send a call'].map((label) => codeOf(label, language, service.origin));
         await writeFile(join(directory, file), [...parts, main].join('\n\n'));
