@@ -166,6 +166,29 @@ const CASES: [what: string, bytes: () => string, answers: string[] | typeof PLAT
     () => head(POST, LENGTH, 'Idempotency-Key: a', 'Idempotency-Key:') + BODY,
     ['400 invalid_idempotency_key'],
   ],
+  [
+    'a key with white space around its header',
+    () => head(POST, LENGTH).replace(/(Authorization:) (.*)\r/, '$1\t \t$2\t  \t \r') + BODY,
+    OK,
+  ],
+  ...['\xa0', '\v', '\f'].map((byte): [string, () => string, string[]] => [
+    `a key followed by ${JSON.stringify(byte)}`,
+    () => head(POST, LENGTH).replace('\r\nContent-Type', `${byte}\r\nContent-Type`) + BODY,
+    ['401'],
+  ]),
+  [
+    'one Idempotency-Key with other white space around it, plain and in quotes',
+    () =>
+      ['around', ' around', 'around\t', ' \t"around"\t ']
+        .map((value) => head(POST, LENGTH, `Idempotency-Key:${value}`) + BODY)
+        .join(''),
+    ['201', '200', '200', '200'],
+  ],
+  ...[' \t ', 'a\xa0', 'a\t\tb', '" a"'].map((value): [string, () => string, string[]] => [
+    `an Idempotency-Key with other white space, ${JSON.stringify(value)}`,
+    () => head(POST, LENGTH, `Idempotency-Key: ${value}`) + BODY,
+    ['400 invalid_idempotency_key'],
+  ]),
   ['two media types', () => head(POST, LENGTH, 'Content-Type: text/plain') + BODY, ['415 unsupported_media_type']],
   ['two source addresses', () => head(POST, LENGTH, 'CF-Connecting-IP: 192.0.2.2') + BODY, OK],
   [

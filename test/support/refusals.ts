@@ -104,6 +104,7 @@ async function makeCauses(scope: Scope | undefined) {
     'no scheme': { Authorization: value },
     'a scheme alone': { Authorization: 'Bearer' },
     'another scheme': { Authorization: `Basic ${btoa(`x:${value}`)}` },
+    'a tab after the scheme': { Authorization: `Bearer\t${value}` },
     'two values': bearer(`${value} ${value}`),
     'two headers': bearer(`${value}, Bearer ${value}`),
     'in quotes': bearer(`"${value}"`),
