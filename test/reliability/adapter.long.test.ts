@@ -39,10 +39,10 @@ async function makeProcesses(env: Record<string, string>, startedAt: number) {
   });
   const worker = { script, props: services[0]?.props ?? {}, vars: { ...vars, STARTED_AT: String(startedAt) } };
   const common = { bundle: await productionBundle(), vars: UNLIMITED_VARS };
-  const api = await restartable({ ...common, persistTo: service.persistTo, adapter: worker });
+  const api = await restartable({ ...common, persistTo: service.persistTo, beside: worker });
   const secrets = { CW_PUBLIC_KEY, CW_PRIVATE_KEY, SERVICE_URL: api.besideUrl.origin };
   const other = { ...worker, vars: { ...worker.vars, ...secrets } };
-  const connector = await restartable({ ...common, persistTo: adapter.persistTo, adapter: other });
+  const connector = await restartable({ ...common, persistTo: adapter.persistTo, beside: other });
   const startConnector = async () => {
     await connector.start();
     await fetch(connector.besideUrl);

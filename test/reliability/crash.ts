@@ -71,7 +71,7 @@ export interface CrashRun {
  */
 export async function crash(kills: number, { database, bundle }: LocalParts): Promise<CrashRun> {
   const { persistTo, remove } = database;
-  const beside = await operationsWorker(persistTo);
+  const beside = { script: await operationsWorker(persistTo) };
   const server = await restartable({ bundle, persistTo, vars: UNLIMITED_VARS, beside });
   const clients = await withLocalD1(persistTo, makeClients);
   const seen = new Map<string, Seen>(

@@ -9,8 +9,7 @@ import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { type CreatedKey, createApiKey } from '../../src/services/keys/create-key.ts';
 import { administratorContext } from '../support/administrator-context.ts';
 import type { LocalDatabase } from '../support/command.ts';
-import { localDatabase } from '../support/local-database.ts';
-import { bundleProduction, type ProductionWorker } from '../support/production-worker.ts';
+import type { ProductionWorker } from '../support/production-worker.ts';
 import { freePort } from '../support/server.ts';
 
 /** A limit that none of these loads reaches. */
@@ -33,14 +32,6 @@ export interface LocalParts {
   bundle: string;
 }
 
-/** Makes the parts for a run outside of the tests. The bundle is removed with the database. */
-export async function makeLocalParts(): Promise<LocalParts> {
-  const database = await localDatabase();
-  const bundle = join(database.persistTo, 'bundle');
-  await bundleProduction(bundle);
-  return { database, bundle };
-}
-
 /**
  * The production bundle, served by workerd alone. Its port and data stay the same across restarts.
  */
@@ -59,22 +50,17 @@ interface RestartableServer {
 }
 
 /**
- * Prepares a server. `vars` are its variables; `persistTo` is a migrated
- * database; `beside` is the script of another Worker. The variables are read at each start.
+ * Prepares a server on a migrated database. The variables are read at each start.
  */
 export async function restartable({
   beside,
-  adapter,
   ...worker
-}: Omit<ProductionWorker, 'port' | 'beside' | 'adapter'> & {
-  persistTo: string;
-  beside?: string;
-  adapter?: Omit<NonNullable<ProductionWorker['adapter']>, 'port'>;
+}: Omit<ProductionWorker, 'port' | 'beside'> & {
+  beside?: Omit<NonNullable<ProductionWorker['beside']>, 'port'>;
 }): Promise<RestartableServer> {
   const options: ProductionWorker = { ...worker, port: await freePort() };
   const besidePort = await freePort();
-  if (beside !== undefined) options.beside = { script: beside, port: besidePort };
-  if (adapter !== undefined) options.adapter = { ...adapter, port: besidePort };
+  if (beside) options.beside = { ...beside, port: besidePort };
 
   let child: ChildProcess | undefined;
   let ended: Promise<unknown> = Promise.resolve();

@@ -64,23 +64,7 @@ describe('the Idempotency-Key in the document', () => {
   });
 
   test('the pattern never allows a key that the service refuses, and allows all accepted keys except long quoted ones', () => {
-    const piece = fc.constantFrom(
-      '"',
-      '\\',
-      ':',
-      '/',
-      '{',
-      '}',
-      '$',
-      '[object',
-      'null',
-      'NaN',
-      'None',
-      'undefined',
-      'a',
-      ' ',
-      'é',
-    );
+    const piece = fc.constantFrom(...'"\\:/{}$a é', '[object', 'null', 'NaN', 'None', 'undefined');
     const header = fc.oneof(
       fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join('')),
       fc.array(piece, { maxLength: 8 }).map((pieces) => `"${pieces.join('')}"`),

@@ -18,49 +18,11 @@ const PIECES = [
   // the replacement character.
   ...['😀', '👩‍👩‍👧‍👦', '🇪🇺', '𝕏', '\u{20000}', '\u{10FFFF}', '\uFFFF', '\uFDD0', '\uE000', '\uFFFD'],
   // White space, line ends and control characters.
-  ...[
-    '\r\n',
-    '\n',
-    '\r',
-    '\t',
-    ' ',
-    '   ',
-    '\u00A0',
-    '\u3000',
-    '\u2028',
-    '\u2029',
-    '\u0085',
-    '\v',
-    '\u0001',
-    '\u001B[31m',
-    '\u007F',
-  ],
+  ...['\r\n', '   ', '\u001B[31m', ...'\n\r\t \u00A0\u3000\u2028\u2029\u0085\v\u0001\u007F'],
   // Syntax of HTML, JSON, URLs, SQL, spreadsheets, templates and shells.
-  ...[
-    EVIL_MARKUP,
-    `</title><${EVIL_ELEMENT}>`,
-    '--></option></select>',
-    '&lt;&#60;&amp;',
-    ']]>',
-    '\\',
-    '\\u0000',
-    '\\"',
-    '%00',
-    '%F0%9F',
-  ],
-  ...[
-    "'; drop table notes; --",
-    '--',
-    '/*',
-    '=1+1',
-    '@SUM(1)',
-    '{{7*7}}',
-    '%s%n',
-    '../../..',
-    'null',
-    'undefined',
-    'NaN',
-  ],
+  ...[EVIL_MARKUP, `</title><${EVIL_ELEMENT}>`, '--></option></select>', '&lt;&#60;&amp;', ']]>'],
+  ...['\\', '\\u0000', '\\"', '%00', '%F0%9F', "'; drop table notes; --", '--', '/*', '=1+1', '@SUM(1)'],
+  ...['{{7*7}}', '%s%n', '../../..', 'null', 'undefined', 'NaN'],
 ];
 
 /** Any text that has a UTF-8 encoding, mostly of the pieces above. */

@@ -48,10 +48,11 @@ export interface ProductionWorker {
   persistTo: string;
   /** Whether the Durable Objects are in memory: on a disk, the file of each new limiter would take longer. */
   objectsInMemory?: boolean;
-  /** Another Worker in the same workerd, with the same database and bucket: the file of its script. */
-  beside?: { script: string; port: number };
-  /** An adapter in the same workerd: the file of its script, its variables and the properties of its binding. */
-  adapter?: { script: string; port: number; vars: Record<string, string>; props: Record<string, unknown> };
+  /**
+   * Another Worker in the same workerd, with the same database and bucket: the file of its script. An adapter also has
+   * variables, and the properties of its binding.
+   */
+  beside?: { script: string; port: number; vars?: Record<string, string>; props?: Record<string, unknown> };
 }
 
 /**
@@ -64,7 +65,6 @@ export async function serveProduction({
   persistTo,
   objectsInMemory = false,
   beside,
-  adapter,
 }: ProductionWorker): Promise<Miniflare> {
   const { script, texts } = await readBundle(bundle);
   const worker = (name: string, contents: string, at: number) => ({
@@ -88,14 +88,15 @@ export async function serveProduction({
             PUSHER: { className: 'Pusher', useSQLite: true },
           },
         },
-        ...(beside ? [worker('beside', await readFile(beside.script, 'utf8'), beside.port)] : []),
-        ...(adapter
+        ...(beside
           ? [
               {
-                ...worker('adapter', await readFile(adapter.script, 'utf8'), adapter.port),
-                bindings: adapter.vars,
-                durableObjects: { CONNECTOR: { className: 'Connector', useSQLite: true } },
-                serviceBindings: { CONNECTION: { name: 'api', entrypoint: 'Connection', props: adapter.props } },
+                ...worker('beside', await readFile(beside.script, 'utf8'), beside.port),
+                bindings: beside.vars ?? {},
+                ...(beside.props && {
+                  durableObjects: { CONNECTOR: { className: 'Connector', useSQLite: true } },
+                  serviceBindings: { CONNECTION: { name: 'api', entrypoint: 'Connection', props: beside.props } },
+                }),
               },
             ]
           : []),

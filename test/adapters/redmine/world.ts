@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { withLocalD1 } from '../../../src/ops/local.ts';
-import { makeLocalParts, restartable, UNLIMITED_VARS } from '../../reliability/restartable.ts';
+import { restartable, UNLIMITED_VARS } from '../../reliability/restartable.ts';
+import { localDatabase } from '../../support/local-database.ts';
+import { bundleProduction } from '../../support/production-worker.ts';
 import { makeAutomation } from './automation.ts';
 import { makeRedmine } from './instance.ts';
 import { peopleOf } from './people.ts';
@@ -20,7 +22,8 @@ export async function makeWorld() {
   const directory = await mkdtemp(join(tmpdir(), 'twb-redmine-'));
   const state = join(directory, 'redmine');
   await mkdir(state);
-  const [redmine, { bundle, database }] = await Promise.all([makeRedmine(state), makeLocalParts()]);
+  const bundle = join(directory, 'bundle');
+  const [redmine, database] = await Promise.all([makeRedmine(state), localDatabase(), bundleProduction(bundle)]);
   const { seed } = redmine;
   const script = join(directory, 'adapter.js');
   await build({
@@ -43,7 +46,7 @@ export async function makeWorld() {
       REDMINE_REVIEWER_FIELD: String(seed.ids['reviewer']),
     },
   };
-  const service = await restartable({ bundle, persistTo: database.persistTo, vars: UNLIMITED_VARS, adapter });
+  const service = await restartable({ bundle, persistTo: database.persistTo, vars: UNLIMITED_VARS, beside: adapter });
   const start = async () => {
     await service.start();
     await fetch(service.besideUrl);
