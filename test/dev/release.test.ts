@@ -4,6 +4,9 @@ import { cloudflareApi } from '../../src/ops/cloudflare-api.ts';
 import { MINIMAL, writeDeployments } from '../support/deployments.ts';
 import { fakeDeployment, type Script } from '../support/fake-cloudflare.ts';
 
+// A release pauses between its requests to the host.
+vi.mock('node:timers/promises', () => ({ setTimeout: async () => undefined }));
+
 afterEach(() => {
   vi.unstubAllEnvs();
   vi.restoreAllMocks();

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { adapterDemo } from '../../src/dev/adapter-demo.ts';
 import { CRON_TRIGGERS } from '../../src/jobs.ts';
 import { withLocalD1 } from '../../src/ops/local.ts';
@@ -179,14 +179,15 @@ describe('npm start', () => {
   });
 });
 
-test('an invalid variable stops the start with one line about it', async () => {
+// The starts that follow are independent of each other.
+test.concurrent('an invalid variable stops the start with one line about it', async () => {
   expect(await failedStart('--port', String(await freePort()), '--var', 'KEY_LIMIT:200/60s')).toEqual({
     code: 1,
     output: expect.stringMatching(/^KEY_LIMIT: .*"200\/60s".*\n$/),
   });
 });
 
-test('a database with an unknown migration stops the start with one line and the command that removes its folder', async () => {
+test.concurrent('a database with an unknown migration stops the start with one line and the command that removes its folder', async () => {
   const { persistTo, remove } = await copyDatabase();
   try {
     await withLocalD1(persistTo, (db) =>
@@ -201,7 +202,7 @@ test('a database with an unknown migration stops the start with one line and the
   }
 });
 
-test('a port that is in use stops the start', async () => {
+test.concurrent('a port that is in use stops the start', async () => {
   const port = await freePort();
   const other = createServer().listen(port, 'localhost');
   await once(other, 'listening');
@@ -215,7 +216,7 @@ test('a port that is in use stops the start', async () => {
   }
 });
 
-test('a port that is not a number from 1 to 65535 stops the start', async () => {
+test.concurrent('a port that is not a number from 1 to 65535 stops the start', async () => {
   for (const port of inLongRuns(['0', 'abc', '70000'], ['70000']))
     expect(await failedStart('--port', port)).toEqual({
       code: 1,
@@ -223,9 +224,10 @@ test('a port that is not a number from 1 to 65535 stops the start', async () => 
     });
 });
 
-test.each(inLongRuns(['connectwise', 'halo', 'redmine'], ['redmine']))(
+test.concurrent.for(inLongRuns(['connectwise', 'halo', 'redmine'], ['redmine']))(
   'with --adapter %s, a note and time arrive in the PSA and are printed, and time that is approved there is approved here',
-  async (psa) => {
+  { timeout: 180_000 },
+  async (psa, { onTestFinished }) => {
     const port = await freePort();
     const { persistTo, remove } = await copyDatabase();
     const { server, output } = await start('--port', String(port), '--persist-to', persistTo, '--adapter', psa);
@@ -247,10 +249,9 @@ test.each(inLongRuns(['connectwise', 'halo', 'redmine'], ['redmine']))(
     const repeat = async () => expect((await run('sh', ['-c', time])).stdout).toContain('"status":"APPROVED"');
     await vi.waitFor(repeat, { timeout: 60_000, interval: 1_000 });
   },
-  180_000,
 );
 
-test('an adapter without its variables, or that does not exist, stops the start with what is wrong', async () => {
+test.concurrent('an adapter without its variables, or that does not exist, stops the start with what is wrong', async () => {
   const args = ['--port', String(await freePort()), '--adapter', 'redmine', '--var', 'REDMINE_URL:http://127.0.0.1:9'];
   const says = /^The variables .* redmine are wrong: TEST_TICKET is missing\..* REDMINE_KEY is missing\. .*\n$/;
   expect(await failedStart(...args)).toEqual({ code: 1, output: expect.stringMatching(says) });

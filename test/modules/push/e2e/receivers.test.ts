@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { parseWebhookSecrets, signWebhook } from '../../../../src/domain/webhook.ts';
 import { freePort } from '../../../support/server.ts';
 import { SAMPLE_RECEIVERS, type SampleReceiver, startReceiver } from '../sample-receivers.ts';
@@ -107,7 +107,8 @@ async function makeWorld(sample: SampleReceiver, pause: number, limit = 3_600) {
 }
 type World = Awaited<ReturnType<typeof makeWorld>>;
 
-describe.each(SAMPLE_RECEIVERS)('the receiver in $language', (sample) => {
+// The receivers run at the same time, and the tests of each one after the other.
+describe.concurrent.each(SAMPLE_RECEIVERS)('the receiver in $language', (sample) => {
   let world: World;
   beforeAll(async () => {
     world = await makeWorld(sample, LONG_PAUSE_S);
@@ -116,7 +117,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language', (sample) => {
   });
   afterAll(() => world.close());
 
-  test('refuses messages that are unsigned, signed with another secret, changed on the way, or old', async () => {
+  test.sequential('refuses messages that are unsigned, signed with another secret, changed on the way, or old', async () => {
     const { post, queued, url } = world;
     const body = page(note(1, 'forged'));
     const wrong = `whsec_${btoa('a secret that it does not have..')}`;
@@ -128,9 +129,9 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language', (sample) => {
     expect(await queued()).toEqual([]);
   });
 
-  test.each([`${SECRET} `, ` ${SECRET}`, `${SECRET}  ${OTHER}\n`])(
+  test.sequential.for([`${SECRET} `, ` ${SECRET}`, `${SECRET}  ${OTHER}\n`])(
     'refuses a message that is signed with the empty key, with WEBHOOK_SECRET=%j',
-    async (secrets) => {
+    async (secrets, { onTestFinished }) => {
       const directory = await mkdtemp(join(tmpdir(), 'twb-receiver-'));
       const variables = { WEBHOOK_SECRET: secrets, PSA_URL: world.psa.url, PAUSE: '1' };
       const { url, kill } = await startReceiver(sample, directory, await freePort(), variables);
@@ -163,7 +164,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language', (sample) => {
     },
   );
 
-  test('does not confirm a page that it cannot store', async () => {
+  test.sequential('does not confirm a page that it cannot store', async () => {
     await rm(world.queue, { recursive: true, force: true });
     await writeFile(world.queue, '');
     const status = await world.post(page(note(1, 'lost?'))).catch(() => 'no response');
@@ -172,7 +173,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language', (sample) => {
     await world.restart();
   });
 
-  test('stores a page once, even if it is sent again, signed with either secret', async () => {
+  test.sequential('stores a page once, even if it is sent again, signed with either secret', async () => {
     const { post, queued } = world;
     const [first, second] = [note(1, 'Grüße 🖨️'), timeEntry(2, '"quoted"\n')];
     const pages = [page(first, second), page(keyCreated(3), note(4, 'third'))] as const;
@@ -192,7 +193,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language', (sample) => {
     ]);
   });
 
-  test('accepts a message of an unknown type, such as an alert, and takes no change from it', async () => {
+  test.sequential('accepts a message of an unknown type, such as an alert, and takes no change from it', async () => {
     const { post, queued } = world;
     const before = (await queued()).length;
     const alert = {
@@ -205,7 +206,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language', (sample) => {
   });
 });
 
-describe.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sample) => {
+describe.concurrent.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sample) => {
   let world: World;
   beforeAll(async () => {
     world = await makeWorld(sample, SHORT_PAUSE_S);
@@ -215,7 +216,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sampl
   const records = (): readonly PsaRecord[] => world.psa.records;
   const waitForEmptyQueue = ({ queued } = world) => vi.waitFor(async () => expect(await queued()).toEqual([]), WAIT);
 
-  test('writes each record once with its id, exactly and in order', async () => {
+  test.sequential('writes each record once with its id, exactly and in order', async () => {
     const body = page(note(1, 'Grüße 🖨️\n"x"'), timeEntry(2, '<b>'));
     for (let time = 0; time < 2; time++) {
       expect(await world.post(body)).toBe(204);
@@ -239,7 +240,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sampl
     ]);
   });
 
-  test('writes a decision and a redaction into the existing records', async () => {
+  test.sequential('writes a decision and a redaction into the existing records', async () => {
     const approved = timeEntry(3, '<b>', { action: 'time_entry.approved', number: 2, status: 'APPROVED' });
     const redacted = note(4, '[redacted]', { action: 'note.redacted', number: 1 });
     expect(await world.post(page(approved, redacted))).toBe(204);
@@ -251,14 +252,14 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sampl
     expect(records()).toHaveLength(2);
   });
 
-  test('recognizes the same record under another seq, such as after a restore', async () => {
+  test.sequential('recognizes the same record under another seq, such as after a restore', async () => {
     const again = note(1, 'under the seq of an other', { number: 7 });
     expect(await world.post(page(again, timeEntry(9, '<b>', { number: 2 })))).toBe(204);
     await waitForEmptyQueue();
     expect(records().map(({ externalId }) => externalId)).toEqual([idOf(1), idOf(2), idOf(7)]);
   });
 
-  test('reports each record that the PSA refuses, sets it aside, and continues', async () => {
+  test.sequential('reports each record that the PSA refuses, sets it aside, and continues', async () => {
     const statuses = [400, 404, 409, 410, 413, 422];
     for (const status of statuses) world.psa.refusals.set(`t${status}`, status);
     const refused = statuses.map((status, index) => note(100 + index, 'no', { ticketId: `t${status}` }));
@@ -274,7 +275,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sampl
     expect(world.reports()).toEqual(told.map((one) => ({ ...data, ...one })));
   });
 
-  test('reports that the PSA takes a record that was put back after its refusal', async () => {
+  test.sequential('reports that the PSA takes a record that was put back after its refusal', async () => {
     world.psa.refusals.clear();
     const before = world.reports().length;
     await world.putBack();
@@ -290,7 +291,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sampl
   });
 
   // A 407 is an error of the network for Node's fetch.
-  test.each(sample.language === 'Node' ? [401, 403] : [401, 403, 407])(
+  test.sequential.each(sample.language === 'Node' ? [401, 403] : [401, 403, 407])(
     'reports a %i once, and waits until the PSA takes the record',
     async (status) => {
       const before = world.reports().length;
@@ -315,7 +316,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sampl
     },
   );
 
-  test('writes no record for a returned report', async () => {
+  test.sequential('writes no record for a returned report', async () => {
     const before = records().length;
     const returned = [
       note(12, 'refused', { action: 'note.refused' }),
@@ -326,7 +327,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sampl
     expect(records().at(-1)).toMatchObject({ text: 'after it' });
   });
 
-  test('keeps a change while the code that writes it fails in any way, and writes it afterwards', async () => {
+  test.sequential('keeps a change while the code that writes it fails in any way, and writes it afterwards', async () => {
     world.psa.isConfused = true;
     const rejected = timeEntry(15, '<b>', { action: 'time_entry.rejected', number: 2, status: 'REJECTED' });
     const { calls } = world.psa;
@@ -422,7 +423,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sampl
     }
   });
 
-  test('does not bring a redacted text back with an older approval that was set aside', async () => {
+  test.sequential('does not bring a redacted text back with an older approval that was set aside', async () => {
     const [created, approved, redacted] = [
       timeEntry(40, 'personal', { number: 40 }),
       timeEntry(41, 'personal', { action: 'time_entry.approved', number: 40, status: 'APPROVED' }),
@@ -442,7 +443,7 @@ describe.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PSA,', (sampl
     expect(entry()).toMatchObject({ text: '[redacted]', status: 'APPROVED', minutes: 7 });
   });
 
-  test('confirms while the PSA is down, and later writes everything in order', async () => {
+  test.sequential('confirms while the PSA is down, and later writes everything in order', async () => {
     world.psa.isDown = true;
     for (const seq of [20, 21, 22])
       expect(await world.post(page(note(seq, `note ${seq}`)), { id: `msg_${seq}` })).toBe(204);
