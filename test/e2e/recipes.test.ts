@@ -9,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod';
 import home from '../../src/docs/pages/home.md?raw';
 import loop from '../../src/docs/pages/loop.md?raw';
+import { makeKey } from '../reliability/restartable.ts';
 import { isInstalled } from '../support/command.ts';
 import { bashCommandsOf, bashUpTo, codesOf, codesOfPage, RANDOM, snippetOf } from '../support/recipes.ts';
 import { startProduction } from '../support/shared.ts';
@@ -17,9 +18,9 @@ import { startProduction } from '../support/shared.ts';
 
 const run = promisify(execFile);
 
-let server: { url: string; key: string; close: () => Promise<void> };
+let server: Omit<Awaited<ReturnType<typeof startProduction>>, 'url'> & { url: string };
 let directory: string;
-/** Installs the TypeScript client while the first tests wait for the limit. */
+/** Installs the TypeScript client while the first tests run. */
 let installed: Promise<void>;
 
 beforeAll(async () => {
@@ -37,6 +38,8 @@ afterAll(async () => {
 
 let cwd: string;
 beforeEach(async () => {
+  // Each test has a key of its own, and waits only for the limit that it uses up itself.
+  server.key = (await makeKey(server.db, 'northwind', `Recipe ${crypto.randomUUID()}`)).value;
   cwd = await mkdtemp(join(tmpdir(), 'twb-recipe-'));
   return () => rm(cwd, { recursive: true });
 });
@@ -133,7 +136,7 @@ test.each([
     await writeFile(join(cwd, 'response.json'), 'an earlier response');
     const others = ['Dry run', 'First note', 'Event of the script', ...(label === 'Log time' ? ['Add a note'] : [])];
     const script = withEvent(bashUpTo('curl', server.url, label, others), `evt-${crypto.randomUUID()}`);
-    const once = script.replace('set -e\n', '').replace(line, change).replace('--retry 5', '--retry 1');
+    const once = script.replace('set -e\n', '').replace(line, change).replace('--retry 5', '--retry 0');
     const { code, stdout } = await inBash(`${once}\necho next`);
     expect([code, stdout.trim().slice(-3)]).toEqual([status === '000' ? 7 : 22, status]);
     const response = await readFile(join(cwd, 'response.json'), 'utf8').catch(() => '');
@@ -193,8 +196,8 @@ describe.runIf(isInstalled('python3'))('Python', () => {
     ['no arguments', /^python3 .*$/m, 'python3 write_back.py', /^Writes to a ticket: .* EVENT_ID note\|time$/m],
     ['no address', /^export TICKETS_URL=.*$/m, '', /KeyError: 'TICKETS_URL'/],
   ])('the script ends with an error after %s', async (_, line, change, expected) => {
-    const twice = snippetOf('python', server.url, 'write_back.py').replace('MAX_ATTEMPTS = 10', 'MAX_ATTEMPTS = 2');
-    await writeFile(join(cwd, 'write_back.py'), twice);
+    const once = snippetOf('python', server.url, 'write_back.py').replace('MAX_ATTEMPTS = 10', 'MAX_ATTEMPTS = 1');
+    await writeFile(join(cwd, 'write_back.py'), once);
     const script = scriptFor(`evt-${crypto.randomUUID()}`).replace(line, change);
     expect(await inBash(script)).toMatchObject({ code: 1, stderr: expect.stringMatching(expected) });
   });
