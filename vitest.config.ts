@@ -23,13 +23,17 @@ const LONGEST = [
   'test/repository/modules.test.ts',
   'test/dev/setup-deploys.test.ts',
   'test/modules/archive/commands/archive-damage.test.ts',
+  'test/modules/access-review/e2e/',
   'test/modules/push/reliability/',
+  'test/ops/commands/export-and-erase.test.ts',
   'test/reliability/',
   'test/adapters/',
   'test/services/faults/',
   'test/http/isolation/',
+  'test/http/hostile/',
   'test/http/refusals.test.ts',
-  'test/modules/push/push-sequences.test.ts',
+  'test/modules/alerts/budget.test.ts',
+  'sequences.test.ts',
 ];
 
 /** Vitest begins with the largest files as long as it has not measured them, and would end with those. */

@@ -93,7 +93,7 @@ export async function makeRedmine(directory: string): Promise<RedmineInstance> {
     url,
     seed: seeded.parse(JSON.parse(stdout)),
     start: async () => {
-      server = await startPuma('config.ru', url, { cwd: HOME, env });
+      server = await startPuma(url, env);
     },
     kill: async () => {
       if (server) await kill(server);
@@ -101,21 +101,17 @@ export async function makeRedmine(directory: string): Promise<RedmineInstance> {
   };
 }
 
-/** Serves a Rack application; resolves when it answers. */
-async function startPuma(
-  rackup: string,
-  url: string,
-  options: { cwd: string; env: Record<string, string | undefined> },
-): Promise<ChildProcess> {
+/** Serves Redmine; resolves when it answers. */
+async function startPuma(url: string, env: Record<string, string | undefined>): Promise<ChildProcess> {
   // One thread: SQLite has one writer, and the adapter must not write two pages at once.
-  const args = ['-q', '-e', 'production', '-t', '1:1', '-b', url.replace('http', 'tcp'), rackup];
-  const server = spawn('puma', args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
+  const args = ['-q', '-e', 'production', '-t', '1:1', '-b', url.replace('http', 'tcp'), 'config.ru'];
+  const server = spawn('puma', args, { cwd: HOME, env, stdio: ['ignore', 'ignore', 'pipe'] });
   process.on('exit', () => server.kill('SIGKILL'));
   let errors = '';
   server.stderr.on('data', (chunk) => (errors += chunk));
   const until = Date.now() + START_LIMIT_MS;
   while (!(await fetch(url).catch(() => undefined))) {
-    if (server.exitCode !== null || Date.now() > until) throw new Error(`${rackup} did not start:\n${errors}`);
+    if (server.exitCode !== null || Date.now() > until) throw new Error(`Redmine did not start:\n${errors}`);
     await sleep(50);
   }
   return server;

@@ -49,7 +49,7 @@ export async function makeWorld() {
   const service = await restartable({ bundle, persistTo: database.persistTo, vars: UNLIMITED_VARS, beside: adapter });
   const start = async () => {
     await service.start();
-    await fetch(service.besideUrl);
+    await fetch(service.besideUrl, { headers: { Connection: 'close' } });
   };
   const restart = () => service.kill().then(start);
   /** Reads the database when the adapter has had some time, while nothing else has it open. */
