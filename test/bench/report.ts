@@ -1,6 +1,5 @@
 import type { Series } from './load.ts';
 import { type Interval, interval, type Spread, spread } from './statistics.ts';
-import { integer, table } from './tables.ts';
 import { FLOOR, ratios, type Verdict } from './targets.ts';
 import type { CauseTiming } from './unauthorized-timing.ts';
 
@@ -121,4 +120,17 @@ function showInterval({ median, low, high }: Interval): string {
 
 function threeDigits(value: number): string {
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}
+
+/** A whole number with a comma every three digits. */
+function integer(value: number): string {
+  return Math.round(value).toLocaleString('en');
+}
+
+/** A table in Markdown, whose first column is aligned to the left. */
+function table(head: string[], rows: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), `|${head.map((_, column) => (column === 0 ? '---|' : '--:|')).join('')}`, ...rows.map(line)].join(
+    '\n',
+  );
 }

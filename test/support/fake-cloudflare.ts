@@ -338,10 +338,6 @@ export async function startFakeCloudflare() {
       state.rules?.unshift({ ...rule, id: nextId() });
       return { id: 'ruleset', rules: state.rules };
     },
-    'PATCH /zones/:z/rulesets/:r/rules/:i': ({ p: [, , id], body }) => {
-      Object.assign(state.rules?.find((one) => one.id === id) ?? {}, ruleBody.parse(body));
-      return { id: 'ruleset', rules: state.rules };
-    },
   };
   const routes = Object.entries(handlers).map(([call, handler]) => {
     const [method = '', path = ''] = call.split(' ');
