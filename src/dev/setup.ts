@@ -28,7 +28,7 @@ async function setup(): Promise<void> {
   });
   const [name = 'production', ...others] = positionals;
   if (!/^[a-z][a-z0-9-]{1,15}$/.test(name) || others.length > 0)
-    throw new UsageError('Write one NAME, of at most 16 lower-case letters, digits and hyphens.');
+    throw new UsageError('Write one NAME: a lower-case letter, then 1 to 15 lower-case letters, digits and hyphens.');
   const answers = new Map(Object.entries(values));
   const isTerminal = process.stdin.isTTY === true;
   const form = new URLSearchParams({ permissionGroupKeys: JSON.stringify(PERMISSIONS), accountId: '*', zoneId: 'all' });
