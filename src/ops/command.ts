@@ -18,12 +18,9 @@ const persistToOption = new Option(
   '--persist-to <DIRECTORY>',
   'Work on the local database of a server that was started with the same option.',
 );
-const DEPLOYMENT_HELP = 'The deployment with the file .deployments/NAME.toml.';
-export const deploymentOption = new Option('--deployment <NAME>', `${DEPLOYMENT_HELP} Default: the only one.`);
-export const remoteDeploymentOption = new Option(
-  '--deployment <NAME>',
-  `${DEPLOYMENT_HELP} Implies --remote, which alone means the only one.`,
-).implies({ remote: true });
+const DEPLOYMENT_HELP = 'The deployment with the file .deployments/NAME.toml. Default, if one is needed: the only one.';
+export const deploymentOption = new Option('--deployment <NAME>', DEPLOYMENT_HELP);
+export const remoteDeploymentOption = new Option('--deployment <NAME>', DEPLOYMENT_HELP).implies({ remote: true });
 
 export const byOption = new Option(
   '--by <NAME>',
