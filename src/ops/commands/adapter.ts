@@ -91,7 +91,7 @@ export const adapterForget = databaseCommand(
 export const adapterResume = new Command('adapter:resume')
   .summary('resume a stopped or paused adapter')
   .description(
-    'Sets the secret RESUME of the Worker of the adapter, which deploys the Worker again. It repeats its connection test, and then writes what waits and what the PSA refused in the last 30 days. If another adapter is connected with the organization, this one takes its place. Needs CLOUDFLARE_API_TOKEN.',
+    'Sets the secret RESUME of the Worker of the adapter, which deploys the Worker again. It repeats its connection test, and then writes what waits and what the PSA refused in at least the last 30 days. If another adapter is connected with the organization, this one takes its place. Needs CLOUDFLARE_API_TOKEN.',
   )
   .addArgument(nameArgument())
   .addOption(deploymentOption)
