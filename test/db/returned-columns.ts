@@ -219,7 +219,6 @@ export const RETURNED_COLUMNS = {
     },
   } satisfies ReturnedColumns<typeof import('../../src/modules/approvals/long-days.ts')>,
   'modules/archive/archive-statements.ts': {
-    findArchive: { organizationId: 'string', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
     findArchivesAbout: { organizationId: 'string', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
     findArchivesOfPeriod: { organizationId: 'string', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
     findErased: { organizationId: 'string' },

@@ -111,6 +111,28 @@ export function makeKey(
   return createApiKey(ctx, 'twb', { name, scopes: [...SCOPE_IDS], ...changes });
 }
 
+/** Writes a note or a time entry on ticket 1001. Returns the response when the write is acknowledged. */
+export async function writeTo(
+  { url }: Pick<RestartableServer, 'url'>,
+  key: string,
+  path: 'notes' | 'time-entries',
+  body: object,
+  idempotencyKey: string,
+): Promise<Response> {
+  const response = await fetch(new URL(`/api/v1/tickets/1001/${path}`, url), {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${key}`,
+      'Content-Type': 'application/json',
+      'CF-Connecting-IP': '192.0.2.1',
+      'Idempotency-Key': idempotencyKey,
+    },
+    body: JSON.stringify(body),
+  });
+  if (response.status !== 201) throw new Error(`answered ${response.status}: ${await response.text()}`);
+  return response;
+}
+
 /** Imports the demo directory and makes this many keys for each organization. */
 export async function seed(
   db: D1Database,

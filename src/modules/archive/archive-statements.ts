@@ -34,10 +34,6 @@ export const findArchivesAbout = statement<
     from (${SEQS_ABOUT.join(' union all ')})) order by to_seq`),
 );
 
-export const findArchive = statement<{ organizationId: string; toSeq: number }, ArchiveRow>(
-  archivesWhere('to_seq = :toSeq'),
-);
-
 /** The newest archive whose object is not left out. */
 export const findNewestArchive = statement<{ organizationId: string; without: string }, ArchiveRow>(
   archivesWhere(`not ${IS_LEFT_OUT} order by to_seq desc limit 1`),

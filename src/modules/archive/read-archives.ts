@@ -1,4 +1,4 @@
-import type { ArchiveRow } from '../../db/work/archives.ts';
+import { type ArchiveRow, findArchivesAfter } from '../../db/work/archives.ts';
 import { timeOfId } from '../../domain/record-id.ts';
 import {
   type AuditFilter,
@@ -8,7 +8,7 @@ import {
 } from '../../services/audit/read-audit-log.ts';
 import { readAll, readOne } from '../../services/call-d1.ts';
 import type { AdminContext, ReadLines } from '../../services/service-context.ts';
-import { findArchive, findArchivesAbout, findArchivesOfPeriod } from './archive-statements.ts';
+import { findArchivesAbout, findArchivesOfPeriod } from './archive-statements.ts';
 import type { ArchiveContext } from './bucket.ts';
 import { readLines } from './segment.ts';
 
@@ -45,6 +45,6 @@ export async function readOwnArchive(
   toSeq: number,
 ): Promise<({ fromSeq: number } & ReadLines) | undefined> {
   const { organizationId } = ctx.actor;
-  const found = await readOne(ctx, findArchive.bind({ organizationId, toSeq }));
-  return found ? { fromSeq: found.fromSeq, ...(await readLines(ctx, found)) } : undefined;
+  const found = await readOne(ctx, findArchivesAfter.bind({ organizationId, seq: toSeq - 1, limit: 1 }));
+  return found?.toSeq === toSeq ? { fromSeq: found.fromSeq, ...(await readLines(ctx, found)) } : undefined;
 }

@@ -19,8 +19,9 @@ const MAX_CHECKED = { organizations: 100, segments: 20 };
 const MAX_FAILED = 5;
 
 /**
- * One step of each organization after the other, until nothing is due or the run has made its steps. A
- * failing organization does not stop the others, unless five fail. The first error is thrown at the end.
+ * One step of each organization that is due, again and again, until none is or the run has made its steps.
+ * A failing organization does not stop the others' steps of that round, unless five fail; it is the last
+ * round. The first error is thrown at the end.
  */
 export async function archiveDue(
   ctx: ServiceContext,
@@ -30,30 +31,26 @@ export async function archiveDue(
   const context = contextOf(ctx, bucket);
   const rule: ArchiveRule = { before: ctx.now() - keepDays * DAY_MS, isPushed };
   const waiting = rule.before - WAIT_MS;
-  const isDue = { ...rule, waiting, full: STEP_CHANGES, isPushed: Number(isPushed), limit: MAX_STEPS };
-  const failures = new Map<string, unknown>();
+  const isDue = { ...rule, waiting, full: STEP_CHANGES, isPushed: Number(isPushed) };
+  const failures: unknown[] = [];
   let [steps, changes] = [0, 0];
-  while (steps < MAX_STEPS && failures.size < MAX_FAILED) {
-    const due = await readAll(context(), findDueArchives.bind(isDue));
-    const organizations = due
-      .map(({ organizationId }) => organizationId)
-      .filter((organization) => !failures.has(organization))
-      .slice(0, MAX_STEPS - steps);
-    if (organizations.length === 0) break;
-    for (const organization of organizations) {
-      if (failures.size === MAX_FAILED) break;
+  while (steps < MAX_STEPS && failures.length === 0) {
+    const due = await readAll(context(), findDueArchives.bind({ ...isDue, limit: MAX_STEPS - steps }));
+    if (due.length === 0) break;
+    for (const { organizationId } of due) {
+      if (failures.length >= MAX_FAILED) break;
       steps += 1;
       try {
-        const step = await archiveStep(context(), organization, rule);
+        const step = await archiveStep(context(), organizationId, rule);
         if (step.status === 'archived') changes += step.toSeq - step.fromSeq + 1;
       } catch (err) {
-        failures.set(organization, err);
-        log('error', 'archive_failed', { organization, cause: err });
+        failures.push(err);
+        log('error', 'archive_failed', { organization: organizationId, cause: err });
       }
     }
   }
-  if (steps > 0) log('log', 'archived', { changes, steps, failed: failures.size });
-  for (const failure of failures.values()) throw failure;
+  if (steps > 0) log('log', 'archived', { changes, steps, failed: failures.length });
+  for (const failure of failures) throw failure;
 }
 
 /** Makes a context for each step: with the bucket, and a separate deadline. */

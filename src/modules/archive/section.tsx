@@ -50,12 +50,19 @@ function File({ archive: { toSeq, object, damagedAt } }: { archive: ArchiveRow }
 }
 
 /** What the PSA has stored of the audit log, and what is archived. */
-function Archives({ release, archives, isSearch }: Props) {
-  const { archivedSeq, archivedTo } = release;
+function Archives({ release: { releasedSeq, releasedTo, archivedSeq, archivedTo }, archives, isSearch }: Props) {
   return (
     <section>
       <h2>Archive</h2>
-      <ReleaseSentence release={release} />
+      {releasedTo === null ? (
+        <p>Your PSA has not confirmed yet that it stored these entries.</p>
+      ) : (
+        <p>
+          Your PSA has confirmed that it stored the entries up to number {formatNumber(releasedSeq)} (
+          <Time at={releasedTo} />
+          ).
+        </p>
+      )}
       {archivedTo !== null && (
         <p>
           Entries up to number {formatNumber(archivedSeq)} (<Time at={archivedTo} />) are archived: they are in files
@@ -73,30 +80,5 @@ function Archives({ release, archives, isSearch }: Props) {
         </details>
       )}
     </section>
-  );
-}
-
-function ReleaseSentence({ release }: { release: ReleaseRow }) {
-  const { newestSeq, releasedSeq, releasedTo, unreleasedSince } = release;
-  const unreleased = newestSeq - releasedSeq;
-  return (
-    <p>
-      {releasedTo === null ? (
-        'Your PSA has not confirmed yet that it stored these entries.'
-      ) : (
-        <>
-          Your PSA has confirmed that it stored the entries up to number {formatNumber(releasedSeq)} (
-          <Time at={releasedTo} />
-          ).
-        </>
-      )}{' '}
-      {unreleasedSince !== null && (
-        <>
-          {formatNumber(unreleased)} {releasedTo === null ? '' : 'later '}
-          {unreleased === 1 ? 'entry is' : 'entries are'} not confirmed and not archived, the oldest from{' '}
-          <Time at={unreleasedSince} />.
-        </>
-      )}
-    </p>
   );
 }

@@ -3,7 +3,7 @@ import { parseReceiver, type Receiver } from '../../config.ts';
 import { seqOf } from '../../domain/change.ts';
 import { hasCode } from '../../domain/errors.ts';
 import type { PostOutcome } from '../../domain/post-outcome.ts';
-import type { ArchivedChanges, ChangesPage } from '../../domain/psa-shapes.ts';
+import type { ChangesPage } from '../../domain/psa-shapes.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { log } from '../../lib/log.ts';
 import { write } from '../../services/call-d1.ts';
@@ -14,6 +14,7 @@ import { type SavedPush, savePush } from './push-statements.ts';
 import {
   afterFailure,
   grownLimit,
+  isLongFailure,
   NEW_PAGE_BYTES,
   type PushFailure,
   pushMessage,
@@ -126,6 +127,7 @@ export class Pusher extends DurableObject<Env> {
   private async pushPage(target: Receiver): Promise<boolean> {
     const state = this.load();
     if (!state || state.stoppedAt !== null) return false;
+    const { organization } = state;
     const orders = this.orders;
     const page = await this.read(state, orders);
     if (page === 'again') return true;
@@ -133,7 +135,10 @@ export class Pusher extends DurableObject<Env> {
     if (this.orders !== orders) return true;
     const archived = page.archives.at(-1);
     if (archived) {
-      this.skipArchived(state, archived);
+      // The PSA has released archived changes: it stored them in another way, while they were not pushed.
+      const { cursor, toSeq } = archived;
+      log('warn', 'push_skipped_archive', { organization, fromSeq: seqOf(state.cursor) + 1, toSeq });
+      this.store({ ...state, cursor, pageEnd: null });
       return true;
     }
     const last = page.changes.at(-1);
@@ -144,7 +149,7 @@ export class Pusher extends DurableObject<Env> {
     if (state.pageEnd !== last.seq) this.store({ ...state, pageEnd: last.seq });
     const sentAt = Date.now();
     this.attemptedAt = sentAt;
-    const outcome = await deliver(target, await pushMessage(state.organization, page.changes, sentAt));
+    const outcome = await deliver(target, await pushMessage(organization, page.changes, sentAt));
     const count = page.changes.length;
     if (outcome.result === 'confirmed') {
       await this.confirm(last, page.more, { count, ms: Date.now() - sentAt });
@@ -182,13 +187,6 @@ export class Pusher extends DurableObject<Env> {
     }
   }
 
-  /** The PSA has released archived changes: it stored them in another way, while they were not pushed. */
-  private skipArchived(state: State, { cursor, toSeq }: ArchivedChanges): void {
-    const fromSeq = seqOf(state.cursor) + 1;
-    log('warn', 'push_skipped_archive', { organization: state.organization, fromSeq, toSeq });
-    this.store({ ...state, cursor, pageEnd: null });
-  }
-
   private async confirm(
     last: { seq: number; cursor: string },
     more: boolean,
@@ -219,10 +217,9 @@ export class Pusher extends DurableObject<Env> {
     const { attempts, since, nextAttemptAt } = failure;
     const failing = this.store({ ...state, failure });
     await this.ctx.storage.setAlarm(nextAttemptAt);
-    const line = { organization, failure: failure.failure, attempts };
-    log('warn', 'push_failed', { ...line, nextAttemptMs: nextAttemptAt - now, cause });
-    if (failure.isAlerted && !state.failure?.isAlerted)
-      log('error', 'push_failing', { ...line, failedMs: now - since });
+    const level = isLongFailure(since, failed, now) ? 'error' : 'warn';
+    const line = { organization, failure: failure.failure, attempts, failedMs: now - since };
+    log(level, 'push_failed', { ...line, nextAttemptMs: nextAttemptAt - now, cause });
     await this.save(failing);
   }
 
@@ -231,7 +228,7 @@ export class Pusher extends DurableObject<Env> {
     if (!state) return;
     const now = Date.now();
     const { since, attempts } = state.failure ?? { since: now, attempts: 0 };
-    const last = { since, attempts: attempts + 1, failure, nextAttemptAt: null, isAlerted: true };
+    const last = { since, attempts: attempts + 1, failure, nextAttemptAt: null };
     const stopped = this.store({ ...state, failure: last, stoppedAt: now });
     log('error', 'push_stopped', { organization: state.organization, failure, attempts: last.attempts });
     await this.save(stopped);

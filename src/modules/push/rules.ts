@@ -1,6 +1,6 @@
 import type { Change } from '../../domain/change.ts';
 import { ATTEMPT_TIMEOUT_MS } from '../../domain/post-outcome.ts';
-import { sha256, utf8Length } from '../../lib/bytes.ts';
+import { sha256 } from '../../lib/bytes.ts';
 import type { PostedMessage } from '../../services/post.ts';
 import { MAX_CHANGES } from '../../services/work/list-changes.ts';
 
@@ -17,8 +17,8 @@ export const REPEATED_PAGE_BYTES = MAX_BODY_BYTES - ENVELOPE_BYTES;
 
 const FIRST_BACKOFF_MS = 10_000;
 const MAX_BACKOFF_MS = 60 * 60_000;
-/** After this time without success, the log has an error. */
-const ALERT_AFTER_MS = 10 * 60_000;
+/** After this time without success, a failure is an error in the log. */
+const ERROR_AFTER_MS = 10 * 60_000;
 
 /** How many changes a page may have after one with `count` changes was too large for the receiver. */
 export const smallerLimit = (count: number): number => Math.max(1, Math.floor(count / 2));
@@ -42,8 +42,6 @@ export async function pushMessage(
     timestamp: new Date(at).toISOString(),
     data: { organization, changes, cursor: last.cursor },
   });
-  const bytes = utf8Length(body);
-  if (bytes > MAX_BODY_BYTES) throw new RangeError(`a page has ${bytes} bytes`);
   return { id: `page_${digest.slice(0, 16).toHex()}`, at, body };
 }
 
@@ -62,8 +60,6 @@ export interface PushFailure {
   failure: string;
   /** Null: immediately, or never while the push is stopped. */
   nextAttemptAt: number | null;
-  /** Whether the log has had the error for it. */
-  isAlerted: boolean;
 }
 
 export function afterFailure(
@@ -74,14 +70,9 @@ export function afterFailure(
 ): PushFailure & { nextAttemptAt: number } {
   const attempts = (before?.attempts ?? 0) + 1;
   const since = before?.since ?? now;
-  const nextAttemptAt = now + Math.max(backoffMs(attempts, random), retryAfterMs);
-  // A receiver that asks for a long pause will not be asked again in time.
-  const isLong = Math.max(now - since, retryAfterMs) >= ALERT_AFTER_MS;
-  return {
-    since,
-    attempts,
-    failure,
-    nextAttemptAt,
-    isAlerted: (before?.isAlerted ?? false) || isLong,
-  };
+  return { since, attempts, failure, nextAttemptAt: now + Math.max(backoffMs(attempts, random), retryAfterMs) };
 }
+
+/** Whether the log has a failure as an error: it is long, or the receiver asks for so long a pause. */
+export const isLongFailure = (since: number, { retryAfterMs }: { retryAfterMs: number }, now: number): boolean =>
+  Math.max(now - since, retryAfterMs) >= ERROR_AFTER_MS;

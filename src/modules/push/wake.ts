@@ -58,11 +58,7 @@ export class Wakes {
 
   private async wakeAtEnd(pushers: Pushers, organizationId: string, window: { until: number }): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, window.until - Date.now()));
-    const now = Date.now();
-    const current = this.windows.get(organizationId, now);
-    // A timer that was late: a later write has woken the object already.
-    if (current !== undefined && current !== window) return;
-    this.open(organizationId, now);
+    this.open(organizationId, Date.now());
     await wakePusher(pushers, organizationId);
   }
 }

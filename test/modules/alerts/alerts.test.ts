@@ -164,15 +164,6 @@ describe('a key', () => {
     expect(lines().join()).not.toContain('Contoso');
   });
 
-  test('an expiring key gives only the most urgent alert if no run took place before', async () => {
-    const organization = await makeOrganization();
-    await makeKey(organization, { expires: '2027-03-18' }, clock);
-    now = Date.parse('2027-03-18T12:00:00Z');
-    await runDailyAlerts(now);
-    await pass(2 * RUN_MS);
-    expect(typesSent(organization, 'level')).toEqual(['key_expiring 3']);
-  });
-
   test('an unused key gives an alert after 60 days, once, and again if it becomes unused again', async () => {
     const organization = await makeOrganization();
     const { value: key, id } = await makeKey(organization, {}, clock);

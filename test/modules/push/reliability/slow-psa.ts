@@ -6,11 +6,8 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import type { Change } from '../../../../src/domain/change.ts';
-import { SCOPE_IDS } from '../../../../src/domain/scopes.ts';
-import { importDirectory } from '../../../../src/ops/import/import-directory.ts';
 import { withLocalD1 } from '../../../../src/ops/local.ts';
-import { createApiKey } from '../../../../src/services/keys/create-key.ts';
-import { type LocalParts, restartable, UNLIMITED_VARS } from '../../../reliability/restartable.ts';
+import { type LocalParts, restartable, seed, UNLIMITED_VARS, writeTo } from '../../../reliability/restartable.ts';
 import { WEBHOOK_SECRET } from '../../../support/receiver.ts';
 import { freePort } from '../../../support/server.ts';
 import { type SampleReceiver, startReceiver } from '../sample-receivers.ts';
@@ -56,8 +53,10 @@ export async function makeSlowPsas(samples: readonly SampleReceiver[], delayMs: 
   const vars = { ...UNLIMITED_VARS, WEBHOOK_URL: `http://127.0.0.1:${port}/`, WEBHOOK_SECRET, PSA_SECRET };
   const service = await restartable({ bundle: parts.bundle, persistTo, vars });
 
-  async function makeReceiver(sample: SampleReceiver) {
-    const organization = sample.language.toLowerCase();
+  async function makeReceiver(
+    sample: SampleReceiver,
+    { organization, value: key }: { organization: string; value: string },
+  ) {
     const directory = await mkdtemp(join(tmpdir(), 'twb-slow-psa-'));
     const psa = await startSlowPsa(delayMs);
     const receiverPort = await freePort();
@@ -66,7 +65,6 @@ export async function makeSlowPsas(samples: readonly SampleReceiver[], delayMs: 
     const start = (more = {}, ...options: string[]) =>
       startReceiver(sample, directory, receiverPort, { ...variables, ...more }, options);
     let receiver = await start();
-    const key = await withLocalD1(persistTo, (db) => makeOrganization(db, organization));
     let events = 0;
     /** The target ids that arrived under each `seq`. */
     const arrived = new Map<number, Set<string>>();
@@ -110,20 +108,10 @@ export async function makeSlowPsas(samples: readonly SampleReceiver[], delayMs: 
       write: async (event = ++events): Promise<Acknowledged> => {
         const [path, field, body] =
           event % 2 === 1
-            ? ['notes', 'message', {}]
-            : ['time-entries', 'description', { minutes: event, billable: true }];
+            ? (['notes', 'message', {}] as const)
+            : (['time-entries', 'description', { minutes: event, billable: true }] as const);
         const text = `${path} of event ${event}`;
-        const response = await fetch(new URL(`/api/v1/tickets/1001/${path}`, service.url), {
-          method: 'POST',
-          headers: {
-            Authorization: `Bearer ${key}`,
-            'Content-Type': 'application/json',
-            'CF-Connecting-IP': '192.0.2.1',
-            'Idempotency-Key': `event-${event}`,
-          },
-          body: JSON.stringify({ ...body, [field]: text }),
-        });
-        if (response.status !== 201) throw new Error(`answered ${response.status}: ${await response.text()}`);
+        const response = await writeTo(service, key, path, { ...body, [field]: text }, `event-${event}`);
         const answer = await response.json<{ note?: { id: string }; entry?: { id: string } }>();
         return { id: answer.note?.id ?? answer.entry?.id ?? '', text };
       },
@@ -149,7 +137,10 @@ export async function makeSlowPsas(samples: readonly SampleReceiver[], delayMs: 
     };
   }
   const receivers: Awaited<ReturnType<typeof makeReceiver>>[] = [];
-  for (const sample of samples) receivers.push(await makeReceiver(sample));
+  for (const seeded of await withLocalD1(persistTo, (db) => seed(db, 1))) {
+    const sample = samples[receivers.length];
+    if (sample) receivers.push(await makeReceiver(sample, seeded));
+  }
   await service.start();
   return {
     receivers,
@@ -198,25 +189,4 @@ export async function torture(receiver: Receiver, { writes, kills }: { writes: n
   }
   await receiver.settled(writes);
   return acknowledged;
-}
-
-/** Creates an organization with a ticket and a key. Resolves with the key's value. */
-async function makeOrganization(db: D1Database, organization: string): Promise<string> {
-  const records = [
-    { type: 'organization', id: organization, name: organization, psa: true, timeZone: 'UTC', defaultHourlyRate: 100 },
-    { type: 'user', organization, id: 'ada', email: 'ada@psa.example', name: 'Ada', admin: true },
-    { type: 'company', organization, id: 'acme', name: 'Acme' },
-    { type: 'ticket', organization, id: '1001', company: 'acme' },
-  ];
-  const imported = await importDirectory(db, records.map((record) => JSON.stringify(record)).join('\n'));
-  if (!imported.ok) throw new Error(JSON.stringify(imported.errors));
-  const ctx = {
-    db,
-    now: Date.now,
-    deadlineAt: Date.now() + 30_000,
-    requestId: crypto.randomUUID(),
-    actor: { organizationId: organization, userId: 'ada' },
-    source: { address: null, userAgent: null },
-  };
-  return (await createApiKey(ctx, 'twb', { name: 'n8n: triage', scopes: [...SCOPE_IDS] })).value;
 }
