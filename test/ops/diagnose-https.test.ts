@@ -14,15 +14,20 @@ async function findHttps(answer: () => Response | Promise<Response>) {
 
 const refusal = () => makeApi({ origin: 'http://tickets.example' }).send('/api/v1/ping');
 
-test('the doctor accepts the refusal of plain HTTP by the service', async () => {
-  expect(await findHttps(refusal)).toMatchObject({
-    check: 'https',
-    ok: true,
-    says: 'plain http is refused by the service',
-  });
+test.each<[string, () => Response | Promise<Response>, string]>([
+  ['the refusal of the service', refusal, 'plain http is refused by the service'],
+  [
+    'a redirect to https',
+    () => Response.redirect('https://tickets.example/api/v1/ping', 301),
+    'plain http is redirected to https',
+  ],
+  ['no response', () => Promise.reject(new TypeError('fetch failed')), 'no response to plain http'],
+])('the doctor accepts %s', async (_, answer, says) => {
+  expect(await findHttps(answer)).toMatchObject({ check: 'https', ok: true, says });
 });
 
 test.each<[string, () => Response | Promise<Response>]>([
+  ['a redirect to another host', () => Response.redirect('https://other.example/', 301)],
   ['a 403 of something else', () => new Response('<html>', { status: 403 })],
   [
     'the words of the service, but not its headers',

@@ -46,7 +46,9 @@ export async function importDirectory(
 ): Promise<ImportResult> {
   const { dryRun = false, recreate = false, onChange } = options;
   const ctx = { db, waitsForLock: !(db instanceof RemoteD1) };
-  const { records, entriesOf, errors } = await readEntries(typeof source === 'string' ? bytesOf(source) : source);
+  const { records, entriesOf, errors } = await readEntries(
+    typeof source === 'string' ? new Blob([source]).stream() : source,
+  );
 
   const outdated: [organization: string, entries: DirectoryEntry[]][] = [];
   for (const [organization, entries] of entriesOf) {
@@ -106,10 +108,6 @@ async function readEntries(
 function tooMany(organization: string, line: number): DirectoryError {
   const detail = `organization ${organization} has more than ${MAX_ORGANIZATION_RECORDS} records in this file, which are written in one transaction; put companies, users and agreements into a first file and the tickets into further ones`;
   return { at: line, subject: `organization ${organization}`, pointer: '', code: 'too_many_records', detail };
-}
-
-async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
-  yield new TextEncoder().encode(text);
 }
 
 function readLine(text: string, at: number): ReadRecord {
