@@ -29,33 +29,28 @@ export function createApp(config: Config, contributions: readonly Contribution[]
   for (const routes of Object.values(RECORD_ROUTES)) v1.route('/', routes);
   v1.all('*', ...guard(), (c) => problem(c, ...endpointNotFound()));
 
-  const modules = new Hono<AppEnv>();
-  for (const { routes } of contributions) if (routes) modules.route(routes.path, routes.app);
   const health = { status: config.mode === 'paused' ? 'paused' : 'ok', limits: limitsInWords(config) };
 
   // Pinned: the default SmartRouter silently falls back to a slower router. With this one, an unsupported path fails
   // every test.
   const root = () => new Hono<AppEnv>({ router: new RegExpRouter() }).onError(respondWithError);
-  const first = [requestContext(config, contributions, now), requestLog()] as const;
+  const first = [requestContext(config, contributions, now), requestLog] as const;
   let settings: Hono<AppEnv> | undefined;
 
-  return (
-    root()
-      // Created at its first request, because a write needs none of its routes. It begins like the others.
-      .all('/settings/*', (c) => {
-        settings ??= root()
-          .use(...first)
-          .route('/settings', createSettings(contributions));
-        return settings.fetch(c.req.raw, c.env, c.executionCtx);
-      })
-      .use(...first)
-      // Shows that the Worker runs, and its limits. A ping with a key also checks database and limiters.
-      .get('/healthz', (c) => c.json(health))
-      .use('/api/*', ...firstChecks('api'))
-      .route('/api/v1', v1)
-      .route('/', modules)
-      // Addresses that do not exist have a limit of their own.
-      .use(limitByIp('site'))
-      .notFound(notFound)
-  );
+  const app = root()
+    // Created at its first request, because a write needs none of its routes. It begins like the others.
+    .all('/settings/*', (c) => {
+      settings ??= root()
+        .use(...first)
+        .route('/settings', createSettings(contributions));
+      return settings.fetch(c.req.raw, c.env, c.executionCtx);
+    })
+    .use(...first)
+    // Shows that the Worker runs, and its limits. A ping with a key also checks database and limiters.
+    .get('/healthz', (c) => c.json(health))
+    .use('/api/*', ...firstChecks('api'))
+    .route('/api/v1', v1);
+  for (const { routes } of contributions) if (routes) app.route(routes.path, routes.app);
+  // Addresses that do not exist have a limit of their own.
+  return app.use(limitByIp('site')).notFound(notFound);
 }

@@ -11,7 +11,7 @@ import type { Contribution } from '../module.ts';
 
 /** `now` is the clock, in UTC milliseconds. */
 export function createAgents(config: Config, contributions: readonly Contribution[], now: () => number = Date.now) {
-  const app = new Hono<AppEnv>().use(requestContext(config, contributions, now), requestLog());
+  const app = new Hono<AppEnv>().use(requestContext(config, contributions, now), requestLog);
   for (const { routes } of contributions) if (routes) app.route(routes.path, routes.app);
   return app
     .use(limitByIp('site'))

@@ -26,7 +26,7 @@ export class IsolateCaches {
   /** Keys that were valid when they were read, by the hash of their value. */
   readonly keys = new ExpiringMap<FoundKey>(1_000);
   /** Limits that have refused, by object, limit and subnet, until the object would admit again. */
-  readonly limitRefusals = new ExpiringMap<{ until: number }>(10_000);
+  readonly limitRefusals = new ExpiringMap<number>(10_000);
 }
 
 /** The limit that a request was counted against, for the RateLimit headers. */

@@ -34,7 +34,7 @@ export async function takeFromLimit(
   const asked = Date.now();
   const refusals = c.get('caches').limitRefusals;
   const refusedUntil = (memo: string) => {
-    const { until = asked } = refusals.get(memo, asked) ?? {};
+    const until = refusals.get(memo, asked) ?? asked;
     // A longer wait is from a clock that has been corrected since.
     return until > asked + MAX_WINDOW_MS ? asked : until;
   };
@@ -47,7 +47,7 @@ export async function takeFromLimit(
   if (!decision) return undefined;
   const { memo, limit } = (decision.ofSubnet && ofSubnet) || own;
   const until = asked + decision.retryAfterMs;
-  if (!decision.admitted) refusals.set(memo, { until }, until);
+  if (!decision.admitted) refusals.set(memo, until, until);
   return { ...limit, decision };
 }
 

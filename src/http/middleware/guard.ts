@@ -1,4 +1,4 @@
-import type { MiddlewareHandler } from 'hono';
+import type { Context, Next } from 'hono';
 import { errorOf } from '../../domain/errors.ts';
 import type { Scope } from '../../domain/scopes.ts';
 import { isLoopback } from '../../lib/loopback.ts';
@@ -14,40 +14,31 @@ import { recordRefusals } from './record-refusals.ts';
 
 /** HTTPS, pause and IP limit, for every path that takes a key. */
 export const firstChecks = (area: 'api' | 'mcp') =>
-  [requireHttps(), pause(), keyExpiry(), recordRefusals(), limitByIp(area)] as const;
+  [requireHttps, pause, keyExpiry, recordRefusals(), limitByIp(area)] as const;
 
 /**
  * Key, scope, key limit, plan and host, for every endpoint. Without a scope, any live key is admitted. An unknown path or method
  * has the same checks: only holders of a live key whose organization has the plan learn that it does not exist.
  */
-export const guard = (scope?: Scope) => [authenticate(scope), keyLimit(), requirePlan(), requireHost()] as const;
+export const guard = (scope?: Scope) => [authenticate(scope), keyLimit, requirePlan, requireHost] as const;
 
-function requirePlan(): MiddlewareHandler<ApiEnv> {
-  return async function requirePlan(c, next) {
-    if (!c.get('principal').hasPsa) throw errorOf('psa_not_included');
-    await next();
-  };
+async function requirePlan(c: Context<ApiEnv>, next: Next): Promise<void> {
+  if (!c.get('principal').hasPsa) throw errorOf('psa_not_included');
+  await next();
 }
 
 /** Refuses a request whose Host header makes its URL unreadable. Where a key is required, it is checked before. */
-export function requireHost(): MiddlewareHandler<AppEnv> {
-  return async function requireHost(c, next) {
-    if (URL.canParse(c.req.url)) return next();
-    // Thrown, because only after an error is a cached key read again.
-    if (c.get('principal')) throw new Problem(...invalidHost());
-    return problem(c, ...invalidHost());
-  };
+export async function requireHost(c: Context<AppEnv>, next: Next) {
+  if (URL.canParse(c.req.url)) return next();
+  // Thrown, because only after an error is a cached key read again.
+  if (c.get('principal')) throw new Problem(...invalidHost());
+  return problem(c, ...invalidHost());
 }
 
 /** Refuses plain HTTP. A redirect would hide the mistake, and clients would send the key unencrypted each time. */
-export function requireHttps(): MiddlewareHandler<AppEnv> {
-  return async function requireHttps(c, next) {
-    if (isPlainHttp(c.req.url) && !c.get('config').allowPlainHttp) {
-      const { code, detail } = httpsRequired();
-      return problem(c, code, detail);
-    }
-    return next();
-  };
+export async function requireHttps(c: Context<AppEnv>, next: Next): Promise<void> {
+  if (isPlainHttp(c.req.url) && !c.get('config').allowPlainHttp) throw httpsRequired();
+  await next();
 }
 
 function isPlainHttp(url: string): boolean {
@@ -64,29 +55,21 @@ export function httpsRequired(): Problem {
   );
 }
 
-const RETRY_AFTER_SECONDS = 60;
-
 /** While paused, refuses everything, before any limit or lookup. */
-function pause(): MiddlewareHandler<AppEnv> {
-  return async function pause(c, next) {
-    if (c.get('config').mode === 'paused') {
-      throw new Problem(
-        'unavailable',
-        'The service is paused by its operator. Nothing was written; send the same request again later.',
-        {
-          headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
-        },
-      );
-    }
-    await next();
-  };
+async function pause(c: Context<AppEnv>, next: Next): Promise<void> {
+  if (c.get('config').mode === 'paused') {
+    throw new Problem(
+      'unavailable',
+      'The service is paused by its operator. Nothing was written; send the same request again later.',
+      { headers: { 'Retry-After': '60' } },
+    );
+  }
+  await next();
 }
 
 /** Sends the key's expiry in `Api-Key-Expires-At`, except on a 401, so that clients can warn in time. */
-function keyExpiry(): MiddlewareHandler<AppEnv> {
-  return async function keyExpiry(c, next) {
-    await next();
-    const expiresAt = c.get('principal')?.expiresAt ?? null;
-    if (expiresAt !== null && c.res.status !== 401) c.header('Api-Key-Expires-At', new Date(expiresAt).toISOString());
-  };
+async function keyExpiry(c: Context<AppEnv>, next: Next): Promise<void> {
+  await next();
+  const expiresAt = c.get('principal')?.expiresAt ?? null;
+  if (expiresAt !== null && c.res.status !== 401) c.header('Api-Key-Expires-At', new Date(expiresAt).toISOString());
 }

@@ -9,15 +9,15 @@ import { readBody } from './read-body.ts';
 /** Enough for 32,000 characters of any script with any escaping. */
 const MAX_BODY_BYTES = 512 * 1024;
 
-const receive = readBody(MAX_BODY_BYTES, {
+const BODY_ERRORS = {
   tooLarge: bodyTooLarge,
-  broken: (why) => new Problem('malformed_json', `The body ${why}; send the complete request again.`),
-});
+  broken: (why: string) => new Problem('malformed_json', `The body ${why}; send the complete request again.`),
+};
 
 /** Receives the body: checks media type and size, in this order. @throws Problem */
 export async function receiveJson(c: Context<AppEnv>): Promise<void> {
   requireJson(c);
-  await receive(c);
+  await readBody(c, MAX_BODY_BYTES, BODY_ERRORS);
 }
 
 /** Receives the body before the handler, which reads it with `readInput`. @throws Problem */

@@ -1,4 +1,4 @@
-import type { MiddlewareHandler } from 'hono';
+import type { Context, Next } from 'hono';
 import type { AppEnv } from '../hono-env.ts';
 import { readBody } from '../middleware/read-body.ts';
 import { tooLarge } from './forms.ts';
@@ -9,49 +9,37 @@ const MAX_FORM_BYTES = 64 * 1024;
 const LARGE_FORM = { path: /\/decisions$/, maxBytes: 512 * 1024 };
 
 /** Requires every POST to be a form, every method but GET and HEAD to come from this origin, and a body below the size limit. */
-export function guardForms() {
-  const errors = {
-    tooLarge,
-    broken: (why: string) =>
-      new PageProblem(400, 'Incomplete form', `The form ${why}. Nothing was changed. Submit it again.`),
-  };
-  const [small, large] = [readBody(MAX_FORM_BYTES, errors), readBody(LARGE_FORM.maxBytes, errors)];
-  const readForm: MiddlewareHandler<AppEnv> = async (c, next) => {
-    await (LARGE_FORM.path.test(c.req.path) ? large : small)(c);
-    await next();
-  };
-  return [requireForm(), requireSameOrigin(), readForm] as const;
-}
+export const guardForms = [requireForm, requireSameOrigin, readForm] as const;
 
 /** The media type of a form, with or without parameters (RFC 9110 §8.3.1). */
 const FORM_TYPE = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
 
-function requireForm(): MiddlewareHandler<AppEnv> {
-  return async function requireForm(c, next) {
-    if (c.req.method === 'POST' && !FORM_TYPE.test(c.req.header('Content-Type') ?? '')) {
-      throw new PageProblem(
-        415,
-        'Unsupported format',
-        'Open the page and submit its form. No other format is accepted.',
-      );
-    }
-    await next();
-  };
+async function requireForm(c: Context<AppEnv>, next: Next): Promise<void> {
+  if (c.req.method === 'POST' && !FORM_TYPE.test(c.req.header('Content-Type') ?? '')) {
+    throw new PageProblem(415, 'Unsupported format', 'Open the page and submit its form. No other format is accepted.');
+  }
+  await next();
 }
 
 /** Refuses a request that a page of another site may have caused. */
-function requireSameOrigin(): MiddlewareHandler<AppEnv> {
-  return async function requireSameOrigin(c, next) {
-    const { method } = c.req;
-    const isOwn =
-      c.req.header('Origin') === new URL(c.req.url).origin || c.req.header('Sec-Fetch-Site') === 'same-origin';
-    if (method !== 'GET' && method !== 'HEAD' && !isOwn) {
-      throw new PageProblem(
-        403,
-        'Form not accepted',
-        'The form was not submitted from a page of this site, so nothing was changed. Open the page and submit the form there.',
-      );
-    }
-    await next();
-  };
+async function requireSameOrigin(c: Context<AppEnv>, next: Next): Promise<void> {
+  const { method } = c.req;
+  const isOwn =
+    c.req.header('Origin') === new URL(c.req.url).origin || c.req.header('Sec-Fetch-Site') === 'same-origin';
+  if (method !== 'GET' && method !== 'HEAD' && !isOwn) {
+    throw new PageProblem(
+      403,
+      'Form not accepted',
+      'The form was not submitted from a page of this site, so nothing was changed. Open the page and submit the form there.',
+    );
+  }
+  await next();
+}
+
+async function readForm(c: Context<AppEnv>, next: Next): Promise<void> {
+  await readBody(c, LARGE_FORM.path.test(c.req.path) ? LARGE_FORM.maxBytes : MAX_FORM_BYTES, {
+    tooLarge,
+    broken: (why) => new PageProblem(400, 'Incomplete form', `The form ${why}. Nothing was changed. Submit it again.`),
+  });
+  await next();
 }

@@ -36,7 +36,7 @@ export function createSettings(contributions: readonly Contribution[]) {
   for (const { settings } of contributions) if (settings) pages.route('/', settings);
 
   return new Hono<AppEnv>()
-    .use(requireHost(), securePages(), limitByIp('settings', refuseWithPage), ...guardForms())
+    .use(requireHost, securePages(), limitByIp('settings', refuseWithPage), ...guardForms)
     .get('/', chooseOrganization)
     .route('/:organization', pages)
     .all('*', () => {

@@ -21,7 +21,7 @@ import { TOOLS } from './tools.ts';
 export function createMcp() {
   return new Hono<AppEnv>()
     .use(...firstChecks('mcp'), refuseOrigin)
-    .post('/', authenticate('in_body'), requireHost(), readMessage, respond)
+    .post('/', authenticate('in_body'), requireHost, readMessage, respond)
     .all('/', ...guard(), (c) => problem(c, ...methodNotAllowedProblem(c.req.method, ['POST'])));
 }
 
@@ -58,12 +58,10 @@ async function respond(c: Context<ApiEnv>): Promise<Response> {
   return clean;
 }
 
-const limit = keyLimit();
-
 /** The 429 of the key's limit. The result of a call reports it, because agents read results. */
 async function exceededLimit(c: Context<ApiEnv>): Promise<Problem | undefined> {
   try {
-    await limit(c, async () => undefined);
+    await keyLimit(c, async () => undefined);
     return undefined;
   } catch (err) {
     if (err instanceof Problem && err.code === 'rate_limited') return err;

@@ -15,14 +15,14 @@ const MAX_MESSAGE_BYTES = 1024 * 1024;
 /** The scheme in the 401: Standard Webhooks has no registered one. */
 const CHALLENGE = 'StandardWebhooks';
 
-const read = readBody(MAX_MESSAGE_BYTES, {
+const BODY_ERRORS = {
   tooLarge: () =>
     new Problem(
       'body_too_large',
       `The body is larger than ${MAX_MESSAGE_BYTES} bytes (1 MiB); send fewer records in each message.`,
     ),
-  broken: (why) => new Problem('malformed_json', `The body ${why}; send the complete message again.`),
-});
+  broken: (why: string) => new Problem('malformed_json', `The body ${why}; send the complete message again.`),
+};
 
 /**
  * Reads a message of the last five minutes that one of the secrets signed, or why it is none. The body of what cannot be
@@ -34,7 +34,7 @@ export async function readSigned(
 ): Promise<SignedMessage | WebhookFault> {
   const message = readMessage(c.req.header(), c.get('now')());
   if (typeof message === 'string') return message;
-  await read(c);
+  await readBody(c, MAX_MESSAGE_BYTES, BODY_ERRORS);
   const body = new Uint8Array(await c.req.arrayBuffer());
   const signature = c.req.header('webhook-signature') ?? '';
   return (await isSigned(secrets, message, body, signature)) ? message : 'signature';

@@ -26,7 +26,7 @@ const addressed = z.lazy(() => z.object({ organization: directoryId('an organiza
 /** POST /psa runs a service of the service bindings, for a sender that signs with one of the secrets. */
 export function createPsa(secrets: readonly WebhookSecret[]) {
   return new Hono<AppEnv>()
-    .use(requireHttps(), limitByIp('psa'))
+    .use(requireHttps, limitByIp('psa'))
     .post('/', async (c) => {
       const message = await readSigned(c, secrets);
       return typeof message === 'string' ? refuse(c, message) : respond(c, await run(c, message));
