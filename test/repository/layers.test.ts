@@ -13,7 +13,7 @@ const HTTP = ['http', 'services', 'domain', 'lib', 'config.ts', 'module.ts'];
  * with the same row. Everything that is not listed is forbidden.
  */
 const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly string[] }> = {
-  lib: { parts: [], packages: ['jose'] },
+  lib: { parts: [] },
   domain: { parts: ['lib'], packages: ['zod', 'uuid', 'ipaddr.js', '@date-fns/tz'] },
   db: { parts: ['domain', 'lib'] },
   services: { parts: ['db', 'domain', 'lib'], packages: ['zod'] },
