@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { countD1, withReplica } from '../support/d1.ts';
 import { ledgerInconsistencies } from '../support/ledger.ts';
 import { inLongRuns, runs } from '../support/property.ts';
-import { importRecords, makeApi, makeKey, makeOrganization, revoke, rowsOf } from '../support/world.ts';
+import { changeOrganization, makeApi, makeKey, makeOrganization, revoke, rowsOf } from '../support/world.ts';
 
 const minute = 60_000;
 
@@ -73,9 +73,7 @@ describe('a cached key', () => {
 
   test('a refused key leaves the cache, and is not cached while its plan lacks PSA', async () => {
     const { organization, key, api, calls } = await warm();
-    const plan = (psa: boolean) =>
-      importRecords({ type: 'organization', id: organization, name: 'N', psa, timeZone: 'UTC', defaultHourlyRate: 1 });
-    await plan(false);
+    await changeOrganization(organization, { psa: false });
     expect((await api.postNote(key.value)).status).toBe(403);
     expect(statements(calls)).toEqual([3, 1]);
     expect((await api.postNote(key.value)).status).toBe(403);
@@ -83,7 +81,7 @@ describe('a cached key', () => {
     // The fifth call records the first refusal, after its response.
     await api.settled();
     expect(statements(calls)).toEqual([3, 1, 1, 1, 1]);
-    await plan(true);
+    await changeOrganization(organization, { psa: true });
     expect((await api.postNote(key.value)).status).toBe(201);
   });
 });
@@ -147,14 +145,7 @@ test('after any sequence of events over several isolates an ended key gets 401 a
         else if (e.do === 'catchUp') await replica.catchUp(organization);
         else if (e.do === 'plan') {
           model.psa = e.psa;
-          await importRecords({
-            type: 'organization',
-            id: organization,
-            name: 'N',
-            psa: e.psa,
-            timeZone: 'UTC',
-            defaultHourlyRate: 120,
-          });
+          await changeOrganization(organization, { psa: e.psa });
         } else if (e.do === 'endIn') {
           // As a rotation does: the old key ends earlier.
           model.endsAt = Math.min(model.endsAt, now + e.ms);

@@ -7,7 +7,7 @@ import { inconsistencies } from '../support/ledger.ts';
 import { makeSettings } from '../support/settings.ts';
 import {
   asAdmin,
-  importRecords,
+  changeOrganization,
   makeApi,
   makeKey,
   makeOrganization,
@@ -242,15 +242,7 @@ describe.each([
 
 describe('after a change of the time zone to an earlier local day', () => {
   const LIMITS = { key: { records: 3, bytes: 1_000_000 }, organization: { records: 3, bytes: 1_000_000 } };
-  const moveTo = (organization: string, timeZone: string) =>
-    importRecords({
-      type: 'organization',
-      id: organization,
-      name: 'Northwind',
-      psa: true,
-      timeZone,
-      defaultHourlyRate: 120,
-    });
+  const moveTo = (organization: string, timeZone: string) => changeOrganization(organization, { timeZone });
 
   test('the limits follow the earlier day, and after a change back the later day', async () => {
     const organization = await makeOrganization({ timeZone: 'Pacific/Kiritimati' });
@@ -307,14 +299,7 @@ test('after a change of the time zone, the limits follow the new local day', asy
   const api = apiWith({ key: { records: 2, bytes: 1_000_000 }, organization: { records: 2, bytes: 1_000_000 } });
   expect(await notes(api, key, 3)).toEqual([201, 201, 429]);
   // It is already the next day there.
-  await importRecords({
-    type: 'organization',
-    id: organization,
-    name: 'Northwind',
-    psa: true,
-    timeZone: 'Pacific/Kiritimati',
-    defaultHourlyRate: 120,
-  });
+  await changeOrganization(organization, { timeZone: 'Pacific/Kiritimati' });
   // The isolate still has the old zone: the insert refuses it, and the explanation names the new one.
   expect(await notes(api, key, 3)).toEqual([201, 201, 429]);
   const ledger = await rowsOf('key_days', organization);

@@ -4,7 +4,7 @@ import { dateIn } from '../../src/domain/calendar.ts';
 import { ledgerInconsistencies } from '../support/ledger.ts';
 import { loggedLines } from '../support/searched-logs.ts';
 import {
-  importRecords,
+  changeOrganization,
   makeApi,
   makeCountedApi,
   makeKey,
@@ -141,10 +141,9 @@ describe.each(KINDS)('a dry run of a $kind', ({ table, path, body, other }) => {
     const organization = await makeOrganization({ timeZone: 'UTC' });
     const { value } = await makeKey(organization);
     const api = makeApi();
-    const { timeZone } = { timeZone: 'Pacific/Kiritimati' };
+    const timeZone = 'Pacific/Kiritimati';
     expect((await api.post(dry('1001', path), value, body)).status).toBe(200);
-    const zone = { type: 'organization', id: organization, name: 'N', psa: true, timeZone, defaultHourlyRate: 120 };
-    await importRecords(zone);
+    await changeOrganization(organization, { timeZone });
     const { workDate } = await (await api.post(dry('1001', path), value, body)).json<{ workDate?: string }>();
     expect(workDate?.slice(0, 10)).toBe(path === 'notes' ? undefined : dateIn(timeZone, Date.now()));
   });

@@ -6,7 +6,7 @@ import { loggedLines } from '../support/searched-logs.ts';
 import { makeSignIn } from '../support/sign-in.ts';
 import { callTool, postMcp, type ToolResult } from '../support/tools.ts';
 import {
-  importRecords,
+  changeOrganization,
   type KeyOptions,
   makeApi,
   makeKey,
@@ -50,9 +50,6 @@ async function warm({ isolate, key }: World) {
 /** Where each call so far was answered, with the number of statements at the primary. */
 const placesOf = ({ calls }: World) =>
   calls.splice(0).map(({ replica, statements }) => (replica ? 'near' : statements));
-
-const changePlan = (organization: string, psa: boolean, timeZone = 'UTC') =>
-  importRecords({ type: 'organization', id: organization, name: 'N', psa, timeZone, defaultHourlyRate: 120 });
 
 const setKey = ({ organization, key }: World, assignment: string, value: unknown) =>
   env.DB.prepare(`update api_keys set ${assignment} = ? where organization_id = ? and id = ?`)
@@ -169,7 +166,7 @@ describe('a replica that is behind, when the key', () => {
     ['may be used from other networks only', (near) => setKey(near, 'allowed_networks', '203.0.113.0/24')],
     [
       'belongs to an organization that was closed',
-      ({ organization }) => env.DB.prepare('update organizations set active = 0 where id = ?').bind(organization).run(),
+      ({ organization }) => changeOrganization(organization, { active: false }),
     ],
     ['has another value', (near) => setKey(near, 'hash', 'e'.repeat(64))],
   ])('a key that %s gets the constant 401 on good and bad writes, also if an isolate has it', async (why, change) => {
@@ -247,14 +244,14 @@ describe('a replica that is behind, when the key', () => {
   test("the work date follows the organization's new time zone", async () => {
     const near = await world();
     const now = () => Date.UTC(2026, 5, 1, 12);
-    await changePlan(near.organization, true, 'Pacific/Kiritimati');
+    await changeOrganization(near.organization, { timeZone: 'Pacific/Kiritimati' });
     const response = await near.isolate({ now }).postTime(near.key.value);
     expect(await response.json()).toMatchObject({ entry: { workDate: '2026-06-02T00:00:00.000Z' } });
   });
 
   test('an organization whose plan ended gets 403 for good and bad bodies, by REST and by MCP', async () => {
     const near = await world();
-    await changePlan(near.organization, false);
+    await changeOrganization(near.organization, { psa: false });
     expect(await problemOf(near.isolate().postTime(near.key.value))).toBe('403 psa_not_included');
     expect(await problemOf(near.isolate().postTime(near.key.value, 'not json'))).toBe('403 psa_not_included');
     for (const write of Object.values(TOOLS).slice(0, 2)) {
@@ -266,9 +263,9 @@ describe('a replica that is behind, when the key', () => {
 
   test('an organization whose plan began can write immediately', async () => {
     const near = await world();
-    await changePlan(near.organization, false);
+    await changeOrganization(near.organization, { psa: false });
     await near.replica.catchUp(near.organization);
-    await changePlan(near.organization, true);
+    await changeOrganization(near.organization, { psa: true });
     expect((await near.isolate().postTime(near.key.value)).status).toBe(201);
     expect(placesOf(near)).toEqual(['near', 1, 3]);
   });

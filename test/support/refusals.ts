@@ -8,7 +8,7 @@ import { countD1 } from './d1.ts';
 import { countLimiters } from './limiter.ts';
 import {
   asAdmin,
-  importRecords,
+  changeOrganization,
   makeApi,
   makeKey,
   makeOrganization,
@@ -84,15 +84,7 @@ async function makeCauses(scope: Scope | undefined) {
   await rotate(organization, replacedAtOnce.id, 'now');
   const closed = await makeOrganization();
   const ofClosed = await makeKey(closed);
-  await importRecords({
-    type: 'organization',
-    id: closed,
-    name: 'Gone',
-    psa: true,
-    timeZone: 'UTC',
-    defaultHourlyRate: 1,
-    active: false,
-  });
+  await changeOrganization(closed, { active: false });
 
   const { value } = good;
   const unreadable: Record<string, Record<string, string>> = {

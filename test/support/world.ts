@@ -120,6 +120,18 @@ export async function importRecords(...records: Record<string, unknown>[]): Prom
   if (!result.ok) throw new Error(JSON.stringify(result.errors));
 }
 
+/** Imports an organization of the tests again, with these changes. */
+export const changeOrganization = (id: string, changes: { psa?: boolean; timeZone?: string; active?: boolean }) =>
+  importRecords({
+    type: 'organization',
+    id,
+    name: 'N',
+    psa: true,
+    timeZone: 'UTC',
+    defaultHourlyRate: 120,
+    ...changes,
+  });
+
 /** Acting as the organization's administrator. */
 export function asAdmin(organizationId: string, now: () => number = Date.now): AdminContext {
   const source = { address: '192.0.2.1', userAgent: 'test' };

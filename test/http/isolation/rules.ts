@@ -1,8 +1,7 @@
 import { expect } from 'vitest';
-import type { Event } from './events.ts';
 
-/** What must hold for every event, as the titles of tests. */
-export const RULES = {
+/** What must hold for every event. */
+const RULES = {
   foreignRows: 'a request changes no row of another organization',
   foreignTexts: 'a response shows nothing that belongs to another organization',
   ownTables: 'a request changes only the tables that it is about',
@@ -22,44 +21,8 @@ export const RULES = {
   redaction: 'a redaction finds the records of its own organization only',
   directory: 'a change of the directory is accepted',
 } as const;
-type Rule = keyof typeof RULES;
 
-/** Thrown after an event that broke a rule. */
-export class RuleBroken extends Error {
-  override name = 'RuleBroken';
-}
-
-/**
- * Checks rules without stopping at the first one that is broken, so that each can be a test of its
- * own.
- */
-export class RuleChecks {
-  private readonly failures = new Map<string, Error>();
-  private event: Event | undefined;
-
-  /** Begins an event: it is part of every failure. */
-  begin(event: Event): void {
-    this.event = event;
-  }
-
-  /** Checks that a value equals another one. */
-  equal(rule: Rule, actual: unknown, expected: unknown): void {
-    try {
-      expect({ event: this.event, value: actual }).toEqual({ event: this.event, value: expected });
-    } catch (err) {
-      if (!(err instanceof Error)) throw err;
-      if (!this.failures.has(rule)) this.failures.set(rule, err);
-    }
-  }
-
-  /** Ends an event. @throws RuleBroken: what comes after it would fail for the same reason */
-  end(): void {
-    if (this.failures.size === 0) return;
-    throw new RuleBroken(`broken: ${[...this.failures.keys()].join(', ')}`);
-  }
-
-  /** The first failure of a rule. */
-  failureOf(rule: string): Error | undefined {
-    return this.failures.get(rule);
-  }
+/** Checks that a rule holds. The error shows the rule, and fast-check the events. */
+export function check(rule: keyof typeof RULES, actual: unknown, expected: unknown): void {
+  expect(actual, RULES[rule]).toEqual(expected);
 }

@@ -35,7 +35,7 @@ import {
   type Table,
   upsert,
 } from './organizations.ts';
-import type { RuleChecks } from './rules.ts';
+import { check } from './rules.ts';
 
 /** The status that the REST interface has for the result of a tool. */
 function statusOfTool({ isError, structuredContent }: ToolResult): number {
@@ -67,15 +67,13 @@ export class World {
   private readonly pages = new Map<string, ReturnType<typeof openSettings>>();
   private readonly tokens = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
   private readonly name: string;
-  private readonly checks: RuleChecks;
   /** Tickets of lost writes, by organization: its refused uses are listed with them. */
   private readonly lostTickets = new Map<number, string[]>();
   private before: Contents[] = [];
   private events = 0;
 
-  private constructor(name: string, checks: RuleChecks, hasReplica: boolean) {
+  private constructor(name: string, hasReplica: boolean) {
     this.name = name;
-    this.checks = checks;
     this.replica = hasReplica ? withReplica(env.DB) : undefined;
     this.api = makeApi({
       agents: true,
@@ -85,8 +83,8 @@ export class World {
   }
 
   /** Creates a world. With a replica, the API reads keys from one that is up to nine events behind. */
-  static async make(name: string, checks: RuleChecks, { hasReplica = false } = {}): Promise<World> {
-    const world = new World(name, checks, hasReplica);
+  static async make(name: string, { hasReplica = false } = {}): Promise<World> {
+    const world = new World(name, hasReplica);
     for (let number = 0; number <= ORGANIZATIONS; number++)
       world.organizations.push(await makeOrganization(name, number));
     await addBystanders(world.organization(ORGANIZATIONS));
@@ -127,7 +125,6 @@ export class World {
   async run(event: Event): Promise<string | number> {
     const own = this.before[event.at];
     if (!own) throw new Error('no such organization');
-    this.checks.begin(event);
     if (this.events++ % 10 === 0) await this.replica?.catchUp(...this.organizations.map(({ id }) => id));
     const { outcome, asked = '', response = '', added = {}, changed = [] } = await this.act(event, own);
     await this.api.settled();
@@ -140,22 +137,21 @@ export class World {
       if (number === event.at) {
         this.checkOwnRows(was, is, added, changed);
       } else {
-        this.checks.equal('foreignRows', is, was);
+        check('foreignRows', is, was);
         const foreign = privateTexts(organization, was).filter((text) => !asked.includes(text) && shown.includes(text));
-        this.checks.equal('foreignTexts', foreign, []);
+        check('foreignTexts', foreign, []);
       }
     }
-    this.checks.end();
     this.before = after;
     return outcome;
   }
 
   private checkOwnRows(was: Contents, is: Contents, added: Partial<Record<Table, number>>, changed: Table[]): void {
     for (const table of TABLES) {
-      if (!changed.includes(table)) this.checks.equal('ownTables', [table, is[table]], [table, was[table]]);
+      if (!changed.includes(table)) check('ownTables', [table, is[table]], [table, was[table]]);
       // A refused use is a new row or adds to the count of one.
       if (table === 'refused_uses') continue;
-      this.checks.equal('ownRows', [table, is[table].length - was[table].length], [table, added[table] ?? 0]);
+      check('ownRows', [table, is[table].length - was[table].length], [table, added[table] ?? 0]);
     }
   }
 
@@ -262,7 +258,7 @@ export class World {
       const answer = await callTool(this.api, key.value, name, { ticketId: ticket, ...body, idempotencyKey });
       const response = await answer.text();
       const status = answer.status === 200 ? statusOfTool(JSON.parse(response).result) : answer.status;
-      this.checks.equal('writeStatus', status, expected.status);
+      check('writeStatus', status, expected.status);
       this.checkCompanies(own, key, { ticket, status, response });
       if (status === 200 || status === 409) this.lose(at, ticket);
       const outcome = { outcome: `MCP ${status}`, asked, response };
@@ -273,20 +269,20 @@ export class World {
     const dryRun = await this.api.post(`${path}/dry-run`, key.value, body, headers);
     const checked = await dryRun.text();
     const shown = [...own.notes, ...own.time_entries].filter(({ id }) => checked.includes(String(id)));
-    this.checks.equal('dryRun', [dryRun.status, shown], [expected.status === 201 ? 200 : expected.status, []]);
+    check('dryRun', [dryRun.status, shown], [expected.status === 201 ? 200 : expected.status, []]);
 
     const answer = await this.api.post(path, key.value, body, headers);
     const { status } = answer;
     const written = await answer.text();
     const response = `${checked}\n${written}`;
-    this.checks.equal('writeStatus', status, expected.status);
+    check('writeStatus', status, expected.status);
     this.checkCompanies(own, key, { ticket, status, response });
     if (status === 200 || status === 409) this.lose(at, ticket);
     if (status !== 201) return { outcome: status, asked, response, changed: ['refused_uses'] };
     if (kind === 'time_entry') {
       const { entry, agreementSource } = JSON.parse(written);
       const isAgreed = expected.company === 'acme' && isActive(own.agreements, 'support');
-      this.checks.equal(
+      check(
         'writeCredit',
         [entry.userId, entry.hourlyRate, agreementSource],
         isAgreed
@@ -307,7 +303,7 @@ export class World {
     const key = own.api_keys.find((one) => one['id'] === id);
     const company = own.tickets.find((one) => one['id'] === ticket)?.['company_id'];
     const shown = hiddenRecords(own, id).filter((record) => response.includes(record));
-    this.checks.equal('companies', [shown, status === 201 && !admits(own, key, company)], [[], false]);
+    check('companies', [shown, status === 201 && !admits(own, key, company)], [[], false]);
   }
 
   private async open(event: EventOf<'open'>, own: Contents): Promise<Outcome> {
@@ -315,7 +311,7 @@ export class World {
     const key = this.key(this.named(event), event.index);
     const path = page.replace('{key}', key.id);
     const { status, text } = await (await this.pagesOf(viewer, at)).get(path);
-    this.checks.equal('pageStatus', status, this.administers(event) ? expectedPage(own, page, key.id) : 404);
+    check('pageStatus', status, this.administers(event) ? expectedPage(own, page, key.id) : 404);
     if (status === 200) await this.checkRowsOfPage(page, text, own);
     return { outcome: `${page} ${status}`, asked: path, response: text };
   }
@@ -325,25 +321,25 @@ export class World {
     const refused = own.refused_uses.filter(({ reason }) => reason !== 'dry_run');
     switch (page) {
       case '/keys':
-        this.checks.equal('pageRows', await countElements(text, 'tbody tr'), Math.min(25, live));
+        check('pageRows', await countElements(text, 'tbody tr'), Math.min(25, live));
         break;
       case '/keys?state=all':
-        this.checks.equal('pageRows', await countElements(text, 'tbody tr'), Math.min(25, own.api_keys.length));
+        check('pageRows', await countElements(text, 'tbody tr'), Math.min(25, own.api_keys.length));
         break;
       case '/keys.csv':
-        this.checks.equal('pageRows', csvRows(text).length, own.api_keys.length);
+        check('pageRows', csvRows(text).length, own.api_keys.length);
         break;
       case '/refused.csv':
-        this.checks.equal('pageRows', csvRows(text).length, refused.length);
+        check('pageRows', csvRows(text).length, refused.length);
         break;
       case '/refused':
-        this.checks.equal('pageRows', await countElements(text, 'tbody tr'), refused.length);
+        check('pageRows', await countElements(text, 'tbody tr'), refused.length);
         break;
       case '/revoke-all': {
         // The number of live keys is the only number on the page, except for those in the
         // organization's name.
         const [question] = await elementsOf(text.replaceAll(/<bdi>.*?<\/bdi>/g, ''), 'main p');
-        this.checks.equal('pageRows', Number(/\d+/.exec(question?.text ?? '')?.[0] ?? 0), live);
+        check('pageRows', Number(/\d+/.exec(question?.text ?? '')?.[0] ?? 0), live);
         break;
       }
     }
@@ -372,11 +368,11 @@ export class World {
     const [query, matches] = filters[filter];
     const path = `/audit${csv ? '.csv' : ''}${query}`;
     const { status, text } = await (await this.pagesOf(viewer, at)).get(path);
-    this.checks.equal('pageStatus', status, this.administers(event) ? 200 : 404);
+    check('pageStatus', status, this.administers(event) ? 200 : 404);
     if (status === 200) {
       const matching = own.audit_log.filter(matches).length;
       const shown = csv ? csvRows(text).length : await countElements(text, '.log li');
-      this.checks.equal('logRows', shown, csv ? matching : Math.min(50, matching));
+      check('logRows', shown, csv ? matching : Math.min(50, matching));
     }
     return { outcome: `${filter} ${status}`, asked: path, response: text };
   }
@@ -403,7 +399,7 @@ export class World {
     const path = action === 'create' ? '/keys' : isWhichKey ? '/which-key' : `/keys/${key.id}/${action}`;
     const { status, text, notice, location } = await pages.post(path, fields);
     const expected = this.administers(event) ? expectedForm(own, { form, keyId: key.id, ...fields }) : 404;
-    this.checks.equal('formStatus', status, expected);
+    check('formStatus', status, expected);
 
     const outcome: Outcome = {
       outcome: `${form} ${status}`,
@@ -412,7 +408,7 @@ export class World {
     };
     if (status >= 400) return outcome;
     if (isWhichKey) {
-      this.checks.equal('whichKey', location?.endsWith(`/keys/${key.id}`) ?? false, shown !== undefined);
+      check('whichKey', location?.endsWith(`/keys/${key.id}`) ?? false, shown !== undefined);
       return outcome;
     }
     outcome.changed = ['api_keys', 'audit_log'];
@@ -425,7 +421,7 @@ export class World {
     const { status, text } = await (await this.pagesOf(event.viewer, event.at)).post('/revoke-all', {
       organization: this.organization(event.at).id,
     });
-    this.checks.equal('formStatus', status, this.administers(event) ? 303 : 404);
+    check('formStatus', status, this.administers(event) ? 303 : 404);
     const outcome = { outcome: status, response: text };
     if (status !== 303) return outcome;
     const unrevoked = own.api_keys.filter((key) => key['revoked_at'] === null).length;
@@ -435,13 +431,13 @@ export class World {
   private async readChanges(event: EventOf<'changes'>, own: Contents): Promise<Outcome> {
     const { id } = this.organization(event.at);
     const [all, cursor] = [await allChanges(id), await lastCursor(id)];
-    this.checks.equal(
+    check(
       'changeFeed',
       all.map(({ seq, targetId }) => [seq, targetId]),
       own.audit_log.map((row) => [row['seq'], row['target_id']]),
     );
     const elsewhere = await exports.Work.changes(this.organization(this.named(event)).id, cursor);
-    this.checks.equal(
+    check(
       'cursor',
       elsewhere.ok ? elsewhere.value.changes : elsewhere.error.code,
       event.away === 0 ? [] : 'cursor_reset',
@@ -454,7 +450,7 @@ export class World {
     const organization = this.organization(event.at).id;
     const answer = await exports.Work.reviewTimeEntry(organization, entry, 'APPROVED', event.reviewer);
     const code = expectedReview(own, entry, event.reviewer);
-    this.checks.equal('review', answer.ok ? undefined : answer.error.code, code);
+    check('review', answer.ok ? undefined : answer.error.code, code);
     const isNew = own.time_entries.some(({ id, status }) => id === entry && status === 'SUBMITTED');
     const outcome = {
       outcome: code ?? (isNew ? 'reviewed' : 'repeated'),
@@ -469,7 +465,7 @@ export class World {
     const record = this.idOfSome(event, table);
     const answer = await exports.Work.redactRecord(this.organization(event.at).id, event.kind, record, 'the PSA');
     const expected = expectedRedaction(own, table, record);
-    this.checks.equal('redaction', answer.ok ? answer.value.status : answer.error.code, expected ?? 'record_not_found');
+    check('redaction', answer.ok ? answer.value.status : answer.error.code, expected ?? 'record_not_found');
     const outcome = { outcome: expected ?? 'record_not_found', asked: record, response: JSON.stringify(answer) };
     return expected === 'redacted' ? { ...outcome, added: { audit_log: 1 }, changed: [table, 'audit_log'] } : outcome;
   }
@@ -481,7 +477,7 @@ export class World {
     const record = changingRecord(type, organization, to === 'active' || to === 'moved', company);
     if (to === 'deactivated') {
       const { ok } = await exports.Directory.deactivate(organization.id, [{ type, id: record.id }]);
-      this.checks.equal('directory', ok, true);
+      check('directory', ok, true);
     } else {
       await upsert(organization.id, [record]);
     }

@@ -6,7 +6,15 @@ import { aroundD1, countD1 } from '../../support/d1.ts';
 import { aroundLimiters, countLimiters } from '../../support/limiter.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { makeSignIn } from '../../support/sign-in.ts';
-import { importRecords, makeApi, makeKey, makeOrganization, revoke, TIME } from '../../support/world.ts';
+import {
+  changeOrganization,
+  importRecords,
+  makeApi,
+  makeKey,
+  makeOrganization,
+  revoke,
+  TIME,
+} from '../../support/world.ts';
 
 const NOTES = '/api/v1/tickets/:ticketId/notes';
 const TIME_ENTRIES = '/api/v1/tickets/:ticketId/time-entries';
@@ -92,15 +100,7 @@ describe('the line of a request', () => {
     expect((await api.postNote(key)).status).toBe(201);
     await revoke(organization, keyId);
     expect(await why(api.postNote(key, {}))).toEqual([401, 'revoked', ...of(keyId)]);
-    await importRecords({
-      type: 'organization',
-      id: organization,
-      name: 'N',
-      psa: true,
-      timeZone: 'UTC',
-      defaultHourlyRate: 1,
-      active: false,
-    });
+    await changeOrganization(organization, { active: false });
     expect(await why(api.send('/api/v1/ping', { key: unscoped.value }))).toEqual([
       401,
       'organization_inactive',
