@@ -70,27 +70,13 @@ const newOrganizationId = () => `org-${++organizations}-${crypto.randomUUID().sl
 
 async function importOrganization(): Promise<Row[][]> {
   const organization = newOrganizationId();
+  const user = { type: 'user', organization };
   await importRecords(
     { type: 'organization', id: organization, name: 'Northwind', psa: true, timeZone: 'UTC', defaultHourlyRate: 120 },
-    { type: 'user', organization, id: 'ada', email: 'ada@northwind.example', name: 'Ada', admin: true },
-    { type: 'user', organization, id: 'tess', email: 'tess@northwind.example', name: 'Tess', technician: true },
-    {
-      type: 'user',
-      organization,
-      id: 'ivan',
-      email: 'ivan@northwind.example',
-      name: 'Ivan',
-      technician: true,
-      active: false,
-    },
-    {
-      type: 'user',
-      organization,
-      id: 'automation',
-      email: 'automation@northwind.example',
-      name: 'Automation',
-      service: true,
-    },
+    { ...user, id: 'ada', email: 'ada@northwind.example', name: 'Ada', admin: true },
+    { ...user, id: 'tess', email: 'tess@northwind.example', name: 'Tess', technician: true },
+    { ...user, id: 'ivan', email: 'ivan@northwind.example', name: 'Ivan', technician: true, active: false },
+    { ...user, id: 'automation', email: 'automation@northwind.example', name: 'Automation', service: true },
     { type: 'company', organization, id: 'acme', name: 'Acme' },
     { type: 'company', organization, id: 'globex', name: 'Globex' },
     { type: 'company', organization, id: 'initech', name: 'Initech' },
