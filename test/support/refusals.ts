@@ -82,6 +82,8 @@ async function makeCauses(scope: Scope | undefined) {
   await rotate(organization, replaced.id, '1h', before);
   const replacedAtOnce = await makeKey(organization);
   await rotate(organization, replacedAtOnce.id, 'now');
+  const byHint = await makeKey(organization);
+  const byId = await makeKey(organization);
   const closed = await makeOrganization();
   const ofClosed = await makeKey(closed);
   await changeOrganization(closed, { active: false });
@@ -113,8 +115,11 @@ async function makeCauses(scope: Scope | undefined) {
     'replaced at once': replacedAtOnce.value,
     'of an organization that is not active': ofClosed.value,
     ...(scope && { 'of another scope': unscoped.value }),
+    'blocked by its hint': byHint.value,
+    'blocked by its id': byId.value,
   };
-  return { good: { organization, value }, unreadable, dead };
+  const blockedKeys = new Set([byHint.hint, byId.id]);
+  return { good: { organization, value }, unreadable, dead, blockedKeys };
 }
 
 /** Replaces a key as the administrator. */
@@ -133,9 +138,9 @@ export function describeRefusals(routes: Readonly<Record<string, Route>>, option
     const call = (api: Api, headers: Record<string, string>) => send(api, route, headers);
 
     test('every bad key gets the same constant 401, which does not count against the key’s limit', async () => {
-      const { good, unreadable, dead } = await makeCauses(scope);
+      const { good, unreadable, dead, blockedKeys } = await makeCauses(scope);
       const limiters = countLimiters(env.RATE_LIMITER);
-      const api = newApi({ bindings: { RATE_LIMITER: limiters.namespace }, config: ONE_REQUEST });
+      const api = newApi({ bindings: { RATE_LIMITER: limiters.namespace }, config: { ...ONE_REQUEST, blockedKeys } });
       const causes = {
         ...unreadable,
         ...Object.fromEntries(Object.entries(dead).map(([cause, key]) => [cause, bearer(key)])),
@@ -155,11 +160,11 @@ export function describeRefusals(routes: Readonly<Record<string, Route>>, option
     });
 
     test('every well-formed key that is not cached costs the same calls, others cost none, and nothing is written before the response', async () => {
-      const { unreadable, dead } = await makeCauses(scope);
+      const { unreadable, dead, blockedKeys } = await makeCauses(scope);
       const d1 = countD1(env.DB);
       const limiters = countLimiters(env.RATE_LIMITER);
       const spent = async (headers: Record<string, string>) => {
-        const api = newApi({ bindings: { DB: d1.db, RATE_LIMITER: limiters.namespace } });
+        const api = newApi({ bindings: { DB: d1.db, RATE_LIMITER: limiters.namespace }, config: { blockedKeys } });
         d1.calls.length = 0;
         limiters.names.length = 0;
         expect((await call(api, headers)).status).toBe(401);
@@ -172,8 +177,8 @@ export function describeRefusals(routes: Readonly<Record<string, Route>>, option
         expect([cause, await spent(headers)]).toEqual([cause, { objects: ['ip'], calls: [], later: [] }]);
       }
       for (const [cause, key] of Object.entries(dead)) {
-        // The refused use of a key that exists is recorded after the response.
-        const later = cause === 'unknown' ? [] : [1];
+        // The refused use of a key that exists and is not blocked is recorded after the response.
+        const later = /^(unknown|blocked)/.test(cause) ? [] : [1];
         expect([cause, await spent(bearer(key))]).toEqual([
           cause,
           { objects: ['ip'], calls: [{ statements: 1, rowsWritten: 0 }], later },
