@@ -1,5 +1,6 @@
 import { env, exports } from 'cloudflare:workers';
 import type { DirectoryRecordInput } from '../../../src/domain/directory.ts';
+import { fromKeys } from '../../../src/lib/objects.ts';
 import { type EventOf, ORGANIZATIONS } from './events.ts';
 
 // The organizations are as alike as they can be: they share ids of users, companies, agreements and
@@ -136,17 +137,7 @@ export async function contentsOf(organizations: readonly Organization[]): Promis
   return ids.map((id) => {
     const rows = (table: Table) =>
       (results[TABLES.indexOf(table)]?.results ?? []).filter((row) => row['organization_id'] === id);
-    return {
-      users: rows('users'),
-      companies: rows('companies'),
-      agreements: rows('agreements'),
-      tickets: rows('tickets'),
-      api_keys: rows('api_keys'),
-      notes: rows('notes'),
-      time_entries: rows('time_entries'),
-      audit_log: rows('audit_log'),
-      refused_uses: rows('refused_uses'),
-    };
+    return fromKeys(TABLES, rows);
   });
 }
 
