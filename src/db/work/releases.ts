@@ -1,3 +1,4 @@
+import type { ChangeCursor } from '../../domain/change.ts';
 import { IS_BEING_ERASED } from '../directory/erasure.ts';
 import { columns, number, numberOrNull, type RowOf, statement, text } from '../statement.ts';
 
@@ -8,12 +9,7 @@ import { columns, number, numberOrNull, type RowOf, statement, text } from '../s
  * this database, and after the one that was released before. Does nothing while the organization is
  * being erased: a new row would stop the removal of the organization.
  */
-export const markReleased = statement<{
-  organizationId: string;
-  epoch: string;
-  seq: number;
-  requestId: string;
-}>(`
+export const markReleased = statement<ChangeCursor & { organizationId: string }>(`
   insert into releases (organization_id, seq)
   select a.organization_id, a.seq from audit_log a cross join database_epoch d
   where a.organization_id = :organizationId and a.seq = :seq and a.request_id = :requestId and d.epoch = :epoch

@@ -93,10 +93,9 @@ export async function readAuditLog(ctx: AdminContext, filter: AuditFilter, curso
 
 /** The latest entries about one key: at most `limit`, fewer if other keys wrote most of the latest rows. */
 export async function readLatestOfKey(ctx: AdminContext, keyId: string, limit: number): Promise<AuditEntry[]> {
-  const { organizationId } = ctx.actor;
   const window = { before: Number.MAX_SAFE_INTEGER, from: 0, examine: EXAMINED_FOR_LATEST, limit };
   const any = { actions: null, ticketId: null, requestId: null, minutes: null, since: null, until: null };
-  const rows = await readAll(ctx, findAuditPageOfKey.rows.bind({ organizationId, keyId, ...window, ...any }));
+  const rows = await readAll(ctx, findAuditPageOfKey.rows.bind({ ...ctx.actor, keyId, ...window, ...any }));
   return rows.map(toEntry);
 }
 
@@ -111,8 +110,7 @@ export async function countWritesSince(ctx: AdminContext, keyId: string, since: 
 
 /** The administrators who are actors in the audit log, by name, the present ones first. */
 export async function listAuditAdministrators(ctx: AdminContext) {
-  const { organizationId } = ctx.actor;
-  const results = await readAll(ctx, findAuditAdministrators.bind({ organizationId, limit: MAX_LISTED_ACTORS }));
+  const results = await readAll(ctx, findAuditAdministrators.bind({ ...ctx.actor, limit: MAX_LISTED_ACTORS }));
   return results
     .map(({ id, name, isPresent }) => ({ id, name, isFormer: isPresent === 0 }))
     .sort((a, b) => Number(a.isFormer) - Number(b.isFormer) || compareNaturally(a.name, b.name));
@@ -225,9 +223,8 @@ export async function seqRange(
   { since, until }: Pick<AuditFilter, 'since' | 'until'>,
   cursor = Number.MAX_SAFE_INTEGER,
 ): Promise<{ from: number; before: number }> {
-  const { organizationId } = ctx.actor;
   const firstSince = async (at: number) => {
-    const row = await readOne(ctx, findFirstSeqSince.bind({ organizationId, at }));
+    const row = await readOne(ctx, findFirstSeqSince.bind({ ...ctx.actor, at }));
     if (!row) throw new Error('the binary search returned no row');
     return row.seq;
   };

@@ -64,8 +64,7 @@ export async function administrationsOf(
 export type Administration = Awaited<ReturnType<typeof administrationsOf>>[number];
 
 export async function listAdministratorNames(ctx: AdminContext): Promise<string[]> {
-  const { organizationId } = ctx.actor;
-  return (await readAll(ctx, findAdministratorNames.bind({ organizationId }))).map(({ name }) => name);
+  return (await readAll(ctx, findAdministratorNames.bind(ctx.actor))).map(({ name }) => name);
 }
 
 /** @throws ServiceError `not_administrator` */

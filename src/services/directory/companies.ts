@@ -12,11 +12,9 @@ export type Company = CompanyRow;
 const EXAMINED_COMPANIES = 5_000;
 export const MAX_FOUND = 20;
 
-/** The companies with these ids, by name. */
 export async function listCompanies(ctx: AdminContext, ids: readonly string[]): Promise<Company[]> {
   if (ids.length === 0) return [];
-  const { organizationId } = ctx.actor;
-  return byName(await readAll(ctx, findCompanies.bind({ organizationId, ids: JSON.stringify(ids) })));
+  return byName(await readAll(ctx, findCompanies.bind({ ...ctx.actor, ids: JSON.stringify(ids) })));
 }
 
 /** The chosen companies, and with a text the active ones whose name contains it, or whose id it is. */

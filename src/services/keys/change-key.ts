@@ -55,13 +55,12 @@ export async function planChange(
 ): Promise<(now: number) => AuditedChange<never>> {
   const { id: keyId, revision } = key;
   const uses = await usesRepairedBy(ctx, key, settings);
-  const { organizationId } = ctx.actor;
   return (now) => ({
     statement: changeKey.bind({ ...ctx.actor, ...settings, keyId, revision, now }),
     action: 'api_key.changed',
     targetId: keyId,
     detail: describeChanges(key, settings).join(', '),
-    completion: endRepairedUses.bind({ organizationId, keyId, uses, now }),
+    completion: endRepairedUses.bind({ ...ctx.actor, keyId, uses, now }),
   });
 }
 

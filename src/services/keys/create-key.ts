@@ -110,10 +110,8 @@ async function requireValid(ctx: AdminContext, input: NewKeyInput, replacedId: s
 export async function takenName(ctx: AdminContext, input: unknown, ownId = ''): Promise<FieldError[]> {
   const { data: name } = settingInputs.name.safeParse(input);
   if (name === undefined) return [];
-  const found = await readOne(
-    ctx,
-    explainKey.bind({ ...ctx.actor, keyId: ownId, name, formToken: null, now: ctx.now() }),
-  );
+  const asked = { ...ctx.actor, keyId: ownId, name, formToken: null, now: ctx.now() };
+  const found = await readOne(ctx, explainKey.bind(asked));
   return found && found.named !== null && found.named !== ownId ? [NAME_TAKEN] : [];
 }
 

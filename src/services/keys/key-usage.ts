@@ -19,7 +19,7 @@ export type Usage = readonly DayUsage[];
 
 export async function readUsage(ctx: AdminContext, keyIds: readonly string[], today: string) {
   const days = Array.from({ length: USAGE_DAYS }, (_, index) => addDays(today, index + 1 - USAGE_DAYS));
-  const values = { organizationId: ctx.actor.organizationId, keyIds: JSON.stringify(keyIds), since: days[0] ?? today };
+  const values = { ...ctx.actor, keyIds: JSON.stringify(keyIds), since: days[0] ?? today };
   const results = keyIds.length === 0 ? [] : await readAll(ctx, findKeyDays.bind(values));
   const rows = new Map(results.map((row) => [`${row.keyId} ${row.day}`, row]));
   return new Map(keyIds.map((id) => [id, days.map((day) => toDayUsage(day, rows.get(`${id} ${day}`)))]));
@@ -46,7 +46,7 @@ export type RecentUse = Awaited<ReturnType<typeof readRecentUse>>;
 
 /** The recent use, to decide which networks and daily limits the key should have. */
 export async function readRecentUse(ctx: AdminContext, keyId: string, today: string) {
-  const values = { organizationId: ctx.actor.organizationId, keyId, since: addDays(today, 1 - USAGE_DAYS) };
+  const values = { ...ctx.actor, keyId, since: addDays(today, 1 - USAGE_DAYS) };
   const [rows, { refused }] = await Promise.all([readAll(ctx, findChainUse.bind(values)), readUsesOfKey(ctx, keyId)]);
   const wrote = Map.groupBy(rows, ({ lastAddress }) => lastAddress);
   const days = [...Map.groupBy(rows, ({ day }) => day).values()];
@@ -97,7 +97,6 @@ interface KeyDay {
 /** Those of these days on which a key, with the other keys of its rotation chain, logged unusually much time. */
 export async function readLongDays(ctx: AdminContext, days: readonly KeyDay[]): Promise<KeyDay[]> {
   if (days.length === 0) return [];
-  const { organizationId } = ctx.actor;
-  const rows = await readAll(ctx, findLongDays.bind({ organizationId, days: JSON.stringify(days) }));
+  const rows = await readAll(ctx, findLongDays.bind({ ...ctx.actor, days: JSON.stringify(days) }));
   return rows.filter(({ minutes, before }) => isLongDay(minutes, minutesOf(before)));
 }

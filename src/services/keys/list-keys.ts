@@ -52,11 +52,8 @@ export async function listKeys(
     query.fact === undefined ? found : await keysOfFacts(ctx, overview.facts, query.fact, live),
     query,
   );
-  const usageOf = await readUsage(
-    ctx,
-    shown.map(({ id }) => id),
-    today,
-  );
+  const ids = shown.map(({ id }) => id);
+  const usageOf = await readUsage(ctx, ids, today);
   return {
     ...overview,
     keys: shown.map((key) => ({ ...key, usage: usageOf.get(key.id) ?? [] })),
@@ -102,10 +99,9 @@ async function keysOfFacts(ctx: AdminContext, facts: readonly Fact[], type: stri
 
 /** A page of the ended keys, from which a query also chooses. */
 async function readOtherKeys(ctx: AdminContext, query: KeyQuery, now: number) {
-  const { organizationId } = ctx.actor;
   const { before = AFTER_ALL_IDS, fact } = query;
   if (fact !== undefined || !['all', 'ended'].includes(stateOf(query))) return { keys: [] };
-  const rows = await readAll(ctx, findKeyPage.bind({ organizationId, before, limit: EXAMINED_KEYS + 1 }));
+  const rows = await readAll(ctx, findKeyPage.bind({ ...ctx.actor, before, limit: EXAMINED_KEYS + 1 }));
   const keys = rows.slice(0, EXAMINED_KEYS).map((row) => toKeyDetails(row, now));
   const older = rows.length > EXAMINED_KEYS ? keys.at(-1)?.id : undefined;
   return { keys: keys.filter(({ state }) => !isLive(state)), older };

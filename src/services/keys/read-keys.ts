@@ -55,9 +55,8 @@ export async function* everyKey(
   ctx: AdminContext,
   beforeKeyId = AFTER_ALL_IDS,
 ): AsyncGenerator<ExportPage<KeyDetails>> {
-  const { organizationId } = ctx.actor;
   for (let before: string | undefined = beforeKeyId; before !== undefined; ) {
-    const page = findKeyPage.bind({ organizationId, before, limit: EXPORT_PAGE_SIZE });
+    const page = findKeyPage.bind({ ...ctx.actor, before, limit: EXPORT_PAGE_SIZE });
     const results: KeyDetailsRow[] = await readAll(forNextCall(ctx), page);
     before = results.length === EXPORT_PAGE_SIZE ? results.at(-1)?.id : undefined;
     yield { items: results.map((row) => toKeyDetails(row, ctx.now())), next: before };
@@ -65,16 +64,15 @@ export async function* everyKey(
 }
 
 export async function findOwnKey(ctx: AdminContext, keyId: string): Promise<KeyDetails | undefined> {
-  const { organizationId } = ctx.actor;
-  const row = await readOne(ctx, findKeyDetails.bind({ organizationId, keyId }));
+  const row = await readOne(ctx, findKeyDetails.bind({ ...ctx.actor, keyId }));
   return row ? toKeyDetails(row, ctx.now()) : undefined;
 }
 
 /** The keys of the organization among `keyIds`, by name. */
 export async function listKeysById(ctx: AdminContext, keyIds: readonly string[]): Promise<KeyDetails[]> {
   if (keyIds.length === 0) return [];
-  const values = { organizationId: ctx.actor.organizationId, keyIds: JSON.stringify(keyIds) };
-  return (await readAll(ctx, findKeys.bind(values))).map((row) => toKeyDetails(row, ctx.now()));
+  const rows = await readAll(ctx, findKeys.bind({ ...ctx.actor, keyIds: JSON.stringify(keyIds) }));
+  return rows.map((row) => toKeyDetails(row, ctx.now()));
 }
 
 /** @throws ServiceError `key_not_found` */
@@ -102,10 +100,9 @@ export function keyNotFound(organizationId: string, keyId: string): ServiceError
 
 /** The keys that a pasted value or hint names. A value is never stored or logged. @throws ServiceError `not_a_key` */
 export async function identifyKey(ctx: AdminContext, keyPrefix: string, pasted: string): Promise<KeyDetails[]> {
-  const { organizationId } = ctx.actor;
   const key = await parsePastedKey(pasted);
   if (!key?.hint.startsWith(`${keyPrefix}_`)) throw errorOf('not_a_key');
-  const rows = await readAll(ctx, findOwnKeys.bind({ organizationId, ...key }));
+  const rows = await readAll(ctx, findOwnKeys.bind({ ...ctx.actor, ...key }));
   return rows.map((row) => toKeyDetails(row, ctx.now()));
 }
 

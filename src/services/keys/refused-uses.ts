@@ -40,22 +40,16 @@ export async function recordRefusedUses(
   await write(ctx, 'may_have_written', addRefusedUses.bind(values));
 }
 
-/** The latest refused uses of the organization. */
 export async function listRefusedUses(ctx: AdminContext): Promise<RefusedUse[]> {
-  const { organizationId } = ctx.actor;
-  return (await readAll(ctx, findRefusedUses.bind({ organizationId, limit: PAGE_SIZE, now: ctx.now() }))).map(
-    toRefusedUse,
-  );
+  const rows = await readAll(ctx, findRefusedUses.bind({ ...ctx.actor, limit: PAGE_SIZE, now: ctx.now() }));
+  return rows.map(toRefusedUse);
 }
 
 const isRefused = (use: CountedUseRow): use is RefusedUseRow => use.reason !== 'dry_run';
 
 /** The refused uses of a key, and its dry runs; undefined for none. */
 export async function readUsesOfKey(ctx: AdminContext, keyId: string) {
-  const uses = await readAll(
-    ctx,
-    findUsesOfKey.bind({ organizationId: ctx.actor.organizationId, keyId, now: ctx.now() }),
-  );
+  const uses = await readAll(ctx, findUsesOfKey.bind({ ...ctx.actor, keyId, now: ctx.now() }));
   const dryRuns: DryRuns | undefined = uses.find((use) => !isRefused(use));
   return { refused: uses.filter(isRefused).map(toRefusedUse), dryRuns };
 }
@@ -65,10 +59,9 @@ export async function* everyRefusedUse(
   ctx: AdminContext,
   cursor = `${AFTER_ALL_IDS}.`,
 ): AsyncGenerator<ExportPage<RefusedUse>> {
-  const { organizationId } = ctx.actor;
   for (let before: string | undefined = cursor; before !== undefined; ) {
     const [beforeKeyId = '', beforeReason = '']: string[] = before.split('.');
-    const from = { organizationId, beforeKeyId, beforeReason };
+    const from = { ...ctx.actor, beforeKeyId, beforeReason };
     const page = findRefusedUsesPage.bind({ ...from, limit: EXPORT_PAGE_SIZE, now: ctx.now() });
     const results: RefusedUseRow[] = await readAll(forNextCall(ctx), page);
     const last = results.length === EXPORT_PAGE_SIZE ? results.at(-1) : undefined;

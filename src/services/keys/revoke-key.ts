@@ -42,9 +42,8 @@ export async function revokeAsAdministrator(ctx: AdminContext, keyId: string): P
  * @throws ServiceError `not_administrator`
  */
 export async function revokeAllKeys(ctx: AdminContext): Promise<number> {
-  const { organizationId } = ctx.actor;
   for (let revoked = 0; ; ) {
-    const live = findSomeLiveKeys.bind({ organizationId, now: ctx.now() });
+    const live = findSomeLiveKeys.bind({ ...ctx.actor, now: ctx.now() });
     const results = await readAll(ctx, live, 'may_have_written');
     if (results.length === 0) return revoked;
     const ids = results.map(({ id }) => id);
