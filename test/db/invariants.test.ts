@@ -16,12 +16,13 @@ beforeAll(async () => {
   expect((await api.postTime(key)).status).toBe(201);
 });
 
-/** Runs a statement, with `$org` for the organization. */
-const run = (sql: string) => env.DB.prepare(sql.replaceAll('$org', `'${organization}'`)).run();
-
-async function refuses(sql: string, because: RegExp) {
-  await expect(run(sql)).rejects.toThrow(because);
+/** Statements with `$org` for an organization. */
+function statementsOf(own: () => string) {
+  const prepare = (sql: string) => env.DB.prepare(sql.replaceAll('$org', `'${own()}'`));
+  const run = (sql: string) => prepare(sql).run();
+  return { prepare, run, refuses: (sql: string, because: RegExp) => expect(run(sql)).rejects.toThrow(because) };
 }
+const { run, refuses } = statementsOf(() => organization);
 
 const INSERT_ERASURE = 'insert into erasures (organization_id, request_id, erased_at, erased_by, last_seq, open)';
 
@@ -69,9 +70,9 @@ describe('the audit log', () => {
   async function withOneNote() {
     const { organization: own, key, api } = await makeWorld();
     expect((await api.postNote(key)).status).toBe(201);
-    const prepare = (sql: string) => env.DB.prepare(sql.replaceAll('$org', `'${own}'`));
+    const { prepare, refuses, run } = statementsOf(() => own);
     return {
-      run: (sql: string) => prepare(sql).run(),
+      ...{ run, refuses },
       /** Runs statements as one transaction in which rows may refer to rows that are gone. */
       transaction: (...statements: string[]) =>
         env.DB.batch(['pragma defer_foreign_keys = on', ...statements].map(prepare)),
@@ -86,36 +87,31 @@ describe('the audit log', () => {
   }
 
   test('an erasure with a wrong last seq does not open the audit log', async () => {
-    const { run, expectUntouched } = await withOneNote();
-    for (const lastSeq of ['0', `${TRUE_LAST_SEQ} - 1`, `${TRUE_LAST_SEQ} + 1`]) {
-      await expect(run(openErasure(lastSeq))).rejects.toThrow('erasures are kept');
-    }
-    await expect(run(deleteAuditLog)).rejects.toThrow('append-only');
+    const { refuses, expectUntouched } = await withOneNote();
+    for (const lastSeq of ['0', `${TRUE_LAST_SEQ} - 1`, `${TRUE_LAST_SEQ} + 1`])
+      await refuses(openErasure(lastSeq), /erasures are kept/);
+    await refuses(deleteAuditLog, /append-only/);
     await expectUntouched();
   });
 
   test('an erasure that is dated more than a minute away does not open the audit log', async () => {
-    const { run, expectUntouched } = await withOneNote();
+    const { refuses, expectUntouched } = await withOneNote();
     for (const at of ['1', 'unixepoch() * 1000 - 61000', 'unixepoch() * 1000 + 62000'])
-      await expect(run(openErasure(TRUE_LAST_SEQ).replace('unixepoch() * 1000', at))).rejects.toThrow(
-        'erasures are kept',
-      );
+      await refuses(openErasure(TRUE_LAST_SEQ).replace('unixepoch() * 1000', at), /erasures are kept/);
     await expectUntouched();
   });
 
   test('an erasure does not begin with a return', async () => {
-    const { run, expectUntouched } = await withOneNote();
-    const open = openErasure(TRUE_LAST_SEQ)
-      .replace(', open)', ', open, recreated_by)')
-      .replace(/, 1\)$/, ", 1, 'Eve')");
-    await expect(run(open)).rejects.toThrow('erasures are kept');
+    const { refuses, expectUntouched } = await withOneNote();
+    const open = openErasure(TRUE_LAST_SEQ).replace(', open)', ', open, recreated_by)');
+    await refuses(open.replace(/, 1\)$/, ", 1, 'Eve')"), /erasures are kept/);
     await expectUntouched();
   });
 
   test('an erasure that deletes nothing else does not open the audit log', async () => {
-    const { run, expectUntouched } = await withOneNote();
+    const { run, refuses, expectUntouched } = await withOneNote();
     await run(openErasure(TRUE_LAST_SEQ));
-    await expect(run(deleteAuditLog)).rejects.toThrow('append-only');
+    await refuses(deleteAuditLog, /append-only/);
     await expectUntouched();
   });
 
@@ -148,7 +144,7 @@ describe('an organization whose erasure is open', () => {
   /** An organization of which an erasure has removed everything except for itself. */
   async function emptied() {
     const { organization: own } = await makeWorld();
-    const prepare = (sql: string) => env.DB.prepare(sql.replaceAll('$org', `'${own}'`));
+    const { prepare, run, refuses } = statementsOf(() => own);
     const tables = ERASED_TABLES.filter((table) => table !== 'organizations' && table !== 'audit_log');
     await env.DB.batch([
       prepare(
@@ -156,55 +152,55 @@ describe('an organization whose erasure is open', () => {
       ),
       ...tables.map((table) => prepare(`delete from ${table} where organization_id = $org`)),
     ]);
-    return (sql: string) => prepare(sql).run();
+    return { run, refuses };
   }
   const forged = (seq: string) =>
     `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, request_id)
      values ($org, ${seq}, 0, 'user', 'eve', 'Eve', 'note.created', 'x', 'r')`;
 
   test('an organization gets no audit rows during its erasure, neither after the old rows nor in their place', async () => {
-    const run = await emptied();
-    await expect(run(forged('2'))).rejects.toThrow('being erased');
+    const { run, refuses } = await emptied();
+    await refuses(forged('2'), /being erased/);
     await run('delete from audit_log where organization_id = $org');
-    await expect(run(forged('1'))).rejects.toThrow('being erased');
-    await expect(run('update erasures set open = 0 where organization_id = $org')).rejects.toThrow('erasures are kept');
+    await refuses(forged('1'), /being erased/);
+    await refuses('update erasures set open = 0 where organization_id = $org', /erasures are kept/);
     expect((await run('select * from audit_log where organization_id = $org')).results).toEqual([]);
   });
 
   test('an organization gets no directory during its erasure', async () => {
-    const run = await emptied();
+    const { refuses } = await emptied();
     const clock =
       'insert into directory_clock values ($org, 9000000000000, \'["m"]\') on conflict do update set at = excluded.at';
-    await expect(run(clock)).rejects.toThrow('being erased');
+    await refuses(clock, /being erased/);
   });
 });
 
 describe('the record of an erasure', () => {
+  async function erased() {
+    const { organization: own } = await makeWorld();
+    await work.eraseOrganization(own, await lastCursor(own), 'Ada');
+    return statementsOf(() => own);
+  }
+
   test.each([
-    'delete from erasures where organization_id = ?1',
-    'update erasures set open = 1 where organization_id = ?1',
-    "update erasures set erased_by = 'nobody' where organization_id = ?1",
-    `${INSERT_ERASURE.replace('insert', 'insert or replace')} select organization_id, request_id, erased_at, erased_by, last_seq, 1 from erasures where organization_id = ?1`,
-    'update erasures set recreated_at = unixepoch() * 1000 where organization_id = ?1',
-    "update erasures set recreated_at = unixepoch() * 1000 - 61000, recreated_by = 'Eve' where organization_id = ?1",
-    "update erasures set recreated_at = unixepoch() * 1000, recreated_by = 'Eve', erased_by = 'Eve' where organization_id = ?1",
+    'delete from erasures where organization_id = $org',
+    'update erasures set open = 1 where organization_id = $org',
+    "update erasures set erased_by = 'nobody' where organization_id = $org",
+    `${INSERT_ERASURE.replace('insert', 'insert or replace')} select organization_id, request_id, erased_at, erased_by, last_seq, 1 from erasures where organization_id = $org`,
+    'update erasures set recreated_at = unixepoch() * 1000 where organization_id = $org',
+    "update erasures set recreated_at = unixepoch() * 1000 - 61000, recreated_by = 'Eve' where organization_id = $org",
+    "update erasures set recreated_at = unixepoch() * 1000, recreated_by = 'Eve', erased_by = 'Eve' where organization_id = $org",
   ])('the record of an erasure is kept: %s', async (sql) => {
-    const { organization: erased } = await makeWorld();
-    await work.eraseOrganization(erased, await lastCursor(erased), 'Ada');
-    await expect(env.DB.prepare(sql).bind(erased).run()).rejects.toThrow('erasures are kept');
+    const { refuses } = await erased();
+    await refuses(sql, /erasures are kept/);
   });
 
   test("an erasure records its organization's return once", async () => {
-    const { organization: erased } = await makeWorld();
-    await work.eraseOrganization(erased, await lastCursor(erased), 'Ada');
+    const { run, refuses } = await erased();
     const set = (by: string) =>
-      env.DB.prepare(
-        `update erasures set recreated_at = unixepoch() * 1000, recreated_by = '${by}' where organization_id = ?1`,
-      )
-        .bind(erased)
-        .run();
-    expect((await set('psa')).meta.changes).toBe(1);
-    await expect(set('Eve')).rejects.toThrow('erasures are kept');
+      `update erasures set recreated_at = unixepoch() * 1000, recreated_by = '${by}' where organization_id = $org`;
+    expect((await run(set('psa'))).meta.changes).toBe(1);
+    await refuses(set('Eve'), /erasures are kept/);
   });
 });
 
@@ -213,29 +209,17 @@ describe('the directory', () => {
     const user = (flags: string) =>
       `insert into users values ($org, 'second', 'second@northwind.example', 'Second', ${flags})`;
     await refuses(user('0, 0, 1, 1'), /UNIQUE constraint failed/);
-    await refuses(
-      "update users set active = 0 where organization_id = $org and id = 'automation'",
-      /users_service_account/,
-    );
-    await refuses(
-      "update users set is_technician = 1 where organization_id = $org and id = 'automation'",
-      /users_service_account/,
-    );
-    await refuses(
-      "update users set is_admin = 1 where organization_id = $org and id = 'automation'",
-      /users_service_account/,
-    );
+    for (const change of ['active = 0', 'is_technician = 1', 'is_admin = 1'])
+      await refuses(
+        `update users set ${change} where organization_id = $org and id = 'automation'`,
+        /users_service_account/,
+      );
   });
 
   test('refuses a duplicate email address, and an address with capitals', async () => {
-    await refuses(
-      "update users set email = 'tess@northwind.example' where organization_id = $org and id = 'ada'",
-      /UNIQUE constraint failed/,
-    );
-    await refuses(
-      "update users set email = 'Ada@northwind.example' where organization_id = $org and id = 'ada'",
-      /users_email_lower_case/,
-    );
+    const set = (email: string) => `update users set email = '${email}' where organization_id = $org and id = 'ada'`;
+    await refuses(set('tess@northwind.example'), /UNIQUE constraint failed/);
+    await refuses(set('Ada@northwind.example'), /users_email_lower_case/);
   });
 
   test('refuses a second active agreement for a company, and a negative rate', async () => {
@@ -344,26 +328,9 @@ describe('the table of keys', () => {
 
 describe('the tables of records', () => {
   const copy = (table: 'notes' | 'time_entries', changes: Record<string, string>) => {
-    const ofAll = [
-      'organization_id',
-      'id',
-      'ticket_id',
-      'created_at',
-      'key_id',
-      'request_id',
-      'request_digest',
-      'audit_seq',
-    ];
-    const ofTime = [
-      'user_id',
-      'minutes',
-      'description',
-      'billable',
-      'work_date',
-      'hourly_rate_minor',
-      'agreement_source',
-    ];
-    const columns = [...ofAll, ...(table === 'notes' ? ['message'] : [...ofTime, 'status'])];
+    const ofAll = 'organization_id, id, ticket_id, created_at, key_id, request_id, request_digest, audit_seq';
+    const ofTime = 'user_id, minutes, description, billable, work_date, hourly_rate_minor, agreement_source, status';
+    const columns = `${ofAll}, ${table === 'notes' ? 'message' : ofTime}`.split(', ');
     const values = columns.map((column) => changes[column] ?? column).join(', ');
     return `insert into ${table} (${columns.join(', ')}) select ${values} from ${table} where organization_id = $org limit 1`;
   };
@@ -467,9 +434,9 @@ describe('the archive', () => {
   async function released() {
     const { organization: own, key, api } = await makeWorld();
     for (let i = 0; i < 4; i++) expect((await api.postNote(key)).status).toBe(201);
-    const run = (sql: string) => env.DB.prepare(sql.replaceAll('$org', `'${own}'`)).run();
+    const { run, refuses } = statementsOf(() => own);
     await run(release(4));
-    return { run, key, api, refuses: (sql: string, because: RegExp) => expect(run(sql)).rejects.toThrow(because) };
+    return { run, refuses };
   }
 
   test('rows leave the audit log only after their archive is recorded', async () => {

@@ -1,14 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import {
-  type BoundStatement,
-  batch,
-  columns,
-  insertInto,
-  jsonObject,
-  numberParameters,
-  statement,
-} from '../../src/db/statement.ts';
+import { type BoundStatement, jsonObject, numberParameters, statement } from '../../src/db/statement.ts';
 
 const first = async <Row>(bound: BoundStatement<Row>) => (await bound.all(env.DB)).results[0];
 
@@ -54,51 +46,13 @@ describe('a statement', () => {
     const values = { extra: 1, a: 2 };
     expect(await first(statement<{ a: number }, object>('select :a as a').bind(values))).toEqual({ a: 2 });
   });
-
-  test('returns all rows', async () => {
-    const numbers = statement<{ json: string }, { value: number }>('select value from json_each(:json)');
-    const { results } = await numbers.bind({ json: '[3, 1, 2]' }).all(env.DB);
-    expect(results).toEqual([{ value: 3 }, { value: 1 }, { value: 2 }]);
-  });
 });
 
-describe('a batch', () => {
-  const pair = statement<{ a: number }, { a: number }>('select :a as a');
-  const text = statement<{ b: string }, { b: string }>('select :b as b');
-
-  test('returns its results in the order of its statements', async () => {
-    const [one, two, three] = await batch(env.DB, [pair.bind({ a: 1 }), text.bind({ b: 'two' }), pair.bind({ a: 3 })]);
-    expect([one.results, two.results, three.results]).toEqual([[{ a: 1 }], [{ b: 'two' }], [{ a: 3 }]]);
-  });
-
-  test('forms one transaction: a failed statement undoes the earlier ones', async () => {
-    await env.DB.prepare('create table batches (a integer primary key) strict').run();
-    const insert = statement<{ a: number }>('insert into batches (a) values (:a)');
-    await expect(batch(env.DB, [insert.bind({ a: 1 }), insert.bind({ a: 1 })])).rejects.toThrow('UNIQUE');
-    expect((await env.DB.prepare('select * from batches').all()).results).toEqual([]);
-    await env.DB.prepare('drop table batches').run();
-  });
-});
-
-describe('the parts of a statement', () => {
-  test("columns aliases each expression with its field, and adds the table's alias if there is one", () => {
-    const fields = { id: 'id', createdAt: 'created_at' };
-    expect(columns<{ id: string; createdAt: number }>(fields)).toBe('id as id, created_at as createdAt');
-    expect(columns<{ id: string; createdAt: number }>(fields, 'r')).toBe('r.id as id, r.created_at as createdAt');
-  });
-
-  test('insertInto keeps each column beside its expression', async () => {
-    expect(insertInto('notes', { id: ':id', message: "'text'" })).toBe(
-      "insert into notes (id, message) select :id, 'text'",
-    );
-  });
-
-  test('jsonObject returns the row as JSON, or null if the outer join found no row', async () => {
-    const object = jsonObject({ id: 'id', createdAt: 'created_at' }, 'r');
-    const { results } = await env.DB.prepare(
-      `with numbers (id) as (values (1), (2)), rows (organization_id, id, created_at) as (values ('o', 1, 5))
+test('jsonObject returns the row as JSON, or null if the outer join found no row', async () => {
+  const object = jsonObject({ id: 'id', createdAt: 'created_at' }, 'r');
+  const { results } = await env.DB.prepare(
+    `with numbers (id) as (values (1), (2)), rows (organization_id, id, created_at) as (values ('o', 1, 5))
        select ${object} as found from numbers left join rows r on r.id = numbers.id order by numbers.id`,
-    ).all<{ found: string | null }>();
-    expect(results.map(({ found }) => found && JSON.parse(found))).toEqual([{ id: 1, createdAt: 5 }, null]);
-  });
+  ).all<{ found: string | null }>();
+  expect(results.map(({ found }) => found && JSON.parse(found))).toEqual([{ id: 1, createdAt: 5 }, null]);
 });

@@ -133,20 +133,6 @@ describe('the validity of a key', () => {
   test('a revoked key is refused, even by a clock that is ahead', () => {
     expect(whyUnauthorized({ ...key, revokedAt: 5_000 }, { now: 0, address })).toBe('revoked');
   });
-
-  test('a key without the scope or of an inactive organization is refused', () => {
-    expect(whyUnauthorized(key, { now: 0, address, scope: 'tickets:note:write' })).toBeUndefined();
-    expect(whyUnauthorized(key, { now: 0, address, scope: 'tickets:time:write' })).toBe('scope_missing');
-    expect(whyUnauthorized({ ...key, organizationActive: false }, { now: 0, address })).toBe('organization_inactive');
-  });
-
-  test('a key is refused from outside its networks, and from an unknown address', () => {
-    const limited = { ...key, allowedNetworks: '192.0.2.0/24' };
-    expect(whyUnauthorized(limited, { now: 0, address })).toBeUndefined();
-    expect(whyUnauthorized(limited, { now: 0, address: '198.51.100.1' })).toBe('address_not_allowed');
-    expect(whyUnauthorized(limited, { now: 0, address: null })).toBe('address_not_allowed');
-    expect(whyUnauthorized(key, { now: 0, address: null })).toBeUndefined();
-  });
 });
 
 test('a key is expiring for 30 days before its expiry, then expired, and after a revocation always revoked', () => {

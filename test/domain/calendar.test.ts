@@ -1,14 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  addDays,
-  dateIn,
-  daysBetween,
-  endOfDate,
-  isTimeZone,
-  monthsLater,
-  startOfDate,
-} from '../../src/domain/calendar.ts';
+import { addDays, dateIn, daysBetween, isTimeZone, monthsLater, startOfDate } from '../../src/domain/calendar.ts';
 import { runs } from '../support/property.ts';
 
 describe('the date', () => {
@@ -50,14 +42,6 @@ test('the date at any instants, in any order, agrees with Intl', () => {
 
 test('an unknown time zone throws a RangeError', () => {
   for (const zone of ['Mars/Olympus', '']) expect(() => dateIn(zone, Date.now())).toThrow(RangeError);
-});
-
-test('a day ends with its last moment in the time zone, whether it has 23, 24 or 25 hours', () => {
-  const end = (date: string, timeZone: string) => new Date(endOfDate(date, timeZone)).toISOString();
-  expect(end('2026-03-08', 'America/New_York')).toBe('2026-03-09T04:00:00.000Z');
-  expect(end('2026-06-30', 'America/New_York')).toBe('2026-07-01T04:00:00.000Z');
-  expect(end('2026-11-01', 'America/New_York')).toBe('2026-11-02T05:00:00.000Z');
-  expect(end('2026-12-31', 'Asia/Tokyo')).toBe('2026-12-31T15:00:00.000Z');
 });
 
 test.each([

@@ -1,7 +1,6 @@
-import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { lastCursor, resultOf, work } from '../../support/rpc.ts';
-import { makeCountedApi, makeKey, makeWorld, rotate, rowsOf, TIME } from '../../support/world.ts';
+import { makeKey, makeWorld, rotate, rowsOf, TIME } from '../../support/world.ts';
 
 // Whether the PSA has a record, in the replay of its write. test/modules/push and test/modules/archive test it with a
 // receiver and with archived records.
@@ -23,10 +22,9 @@ interface Sent {
 }
 
 describe.each(KINDS)('the delivery in a replay of a $kind', ({ kind, path, body, other }) => {
-  /** An organization, its counted app, and how it answers a request. */
+  /** An organization, and how its app answers a request. */
   async function makeWriter() {
-    const { organization, key, keyId } = await makeWorld();
-    const { api, d1 } = makeCountedApi();
+    const { organization, key, keyId, api } = await makeWorld();
     const send = async ({ by = key, sent = body, ticket = '1001', headers = {}, event = 'k' }: Sent = {}) => {
       const sentHeaders = { 'Idempotency-Key': event, ...headers };
       const response = await api.post(`/api/v1/tickets/${ticket}/${path}`, by, sent, sentHeaders);
@@ -37,7 +35,7 @@ describe.each(KINDS)('the delivery in a replay of a $kind', ({ kind, path, body,
       const reason = result === 'refused' ? 'The ticket is closed' : undefined;
       resultOf(await work.report(organization, kind, id, result, reason));
     };
-    return { organization, keyId, send, report, d1, settled: api.settled };
+    return { organization, keyId, send, report };
   }
 
   test('follows the record: stored, handed over once it is released, refused without the reason, and taken', async () => {
@@ -85,35 +83,5 @@ describe.each(KINDS)('the delivery in a replay of a $kind', ({ kind, path, body,
     const strict = await send({ sent: other, headers: { Prefer: 'handling=strict' } });
     expect(strict).toMatchObject({ status: 409 });
     expect(strict.text).not.toContain('delivery');
-  });
-
-  test('costs at most four rows more, and no call; a write and a refused write cost nothing more', async () => {
-    const { organization, send, report, d1, settled } = await makeWriter();
-    const cost = async (request: Sent) => {
-      d1.length = 0;
-      await send(request);
-      await settled();
-      return { calls: d1.length, read: d1.reduce((sum, { rowsRead }) => sum + rowsRead, 0) };
-    };
-    const costs = async () => ({
-      write: await cost({ event: crypto.randomUUID() }),
-      refused: await cost({ event: 'refused', ticket: '4711' }),
-      replay: await cost({}),
-    });
-    await send();
-    // The first refusal within a minute is recorded.
-    await send({ event: 'refused', ticket: '4711' });
-    await settled();
-    const before = await costs();
-    await report('refused');
-    await release(organization);
-    const ranges = JSON.stringify(Array.from({ length: 10 }, (_, n) => [n * 2, n * 2]));
-    await env.DB.prepare('insert into pushes (organization_id, confirmed_seq, attempts, skipped) values (?, 100, 0, ?)')
-      .bind(organization, ranges)
-      .run();
-    const { replay, ...others } = await costs();
-    // Both replays also read the key that wrote the record: one row.
-    expect(replay).toEqual({ calls: before.replay.calls, read: before.replay.read + 3 });
-    expect({ ...others, replay: before.replay }).toEqual(before);
   });
 });
