@@ -32,7 +32,7 @@ const returnsRows = (text: string) => isSelect(text) || /\breturning\b/.test(tex
 test('Every statement returns the columns of its declared row, with their types', async () => {
   await emptyDatabase();
   const { common, own } = await fillDatabase();
-  const returned = new Map<string, Members>();
+  const returned: Returned[] = [];
   const withoutRow: string[] = [];
   const statements = everyStatement.filter(({ statement: { text } }) => returnsRows(text));
   const selects = statements.filter(({ statement: { text } }) => isSelect(text));
@@ -45,9 +45,7 @@ test('Every statement returns the columns of its declared row, with their types'
     for (const values of own[names.join('.')] ?? [{}])
       rows.push(...(await statement.bind({ ...common, ...values }).all(env.DB)).results);
     if (rows.length === 0) withoutRow.push(`${path}: ${names.join('.')}`);
-    const members = returned.get(path) ?? new Map();
-    returned.set(path, members);
-    addMember(members, names, columnsOf(rows));
+    returned.push({ path, names, columns: columnsOf(rows) });
   }
   expect(withoutRow).toEqual([]);
   await expect(moduleOf(returned)).toMatchFileSnapshot('./returned-columns.ts');
@@ -62,33 +60,28 @@ function columnsOf(rows: readonly Row[]): string {
   return `{ ${columns.join(', ')} }`;
 }
 
-/** The members of an object literal: source text, or the members of an object in it. */
-type Members = Map<string, string | Members>;
-
-function addMember(members: Members, [name = '', ...names]: readonly string[], value: string): void {
-  if (names.length === 0) {
-    members.set(name, value);
-    return;
-  }
-  const found = members.get(name);
-  const inner: Members = found instanceof Map ? found : new Map();
-  members.set(name, inner);
-  addMember(inner, names, value);
+/** What a statement returned, and where it is exported: see `everyStatement`. */
+interface Returned {
+  path: string;
+  names: readonly string[];
+  columns: string;
 }
 
-function literal(members: Members, indentation: string): string {
-  const lines = [...members]
+/** An object literal with the columns of each statement, under its names. */
+function literal(returned: readonly Returned[], indentation: string): string {
+  const lines = [...Map.groupBy(returned, ({ names }) => names[0] ?? '')]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, value]) => {
-      const text = value instanceof Map ? literal(value, `${indentation}  `) : value;
-      return `${indentation}  ${name}: ${text},\n`;
+    .map(([name, members]) => {
+      const inner = members.map((one) => ({ ...one, names: one.names.slice(1) }));
+      const own = inner.find(({ names }) => names.length === 0);
+      return `${indentation}  ${name}: ${own?.columns ?? literal(inner, `${indentation}  `)},\n`;
     });
   return `{\n${lines.join('')}${indentation}}`;
 }
 
 /** A module whose types tsc compares with the declared rows. */
-function moduleOf(returned: ReadonlyMap<string, Members>): string {
-  const files = [...returned].sort(([a], [b]) => (a < b ? -1 : 1));
+function moduleOf(returned: readonly Returned[]): string {
+  const files = [...Map.groupBy(returned, ({ path }) => path)].sort(([a], [b]) => (a < b ? -1 : 1));
   const parts = files.map(
     ([path, members]) =>
       `  '${path}': ${literal(members, '  ')} satisfies ReturnedColumns<typeof import('../../src/${path}')>,\n`,

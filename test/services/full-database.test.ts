@@ -1,9 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { aroundD1, withoutWrites } from '../support/d1.ts';
-import { loggedLines } from '../support/searched-logs.ts';
 import { makeSettings, signIn } from '../support/settings.ts';
-import { makeApi, makeKey, NOTE, problemOf, revoke, rowsOf, TIME } from '../support/world.ts';
+import { makeApi, makeKey, NOTE, revoke, rowsOf, TIME } from '../support/world.ts';
 
 /** Messages of D1 and of SQLite. */
 const NO_WRITES = {
@@ -29,25 +28,6 @@ const once = { 'Idempotency-Key': 'once' };
 describe.each(Object.entries(NO_WRITES))('a database that is %s', (_, message) => {
   const bindings = { DB: withoutWrites(env.DB, message) };
   const settings = { signIn: signIn.config };
-
-  test('writes fail with 503 and Retry-After, with a cached key or not, with an Idempotency-Key or not', async () => {
-    const { organization, key } = await makeRevocable();
-    const api = makeApi({ bindings });
-    loggedLines('unavailable');
-    for (const response of [
-      await api.postNote(key.value),
-      await api.postTime(key.value, TIME, once),
-      await api.postTime(key.value),
-    ]) {
-      expect(response.headers.get('Retry-After')).toMatch(/^[4-8]$/);
-      expect(await problemOf(response)).toBe('503 unavailable');
-    }
-    expect(loggedLines('unavailable')).toMatchObject(
-      Array(3).fill({ cause: [expect.stringMatching(/^D1Failure: D1 read_only: /)] }),
-    );
-    expect([...(await rowsOf('notes', organization)), ...(await rowsOf('time_entries', organization))]).toEqual([]);
-    expect((await makeApi().postTime(key.value, TIME, once)).status).toBe(201);
-  });
 
   test('pings, replays and refusals work', async () => {
     const { organization, key } = await makeRevocable();
@@ -90,19 +70,4 @@ test('a write whose first acknowledgement was lost, and whose retry finds a full
   });
   expect((await makeApi({ bindings: { DB } }).postNote(key.value, NOTE, once)).status).toBe(201);
   expect(await rowsOf('notes', organization)).toHaveLength(1);
-});
-
-describe('a database that is unreachable', () => {
-  const bindings = { DB: aroundD1(env.DB, () => Promise.reject(new Error('D1_ERROR: Network connection lost.'))) };
-
-  test('requests get 503, except for a key that is blocked by its hint', async () => {
-    const { key, revokeThrough } = await makeRevocable();
-    const api = makeApi({ bindings, config: { signIn: signIn.config } });
-    expect(await problemOf(api.send('/api/v1/ping', { key: key.value }))).toBe('503 unavailable');
-    expect(await problemOf(api.postNote(key.value))).toBe('503 unavailable');
-    expect(await revokeThrough(api)).toMatchObject({ status: 503, text: expect.stringContaining('BLOCKED_KEYS') });
-    const blockedBy = (blocked: string) => makeApi({ bindings, config: { blockedKeys: new Set([blocked]) } });
-    expect((await blockedBy(key.hint).postNote(key.value)).status).toBe(401);
-    expect((await blockedBy(key.id).postNote(key.value)).status).toBe(503);
-  });
 });

@@ -1,10 +1,9 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { withReplica } from '../../support/d1.ts';
 import { compareWithAcknowledged } from '../../support/ledger.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
-import { makeApi, UNLIMITED } from '../../support/world.ts';
 import {
   BATCH_FAULTS,
   type Call,
@@ -15,6 +14,7 @@ import {
   LOST_ACKNOWLEDGEMENT,
   READ_FAULTS,
   realTime,
+  withFakeClock,
 } from './faults.ts';
 import {
   type Claim,
@@ -30,14 +30,7 @@ import {
 
 let injected = 0;
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
-  for (const level of ['warn', 'error'] as const) vi.spyOn(console, level).mockImplementation(() => undefined);
-});
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+withFakeClock();
 afterAll(() => {
   console.log(`${injected} faults injected and survived in sequences`);
 });
@@ -54,10 +47,7 @@ describe('a write', () => {
       read: [LOST, LOST, LOST],
     };
     faulty.choose = (call) => faults[call]?.shift();
-    const claim = await readClaim(
-      await send(makeApi({ agents: true, config: UNLIMITED, bindings: faulty.bindings }), key, NOTE),
-      false,
-    );
+    const claim = await readClaim(await send(faulty.makeApi(), key, NOTE), false);
     await faulty.end();
     injected += faulty.injected;
     expect([claim.outcome, claim.wrong]).toEqual(['outcome_unknown', []]);
@@ -73,10 +63,7 @@ describe('a write', () => {
       if (call === 'near') vi.setSystemTime(Date.now() + 8_000);
       return undefined;
     };
-    const claim = await readClaim(
-      await send(makeApi({ agents: true, config: UNLIMITED, bindings: faulty.bindings }), key, NOTE),
-      false,
-    );
+    const claim = await readClaim(await send(faulty.makeApi(), key, NOTE), false);
     expect([claim.outcome, claim.wrong]).toEqual(['unavailable', []]);
     expect(calls).toEqual(['ip', 'near', 'key']);
     expect(await consistentRecordsOf(organization)).toEqual([]);
@@ -87,10 +74,7 @@ test('a ping gets 503 unavailable if its key cannot be read', async () => {
   const { key } = await makeWorld();
   const faulty = new Faults();
   faulty.choose = (call) => (call === 'read' ? LOST : undefined);
-  const response = await makeApi({ agents: true, config: UNLIMITED, bindings: faulty.bindings }).send('/api/v1/ping', {
-    key,
-  });
-  const claim = await readClaim(response, false);
+  const claim = await readClaim(await faulty.makeApi().send('/api/v1/ping', { key }), false);
   expect([claim.outcome, claim.wrong]).toEqual(['unavailable', []]);
 });
 
@@ -125,7 +109,7 @@ test('after any sequence of faults each acknowledged record exists once, and a r
       const replica = withReplica(env.DB);
       await replica.catchUp(organization);
       const faulty = new Faults(hasReplica ? replica.db : env.DB);
-      const isolates = [0, 1].map(() => makeApi({ agents: true, config: UNLIMITED, bindings: faulty.bindings }));
+      const isolates = [0, 1].map(() => faulty.makeApi());
       const claims: { write: Write; claim: Claim }[] = [];
       let texts = 0;
 
@@ -140,7 +124,7 @@ test('after any sequence of faults each acknowledged record exists once, and a r
             // Every call of a tool has an Idempotency-Key.
             const through = idempotencyKey === undefined ? 'REST' : request.through;
             const write: Write = { kind, through, idempotencyKey, text };
-            const response = await send(isolates[isolate] ?? makeApi({ agents: true }), key, write);
+            const response = await send(isolates[isolate] ?? faulty.makeApi(), key, write);
             claims.push({ write, claim: await readClaim(response, idempotencyKey !== undefined) });
           }),
         ).finally(() => {

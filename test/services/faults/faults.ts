@@ -1,7 +1,8 @@
 import { env } from 'cloudflare:workers';
-import { vi } from 'vitest';
+import { afterEach, beforeEach, vi } from 'vitest';
 import { aroundD1 } from '../../support/d1.ts';
 import { aroundLimiters } from '../../support/limiter.ts';
+import { makeApi, UNLIMITED } from '../../support/world.ts';
 
 /**
  * Part of the message of each injected error, as SQL and bound values are in real ones: no response
@@ -102,8 +103,20 @@ const { setTimeout: realSetTimeout } = globalThis;
 /** Waits for some real time, whatever the faked clock says. */
 export const realTime = (ms = 0) => new Promise<void>((resolve) => realSetTimeout(resolve, ms));
 
+/** Fakes the clock, and keeps the log of the failures out of the output, in each test of a file. */
+export function withFakeClock(): void {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+    for (const level of ['warn', 'error'] as const) vi.spyOn(console, level).mockImplementation(() => undefined);
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+}
+
 /**
- * Bindings whose calls fail as `choose` says. Needs `vi.useFakeTimers`: the clock advances only by
+ * Bindings whose calls fail as `choose` says. Needs `withFakeClock`: the clock advances only by
  * the time that the faults take, so that a test does not wait for a deadline of ten seconds, and no
  * call that succeeds comes too late.
  */
@@ -116,7 +129,7 @@ export class Faults {
   private running: Promise<unknown>[] = [];
   private calls = 0;
 
-  readonly bindings: Pick<Env, 'DB' | 'RATE_LIMITER'>;
+  private readonly bindings: Pick<Env, 'DB' | 'RATE_LIMITER'>;
 
   constructor(db: D1Database = env.DB) {
     this.bindings = {
@@ -127,6 +140,11 @@ export class Faults {
         this.call(name.startsWith('ip:') ? 'ip' : 'key', take),
       ),
     };
+  }
+
+  /** An app in an isolate of its own, whose calls fail. */
+  makeApi() {
+    return makeApi({ agents: true, config: UNLIMITED, bindings: this.bindings });
   }
 
   /** Ends the faults: waits for calls that still run, and carries out those that were postponed. */

@@ -1,9 +1,8 @@
 import { env } from 'cloudflare:workers';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { withReplica } from '../../support/d1.ts';
 import { inLongRuns } from '../../support/property.ts';
-import { makeApi, UNLIMITED } from '../../support/world.ts';
-import { type Fault, Faults } from './faults.ts';
+import { type Fault, Faults, withFakeClock } from './faults.ts';
 import { ALWAYS, maxAttempts, POINTS } from './points.ts';
 import {
   consistentRecordsOf,
@@ -24,14 +23,7 @@ import {
 let combinations = 0;
 let injected = 0;
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
-  for (const level of ['warn', 'error'] as const) vi.spyOn(console, level).mockImplementation(() => undefined);
-});
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+withFakeClock();
 afterAll(() => {
   console.log(`${injected} faults injected and survived in ${combinations} combinations`);
 });
@@ -95,7 +87,7 @@ describe.each(POINTS)(
       const replica = withReplica(env.DB);
       if (hasReplica) await replica.catchUp(organization);
       const faulty = new Faults(hasReplica ? replica.db : env.DB);
-      const api = makeApi({ agents: true, config: UNLIMITED, bindings: faulty.bindings });
+      const api = faulty.makeApi();
       if (isCached) {
         // Not with an unknown ticket: its 404 would be recorded while the next request runs.
         const cold = await send(api, key, { kind, text: 'x', idempotencyKey: undefined }, { invalidBody: true });
