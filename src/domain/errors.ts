@@ -101,10 +101,8 @@ export const errorOf = (code: keyof typeof DETAILS) => new ServiceError(code, DE
 
 /** Nothing creates an erased organization again unless the caller asks for it. */
 export function organizationErased(subject = 'The organization'): ServiceError {
-  return new ServiceError(
-    'organization_erased',
-    `${subject} was erased, so its directory is refused. Stop sending it. To create the organization again, without its earlier records, send its directory with recreate: true (an import: --recreate).`,
-  );
+  const detail = `${subject} was erased, so its directory is refused. Stop sending it. To create the organization again, without its earlier records, send its directory with recreate: true (an import: --recreate).`;
+  return new ServiceError('organization_erased', detail);
 }
 
 export interface KeyReference {

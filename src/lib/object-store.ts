@@ -44,10 +44,7 @@ export function objectStore(bucket: R2Objects): ObjectStore {
     },
     delete: (names) => bucket.delete(names),
     list: async (prefix, after) => {
-      const { objects, truncated } = await bucket.list({
-        prefix,
-        ...(after === undefined ? {} : { startAfter: after }),
-      });
+      const { objects, truncated } = await bucket.list({ prefix, ...(after !== undefined && { startAfter: after }) });
       return {
         objects: objects.map(({ key, size, uploaded }) => ({ name: key, size, storedAt: uploaded.getTime() })),
         more: truncated,

@@ -9,7 +9,7 @@ export function parseInput<Schema extends z.ZodType>(shape: Schema, input: unkno
   return result.data;
 }
 
-/** @throws ServiceError `invalid` naming the fields */
+/** As `parseInput`. */
 export function requireInput<Schema extends z.ZodType>(
   shape: Schema,
   input: unknown,

@@ -6,6 +6,7 @@ import {
   parseDayLimit,
   untilMidnight,
 } from '../../src/domain/day-limit.ts';
+import { fromKeys, keysOf } from '../../src/lib/objects.ts';
 
 describe('a daily limit', () => {
   test.each([
@@ -62,13 +63,7 @@ describe('a new record', () => {
   });
 
   test('a new record always fits without a limit', () => {
-    const huge = use({
-      chainRecords: 1e9,
-      chainMinutes: 1e9,
-      chainBytes: 1e12,
-      organizationRecords: 1e9,
-      organizationBytes: 1e12,
-    });
+    const huge = fromKeys(keysOf(nothing), () => 1e12);
     expect(exceededDayLimit({ key: null, organization: null }, none, huge, added)).toBeUndefined();
   });
 });

@@ -94,8 +94,7 @@ export async function readAuditLog(ctx: AdminContext, filter: AuditFilter, curso
 /** The latest entries about one key: at most `limit`, fewer if other keys wrote most of the latest rows. */
 export async function readLatestOfKey(ctx: AdminContext, keyId: string, limit: number): Promise<AuditEntry[]> {
   const window = { before: Number.MAX_SAFE_INTEGER, from: 0, examine: EXAMINED_FOR_LATEST, limit };
-  const any = { actions: null, ticketId: null, requestId: null, minutes: null, since: null, until: null };
-  const rows = await readAll(ctx, findAuditPageOfKey.rows.bind({ ...ctx.actor, keyId, ...window, ...any }));
+  const rows = await readAll(ctx, findAuditPageOfKey.rows.bind(valuesOf(ctx, { keyId }, window)));
   return rows.map(toEntry);
 }
 

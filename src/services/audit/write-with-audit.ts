@@ -81,10 +81,8 @@ export async function writeWithAudit<Row>(
 
 function tooManyChanges(dayChanges: AdminActor['dayChanges']): ServiceError {
   const limit = dayChanges?.limit.toLocaleString('en');
-  return new ServiceError(
-    'too_many_changes',
-    `The change would exceed the daily limit of changes by the administrators of this organization: ${limit}. Nothing was saved. Keys can still be revoked. Other changes are possible again after midnight in the organization’s time zone, ${dayChanges?.timeZone}.`,
-  );
+  const detail = `The change would exceed the daily limit of changes by the administrators of this organization: ${limit}. Nothing was saved. Keys can still be revoked. Other changes are possible again after midnight in the organization’s time zone, ${dayChanges?.timeZone}.`;
+  return new ServiceError('too_many_changes', detail);
 }
 
 export function hasChanged(result: D1Result<unknown> | undefined): boolean {

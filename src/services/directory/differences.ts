@@ -43,7 +43,6 @@ const CALL_DEADLINE_MS = 60_000;
 /** What these functions need from a context: each call to D1 has a separate deadline. */
 type DirectoryDatabase = Pick<ServiceContext, 'db' | 'stats' | 'waitsForLock'>;
 
-/** A record that an upsert would create or change. */
 export interface DirectoryDifference {
   type: DirectoryType;
   id: string;

@@ -70,18 +70,11 @@ export async function beginErasure(ctx: ServiceContext, request: z.input<typeof 
   );
   const [erasure] = found.results;
   if (!erasure) {
-    throw new ServiceError(
-      'not_exported',
-      `Organization ${organizationId} has changes after the cursor; read them all, then erase with the cursor of the last one.`,
-    );
+    const detail = `Organization ${organizationId} has changes after the cursor; read them all, then erase with the cursor of the last one.`;
+    throw new ServiceError('not_exported', detail);
   }
   ctx.changed?.(organizationId);
   return erasure;
-}
-
-interface ErasedChunk {
-  table: string;
-  rows: number;
 }
 
 /** Removes at most `limit` things with one call that is safe to repeat, and returns how many it removed. */
@@ -124,11 +117,7 @@ const STEPS = ROWS.flatMap((step) => (step.table === 'archives' ? [OBJECTS, step
  * rows, and who asked for it. Two callers at a time do no harm.
  * @throws ServiceError `unavailable`: some of the rows are removed, call this again
  */
-export async function* eraseRows(
-  ctx: ServiceContext,
-  erasure: OpenErasure,
-  limit = CHUNK_ROWS,
-): AsyncGenerator<ErasedChunk> {
+export async function* eraseRows(ctx: ServiceContext, erasure: OpenErasure, limit = CHUNK_ROWS) {
   for (const { table, remove } of STEPS) {
     for (let rows = limit; rows === limit; ) {
       rows = await remove(forNextCall(ctx), erasure, limit);

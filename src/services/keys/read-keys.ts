@@ -24,10 +24,7 @@ export type { ChainDay } from '../../db/work/key-days.ts';
 /** A key as its administrators see it. Times are UTC milliseconds. */
 export type KeyDetails = ReturnType<typeof toKeyDetails>;
 
-export interface KeyLink {
-  id: string;
-  hint: string;
-}
+export type KeyLink = NonNullable<KeyDetails['successor']>;
 
 const CHOICE_SIZE = 100;
 const EXPORT_PAGE_SIZE = 500;
@@ -123,9 +120,7 @@ export function toKeyDetails(row: KeyDetailsRow, now: number) {
   };
 }
 
-function toLink(id: string | null, hint: string | null): KeyLink | null {
-  return id === null || hint === null ? null : { id, hint };
-}
+const toLink = (id: string | null, hint: string | null) => (id === null || hint === null ? null : { id, hint });
 
 /** A key of any organization, as an operator sees it. */
 export type AnyKey = Awaited<ReturnType<typeof getKeyAnywhere>>;

@@ -55,7 +55,6 @@ export async function revokeAllKeys(ctx: AdminContext): Promise<number> {
 export const revokeSelectedKeys = (ctx: AdminContext, keyIds: readonly string[]): Promise<ConfirmedSet> =>
   changeConfirmed(keyIds, (some) => revokeInOneBatch(ctx, some));
 
-/** Returns the keys that it revoked. */
 async function revokeInOneBatch(ctx: AdminContext, keyIds: readonly string[]): Promise<string[]> {
   const changes = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) =>
     keyIds.map((id) => revocationBy(ctx, id, now)),

@@ -35,6 +35,7 @@ export async function rotateApiKey(
   const { error, ...lifetime } = await readLifetime(ctx, expires);
   if (error) throw invalidInput([error]);
   const { value, ...key } = await makeKey(ctx, keyPrefix, lifetime);
+  const ids = { ...actor, keyId: old.id, id: key.id, formToken };
   let replaced = old;
 
   const [rotated] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => {
@@ -43,15 +44,7 @@ export async function rotateApiKey(
     replaced = { ...old, ...end, state: keyState(end, now) };
     const changes: AuditedChange<never>[] = [
       {
-        statement: markSucceeded.bind({
-          ...actor,
-          keyId: old.id,
-          id: key.id,
-          now,
-          endsAt,
-          formToken,
-          lifetimeDays: lifetime.days,
-        }),
+        statement: markSucceeded.bind({ ...ids, now, endsAt, lifetimeDays: lifetime.days }),
         action: 'api_key.rotated',
         targetId: old.id,
         detail: `replaced by ${key.hint}`,

@@ -66,10 +66,8 @@ async function redactInArchive(ctx: SystemContext, request: RedactionRequest): P
 }
 
 function recordNotFound(organizationId: string, kind: RecordKind, id: string): ServiceError {
-  return new ServiceError(
-    'record_not_found',
-    `Organization ${organizationId} has no ${RECORD_KINDS[kind].noun} ${id}.`,
-  );
+  const detail = `Organization ${organizationId} has no ${RECORD_KINDS[kind].noun} ${id}.`;
+  return new ServiceError('record_not_found', detail);
 }
 
 const MAX_REFUSAL_LENGTH = 500;
@@ -203,8 +201,6 @@ export async function setApproval(
       fields: { decision, reviewer, reviewedAt },
     });
   }
-  throw new ServiceError(
-    'reviewer_not_eligible',
-    `${userId} is not an active administrator of organization ${organizationId}.`,
-  );
+  const detail = `${userId} is not an active administrator of organization ${organizationId}.`;
+  throw new ServiceError('reviewer_not_eligible', detail);
 }

@@ -230,11 +230,8 @@ export function ticketNotFound(ticketId: string, isOfOtherCompany = false): Serv
 /** A different request used the Idempotency-Key, for a record on the ticket `existing`, if the key may know that. */
 export function idempotencyMismatch(lostWrite: WriteTarget, existing = lostWrite.ticketId): ServiceError {
   const where = existing === lostWrite.ticketId ? '' : ` on ticket ${existing}`;
-  return new ServiceError(
-    'idempotency_mismatch',
-    `A different request${where} used this Idempotency-Key before, so nothing was written. Check that it identifies one event, and send another event with its own Idempotency-Key.`,
-    { lostWrite },
-  );
+  const detail = `A different request${where} used this Idempotency-Key before, so nothing was written. Check that it identifies one event, and send another event with its own Idempotency-Key.`;
+  return new ServiceError('idempotency_mismatch', detail, { lostWrite });
 }
 
 /** The database did not confirm the write, and a second read did not settle whether it happened. */

@@ -49,24 +49,15 @@ describe.each(POINTS)(
   'a fault of $name',
   ({ call, afterBatch = false, faults, request, cached, otherFault, expected }) => {
     const repeatable = request === 'replay' ? [true] : [false, true];
-    const situations: Situation[] = (['note', 'time entry'] as const).flatMap((kind) =>
-      repeatable.flatMap((isRepeatable) =>
-        cached
-          .flatMap((isCached) => (isCached ? [false] : [false, true]).map((hasReplica) => ({ isCached, hasReplica })))
-          .flatMap((lookup) =>
-            [1, 2, ALWAYS].flatMap((times) =>
-              // Every call of a tool has an Idempotency-Key.
-              (isRepeatable ? INTERFACES : (['REST'] as const)).map((through) => ({
-                kind,
-                isRepeatable,
-                ...lookup,
-                through,
-                times,
-              })),
-            ),
-          ),
-      ),
-    );
+    // Every call of a tool has an Idempotency-Key.
+    const situations: Situation[] = [];
+    for (const kind of ['note', 'time entry'] as const)
+      for (const isRepeatable of repeatable)
+        for (const isCached of cached)
+          for (const hasReplica of isCached ? [false] : [false, true])
+            for (const times of [1, 2, ALWAYS])
+              for (const through of isRepeatable ? INTERFACES : (['REST'] as const))
+                situations.push({ kind, isRepeatable, isCached, hasReplica, times, through });
 
     let world: Awaited<ReturnType<typeof makeWorld>>;
     /** All records that are there. */
