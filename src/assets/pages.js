@@ -353,25 +353,3 @@ switchFilter?.addEventListener('input', () => {
   const text = switchFilter.value.trim().toLowerCase();
   for (const link of organizations) link.hidden = !link.querySelector('bdi').textContent.toLowerCase().includes(text);
 });
-
-// Before the menu of organizations opens, read from their overview what needs attention, and sort them by it.
-async function readOverview() {
-  const page = new DOMParser().parseFromString(await (await fetch('/settings')).text(), 'text/html');
-  for (const name of page.querySelectorAll('th [data-organization]')) {
-    const link = organizations.find((one) => one.dataset.organization === name.dataset.organization);
-    const count = name.closest('tr').querySelector('.count');
-    if (!link) continue;
-    if (count) link.append(count);
-    // Links in an open menu stay where they are.
-    if (!link.closest('[open]') && !link.ariaCurrent) link.parentElement.append(link);
-  }
-}
-if (organizations.length > 0) {
-  const menu = document.querySelector('.switcher');
-  const events = new AbortController();
-  const read = () => {
-    events.abort();
-    readOverview().catch(() => undefined);
-  };
-  for (const event of ['pointerenter', 'focusin']) menu.addEventListener(event, read, { signal: events.signal });
-}

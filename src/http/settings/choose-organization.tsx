@@ -56,7 +56,7 @@ const columnsFor = (tab: string): readonly TableColumn<OverviewItem>[] => [
     'Organization',
     ({ organization: { id, name } }) => (
       <>
-        <a href={`/settings/${id}/${tab}`} class="name" data-organization={id}>
+        <a href={`/settings/${id}/${tab}`} class="name">
           <bdi>{name}</bdi>
         </a>{' '}
         <span class="minor">{id}</span>
@@ -74,7 +74,7 @@ const DASH = <span class="dash">–</span>;
 function Count({ item: { facts, losesWork } }: { item: OverviewItem }) {
   if (facts.size === 0) return DASH;
   return (
-    <span class={losesWork ? 'chip count mark' : 'chip count'}>
+    <span class={losesWork ? 'chip mark' : 'chip'}>
       {facts.size}
       <span class="visually-hidden"> to look at</span>
     </span>

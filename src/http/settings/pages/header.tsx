@@ -110,8 +110,8 @@ interface SwitcherProps {
 }
 
 /**
- * The name of the organization, and a menu if there are others: this one first, the others in natural order. With
- * script, the others are sorted as in the overview, which also says how much needs attention.
+ * The name of the organization, and a menu if there are others: this one first, the others in natural order. Their
+ * overview says how much needs attention.
  */
 function OrganizationSwitcher({ administrator: { organization, organizations }, tab }: SwitcherProps) {
   const others = organizations.filter(({ id }) => id !== organization.id);
