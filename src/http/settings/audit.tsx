@@ -52,8 +52,6 @@ const addressShape = z.lazy(() =>
     action: text(),
     from: z.iso.date().optional(),
     to: z.iso.date().optional(),
-    /** An instant. Only in links, and it replaces `from`. */
-    since: z.iso.datetime().optional(),
     minutes: wholeNumber(),
     before: wholeNumber(),
   }),
@@ -61,7 +59,7 @@ const addressShape = z.lazy(() =>
 
 type AuditQuery = Omit<z.infer<typeof addressShape>, 'before'>;
 
-/** @throws PageProblem for a date, an instant or a number that is none */
+/** @throws PageProblem for a date or a number that is none */
 function readQuery(c: Context<AdminEnv>) {
   const given = [...new URL(c.req.url).searchParams].filter(([, value]) => value.trim() !== '');
   const { success, data } = addressShape.safeParse(Object.fromEntries(given));
@@ -71,9 +69,8 @@ function readQuery(c: Context<AdminEnv>) {
     throw new PageProblem(400, 'Invalid date or number', detail);
   }
   const { before: cursor, ...asked } = data;
-  const { q, ticket, by, key, action, minutes, from, to, since } = asked;
+  const { q, ticket, by, key, action, minutes, from, to } = asked;
   const { timeZone } = c.get('administrator').organization;
-  const start = from === undefined ? undefined : startOfDate(from, timeZone);
   const filter: AuditFilter = {
     search: q,
     ticketId: ticket,
@@ -81,7 +78,7 @@ function readQuery(c: Context<AdminEnv>) {
     keyId: key,
     action,
     minutes,
-    since: since === undefined ? start : Date.parse(since),
+    since: from === undefined ? undefined : startOfDate(from, timeZone),
     until: to === undefined ? undefined : startOfDate(addDays(to, 1), timeZone),
   };
   return { asked, filter, cursor };
@@ -261,7 +258,7 @@ export function Select({ label, name, children }: PropsWithChildren<{ label: str
 
 function Filters({ query, keys, administrators, entries }: Props) {
   const { base, organization, now, timeZone } = usePage();
-  const { q, ticket, by, key, action, minutes, from, to, since } = query;
+  const { q, ticket, by, key, action, minutes, from, to } = query;
   const keyNames = withSelected(
     key,
     entries[0]?.key?.name,
@@ -273,9 +270,8 @@ function Filters({ query, keys, administrators, entries }: Props) {
     administrators.map(({ id, name, isFormer }) => [id, isFormer ? `${name} (former)` : name]),
   );
   const periods = PERIODS.map(([label, days]) => [label, addDays(dateIn(timeZone, now), 1 - days)] as const);
-  const hasOwnPeriod =
-    since !== undefined || to !== undefined || (from !== undefined && !periods.some(([, first]) => first === from));
-  const chip = (label: Child, change: AuditQuery, isCurrent: boolean) => (
+  const hasOwnPeriod = to !== undefined || (from !== undefined && !periods.some(([, first]) => first === from));
+  const chip = (label: string, change: AuditQuery, isCurrent: boolean) => (
     <a href={addressOf(`${base}/audit`, { ...query, ...change })} aria-current={isCurrent ? 'true' : undefined}>
       {label}
     </a>
@@ -329,17 +325,8 @@ function Filters({ query, keys, administrators, entries }: Props) {
       </search>
       <nav class="state-chips" aria-label="Filters">
         {[...periods, ['Any time', undefined] as const].map(([label, first]) =>
-          chip(label, { from: first, to: undefined, since: undefined }, !hasOwnPeriod && from === first),
+          chip(label, { from: first, to: undefined }, !hasOwnPeriod && from === first),
         )}
-        {since !== undefined &&
-          chip(
-            <>
-              Since&nbsp;
-              <Time at={Date.parse(since)} />
-            </>,
-            {},
-            true,
-          )}
         {CHIP_GROUPS.map((name) => chip(name, { action: action === name ? undefined : name }, action === name))}
         {isFiltered(query) && (
           <a href={`${base}/audit`} class="clear">

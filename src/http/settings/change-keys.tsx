@@ -9,7 +9,6 @@ import {
   previewChange,
   type SharedChange,
 } from '../../services/keys/change-keys.ts';
-import { readUsage, recordsOf } from '../../services/keys/key-usage.ts';
 import { listKeys } from '../../services/keys/list-keys.ts';
 import { countLiveKeys, getOwnKey, type KeyDetails, listKeysById } from '../../services/keys/read-keys.ts';
 import { revokeAllKeys, revokeAsAdministrator, revokeSelectedKeys } from '../../services/keys/revoke-key.ts';
@@ -40,9 +39,8 @@ changeKeys.get('/keys/:key/revoke', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   const path = `/keys/${key.id}`;
   if (key.state === 'revoked') return redirectWith(c, path, NOTICES.already_revoked);
-  const writesToday = await readWritesToday(c, [key]);
   const form = { action: c.req.path, button: 'Revoke', cancel: `${pageContext(c).base}${path}` };
-  const page = <ConfirmKeys {...form} keys={[key]} writesToday={writesToday} isRevocation />;
+  const page = <ConfirmKeys {...form} keys={[key]} isRevocation />;
   return render(c, `Revoke ${key.name}${key.successor ? ' now' : ''}?`, page, { trail: trail(c, key) });
 });
 
@@ -88,13 +86,6 @@ const shownRevisions = (form: URLSearchParams): Map<string, number> =>
     }),
   );
 
-/** What each key wrote today. */
-async function readWritesToday(c: Context<AdminEnv>, keys: readonly KeyDetails[]): Promise<Map<string, number>> {
-  const ids = keys.map(({ id }) => id);
-  const usages = await readUsage(adminContext(c), ids, todayOf(c));
-  return new Map(ids.map((id) => [id, recordsOf(usages.get(id)?.slice(-1) ?? [])]));
-}
-
 changeKeys.get('/change-keys', (c) => confirmChange(c, new URL(c.req.url).searchParams));
 
 /** Asks for the new value and for confirmation, with the effect on each key; with the errors, if it was sent. */
@@ -107,7 +98,6 @@ async function confirmChange(c: Context<AdminEnv>, parameters: URLSearchParams, 
   if (keys.length === 0) return refuse(isFiltered(query) ? 'These keys are already revoked.' : 'No key was selected.');
   const confirm = {
     keys,
-    writesToday: await readWritesToday(c, keys),
     action: c.req.path,
     fields: [
       ['do', change] as const,

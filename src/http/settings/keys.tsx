@@ -5,14 +5,13 @@ import { clientAddress } from '../../domain/client-address.ts';
 import { errorOf, hasCode, type ServiceError } from '../../domain/errors.ts';
 import { companyIds } from '../../domain/key-settings.ts';
 import { SCOPE_IDS } from '../../domain/scopes.ts';
-import { LONG_DAY } from '../../domain/unusual.ts';
 import { countWritesSince, readLatestOfKey } from '../../services/audit/read-audit-log.ts';
 import { listAdministratorNames } from '../../services/directory/administrators.ts';
 import { listCompanies, searchCompanies } from '../../services/directory/companies.ts';
 import { changeApiKey, findLockout } from '../../services/keys/change-key.ts';
 import { getKeyRules } from '../../services/keys/change-key-rules.ts';
 import { createApiKey, isReplaceable } from '../../services/keys/create-key.ts';
-import { readLongDays, readRecentUse, readUsage } from '../../services/keys/key-usage.ts';
+import { readRecentUse, readUsage } from '../../services/keys/key-usage.ts';
 import { getKeyAndDay, getOwnKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { readUsesOfKey } from '../../services/keys/refused-uses.ts';
 import { rotateApiKey } from '../../services/keys/rotate-key.ts';
@@ -137,8 +136,6 @@ keys.get('/keys/:key', async (c) => {
     readUsage(ctx, [key.id], today),
   ]);
   const usage = usages.get(key.id) ?? [];
-  const long = usage.filter(({ minutes }) => minutes >= LONG_DAY.minutes).map(({ day }) => ({ keyId: key.id, day }));
-  const longDays = (await readLongDays(ctx, long)).map(({ day }) => day);
   const since = ctx.now() - DAY_MS;
   const isJustRevoked = key.revokedAt !== null && ctx.now() - key.revokedAt < JUST_REVOKED_MS;
   const page = {
@@ -146,7 +143,6 @@ keys.get('/keys/:key', async (c) => {
     dayLimit: c.get('config').dayLimits.key,
     written,
     usage,
-    longDays,
     entries: shownEntries(c, entries, SHOWN_TEXT),
     ...uses,
     companies,

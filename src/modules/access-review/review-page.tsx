@@ -139,7 +139,7 @@ function OpenReview(props: Props & { open: AccessReview; rows: readonly Row[] })
           administrator finishes the review and confirms the keys.
         </p>
       </section>
-      {undecided === 0 && <Finish review={review} keys={keys} usages={usages} />}
+      {undecided === 0 && <Finish review={review} keys={keys} />}
       <form
         method="post"
         id="decisions"
@@ -179,11 +179,10 @@ function OpenReview(props: Props & { open: AccessReview; rows: readonly Row[] })
 }
 
 /** Asks for confirmation before the review is finished, with the names of the keys that it revokes. */
-function Finish({ review, keys, usages }: AccessReview & Pick<Props, 'usages'>) {
+function Finish({ review, keys }: AccessReview) {
   const { base } = usePage();
   const toRevoke = keysToRevoke(keys);
   const reasons = new Map(toRevoke.map(({ id, reason }) => [id, reason]));
-  const writesToday = new Map(Array.from(usages, ([id, usage]) => [id, recordsOf(usage.slice(-1))]));
   const action = `${base}/access-review/${review.id}/finish`;
   return (
     <section class="card" aria-labelledby="finish">
@@ -199,7 +198,6 @@ function Finish({ review, keys, usages }: AccessReview & Pick<Props, 'usages'>) 
       ) : (
         <ConfirmKeys
           keys={toRevoke}
-          writesToday={writesToday}
           columns={[['Reason', ({ id }) => <bdi>{reasons.get(id)}</bdi>]]}
           action={action}
           fields={toRevoke.map(({ id }) => ['revoke', id])}

@@ -274,7 +274,7 @@ describe('finishing a review', () => {
     expect(await elementsOf(text, `section[aria-labelledby=finish] tbody .name bdi`)).toMatchObject([{ text: 'Beta' }]);
     expect(await elementsOf(text, '[name=revoke]')).toMatchObject([{ attributes: { value: ids[1] } }]);
     const cells = (await elementsOf(text, 'section[aria-labelledby=finish] td')).map((cell) => cell.text);
-    expect(cells).toEqual(['Pilot ended', 'Active', expect.stringContaining('Wrote once today'), '–']);
+    expect(cells).toEqual(['Pilot ended', 'Active', expect.stringContaining(' from '), '–']);
     expect(await countElements(text, '.review-bar button.quiet')).toBe(1);
     const changed = await post(`${path}/finish`, {});
     expect([changed.status, await countElements(changed.text, `main a[href="${base}/access-review"]`)]).toEqual([

@@ -1,14 +1,11 @@
 import type { PropsWithChildren } from 'hono/jsx';
-import { isLive } from '../../../domain/api-key.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { stateInList } from '../../../services/keys/select-keys.ts';
-import { formatNumber, HiddenFields, State, Table, type TableColumn } from './components.tsx';
+import { HiddenFields, State, Table, type TableColumn } from './components.tsx';
 import { KeyName, LastWrite } from './key-facts.tsx';
 
 interface Props {
   keys: readonly KeyDetails[];
-  /** What each key wrote today. */
-  writesToday: ReadonlyMap<string, number>;
   action: string;
   /** Sent with the form. */
   fields?: readonly (readonly [name: string, value: string])[];
@@ -22,7 +19,6 @@ interface Props {
 /** Asks for confirmation before keys are changed or revoked, with the fields of the change above them. */
 export function ConfirmKeys({
   keys,
-  writesToday,
   action,
   fields = [],
   button,
@@ -47,10 +43,7 @@ export function ConfirmKeys({
           ['Key', (key) => <KeyName subject={key} />],
           ...columns,
           ['State', (key) => <State state={stateInList(key)} />],
-          [
-            'Last write',
-            (key) => [<LastWrite subject={key} />, isLive(key.state) && wroteToday(writesToday.get(key.id))],
-          ],
+          ['Last write', (key) => <LastWrite subject={key} />],
           ...(isRevocation ? [['Owner', ({ owner }: KeyDetails) => <bdi>{owner || '–'}</bdi>] as const] : []),
         ]}
         rows={keys}
@@ -64,6 +57,3 @@ export function ConfirmKeys({
     </form>
   );
 }
-
-const wroteToday = (count = 0) =>
-  count > 0 && <div>Wrote {count === 1 ? 'once' : `${formatNumber(count)} times`} today</div>;

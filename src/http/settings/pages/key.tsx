@@ -1,4 +1,5 @@
 import { isLive } from '../../../domain/api-key.ts';
+import { dateIn } from '../../../domain/calendar.ts';
 import { type DayLimit, lower } from '../../../domain/day-limit.ts';
 import { keySetting } from '../../../domain/key-settings.ts';
 import { haveMinutes } from '../../../domain/record-kinds.ts';
@@ -27,8 +28,6 @@ interface Props {
   written: ChainDay;
   /** The key's own records on the latest days. */
   usage: Usage;
-  /** Those of these days on which it logged unusually much time. */
-  longDays: readonly string[];
   entries: readonly ShownEntry[];
   refused: readonly RefusedUse[];
   dryRuns: DryRuns | undefined;
@@ -82,7 +81,6 @@ export function KeyPage({
   dayLimit,
   written,
   usage,
-  longDays,
   entries,
   refused,
   dryRuns,
@@ -132,7 +130,7 @@ export function KeyPage({
           ['Allowed networks', <Networks networks={key.allowedNetworks} />],
         ]}
       />
-      {recordsOf(usage) > 0 && <UsageChart usage={usage} longDays={longDays} limits={own} kinds={kinds} />}
+      {recordsOf(usage) > 0 && <UsageChart usage={usage} limits={own} kinds={kinds} />}
       <h2>Activity</h2>
       {entries.length === 0 ? <p>No audit entries.</p> : <AuditEntries entries={entries} keyId={key.id} isSection />}
       <p>
@@ -172,19 +170,17 @@ function addressesOf(usage: Usage) {
 /** What a revoked key wrote in the last 24 hours, for a leak. */
 function LastDay({
   subject: { id },
-  lastDay,
+  lastDay: { since, writes, addresses, isMinimum },
   usage,
 }: Pick<Props, 'subject' | 'usage'> & { lastDay: NonNullable<Props['lastDay']> }) {
-  const { base } = usePage();
-  const { since, writes, addresses, isMinimum } = lastDay;
+  const { base, timeZone } = usePage();
   const before = `${counted(recordsOf(usage), 'write')} in ${USAGE_DAYS} days.`;
   if (writes === 0) return <p>None in the last 24 hours. {before}</p>;
-  const query = `key=${id}&since=${new Date(since).toISOString()}`;
   return (
     <p>
       {isMinimum && 'At least '}
       {counted(writes, 'write')} in the last 24 hours from {counted(addresses, 'address', 'addresses')}. {before}{' '}
-      <a href={`${base}/audit?${query}`}>See them</a> · <a href={`${base}/audit.csv?${query}`}>Download with texts</a>
+      <a href={`${base}/audit?key=${id}&from=${dateIn(timeZone, since)}`}>See the latest</a>
     </p>
   );
 }

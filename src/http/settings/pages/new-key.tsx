@@ -6,7 +6,7 @@ import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { Code } from '../../page/code.tsx';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
-import { Address, Banner, Hint, Scopes } from './components.tsx';
+import { Banner, Hint, Scopes } from './components.tsx';
 import { Ago, Expiry } from './time.tsx';
 
 interface Props {
@@ -81,13 +81,8 @@ export function NewKeyPage({ created, origin, replaced }: Props) {
         </div>
         {!canTest && (
           <p class="minor">
-            The key works only from {allowedNetworks.replaceAll(' ', ', ')}. This browser is outside them
-            {address !== null && (
-              <>
-                , at <Address address={address} />
-              </>
-            )}
-            , so test the key in its automation.
+            The key works only from {allowedNetworks.replaceAll(' ', ', ')}. This browser is outside them, so test the
+            key in its automation.
           </p>
         )}
       </section>

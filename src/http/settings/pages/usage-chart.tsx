@@ -1,7 +1,6 @@
 import { dateText } from '../../../domain/calendar.ts';
 import { haveMinutes, RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
 import { type DayUsage, recordsOf, recordsOfDay, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
-import { Icon } from '../../page/icon.tsx';
 import { counted, formatNumber } from './components.tsx';
 
 /** A bar of each day, in the colour of a kind of record. */
@@ -14,8 +13,6 @@ const MINUTES: Bar = ['time_entry', 'Minutes', ({ minutes }) => minutes];
 
 interface Props {
   usage: Usage;
-  /** The days on which it logged unusually much time. */
-  longDays: readonly string[];
   /** The key's own daily limits; null where there is none. */
   limits: { records: number | null; minutes: number | null };
   /** The kinds of records that the key can write. */
@@ -23,7 +20,7 @@ interface Props {
 }
 
 /** Charts of the records of a key on each of 30 days. */
-export function UsageChart({ usage, longDays, limits, kinds }: Props) {
+export function UsageChart({ usage, limits, kinds }: Props) {
   const bars = RECORDS.filter(([kind]) => kinds.includes(kind));
   return (
     <section class="card" aria-labelledby="use">
@@ -32,11 +29,6 @@ export function UsageChart({ usage, longDays, limits, kinds }: Props) {
         <Chart title="Writes per day" usage={usage} bars={bars} limit={limits.records} />
         {haveMinutes(kinds) && <Chart title="Minutes per day" usage={usage} bars={[MINUTES]} limit={limits.minutes} />}
       </div>
-      {longDays.length > 0 && (
-        <p class="checks">
-          <Icon name="alert" /> Unusually much time: {longDays.map(dateText).join(', ')}
-        </p>
-      )}
     </section>
   );
 }
