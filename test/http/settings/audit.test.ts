@@ -8,12 +8,6 @@ import { makeSettings } from '../../support/settings.ts';
 import { withoutTriggers } from '../../support/time-travel.ts';
 import { asOperator, importRecords, makeKey, rotate, rowsOf, TIME } from '../../support/world.ts';
 
-/** Where the links to the file of the audit log lead, if the page has them. */
-const download = async (page: string) =>
-  (await elementsOf(page, 'a[href*="audit.csv"]')).map(({ attributes }) => attributes['href']);
-/** The link with this query. */
-const links = (base: string, query: string) => [`${base}/audit.csv?${query}`];
-
 /** The words of the elements that match. */
 const wordsOf = async (page: string, selector: string) =>
   (await elementsOf(page, selector)).map(({ text }) => text.replaceAll(/\s+/g, ' ').trim());
@@ -52,7 +46,7 @@ describe('the audit log', () => {
     expect(link?.attributes['href']).toBe(`${base}/audit?by=ada`);
     const { text } = await get('/audit?by=ada');
     expect(await countElements(text, '.log li')).toBe(1);
-    expect(await download(text)).toEqual(links(base, 'by=ada'));
+    expect(await countElements(text, `a[href="${base}/audit.csv?by=ada"]`)).toBe(1);
     // The log of a key does not repeat its name.
     const ofKey = (await get(`/audit?key=${key.id}`)).text;
     expect((await elementsOf(ofKey, '.log .who')).map(({ text: name }) => name !== '')).toEqual([false, true]);

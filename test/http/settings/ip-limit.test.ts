@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import type { JWTVerifyGetKey } from 'jose';
 import { expect, test } from 'vitest';
 import { countD1 } from '../../support/d1.ts';
-import { aroundLimiters, countLimiters } from '../../support/limiter.ts';
+import { countLimiters } from '../../support/limiter.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { makeSignIn } from '../../support/sign-in.ts';
 import { importRecords, makeApi, makeOrganization, newAddress } from '../../support/world.ts';
@@ -121,11 +121,4 @@ test('admitted pages have no RateLimit headers', async () => {
   const response = await open(`/settings/${organization}/keys`);
   expect(response.status).toBe(200);
   for (const name of ['RateLimit', 'RateLimit-Policy', 'Retry-After']) expect(response.headers.get(name)).toBeNull();
-});
-
-test('while the limiter cannot be reached, the pages work', async () => {
-  const { config: signIn } = await makeSignIn();
-  const RATE_LIMITER = aroundLimiters(env.RATE_LIMITER, () => Promise.reject(new Error('Network connection lost.')));
-  const api = makeApi({ config: { signIn }, bindings: { RATE_LIMITER } });
-  expect((await api.send('/settings')).status).toBe(401);
 });

@@ -125,19 +125,11 @@ describe('a refused use of a key', () => {
     const [use] = await rowsOf('refused_uses', settings.organization);
     const lastAt = Number(use?.['last_at']);
     expect(use?.['source_address']).not.toBeNull();
-    await runJobs(CRON_TRIGGERS.daily, {
-      db: env.DB,
-      config: config(),
-      contributions: [],
-      now: () => lastAt + 30 * DAY_MS,
-    });
+    const runDaily = (now: number) =>
+      runJobs(CRON_TRIGGERS.daily, { db: env.DB, config: config(), contributions: [], now: () => now });
+    await runDaily(lastAt + 30 * DAY_MS);
     expect(await rowsOf('refused_uses', settings.organization)).toEqual([use]);
-    await runJobs(CRON_TRIGGERS.daily, {
-      db: env.DB,
-      config: config(),
-      contributions: [],
-      now: () => lastAt + 30 * DAY_MS + 1,
-    });
+    await runDaily(lastAt + 30 * DAY_MS + 1);
     expect(await rowsOf('refused_uses', settings.organization)).toEqual([{ ...use, source_address: null }]);
   });
 });
