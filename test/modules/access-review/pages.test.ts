@@ -29,6 +29,9 @@ async function makeReview(names = ['Alpha', 'Beta', 'Gamma'], options: Parameter
 const progressOf = async (page: string) =>
   (await elementsOf(page, 'progress')).map(({ attributes }) => [attributes['value'], attributes['max']]);
 const namesOf = async (page: string) => (await elementsOf(page, '.review .name bdi')).map(({ text }) => text);
+const decisionsOf = async (organization: string) =>
+  (await rowsOf('access_review_decisions', organization)).map(({ decision, reason }) => [decision, reason]).sort();
+
 describe('the page of reviews', () => {
   test('the page starts a review, and leads to the open review', async () => {
     const { organization, base, get, post } = await makeSettings();
@@ -128,11 +131,7 @@ describe('the form of a review', () => {
       reason: 'Still needed, asked Jana',
     });
     expect([saved.status, saved.location]).toEqual([303, `${base}/access-review`]);
-    const reasons = (await rowsOf('access_review_decisions', organization)).map((row) => [
-      row['decision'],
-      row['reason'],
-    ]);
-    expect(reasons.sort()).toEqual([
+    expect(await decisionsOf(organization)).toEqual([
       ['keep', 'Own'],
       ['keep', 'Still needed, asked Jana'],
       ['revoke', 'Pilot ended'],
@@ -159,11 +158,7 @@ describe('the form of a review', () => {
     expect([missing.status, await countElements(missing.text, '#errors a[href="#reason"]')]).toEqual([400, 1]);
     const saved = await decide(fields(1, 'revoke', 'Unused'), others, { reason: 'Asked the owners' });
     expect(saved.notice).toContain('The decisions are saved.');
-    const reasons = (await rowsOf('access_review_decisions', organization)).map((one) => [
-      one['decision'],
-      one['reason'],
-    ]);
-    expect(reasons.sort()).toEqual([
+    expect(await decisionsOf(organization)).toEqual([
       ['keep', 'Asked the owners'],
       ['keep', 'Asked the owners'],
       ['revoke', 'Pilot ended'],

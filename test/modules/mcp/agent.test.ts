@@ -1,6 +1,4 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { inLongRuns, runs } from '../../support/property.ts';
 import { makeWorld, rowsOf, UNLIMITED } from '../../support/world.ts';
 import { connect, ERAS, makeMcpApi, NOTE_ARGUMENTS, resultOf, TIME_ARGUMENTS } from './support.ts';
 
@@ -67,33 +65,3 @@ test.each(ERAS)(
     expect(await rowsOf('time_entries', organization)).toHaveLength(1);
   },
 );
-
-test('any mix of tools, tickets and words under few keys creates one record for each tool and key', async () => {
-  const step = fc.record({
-    tool: fc.constantFrom('add_internal_note', 'log_time'),
-    idempotencyKey: fc.constantFrom('a', 'b', 'c'),
-    ticketId: fc.constantFrom('1001', '1002', '9999'),
-    words: fc.constantFrom('x', 'y'),
-  });
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 12 }), async (steps) => {
-      const { organization, key } = await makeWorld();
-      const api = makeMcpApi({ config: UNLIMITED });
-      const tickets = new Map<string, string>();
-      for (const { tool, words, ...target } of steps) {
-        const body = tool === 'log_time' ? { minutes: 5, description: words, billable: false } : { message: words };
-        const result = await resultOf(api, key, tool, { ...target, ...body });
-        const slot = `${tool} ${target.idempotencyKey}`;
-        const known = tickets.get(slot);
-        if (known === undefined && target.ticketId !== '9999') tickets.set(slot, target.ticketId);
-        // An error exactly if no record for this ticket is there now.
-        expect(result.isError === true).toBe(
-          (known ?? target.ticketId) !== target.ticketId || target.ticketId === '9999',
-        );
-      }
-      const rows = [...(await rowsOf('notes', organization)), ...(await rowsOf('time_entries', organization))];
-      expect(rows.map((row) => row['ticket_id']).sort()).toEqual([...tickets.values()].sort());
-    }),
-    { numRuns: runs('calls of tools under few keys', inLongRuns(8, 4)) },
-  );
-});

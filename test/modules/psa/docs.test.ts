@@ -7,30 +7,14 @@ import { elementsOf } from '../../support/page.ts';
 import { readStatic } from '../../support/static-files.ts';
 import { makePsa } from './support.ts';
 
-test('the page of the PSA calls lists the fields of each call and its own result', async () => {
+test('the page of the PSA calls lists the fields of each call and of its result', async () => {
   const page = await (await readStatic('/docs/psa/calls')).text();
   const headings = await elementsOf(page, 'article h3[id*="."]');
-  expect(headings.map(({ attributes }) => attributes['id'])).toEqual([...PSA_CALL_TYPES]);
+  expect(headings.map(({ attributes }) => attributes['id'])).toEqual(PSA_CALL_TYPES);
   const calls = (await (await readStatic('/docs/psa/calls.md')).text()).split(/^### /m).slice(1);
-  const ends = [
-    ['defaultHourlyRate', 'not_written'],
-    ['records[].id', 'service_account'],
-    ['limit', 'records[]'],
-    ['cursor', 'changes[].seq'],
-    ['cursor', 'released'],
-    ['reviewer', 'APPROVED'],
-    ['reason', 'recorded'],
-    ['organization', 'refusedSince'],
-    ['by', 'redacted'],
-    ['by', 'resumed'],
-    ['by', 'skipped'],
-  ];
+  for (const call of calls) expect(call).toMatch(/^\| `\w+` \| .*^\*\*Fields of `value`\*\*$.*^\| `\w+/ms);
   const links = (await elementsOf(page, '.side ul ul a')).map(({ attributes }) => attributes['href']);
   for (const { attributes } of await elementsOf(page, 'article > h2')) expect(links).toContain(`#${attributes['id']}`);
-  for (const [index, [field = '', result]] of ends.entries()) {
-    const [data = '', value = ''] = calls[index]?.split('Fields of `value`') ?? [];
-    expect([data, value]).toEqual([expect.stringContaining(field), expect.stringContaining(result ?? '')]);
-  }
 });
 
 test('the search finds each call', async () => {

@@ -82,7 +82,8 @@ test('every failure returns a documented response', async () => {
   await agrees(200, limited.post(changes));
   await agrees(429, limited.post(changes));
   await agrees(500, makePsa({ bindings: failing('UNIQUE constraint failed') }).post(changes));
-  await agrees(503, makePsa({ bindings: failing('D1 DB is overloaded.') }).post(changes));
+  const unavailable = await agrees(503, makePsa({ bindings: failing('D1 DB is overloaded.') }).post(changes));
+  expect(unavailable.headers.get('Retry-After')).toMatch(/^[4-8]$/);
 });
 
 test('the tests above received every documented response', () => {
