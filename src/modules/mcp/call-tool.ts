@@ -1,20 +1,21 @@
 import type { Context } from 'hono';
 import { errorOf, ServiceError, Unauthorized } from '../../domain/errors.ts';
-import type { RecordKind } from '../../domain/record-kinds.ts';
 import { problemOf } from '../../http/error-response.ts';
 import { type ApiEnv, writeContext } from '../../http/hono-env.ts';
 import type { Problem } from '../../http/problems.ts';
+import type { ToolCall } from './message.ts';
 import { problemReply, type ToolReply } from './tool-reply.ts';
 import { TOOLS } from './tools.ts';
 
-/** Every refusal is a reply, except that of the key. @throws Unauthorized */
-export async function callTool(c: Context<ApiEnv>, kind: RecordKind, args: unknown): Promise<ToolReply> {
-  const tool = TOOLS[kind];
+/** Every refusal is a reply, except that of the key. `limitRefusal` is that of its limit. @throws Unauthorized */
+export async function callTool(c: Context<ApiEnv>, call: ToolCall, limitRefusal?: Problem): Promise<ToolReply> {
+  const tool = TOOLS[call.kind];
   const { requestStats, config, keyCheck } = c.var;
   requestStats.call = tool.name;
   try {
+    if (limitRefusal) throw limitRefusal;
     if (!c.get('principal').hasPsa) throw errorOf('psa_not_included');
-    const reply = await tool.call({ ...writeContext(c), auditDetail: 'through MCP' }, config.keyPrefix, args);
+    const reply = await tool.call({ ...writeContext(c), auditDetail: 'through MCP' }, config.keyPrefix, call.arguments);
     if (reply.code !== undefined) requestStats.problem = reply.code;
     if (reply.lost) c.set('lostWrite', reply.lost);
     return reply;
@@ -27,13 +28,6 @@ export async function callTool(c: Context<ApiEnv>, kind: RecordKind, args: unkno
     if (problem.code === 'psa_not_included') keyCheck.forget();
     return problemReply(problem, c.get('requestId'));
   }
-}
-
-export function refuseCall(c: Context<ApiEnv>, kind: RecordKind, problem: Problem): ToolReply {
-  const { requestStats, requestId } = c.var;
-  requestStats.call = TOOLS[kind].name;
-  requestStats.problem = problem.code;
-  return problemReply(problem, requestId);
 }
 
 /** A refusal that D1 did not decide must not rely on a cached key, so the key is read first. */

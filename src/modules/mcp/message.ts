@@ -6,10 +6,15 @@ import { readJson, receiveJson } from '../../http/middleware/json-body.ts';
 import { Problem } from '../../http/problems.ts';
 import { kindOfTool } from './tools.ts';
 
+/** A call of the tool that writes this kind of record. */
+export interface ToolCall {
+  kind: RecordKind;
+  arguments: unknown;
+}
+
 interface McpMessage {
   json?: unknown;
-  /** The tool that it calls, named by the kind of record that the tool writes. */
-  call?: { kind: RecordKind; arguments: unknown } | undefined;
+  call?: ToolCall | undefined;
   /** What is wrong with the body. It is reported later, because the limit of the key comes first. */
   problem?: Problem;
 }

@@ -8,8 +8,8 @@ import { firstChecks, guard, requireHost } from '../../http/middleware/guard.ts'
 import { keyLimit } from '../../http/middleware/key-limit.ts';
 import { methodNotAllowedProblem, Problem, problem } from '../../http/problems.ts';
 import { log } from '../../lib/log.ts';
-import { callTool, refuseCall } from './call-tool.ts';
-import { invalidRequest, messageOf, readMessage, refuseOrigin } from './message.ts';
+import { callTool } from './call-tool.ts';
+import { invalidRequest, messageOf, readMessage, refuseOrigin, type ToolCall } from './message.ts';
 import { serve } from './serve.ts';
 import type { ToolReply } from './tool-reply.ts';
 import { TOOLS } from './tools.ts';
@@ -38,8 +38,8 @@ async function respond(c: Context<ApiEnv>): Promise<Response> {
     return invalidRequest(c, 400, 'batch', 'Batches are not supported; send each message in its own request.');
 
   let reply: ToolReply | undefined;
-  const run = async (called: NonNullable<typeof call>) => {
-    reply = limitRefusal ? refuseCall(c, called.kind, limitRefusal) : await callTool(c, called.kind, called.arguments);
+  const run = async (called: ToolCall) => {
+    reply = await callTool(c, called, limitRefusal);
     return reply.result;
   };
   const response = await serve({
