@@ -28,13 +28,16 @@ import { apiHeader, pascalCase, REQUEST_ID, seconds, unauthorizedProblem } from 
 const EXAMPLE_ORIGIN = 'https://tickets.example';
 
 const always = { 'X-Request-Id': apiHeader('RequestId', z.uuid()) };
+const expiry = { 'Api-Key-Expires-At': apiHeader('ApiKeyExpiresAt', z.iso.datetime().optional()) };
 /** RateLimit headers are missing if the limiter could not be reached. A 401 has none of these. */
 const keyed = {
   ...always,
   'RateLimit-Policy': apiHeader('RateLimitPolicy', z.string().optional()),
   RateLimit: apiHeader('RateLimit', z.string().optional()),
-  'Api-Key-Expires-At': apiHeader('ApiKeyExpiresAt', z.iso.datetime().optional()),
+  ...expiry,
 };
+/** The headers of a 503: see `requestContext`. */
+const unlimited = { ...always, ...expiry };
 
 /** Of every response that a write decided, if the request preferred strict handling. */
 const applied = { 'Preference-Applied': apiHeader('PreferenceApplied', z.literal('handling=strict').optional()) };
@@ -57,22 +60,16 @@ const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
   503: { 'Retry-After': apiHeader('RetryAfterIfSafe', seconds.optional()) },
 };
 
+const exceeded = (limits: readonly string[]) => ({
+  'violated-policies': z.array(z.enum(limits)).min(1).meta({ description: 'The limit that was exceeded.' }),
+});
+
 const members: Partial<Record<ProblemCode, z.ZodRawShape>> = {
   validation_failed: {
     errors: z.array(fieldErrorShape).min(1).meta({ description: 'The errors of the body, at most 20.' }),
   },
-  rate_limited: {
-    'violated-policies': z
-      .array(z.enum(['ip', 'key']))
-      .min(1)
-      .meta({ description: 'The limit that was exceeded.' }),
-  },
-  daily_limit_reached: {
-    'violated-policies': z
-      .array(z.enum(['key-day', 'organization-day']))
-      .min(1)
-      .meta({ description: 'The limit that was exceeded.' }),
-  },
+  rate_limited: exceeded(['ip', 'key']),
+  daily_limit_reached: exceeded(['key-day', 'organization-day']),
 };
 
 const { error: badTimeEntry = new z.ZodError([]) } = timeEntryRequest.safeParse({
@@ -146,7 +143,7 @@ function problemResponse(status: number, codes: ProblemCode[]): ZodOpenApiRespon
   if (!first) throw new Error(`no problem has the status ${status}`);
   return {
     description: codes.map((code) => `\`${code}\`: ${errorText(code).meaning}`).join(' '),
-    headers: z.object({ ...(status === 503 ? withoutLimits(keyed) : keyed), ...extraHeaders[status] }),
+    headers: z.object({ ...(status === 503 ? unlimited : keyed), ...extraHeaders[status] }),
     content: {
       'application/problem+json': {
         schema:
@@ -159,11 +156,6 @@ function problemResponse(status: number, codes: ProblemCode[]): ZodOpenApiRespon
       },
     },
   };
-}
-
-/** A 503 has no RateLimit headers: see `requestContext`. */
-function withoutLimits({ 'RateLimit-Policy': _policy, RateLimit: _left, ...others }: z.ZodRawShape): z.ZodRawShape {
-  return others;
 }
 
 function shapeOf(code: ProblemCode) {
