@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { env } from 'cloudflare:workers';
+import { describe, expect, test, vi } from 'vitest';
+import { aroundD1 } from '../../support/d1.ts';
 import type { ToolResult } from '../../support/tools.ts';
 import { makeCountedApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
 import { callTool, makeMcpApi, NOTE_ARGUMENTS, post, resultOf, TIME_ARGUMENTS } from './support.ts';
@@ -253,6 +255,19 @@ test('a call with a cached key costs one call to D1, and counts as one request',
   expect(d1).toHaveLength(2);
   expect(await remaining('b')).toBe(first - 1);
   expect(d1).toHaveLength(3);
+});
+
+test('a call that the database refused asks to wait', async () => {
+  vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  const DB = aroundD1(env.DB, (run, statements) =>
+    statements === 1 ? run() : Promise.reject(new Error('D1 DB is overloaded. Too many requests queued.')),
+  );
+  const { key } = await makeWorld();
+  vi.spyOn(Math, 'random').mockReturnValue(0.5);
+  const tool = await resultOf(makeMcpApi({ bindings: { DB } }), key, 'add_internal_note', NOTE_ARGUMENTS);
+  vi.restoreAllMocks();
+  expect(tool.structuredContent).toMatchObject({ code: 'unavailable', retryAfterSeconds: 6 });
+  expect(sentence(tool)).toMatch(/Call again after retryAfterSeconds\.$/);
 });
 
 test('a pasted key in a refused argument is not repeated, and none is accepted as an idempotencyKey', async () => {
