@@ -142,7 +142,6 @@ function OpenReview(props: Props & { open: AccessReview; rows: readonly Row[] })
       {undecided === 0 && <Finish review={review} keys={keys} />}
       <form
         method="post"
-        id="decisions"
         action={`${base}/access-review/${review.id}/decisions`}
         class="sheet"
         data-draft={userId}
@@ -233,13 +232,8 @@ const FINISHED: readonly TableColumn<AccessReviewRow>[] = [
   ['Started', ({ startedAt }) => <Time at={startedAt} />],
   ['Keys', ({ keys }) => keys],
   ['Decisions', ({ kept, revoked }) => `${kept} keep, ${revoked} revoke`],
-  ['Evidence', ({ id }) => <Evidence id={id} />],
+  ['Evidence', ({ id }) => <a href={`${usePage().base}/access-review/${id}/evidence.csv`}>Download as CSV</a>],
 ];
-
-function Evidence({ id }: Pick<AccessReviewRow, 'id'>) {
-  const { base } = usePage();
-  return <a href={`${base}/access-review/${id}/evidence.csv`}>Download as CSV</a>;
-}
 
 interface ReviewedKeyProps extends Row {
   form: FormState;
