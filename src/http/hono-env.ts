@@ -58,7 +58,7 @@ export interface Administrator extends Administration {
   organizations: readonly { id: string; name: string }[];
 }
 
-export interface RequestVariables {
+interface RequestVariables {
   config: Config;
   caches: IsolateCaches;
   now: () => number;

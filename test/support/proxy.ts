@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { listen } from './listen.ts';
 
 /** A request as a proxy in front of the service sees it. */
-export interface Incoming {
+interface Incoming {
   method: string;
   path: string;
   headers: Headers;
