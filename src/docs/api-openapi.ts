@@ -45,41 +45,28 @@ const writeParameters = {
   }),
 };
 
-interface WriteDescription {
-  noun: string;
-  summary: string;
-  description: string;
-  request: z.ZodType;
-  requestExamples: Record<string, { summary: string; value: unknown }>;
-  /** The response body, of a new record and of a replay. */
-  result: z.ZodType;
-  example: Record<string, unknown>;
-}
-
 function writeOperation(kind: RecordKind): ZodOpenApiOperationObject {
   const { noun, summary, description, request, requestExamples, result, example } = WRITES[kind];
-  const name = pascalCase(kind);
-  const resultSchema = result.meta({ id: `${name}Result` });
   return {
-    operationId: `create${name}`,
+    operationId: `create${pascalCase(kind)}`,
     tags: ['Write'],
     summary,
     description,
     requestParams: writeParameters,
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: request.meta({ id: `${name}Request` }), examples: requestExamples } },
+      content: { 'application/json': { schema: request, examples: requestExamples } },
     },
     responses: {
       200: {
         description: `A replay: this Idempotency-Key already created the ${noun}.`,
         headers: replayHeaders,
-        content: { 'application/json': { schema: resultSchema, example: { ...example, idempotentReplay: true } } },
+        content: { 'application/json': { schema: result, example: { ...example, idempotentReplay: true } } },
       },
       201: {
         description: `The ${noun} was created.`,
         headers: createdHeaders,
-        content: { 'application/json': { schema: resultSchema, example } },
+        content: { 'application/json': { schema: result, example } },
       },
       401: unauthorizedResponse,
       ...problemResponses(writeProblems(kind)),
@@ -137,26 +124,26 @@ const pingOperation: ZodOpenApiOperationObject = {
 
 const work = { minutes: 30, description: 'Cleared the print queue', billable: true };
 
-const WRITES: Readonly<Record<RecordKind, WriteDescription>> = {
+const WRITES = {
   note: {
     noun: 'note',
     summary: 'Add an internal note to a ticket',
     description: `Requires the scope \`${RECORD_KINDS.note.scope}\`. This service sends no email. Your PSA stores the note as an internal note; whether it notifies the team is its setting.`,
-    request: noteRequest,
+    request: noteRequest.meta({ id: 'NoteRequest' }),
     requestExamples: { note: { summary: 'A note', value: { message: 'Print queue cleared by the overnight check.' } } },
-    result: noteResult,
+    result: noteResult.meta({ id: 'NoteResult' }),
     example: { note: { id: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6072', createdAt: '2026-11-21T09:30:00.000Z' } },
   },
   time_entry: {
     noun: 'entry',
     summary: 'Log time on a ticket',
     description: `Requires the scope \`${RECORD_KINDS.time_entry.scope}\`. The entry is dated the day on which it is written, in the organization's time zone, is SUBMITTED for approval, and takes its rate from the company's agreement or the organization's default.`,
-    request: timeEntryRequest,
+    request: timeEntryRequest.meta({ id: 'TimeEntryRequest' }),
     requestExamples: {
       serviceAccount: { summary: 'Credited to the automation service account', value: work },
       technician: { summary: 'Credited to a technician', value: { ...work, userEmail: 'tess@northwind.example' } },
     },
-    result: timeEntryResult,
+    result: timeEntryResult.meta({ id: 'TimeEntryResult' }),
     example: {
       entry: {
         id: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6073',
@@ -170,7 +157,7 @@ const WRITES: Readonly<Record<RecordKind, WriteDescription>> = {
       agreementSource: 'company_default',
     },
   },
-};
+} satisfies Record<RecordKind, object>;
 
 const writes = Object.fromEntries(
   RECORD_KIND_NAMES.flatMap((kind) => {
