@@ -3,18 +3,19 @@ import type { ReturnedColumns } from './column-types.ts';
 
 export const RETURNED_COLUMNS = {
   'db/audit/audit-log-statements.ts': {
+    countMatching: { count: 'number' },
     countWritesOfKey: { writes: 'number', addresses: 'number', examined: 'number' },
     findAuditAdministrators: { id: 'string', name: 'string', isPresent: 'number' },
     findAuditPage: {
-      examined: { examined: 'number', lowest: 'number', lowestAt: 'number', archivedTo: 'number' },
+      examined: { examined: 'number', lowest: 'number', matching: 'null', lowestAt: 'number', archivedTo: 'number' },
       rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', sourceAddress: 'string | null', userAgent: 'string | null', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null', billable: 'number | null', hourlyRateMinor: 'number | null', status: 'string | null', decidedBy: 'string | null', decidedAt: 'number | null', refusal: 'null', text: 'string | null', textLength: 'number | null' },
     },
     findAuditPageOfAdministrator: {
-      examined: { examined: 'number', lowest: 'number', lowestAt: 'number', archivedTo: 'number' },
+      examined: { examined: 'number', lowest: 'number', lowestAt: 'number', matching: 'number', archivedTo: 'number' },
       rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'null', requestId: 'string', idempotencyKey: 'null', detail: 'string', sourceAddress: 'string', userAgent: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'null', technician: 'null', billable: 'null', hourlyRateMinor: 'null', status: 'null', decidedBy: 'null', decidedAt: 'null', refusal: 'null', text: 'null', textLength: 'null' },
     },
     findAuditPageOfKey: {
-      examined: { examined: 'number', lowest: 'number', lowestAt: 'number', archivedTo: 'number' },
+      examined: { examined: 'number', lowest: 'number', lowestAt: 'number', matching: 'number', archivedTo: 'number' },
       rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', sourceAddress: 'string', userAgent: 'string | null', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null', billable: 'number | null', hourlyRateMinor: 'number | null', status: 'string | null', decidedBy: 'string | null', decidedAt: 'number | null', refusal: 'null', text: 'string | null', textLength: 'number | null' },
     },
     findAuditRowsAbout: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string', requestId: 'string', idempotencyKey: 'string | null', detail: 'null', sourceAddress: 'string', userAgent: 'null', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null', billable: 'number | null', hourlyRateMinor: 'number | null', status: 'string | null', decidedBy: 'string | null', decidedAt: 'number | null', refusal: 'null', text: 'string', textLength: 'number' },

@@ -1,6 +1,7 @@
 -- src/db/audit/audit-log-statements.ts: findAuditPage.examined
 select min(:before, (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)) - p.lowest as examined,
     p.lowest as lowest,
+    null as matching,
   (select at from audit_log where organization_id = :organizationId and seq = p.lowest) as lowestAt,
       p.archivedTo as archivedTo
 from (select max(:from, (select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId) + 1, min(:before, (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)) - :examine) as lowest, (select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId) as archivedTo) p;
@@ -51,7 +52,11 @@ order by a.seq desc;
 select count(*) as examined,
     min(seq) as lowest,
     at as lowestAt,
-    (select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId) as archivedTo from (select * from (
+    count(*) filter (where (:actions is null or action in (select value from json_each(:actions))) and (:ticketId is null or ticket_id = :ticketId)
+    and (:requestId is null or request_id = :requestId) and (:since is null or at >= :since) and (:until is null or at < :until)
+    and (:minutes is null or (action glob 'time_entry.*' and exists (select 1 from time_entries e
+      where e.organization_id = :organizationId and e.id = target_id and e.minutes >= :minutes))) and (actor_id = :keyId or target_id = :keyId)) as matching,
+  (select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId) as archivedTo from (select * from (
   select * from (with recursive walk(seq, low, day) as (
   select min(last_seq, :before - 1), max(first_seq, :from), day from key_days d
   where d.organization_id = :organizationId and d.key_id = :keyId

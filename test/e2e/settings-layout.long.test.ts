@@ -137,8 +137,10 @@ test('a row of refused uses, and of lost writes, is at most 220 px high at 768 a
   expect(complaints).toEqual([]);
 });
 
-test('what the PSA refused covers no ticket in the log, which is accessible', async () => {
-  const { page, complaints } = await open('/audit');
+test('what the PSA refused covers no ticket in the log, whose filters and numbers are accessible', async () => {
+  const { page, complaints } = await open('/audit?minutes=1');
+  expect(await accessibilityViolations(page)).toEqual([]);
+  await page.goto(`${url}/settings/msp-4/audit`);
   for (const width of [1600, 1280, 961, 768, 390, 320]) {
     await page.setViewportSize({ width, height: 800 });
     const [chip, ticket] = await Promise.all(
@@ -151,6 +153,7 @@ test('what the PSA refused covers no ticket in the log, which is accessible', as
     expect([width, await overflowOf(page)]).toEqual([width, 0]);
     expect(await accessibilityViolations(page)).toEqual([]);
   }
+  expect(await page.getByText('1–2 of 2').count()).toBe(1);
   expect(complaints).toEqual([]);
 });
 

@@ -175,6 +175,8 @@ export interface ExaminedWindow {
   examined: number;
   lowest: number | null;
   lowestAt: number | null;
+  /** How many of them match; null if that was not counted. */
+  matching: number | null;
   /** The `seq` up to which the log is archived; 0 if it is not. Its rows are those after it. */
   archivedTo: number;
 }
@@ -182,8 +184,9 @@ export interface ExaminedWindow {
 const ARCHIVED_TO = '(select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId)';
 
 /** SQLite takes the time from the row with the minimum. */
-const examined = (rows: string) =>
-  `select count(*) as examined, min(seq) as lowest, at as lowestAt, ${ARCHIVED_TO} as archivedTo from (${rows})`;
+const examined = (rows: string, condition: string) =>
+  `select count(*) as examined, min(seq) as lowest, at as lowestAt, count(*) filter (where ${MATCHES} and ${condition}) as matching,
+    ${ARCHIVED_TO} as archivedTo from (${rows})`;
 
 /** The first row of the range that a page of the whole log examines: its numbers have no gaps. */
 const LOWEST = `max(:from, ${ARCHIVED_TO} + 1, min(:before, ${NEXT_SEQ}) - :examine)`;
@@ -192,20 +195,23 @@ const LOWEST = `max(:from, ${ARCHIVED_TO} + 1, min(:before, ${NEXT_SEQ}) - :exam
  * The matching rows of a range, and what was examined to find them: the next page begins there. The rows are read in
  * one range of the primary key, and no further than to the last row of a full page.
  */
+const OF_THE_LOG = matching('audit_log', `organization_id = :organizationId and seq < :before and seq >= ${LOWEST}`);
 export const findAuditPage = {
-  rows: statement<WindowValues & FilterValues, AuditLogRow>(
-    rowsOf(matching('audit_log', `organization_id = :organizationId and seq < :before and seq >= ${LOWEST}`)),
-  ),
-  examined: statement<WindowValues, ExaminedWindow>(`
-    select min(:before, ${NEXT_SEQ}) - p.lowest as examined, p.lowest as lowest,
+  rows: statement<WindowValues & FilterValues, AuditLogRow>(rowsOf(OF_THE_LOG)),
+  examined: statement<WindowValues & FilterValues, ExaminedWindow>(`
+    select min(:before, ${NEXT_SEQ}) - p.lowest as examined, p.lowest as lowest, null as matching,
       (select at from audit_log where organization_id = :organizationId and seq = p.lowest) as lowestAt, p.archivedTo as archivedTo
     from (select ${LOWEST} as lowest, ${ARCHIVED_TO} as archivedTo) p`),
 };
+/** How many rows of a range match, at most `limit`. */
+export const countMatching = statement<WindowValues & FilterValues, { count: number }>(
+  `select count(*) as count from (${OF_THE_LOG})`,
+);
 
 /** The same for some rows of the log and a condition. */
 const pageOf = <Ids extends Record<keyof Ids, string>>(rows: string, condition: string) => ({
   rows: statement<WindowValues & FilterValues & Ids, AuditLogRow>(rowsOf(matching(`(${rows})`, condition))),
-  examined: statement<WindowValues & FilterValues & Ids, ExaminedWindow>(examined(rows)),
+  examined: statement<WindowValues & FilterValues & Ids, ExaminedWindow>(examined(rows, condition)),
 });
 
 export const findAuditPageOfKey = pageOf<{ keyId: string }>(ROWS_OF_KEY, '(actor_id = :keyId or target_id = :keyId)');

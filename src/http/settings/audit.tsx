@@ -11,6 +11,7 @@ import {
   type AuditPage,
   exportAuditLog,
   listAuditAdministrators,
+  MAX_COUNTED,
   readAuditLog,
 } from '../../services/audit/read-audit-log.ts';
 import { findOwnKey, type KeyDetails, listKeysToChoose } from '../../services/keys/read-keys.ts';
@@ -20,7 +21,7 @@ import { type Column, csvDownload, fileName } from './download.ts';
 import { addressOf, pageContext, usePage } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { AuditEntries, cutText, type ShownEntry } from './pages/audit-entries.tsx';
-import { Banner, CsvLink } from './pages/components.tsx';
+import { Banner, CsvLink, formatNumber } from './pages/components.tsx';
 import { Time } from './pages/time.tsx';
 import { render } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
@@ -53,11 +54,13 @@ const addressShape = z.lazy(() =>
     from: z.iso.date().optional(),
     to: z.iso.date().optional(),
     minutes: wholeNumber(),
+    /** The place of the first entry of the page, from 1 on. Only in links. */
+    nth: wholeNumber(),
     before: wholeNumber(),
   }),
 );
 
-type AuditQuery = Omit<z.infer<typeof addressShape>, 'before'>;
+type AuditQuery = Omit<z.infer<typeof addressShape>, 'before' | 'nth'>;
 
 /** @throws PageProblem for a date or a number that is none */
 function readQuery(c: Context<AdminEnv>) {
@@ -68,7 +71,7 @@ function readQuery(c: Context<AdminEnv>) {
       'Enter calendar dates, such as 2027-03-31, and whole minutes, or open the audit log again and choose there.';
     throw new PageProblem(400, 'Invalid date or number', detail);
   }
-  const { before: cursor, ...asked } = data;
+  const { before: cursor, nth = cursor === undefined ? 1 : undefined, ...asked } = data;
   const { q, ticket, by, key, action, minutes, from, to } = asked;
   const { timeZone } = c.get('administrator').organization;
   const filter: AuditFilter = {
@@ -81,12 +84,12 @@ function readQuery(c: Context<AdminEnv>) {
     since: from === undefined ? undefined : startOfDate(from, timeZone),
     until: to === undefined ? undefined : startOfDate(addDays(to, 1), timeZone),
   };
-  return { asked, filter, cursor };
+  return { asked, filter, cursor, nth };
 }
 
 audit.get('/audit', async (c) => {
   const ctx = adminContext(c);
-  const { asked, filter, cursor } = readQuery(c);
+  const { asked, filter, cursor, nth } = readQuery(c);
   const [page, keys, administrators, sections] = await Promise.all([
     readAuditLog(ctx, filter, cursor),
     listKeysToChoose(ctx),
@@ -98,6 +101,7 @@ audit.get('/audit', async (c) => {
     query: page.isById ? { q: asked.q } : asked,
     entries: shownEntries(c, page.entries, page.isById ? MAX_TEXT_LENGTH : SHOWN_TEXT),
     isFirst: cursor === undefined,
+    nth,
     ...{ keys, administrators, sections },
   };
   return render(c, 'Audit log', <AuditLogPage {...shown} />, {
@@ -157,6 +161,8 @@ interface Props extends Omit<AuditPage, 'entries'> {
   administrators: Awaited<ReturnType<typeof listAuditAdministrators>>;
   /** Whether the page begins with the newest entry. */
   isFirst: boolean;
+  /** The place of its first entry, from 1 on, if that is known. */
+  nth: number | undefined;
   /** What modules show below the log. */
   sections: Child[];
 }
@@ -164,8 +170,12 @@ interface Props extends Omit<AuditPage, 'entries'> {
 /** The audit log, newest entries first. */
 function AuditLogPage(props: Props) {
   const { base } = usePage();
-  const { query, entries, next, searchedTo, isFirst, sections } = props;
-  const older = addressOf(`${base}/audit`, { ...query, before: next });
+  const { query, entries, next, searchedTo, isFirst, nth, sections } = props;
+  const older = addressOf(`${base}/audit`, {
+    ...query,
+    before: next,
+    nth: searchedTo === undefined && nth ? nth + entries.length : undefined,
+  });
   return (
     <>
       <Filters {...props} />
@@ -182,6 +192,7 @@ function AuditLogPage(props: Props) {
         )}
       </div>
       <div class="actions">
+        <Place {...props} />
         {next !== undefined && searchedTo === undefined && (
           <a class="button quiet" href={older}>
             Older entries
@@ -191,6 +202,20 @@ function AuditLogPage(props: Props) {
       </div>
       {sections}
     </>
+  );
+}
+
+/** `1–50 of 164`: which of the entries these are. */
+function Place({ entries, nth, total }: Props) {
+  if (nth === undefined || total === undefined || entries.length === 0) return null;
+  const { count, isMinimum } = total;
+  const words = !isMinimum ? '' : count === MAX_COUNTED ? 'more than ' : 'at least ';
+  const [last, all] = [nth - 1 + entries.length, nth - 1 + count].map(formatNumber);
+  return (
+    <span class="minor">
+      {formatNumber(nth)}–{last} of {words}
+      {all}
+    </span>
   );
 }
 

@@ -1,5 +1,6 @@
 import {
   type AuditLogRow,
+  countMatching,
   countWritesOfKey,
   type ExaminedWindow,
   findAuditAdministrators,
@@ -44,6 +45,8 @@ export interface AuditPage {
   searchedTo: number | undefined;
   /** Whether the search found these entries by an id. */
   isById: boolean;
+  /** How many entries there are from the first of these on; undefined if the page is not full. */
+  total?: { count: number; isMinimum: boolean };
 }
 
 const PAGE_SIZE = 50;
@@ -54,6 +57,8 @@ const EXAMINED_OF_KEY = 1_000;
 /** How many entries the page of a key examines. */
 const EXAMINED_FOR_LATEST = 200;
 const EXPORT_PAGE_SIZE = 2_500;
+/** Up to how many entries a filtered page counts. */
+export const MAX_COUNTED = 1_000;
 /** How many actors are examined to list the administrators among them. */
 const MAX_LISTED_ACTORS = 500;
 /** Maximum clock skew between two machines: times may deviate from the order of `seq` by this. */
@@ -69,7 +74,21 @@ export async function readAuditLog(ctx: AdminContext, filter: AuditFilter, curso
   if (found) return { entries: found, next: undefined, searchedTo: undefined, isById: true };
   const isFiltered = Object.values(filter).some((condition) => condition !== undefined);
   const examine = filter.keyId !== undefined ? EXAMINED_OF_KEY : isFiltered ? EXAMINED_PER_PAGE : PAGE_SIZE + 1;
-  return readPage(ctx, filter, { ...(await seqRange(ctx, filter, cursor)), limit: PAGE_SIZE, examine });
+  const window = { ...(await seqRange(ctx, filter, cursor)), limit: PAGE_SIZE, examine };
+  const { examined, ...page } = await readPage(ctx, filter, window);
+  if (page.searchedTo !== undefined || examined === undefined) return page;
+  const { entries, next } = page;
+  const last = entries.at(-1);
+  if (next === undefined || last === undefined) return { ...page, total: { count: entries.length, isMinimum: false } };
+  // The numbers of the log have no gaps.
+  const unfiltered = (entries[0]?.seq ?? 0) - examined.archivedTo;
+  if (!isFiltered) return { ...page, total: { count: unfiltered, isMinimum: false } };
+  // The rest of what the page examined, so that a page never examines more.
+  const rest = { ...window, before: last.seq, from: examined.lowest ?? 0, limit: MAX_COUNTED + 1 - entries.length };
+  const counted = async () => (await readOne(ctx, countMatching.bind(valuesOf(ctx, filter, rest))))?.count ?? 0;
+  const count = examined.matching ?? entries.length + (await counted());
+  const isAll = nextCursor(undefined, examined, window) === undefined;
+  return { ...page, total: { count: Math.min(count, MAX_COUNTED), isMinimum: count > MAX_COUNTED || !isAll } };
 }
 
 /** The latest entries about one key: at most `limit`, fewer if other keys wrote most of the latest rows. */
@@ -110,7 +129,7 @@ export async function* exportAuditLog(
   const range = await seqRange(forNextCall(ctx), filter, cursor);
   for (let before: number | undefined = range.before; before !== undefined; ) {
     const window = { ...range, before, limit: EXPORT_PAGE_SIZE, examine: EXPORT_PAGE_SIZE };
-    const { entries, next } = await readPage(forNextCall(ctx), filter, window);
+    const { entries, next }: AuditPage = await readPage(forNextCall(ctx), filter, window);
     yield { items: entries, next: next?.toString() };
     before = next;
   }
@@ -165,20 +184,24 @@ interface Window {
   requestId?: string;
 }
 
-async function readPage(ctx: AdminContext, filter: AuditFilter, window: Window): Promise<AuditPage> {
-  const { organizationId } = ctx.actor;
+function valuesOf({ actor: { organizationId } }: AdminContext, filter: AuditFilter, window: Window) {
   const { administratorId = '', keyId = '', action, minutes = null, since = null, until = null } = filter;
   const actions = action === undefined ? null : JSON.stringify(actionsNamed(action));
   const ticketId = filter.search ?? filter.ticketId ?? null;
   const ids = { organizationId, administratorId, keyId, ticketId, requestId: null };
-  const values = { ...ids, actions, minutes, since, until, ...window };
+  return { ...ids, actions, minutes, since, until, ...window };
+}
+
+async function readPage(ctx: AdminContext, filter: AuditFilter, window: Window) {
+  const values = valuesOf(ctx, filter, window);
+  const { administratorId, keyId } = values;
   const page =
     administratorId !== '' ? findAuditPageOfAdministrator : keyId !== '' ? findAuditPageOfKey : findAuditPage;
   const [rows, [examined]] = await readBatch(ctx, [page.rows.bind(values), page.examined.bind(values)]);
   const isFull = rows.length === window.limit;
   const next = nextCursor(isFull ? rows.at(-1) : undefined, examined, window);
   const searchedTo = next === undefined || isFull ? undefined : (examined?.lowestAt ?? undefined);
-  return { entries: rows.map(toEntry), next, searchedTo, isById: false };
+  return { entries: rows.map(toEntry), next, searchedTo, isById: false, examined };
 }
 
 /** The next page begins after the last row of a full page, otherwise after the last one examined. */

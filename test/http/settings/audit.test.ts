@@ -123,7 +123,7 @@ describe('the audit log', () => {
     expect(await read('')).toMatchObject({
       entries: 50,
       banners: [],
-      links: [['Older entries', `${base}/audit?before=49951`]],
+      links: [['Older entries', `${base}/audit?before=49951&amp;nth=51`]],
     });
   });
 
@@ -201,6 +201,47 @@ describe('which entries a page of the audit log shows', () => {
     expect((await found('action=Writes'))[0]).toHaveLength(2);
     expect((await found('action=Access+reviews'))[0]).toEqual([]);
     expect((await found(`action=Writes&key=${successor.id}`))[0]).toHaveLength(2);
+  });
+
+  test('each page says which of how many entries it shows, as SQL counts them', async () => {
+    const { organization, get } = await makeSettings();
+    const key = await makeKey(organization);
+    const insert = env.DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2)
+       insert into audit_log select ?1, (select max(seq) from audit_log where organization_id = ?1) + i, 1, 'api_key', ?3, 'n8n',
+         'note.created', 'r' || i, iif(i % 10, '1001', '1002'), 'q', null, null, null, null, '', 0, 0, 0 from n`,
+    );
+    const days = env.DB.prepare(
+      `insert into key_days select organization_id, actor_id, '2027-01-01', actor_id, count(*), 0, 0, 9, min(seq), max(seq), 1, null
+       from audit_log where organization_id = ?1 and actor_type = 'api_key' group by actor_id`,
+    );
+    await env.DB.batch([insert.bind(organization, 1_630, key.id), days.bind(organization)]);
+    const count = (condition: string) =>
+      env.DB.prepare(`select count(*) as n from audit_log where organization_id = ?1 and ${condition}`)
+        .bind(organization)
+        .first<number>('n');
+    const placesOf = async (path: string) => {
+      const { text } = await get(path);
+      const [place] = await elementsOf(text, '.actions > .minor');
+      const [older] = await elementsOf(text, '.actions > a.button');
+      return {
+        place: place?.text,
+        older: String(older?.attributes['href'])
+          .replaceAll('&amp;', '&')
+          .replace(/^.*\/audit/, '/audit'),
+      };
+    };
+    expect([await count('true'), await count("ticket_id = '1002'")]).toEqual([1_631, 163]);
+    const [all, ticket] = [await placesOf('/audit'), await placesOf('/audit?q=1002')];
+    expect([all.place, ticket.place]).toEqual(['1–50 of 1,631', '1–50 of 163']);
+    expect((await placesOf(all.older)).place).toBe('51–100 of 1,631');
+    const second = await placesOf(ticket.older);
+    expect(second.place).toBe('51–100 of 163');
+    expect((await placesOf((await placesOf(second.older)).older)).place).toBe('151–163 of 163');
+    expect((await placesOf('/audit?action=note.created')).place).toBe('1–50 of more than 1,000');
+    expect((await placesOf('/audit?by=ada')).place).toBe('1–1 of 1');
+    expect((await placesOf(`/audit?key=${key.id}`)).place).toBe('1–50 of more than 1,000');
+    expect((await placesOf(`/audit?key=${key.id}&ticket=1002`)).place).toBe('1–50 of at least 100');
   });
 });
 
