@@ -14,7 +14,7 @@ import {
 import { actionsNamed } from '../../domain/audit-actions.ts';
 import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import { derivedId, timeOfId } from '../../domain/record-id.ts';
-import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
+import { forEachKind, RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
 import { readAll, readBatch, readOne } from '../call-d1.ts';
 import { type AdminContext, type ExportPage, forNextCall } from '../service-context.ts';
@@ -160,10 +160,7 @@ export async function searchAuditLog(ctx: AdminContext, text: string): Promise<A
 }
 
 /** A text as an id, and the ids that each kind derives from it as an Idempotency-Key; undefined if neither. */
-export async function searchedIds(
-  organizationId: string,
-  text: string,
-): Promise<({ organizationId: string; id: string } & Record<RecordKind, string>) | undefined> {
+export async function searchedIds(organizationId: string, text: string) {
   const parsed = parseIdempotencyKey(text);
   if (!parsed.ok || parsed.key === undefined) return undefined;
   const { key } = parsed;
@@ -205,11 +202,7 @@ async function readPage(ctx: AdminContext, filter: AuditFilter, window: Window) 
 }
 
 /** The next page begins after the last row of a full page, otherwise after the last one examined. */
-function nextCursor(
-  last: AuditLogRow | undefined,
-  examined: ExaminedWindow | undefined,
-  { examine, from }: Window,
-): number | undefined {
+function nextCursor(last: AuditLogRow | undefined, examined: ExaminedWindow | undefined, { examine, from }: Window) {
   if (examined === undefined || examined.lowest === null) return undefined;
   if (last && examined.lowest < last.seq) return last.seq;
   const first = Math.max(from, examined.archivedTo + 1);

@@ -1,6 +1,6 @@
 import type { BoundStatement } from '../../db/statement.ts';
 import type { ExplainValues, Explanation, Inserted, InsertValues, StoredRecord } from '../../db/work/record-table.ts';
-import { type FoundKey, type Principal, whyUnauthorized } from '../../domain/api-key.ts';
+import { type Principal, whyUnauthorized } from '../../domain/api-key.ts';
 import { dateIn } from '../../domain/calendar.ts';
 import {
   type ExceededDayLimit,
@@ -186,11 +186,7 @@ export async function writeOnce<Row extends StoredRecord, Accepted = never>(
 }
 
 /** The key, if it may still write. @throws Unauthorized; ServiceError `psa_not_included` */
-function requireKey(
-  { now, source: { address } }: WriteContext,
-  found: Explanation<StoredRecord>,
-  kind: RecordKind,
-): FoundKey {
+function requireKey({ now, source: { address } }: WriteContext, found: Explanation<StoredRecord>, kind: RecordKind) {
   const key = toFoundKey(found);
   const reason = whyUnauthorized(key, { now: now(), address, scope: RECORD_KINDS[kind].scope });
   if (reason) throw new Unauthorized(reason, key);
