@@ -70,8 +70,6 @@ const RULES = "rules: { 'target-size': { enabled: true } }, resultTypes: ['viola
 /** The accessibility rules that a page breaks, each with the elements that break it: all rules, or only these. */
 export async function accessibilityViolations(page: Page, only?: readonly string[]): Promise<string[]> {
   await page.waitForLoadState();
-  // An element that is still unfolding would be too small.
-  await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))');
   // The debugger adds the script, because the page's Content-Security-Policy forbids it. A page that
   // is examined again, at another size, has it already.
   if (await page.evaluate("typeof axe === 'undefined'"))

@@ -74,7 +74,7 @@ const RESOURCES = {
     return { value: { endpoint: browser.wsEndpoint() }, close: () => browser.close() };
   },
 };
-type ResourceName = keyof typeof RESOURCES;
+export type ResourceName = keyof typeof RESOURCES;
 /** What a test receives. */
 export type Shared<Name extends ResourceName> = Awaited<ReturnType<(typeof RESOURCES)[Name]>>['value'];
 

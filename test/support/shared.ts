@@ -4,11 +4,9 @@ import { inject } from 'vitest';
 import { makeKey } from '../reliability/restartable.ts';
 import { copyOf, type LocalDatabase } from './command.ts';
 import { serveProduction } from './production-worker.ts';
-import type { Shared } from './shared-setup.ts';
+import type { ResourceName, Shared } from './shared-setup.ts';
 
-async function ask<Name extends 'build' | 'database' | 'demo' | 'deployments' | 'server' | 'browser'>(
-  name: Name,
-): Promise<Shared<Name>> {
+async function ask<Name extends ResourceName>(name: Name): Promise<Shared<Name>> {
   const response = await fetch(`${inject('sharedUrl')}/${name}`);
   if (!response.ok) throw new Error(await response.text());
   return response.json();
