@@ -2,18 +2,16 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { generateKey } from '../../src/domain/api-key.ts';
 import type { Scope } from '../../src/domain/scopes.ts';
-import { findOwnKey } from '../../src/services/keys/read-keys.ts';
-import { rotateApiKey } from '../../src/services/keys/rotate-key.ts';
 import { countD1 } from './d1.ts';
 import { countLimiters } from './limiter.ts';
 import {
-  asAdmin,
   changeOrganization,
   makeApi,
   makeKey,
   makeOrganization,
   newAddress,
   revoke,
+  rotate,
   rowsOf,
   seenByProber,
 } from './world.ts';
@@ -79,9 +77,9 @@ async function makeCauses(scope: Scope | undefined) {
   const revoked = await makeKey(organization);
   await revoke(organization, revoked.id);
   const replaced = await makeKey(organization, {}, before);
-  await rotate(organization, replaced.id, '1h', before);
+  await rotate(organization, replaced.id, { grace: '1h' }, before);
   const replacedAtOnce = await makeKey(organization);
-  await rotate(organization, replacedAtOnce.id, 'now');
+  await rotate(organization, replacedAtOnce.id, { grace: 'now' });
   const byHint = await makeKey(organization);
   const byId = await makeKey(organization);
   const closed = await makeOrganization();
@@ -120,14 +118,6 @@ async function makeCauses(scope: Scope | undefined) {
   };
   const blockedKeys = new Set([byHint.hint, byId.id]);
   return { good: { organization, value }, unreadable, dead, blockedKeys };
-}
-
-/** Replaces a key as the administrator. */
-async function rotate(organization: string, keyId: string, grace: string, now: () => number = Date.now): Promise<void> {
-  const ctx = asAdmin(organization, now);
-  const key = await findOwnKey(ctx, keyId);
-  if (!key) throw new Error('no such key');
-  expect(await rotateApiKey(ctx, 'twb', key, { grace }, crypto.randomUUID())).toMatchObject({ name: key.name });
 }
 
 /** Describes the refusals of these routes. They are the same for all of them. */
