@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { COMMON_VARIABLES } from '../../../src/adapters/kit/settings.ts';
 import { writeAdapterConfigs } from '../../../src/dev/render-configs.ts';
 import { kindOf } from '../../../src/ops/adapters.ts';
@@ -10,8 +10,7 @@ import { wrangler } from '../../support/command.ts';
 import { writeDeployments } from '../../support/deployments.ts';
 import { fakeDeployment } from '../../support/fake-cloudflare.ts';
 import { runCli } from '../../support/run-cli.ts';
-import { copyDatabase } from '../../support/shared.ts';
-import { remoteDatabase } from './database.ts';
+import { databaseOfTest } from './database.ts';
 import { commandsOf } from './old-records.ts';
 
 afterEach(() => vi.unstubAllEnvs());
@@ -104,8 +103,7 @@ test('adapter:doctor only reads, and names what is wrong', async () => {
 });
 
 test('adapter:status shows whether an adapter is connected, is silent, fails or has stopped, until it is forgotten', async () => {
-  const remote = await remoteDatabase(copyDatabase());
-  onTestFinished(remote.close);
+  const remote = await databaseOfTest();
   const run = commandsOf(remote);
   const status = async () => (await run('adapter:status')).stdout;
   expect(await status()).toBe('No adapter has reported.\n');

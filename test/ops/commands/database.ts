@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest';
 import { hashKey } from '../../../src/domain/api-key.ts';
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
@@ -61,6 +62,13 @@ export async function remoteDatabase(
     await remove();
   };
   return { ...(await opened.promise), close };
+}
+
+/** A database with the demo directory for one test, served as Cloudflare does. */
+export async function databaseOfTest(): Promise<RemoteDatabase> {
+  const { close, ...remote } = await remoteDatabase();
+  onTestFinished(close);
+  return remote;
 }
 
 /** The context of what a test sets up. */

@@ -3,7 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { hashKey } from '../../../src/domain/api-key.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import { operatorContext } from '../../../src/ops/open-database.ts';
@@ -33,52 +33,48 @@ async function follow(line: string, db: D1Database, directory: string): Promise<
 
 test('after a restore, an earlier export revokes the keys that the restore made usable again, and no others', async () => {
   const { persistTo, remove } = await demoDatabase();
-  const backup = `${persistTo}-backup`;
+  onTestFinished(remove);
   const files = await mkdtemp(join(tmpdir(), 'twb-restore-'));
-  try {
-    const { leaked, live } = await withLocalD1(persistTo, async (db) => ({
-      leaked: await makeKey(db, 'Leaked'),
-      live: await makeKey(db, 'Live'),
-    }));
-    await cp(persistTo, backup, { recursive: true });
+  onTestFinished(() => rm(files, { recursive: true }));
+  const backup = join(files, 'backup');
+  const { leaked, live } = await withLocalD1(persistTo, async (db) => ({
+    leaked: await makeKey(db, 'Leaked'),
+    live: await makeKey(db, 'Live'),
+  }));
+  await cp(persistTo, backup, { recursive: true });
 
-    const { late, cursor } = await withLocalD1(persistTo, async (db) => {
-      const ctx = operatorContext(db);
-      const late = await makeKey(db, 'Created after the backup');
-      for (const { id } of [leaked, late])
-        await revokeAsOperator(ctx, { organization: ORGANIZATION, key: id, by: 'Ada' });
-      await follow(EXPORT, db, files);
-      const { cursor } = await listChanges(ctx, { organization: ORGANIZATION, cursor: null, limit: 100 });
-      return { late, cursor };
-    });
-    await rm(persistTo, { recursive: true });
-    await cp(backup, persistTo, { recursive: true });
+  const { late, cursor } = await withLocalD1(persistTo, async (db) => {
+    const ctx = operatorContext(db);
+    const late = await makeKey(db, 'Created after the backup');
+    for (const { id } of [leaked, late])
+      await revokeAsOperator(ctx, { organization: ORGANIZATION, key: id, by: 'Ada' });
+    await follow(EXPORT, db, files);
+    const { cursor } = await listChanges(ctx, { organization: ORGANIZATION, cursor: null, limit: 100 });
+    return { late, cursor };
+  });
+  await rm(persistTo, { recursive: true });
+  await cp(backup, persistTo, { recursive: true });
 
-    await withLocalD1(persistTo, async (db) => {
-      const find = async ({ value }: CreatedKey) => findKey(operatorContext(db), await hashKey(value));
-      expect(await find(leaked)).toMatchObject({ revokedAt: null });
-      const { stdout, stderr } = await follow(REPEAT, db, files);
-      expect([stdout.split('\n'), stderr]).toEqual([
-        [
-          `not repeated: api_key.created ${late.id}, by ada`,
-          `repeated: api_key.revoked ${leaked.id}, by operator`,
-          `not in the database: api_key.revoked ${late.id}, by operator`,
-          '',
-        ],
-        '3 changes undone, of 5 in the file.\n',
-      ]);
-      const other = follow(REPEAT.replace('northwind', 'contos'), db, files);
-      await expect(other).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('contos') });
-      expect(await find(leaked)).toMatchObject({ revokedAt: expect.any(Number) });
-      expect(await find(live)).toMatchObject({ revokedAt: null });
-      expect(await find(late)).toBeUndefined();
-      // The cursor points to a change that the restore removed.
-      const next = listChanges(operatorContext(db), { organization: ORGANIZATION, cursor, limit: 100 });
-      await expect(next).rejects.toMatchObject({ code: 'cursor_reset' });
-    });
-  } finally {
-    await remove();
-    await rm(backup, { recursive: true, force: true });
-    await rm(files, { recursive: true });
-  }
+  await withLocalD1(persistTo, async (db) => {
+    const find = async ({ value }: CreatedKey) => findKey(operatorContext(db), await hashKey(value));
+    expect(await find(leaked)).toMatchObject({ revokedAt: null });
+    const { stdout, stderr } = await follow(REPEAT, db, files);
+    expect([stdout.split('\n'), stderr]).toEqual([
+      [
+        `not repeated: api_key.created ${late.id}, by ada`,
+        `repeated: api_key.revoked ${leaked.id}, by operator`,
+        `not in the database: api_key.revoked ${late.id}, by operator`,
+        '',
+      ],
+      '3 changes undone, of 5 in the file.\n',
+    ]);
+    const other = follow(REPEAT.replace('northwind', 'contos'), db, files);
+    await expect(other).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('contos') });
+    expect(await find(leaked)).toMatchObject({ revokedAt: expect.any(Number) });
+    expect(await find(live)).toMatchObject({ revokedAt: null });
+    expect(await find(late)).toBeUndefined();
+    // The cursor points to a change that the restore removed.
+    const next = listChanges(operatorContext(db), { organization: ORGANIZATION, cursor, limit: 100 });
+    await expect(next).rejects.toMatchObject({ code: 'cursor_reset' });
+  });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { addDays, dateIn } from '../../../src/domain/calendar.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import { runCli } from '../../support/run-cli.ts';
@@ -68,11 +68,8 @@ describe('size', () => {
 
 test('counts what keys have written, on the local database', async () => {
   const { persistTo, options, remove } = await demoDatabase();
-  try {
-    await withLocalD1(persistTo, (db) => writeNotes(db, ['four', 'Größe']));
-    const { code, stdout } = await runCli('size', options);
-    expect([code, rowsIn(stdout)['fabrikam']]).toEqual([0, ['11 B', '11 B', '2']]);
-  } finally {
-    await remove();
-  }
+  onTestFinished(remove);
+  await withLocalD1(persistTo, (db) => writeNotes(db, ['four', 'Größe']));
+  const { code, stdout } = await runCli('size', options);
+  expect([code, rowsIn(stdout)['fabrikam']]).toEqual([0, ['11 B', '11 B', '2']]);
 });
