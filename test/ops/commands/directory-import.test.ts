@@ -18,17 +18,10 @@ function* bigDirectory(): Generator<string> {
   const line = (record: Record<string, unknown>) => `${JSON.stringify(record)}\n`;
   const psa = { psa: true, timeZone: 'Europe/Berlin', defaultHourlyRate: 100 };
   for (const id of organizations) yield line({ type: 'organization', id, name: id, ...psa });
-  for (const organization of organizations) {
-    for (let i = 0; i < 10; i++) {
-      const email = `technician-${i}@${organization}.example`;
-      yield line({ type: 'user', organization, id: `technician-${i}`, email, name: `T ${i}`, technician: true });
-    }
-    for (let i = 0; i < 40; i++)
-      yield line({ type: 'company', organization, id: `company-${i}`, name: `Company ${i}` });
-  }
+  for (const organization of organizations) yield line({ type: 'company', organization, id: 'acme', name: 'Acme' });
   for (let i = 0; i < TICKETS / 5; i++) {
     for (const organization of organizations)
-      yield line({ type: 'ticket', organization, id: `T-${i}`, company: `company-${i % 40}` });
+      yield line({ type: 'ticket', organization, id: `T-${i}`, company: 'acme' });
   }
 }
 
@@ -46,9 +39,9 @@ describe('directory:import', () => {
     onTestFinished(remove);
     const run = () => runCli('directory:import', ['-', ...options], { input: bigDirectory() });
     const first = await run();
-    expect([first.code, numbersIn(first.stdout).slice(0, 4)]).toEqual([0, [TICKETS + 255, 5, TICKETS + 260, 0]]);
+    expect([first.code, numbersIn(first.stdout).slice(0, 4)]).toEqual([0, [TICKETS + 10, 5, TICKETS + 15, 0]]);
     const second = await run();
-    expect([second.code, numbersIn(second.stdout)]).toEqual([0, [TICKETS + 255, 5, 0, 0, 0]]);
+    expect([second.code, numbersIn(second.stdout)]).toEqual([0, [TICKETS + 10, 5, 0, 0, 0]]);
   });
 
   test('counts the changes of a dry run by organization and type, and writes nothing', async () => {
@@ -75,18 +68,6 @@ describe('directory:import', () => {
       'line 9, agreement acme-support, /hourlyRate (invalid_type',
       'line 25, record (malformed_json',
     ]);
-  });
-
-  test('reports a missing file, and prints its usage after a wrong call', async () => {
-    const [noFile, misused] = await Promise.all([
-      runCli('directory:import', ['no-such-file']),
-      runCli('directory:import', ['a', 'b']),
-    ]);
-    expect(noFile).toMatchObject({ code: 1, stderr: expect.stringContaining('no-such-file') });
-    expect(misused).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('Usage: npm run ops -- directory:import'),
-    });
   });
 
   test('explains wrong credentials for a deployed database', async () => {

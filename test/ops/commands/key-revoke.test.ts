@@ -52,15 +52,6 @@ describe('key:revoke', () => {
     expect(await isRevoked(key)).toBe(false);
   });
 
-  test('escapes control and format characters of an argument in its error', async () => {
-    const key = await makeKey(remote.db, 'Kept, control characters');
-    const { code, stderr } = await run([...BY, '--organization', 'nor\u009b31mthwind\u202e', '--key', key.id]);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /^organization was the string "nor\\u009b31mthwind\\u202e"; send the id of an organization.*\n$/,
-    );
-  });
-
   test('prints its usage after a wrong call, and refuses a key value as an argument without repeating it', async () => {
     const key = await makeKey(remote.db, 'Kept too');
     const misused = await Promise.all([
