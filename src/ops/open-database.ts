@@ -11,34 +11,27 @@ import { remoteArchive } from './remote-store.ts';
 
 const DEADLINE_MS = 60_000;
 
+/** Opens the chosen database, and the bucket of its archive, for as long as `use` runs. */
 export function databaseOf(choice: DatabaseChoice): WithDatabase {
-  const open = <T>(use: (database: Database) => Promise<T>) =>
-    withDatabase(choice, (db, archive) => {
+  const open = async <T>(use: (database: Database) => Promise<T>): Promise<T> => {
+    const useChecked = async (db: D1Database, archive: ObjectStore | undefined) => {
+      await refuseEarlierSchema(db);
       const ports = commandPorts(archive);
       return use({ db, archive, context: () => operatorContext(db, ports) });
-    });
+    };
+    if (!choice.remote) {
+      // Loaded when needed: miniflare takes longer to load than a help text to print.
+      const { withLocalD1 } = await import('./local.ts');
+      return withLocalD1(choice.persistTo, useChecked);
+    }
+    const deployment = await readDeployment(choice.deployment);
+    const api = cloudflareApi(deployment.account);
+    const bucket = bucketOf(deployment);
+    const archive = deployment.archive ? remoteArchive(api, bucket, jurisdictionOf(deployment)) : undefined;
+    return useChecked(new RemoteD1(api, deployment.database), archive);
+  };
   const variables = async () => (choice.remote ? variablesOf(await readDeployment(choice.deployment)) : {});
   return Object.assign(open, { variables });
-}
-
-/** Opens the chosen database, and the bucket of its archive, for as long as `use` runs. */
-export async function withDatabase<T>(
-  options: DatabaseChoice,
-  use: (db: D1Database, archive: ObjectStore | undefined) => Promise<T>,
-): Promise<T> {
-  const checked = async (db: D1Database, archive: ObjectStore | undefined) => {
-    await refuseEarlierSchema(db);
-    return use(db, archive);
-  };
-  if (!options.remote) {
-    // Loaded when needed: miniflare takes longer to load than a help text to print.
-    const { withLocalD1 } = await import('./local.ts');
-    return withLocalD1(options.persistTo, checked);
-  }
-  const deployment = await readDeployment(options.deployment);
-  const api = cloudflareApi(deployment.account);
-  const archive = deployment.archive ? remoteArchive(api, bucketOf(deployment), jurisdictionOf(deployment)) : undefined;
-  return checked(new RemoteD1(api, deployment.database), archive);
 }
 
 export function operatorContext(db: D1Database, ports: Ports = {}): SystemContext {

@@ -9,7 +9,7 @@ import { UsageError } from '../failures.ts';
 import { printFindings } from '../findings.ts';
 import { parseServiceAddress, readKeyValue } from '../input.ts';
 import { OPS_MODULES } from '../modules.ts';
-import { withDatabase } from '../open-database.ts';
+import { databaseOf } from '../open-database.ts';
 
 const CHECKS = OPS_MODULES.flatMap(({ checks }) => checks ?? []).map((check) => ({
   ...check,
@@ -59,7 +59,7 @@ export const doctor = new Command('doctor')
     if (!expected) return show();
     const limit = expected.databaseLimit;
     const migrations = (await readdir('migrations')).filter((name) => name.endsWith('.sql'));
-    await withDatabase(options, (db, archive) => show({ db, archive, limit, migrations }));
+    await databaseOf(options)(({ db, archive }) => show({ db, archive, limit, migrations }));
   });
 
 for (const { option } of CHECKS) doctor.addOption(option);
