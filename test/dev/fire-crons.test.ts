@@ -7,7 +7,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test('a local run fires the five-minute trigger every 30 seconds and all triggers every hour, until it ends', async () => {
+test('a local run fires the five-minute trigger every 30 seconds and all triggers at the start, until it ends', async () => {
   vi.useFakeTimers();
   const { frequent, hourly, daily } = CRON_TRIGGERS;
   const fired: (string | null)[] = [];
@@ -19,8 +19,6 @@ test('a local run fires the five-minute trigger every 30 seconds and all trigger
   fireCronsUntil(promise, 'http://localhost:8787');
   await vi.advanceTimersByTimeAsync(60_000);
   expect(fired.splice(0)).toEqual([frequent, hourly, daily, frequent, frequent]);
-  await vi.advanceTimersByTimeAsync(59 * 60_000);
-  expect(fired.splice(0).slice(-3)).toEqual([frequent, hourly, daily]);
   resolve();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(fired).toEqual([]);
