@@ -2,17 +2,13 @@ import { count, print } from './output.ts';
 import { printable, printableJson } from './printable.ts';
 import type { Finding } from './probe.ts';
 
-interface Options {
-  /** Whether each finding is a line of JSON. */
-  json?: boolean;
-  /** Lines before the number of failures. */
-  notes?: readonly string[];
-}
-
-/** Prints findings as they come, then the number of failures, and sets the exit code. */
+/**
+ * Prints findings as they come, with `json` as a line of JSON each, then `notes` and the number of failures. Sets the
+ * exit code.
+ */
 export async function printFindings(
   checks: Iterable<AsyncIterable<Finding>>,
-  { json = false, notes = [] }: Options = {},
+  { json = false, notes = [] }: { json?: boolean; notes?: readonly string[] } = {},
 ): Promise<void> {
   let failed = 0;
   for (const findings of checks)
