@@ -8,12 +8,6 @@ import { PageProblem } from './page-problem.ts';
 import { moduleTabs } from './pages/header.tsx';
 
 const ALGORITHMS = ['RS256', 'ES256'];
-const forbidden = () =>
-  new PageProblem(
-    403,
-    'No access',
-    'You are signed in, but you are not an active administrator of any organization in this service. Ask an administrator of your organization to give you access.',
-  );
 
 /** jose's errors for signing keys that could not be read. */
 const UNREADABLE_KEYS = ['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWK_INVALID', 'ERR_JWKS_INVALID'];
@@ -41,8 +35,12 @@ export async function signedInAdministrations(
   const email = await verifiedEmail(c, signIn);
   const tabs = organizationId === undefined ? [] : moduleTabs(c.get('contributions'));
   const administrations = await administrationsOf(serviceContext(c), email, organizationId, tabs);
-  if (administrations.length === 0) throw forbidden();
-  return administrations;
+  if (administrations.length > 0) return administrations;
+  throw new PageProblem(
+    403,
+    'No access',
+    'You are signed in, but you are not an active administrator of any organization in this service. Ask an administrator of your organization to give you access.',
+  );
 }
 
 /** Requires an administrator of the organization in the path. Other administrators get a 404. */

@@ -22,14 +22,18 @@ export const DryRunCount = ({ uses: { count, lastAt, sourceAddress } }: { uses: 
 const TimeAndSource = ({ at, from }: { at: number; from: string | null }) => (
   <>
     <Time at={at} />
-    {from !== null && (
-      <span class="minor">
-        {' '}
-        from <Address address={from} />
-      </span>
-    )}
+    <From address={from} />
   </>
 );
+
+/** From which source address, if that is known. */
+export const From = ({ address }: { address: string | null }) =>
+  address !== null && (
+    <>
+      {' '}
+      from <Address address={address} />
+    </>
+  );
 
 interface KeyNameProps {
   subject: Pick<KeyDetails, 'id' | 'name'> & { hint?: string };

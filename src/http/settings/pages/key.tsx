@@ -15,7 +15,7 @@ import { usePage } from '../page-context.ts';
 import { AuditEntries, type ShownEntry } from './audit-entries.tsx';
 import { Address, Banner, counted, Facts, Hint, LinkButton, Scopes, State } from './components.tsx';
 import { limitWords, useText } from './day-use.ts';
-import { CompanyNames, Creator, DryRunCount, KeysOf, LastWrite, OtherKey } from './key-facts.tsx';
+import { CompanyNames, Creator, DryRunCount, From, KeysOf, LastWrite, OtherKey } from './key-facts.tsx';
 import { adviceOf, REFUSAL_REASONS, RefusedUsesTable, Repair } from './refused-uses-table.tsx';
 import { Expiry, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
@@ -184,14 +184,6 @@ function LastDay({
     </p>
   );
 }
-
-const From = ({ address }: { address: string | null }) =>
-  address === null ? null : (
-    <>
-      {' '}
-      from <Address address={address} />
-    </>
-  );
 
 /** Says since when the key is refused, from where and why, with the remedy. */
 function RefusedNow({ use }: { use: RefusedUse }) {

@@ -7,7 +7,7 @@ import { Code } from '../../page/code.tsx';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 import { Banner, Hint, Scopes } from './components.tsx';
-import { Ago, Expiry } from './time.tsx';
+import { Expiry } from './time.tsx';
 
 interface Props {
   created: CreatedKey;
@@ -109,13 +109,7 @@ function Replaced({ old }: { old: KeyDetails }) {
         ', which is revoked: the automation is refused until then.'
       ) : (
         <>
-          , which stops at <Expiry subject={old} />.{' '}
-          {old.lastWrite && (
-            <>
-              The old key last wrote <Ago at={old.lastWrite.at} />.{' '}
-            </>
-          )}
-          The pages of both keys show which of them is in use.
+          , which stops at <Expiry subject={old} />. The pages of both keys show which of them is in use.
         </>
       )}
     </p>

@@ -3,8 +3,8 @@ import { FACT_TYPES, FACTS } from '../../../domain/facts.ts';
 import { SETTLEMENTS } from '../../../domain/refused-use.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { parametersOf, usePage } from '../page-context.ts';
-import { Address, formatNumber, HiddenFields, Table, type TableColumn, Ticket } from './components.tsx';
-import { KeyName } from './key-facts.tsx';
+import { formatNumber, HiddenFields, Table, type TableColumn, Ticket } from './components.tsx';
+import { From, KeyName } from './key-facts.tsx';
 import { Ago, Time } from './time.tsx';
 
 export const REFUSAL_REASONS: Record<RefusedUse['reason'], string> = {
@@ -83,12 +83,7 @@ function Uses({ use: { count, firstAt, lastAt, sourceAddress } }: { use: Refused
     <div>
       at least {formatNumber(count)} since <Time at={firstAt} text={dateText(dateIn(timeZone, firstAt))} />, last{' '}
       <Ago at={lastAt} />
-      {sourceAddress !== null && (
-        <>
-          {' '}
-          from <Address address={sourceAddress} />
-        </>
-      )}
+      <From address={sourceAddress} />
     </div>
   );
 }
