@@ -10,12 +10,8 @@ export async function* diagnoseAlerts(url: string, send: typeof fetch = fetch): 
     if (status >= 200 && status < 300) return `accepted with ${status}; look for the text there`;
     if (status >= 300 && status < 400)
       throw new Failure(`${status}: a redirect, which is not followed. Set ALERT_URL to its target.`);
-    if (status === 400 || status === 415 || status === 422)
-      throw new Failure(`${status}: the address does not take {"text": …} as JSON. Take that of an incoming webhook.`);
-    if (status === 401 || status === 403 || status === 404 || status === 410)
-      throw new Failure(
-        `${status}: the address is not, or no longer, valid. Make a new incoming webhook, and set ALERT_URL.`,
-      );
-    throw new Failure(`${status}: the address must return 2xx. Alerts are sent again until it does.`);
+    throw new Failure(
+      `${status}: the address must take {"text": …} as JSON and return 2xx, as an incoming webhook does. Alerts are sent again until it does.`,
+    );
   });
 }

@@ -34,11 +34,7 @@ export const archiveRun = databaseCommand(
         changes += await archiveAll(context, organizationId, rule);
       return changes;
     });
-    const reason =
-      archived > 0
-        ? ''
-        : ` Nothing that may be archived is older than ${count(keepDays, 'day')}; size shows what is released.`;
-    console.error(`${count(archived, 'change')} archived.${reason}`);
+    console.error(`${count(archived, 'change')} archived.`);
   },
 );
 
@@ -92,8 +88,6 @@ export const archiveCheck = databaseCommand(
     console.error(`${count(checked, 'archive')} checked.`);
     const open = findings.filter(({ finding }) => finding !== 'replaced' && finding !== 'deleted');
     if (open.length === 0) return;
-    const isTooYoung = repair && open.some(({ finding }) => finding === 'not named');
-    const advice = isTooYoung ? ' Some may be younger than 15 minutes: run the command again later.' : '';
-    throw new CommandFailure(`${count(open.length, 'object')} to look at.${advice}`);
+    throw new CommandFailure(`${count(open.length, 'object')} to look at.`);
   },
 );

@@ -20,8 +20,7 @@ const MAX_FAILED = 5;
 
 /**
  * One step of each organization that is due, again and again, until none is or the run has made its steps.
- * A failing organization does not stop the others' steps of that round, unless five fail; it is the last
- * round. The first error is thrown at the end.
+ * The round in which an organization fails is the last. The first error is thrown at the end.
  */
 export async function archiveDue(
   ctx: ServiceContext,
@@ -32,25 +31,35 @@ export async function archiveDue(
   const rule: ArchiveRule = { before: ctx.now() - keepDays * DAY_MS, isPushed };
   const waiting = rule.before - WAIT_MS;
   const isDue = { ...rule, waiting, full: STEP_CHANGES, isPushed: Number(isPushed) };
-  const failures: unknown[] = [];
+  let failures: unknown[] = [];
   let [steps, changes] = [0, 0];
   while (steps < MAX_STEPS && failures.length === 0) {
     const due = await readAll(context(), findDueArchives.bind({ ...isDue, limit: MAX_STEPS - steps }));
     if (due.length === 0) break;
-    for (const { organizationId } of due) {
-      if (failures.length >= MAX_FAILED) break;
-      steps += 1;
-      try {
-        const step = await archiveStep(context(), organizationId, rule);
+    failures = await forEachOf(
+      due.map(({ organizationId }) => organizationId),
+      async (organization) => {
+        steps += 1;
+        const step = await archiveStep(context(), organization, rule);
         if (step.status === 'archived') changes += step.toSeq - step.fromSeq + 1;
-      } catch (err) {
-        failures.push(err);
-        log('error', 'archive_failed', { organization: organizationId, cause: err });
-      }
-    }
+      },
+    );
   }
   if (steps > 0) log('log', 'archived', { changes, steps, failed: failures.length });
   for (const failure of failures) throw failure;
+}
+
+/** Returns the errors: a failing organization does not stop the others, unless five fail. */
+async function forEachOf(organizations: readonly string[], run: (organization: string) => Promise<unknown>) {
+  const failures: unknown[] = [];
+  for (const organization of organizations) {
+    await run(organization).catch((err: unknown) => {
+      failures.push(err);
+      log('error', 'archive_failed', { organization, cause: err });
+    });
+    if (failures.length === MAX_FAILED) break;
+  }
+  return failures;
 }
 
 /** Makes a context for each step: with the bucket, and a separate deadline. */
@@ -60,18 +69,13 @@ const contextOf = (ctx: ServiceContext, archive: ObjectStore) => () => ({
   deadlineAt: Date.now() + DEADLINE_MS,
 });
 
-/** A failing organization does not stop the others. The first error is thrown at the end. */
+/** The first error is thrown at the end. */
 export async function checkSizes(ctx: ServiceContext, bucket: ObjectStore): Promise<void> {
   const context = contextOf(ctx, bucket);
-  const failures: unknown[] = [];
   const organizations = (await archivedOrganizations(context)).sort(() => Math.random() - 0.5);
   const options = { read: false, remove: true, repair: false, budget: { segments: MAX_CHECKED.segments } };
-  for (const organization of organizations.slice(0, MAX_CHECKED.organizations)) {
-    await checkArchives(context, organization, options).catch((err: unknown) => {
-      failures.push(err);
-      log('error', 'archive_failed', { organization, cause: err });
-    });
-    if (failures.length === MAX_FAILED) break;
-  }
+  const failures = await forEachOf(organizations.slice(0, MAX_CHECKED.organizations), (organization) =>
+    checkArchives(context, organization, options),
+  );
   for (const failure of failures) throw failure;
 }

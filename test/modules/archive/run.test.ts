@@ -17,6 +17,7 @@ import { inLongRuns } from '../../support/property.ts';
 import { lastCursor } from '../../support/rpc.ts';
 import { linesAbout, loggedLines } from '../../support/searched-logs.ts';
 import { asOperator, config, makeWorld, rowsOf } from '../../support/world.ts';
+import { setPush } from '../push/support.ts';
 import { AT_ONCE, archive, archiveContext, bucket, everyChange, failing, objectsIn, releaseAll } from './support.ts';
 
 // A run examines a few organizations of all that there are: only those of this file.
@@ -194,9 +195,7 @@ test('changes that the push has not delivered stay, if the push is on', async ()
   const organization = await released(3);
   const pushed = { ...AT_ONCE, isPushed: true };
   expect(await archiveStep(archiveContext(), organization, pushed)).toEqual({ status: 'nothing' });
-  await env.DB.prepare('insert into pushes (organization_id, confirmed_seq, attempts) values (?, 2, 0)')
-    .bind(organization)
-    .run();
+  await setPush(organization, { confirmedSeq: 2 });
   expect(await archiveStep(archiveContext(), organization, pushed)).toMatchObject({ toSeq: 2 });
   expect(await archiveStep(archiveContext(), organization, AT_ONCE)).toMatchObject({ fromSeq: 3, toSeq: 4 });
 });

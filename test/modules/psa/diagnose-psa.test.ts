@@ -184,9 +184,7 @@ describe('the address of the alerts', () => {
 
   test.each([
     [302, /302: a redirect, which is not followed/],
-    [400, /400: the address does not take \{"text": …\}/],
-    [404, /404: the address is not, or no longer, valid/],
-    [500, /500: the address must return 2xx/],
+    [404, /404: the address must take \{"text": …\} as JSON and return 2xx/],
   ])('an address that returns %i is reported', async (status, says) => {
     expect(await at(status)).toEqual([expect.stringMatching(says)]);
   });

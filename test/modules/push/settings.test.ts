@@ -1,16 +1,17 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import type { SavedPush } from '../../../src/modules/push/push-statements.ts';
 import { countD1 } from '../../support/d1.ts';
 import { elementsOf } from '../../support/page.ts';
 import { makeSettings } from '../../support/settings.ts';
 import { makeKey, makeOrganization } from '../../support/world.ts';
-import { PUSH } from './support.ts';
+import { PUSH, setPush } from './support.ts';
 
 const NOW = Date.parse('2026-11-22T08:00:00Z');
 const PATHS = ['/keys', '/which-key', '/audit', '/refused', '/which-key', '/revoke-all', '/keys/unknown'];
 
 /** The settings area of an organization whose push has this state; no state: it was never pushed. */
-async function makeWithPush(state?: string, isOn = true) {
+async function makeWithPush(state?: Partial<SavedPush>, isOn = true) {
   const { db, calls } = countD1(env.DB);
   const settings = await makeSettings({
     timeZone: 'Europe/Berlin',
@@ -18,15 +19,12 @@ async function makeWithPush(state?: string, isOn = true) {
     config: { receiver: isOn ? PUSH : undefined },
     bindings: { DB: db },
   });
-  if (state !== undefined)
-    await env.DB.prepare(`insert into pushes (organization_id, confirmed_seq, attempts, ${state}`)
-      .bind(settings.organization)
-      .run();
+  if (state) await setPush(settings.organization, state);
   return { ...settings, calls };
 }
 
-const failing = (ms: number) => `failing_since, failure) values (?1, 0, 7, ${NOW - ms}, 'HTTP 500')`;
-const STOPPED = `failing_since, failure, stopped_at) values (?1, 0, 1, ${NOW - 1_000}, 'HTTP 410', ${NOW - 1_000})`;
+const failing = (ms: number) => ({ failingSince: NOW - ms, failure: 'HTTP 500' });
+const STOPPED = { failingSince: NOW - 1_000, failure: 'HTTP 410', stoppedAt: NOW - 1_000 };
 
 async function warningsOn(page: string): Promise<string> {
   const warnings = await elementsOf(page, '.banner.warning');
@@ -58,10 +56,10 @@ describe('the banner about the push', () => {
     expect(text).toContain('Nothing is lost');
   });
 
-  test.each<[string, string | undefined, boolean]>([
+  test.each<[string, Partial<SavedPush> | undefined, boolean]>([
     ['was never pushed', undefined, true],
     ['has been failing for less', failing(299_999), true],
-    ['works', 'failure) values (?1, 5, 0, null)', true],
+    ['works', { confirmedSeq: 5 }, true],
     ['failed before the receiver was removed', failing(3_000_000), false],
   ])('no page shows the banner if the push %s', async (_, state, isOn) => {
     const { get } = await makeWithPush(state, isOn);

@@ -217,13 +217,6 @@ test('a repair names objects that disagree with the database, and takes none of 
   expect(linesOf((await ops('changes:export', organization)).stdout)).toEqual(made.lines);
 });
 
-test('a repair reports when to run it again for the remaining objects', async () => {
-  await store(`${organization}/000000000009-000000000009-0123456789abcdef.ndjson.gz`, bytes);
-  const repaired = await ops('archive:check', '--repair');
-  expect(repaired).toMatchObject({ code: 1, stdout: expect.stringContaining('not named') });
-  expect(repaired.stderr).toMatch(/younger than 15 minutes.* again/);
-});
-
 test('after a restore, one command repeats the redactions of archived records', async () => {
   const from = join(files, 'before.ndjson');
   const before = await remoteDatabase(copyOf(original.persistTo));

@@ -64,28 +64,19 @@ describe('a slow PSA', () => {
   }, async () => {
     const before = world.receivers.map(inPsa);
     const restore = await world.backUp();
-    const write = async (receiver: Receiver, events: (number | undefined)[]) => {
-      const written = [];
-      for (const event of events) written.push(await receiver.write(event));
-      return written;
-    };
-    const [first = 0] = [writes + 1];
-    const lost = await Promise.all(
-      world.receivers.map((receiver) =>
-        write(
-          receiver,
-          Array.from({ length: 6 }, (_, index) => first + index),
-        ),
-      ),
-    );
+    const writeAll = (...numbers: number[]) =>
+      Promise.all(
+        world.receivers.map(async (receiver) => {
+          const written = [];
+          for (const number of numbers) written.push(await receiver.write(writes + number));
+          return written;
+        }),
+      );
+    const lost = await writeAll(1, 2, 3, 4, 5, 6);
     await Promise.all(world.receivers.map((receiver) => receiver.settled(writes + 6)));
     await restore();
     // Three of the six are retried with their Idempotency-Key, and get the same ids. Three are new.
-    const after = await Promise.all(
-      world.receivers.map((receiver) =>
-        write(receiver, [first + 5, first + 1, first + 3, first + 6, first + 7, first + 8]),
-      ),
-    );
+    const after = await writeAll(6, 2, 4, 7, 8, 9);
     await Promise.all(world.receivers.map((receiver) => receiver.settled(writes + 9)));
     for (const [index, receiver] of world.receivers.entries()) {
       const [sixLost = [], [a, b, c, ...added] = []] = [lost[index], after[index]];
