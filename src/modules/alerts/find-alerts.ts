@@ -1,4 +1,4 @@
-import type { Fact, FoundFact } from '../../domain/facts.ts';
+import type { Fact } from '../../domain/facts.ts';
 import { log } from '../../lib/log.ts';
 import { bindFacts, type FactOptions, type FactSource, toFact } from '../../services/bind-facts.ts';
 import { readBatch } from '../../services/call-d1.ts';
@@ -56,17 +56,21 @@ async function compare(
   const present = new Set<string>();
   const found: NewAlert[] = [];
   for (const row of rows) {
-    const fact = evaluated(row, source, now);
-    if (fact === undefined) continue;
     const identity = identityOf(row);
-    present.add(identity);
-    if (fact === 'failed') continue;
-    const id = `alert_${crypto.randomUUID()}`;
-    for (const { channel, write } of outlets) {
-      if ((levels.get(`${channel} ${identity}`) ?? 0) >= fact.level) continue;
-      const { organizationId, type, subject, level } = fact;
-      found.push({ organizationId, type, subject, channel, level, id, message: write(fact, now) });
+    try {
+      const fact = toFact(row, source.kinds, now);
+      if (fact === undefined) continue;
+      const id = `alert_${crypto.randomUUID()}`;
+      for (const { channel, write } of outlets) {
+        if ((levels.get(`${channel} ${identity}`) ?? 0) >= fact.level) continue;
+        const { organizationId, type, subject, level } = fact;
+        found.push({ organizationId, type, subject, channel, level, id, message: write(fact, now) });
+      }
+    } catch (err) {
+      // A bad fact of one organization keeps no other organization from its alerts.
+      log('error', 'alert_not_made', { organization: row.organizationId, type: row.type, cause: err });
     }
+    present.add(identity);
   }
   const isFull = rows.length === MAX_FACTS.limit;
   const ofEach = Map.groupBy(rows, ({ organizationId }) => organizationId);
@@ -82,14 +86,4 @@ async function compare(
     statements.push(saveAlerts.bind({ alerts: JSON.stringify(found.slice(start, start + SAVED_AT_ONCE)), now }));
   if (gone.length > 0) statements.push(withdrawAlerts.bind({ alerts: JSON.stringify(gone) }));
   if (statements.length > 0) await readBatch(ctx, statements, 'safe_to_repeat');
-}
-
-/** A bad fact of one organization is logged, and keeps no other organization from its alerts. */
-function evaluated(row: Fact, { kinds }: FactSource, now: number): FoundFact | 'failed' | undefined {
-  try {
-    return toFact(row, kinds, now);
-  } catch (err) {
-    log('error', 'alert_not_made', { organization: row.organizationId, type: row.type, cause: err });
-    return 'failed';
-  }
 }

@@ -14,11 +14,7 @@ export const pushStatus = databaseCommand(
     ),
   async (withDatabase) => {
     const pushes = await withDatabase(({ context }) => readAll(context(), findPushStatus.bind({})));
-    const isUnused = pushes.every(({ confirmedSeq }) => confirmedSeq === null);
-    const note = isUnused
-      ? '\nThe push has never run here. Set WEBHOOK_URL and WEBHOOK_SECRET, and deploy: src/ops/run.md, "Push".\n'
-      : '';
-    await print(`${pushes.map(describe).join('')}${note}`);
+    await print(pushes.map(describe).join(''));
   },
 );
 
