@@ -1,10 +1,7 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { withDeadline } from '../../lib/deadline.ts';
-import { type ObjectStore, objectStore, type R2Objects, type StoredObject } from '../../lib/object-store.ts';
+import type { ObjectStore, StoredObject } from '../../lib/object-store.ts';
 import { forNextCall, type ServiceContext } from '../../services/service-context.ts';
-
-export const archiveOf = ({ ARCHIVE }: { ARCHIVE?: R2Objects | undefined }): ObjectStore | undefined =>
-  ARCHIVE && objectStore(ARCHIVE);
 
 /** A context with the bucket of the archive. */
 export interface ArchiveContext extends ServiceContext {

@@ -1,8 +1,7 @@
 import { reader } from '../../config.ts';
-import type { ObjectStore } from '../../lib/object-store.ts';
+import { type ObjectStore, objectStore } from '../../lib/object-store.ts';
 import type { Job, Module } from '../../module.ts';
 import { archivedRecordsIn } from './archived-records.ts';
-import { archiveOf } from './bucket.ts';
 import { downloads } from './downloads.ts';
 import { parseKeepDays } from './object-names.ts';
 import { archiveDue, checkSizes } from './run.ts';
@@ -13,7 +12,7 @@ export const archive: Module = {
   name: 'archive',
   start: (bindings, { mode, receiver }) => {
     const keepDays = reader(bindings)('KEEP_DAYS', parseKeepDays);
-    const bucket = archiveOf(bindings);
+    const bucket = bindings.ARCHIVE && objectStore(bindings.ARCHIVE);
     const isPushed = receiver !== undefined;
     if (keepDays !== undefined && !bucket)
       throw new Error(

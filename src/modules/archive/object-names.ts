@@ -11,12 +11,11 @@ export const objectName = (organization: string, fromSeq: number, toSeq: number,
 /** In the order of their numbers, even as text. */
 const padded = (seq: number) => String(seq).padStart(12, '0');
 
-const NAME = /^([A-Za-z0-9._~-]{1,64})\/(\d{12})-(\d{12})-[0-9a-f]{16}\.ndjson\.gz$/;
+const NAME = /^([A-Za-z0-9._~-]{1,64})\/(\d{12})-\d{12}-[0-9a-f]{16}\.ndjson\.gz$/;
 
-export function parseObjectName(name: string): { organization: string; fromSeq: number; toSeq: number } | undefined {
-  const [, organization, from, to] = NAME.exec(name) ?? [];
-  if (organization === undefined || from === undefined || to === undefined) return undefined;
-  return { organization, fromSeq: Number(from), toSeq: Number(to) };
+export function parseObjectName(name: string): { organization: string; fromSeq: number } | undefined {
+  const [, organization, from] = NAME.exec(name) ?? [];
+  return organization === undefined ? undefined : { organization, fromSeq: Number(from) };
 }
 
 const MAX_KEEP_DAYS = 36_500;
