@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import type { FoundKey } from '../domain/api-key.ts';
 import { MAX_DAY_CHANGES } from '../domain/day-limit.ts';
 import type { RateLimitDecision, RequestLimit } from '../domain/request-limit.ts';
+import type { Scope } from '../domain/scopes.ts';
 import type { WebhookFault } from '../domain/webhook.ts';
 import type { Deadlines } from '../lib/deadline.ts';
 import { ExpiringMap } from '../lib/expiring-map.ts';
@@ -18,8 +19,6 @@ import type {
   WriteContext,
 } from '../services/service-context.ts';
 import type { WriteTarget } from '../services/work/write-once.ts';
-// biome-ignore lint/suspicious/noImportCycles: requests carry the check of their key, and the check reads the request.
-import type { KeyCheck, LookupStats } from './key-check.ts';
 
 /** The caches of one isolate. They are bounded and never authoritative. */
 export class IsolateCaches {
@@ -39,7 +38,12 @@ export interface AppliedLimit {
 }
 
 /** Log fields that the response does not carry. */
-interface RequestStats extends D1Counter, LookupStats {
+interface RequestStats extends D1Counter {
+  /** Whether the key came from the isolate's cache (`warm`), a replica (`near`) or the primary (`cold`). */
+  lookup?: 'warm' | 'near' | 'cold';
+  region?: string | undefined;
+  /** Whether the key was then read from the primary. */
+  readAgain?: true;
   /** Calls to limiter objects, retries included. */
   limiterCalls: number;
   problem?: string;
@@ -86,10 +90,18 @@ export interface AppEnv {
   Variables: RequestVariables & { principal?: FoundKey; administrator?: Administrator };
 }
 
+/** What a request needs from the check of its key after it has started: see `KeyCheck`. */
+interface StartedKeyCheck {
+  readonly isStale: boolean;
+  requireScope: (scope: Scope) => Promise<void>;
+  refresh: () => Promise<void>;
+  forget: () => void;
+}
+
 /** The environment after `authenticate`: without it, handlers that need a principal do not compile. */
 export interface ApiEnv {
   Bindings: Env;
-  Variables: RequestVariables & { principal: FoundKey; keyCheck: KeyCheck };
+  Variables: RequestVariables & { principal: FoundKey; keyCheck: StartedKeyCheck };
 }
 
 export interface AdminEnv {

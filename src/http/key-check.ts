@@ -4,7 +4,6 @@ import { Unauthorized } from '../domain/errors.ts';
 import type { Scope } from '../domain/scopes.ts';
 import { log } from '../lib/log.ts';
 import { findKey, findKeyNearby } from '../services/keys/find-key.ts';
-// biome-ignore lint/suspicious/noImportCycles: requests carry the check of their key, and the check reads the request.
 import { type ApiEnv, serviceContext } from './hono-env.ts';
 
 /** How long a valid key stays in the isolate's cache. */
@@ -12,15 +11,6 @@ const CACHE_MS = 60_000;
 
 /** The scope that a request needs: none, one, or one that only its body names. */
 export type RequiredScope = Scope | 'in_body' | undefined;
-
-/** How the key of a request was found, for the log. */
-export interface LookupStats {
-  /** Whether the key came from the isolate's cache (`warm`), a replica (`near`) or the primary (`cold`). */
-  lookup?: 'warm' | 'near' | 'cold';
-  region?: string | undefined;
-  /** Whether the key was then read from the primary. */
-  readAgain?: true;
-}
 
 /**
  * The check of one request's key, and the rule for which responses may rely on the cache or a replica. The accepted key is
