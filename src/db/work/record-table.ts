@@ -110,7 +110,7 @@ const LATEST_AUDIT_ROW = `left join audit_log p on p.organization_id = :organiza
     and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)`;
 const OF_THE_KEY = 'where k.organization_id = :organizationId and k.id = :keyId and +k.hash = :keyHash';
 
-/** What an insert reads: the key `k`, its organization `o`, the ticket `t`, and the latest audit row `p`. */
+/** The rows that an insert reads: the key `k`, its organization `o`, the ticket `t`, and the latest audit row `p`. */
 export const INSERTED_FROM = `from api_keys k
   join organizations o on o.id = :organizationId and o.active = 1 and o.has_psa = 1 and o.time_zone = :timeZone
   join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
@@ -118,7 +118,7 @@ export const INSERTED_FROM = `from api_keys k
     and ${admitsCompany('c.id')}
   ${LATEST_AUDIT_ROW}`;
 
-/** The conditions of an insert, and what it returns. `fields` are those of the kind. */
+/** The conditions of an insert, and the columns that it returns. `fields` are those of the kind. */
 export const insertedIf = (kind: RecordKind, fields = '') => `${OF_THE_KEY}
     and k.chain_id = :chainId and k.revoked_at is null and (k.expires_at is null or k.expires_at > :now)
     and instr(' ' || k.scopes || ' ', ' ${RECORD_KINDS[kind].scope} ') > 0

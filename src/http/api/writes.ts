@@ -15,7 +15,7 @@ import { guard } from '../middleware/guard.ts';
 import { jsonBody, readInput } from '../middleware/json-body.ts';
 import { Problem } from '../problems.ts';
 
-/** A service for a kind of record, and the response to the write that created the record or found it. */
+/** The services of a kind of record, and its response for a record that was created or found. */
 interface RecordServices<Input, Row> {
   create: (ctx: WriteContext, target: WriteTarget, input: Input) => Promise<WriteOutcome<Row>>;
   dryRun: (ctx: WriteContext, target: WriteTarget, input: Input) => Promise<WriteOutcome<Row> | string | undefined>;

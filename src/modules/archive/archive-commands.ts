@@ -38,7 +38,7 @@ export const archiveRun = databaseCommand(
   },
 );
 
-/** What makes a context with the bucket for each call. @throws CommandFailure without a bucket */
+/** Returns a function that makes a context with the bucket for each call. @throws CommandFailure without a bucket */
 function contextOf({ archive, context }: Database): () => ArchiveContext {
   if (!archive) throw new CommandFailure('The deployment has no archive.');
   return () => ({ ...context(), archive });

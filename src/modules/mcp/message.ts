@@ -15,7 +15,7 @@ export interface ToolCall {
 interface McpMessage {
   json?: unknown;
   call?: ToolCall | undefined;
-  /** What is wrong with the body. It is reported later, because the limit of the key comes first. */
+  /** The fault of the body. It is reported later, because the limit of the key comes first. */
   problem?: Problem;
 }
 

@@ -85,7 +85,7 @@ function inWordsOfTools(detail: string): string {
     .replace('send the request again after', 'wait');
 }
 
-/** What an agent does next, after the detail of a problem. */
+/** The next step for an agent, appended to the detail of a problem. */
 const ADVICE: Partial<Record<ProblemCode, string>> = {
   validation_failed: '. Nothing was written: correct the arguments and call again.',
   invalid_idempotency_key: ' Nothing was written.',

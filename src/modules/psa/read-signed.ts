@@ -25,8 +25,8 @@ const BODY_ERRORS = {
 };
 
 /**
- * Reads a message of the last five minutes that one of the secrets signed, or why it is none. The body of what cannot be
- * valid is not read.
+ * Reads a message of the last five minutes that one of the secrets signed, or returns why it is refused. If the headers
+ * show that it cannot be valid, its body is not read.
  */
 export async function readSigned(
   c: Context<AppEnv>,

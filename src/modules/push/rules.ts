@@ -73,6 +73,6 @@ export function afterFailure(
   return { since, attempts, failure, nextAttemptAt: now + Math.max(backoffMs(attempts, random), retryAfterMs) };
 }
 
-/** Whether the log has a failure as an error: it is long, or the receiver asks for so long a pause. */
+/** Whether the log shows a failure as an error: it lasts long, or the receiver asks for a pause of that length. */
 export const isLongFailure = (since: number, { retryAfterMs }: { retryAfterMs: number }, now: number): boolean =>
   Math.max(now - since, retryAfterMs) >= ERROR_AFTER_MS;
