@@ -35,10 +35,17 @@ const LONGEST_CALL_MS = 15 * 60_000;
 
 /** The organizations with archives, and those with objects, the ones that were erased included. */
 export async function archivedOrganizations(context: () => ArchiveContext): Promise<string[]> {
-  const releases = (await listReleases(context())).filter(({ archivedSeq }) => archivedSeq > 0);
-  const objects = await listObjects(context(), '');
-  const ids = objects.flatMap(({ name }) => parseObjectName(name)?.organization ?? []);
-  return [...new Set([...releases.map(({ organizationId }) => organizationId), ...ids])];
+  const releases = await listReleases(context());
+  const found = new Set(releases.filter(({ archivedSeq }) => archivedSeq > 0).map((release) => release.organizationId));
+  for (let after: string | undefined; ; ) {
+    const { objects, more } = await callBucket(context(), (bucket) => bucket.list('', after));
+    const ids = objects.flatMap(({ name }) => parseObjectName(name)?.organization ?? []);
+    for (const id of ids) found.add(id);
+    if (!more) return [...found];
+    const last = objects.at(-1)?.name ?? '';
+    // The rest of an organization's objects is skipped: 0 is the character after the slash.
+    after = ids.includes(last.split('/')[0] ?? '') ? `${last.split('/')[0]}0` : last;
+  }
 }
 
 /** Also notes in the database which objects are damaged. `context` makes a context for each call. */

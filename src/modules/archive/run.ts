@@ -19,8 +19,8 @@ const MAX_CHECKED = { organizations: 100, segments: 20 };
 const MAX_FAILED = 5;
 
 /**
- * One step of each organization that is due, again and again, until none is or the run has made its steps.
- * The round in which an organization fails is the last. The first error is thrown at the end.
+ * One step of each organization that is due, again and again, until none is or the run has made its steps. A
+ * failing organization does not stop the others, unless five fail. The first error is thrown at the end.
  */
 export async function archiveDue(
   ctx: ServiceContext,
@@ -31,35 +31,35 @@ export async function archiveDue(
   const rule: ArchiveRule = { before: ctx.now() - keepDays * DAY_MS, isPushed };
   const waiting = rule.before - WAIT_MS;
   const isDue = { ...rule, waiting, full: STEP_CHANGES, isPushed: Number(isPushed) };
-  let failures: unknown[] = [];
+  const failures = new Map<string, unknown>();
   let [steps, changes] = [0, 0];
-  while (steps < MAX_STEPS && failures.length === 0) {
-    const due = await readAll(context(), findDueArchives.bind({ ...isDue, limit: MAX_STEPS - steps }));
-    if (due.length === 0) break;
-    failures = await forEachOf(
-      due.map(({ organizationId }) => organizationId),
-      async (organization) => {
-        steps += 1;
-        const step = await archiveStep(context(), organization, rule);
-        if (step.status === 'archived') changes += step.toSeq - step.fromSeq + 1;
-      },
-    );
+  while (steps < MAX_STEPS && failures.size < MAX_FAILED) {
+    const due = await readAll(context(), findDueArchives.bind({ ...isDue, limit: MAX_STEPS }));
+    const organizations = due.map(({ organizationId }) => organizationId).filter((id) => !failures.has(id));
+    if (organizations.length === 0) break;
+    await forEachOf(organizations.slice(0, MAX_STEPS - steps), failures, async (organization) => {
+      steps += 1;
+      const step = await archiveStep(context(), organization, rule);
+      if (step.status === 'archived') changes += step.toSeq - step.fromSeq + 1;
+    });
   }
-  if (steps > 0) log('log', 'archived', { changes, steps, failed: failures.length });
-  for (const failure of failures) throw failure;
+  if (steps > 0) log('log', 'archived', { changes, steps, failed: failures.size });
+  for (const failure of failures.values()) throw failure;
 }
 
-/** Returns the errors: a failing organization does not stop the others, unless five fail. */
-async function forEachOf(organizations: readonly string[], run: (organization: string) => Promise<unknown>) {
-  const failures: unknown[] = [];
+/** Adds the errors to `failures`: a failing organization does not stop the others, unless five fail. */
+async function forEachOf(
+  organizations: readonly string[],
+  failures: Map<string, unknown>,
+  run: (organization: string) => Promise<unknown>,
+): Promise<void> {
   for (const organization of organizations) {
+    if (failures.size === MAX_FAILED) return;
     await run(organization).catch((err: unknown) => {
-      failures.push(err);
+      failures.set(organization, err);
       log('error', 'archive_failed', { organization, cause: err });
     });
-    if (failures.length === MAX_FAILED) break;
   }
-  return failures;
 }
 
 /** Makes a context for each step: with the bucket, and a separate deadline. */
@@ -74,8 +74,9 @@ export async function checkSizes(ctx: ServiceContext, bucket: ObjectStore): Prom
   const context = contextOf(ctx, bucket);
   const organizations = (await archivedOrganizations(context)).sort(() => Math.random() - 0.5);
   const options = { read: false, remove: true, repair: false, budget: { segments: MAX_CHECKED.segments } };
-  const failures = await forEachOf(organizations.slice(0, MAX_CHECKED.organizations), (organization) =>
+  const failures = new Map<string, unknown>();
+  await forEachOf(organizations.slice(0, MAX_CHECKED.organizations), failures, (organization) =>
     checkArchives(context, organization, options),
   );
-  for (const failure of failures) throw failure;
+  for (const failure of failures.values()) throw failure;
 }
