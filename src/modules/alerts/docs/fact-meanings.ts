@@ -13,10 +13,10 @@ const PASSES =
 
 /** When there is a fact of each type of the core. */
 export const FACT_MEANINGS: Readonly<Record<FactType, string>> = {
-  refused_by_psa: `The PSA could not take a note or a time entry in the last ${PSA_REFUSAL_DAYS} days, and has not taken it since. It becomes more urgent at 10, 100 and 1,000 records.`,
+  refused_by_psa: `The PSA could not take a note or a time entry in the last ${PSA_REFUSAL_DAYS} days, and has not taken it since. It becomes more urgent at 10, 100, 1,000 records and so on.`,
   refused_expired: 'A request with an expired key was refused in the last seven days. It ends when the key is revoked.',
   refused_idempotency_mismatch:
-    'A replay of a different request may have lost a write in the last seven days. It ends when an administrator has entered the write by hand.',
+    'A different request with a used Idempotency-Key may have lost its write in the last seven days. It ends when an administrator has entered the write by hand.',
   push_failing:
     'The changes of the organization have not reached the PSA for five minutes, its adapter has not reported for so long, or the PSA or an adapter has stopped them.',
   refused_revoked:
@@ -32,7 +32,7 @@ export const FACT_MEANINGS: Readonly<Record<FactType, string>> = {
   key_expiring: `A key without a successor expires within ${EXPIRING_DAYS} days; it becomes more urgent within ${EXPIRY_LEVELS.join(' days and within ')} day.`,
   key_unused: `A key has not written anything for ${UNUSED_DAYS} days. ${KEPT}, until the key is unused again after a write.`,
   key_of_former: `A key was created by a person who is no longer an administrator. ${KEPT}.`,
-  daily_limit: `A key, or the organization if \`key\` is null, has used ${DAY_LIMIT_PERCENT} or 100 percent of a daily limit on one of the last two days.`,
+  daily_limit: `A key, or the organization if \`key\` is null, has used ${DAY_LIMIT_PERCENT} or 100 percent of a daily limit today or on one of the two days before.`,
   archive_damaged: 'Objects of the archive of the organization are missing or damaged.',
   database_size: 'The database of the deployment has reached 70 or 90 percent of its limit. `organization` is null.',
 };
