@@ -158,10 +158,10 @@ export const callErrorFields = z.object({
   decision: z.enum(APPROVAL_DECISIONS).optional().meta({ description: 'For `already_reviewed`: the stored decision.' }),
   reviewer: nullable(z.string())
     .optional()
-    .meta({ description: "For `already_reviewed`: the administrator's id; null if the entry is archived." }),
+    .meta({ description: "For `already_reviewed`: the administrator's id; null if the decision is archived." }),
   reviewedAt: nullable(time())
     .optional()
-    .meta({ description: 'For `already_reviewed`: when it was reviewed; null if the entry is archived.' }),
+    .meta({ description: 'For `already_reviewed`: when it was reviewed; null if the decision is archived.' }),
   newestAt: time().optional().meta({ description: 'For `superseded`: when the newest change was applied.' }),
   serverTime: time().optional().meta({ description: 'For `superseded`: the service clock.' }),
   retryAfter: z
