@@ -25,6 +25,7 @@ const note = (seq: number, text: string, { action = 'note.created', number = seq
   seq,
   action,
   targetId: idOf(number),
+  ticketId,
   note: { id: idOf(number), ticketId, message: plain(text) },
   timeEntry: null,
   key: null,
@@ -37,6 +38,7 @@ const timeEntry = (
   seq,
   action,
   targetId: idOf(number),
+  ticketId: '1001',
   note: null,
   timeEntry: {
     id: idOf(number),
@@ -238,6 +240,17 @@ describe.concurrent.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PS
         status: 'SUBMITTED',
       },
     ]);
+  });
+
+  test.sequential('writes the review of an archived entry, which has no record, only into an existing one', async () => {
+    const review = (seq: number, number: number) => ({
+      ...timeEntry(seq, '', { action: 'time_entry.rejected', number }),
+      timeEntry: null,
+    });
+    expect(await world.post(page(review(200, 2), review(201, 99)))).toBe(204);
+    await waitForEmptyQueue();
+    expect(records()).toMatchObject([{ id: 1 }, { id: 2, text: '<b>', status: 'REJECTED' }]);
+    expect(records()).toHaveLength(2);
   });
 
   test.sequential('writes a decision and a redaction into the existing records', async () => {

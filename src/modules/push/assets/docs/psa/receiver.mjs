@@ -18,7 +18,7 @@ const PAUSE_MS = Number(PAUSE) * 1000;
 // A change that alone fails for this long is set aside.
 const LIMIT_MS = Number(LIMIT) * 1000;
 // The changes to write. Others are not: a refusal that you report also comes back, with its record.
-const WRITTEN = /\.(created|approved|rejected|redacted)$/;
+const WRITTEN = /^(note|time_entry)\.(created|approved|rejected|redacted)$/;
 
 /** Two secrets, separated by white space, while one replaces the other. */
 function secretsIn(variable) {
@@ -47,9 +47,8 @@ function isGenuine(headers, body) {
 function store({ organization, changes }) {
   mkdirSync(`${QUEUE}/${organization}`, { recursive: true });
   for (const change of changes) {
-    const record = change.note ?? change.timeEntry;
-    if (!record || !WRITTEN.test(change.action)) continue;
-    const file = `${QUEUE}/${organization}/${String(change.seq).padStart(12, '0')}-${change.action}-${record.id}`;
+    if (!WRITTEN.test(change.action)) continue;
+    const file = `${QUEUE}/${organization}/${String(change.seq).padStart(12, '0')}-${change.action}-${change.targetId}`;
     if (!existsSync(`${file}.refused`)) save(`${file}.json`, { ...change, organization });
   }
   start(organization, 0);
@@ -89,15 +88,16 @@ async function psa(method, path, body) {
  * Writes the record as it is now. The look-up by its id comes first: it may be in the PSA already.
  * With several tenants, change.organization says into which one.
  */
-async function write({ action, note, timeEntry }) {
-  const { id, ticketId: ticket } = note ?? timeEntry;
+async function write({ action, note, timeEntry, targetId: externalId, ticketId: ticket }) {
   const path = note ? '/notes' : '/time-entries';
-  const fields = note ? { internal: true, text: note.message.text } : fieldsOf(timeEntry);
-  const [found] = await psa('GET', `${path}?externalId=${id}`);
-  if (!found) await psa('POST', path, { ...fields, externalId: id, ticket });
+  const [found] = await psa('GET', `${path}?externalId=${externalId}`);
+  // The review of an archived entry has no record.
+  const status = timeEntry?.status ?? action.split('.')[1].toUpperCase();
+  const fields = note ? { internal: true, text: note.message.text } : timeEntry && fieldsOf(timeEntry);
+  if (!found && fields) await psa('POST', path, { ...fields, externalId, ticket });
   // Only what the change is about: an older one may come later, and must not bring a redacted text back.
-  else if (action.endsWith('.redacted')) await psa('PATCH', `${path}/${found.id}`, { text: fields.text });
-  else if (!action.endsWith('.created')) await psa('PATCH', `${path}/${found.id}`, { status: fields.status });
+  else if (found && action.endsWith('.redacted')) await psa('PATCH', `${path}/${found.id}`, { text: fields.text });
+  else if (found && !action.endsWith('.created')) await psa('PATCH', `${path}/${found.id}`, { status });
 }
 
 function fieldsOf({ description, userId, workDate, minutes, billable, hourlyRate, status }) {
@@ -174,7 +174,7 @@ async function work(queue, pause) {
       if (!name.endsWith('.json')) continue;
       const file = `${queue}/${name}`;
       const change = JSON.parse(readFileSync(file, 'utf8'));
-      const { ticketId } = change.note ?? change.timeEntry;
+      const { ticketId } = change;
       if (held.has(ticketId)) continue;
       const { first = Date.now(), last = Infinity } = failed.get(name) ?? {};
       const isLong = Date.now() - first > LIMIT_MS;

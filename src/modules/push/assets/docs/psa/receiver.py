@@ -29,7 +29,8 @@ PAUSE = float(os.environ.get("PAUSE", "30"))
 # A change that alone fails for this long, in seconds, is set aside.
 LIMIT = float(os.environ.get("LIMIT", "3600"))
 # The changes to write. Others are not: a refusal that you report also comes back, with its record.
-WRITTEN = (".created", ".approved", ".rejected", ".redacted")
+WRITTEN = ["note.created", "note.redacted"]
+WRITTEN += [f"time_entry.{action}" for action in ("created", "approved", "rejected", "redacted")]
 
 
 def sign(secret, message_id, sent_at, body):
@@ -51,9 +52,8 @@ def store(organization, changes):
     """Puts each change to write into its organization's queue, as a file that names seq and record."""
     (QUEUE / organization).mkdir(parents=True, exist_ok=True)
     for change in changes:
-        record = change["note"] or change["timeEntry"]
-        if record and change["action"].endswith(WRITTEN):
-            file = QUEUE / organization / f"{change['seq']:012}-{change['action']}-{record['id']}.json"
+        if change["action"] in WRITTEN:
+            file = QUEUE / organization / f"{change['seq']:012}-{change['action']}-{change['targetId']}.json"
             if not file.with_suffix(".refused").exists():
                 save(file, {**change, "organization": organization})
     start(organization, 0)
@@ -107,17 +107,19 @@ def write(change):
 
     With several tenants, change["organization"] says into which one.
     """
+    record = change["note"] or change["timeEntry"]
     if note := change["note"]:
-        path, record = "/notes", note
-        fields = {"internal": True, "text": note["message"]["text"]}
-    else:
-        path, record = "/time-entries", (entry := change["timeEntry"])
+        path, fields = "/notes", {"internal": True, "text": note["message"]["text"]}
+    elif entry := change["timeEntry"]:
+        path = "/time-entries"
         fields = {"text": entry["description"]["text"], "user": entry["userId"], "date": entry["workDate"][:10]}
         fields |= {name: entry[name] for name in ("minutes", "billable", "hourlyRate", "status")}
-    fields |= {"externalId": record["id"], "ticket": record["ticketId"]}
-    found = psa("GET", f"{path}?externalId={record['id']}")
+    else:  # The review of an archived entry.
+        path, fields = "/time-entries", {"status": change["action"].split(".")[1].upper()}
+    found = psa("GET", f"{path}?externalId={change['targetId']}")
     if not found:
-        psa("POST", path, fields)
+        if record:
+            psa("POST", path, {**fields, "externalId": change["targetId"], "ticket": change["ticketId"]})
     elif not change["action"].endswith(".created"):
         # Only what the change is about: an older one may come later, and must not bring a redacted text back.
         changed = "text" if change["action"].endswith(".redacted") else "status"
@@ -192,7 +194,7 @@ def work(queue, pause):
         held = set()
         for file in sorted(queue.glob("*.json")):
             change = json.loads(file.read_text(encoding="utf-8"))
-            ticket = (change["note"] or change["timeEntry"])["ticketId"]
+            ticket = change["ticketId"]
             if ticket in held:
                 continue
             first, last = failed.get(file, (time.time(), float("inf")))
