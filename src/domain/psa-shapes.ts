@@ -67,7 +67,10 @@ export const change = z
     timeEntry: nullable(timeEntry),
     key: nullable(key),
   })
-  .meta({ id: 'Change', description: 'One row of the audit log, with its record as it is now.' });
+  .meta({
+    id: 'Change',
+    description: 'One row of the audit log, with its record as it is now; only a redaction contains an archived one.',
+  });
 
 const archivedChanges = z
   .object({
