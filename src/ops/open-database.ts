@@ -14,15 +14,16 @@ const DEADLINE_MS = 60_000;
 /** Opens the chosen database, and the bucket of its archive, for as long as `use` runs. */
 export function databaseOf(choice: DatabaseChoice): WithDatabase {
   const open = async <T>(use: (database: Database) => Promise<T>): Promise<T> => {
-    const useChecked = async (db: D1Database, archive: ObjectStore | undefined) => {
-      await refuseEarlierSchema(db);
+    const useChecked = async (db: D1Database, archive: ObjectStore | undefined, advice?: string) => {
+      await refuseEarlierSchema(db, advice);
       const ports = commandPorts(archive);
       return use({ db, archive, context: () => operatorContext(db, ports) });
     };
     if (!choice.remote) {
       // Loaded when needed: miniflare takes longer to load than a help text to print.
-      const { withLocalD1 } = await import('./local.ts');
-      return withLocalD1(choice.persistTo, useChecked);
+      const { removalAdvice, withLocalD1 } = await import('./local.ts');
+      const advice = removalAdvice(choice.persistTo);
+      return withLocalD1(choice.persistTo, (db, archive) => useChecked(db, archive, advice));
     }
     const deployment = await readDeployment(choice.deployment);
     const api = cloudflareApi(deployment.account);

@@ -121,17 +121,18 @@ test('an unmigrated database leads to advice about the migration and --persist-t
 test('a database of before 1.0 is refused, with the next step', async () => {
   const { persistTo, remove } = await copyDatabase();
   onTestFinished(remove);
-  const refused = {
+  const refused = (step: string) => ({
     code: 1,
     stdout: '',
-    stderr:
-      'This database was created before 1.0, and its schema cannot be migrated. Nothing was changed. Create a new database (src/ops/deploy.md), and import the directory again.\n',
-  };
+    stderr: `This database was created before 1.0, and its schema cannot be migrated. Nothing was changed. ${step}\n`,
+  });
   await withRemote(persistTo, async ({ db, env }) => {
     await db.prepare("insert into d1_migrations (name) values ('0000_foundation.sql')").run();
-    expect(await runCli('size', ['--remote'], { env })).toEqual(refused);
+    const step = 'Create a new database (src/ops/deploy.md), and import the directory again.';
+    expect(await runCli('size', ['--remote'], { env })).toEqual(refused(step));
   });
-  expect(await runCli('size', ['--persist-to', persistTo])).toEqual(refused);
+  const step = `To remove it with its data: rm -r ${persistTo}/v3`;
+  expect(await runCli('size', ['--persist-to', persistTo])).toEqual(refused(step));
 });
 
 test("calls to Cloudflare's API are spaced after the first ones", () => {
