@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
 import { keyChanges } from '../../../src/domain/key-input.ts';
-import type { RequestLimit } from '../../../src/domain/request-limit.ts';
 import { changeApiKey } from '../../../src/services/keys/change-key.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { committingTwice } from '../../support/d1.ts';
@@ -9,7 +8,6 @@ import { asAdmin, makeKey, makeOrganization, revoke, rotate, rowsOf, toInput } f
 
 interface Change {
   name: string;
-  limit?: RequestLimit;
   dayLimit?: { records?: number; minutes?: number };
 }
 
