@@ -5,7 +5,15 @@ import { runScript } from '../ops/command.ts';
 import { deploymentName, requireDistinctDeployments } from '../ops/deployment.ts';
 import { agrees, release, runProgram } from './release.ts';
 
-await runScript(async () => {
+const HELP = `Usage: npm run deploy -- [NAME...] [--migrate] [--dry-run]
+       npm run deploy -- --help
+
+Builds this commit and deploys it to each deployment NAME. Default: the only one.
+
+  --migrate  Apply the migrations of the database first.
+  --dry-run  Show what would change, and end before the first change.`;
+
+await runScript(HELP, async () => {
   const flag = { type: 'boolean', default: false } as const;
   const { values, positionals } = parseArgs({ allowPositionals: true, options: { migrate: flag, 'dry-run': flag } });
   const { migrate, 'dry-run': dryRun } = values;

@@ -19,6 +19,21 @@ const PERMISSIONS = [
   ...['account_settings', 'zone', 'dns'],
 ].map((key, index) => ({ key, type: index < 7 ? 'edit' : 'read' }));
 
+const HELP = `Usage: npm run setup -- [NAME] [OPTIONS]
+       npm run setup -- --help
+
+Creates on Cloudflare what the deployment NAME lacks, and deploys it. Default: production.
+
+  --plan  Show what would be created, and create nothing.
+  --psa   Also create the secrets for a PSA that are missing.
+  --yes   Agree to the plan, and to store the secrets.
+
+Options that answer a question:
+
+${Object.entries(QUESTIONS)
+  .map(([name, question]) => `  --${name} ANSWER\n      ${question}.`)
+  .join('\n')}`;
+
 async function setup(): Promise<void> {
   const flag = { type: 'boolean', default: false } as const;
   const questions = Object.fromEntries(Object.keys(QUESTIONS).map((name) => [name, { type: 'string' } as const]));
@@ -76,4 +91,4 @@ async function setup(): Promise<void> {
     );
 }
 
-await runScript(setup);
+await runScript(HELP, setup);

@@ -98,12 +98,21 @@ export function explain(err: unknown): string {
   return err instanceof Error ? (err.stack ?? err.message) : String(err);
 }
 
-/** Runs a script. A failure is one message on standard error and exit code 1, or 2 for a wrong call. */
-export async function runScript(script: () => Promise<void>): Promise<void> {
+/** Whether an error is that of `parseArgs` for a wrong argument. */
+const isWrongArgument = (err: unknown) =>
+  err instanceof Error && 'code' in err && String(err.code).startsWith('ERR_PARSE_ARGS_');
+
+/**
+ * Runs a script, or prints its help for `--help`. A failure is one message on standard error and exit code 1. After a
+ * wrong call, the first paragraph of the help follows, and the exit code is 2.
+ */
+export async function runScript(help: string, script: () => Promise<void>): Promise<void> {
+  if (process.argv.includes('--help')) return console.log(help);
   try {
     await script();
   } catch (err) {
-    console.error(explain(err));
-    process.exitCode = err instanceof UsageError ? 2 : 1;
+    const isMisuse = err instanceof UsageError || isWrongArgument(err);
+    console.error(isMisuse ? `${explain(err)}\n\n${help.split('\n\n', 1)}` : explain(err));
+    process.exitCode = isMisuse ? 2 : 1;
   }
 }

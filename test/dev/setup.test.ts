@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { promisify } from 'node:util';
 import { parse } from 'smol-toml';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { migrate } from '../../src/dev/migrate.ts';
@@ -399,4 +401,12 @@ test('with --psa, the secrets that are missing are uploaded with the code, and n
 test('the token is sent to Cloudflare and to this machine only', () => {
   const env = { CLOUDFLARE_API_TOKEN: TOKEN, CLOUDFLARE_API_BASE_URL: 'https://api.example.com' };
   expect(() => cloudflareApi(ACCOUNT, env)).toThrow('CLOUDFLARE_API_BASE_URL is not an address of this machine');
+});
+
+test.each(['setup', 'deploy'])('npm run %s prints its help, and its usage after a wrong option', async (script) => {
+  const start = (option: string) => promisify(execFile)('node', [`src/dev/${script}.ts`, option]);
+  const usage = `Usage: npm run ${script} -- [NAME`;
+  expect(await start('--help')).toMatchObject({ stdout: expect.stringContaining(usage), stderr: '' });
+  const stderr = expect.stringMatching(/^Unknown option '--wrong'.*\n\nUsage: .*\n.* --help\n$/);
+  await expect(start('--wrong')).rejects.toMatchObject({ code: 2, stdout: '', stderr });
 });
