@@ -1,14 +1,21 @@
 import type { Page } from 'playwright-core';
+import * as z from 'zod';
 import { accessibilityViolations, overflowOf } from './browser.ts';
 import { inLongRuns } from './property.ts';
 
 /** The rules whose result depends on the colour scheme or the width. */
 const OF_THE_SCREEN = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable', 'target-size'];
 
+/** The labels of the cells whose text after an element would be in the column of the label. */
+const MISPLACED = `[...document.querySelectorAll('[data-label]')]
+  .filter((cell) => getComputedStyle(cell).display === 'grid')
+  .filter((cell) => [...cell.childNodes].slice(1).some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim()))
+  .map((cell) => cell.dataset.label)`;
+
 /**
- * What is wrong with a page: the accessibility rules that it breaks, and the widths for which it is too wide. A long
- * run tries all rules in light and dark at each width; otherwise a desktop in light, and on the narrowest phone in dark
- * the rules that depend on the screen. It leaves the page on a desktop in light.
+ * What is wrong with a page: the accessibility rules that it breaks, the widths for which it is too wide, and misplaced
+ * text. A long run tries all rules in light and dark at each width; otherwise a desktop in light, and on the narrowest
+ * phone in dark the rules that depend on the screen. It leaves the page on a desktop in light.
  */
 export async function faultsOf(page: Page): Promise<string[]> {
   const found: string[] = [];
@@ -16,6 +23,8 @@ export async function faultsOf(page: Page): Promise<string[]> {
     await page.setViewportSize({ width, height: 800 });
     const overflow = await overflowOf(page);
     if (overflow !== 0) found.push(`${page.url()}, ${width} px: is ${overflow} px too wide`);
+    const misplaced = z.array(z.string()).parse(await page.evaluate(MISPLACED));
+    found.push(...misplaced.map((label) => `${page.url()}, ${width} px: text under the label ${label}`));
     for (const colorScheme of ['dark', 'light'] as const) {
       const isDesktop = width === 1280 && colorScheme === 'light';
       const isPhone = width === 320 && colorScheme === 'dark';

@@ -26,13 +26,13 @@ const TimeAndSource = ({ at, from }: { at: number; from: string | null }) => (
   </>
 );
 
-/** From which source address, if that is known. */
+/** From which source address, if that is known. One element: a table's cell on a narrow screen is a grid. */
 export const From = ({ address }: { address: string | null }) =>
   address !== null && (
-    <>
+    <span>
       {' '}
       from <Address address={address} />
-    </>
+    </span>
   );
 
 interface KeyNameProps {
