@@ -40,7 +40,7 @@ const COMMANDS = [
 /** The program with all its commands, in the order of the help. */
 export const program = new Command('npm run ops --')
   .description('The commands of the operator. The manual is src/ops/README.md.')
-  .helpOption('-h, --help', 'Show this help; after a command, the help of the command.')
+  .helpOption('-h, --help', 'Show help for the program, or for the command before it.')
   .helpCommand(false)
   .configureHelp({ subcommandTerm: (command) => command.name() })
   .exitOverride()
