@@ -6,7 +6,6 @@ export async function startBundle(path: string, vars: Record<string, unknown>): 
   const platform = `export const env = ${JSON.stringify(vars)};
     export class DurableObject {}
     export class WorkerEntrypoint {}
-    export const tracing = {};
     export function waitUntil() {}`;
   const hooks = registerHooks({
     resolve: (specifier, context, nextResolve) =>
