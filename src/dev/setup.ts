@@ -22,7 +22,7 @@ const PERMISSIONS = [
 const HELP = `Usage: npm run setup -- [NAME] [OPTIONS]
        npm run setup -- --help
 
-Creates on Cloudflare what the deployment NAME lacks, and deploys it. Default: production.
+Creates on Cloudflare what the deployment NAME (default: production) lacks, and deploys it.
 
   --plan  Show what would be created, and create nothing.
   --psa   Also create the secrets for a PSA that are missing.
