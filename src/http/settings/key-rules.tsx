@@ -102,8 +102,8 @@ function KeyRulesPage({ form, revision, isConflict, children }: PropsWithChildre
           must expire
         </label>
         <p class="help">
-          Setting a longest lifetime also turns this on. Existing keys keep their expiration:{' '}
-          <a href={keyListPath(base, { expires: 'never' })}>keys that never expire</a>
+          Setting a longest lifetime also turns this on. Existing keys keep their expiration.{' '}
+          <a href={keyListPath(base, { expires: 'never' })}>Keys that never expire</a>
         </p>
       </div>
       {children}
