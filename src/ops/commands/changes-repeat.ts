@@ -41,9 +41,9 @@ export const changesRepeat = databaseCommand(
     const changes = await readExportedChanges(file);
     await withDatabase(async ({ context }) => {
       const undone = await undoneOf(context, organization, changes);
-      const written = undone.filter(({ action }) => RECORD_KIND_NAMES.some((kind) => action === `${kind}.created`));
+      const written = undone.filter(isWrite);
       for (const change of undone) {
-        if (written.includes(change)) continue;
+        if (isWrite(change)) continue;
         const outcome = await repeat(context, organization, change, by);
         console.log(printable(`${outcome}: ${change.action} ${change.targetId}, by ${change.actor.id}`));
       }
@@ -56,6 +56,8 @@ export const changesRepeat = databaseCommand(
     });
   },
 );
+
+const isWrite = ({ action }: ExportedChange) => RECORD_KIND_NAMES.some((kind) => action === `${kind}.created`);
 
 /** Repeats a revocation or redaction, and returns the result in words. */
 async function repeat(
