@@ -22,7 +22,7 @@ const DETAILS = {
     'The position of the cursor is not in this database, which was restored or replaced; start again with null.',
   not_pushed: 'This deployment pushes no changes: the operator has not set WEBHOOK_URL.',
   being_erased:
-    'The organization is being erased and cannot be read or changed. Wait until the erasure finishes before you send it again.',
+    'The organization is being erased and cannot be read or changed. Afterwards, its directory is accepted only with recreate.',
 } as const;
 
 /** Every expected failure of a service. Each interface maps the codes that can reach it. */
