@@ -63,6 +63,9 @@ test('a refusal needs attention for 30 days, and its words contain no text of th
   const [fact] = await factsOf(organization, Date.now() + 29 * DAY_MS);
   if (!fact) throw new Error('there is no fact');
   expect(FACTS.refused_by_psa.sentence(fact)).toMatch(/^The PSA has refused 1 internal note\. Last at \d{4}-/);
+  expect(FACTS.refused_by_psa.sentence({ ...fact, subject: 'time_entry', count: 2 })).toContain(
+    'refused 2 time entries.',
+  );
   expect(await factsOf(organization, Date.now() + 31 * DAY_MS)).toEqual([]);
 });
 
