@@ -194,6 +194,7 @@ describe.runIf(isInstalled('python3'))('Python', () => {
     ['an unknown ticket', "TICKET_ID='1001'", "TICKET_ID='9'", /^404 .*"code":"ticket_not_found"/],
     ['no connection', /^export TICKETS_URL=.*$/m, "export TICKETS_URL='http://127.0.0.1:1'", /^No response: /],
     ['no arguments', /^python3 .*$/m, 'python3 write_back.py', /^Writes to a ticket: .* EVENT_ID note\|time$/m],
+    ['an unknown kind', '" time', '" notes', /^Writes to a ticket: /],
     ['no address', /^export TICKETS_URL=.*$/m, '', /KeyError: 'TICKETS_URL'/],
   ])('the script ends with an error after %s', async (_, line, change, expected) => {
     const once = snippetOf('python', server.url, 'write_back.py').replace('MAX_ATTEMPTS = 10', 'MAX_ATTEMPTS = 1');
@@ -378,7 +379,8 @@ describe('TypeScript', () => {
       expect(await main(`evt-typescript-${kind}`, kind)).not.toContain('idempotentReplay');
       expect(await main(`evt-typescript-${kind}`, kind)).toContain('idempotentReplay: true');
     }
-    await expect(main()).rejects.toThrow(/code: 'invalid_idempotency_key'/);
+    await expect(main('', 'note')).rejects.toThrow(/code: 'invalid_idempotency_key'/);
+    await expect(main('evt-typescript-kind', 'notes')).rejects.toThrow('Usage: ');
   });
 
   test('the client writes 30 entries simultaneously', async () => {
