@@ -104,7 +104,7 @@ function fieldsOf({ description, userId, workDate, minutes, billable, hourlyRate
   return { text: description.text, user: userId, date: workDate.slice(0, 10), minutes, billable, hourlyRate, status };
 }
 
-/** Reports a refusal, or its end. Send this to the service, with the function of /docs/psa that sends a call. */
+/** Reports a refusal, or its end. Send this to the service, with the function `call`. */
 async function report({ organization, note, targetId }, result, reason) {
   const data = { organization, kind: note ? 'note' : 'time_entry', id: targetId, result, reason };
   console.error(JSON.stringify({ type: 'work.report', data }));

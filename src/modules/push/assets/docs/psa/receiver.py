@@ -127,7 +127,7 @@ def write(change):
 
 
 def report(change, result, reason=None):
-    """Reports a refusal, or its end. Send this to the service, with the function of /docs/psa that sends a call."""
+    """Reports a refusal, or its end. Send this to the service, with the function `call`."""
     data = {"organization": change["organization"], "kind": "note" if change["note"] else "time_entry"}
     data |= {"id": change["targetId"], "result": result} | ({"reason": reason} if reason else {})
     print(json.dumps({"type": "work.report", "data": data}), file=sys.stderr, flush=True)
