@@ -311,8 +311,11 @@ test('n8n: the expressions of the workflow make a request for an entry and one f
     headerParameters: z.object({ parameters: z.array(z.object({ name: z.string(), value: z.string() })) }),
     jsonBody: z.string(),
   });
-  const workflow = z.object({ nodes: z.array(z.object({ name: z.string(), parameters: z.unknown() })) });
-  const { nodes } = workflow.parse(await fileOf('n8n.json'));
+  const workflow = z.object({
+    nodes: z.array(z.object({ name: z.string(), onError: z.string().optional(), parameters: z.unknown() })),
+    connections: z.record(z.string(), z.object({ main: z.array(z.array(z.object({ node: z.string() }))) })),
+  });
+  const { nodes, connections } = workflow.parse(await fileOf('n8n.json'));
   // Either of the two nodes may be deleted.
   expect(new Set(JSON.stringify(nodes).match(/\$\('[^']+'\)/g))).toEqual(new Set(["$('Work done')"]));
   const event: unknown = JSON.parse(snippetOf('n8n', server.url, 'Event'));
@@ -324,6 +327,9 @@ test('n8n: the expressions of the workflow make a request for an entry and one f
     ['note', 'Add note'],
   ] as const) {
     const node = nodes.find((candidate) => candidate.name === name);
+    // Otherwise n8n responds to a failed event with 200.
+    expect(node?.onError).toBe('continueErrorOutput');
+    expect(connections[name]?.main[1]).toMatchObject([{ node: 'Respond: failed' }, { node: 'Stop: failed' }]);
     const { url, headerParameters, jsonBody } = parameters.parse(node?.parameters);
     const given = Object.fromEntries(headerParameters.parameters.map(({ name, value }) => [name, value]));
     const { 'Idempotency-Key': expression = '', ...others } = given;
