@@ -67,7 +67,7 @@ export interface FactKind {
   evaluate?: (row: Fact, now: number) => Fact | undefined;
 }
 
-const plural = (number: number, one: string, many = `${one}s`.replace(/([^aeiou])ys$/, '$1ies')) =>
+const plural = (number: number, one: string, many = `${one.replace(/ry$/, 'rie')}s`) =>
   `${number} ${number === 1 ? one : many}`;
 /** An instant as `2026-11-22 08:00 UTC`. */
 const time = (at: number | null) => `${new Date(at ?? 0).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
