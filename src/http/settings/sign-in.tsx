@@ -29,7 +29,7 @@ export async function signedInAdministrations(
     throw new PageProblem(
       503,
       'The settings area is not configured',
-      'Set ADMIN_ISSUER and ADMIN_AUDIENCE, and deploy again. If you do not use Cloudflare Access, also set ADMIN_JWKS_URL and ADMIN_TOKEN_HEADER. The API keeps working in the meantime.',
+      'Set team and audience in the file of the deployment, and deploy again. If you do not use Cloudflare Access, set ADMIN_ISSUER, ADMIN_JWKS_URL and ADMIN_TOKEN_HEADER instead of team. The API keeps working in the meantime.',
     );
   }
   const email = await verifiedEmail(c, signIn);
