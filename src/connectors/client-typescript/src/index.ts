@@ -13,7 +13,7 @@ export type DryRunResult = Schemas['DryRunResult'];
 /** The codes of the service (see /docs/errors), and three causes without one. */
 export type ErrorCode =
   | NonNullable<Problem['code']>
-  /** 401: the key is missing, mistyped, expired or revoked, or it lacks the scope. */
+  /** 401: the key is missing, mistyped, expired or revoked, lacks the scope, or may not be used from this address. */
   | 'unauthorized'
   /** No response arrived in time. The record may exist. */
   | 'no_response'
