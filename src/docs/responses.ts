@@ -29,7 +29,7 @@ const EXAMPLE_ORIGIN = 'https://tickets.example';
 
 const always = { 'X-Request-Id': apiHeader('RequestId', z.uuid()) };
 const expiry = { 'Api-Key-Expires-At': apiHeader('ApiKeyExpiresAt', z.iso.datetime().optional()) };
-/** RateLimit headers are missing if the limiter could not be reached. A 401 has none of these. */
+/** RateLimit headers are missing if the limiter could not be reached. A 401 has only the first of these. */
 const keyed = {
   ...always,
   'RateLimit-Policy': apiHeader('RateLimitPolicy', z.string().optional()),

@@ -133,7 +133,7 @@ const listedRecord = z
       }),
     ),
   )
-  .meta({ id: 'ListedRecord', description: 'As `directory.upsert` accepts it.' });
+  .meta({ id: 'ListedRecord', description: 'In the form of `directory.upsert`.' });
 
 export const listed = z
   .object({
@@ -150,7 +150,9 @@ export const released = z
 export const psaStatus = z
   .object({
     refused: z.int().meta({ description: 'How many records your system refused and has not taken since.' }),
-    refusedSince: nullable(time()).meta({ description: 'The earliest time at which one of them was last reported.' }),
+    refusedSince: nullable(time()).meta({
+      description: 'When the oldest of them was reported with its present reason.',
+    }),
   })
   .meta({ id: 'PsaStatus' });
 
@@ -165,7 +167,7 @@ export const callErrorFields = z.object({
   reviewedAt: nullable(time())
     .optional()
     .meta({ description: 'For `already_reviewed`: when it was reviewed; null if the decision is archived.' }),
-  newestAt: time().optional().meta({ description: 'For `superseded`: when the newest change was applied.' }),
+  newestAt: time().optional().meta({ description: 'For `superseded`: the time of the newest change.' }),
   serverTime: time().optional().meta({ description: 'For `superseded`: the service clock.' }),
   retryAfter: z
     .int()

@@ -47,7 +47,7 @@ export const REASONS_FOR_ATTENTION = [
 
 /**
  * Reasons that often end by themselves, because the PSA sends its directory a few seconds late: such uses need attention
- * from the third one of an hour on (`times` in `withinMs`), until the key has written for an hour without one.
+ * from the third one of an hour on (`times` in `withinMs`), until the key writes more than an hour after the last one.
  */
 export const PASSING_REASONS = ['technician_not_eligible', 'ticket_not_found'] as const satisfies RefusedUseReason[];
 export const PASSING = { times: 3, withinMs: 3_600_000 };

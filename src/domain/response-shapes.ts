@@ -16,7 +16,7 @@ const replayFields = {
     .meta({ description: 'Present in a 200: the record already existed; this request wrote nothing.' }),
   idempotencyMismatch: z.literal(true).optional().meta({
     description:
-      'Present if this request differs from the one that created the record: the Idempotency-Key was already used for a different request.',
+      'Present if this request differs from the one that created the record, unless that was redacted: the Idempotency-Key was already used for a different request.',
   }),
   ticketId: z.string().optional().meta({ description: 'Present with a mismatch: the ticket of the existing record.' }),
   delivery: z

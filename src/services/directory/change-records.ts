@@ -128,7 +128,7 @@ async function refuse(ctx: DirectoryContext, organizationId: string, err: unknow
   const now = ctx.now();
   const newest = clock?.at ?? now;
   const retryAfter = Math.max(1, Math.ceil((newest - now) / 1000));
-  const detail = `A newer change of the directory of ${organizationId} was applied, at ${instant(newest)}, so this one was not. If it still applies, read the state of your system again, and sign a message with the current time in ${retryAfter} s or later.`;
+  const detail = `A newer change of the directory of ${organizationId}, dated ${instant(newest)}, was applied, so this one was not. If it still applies, read the state of your system again, and sign a message with the current time in ${retryAfter} s or later.`;
   const fields = { newestAt: instant(newest), serverTime: instant(now), retryAfter };
   throw new ServiceError('superseded', detail, { fields });
 }

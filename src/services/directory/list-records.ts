@@ -23,8 +23,8 @@ export const listRequest = lazyObject(() => ({
 const recordShape = z.lazy(() => z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])));
 
 /**
- * The records of one type that an organization has, active or not, in the order of their ids, as
- * `upsertRecords` accepts them.
+ * The records of one type that an organization has, active or not, in the order of their ids, in
+ * the form that `upsertRecords` accepts.
  * @throws ServiceError `invalid`, `organization_not_found`, `being_erased`
  */
 export async function listRecords(ctx: ServiceContext, request: z.input<typeof listRequest>): Promise<ListedRecords> {

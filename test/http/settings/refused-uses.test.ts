@@ -431,7 +431,7 @@ describe('what ends the attention to refused uses', () => {
       expect(text).toContain(FACTS[`refused_${reason}`].advice.slice(0, 40));
     });
 
-    test('the fact ends when the key has written for an hour without one, or was settled in the list', async () => {
+    test('the fact ends when the key writes more than an hour after the last one, or was settled in the list', async () => {
       const settings = await makePassing();
       const { api, key, clock, refuse, base } = settings;
       for (const after of [0, 60_000, 60_000]) await refuse(after);

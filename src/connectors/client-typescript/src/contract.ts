@@ -47,7 +47,7 @@ export interface components {
              */
             idempotentReplay?: true;
             /**
-             * @description Present if this request differs from the one that created the record: the Idempotency-Key was already used for a different request.
+             * @description Present if this request differs from the one that created the record, unless that was redacted: the Idempotency-Key was already used for a different request.
              * @constant
              */
             idempotencyMismatch?: true;
@@ -123,7 +123,7 @@ export interface components {
              */
             idempotentReplay?: true;
             /**
-             * @description Present if this request differs from the one that created the record: the Idempotency-Key was already used for a different request.
+             * @description Present if this request differs from the one that created the record, unless that was redacted: the Idempotency-Key was already used for a different request.
              * @constant
              */
             idempotencyMismatch?: true;

@@ -12,7 +12,7 @@ const alertData: z.ZodObject & z.ZodType<AlertData> = z.object({
     }),
   ),
   since: time().meta({ description: 'Since when it needs attention, as far as that is known.' }),
-  level: z.int().meta({ description: '1, and higher if it has become more urgent.' }),
+  level: z.int().meta({ description: 'From 1 on: the more urgent, the higher.' }),
   text: z.string().meta({ description: 'The alert in English, without markup and without names.' }),
   advice: z.string().meta({ description: 'What to do about it.' }),
   settingsUrl: nullable(z.url()).meta({

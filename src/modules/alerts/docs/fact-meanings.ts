@@ -9,7 +9,7 @@ import {
 
 const KEPT = 'It ends when an access review that keeps the key is finished';
 const PASSES =
-  'It ends when the key or its successor has written for an hour without one, the key is revoked, or an administrator has seen it.';
+  'It ends when the key or its successor writes more than an hour after the last one, the key is revoked, an administrator has seen it, or seven days have passed.';
 
 /** When there is a fact of each type of the core. */
 export const FACT_MEANINGS: Readonly<Record<FactType, string>> = {
@@ -18,7 +18,7 @@ export const FACT_MEANINGS: Readonly<Record<FactType, string>> = {
   refused_idempotency_mismatch:
     'A different request with a used Idempotency-Key may have lost its write in the last seven days. It ends when an administrator has entered the write by hand.',
   push_failing:
-    'The changes of the organization have not reached the PSA for five minutes, its adapter has not reported for so long, or the PSA or an adapter has stopped them.',
+    'The changes of the organization have not reached the PSA for five minutes, its adapter has failed or been silent for so long, or the PSA or an adapter has stopped them.',
   refused_revoked:
     'A request with a revoked key was refused in the last seven days. It ends when an administrator has seen that it was not theirs.',
   refused_scope_missing:
@@ -26,7 +26,7 @@ export const FACT_MEANINGS: Readonly<Record<FactType, string>> = {
   refused_address_not_allowed:
     'A request was refused in the last seven days because it came from outside the allowed networks of its key. It ends when the address is allowed, the key is rotated or revoked, or an administrator has seen that it was not theirs; not when the key writes.',
   refused_daily_limit_reached:
-    'A write was refused because of a daily limit. It ends when the key or its successor writes again, the limit is raised, the key is revoked, or the day ends.',
+    "A write was refused because of a daily limit. It ends when the key or its successor writes again, the key's limit is raised, the key is revoked, or the day ends.",
   refused_technician_not_eligible: `Three requests within an hour were refused because they credit time to a user who is no active technician. ${PASSES}`,
   refused_ticket_not_found: `Three requests within an hour were refused because their tickets are unknown or closed. ${PASSES}`,
   key_expiring: `A key without a successor expires within ${EXPIRING_DAYS} days; it becomes more urgent within ${EXPIRY_LEVELS.join(' days and within ')} day.`,

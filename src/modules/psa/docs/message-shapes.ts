@@ -77,7 +77,7 @@ const callError: z.ZodType<CallError> = z
     // No call over HTTP erases an organization.
     code: z.enum(CALL_ERROR_CODES).exclude(['not_exported']),
     detail: z.string().meta({ description: 'The cause and the remedy. For people: compare `code` instead.' }),
-    errors: z.array(fieldErrorShape).meta({ description: 'For `invalid`: each wrong field.' }),
+    errors: z.array(fieldErrorShape).meta({ description: 'For `invalid`: the wrong fields, at most 20.' }),
     ...callErrorFields.shape,
   })
   .meta({ id: 'CallError' });

@@ -16,7 +16,7 @@ export const pushWebhook = webhook(
     tags: ['Push'],
     summary: 'Receive changes',
     description:
-      'The service posts the changes of an organization in order, at most 100 changes and 512 KiB at a time, signed in the same way. It continues only after a 2xx. Until then it sends the same page with the same `webhook-id`, or the first half of a page that timed out: put the id of the note or time entry on what you write, and look for it first.',
+      'The service posts the changes of an organization in order, at most 100 changes and 512 KiB at a time, signed in the same way. It continues only after a 2xx. Until then it sends the same page with the same `webhook-id`, or the first half of a page that timed out or got 413: put the id of the note or time entry on what you write, and look for it first.',
   },
   pushedPage,
   {
