@@ -52,7 +52,7 @@ export const REASONS_FOR_ATTENTION = [
 export const PASSING_REASONS = ['technician_not_eligible', 'ticket_not_found'] as const satisfies RefusedUseReason[];
 export const PASSING = { times: 3, withinMs: 3_600_000 };
 
-/** What administrators may say of refused uses that no change of the key repairs, to settle them. */
+/** What administrators may say of refused uses, to settle them without a change of the key. */
 export const SETTLEMENTS: Partial<Record<RefusedUseReason, string>> = {
   address_not_allowed: 'Not ours, seen',
   revoked: 'Not ours, seen',

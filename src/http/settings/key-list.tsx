@@ -391,7 +391,7 @@ function Older({ list: { older }, query }: ListProps) {
   if (older === undefined) return null;
   return (
     <p class="pages minor">
-      Of the ended keys, the newest {EXAMINED_KEYS} were examined.{' '}
+      {EXAMINED_KEYS} keys were examined for ended ones, the newest first.{' '}
       <a href={keyListPath(base, { ...query, before: older })}>Older keys</a>
     </p>
   );

@@ -11,7 +11,7 @@ import { readUsage } from './key-usage.ts';
 import { type KeyDetails, listKeysById, toKeyDetails } from './read-keys.ts';
 import { type KeyQuery, selectKeys, stateInList, stateOf } from './select-keys.ts';
 
-/** How many keys a list of ended keys examines, newest first. */
+/** How many keys a list of ended keys examines, live ones included, newest first. */
 export const EXAMINED_KEYS = 200;
 
 /** A page about the keys, which their list links to. */
@@ -31,8 +31,8 @@ interface Progress {
 export type KeyList = Awaited<ReturnType<typeof listKeys>>;
 
 /**
- * The organization's keys. The live ones are all listed: their number is limited. Of the ended keys, a list examines the
- * newest `EXAMINED_KEYS` and says where to continue. What it reads does not depend on how much the keys have written.
+ * The organization's keys. The live ones are all listed: their number is limited. A list of ended keys examines the newest
+ * `EXAMINED_KEYS` keys and says where to continue. What it reads does not depend on how much the keys have written.
  * `today` is in the organization's time zone. With `factOptions` it also reads what needs attention.
  */
 export async function listKeys(
