@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import { directoryId } from '../../domain/directory.ts';
+import { hasCode } from '../../domain/errors.ts';
 import { lazyObject, ruleError } from '../../domain/fields.ts';
 import type { SignedMessage, WebhookSecret } from '../../domain/webhook.ts';
 import { type AppEnv, serviceContext } from '../../http/hono-env.ts';
@@ -8,6 +9,7 @@ import { requireHttps } from '../../http/middleware/guard.ts';
 import { readJson, requireJson } from '../../http/middleware/json-body.ts';
 import { limitByIp } from '../../http/middleware/limit-by-ip.ts';
 import { methodNotAllowedProblem, problem, retryAfter503 } from '../../http/problems.ts';
+import { log } from '../../lib/log.ts';
 import { CALL_ERRORS, type CallResult, toCallResult } from '../../services/call-result.ts';
 import { parseInput } from '../../services/parse-input.ts';
 import { PSA_CALL_TYPES, PSA_CALLS } from './psa-calls.ts';
@@ -45,7 +47,7 @@ async function run(c: Context<AppEnv>, message: SignedMessage): Promise<CallResu
   c.get('requestStats').organization = addressed.safeParse(data).data?.organization;
   const caller = { actor: 'psa' as const, source: c.get('source'), message };
   const ctx = { ...serviceContext(c), ...caller, deadlineAt: Date.now() + CALL_DEADLINE_MS };
-  const result = await toCallResult(() => PSA_CALLS[type].run(ctx, data));
+  const result = await toCallResult(() => PSA_CALLS[type].run(ctx, data).catch(logUnavailable(c)));
   if (result.ok) return result;
   // The service sees the data only; the caller sent the whole body.
   const errors = result.error.errors.map((one) => ({
@@ -55,6 +57,12 @@ async function run(c: Context<AppEnv>, message: SignedMessage): Promise<CallResu
   }));
   return { ok: false, error: { ...result.error, errors } };
 }
+
+/** The response does not show the cause. */
+const logUnavailable = (c: Context<AppEnv>) => (err: unknown) => {
+  if (hasCode(err, 'unavailable')) log('error', err.code, { requestId: c.get('requestId'), cause: err.info.cause });
+  throw err;
+};
 
 function respond(c: Context<AppEnv>, result: CallResult<unknown>): Response {
   if (result.ok) return c.json(result);

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { countD1 } from '../../support/d1.ts';
+import { aroundD1, countD1 } from '../../support/d1.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { makeApi, makeOrganization, makeWorld, problemOf, seenByProber } from '../../support/world.ts';
 import { makePsa, PSA_SECRET, signed } from './support.ts';
@@ -160,4 +160,22 @@ test('the log shows the call, its organization and its outcome', async () => {
     d1Calls: 3,
     limiterCalls: 1,
   });
+});
+
+test('the log shows the cause if the database is unavailable', async () => {
+  const organization = await makeOrganization();
+  const DB = aroundD1(env.DB, () => Promise.reject(new Error('D1_ERROR: D1 DB is overloaded.')));
+  const errors = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  const response = await makePsa({ bindings: { DB } }).post({
+    type: 'work.changes',
+    data: { organization, cursor: null },
+  });
+  const lines = errors.mock.calls.map(([line]) => JSON.parse(String(line)));
+  vi.restoreAllMocks();
+  expect(response.status).toBe(503);
+  const requestId = response.headers.get('X-Request-Id');
+  expect(lines).toEqual([
+    { event: 'unavailable', requestId, cause: ['D1Failure: D1 not_run: overloaded'] },
+    expect.objectContaining({ event: 'request', requestId, status: 503, problem: 'unavailable' }),
+  ]);
 });
