@@ -1,5 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test, vi } from 'vitest';
+import { blocksOf, codesIn } from '../../../src/docs/blocks.ts';
+import agentsPage from '../../../src/modules/mcp/docs/agents.md?raw';
 import { aroundD1 } from '../../support/d1.ts';
 import type { ToolResult } from '../../support/tools.ts';
 import { makeCountedApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
@@ -37,6 +39,14 @@ test("tools/list contains only the tools of the key's scopes, without patterns, 
   ]);
   expect(JSON.stringify(result)).not.toMatch(/"pattern"|Unicode|surrogate/);
   expect(JSON.stringify(result)).toMatch(/given for this task.*ask for one.*told, ask/);
+});
+
+test('the page for agents shows the fields of a result', async () => {
+  const { key, api } = await makeWorld();
+  const { structuredContent } = await resultOf(api, key, 'log_time', TIME_ARGUMENTS);
+  const [example] = codesIn(blocksOf(agentsPage)).flatMap(({ versions }) => versions);
+  const typesOf = (fields: object) => Object.entries(fields).map(([name, value]) => [name, typeof value]);
+  expect(typesOf(JSON.parse(example?.text ?? ''))).toEqual(typesOf(structuredContent));
 });
 
 describe.each(['add_internal_note', 'log_time'] as const)('%s', (name) => {
