@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import agents from '../../../src/modules/mcp/docs/agents.md?raw';
 import { codesOfPage } from '../../support/recipes.ts';
 
-const settings = codesOfPage(agents, 'https://tickets.example').map(
+const settings = codesOfPage(agents.slice(agents.indexOf('## Clients')), 'https://tickets.example').map(
   ({ label, versions }) => [label, versions[0]?.text ?? ''] as const,
 );
 
