@@ -50,8 +50,11 @@ async function makeModel() {
     ...new Set(which.flatMap((index) => ids[index % ids.length] ?? [])),
   ];
 
-  /** Returns a check of the answer, for when the decisions of the round are known. */
-  async function act({ by, which, decision, reviewer }: Action): Promise<() => void> {
+  /**
+   * Returns a check of the answer, for when the decisions of the round are known. If the settings area may not decide, the
+   * PSA may make the same decision after the page did not find it.
+   */
+  async function act({ by, which, decision, reviewer }: Action, maySettingsDecide: boolean): Promise<() => void> {
     const chosen = chosenBy({ which });
     const own = `${decision} ${reviewer}`;
     if (by === 'psa') {
@@ -67,12 +70,16 @@ async function makeModel() {
           });
       };
     }
+    const countDone = () => chosen.filter((id) => decided.get(id) === own && !forgotten.has(id)).length;
+    const before = countDone();
     const answer = await areas.get(reviewer)?.post('/time/decide', { decision, entry: chosen, reason: 'No' });
     return () => {
-      const done = chosen.filter((id) => decided.get(id) === own && !forgotten.has(id)).length;
       const said =
         answer?.status === 303 ? /^(\d+) entr/.exec(answer.notice)?.[1] : /<h1>(\d+) of/.exec(answer?.text ?? '')?.[1];
-      expect([answer?.status, Number(said)]).toEqual([done === chosen.length ? 303 : 409, done]);
+      const done = Number(said);
+      expect(done).toBeGreaterThanOrEqual(maySettingsDecide ? countDone() : before);
+      expect(done).toBeLessThanOrEqual(countDone());
+      expect(answer?.status).toBe(done === chosen.length ? 303 : 409);
     };
   }
 
@@ -89,7 +96,7 @@ async function makeModel() {
       }
       forgotten = new Set((await decisionsOf(organization)).archived.map(([id]) => id));
       const [checks] = await Promise.all([
-        Promise.all(actions.map(act)),
+        Promise.all(actions.map((one) => act(one, approvals === 'settings' && !changesDuring))),
         changesDuring ? setApprovals(organization, approvals) : undefined,
         passDecided(asOperator()),
       ]);
@@ -147,6 +154,7 @@ test('every entry is decided once, and each side learns whose decision it was', 
       const model = await makeModel();
       for (const one of rounds) await model.play(one);
     }),
-    { numRuns: runs('decisions about time', inLongRuns(40, 5)) },
+    // Simultaneous decisions come in another order each time, so a shorter sequence proves nothing.
+    { numRuns: runs('decisions about time', inLongRuns(40, 5)), endOnFailure: true },
   );
 }, 240_000);
