@@ -2,8 +2,10 @@ import { dateIn } from '../../../domain/calendar.ts';
 import { type FoundFact, isLostWork } from '../../../domain/facts.ts';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
+import { Address, counted } from './components.tsx';
+import { Ago } from './time.tsx';
 
-/** What needs attention, by urgency: a tile with advice for each type of lost work, then a line of links. Nothing if all is in order. */
+/** What needs attention, by urgency: a tile for each type of lost work, then a line of links. Nothing if all is in order. */
 export function NeedsAttention({ facts }: { facts: readonly FoundFact[] }) {
   if (facts.length === 0) return null;
   return (
@@ -37,9 +39,39 @@ function Tile({ facts }: { facts: readonly FoundFact[] }) {
         <Icon name={tile.icon} />
         <span>
           <strong>{tile.title(facts)}</strong>
-          {isLostWork(first) && <span class="minor">{advice}</span>}
+          {isLostWork(first) && (
+            <span class="minor">{first.keyId === null ? advice : <LostWork facts={facts} first={first} />}</span>
+          )}
         </span>
       </a>
     </li>
+  );
+}
+
+/** The keys whose work is lost, how often, and since when from where. */
+function LostWork({ facts, first: { keyName, lastAt, detail } }: { facts: readonly FoundFact[]; first: FoundFact }) {
+  const requests = facts.reduce((sum, { count }) => sum + count, 0);
+  return (
+    <>
+      {facts.length === 1 ? (
+        <>
+          “<bdi>{keyName}</bdi>”
+        </>
+      ) : (
+        `${facts.length} keys`
+      )}
+      , at least {counted(requests, 'request')}
+      {lastAt !== null && (
+        <>
+          , last <Ago at={lastAt} />
+        </>
+      )}
+      {detail !== null && (
+        <>
+          {' '}
+          from <Address address={detail} />
+        </>
+      )}
+    </>
   );
 }
