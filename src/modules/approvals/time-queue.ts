@@ -81,7 +81,7 @@ async function readRange(ctx: AdminContext, { state, from, to, upTo }: TimeQuery
   if (!queue) throw new Error('the organization of an administrator was not found');
   const first = Math.max(days.from, (state === 'waiting' ? queue.start : queue.archivedTo) + 1);
   const end = Math.min(days.before, (upTo ?? queue.last) + 1);
-  // Archived entries that are decided are only in the archive's files.
+  // Archived entries that are decided are not listed: the archive's files show them.
   const isCut = state !== 'waiting' && queue.archivedTo >= days.from;
   return { first, end, isCut, isReadOnly: queue.approvals === 'psa' };
 }
