@@ -22,7 +22,7 @@ export const pushResume = new Command('push:resume')
 export const pushSkip = new Command('push:skip')
   .summary('leave out changes that the receiver refuses')
   .description(
-    'Leaves out changes of an organization up to a cursor, and tries again after them. They stay in the feed, where the PSA can read them. The command signs a message to /psa with PSA_SECRET in the environment. The audit log shows which changes were left out, and who asked for it. A push that was stopped stays stopped until push:resume.',
+    'Leaves out changes of an organization up to a cursor, and tries again after them. They stay in the feed, where the PSA can read them. The command signs a message to /psa with PSA_SECRET in the environment. The audit log shows which changes were left out, and who asked for it. A push that was stopped stays stopped until it is resumed.',
   )
   .argument('<https://HOST>', 'The address of the deployment.')
   .argument('<ORGANIZATION>', 'The id of the organization.')
