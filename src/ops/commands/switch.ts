@@ -17,7 +17,7 @@ const DATABASE_DEADLINE_MS = 10_000;
 export const switchCommand = new Command('switch')
   .summary('pause the API or block keys, on both Workers')
   .description(
-    'Sets MODE or BLOCKED_KEYS on the deployed Worker, and on that for AI agents if it is deployed. The value is the whole list of blocked keys; a comma empties it. A key that the database does not know is refused; if the database does not respond, it is blocked unchecked. Needs CLOUDFLARE_API_TOKEN.',
+    'Sets MODE or BLOCKED_KEYS on the deployed Worker, and on that for AI agents if it is deployed. The value is the whole list of blocked keys; a comma empties it. A key that the database does not know is refused; if the database cannot be read, it is blocked unchecked. Needs CLOUDFLARE_API_TOKEN.',
   )
   .addArgument(new Argument('<NAME>', 'Which secret to set.').choices(['MODE', 'BLOCKED_KEYS']))
   .argument('[VALUE...]', 'MODE: open or paused. BLOCKED_KEYS: hints or ids of keys.')
@@ -46,7 +46,7 @@ export const switchCommand = new Command('switch')
     if (!(await put(agents).catch(notFound))) await print(`${agents} is not deployed.\n`);
   });
 
-/** @throws CommandFailure if the database responds and does not have one of the keys */
+/** @throws CommandFailure if the database can be read and does not have one of the keys */
 async function requireKnown(keys: BlockedKeys, db: RemoteD1): Promise<void> {
   const find = async () => {
     const statement = db.prepare(
