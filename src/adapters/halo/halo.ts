@@ -149,7 +149,7 @@ export function halo(settings: HaloSettings): Psa {
       token = found.access_token;
     },
 
-    // Limits of 60 a minute and of 450 in five minutes are reported.
+    // Shared with other tools: the limit is not published.
     paceMs: 1_000,
     // No length is published.
     maxTimeText: Number.POSITIVE_INFINITY,
