@@ -13,7 +13,7 @@ export type DryRunResult = Schemas['DryRunResult'];
 /** The codes of the service (see /docs/errors), and three causes without one. */
 export type ErrorCode =
   | NonNullable<Problem['code']>
-  /** 401: the key is missing, mistyped, expired or revoked, lacks the scope, or may not be used from this address. */
+  /** 401: the key is missing, wrong, or not valid for this request. */
   | 'unauthorized'
   /** No response arrived in time. The record may exist. */
   | 'no_response'
@@ -36,7 +36,7 @@ export interface Settings {
   attempts?: number;
   /**
    * The longest wait before an attempt, in seconds. If the service asks for more, the call fails. Default: 120. Request
-   * limits ask for less, daily limits for hours.
+   * limits ask for less, daily limits often for hours.
    */
   maxWaitSeconds?: number;
   /** The time for one attempt, in milliseconds. Default: 30,000. */
@@ -263,7 +263,7 @@ async function errorOf(response: Response, base: string): Promise<WriteBackError
 /** The service's 401 has no detail, and the response of a proxy has none of ours. */
 const detailOf = (status: number, base: string) =>
   status === 401
-    ? `The key is missing, mistyped, expired or revoked, lacks the scope, or may not be used from this address. Four steps find the cause: ${base}/docs/errors#unauthorized`
+    ? `The key is missing, wrong, or not valid for this request. Four steps find the cause: ${base}/docs/errors#unauthorized`
     : `The response has the status ${status} and is not from the service, but for example from a proxy.`;
 
 /** The seconds of `Retry-After`, which is a number or a date (RFC 9110 §10.2.3). NaN if it is neither. */

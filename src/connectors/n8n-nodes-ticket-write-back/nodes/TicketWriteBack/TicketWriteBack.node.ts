@@ -15,7 +15,7 @@ import { FIELDS, RESOURCES } from './contract';
 
 const MAX_ATTEMPTS = 10;
 const MAX_BACKOFF_SECONDS = 30;
-/** Longer than any request limit asks for. A daily limit asks for hours: then the item fails. */
+/** Longer than any request limit asks for. A daily limit often asks for hours: then the item fails. */
 const MAX_WAIT_SECONDS = 120;
 
 /** A response as n8n's helper returns it. */
@@ -226,7 +226,7 @@ function errorOf(context: IExecuteFunctions, item: number, { response, error }: 
   const { statusCode, headers, body } = response;
   const isUnauthorized = statusCode === 401;
   const message = isUnauthorized
-    ? 'The key is missing, mistyped, expired or revoked, lacks the scope, or may not be used from this address'
+    ? 'The key is missing, wrong, or not valid for this request'
     : (body.detail ?? `The service responded with the status ${statusCode}`);
   const code = isUnauthorized ? 'unauthorized' : (body.code ?? 'unexpected response');
   return new NodeApiError(
