@@ -192,7 +192,9 @@ describe('a call', () => {
     respondWith(json(401, { type: 'about:blank', title: 'Unauthorized', status: 401 }, { 'X-Request-Id': 'r-2' }));
     expect(await settled(client().ping())).toMatchObject({
       code: 'unauthorized',
-      message: expect.stringMatching(/not valid for this request.* https:\/\/tickets\.example\/docs\/errors#unauthorized$/),
+      message: expect.stringMatching(
+        /not valid for this request.* https:\/\/tickets\.example\/docs\/errors#unauthorized$/,
+      ),
       requestId: 'r-2',
       isTransient: false,
     });
