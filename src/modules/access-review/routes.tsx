@@ -53,8 +53,7 @@ async function renderReview(c: Context<AdminEnv>, refused?: FormState, isPartlyS
 
 accessReview.post('/access-review', async (c) => {
   await startAccessReview(adminContext(c));
-  const notice =
-    'A review is open. It has every key that worked when it began; keys created later are in the next one.';
+  const notice = 'A review is open. It has every key that worked when it began.';
   return redirectWith(c, '/access-review', notice);
 });
 
