@@ -9,7 +9,7 @@ import { CommandFailure, UsageError } from './failures.ts';
 
 export const withoutOption = new Option(
   '--without <OBJECT>',
-  'Leave out an object of the archive that is missing or damaged, or with "lost" all that archive:check has marked. The file then names them.',
+  'Leave out an object of the archive that is missing or damaged, or with "lost" all that a check or a redaction has marked. The file then names them.',
 ).argParser((object: string, before: string[] | undefined) => [...(before ?? []), object]);
 
 /**
