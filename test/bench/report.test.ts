@@ -37,7 +37,7 @@ function sampleRun(): Run {
 
 test('a report contains the facts of the run, a table for each number of connections, the targets and the timing of the 401', () => {
   const report = renderResults(sampleRun());
-  expect(report).toContain('- Large database: 1,000,000 time entries, 10,000 keys, 488 MB\n');
+  expect(report).toContain('- Large database: 1,000,000 time entries, about 10,000 keys, 488 MB\n');
   expect(report.indexOf('## 16 connections')).toBeLessThan(report.indexOf('## 1 connection\n'));
   expect(report).toContain(
     '| time entry, uncached key | 2,000 (1,800–2,200) | 2.00 (2.00–2.00) | 1.50 (1.50–1.50) | 0.50 (0.50–0.50) |',

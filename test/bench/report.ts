@@ -32,8 +32,8 @@ export function renderResults(run: Run): string {
     `Processor: ${run.processor}`,
     `Node.js ${versions.node}, workerd ${versions.workerd}`,
     `Load average before the start: ${run.loadBefore.toFixed(1)}`,
-    `Rounds: ${run.rounds}, interleaved, ${run.sliceMs} ms for each scenario`,
-    `Large database: ${integer(large.entries)} time entries, ${integer(large.keys)} keys, ${Math.round(large.bytes / 1e6)} MB`,
+    `Rounds: ${run.rounds}, interleaved, up to ${run.sliceMs} ms for each scenario`,
+    `Large database: ${integer(large.entries)} time entries, about ${integer(large.keys)} keys, ${Math.round(large.bytes / 1e6)} MB`,
     `Duration: ${run.seconds} s`,
     ...(note === undefined ? [] : [`Note: ${note}`]),
   ];
