@@ -43,7 +43,7 @@ export function renderResults(run: Run): string {
     'Written by `npm run bench`: do not edit. [README.md](README.md) says what is measured and how to read it.',
     `Run of ${run.date}:`,
     facts.map((fact) => `- ${fact}`).join('\n'),
-    'Cells show the median over the rounds, with the lowest and the highest round in brackets. A target is judged by the 95% interval of the median, in square brackets.',
+    'In the tables of connections, cells show the median over the rounds, with the lowest and the highest in brackets. A target is judged by the 95% interval of the median, in square brackets.',
     ...connections.flatMap((count) => [
       `## ${count} connection${count === 1 ? '' : 's'}`,
       seriesTable(run.series, count),
