@@ -40,7 +40,7 @@ export async function* diagnoseKey(
     first = await ping();
     if (first.status === 401)
       throw new Failure(
-        '401: the key is unknown here, revoked, expired or blocked, or its organization is inactive. If the log of the request has the reason "missing", a rule of the zone or a proxy strips the Authorization header.',
+        '401: the key is unknown here, revoked, expired, blocked or not for this network, or its organization is inactive. If the log of the request has the reason "missing", a rule of the zone or a proxy strips the Authorization header.',
       );
     const { organizationId, scopes } = bodyOf(first, pingShape);
     if (ticket !== undefined && !scopes.includes('tickets:note:write'))
