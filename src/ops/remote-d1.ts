@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { LoggableError } from '../lib/log.ts';
 import { ApiError, type CloudflareApi, resultOf } from './cloudflare-api.ts';
+import { SentD1, type SentStatement } from './sent-d1.ts';
 
 const meta = z.looseObject({
   duration: z.number().default(0),
@@ -26,23 +27,16 @@ const resultsOf = <T>() =>
  *   again unless it is told not to, and takes 120 MB to install. It would replace one `fetch`; the
  *   adapter to `D1Database` would stay.
  */
-export class RemoteD1 implements D1Database {
+export class RemoteD1 extends SentD1 {
   private readonly api: CloudflareApi;
   private readonly databaseId: string;
   constructor(api: CloudflareApi, databaseId: string) {
+    super();
     this.api = api;
     this.databaseId = databaseId;
   }
 
-  prepare(sql: string): RemoteStatement {
-    return new RemoteStatement(this, sql, []);
-  }
-
-  async batch<T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
-    const batch = statements.map((statement) => {
-      if (!(statement instanceof RemoteStatement)) throw new TypeError('a statement of another database');
-      return { sql: statement.sql, params: statement.params };
-    });
+  protected override async send<T>(batch: readonly SentStatement[]): Promise<D1Result<T>[]> {
     const call = { method: 'POST', body: { batch } };
     return resultOf(this.api, `/d1/database/${this.databaseId}/query`, resultsOf<T>(), call).catch((err: unknown) => {
       if (!(err instanceof ApiError)) throw err;
@@ -53,46 +47,4 @@ export class RemoteD1 implements D1Database {
       throw status === 400 ? new Error(says) : new LoggableError(err.message);
     });
   }
-
-  exec = unsupported('exec');
-  withSession = unsupported('withSession');
-  dump = unsupported('dump');
-}
-
-class RemoteStatement implements D1PreparedStatement {
-  private readonly db: RemoteD1;
-  readonly sql: string;
-  readonly params: readonly unknown[];
-  constructor(db: RemoteD1, sql: string, params: readonly unknown[]) {
-    this.db = db;
-    this.sql = sql;
-    this.params = params;
-  }
-
-  bind(...params: unknown[]): RemoteStatement {
-    return new RemoteStatement(this.db, this.sql, params);
-  }
-
-  async all<T>(): Promise<D1Result<T>> {
-    const [result] = await this.db.batch<T>([this]);
-    if (!result) throw new Error("Cloudflare's API gave no result");
-    return result;
-  }
-
-  run<T>(): Promise<D1Result<T>> {
-    return this.all<T>();
-  }
-
-  async first<T>(column?: string): Promise<T | null> {
-    if (column === undefined) return (await this.all<T>()).results[0] ?? null;
-    return (await this.all<Record<string, T>>()).results[0]?.[column] ?? null;
-  }
-
-  raw = unsupported('raw');
-}
-
-function unsupported(method: string): () => never {
-  return () => {
-    throw new Error(`${method} is not supported over the API`);
-  };
 }
