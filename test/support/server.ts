@@ -41,6 +41,9 @@ const NO_VARIABLES = ['--env-file', devNull];
  */
 export const start = (...args: string[]) => startIn('.', ...NO_VARIABLES, ...args);
 
+/** The last line that the start prints. The jobs of the local cron log theirs after it. */
+const LAST_LINE = 'Stop with Ctrl-C';
+
 /** The same in a directory that has the files of the checkout, with its .dev.vars. */
 export async function startIn(cwd: string, ...args: string[]): Promise<{ server: ChildProcess; output: string }> {
   const server = spawn('node', ['src/dev/start.ts', ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -48,10 +51,9 @@ export async function startIn(cwd: string, ...args: string[]): Promise<{ server:
   for (const stream of [server.stdout, server.stderr]) stream?.on('data', (chunk) => (output += chunk));
   outputs.set(server, () => output);
   const ended = once(server, 'close').then(() => Promise.reject(new Error(`the server ended:\n${output}`)));
-  while (!output.includes('Stop with Ctrl-C'))
-    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 100))]);
+  while (!output.includes(LAST_LINE)) await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 100))]);
   ended.catch(() => undefined);
-  return { server, output };
+  return { server, output: output.slice(0, output.indexOf(LAST_LINE) + LAST_LINE.length) };
 }
 
 /** Runs a start that is expected to fail; returns its exit code and everything it printed. */
