@@ -40,10 +40,10 @@ export function renderResults(run: Run): string {
   const connections = [...new Set(run.series.map((one) => one.connections))].sort((a, b) => b - a);
   const parts = [
     '# Benchmark results',
-    'Written by `npm run bench`: do not edit. [README.md](README.md) says what is measured and how to read it.',
+    'Written by `npm run bench`: do not edit. [How to read it](README.md#the-benchmark).',
     `Run of ${run.date}:`,
     facts.map((fact) => `- ${fact}`).join('\n'),
-    'In the tables of connections, cells show the median over the rounds, with the lowest and the highest in brackets. A target is judged by the 95% interval of the median, in square brackets.',
+    'The tables of connections show the median of the rounds, with the lowest and the highest in brackets. The table of targets shows the median ratio, with its 95% interval in square brackets.',
     ...connections.flatMap((count) => [
       `## ${count} connection${count === 1 ? '' : 's'}`,
       seriesTable(run.series, count),
