@@ -8,7 +8,7 @@ export const REVIEW_INTERVALS: readonly number[] = [1, 3, 6, 12];
 const intervalError = ruleError(`one of ${REVIEW_INTERVALS.join(', ')}`);
 
 /**
- * An organization's rules for new keys and for reviews; null where there is none. Existing keys are not affected. A
+ * An organization's rules for new keys and for reviews; null where there is none. Existing keys keep their expiration. A
  * longest lifetime includes that an expiry is required.
  */
 export const keyRules = lazyObject(() => ({

@@ -47,7 +47,7 @@ function describeChange(from: KeyRules, to: KeyRules): string[] {
 }
 
 /**
- * Changes the key rules of the organization. Existing keys are not affected. `oldRevision` is that of the key rules
+ * Changes the key rules of the organization. Existing keys keep their expiration. `oldRevision` is that of the key rules
  * that the administrator saw: a change that another administrator has made since then is not overwritten. Reviews stay as
  * they are if they are left out.
  * @throws ServiceError `invalid`, `key_rules_changed_meanwhile`, `not_administrator`
