@@ -49,7 +49,7 @@ const CHANGE_NOTICES = {
   unchanged: 'No changes to save.',
 };
 const SETTLE_NOTICES = {
-  settled: 'Settled. A later refusal will need attention again.',
+  settled: 'Settled. Later refusals can need attention again.',
   not_settled: 'Not settled: the page had changed, because the key was refused again or this was settled before.',
 };
 
