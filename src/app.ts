@@ -46,7 +46,7 @@ export function createApp(config: Config, contributions: readonly Contribution[]
       return settings.fetch(c.req.raw, c.env, c.executionCtx);
     })
     .use(...first)
-    // Shows that the Worker runs, and its limits. A ping with a key also checks database and limiters.
+    // Shows that the Worker runs, and its limits. A ping with a key also reads the database.
     .get('/healthz', (c) => c.json(health))
     .use('/api/*', ...firstChecks('api'))
     .route('/api/v1', v1);
