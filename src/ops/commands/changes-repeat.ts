@@ -32,7 +32,7 @@ export const changesRepeat = databaseCommand(
   new Command('changes:repeat')
     .summary('repeat what a restore has undone')
     .description(
-      'Compares a file that changes:export wrote before a restore with the database after it. Revokes keys and redacts records again, prints every other change that the restore has undone, and counts the records that were written.',
+      'Compares a file that changes:export wrote before a restore with the database after it. Revokes keys and redacts records again, prints every other change of the file that the restore has undone, and counts the records that were written.',
     )
     .argument('<ORGANIZATION>', 'The id of the organization.')
     .argument('<FILE>', 'A file that changes:export wrote for the organization before the restore.')
