@@ -15,7 +15,7 @@ export type ErrorCode =
   | NonNullable<Problem['code']>
   /** 401: the key is missing, wrong, or not valid for this request. */
   | 'unauthorized'
-  /** No response arrived in time. The record may exist. */
+  /** No response arrived, or it could not be read. The record may exist. */
   | 'no_response'
   /** The response is not from the service, such as an error page of a proxy. */
   | 'unexpected_response';
