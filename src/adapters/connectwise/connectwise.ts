@@ -115,9 +115,9 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
   return {
     baseUrl: settings.url,
     headers: () => ({ Authorization: authorization, clientId: settings.clientId }),
-    // Shared with other tools: the limit is not published.
+    // The limit may be shared with other tools.
     paceMs: 1_000,
-    // No length is published.
+    // No limit is known.
     maxTimeText: Number.POSITIVE_INFINITY,
 
     codesIn(body) {

@@ -149,9 +149,9 @@ export function halo(settings: HaloSettings): Psa {
       token = found.access_token;
     },
 
-    // Shared with other tools: the limit is not published.
+    // The limit may be shared with other tools.
     paceMs: 1_000,
-    // No length is published.
+    // No limit is known.
     maxTimeText: Number.POSITIVE_INFINITY,
     showsTime: true,
 
@@ -183,7 +183,7 @@ export function halo(settings: HaloSettings): Psa {
       return idOf(record.ticketId, (await write(send, record, { outcome, ...time, ...(guid && { guid }) })).id);
     },
 
-    /** Whether Halo keeps the `guid` of a request is not published, so the mark counts too. */
+    /** That Halo keeps the `guid` of a request is not confirmed, so the mark counts too. */
     async find(send, { id, ticketId, mark }) {
       const isOurs = ({ guid, note_html, note }: z.output<typeof action>) =>
         guid?.toLowerCase() === id || endsWith(note_html, mark) || endsWith(note, mark);
