@@ -61,7 +61,7 @@ function operationOf(operation: Operation): object {
 
 const definition = (reference: string) => ({ $ref: reference.replace('#/components/schemas/', '#/definitions/') });
 
-/** The Idempotency-Key is required here: a flow is always run again after a failure. The designer hides `Prefer`. */
+/** The Idempotency-Key is required here: a flow may be run again after a failure. The designer hides `Prefer`. */
 function parameterOf({ in: place, name, description }: NonNullable<Operation['parameters']>[number]): object {
   const isHidden = name === 'Prefer';
   return {

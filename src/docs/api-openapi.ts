@@ -83,7 +83,7 @@ function dryRunOperation(kind: RecordKind, write: ZodOpenApiOperationObject): Zo
     operationId: `dryRun${pascalCase(kind)}`,
     tags: ['Check'],
     summary: `Check a request for ${noun === 'entry' ? 'an entry' : 'a note'}, and write nothing`,
-    description: `Takes the request that would create the ${noun}, with the same scope, limits and checks. Every error is the one that this request would get now; its Idempotency-Key stays unused.`,
+    description: `Takes the request that would create the ${noun}, with the same scope, limits and checks. An error is the one that this request would get now, except a fault of the database; its Idempotency-Key stays unused.`,
     responses: {
       200: {
         description: `The request passed all checks, or its Idempotency-Key already created the ${noun}.`,
