@@ -72,13 +72,19 @@ function withValue(json: unknown, [name, ...rest]: readonly string[], to: unknow
 
 const TABLES = [
   ...['organizations', 'users', 'companies', 'agreements', 'tickets', 'api_keys', 'notes', 'time_entries', 'audit_log'],
-  ...['refused_uses', 'erasures', 'directory_clock'],
+  ...['erasures', 'directory_clock'],
 ];
 
-/** The number of rows of each table of the whole database. */
-export async function rowCounts(): Promise<Record<string, number>> {
+/**
+ * The number of rows of each table of the whole database, and of the organization's refused uses: those of earlier tests
+ * may still be recorded.
+ */
+export async function rowCounts(organization: string): Promise<Record<string, number>> {
   const counts = TABLES.map((table) => `(select count(*) from ${table}) as ${table}`).join(', ');
-  const row = await env.DB.prepare(`select ${counts}`).first<Record<string, number>>();
+  const refusedUses = '(select count(*) from refused_uses where organization_id = ?) as refused_uses';
+  const row = await env.DB.prepare(`select ${counts}, ${refusedUses}`)
+    .bind(organization)
+    .first<Record<string, number>>();
   if (!row) throw new Error('a count is always a row');
   return row;
 }

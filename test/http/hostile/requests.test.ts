@@ -146,7 +146,7 @@ test('no request with a good key gets a 5xx or writes anything without a 201, an
       const { path, method = 'POST' } = mutation;
       // A mismatched replay is recorded after its response.
       await api.settled();
-      const before = await rowCounts();
+      const before = await rowCounts(organization);
       d1.length = 0;
       const response = await api.send(path ?? `/api/v1/tickets/1001/${kind}`, {
         method,
@@ -174,7 +174,7 @@ test('no request with a good key gets a 5xx or writes anything without a 201, an
         : entry
           ? { time_entries: 1, audit_log: 1 }
           : {};
-      const { refused_uses: _, ...after } = await rowCounts();
+      const { refused_uses: _, ...after } = await rowCounts(organization);
       for (const [table, count] of Object.entries(after))
         expect([table, count - (before[table] ?? 0)]).toEqual([table, added[table] ?? 0]);
       if (status !== 201) return;

@@ -193,13 +193,13 @@ test('hostile forms and addresses get no 5xx, become no markup, and write nothin
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 12 }), timeZone, async (steps, timeZone) => {
       const settings = await makeSettingsWithMarkup(timeZone, d1.db);
-      const { api, get, post, live, revoked } = settings;
+      const { organization, api, get, post, live, revoked } = settings;
       const withIds = (path: string) =>
         path.replace('/keys/live', `/keys/${live.id}`).replace('/keys/revoked', `/keys/${revoked.id}`);
 
       for (const step of steps) {
         await api.settled();
-        const before = await rowCounts();
+        const before = await rowCounts(organization);
         d1.calls.length = 0;
         const response =
           'address' in step ? await get(withIds(step.address)) : await post(withIds(step.form), step.body);
@@ -208,7 +208,7 @@ test('hostile forms and addresses get no 5xx, become no markup, and write nothin
         expect([200, 303, 400, 404, 409, 413, 415]).toContain(response.status);
         if (kind === 'page' || response.status >= 400) {
           expect(d1.calls.filter(({ rowsWritten }) => rowsWritten > 0)).toEqual([]);
-          expect(await rowCounts()).toEqual(before);
+          expect(await rowCounts(organization)).toEqual(before);
         }
         if (response.headers.get('Content-Type')?.startsWith('text/html'))
           expect(await injected(response.text)).toEqual([]);
