@@ -135,6 +135,11 @@ describe('privacy', () => {
     for (const ticket of [503, 504]) await world.write(ticket, { message: 'Next' });
     await world.skip(3 * HOUR_MS);
     expect(world.data.notes).toHaveLength(1);
+    // The connection test succeeds after this, on another ticket.
+    world.onRequest = (request) => (!isWrite(request) && request.url.includes('502') ? 'refused' : undefined);
+    resume(world, 'repaired');
+    await world.skip(HOUR_MS);
+    expect(world.data.notes).toHaveLength(1);
     world.onRequest = () => undefined;
     await world.skip(HOUR_MS);
     expect(notesOf(world).sort()).toEqual([
