@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { sender } from '../../src/adapters/kit/send.ts';
 import { inLongRuns } from '../support/property.ts';
 import { connectionOf, resultOf, work } from '../support/rpc.ts';
 import { rowsOf } from '../support/world.ts';
-import type { MakeFake } from './fake.ts';
+import type { Fake, MakeFake } from './fake.ts';
 import {
   type AdapterWorld,
   approve,
@@ -27,6 +28,14 @@ import {
 
 /** Of the largest pages, three. */
 const TICKETS = inLongRuns(5_000, 2_500);
+
+/** What `adapter:doctor` prints about a fake. */
+export async function checksOf({ psa, fetch }: Fake): Promise<string[]> {
+  const lines: string[] = [];
+  const send = sender(psa, { now: Date.now, sleep: async () => undefined, fetch });
+  for await (const line of psa.checks(send)) lines.push(line);
+  return lines;
+}
 
 /** The tests of a mapping. Each mapping has them in a file of its own, so that they run at the same time. */
 export function testMapping(makeFake: MakeFake): void {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { sender } from '../../src/adapters/kit/send.ts';
 import { rowsOf } from '../support/world.ts';
-import { testMapping } from './conformance.ts';
+import { checksOf, testMapping } from './conformance.ts';
 import { fakeHalo } from './fake-halo.ts';
 import { connectionRow, MINUTE_MS, makeAdapterWorld, makeReadyWorld, time } from './world.ts';
 
@@ -103,17 +102,12 @@ describe('HaloPSA', () => {
   });
 
   test('the checks of the doctor write nothing, and name an agent that cannot have time', async () => {
-    const { data, psa, fetch } = fakeHalo(Date.now);
-    const check = async () => {
-      const lines: string[] = [];
-      const send = sender(psa, { now: Date.now, sleep: async () => undefined, fetch });
-      for await (const line of psa.checks(send)) lines.push(line);
-      return lines;
-    };
-    expect(await check()).toHaveLength(5);
+    const fake = fakeHalo(Date.now);
+    const { data } = fake;
+    expect(await checksOf(fake)).toHaveLength(5);
     const writes = Object.keys(data.calls).filter((call) => !call.startsWith('GET '));
     expect([writes, data.violations]).toEqual([['POST /auth/token'], []]);
     data.users.pop();
-    await expect(check()).rejects.toThrow('There is no active agent 9 with an email address.');
+    await expect(checksOf(fake)).rejects.toThrow('There is no active agent 9 with an email address.');
   });
 });

@@ -78,6 +78,7 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
       conditions: 'inactiveFlag = false',
       fields: 'id,identifier,firstName,lastName,licenseClass,officeEmail,primaryEmail',
     });
+  const emailOf = ({ officeEmail, primaryEmail }: z.output<typeof member>) => officeEmail || primaryEmail;
   const isAutomation = ({ identifier }: z.output<typeof member>) =>
     identifier.toLowerCase() === settings.automationMember.toLowerCase();
 
@@ -127,7 +128,7 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
 
     async people(send) {
       const users = (await members(send)).flatMap((one): DirectoryItem[] => {
-        const email = one.officeEmail || one.primaryEmail;
+        const email = emailOf(one);
         const service = isAutomation(one);
         // An API member is not a person.
         if (!email || (one.licenseClass === 'A' && !service)) return [];
@@ -192,7 +193,9 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
     async *checks(send) {
       const found = await members(send);
       yield `the keys work, and list ${found.length} members`;
-      if (!found.some(isAutomation)) throw new Error(`There is no member ${settings.automationMember}.`);
+      const automation = found.find(isAutomation);
+      if (!automation || !emailOf(automation))
+        throw new Error(`There is no active member ${settings.automationMember} with an email address.`);
       yield `the member ${settings.automationMember} exists`;
       const named = async (path: string, name: string | undefined) => {
         if (!name) return;
