@@ -107,7 +107,7 @@ test('a banner on every page shows since when the adapter has stopped, and why',
   );
   for (const path of ['/keys', '/audit'])
     expect((await warnings(path)).join().replaceAll(/\s+/g, ' ')).toBe(
-      `Notes and time entries have not reached your PSA since ${time}. A customer can see a note.Nothing is lost: automations can keep writing. Tell the operator of this service.`,
+      `The connection with your PSA has not worked since ${time}. A customer can see a note.Nothing is lost: automations can keep writing. Tell the operator of this service.`,
     );
 });
 

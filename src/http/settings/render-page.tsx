@@ -78,7 +78,7 @@ const ConnectionBanner = ({ trouble }: { trouble: Administration['connectionTrou
     <Banner tone="warning">
       <p>
         <strong>
-          Notes and time entries have not reached your PSA since <Time at={trouble.disconnectedSince} />.
+          The connection with your PSA has not worked since <Time at={trouble.disconnectedSince} />.
         </strong>{' '}
         {trouble.disconnectedBy ?? 'The adapter no longer reports.'}
       </p>
