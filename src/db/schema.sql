@@ -609,7 +609,7 @@ when new.organization_id <> old.organization_id or new.seq < old.seq
   or new.seq > coalesce((select max(seq) from audit_log where organization_id = new.organization_id), 0)
 begin select raise(abort, 'releases: only forward, and not beyond the audit log'); end;
 
--- Up to which audit row every time entry of an organization is decided: its queue is read from there on.
+-- Up to which audit row every time entry of an organization is decided or archived: its queue is read from there on.
 create table approval_marks (
   organization_id text primary key not null,
   seq integer not null,
