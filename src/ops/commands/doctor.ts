@@ -17,7 +17,7 @@ const CHECKS = OPS_MODULES.flatMap(({ checks }) => checks ?? []).map((check) => 
 }));
 
 export const doctor = new Command('doctor')
-  .summary('check that a deployment keeps its promises')
+  .summary('check a deployment from outside')
   .description(
     'Checks a deployment from outside, as an automation sees it, and with the options also with a key, as the PSA does, and in its database. Failures say what they mean and what to do. The last lines name what was not checked. Nothing is written, except for one note on the ticket of --ticket and the test text of --alerts.',
   )
