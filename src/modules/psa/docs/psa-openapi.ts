@@ -89,7 +89,7 @@ export function describePsa(origin: string, sent: readonly Messages[]) {
           tags: ['Calls'],
           summary: 'Send a message',
           description:
-            'Runs the call that `type` names. Every call is safe to repeat. A change of a directory with an older time than the last one applied to its organization gets `superseded`.',
+            'Runs the call that `type` names. A call is safe to repeat while it still applies. A change of a directory with an older time than the last one applied to its organization gets `superseded`.',
           security: [],
           requestParams: { header: signature },
           requestBody: {
