@@ -28,7 +28,7 @@ export function alertData(fact: FoundFact, serviceUrl: string | undefined) {
 }
 export type AlertData = ReturnType<typeof alertData>;
 
-/** The page of the settings area to look at. */
+/** A page of the settings area to begin with. */
 function settingsPath({ organizationId, keyId }: FoundFact): string {
   if (organizationId === '') return '/settings';
   const keys = `/settings/${organizationId}/keys`;

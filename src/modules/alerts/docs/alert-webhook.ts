@@ -17,7 +17,7 @@ const alertData: z.ZodObject & z.ZodType<AlertData> = z.object({
   advice: z.string().meta({ description: 'What to do about it.' }),
   settingsUrl: nullable(z.url()).meta({
     description:
-      'The page of the settings area to look at; null if the operator has not set the address of the service.',
+      'A page of the settings area to begin with; null if the operator has not set the address of the service.',
   }),
 });
 
