@@ -89,7 +89,7 @@ export function NewKeyPage({ created, origin, replaced }: Props) {
       {replaced && <Replaced old={replaced} />}
       <h2>Where it goes</h2>
       <RecipeLinks />
-      <p>Or check a ticket: replace 1001 by its id, and paste the key when the command waits. This writes nothing.</p>
+      <p>Or check a ticket: replace 1001 by its id, and paste the key when the command waits. This writes no record.</p>
       {kind && <Code label="Dry run">{dryRun(origin, kind)}</Code>}
       <form method="get" action={`${base}/keys/${id}`} target="_self" class="actions" data-stored>
         <button type="submit" class="quiet">
