@@ -41,8 +41,8 @@ export function interval(values: readonly number[]): Interval {
 
 /**
  * Cliff's delta: how much more often a value of `a` is the larger of two drawn at random than one
- * of `b`, from -1 to 1. Below 0.147 in size it is by convention negligible; 0 means that the two
- * cannot be told apart.
+ * of `b`, from -1 to 1. Below 0.147 in size it is by convention negligible; 0 means that neither
+ * tends to be larger.
  */
 export function cliffsDelta(a: readonly number[], b: readonly number[]): number {
   const sorted = b.toSorted((x, y) => x - y);

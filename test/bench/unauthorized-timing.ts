@@ -14,7 +14,7 @@ export interface CauseTiming {
   samples: number;
   /** Milliseconds. */
   median: number;
-  /** Against the unknown key: -1 to 1, and 0 where the two cannot be told apart. */
+  /** Against the unknown key: -1 to 1, and 0 if neither tends to be slower. */
   cliffsDelta: number;
 }
 
