@@ -2,8 +2,11 @@
 // it with the system's Node.
 import { link, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-const MODULES = join(import.meta.dirname, '../../node_modules');
+// import.meta.dirname exists from Node 20.11 on.
+const HERE = dirname(fileURLToPath(import.meta.url));
+const MODULES = join(HERE, '../../node_modules');
 
 // npm runs this for `npm ci --dry-run` and `npm install --package-lock-only` too, which install
 // nothing.
@@ -17,7 +20,7 @@ if (!installsNothing) await linkNode();
  * because each of them has an executable named `node`.
  */
 async function linkNode() {
-  const { optionalDependencies } = JSON.parse(await readFile(join(import.meta.dirname, '../../package.json'), 'utf8'));
+  const { optionalDependencies } = JSON.parse(await readFile(join(HERE, '../../package.json'), 'utf8'));
   for (const name of Object.keys(optionalDependencies)) {
     const manifest = await readFile(join(MODULES, name, 'package.json'), 'utf8').catch(() => undefined);
     if (manifest === undefined) continue;
