@@ -172,7 +172,9 @@ export class Faults {
       this.fireTimers(this.calls);
       return await new Promise<never>(() => undefined);
     }
-    realSetTimeout(() => vi.advanceTimersByTime(LONGEST_PAUSE_MS), 0);
+    realSetTimeout(() => {
+      if (vi.isFakeTimers()) vi.advanceTimersByTime(LONGEST_PAUSE_MS);
+    }, 0);
     throw Object.assign(new Error(`D1_ERROR: ${chosen.message} ${SENTINEL}`), chosen.properties);
   }
 
