@@ -12,8 +12,8 @@ const RECORD_DEADLINE_MS = 5_000;
 /**
  * Records for an organization's administrators why its key was refused, while the caller gets the constant 401, and
  * that it made a dry run.
- * Recorded after the response is sent, and at most once per key, reason and minute, so that neither time nor cost
- * reveals anything to a prober.
+ * Recorded after the response is sent, and at most once per key, reason, minute and isolate, so that neither time nor
+ * cost reveals anything to a prober.
  */
 export function recordRefusals(): MiddlewareHandler<AppEnv> {
   const meter = new RefusedUseMeter();
