@@ -48,7 +48,7 @@ const inputs = {
   })),
 };
 
-const CONFLICT = 'Another administrator changed the key or the key rules meanwhile.';
+const CONFLICT = 'The key or the key rules were changed meanwhile.';
 
 /** The last day that the key rules allow a key; null for any. Counted from its creation: a later expiry is no new key. */
 const lastDayOf = ({ createdAt }: KeyDetails, rules: StoredKeyRules) =>

@@ -74,7 +74,7 @@ test('one form names the effect on each selected key, and its result says what h
   expect((await tableOf(done.text)).rows).toEqual([
     ['One', 'Done. Now also allowed: 203.0.113.9/32.'],
     ['Open', `Left alone. It is ${everywhere}.`],
-    ['Two', 'Not changed. Another administrator changed the key or the key rules meanwhile.'],
+    ['Two', 'Not changed. The key or the key rules were changed meanwhile.'],
   ]);
   expect((await getOwnKey(admin, one.id)).allowedNetworks).toBe('192.0.2.0/24 203.0.113.9/32');
 });

@@ -40,7 +40,7 @@ async function makeWorld() {
   return { clock, now, organization, admin, make, seen, change, details };
 }
 
-const CONFLICT = 'Another administrator changed the key or the key rules meanwhile.';
+const CONFLICT = 'The key or the key rules were changed meanwhile.';
 
 describe('a change of several keys', () => {
   test('every key gets the owner, with an audit row each, and the outcome names every other key', async () => {
