@@ -149,7 +149,7 @@ export const released = z
 
 export const psaStatus = z
   .object({
-    refused: z.int().meta({ description: 'How many records you reported as refused, and not as taken since.' }),
+    refused: z.int().meta({ description: 'How many records were reported as refused, and not as taken since.' }),
     refusedSince: nullable(time()).meta({
       description: 'When the oldest of them was reported with its present reason.',
     }),
