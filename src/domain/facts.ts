@@ -56,7 +56,7 @@ interface Tile {
 }
 
 export interface FactKind {
-  /** Whether alerts are sent within five minutes instead of once a day. */
+  /** Whether alerts are looked for every five minutes instead of once a day. */
   isUrgent: boolean;
   /** For alerts. Without any text that a tenant can choose: a chat may show it as a link or a mention. */
   sentence: (fact: Fact) => string;

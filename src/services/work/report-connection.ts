@@ -11,7 +11,7 @@ import { organizationNotFound } from './require-cursor.ts';
 /** What is wrong, for administrators. */
 export interface ConnectionFailure {
   reason: string;
-  /** Whether the adapter writes nothing until a person resumes it. */
+  /** Whether the adapter writes nothing, or only tries, until a person resumes it or a record succeeds. */
   isStopped: boolean;
 }
 
