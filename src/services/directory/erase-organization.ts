@@ -106,7 +106,7 @@ async function requireErasable(ctx: ServiceContext, organizationId: string, with
 }
 
 /**
- * The objects are removed after the audit log, because no step of the archive adds one from then on,
+ * The objects are removed after the audit log, because no step of the archive begins from then on,
  * and before the rows that name them, so that no call without the bucket ends the erasure.
  */
 const STEPS = ROWS.flatMap((step) => (step.table === 'archives' ? [OBJECTS, step] : [step]));
