@@ -17,7 +17,7 @@ export const organizationErase = databaseCommand(
   new Command('organization:erase')
     .summary('export an organization, then remove it permanently')
     .description(
-      'Exports all changes of an organization into a new file, makes it inactive, then removes it and everything that it has, at most 1,000 rows at a time, and the objects of its archive. This cannot be undone. Two rows stay: who asked for it, and when, so that no older message about its directory applies. If the command is interrupted after the export, make the same call again: it goes on, without another export.',
+      'Exports all changes of an organization into a new file, makes it inactive, then removes it and everything that it has, at most 1,000 rows at a time, and the objects of its archive. This cannot be undone. Two rows stay: who asked for it, and when, so that no older message about its directory applies. Once the erasure has begun, the same call continues it, without another export.',
     )
     .argument('<ORGANIZATION>', 'The id of the organization.')
     .requiredOption('--export <FILE>', 'The new file for the changes.')
