@@ -106,7 +106,7 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
       billableOption: record.billable ? 'Billable' : 'DoNotBill',
       ...(settings.workType && { workType: { name: settings.workType } }),
       ...(settings.workRole && { workRole: { name: settings.workRole } }),
-      // The notes are printed on invoices, the mark is not.
+      // Invoices can show the notes, so the mark is not there.
       ...{ notes: record.text, internalNotes: record.mark },
       ...{ addToDetailDescriptionFlag: false, addToInternalAnalysisFlag: false, addToResolutionFlag: false },
       ...{ emailContactFlag: false, emailResourceFlag: false, emailCcFlag: false },
