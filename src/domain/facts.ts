@@ -167,7 +167,7 @@ export const FACTS = {
     tone: 'warning',
     title: keys('key reached a daily limit', 'keys reached a daily limit'),
     says: 'was refused a write because of a daily limit',
-    advice: "Check the automation's writes; if they are intended, raise the key's limit.",
+    advice: "Check the automation's writes; if they are intended, raise the limit.",
   }),
   refused_technician_not_eligible: refused({
     icon: 'user',
