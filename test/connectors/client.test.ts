@@ -193,7 +193,7 @@ describe('a call', () => {
     expect(await settled(client().ping())).toMatchObject({
       code: 'unauthorized',
       message: expect.stringMatching(
-        /not valid for this request.* https:\/\/tickets\.example\/docs\/errors#unauthorized$/,
+        /mistyped, expired or revoked, lacks the scope, or may not be used from this address.* https:\/\/tickets\.example\/docs\/errors#unauthorized$/,
       ),
       requestId: 'r-2',
       isTransient: false,

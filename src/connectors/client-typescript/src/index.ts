@@ -263,7 +263,7 @@ async function errorOf(response: Response, base: string): Promise<WriteBackError
 /** The service's 401 has no detail, and the response of a proxy has none of ours. */
 const detailOf = (status: number, base: string) =>
   status === 401
-    ? `The key is missing, wrong, or not valid for this request. Four steps find the cause: ${base}/docs/errors#unauthorized`
+    ? `The key is not accepted: for example it is mistyped, expired or revoked, lacks the scope, or may not be used from this address. Four steps find the cause: ${base}/docs/errors#unauthorized`
     : `The response has the status ${status} and is not from the service, but for example from a proxy.`;
 
 /** The seconds of `Retry-After`, which is a number or a date (RFC 9110 §10.2.3). NaN if it is neither. */

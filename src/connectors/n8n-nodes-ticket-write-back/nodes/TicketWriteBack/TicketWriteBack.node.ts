@@ -226,7 +226,7 @@ function errorOf(context: IExecuteFunctions, item: number, { response, error }: 
   const { statusCode, headers, body } = response;
   const isUnauthorized = statusCode === 401;
   const message = isUnauthorized
-    ? 'The key is missing, wrong, or not valid for this request'
+    ? 'The key is not accepted: for example it is mistyped, expired or revoked, lacks the scope, or may not be used from this address'
     : (body.detail ?? `The service responded with the status ${statusCode}`);
   const code = isUnauthorized ? 'unauthorized' : (body.code ?? 'unexpected response');
   return new NodeApiError(
