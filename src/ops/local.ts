@@ -11,7 +11,7 @@ const stateFolder = (persistTo: string | undefined) => `${persistTo ?? '.wrangle
 export const removalAdvice = (persistTo: string | undefined) =>
   `To remove it with its data: rm -r ${stateFolder(persistTo)}`;
 
-/** Runs a batch in one call. Miniflare's own binding for programs calls the runtime twice for each statement, and waits. */
+/** Runs a batch in one call. Miniflare's own binding calls the runtime twice for each statement, and blocks. */
 const RUNS_BATCHES = `export default {
   async fetch(request, { DB }) {
     const batch = await request.json();

@@ -1,7 +1,10 @@
 /** A statement as it is sent: its text and its parameters. */
 export type SentStatement = Pick<SentD1Statement, 'sql' | 'params'>;
 
-/** A D1 database as the binding that Workers have, outside of a Worker: it is sent batches of statements, each of which is one transaction. */
+/**
+ * A D1 database as the binding that Workers have, outside of a Worker: it is sent batches of statements, each of which
+ * is one transaction.
+ */
 export abstract class SentD1 implements D1Database {
   protected abstract send<T>(batch: readonly SentStatement[]): Promise<D1Result<T>[]>;
 

@@ -59,7 +59,7 @@ async function readBack({ psa, send, kv }: Context, record: PsaRecord, psaId: st
   const { id, kind, ticketId } = record;
   if (kind === 'note' || psa.showsTime) {
     kv.put<Written>(`written/${id}`, { psaId, settledAt: 0 });
-    // Until the connection is tested nothing else is written, and the test does not end what waits for a note.
+    // Before the connection is tested nothing is written, and the test must not unlock a note that was not read back.
     const isTested = kv.get('isTested') === true;
     if (isTested) kv.put('unread', id.replace('/text', ''));
     // A person may have deleted it.
