@@ -32,7 +32,8 @@ describe('a limiter object', () => {
 });
 
 test('each key and each group of addresses has a separate object', async () => {
-  const { key, api } = await makeWorld();
+  const { key } = await makeWorld();
+  const api = makeApi({ bindings: { RATE_LIMITER: env.RATE_LIMITER } });
   const from = { 'CF-Connecting-IP': newAddress() };
   const before = (await listDurableObjectIds(env.RATE_LIMITER)).length;
   for (let i = 0; i < 3; i++) await api.send('/api/v1/ping', { key, headers: from });

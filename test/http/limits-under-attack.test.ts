@@ -24,7 +24,7 @@ afterEach(() => {
 });
 
 const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
-const isolates = (settings: Partial<Config>, bindings: Partial<Env> = {}) =>
+const isolates = (settings: Partial<Config>, bindings: Partial<Env> = { RATE_LIMITER: env.RATE_LIMITER }) =>
   Array.from({ length: ISOLATES }, () => makeApi({ config: settings, bindings }));
 const randomHex = () => Math.floor(Math.random() * 0x10000).toString(16);
 /** A random address of an IPv6 /64. */

@@ -35,7 +35,7 @@ async function world(options: KeyOptions = {}) {
   const { db, calls } = countD1(replica.db);
   /** A new isolate: its cache is empty. */
   const isolate = (more: Parameters<typeof makeApi>[0] = {}) =>
-    makeApi({ agents: true, ...more, bindings: { DB: db, ...more.bindings } });
+    makeApi({ agents: true, ...more, bindings: { DB: db, RATE_LIMITER: env.RATE_LIMITER, ...more.bindings } });
   return { organization, key, replica, isolate, calls };
 }
 type World = Awaited<ReturnType<typeof world>>;

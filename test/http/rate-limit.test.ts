@@ -29,7 +29,8 @@ describe('the RateLimit headers and Retry-After', () => {
 
   test('the headers agree: a 429 asks to wait at least until the violated window ends', async () => {
     const { value: key } = await makeKey(await makeOrganization());
-    const api = makeApi({ config: { keyLimit: { quota: 2, windowMs: 7_000 } } });
+    const bindings = { RATE_LIMITER: env.RATE_LIMITER };
+    const api = makeApi({ config: { keyLimit: { quota: 2, windowMs: 7_000 } }, bindings });
     for (let i = 0; i < 2; i++) await api.send('/api/v1/ping', { key });
     const refused = await api.send('/api/v1/ping', { key });
     const { retry, windows } = waits(refused);

@@ -16,7 +16,7 @@ import { revokeAsAdministrator } from '../../src/services/keys/revoke-key.ts';
 import { rotateApiKey } from '../../src/services/keys/rotate-key.ts';
 import type { AdminContext, SystemContext } from '../../src/services/service-context.ts';
 import { countD1 } from './d1.ts';
-import { countLimiters, withoutDownloadPauses } from './limiter.ts';
+import { countLimiters, limitersInMemory } from './limiter.ts';
 import { rememberBody, rememberKey } from './secrets.ts';
 
 /** Limits that no test reaches. */
@@ -210,7 +210,7 @@ interface ApiOptions {
 
 /** A new app to which requests are sent directly. It has its own caches, like an isolate. */
 export function makeApi({ origin = 'https://api.example', ...options }: ApiOptions = {}) {
-  const bindings: Env = { ...env, RATE_LIMITER: withoutDownloadPauses(env.RATE_LIMITER), ...options.bindings };
+  const bindings: Env = { ...env, RATE_LIMITER: limitersInMemory(env.RATE_LIMITER), ...options.bindings };
   const deployed = config(options.config);
   const start = (modules: readonly Module[]) => startModules(modules, { ...bindings, ...options.vars }, deployed);
   const app = createApp(deployed, start(MODULES), options.now);
