@@ -53,8 +53,16 @@ export async function withLocalD1<T>(
       resourcePersistencePath: stateFolder(persistTo),
     }),
   );
+  // Miniflare starts a thread for the first client of a bucket, and most commands need none.
+  const bucket = () => miniflare.getR2Bucket('ARCHIVE');
+  const archive = objectStore({
+    get: async (key) => (await bucket()).get(key),
+    put: async (key, value, options) => (await bucket()).put(key, value, options),
+    delete: async (keys) => (await bucket()).delete(keys),
+    list: async (options) => (await bucket()).list(options),
+  });
   try {
-    return await use(new LocalD1(miniflare), objectStore(await miniflare.getR2Bucket('ARCHIVE')));
+    return await use(new LocalD1(miniflare), archive);
   } finally {
     await miniflare.dispose();
   }
