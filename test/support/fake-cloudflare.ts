@@ -153,11 +153,12 @@ export async function startFakeCloudflare() {
   };
   const run = (sql: DatabaseSync, source: string, params: unknown[]) => {
     const results: object[] = [];
-    for (let rest = source; rest.replaceAll(/--.*|\s+|;/g, '') !== ''; ) {
+    const fromStatement = (text: string) => text.replace(/^(?:[\s;]|--.*\n?)+/, '');
+    for (let rest = fromStatement(source); rest !== ''; ) {
       const statement = sql.prepare(rest);
       // Only values that JSON has.
       results.push({ success: true, meta: { duration: 0 }, results: statement.all(...(params as SQLInputValue[])) });
-      rest = rest.slice(statement.sourceSQL.length);
+      rest = fromStatement(rest.slice(statement.sourceSQL.length));
     }
     return results;
   };
