@@ -40,6 +40,10 @@ test('each key and each group of addresses has a separate object', async () => {
   expect((await listDurableObjectIds(env.RATE_LIMITER)).length).toBe(before + 2);
 });
 
+/** How often a limiter was logged as unreachable: a slow database can be logged too. */
+const timesUnreachable = ({ mock }: { mock: { calls: unknown[][] } }) =>
+  mock.calls.filter(([line]) => JSON.parse(String(line)).event === 'limiter_unreachable').length;
+
 describe('a limiter', () => {
   async function ping(take: () => Promise<never>) {
     const { key } = await makeWorld();
@@ -59,10 +63,7 @@ describe('a limiter', () => {
     expect(response.status).toBe(200);
     expect(response.headers.get('RateLimit')).toBeNull();
     expect(tries).toBe(4);
-    expect(warned.mock.calls.map(([line]) => JSON.parse(String(line)).event)).toEqual([
-      'limiter_unreachable',
-      'limiter_unreachable',
-    ]);
+    expect(timesUnreachable(warned)).toBe(2);
     warned.mockRestore();
   });
 
@@ -87,7 +88,7 @@ describe('a limiter', () => {
   test('a limiter that hangs admits the request after one second', async () => {
     const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
     expect((await ping(() => new Promise(() => undefined))).status).toBe(200);
-    expect(warned).toHaveBeenCalledTimes(2);
+    expect(timesUnreachable(warned)).toBe(2);
     warned.mockRestore();
   });
 });
