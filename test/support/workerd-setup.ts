@@ -12,7 +12,7 @@ importMainOnce();
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
 // The jobs and some checks read all organizations: the data of many files would slow them down.
 const organizations = await env.DB.prepare('select count(*) as n from organizations').first<number>('n');
-if (organizations !== null && organizations > 200) await emptyDatabase();
+if (organizations !== null && organizations > 20) await emptyDatabase();
 
 searchConsole();
 beforeEach(expectNoSecrets);
