@@ -67,7 +67,7 @@ export default defineConfig(async ({ mode }) => {
       provide: { long, propertyRuns },
       projects: [
         {
-          // Inside workerd, with real D1 and Durable Objects.
+          // Inside workerd, with real D1 and Durable Objects, except that most tests count requests in memory.
           plugins: [
             cloudflareTest({
               // In another directory than .dev.vars, which belongs to the developer.
