@@ -1,570 +1,749 @@
-CREATE TABLE `access_review_decisions` (
-	`organization_id` text NOT NULL,
-	`review_id` text NOT NULL,
-	`key_id` text NOT NULL,
-	`decision` text NOT NULL,
-	`reason` text NOT NULL,
-	`decided_at` integer NOT NULL,
-	`decided_by` text NOT NULL,
-	`key_name` text NOT NULL,
-	`last_write_at` integer,
-	`key_settings` text NOT NULL,
-	PRIMARY KEY(`organization_id`, `review_id`, `key_id`),
-	FOREIGN KEY (`organization_id`,`review_id`) REFERENCES `access_reviews`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
-	FOREIGN KEY (`organization_id`,`key_id`) REFERENCES `api_keys`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
-	FOREIGN KEY (`organization_id`,`decided_by`) REFERENCES `users`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "access_review_decisions_decision" CHECK("decision" = 'keep' or "decision" = 'revoke'),
-	CONSTRAINT "access_review_decisions_reason" CHECK(length(trim("reason")) between 1 and 200)
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `access_reviews` (
-	`organization_id` text NOT NULL,
-	`id` text NOT NULL,
-	`started_at` integer NOT NULL,
-	`started_by` text NOT NULL,
-	`key_ids` text NOT NULL,
-	`finished_at` integer,
-	`finished_by` text,
-	PRIMARY KEY(`organization_id`, `id`),
-	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE no action,
-	FOREIGN KEY (`organization_id`,`started_by`) REFERENCES `users`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
-	FOREIGN KEY (`organization_id`,`finished_by`) REFERENCES `users`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "access_reviews_keys" CHECK(json_type("key_ids") = 'array'),
-	CONSTRAINT "access_reviews_finished" CHECK(("finished_at" is null) = ("finished_by" is null))
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE UNIQUE INDEX `access_reviews_one_open` ON `access_reviews` (`organization_id`) WHERE finished_at is null;--> statement-breakpoint
-CREATE TABLE `agreements` (
-	`organization_id` text NOT NULL,
-	`id` text NOT NULL,
-	`company_id` text NOT NULL,
-	`hourly_rate_minor` integer NOT NULL,
-	`active` integer NOT NULL,
-	PRIMARY KEY(`organization_id`, `id`),
-	FOREIGN KEY (`organization_id`,`company_id`) REFERENCES `companies`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "agreements_id" CHECK(length("id") between 1 and 64 and "id" not glob '*[^A-Za-z0-9._~-]*' and "id" not in ('.', '..')),
-	CONSTRAINT "agreements_flags" CHECK("active" in (0, 1)),
-	CONSTRAINT "agreements_rate" CHECK("hourly_rate_minor" between 0 and 10000000)
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE UNIQUE INDEX `agreements_one_active` ON `agreements` (`organization_id`,`company_id`) WHERE active = 1;--> statement-breakpoint
-CREATE TABLE `alerts` (
-	`organization_id` text NOT NULL,
-	`type` text NOT NULL,
-	`subject` text NOT NULL,
-	`channel` text NOT NULL,
-	`level` integer NOT NULL,
-	`id` text NOT NULL,
-	`found_at` integer NOT NULL,
-	`data` text NOT NULL,
-	`attempts` integer NOT NULL,
-	`next_attempt_at` integer NOT NULL,
-	`failure` text,
-	`sent_at` integer,
-	PRIMARY KEY(`organization_id`, `type`, `subject`, `channel`),
-	CONSTRAINT "alerts_type" CHECK(length("type") > 0 and "type" not glob '*[^a-z0-9:_ -]*' and "type" = trim("type") and instr("type", '  ') = 0),
-	CONSTRAINT "alerts_channel" CHECK(length("channel") > 0 and "channel" not glob '*[^a-z0-9:_ -]*' and "channel" = trim("channel") and instr("channel", '  ') = 0),
-	CONSTRAINT "alerts_data" CHECK(json_type("data") = 'object')
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `alerts_type` ON `alerts` (`type`);--> statement-breakpoint
-CREATE INDEX `alerts_waiting` ON `alerts` (`channel`,`next_attempt_at`) WHERE sent_at is null;--> statement-breakpoint
-CREATE TABLE `api_keys` (
-	`organization_id` text NOT NULL,
-	`id` text NOT NULL,
-	`chain_id` text NOT NULL,
-	`name` text NOT NULL,
-	`hash` text NOT NULL,
-	`hint` text NOT NULL,
-	`scopes` text NOT NULL,
-	`day_limit_records` integer,
-	`day_limit_minutes` integer,
-	`allowed_networks` text DEFAULT '' NOT NULL,
-	`description` text DEFAULT '' NOT NULL,
-	`owner` text DEFAULT '' NOT NULL,
-	`revision` integer DEFAULT 0 NOT NULL,
-	`created_at` integer NOT NULL,
-	`created_by` text NOT NULL,
-	`expires_at` integer,
-	`revoked_at` integer,
-	`revoked_by` text,
-	`successor_id` text,
-	`form_token` text,
-	PRIMARY KEY(`organization_id`, `id`),
-	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE no action,
-	FOREIGN KEY (`organization_id`,`created_by`) REFERENCES `users`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "api_keys_name" CHECK(length(trim("name")) between 1 and 100),
-	CONSTRAINT "api_keys_hash" CHECK(length("hash") = 64 and "hash" not glob '*[^0-9a-f]*'),
-	CONSTRAINT "api_keys_scopes" CHECK(length("scopes") > 0 and "scopes" not glob '*[^a-z0-9:_ -]*' and "scopes" = trim("scopes") and instr("scopes", '  ') = 0),
-	CONSTRAINT "api_keys_day_limits" CHECK("day_limit_records" > 0 and "day_limit_minutes" > 0),
-	CONSTRAINT "api_keys_revoked" CHECK(("revoked_at" is null) = ("revoked_by" is null))
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE UNIQUE INDEX `api_keys_hash` ON `api_keys` (`hash`);--> statement-breakpoint
-CREATE UNIQUE INDEX `api_keys_name_in_use` ON `api_keys` (`organization_id`,`name`) WHERE revoked_at is null and successor_id is null;--> statement-breakpoint
-CREATE UNIQUE INDEX `api_keys_successor` ON `api_keys` (`organization_id`,`successor_id`) WHERE successor_id is not null;--> statement-breakpoint
-CREATE UNIQUE INDEX `api_keys_form_token` ON `api_keys` (`organization_id`,`form_token`) WHERE form_token is not null;--> statement-breakpoint
-CREATE INDEX `api_keys_unrevoked` ON `api_keys` (`organization_id`,`expires_at`) WHERE revoked_at is null;--> statement-breakpoint
-CREATE INDEX `api_keys_hint` ON `api_keys` (`organization_id`,`hint`);--> statement-breakpoint
-CREATE TABLE `archived_notes` (
-	`organization_id` text NOT NULL,
-	`id` blob NOT NULL,
-	`ticket_id` text NOT NULL,
-	`created_at` integer NOT NULL,
-	`chain_id` blob NOT NULL,
-	`request_digest` blob,
-	`archived_seq` integer NOT NULL,
-	`redacted` integer DEFAULT false NOT NULL,
-	PRIMARY KEY(`organization_id`, `id`),
-	CONSTRAINT "archived_notes_ids" CHECK(length("id") = 16 and length("chain_id") = 16),
-	CONSTRAINT "archived_notes_digest" CHECK("request_digest" is null or length("request_digest") = 16)
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `archived_time_entries` (
-	`organization_id` text NOT NULL,
-	`id` blob NOT NULL,
-	`ticket_id` text NOT NULL,
-	`created_at` integer NOT NULL,
-	`chain_id` blob NOT NULL,
-	`request_digest` blob,
-	`archived_seq` integer NOT NULL,
-	`redacted` integer DEFAULT false NOT NULL,
-	`user_id` text NOT NULL,
-	`minutes` integer NOT NULL,
-	`billable` integer NOT NULL,
-	`work_day` integer NOT NULL,
-	`hourly_rate_minor` integer NOT NULL,
-	`by_agreement` integer NOT NULL,
-	`approved` integer NOT NULL,
-	`approval_seq` integer,
-	PRIMARY KEY(`organization_id`, `id`),
-	CONSTRAINT "archived_time_entries_ids" CHECK(length("id") = 16 and length("chain_id") = 16),
-	CONSTRAINT "archived_time_entries_digest" CHECK("request_digest" is null or length("request_digest") = 16),
-	CONSTRAINT "archived_time_entries_flags" CHECK("billable" in (0, 1) and "by_agreement" in (0, 1) and "approved" in (0, 1))
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `archives` (
-	`organization_id` text NOT NULL,
-	`to_seq` integer NOT NULL,
-	`from_seq` integer NOT NULL,
-	`first_at` integer NOT NULL,
-	`last_at` integer NOT NULL,
-	`last_request_id` text NOT NULL,
-	`object` text NOT NULL,
-	`digest` text NOT NULL,
-	`bytes` integer NOT NULL,
-	`revision` integer DEFAULT 0 NOT NULL,
-	`checked_at` integer DEFAULT 0 NOT NULL,
-	`damaged_at` integer,
-	PRIMARY KEY(`organization_id`, `to_seq`),
-	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "archives_range" CHECK("from_seq" between 1 and "to_seq"),
-	CONSTRAINT "archives_digest" CHECK(length("digest") = 64 and "digest" not glob '*[^0-9a-f]*')
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `archives_checked` ON `archives` (`checked_at`);--> statement-breakpoint
-CREATE INDEX `archives_damaged` ON `archives` (`organization_id`,`to_seq`) WHERE damaged_at is not null;--> statement-breakpoint
-CREATE TABLE `audit_log` (
-	`organization_id` text NOT NULL,
-	`seq` integer NOT NULL,
-	`at` integer NOT NULL,
-	`actor_type` text NOT NULL,
-	`actor_id` text NOT NULL,
-	`actor_name` text NOT NULL,
-	`action` text NOT NULL,
-	`target_id` text NOT NULL,
-	`ticket_id` text,
-	`request_id` text NOT NULL,
-	`idempotency_key` text,
-	`source_address` text,
-	`user_agent` text,
-	`detail` text,
-	`day` text DEFAULT '' NOT NULL,
-	`day_records` integer DEFAULT 0 NOT NULL,
-	`day_bytes` integer DEFAULT 0 NOT NULL,
-	`day_changes` integer DEFAULT 0 NOT NULL,
-	PRIMARY KEY(`organization_id`, `seq`),
-	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "audit_log_actor_type" CHECK("actor_type" = 'api_key' or "actor_type" = 'user' or "actor_type" = 'system'),
-	CONSTRAINT "audit_log_action" CHECK("action" glob '[a-z]*.[a-z]*')
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `audit_log_actor` ON `audit_log` (`organization_id`,`actor_id`,`seq`) WHERE actor_type <> 'api_key';--> statement-breakpoint
-CREATE INDEX `audit_log_user_target` ON `audit_log` (`organization_id`,`target_id`,`seq`) WHERE actor_type <> 'api_key';--> statement-breakpoint
-CREATE TABLE `companies` (
-	`organization_id` text NOT NULL,
-	`id` text NOT NULL,
-	`name` text NOT NULL,
-	`active` integer NOT NULL,
-	PRIMARY KEY(`organization_id`, `id`),
-	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "companies_id" CHECK(length("id") between 1 and 64 and "id" not glob '*[^A-Za-z0-9._~-]*' and "id" not in ('.', '..')),
-	CONSTRAINT "companies_flags" CHECK("active" in (0, 1))
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `database_epoch` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`epoch` text NOT NULL,
-	CONSTRAINT "database_epoch_single" CHECK("id" = 1)
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `directory_clock` (
-	`organization_id` text PRIMARY KEY NOT NULL,
-	`at` integer NOT NULL,
-	`messages` text NOT NULL,
-	CONSTRAINT "directory_clock_messages" CHECK(json_array_length("messages") > 0)
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `erasures` (
-	`organization_id` text NOT NULL,
-	`request_id` text NOT NULL,
-	`erased_at` integer NOT NULL,
-	`erased_by` text NOT NULL,
-	`last_seq` integer NOT NULL,
-	`open` integer NOT NULL,
-	`not_exported` text DEFAULT '[]' NOT NULL,
-	PRIMARY KEY(`organization_id`, `request_id`),
-	CONSTRAINT "erasures_flags" CHECK("open" in (0, 1))
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `key_days` (
-	`organization_id` text NOT NULL,
-	`chain_id` text NOT NULL,
-	`day` text NOT NULL,
-	`key_id` text NOT NULL,
-	`notes` integer NOT NULL,
-	`time_entries` integer NOT NULL,
-	`minutes` integer NOT NULL,
-	`bytes` integer NOT NULL,
-	`first_seq` integer NOT NULL,
-	`last_seq` integer NOT NULL,
-	`last_at` integer NOT NULL,
-	`last_address` text,
-	PRIMARY KEY(`organization_id`, `chain_id`, `day`, `key_id`),
-	FOREIGN KEY (`organization_id`,`key_id`) REFERENCES `api_keys`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "key_days_day" CHECK("day" is date("day")),
-	CONSTRAINT "key_days_counts" CHECK("notes" >= 0 and "time_entries" >= 0 and "notes" + "time_entries" > 0 and "minutes" >= 0 and "bytes" > 0),
-	CONSTRAINT "key_days_seqs" CHECK("first_seq" between 1 and "last_seq")
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `key_rules` (
-	`organization_id` text PRIMARY KEY NOT NULL,
-	`max_lifetime_days` integer,
-	`expiry_required` integer NOT NULL,
-	`access_review_months` integer,
-	`access_reviews_since` integer,
-	`revision` integer NOT NULL,
-	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "key_rules_flags" CHECK("expiry_required" in (0, 1)),
-	CONSTRAINT "key_rules_lifetime" CHECK("max_lifetime_days" is null or ("max_lifetime_days" > 0 and "expiry_required" = 1)),
-	CONSTRAINT "key_rules_access_reviews" CHECK(("access_review_months" is null) = ("access_reviews_since" is null) and ("access_review_months" is null or "access_review_months" > 0))
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `notes` (
-	`organization_id` text NOT NULL,
-	`id` text NOT NULL,
-	`ticket_id` text NOT NULL,
-	`created_at` integer NOT NULL,
-	`key_id` text NOT NULL,
-	`request_id` text NOT NULL,
-	`request_digest` text NOT NULL,
-	`audit_seq` integer NOT NULL,
-	`message` text NOT NULL,
-	PRIMARY KEY(`organization_id`, `id`),
-	FOREIGN KEY (`organization_id`,`ticket_id`) REFERENCES `tickets`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
-	FOREIGN KEY (`organization_id`,`key_id`) REFERENCES `api_keys`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "notes_message" CHECK(length(trim("message", char(9,10,11,12,13,32,160,5760,8192,8193,8194,8195,8196,8197,8198,8199,8200,8201,8202,8232,8233,8239,8287,12288,65279))) between 1 and 32000)
-) STRICT;
---> statement-breakpoint
-CREATE TABLE `organizations` (
-	`id` text PRIMARY KEY NOT NULL,
-	`name` text NOT NULL,
-	`has_psa` integer NOT NULL,
-	`time_zone` text NOT NULL,
-	`default_hourly_rate_minor` integer NOT NULL,
-	`active` integer NOT NULL,
-	CONSTRAINT "organizations_id" CHECK(length("id") between 1 and 64 and "id" not glob '*[^A-Za-z0-9._~-]*' and "id" not in ('.', '..')),
-	CONSTRAINT "organizations_flags" CHECK("has_psa" in (0, 1) and "active" in (0, 1)),
-	CONSTRAINT "organizations_rate" CHECK("default_hourly_rate_minor" between 0 and 10000000)
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `psa_refusals` (
-	`organization_id` text NOT NULL,
-	`record_id` text NOT NULL,
-	`kind` text NOT NULL,
-	`reason` text NOT NULL,
-	`refused_at` integer NOT NULL,
-	PRIMARY KEY(`organization_id`, `record_id`),
-	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "psa_refusals_kind" CHECK(length("kind") > 0 and "kind" not glob '*[^a-z0-9:_ -]*' and "kind" = trim("kind") and instr("kind", '  ') = 0),
-	CONSTRAINT "psa_refusals_reason" CHECK(length(trim("reason", char(9,10,11,12,13,32,160,5760,8192,8193,8194,8195,8196,8197,8198,8199,8200,8201,8202,8232,8233,8239,8287,12288,65279))) between 1 and 32000)
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `pushes` (
-	`organization_id` text PRIMARY KEY NOT NULL,
-	`confirmed_seq` integer NOT NULL,
-	`confirmed_at` integer,
-	`failing_since` integer,
-	`attempts` integer NOT NULL,
-	`failure` text,
-	`next_attempt_at` integer,
-	`stopped_at` integer,
-	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "pushes_counts" CHECK("confirmed_seq" >= 0 and "attempts" >= 0)
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `pushes_in_trouble` ON `pushes` (`organization_id`) WHERE failing_since is not null or stopped_at is not null;--> statement-breakpoint
-CREATE TABLE `refused_uses` (
-	`organization_id` text NOT NULL,
-	`key_id` text NOT NULL,
-	`reason` text NOT NULL,
-	`count` integer NOT NULL,
-	`first_at` integer NOT NULL,
-	`last_at` integer NOT NULL,
-	`source_address` text,
-	`lost_writes` text,
-	PRIMARY KEY(`organization_id`, `key_id`, `reason`),
-	FOREIGN KEY (`organization_id`,`key_id`) REFERENCES `api_keys`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "refused_uses_reason" CHECK(length("reason") > 0 and "reason" not glob '*[^a-z0-9:_ -]*' and "reason" = trim("reason") and instr("reason", '  ') = 0),
-	CONSTRAINT "refused_uses_count" CHECK("count" > 0)
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `refused_uses_latest` ON `refused_uses` (`organization_id`,`last_at`);--> statement-breakpoint
-CREATE INDEX `refused_uses_with_address` ON `refused_uses` (`last_at`) WHERE source_address is not null;--> statement-breakpoint
-CREATE TABLE `releases` (
-	`organization_id` text PRIMARY KEY NOT NULL,
-	`seq` integer NOT NULL,
-	`released_at` integer NOT NULL,
-	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "releases_seq" CHECK("seq" > 0)
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `tickets` (
-	`organization_id` text NOT NULL,
-	`id` text NOT NULL,
-	`company_id` text NOT NULL,
-	`active` integer NOT NULL,
-	PRIMARY KEY(`organization_id`, `id`),
-	FOREIGN KEY (`organization_id`,`company_id`) REFERENCES `companies`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "tickets_id" CHECK(length("id") between 1 and 64 and "id" not glob '*[^A-Za-z0-9._~-]*' and "id" not in ('.', '..')),
-	CONSTRAINT "tickets_flags" CHECK("active" in (0, 1))
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `time_entries` (
-	`organization_id` text NOT NULL,
-	`id` text NOT NULL,
-	`ticket_id` text NOT NULL,
-	`created_at` integer NOT NULL,
-	`key_id` text NOT NULL,
-	`request_id` text NOT NULL,
-	`request_digest` text NOT NULL,
-	`audit_seq` integer NOT NULL,
-	`user_id` text NOT NULL,
-	`minutes` integer NOT NULL,
-	`description` text NOT NULL,
-	`billable` integer NOT NULL,
-	`work_date` text NOT NULL,
-	`hourly_rate_minor` integer NOT NULL,
-	`agreement_source` text NOT NULL,
-	`status` text NOT NULL,
-	`approval_seq` integer,
-	PRIMARY KEY(`organization_id`, `id`),
-	FOREIGN KEY (`organization_id`,`ticket_id`) REFERENCES `tickets`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
-	FOREIGN KEY (`organization_id`,`user_id`) REFERENCES `users`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
-	FOREIGN KEY (`organization_id`,`key_id`) REFERENCES `api_keys`(`organization_id`,`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "time_entries_minutes" CHECK("minutes" between 1 and 1440),
-	CONSTRAINT "time_entries_description" CHECK(length(trim("description", char(9,10,11,12,13,32,160,5760,8192,8193,8194,8195,8196,8197,8198,8199,8200,8201,8202,8232,8233,8239,8287,12288,65279))) between 1 and 32000),
-	CONSTRAINT "time_entries_flags" CHECK("billable" in (0, 1)),
-	CONSTRAINT "time_entries_work_date" CHECK("work_date" is date("work_date")),
-	CONSTRAINT "time_entries_rate" CHECK("hourly_rate_minor" between 0 and 10000000),
-	CONSTRAINT "time_entries_source" CHECK("agreement_source" = 'company_default' or "agreement_source" = 'organization_default'),
-	CONSTRAINT "time_entries_status" CHECK("status" = 'SUBMITTED' or "status" = 'APPROVED' or "status" = 'REJECTED')
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `users` (
-	`organization_id` text NOT NULL,
-	`id` text NOT NULL,
-	`email` text NOT NULL,
-	`name` text NOT NULL,
-	`is_admin` integer NOT NULL,
-	`is_technician` integer NOT NULL,
-	`is_service` integer NOT NULL,
-	`active` integer NOT NULL,
-	PRIMARY KEY(`organization_id`, `id`),
-	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "users_id" CHECK(length("id") between 1 and 64 and "id" not glob '*[^A-Za-z0-9._~-]*' and "id" not in ('.', '..')),
-	CONSTRAINT "users_flags" CHECK("is_admin" in (0, 1) and "is_technician" in (0, 1) and "is_service" in (0, 1) and "active" in (0, 1)),
-	CONSTRAINT "users_email_lower_case" CHECK("email" = lower("email") and "email" like '%_@_%'),
-	CONSTRAINT "users_service_account" CHECK("is_service" = 0 or ("active" = 1 and "is_admin" = 0 and "is_technician" = 0))
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE UNIQUE INDEX `users_email` ON `users` (`organization_id`,`email`);--> statement-breakpoint
-CREATE UNIQUE INDEX `users_one_service_account` ON `users` (`organization_id`) WHERE is_service = 1;--> statement-breakpoint
-CREATE INDEX `users_administrators` ON `users` (`email`,`organization_id`) WHERE is_admin = 1;--> statement-breakpoint
-INSERT INTO `database_epoch` (`id`, `epoch`) VALUES (1, lower(hex(randomblob(8))));--> statement-breakpoint
--- The audit log is append-only and has no gaps. The insert trigger also stops INSERT OR REPLACE, which bypasses delete triggers.
-CREATE TRIGGER `audit_log_in_sequence` BEFORE INSERT ON `audit_log`
-WHEN new.`seq` <> (SELECT coalesce(max(`seq`), 0) + 1 FROM `audit_log` WHERE `organization_id` = new.`organization_id`)
-BEGIN SELECT raise(ABORT, 'audit_log: seq must be the next of its organization'); END;--> statement-breakpoint
-CREATE TRIGGER `audit_log_no_update` BEFORE UPDATE ON `audit_log`
-BEGIN SELECT raise(ABORT, 'audit_log is append-only'); END;--> statement-breakpoint
--- An erasure removes rows in many transactions. From its first to its last, nothing is added to the audit log of its organization: every change in it was read before, and its numbers cannot begin again.
-CREATE TRIGGER `audit_log_closed_by_erasure` BEFORE INSERT ON `audit_log`
-WHEN EXISTS (SELECT 1 FROM `erasures` WHERE `organization_id` = new.`organization_id` AND `open` = 1)
-BEGIN SELECT raise(ABORT, 'erasures: the organization is being erased'); END;--> statement-breakpoint
--- Audit rows are deleted in two cases: if they are in an archive, and by the transaction that erases their whole organization, after everything that they are about.
-CREATE TRIGGER `audit_log_no_delete` BEFORE DELETE ON `audit_log`
-WHEN NOT EXISTS (SELECT 1 FROM `archives` WHERE `organization_id` = old.`organization_id` AND `to_seq` >= old.`seq`)
-  AND (NOT EXISTS (SELECT 1 FROM `erasures` WHERE `organization_id` = old.`organization_id` AND `open` = 1)
-    OR EXISTS (SELECT 1 FROM `users` WHERE `organization_id` = old.`organization_id`)
-    OR EXISTS (SELECT 1 FROM `api_keys` WHERE `organization_id` = old.`organization_id`)
-    OR EXISTS (SELECT 1 FROM `tickets` WHERE `organization_id` = old.`organization_id`))
-BEGIN SELECT raise(ABORT, 'audit_log is append-only'); END;--> statement-breakpoint
-CREATE TRIGGER `api_keys_revocation_is_final` BEFORE UPDATE ON `api_keys`
-WHEN old.`revoked_at` IS NOT NULL AND new.`revoked_at` IS NOT old.`revoked_at`
-BEGIN SELECT raise(ABORT, 'api_keys: a revocation cannot be undone'); END;--> statement-breakpoint
-CREATE TRIGGER `api_keys_succession_is_final` BEFORE UPDATE ON `api_keys`
-WHEN old.`successor_id` IS NOT NULL AND new.`successor_id` IS NOT old.`successor_id`
-BEGIN SELECT raise(ABORT, 'api_keys: a key has one successor'); END;--> statement-breakpoint
-CREATE TRIGGER `api_keys_chain_is_final` BEFORE UPDATE OF `chain_id` ON `api_keys`
-WHEN new.`chain_id` <> old.`chain_id`
-BEGIN SELECT raise(ABORT, 'api_keys: a key stays in its chain'); END;--> statement-breakpoint
--- Only an erasure deletes keys.
-CREATE TRIGGER `api_keys_no_delete` BEFORE DELETE ON `api_keys`
-WHEN NOT EXISTS (SELECT 1 FROM `erasures` WHERE `organization_id` = old.`organization_id` AND `open` = 1)
-BEGIN SELECT raise(ABORT, 'api_keys: a key is not deleted'); END;--> statement-breakpoint
--- INSERT OR REPLACE bypasses the update and delete triggers, and could store a revoked key again without its revocation.
-CREATE TRIGGER `api_keys_no_replace` BEFORE INSERT ON `api_keys`
-WHEN EXISTS (SELECT 1 FROM `api_keys` WHERE `organization_id` = new.`organization_id` AND `id` = new.`id` AND `revoked_at` IS NOT NULL)
-  OR EXISTS (SELECT 1 FROM `api_keys` WHERE `hash` = new.`hash` AND `revoked_at` IS NOT NULL)
-  OR EXISTS (SELECT 1 FROM `api_keys` WHERE `organization_id` = new.`organization_id` AND `form_token` = new.`form_token` AND `revoked_at` IS NOT NULL)
-  OR EXISTS (SELECT 1 FROM `api_keys` WHERE `organization_id` = new.`organization_id` AND `successor_id` = new.`successor_id` AND `revoked_at` IS NOT NULL)
-BEGIN SELECT raise(ABORT, 'api_keys: a key is not replaced'); END;--> statement-breakpoint
--- A revoked key keeps its row and its hash: otherwise the hash, and so the key, could be stored again without the revocation. UPDATE OR REPLACE deletes the row that has the new value, without the delete trigger.
-CREATE TRIGGER `api_keys_revoked_stays` BEFORE UPDATE OF `organization_id`, `id`, `hash`, `form_token`, `successor_id` ON `api_keys`
-WHEN (old.`revoked_at` IS NOT NULL AND (new.`organization_id`, new.`id`, new.`hash`, new.`form_token`) IS NOT (old.`organization_id`, old.`id`, old.`hash`, old.`form_token`))
-  OR ((new.`organization_id`, new.`id`) IS NOT (old.`organization_id`, old.`id`)
-    AND EXISTS (SELECT 1 FROM `api_keys` WHERE `organization_id` = new.`organization_id` AND `id` = new.`id` AND `revoked_at` IS NOT NULL))
-  OR (new.`hash` <> old.`hash` AND EXISTS (SELECT 1 FROM `api_keys` WHERE `hash` = new.`hash` AND `revoked_at` IS NOT NULL))
-  OR (new.`form_token` IS NOT old.`form_token`
-    AND EXISTS (SELECT 1 FROM `api_keys` WHERE `organization_id` = new.`organization_id` AND `form_token` = new.`form_token` AND `revoked_at` IS NOT NULL))
-  OR (new.`successor_id` IS NOT old.`successor_id`
-    AND EXISTS (SELECT 1 FROM `api_keys` WHERE `organization_id` = new.`organization_id` AND `successor_id` = new.`successor_id` AND `revoked_at` IS NOT NULL))
-BEGIN SELECT raise(ABORT, 'api_keys: a key is not replaced'); END;--> statement-breakpoint
--- An Idempotency-Key stays in use after its record was archived: the insert then does nothing, as it does for a record that exists.
-CREATE TRIGGER `notes_not_archived` BEFORE INSERT ON `notes`
-WHEN EXISTS (SELECT 1 FROM `archived_notes` WHERE `organization_id` = new.`organization_id` AND `id` = unhex(replace(new.`id`, '-', '')))
-BEGIN SELECT raise(IGNORE); END;--> statement-breakpoint
-CREATE TRIGGER `time_entries_approval_is_final` BEFORE UPDATE ON `time_entries`
-WHEN old.`status` <> 'SUBMITTED' AND new.`status` <> old.`status`
-BEGIN SELECT raise(ABORT, 'time_entries: an approval or rejection cannot be undone'); END;--> statement-breakpoint
--- The same as for notes.
-CREATE TRIGGER `time_entries_not_archived` BEFORE INSERT ON `time_entries`
-WHEN EXISTS (SELECT 1 FROM `archived_time_entries` WHERE `organization_id` = new.`organization_id` AND `id` = unhex(replace(new.`id`, '-', '')))
-BEGIN SELECT raise(IGNORE); END;--> statement-breakpoint
--- An access review is evidence: only finishing changes it, once, and its decisions do not change after that. An erasure of the organization deletes both. The insert triggers also stop INSERT OR REPLACE, which bypasses the others.
-CREATE TRIGGER `access_reviews_only_finish` BEFORE UPDATE ON `access_reviews`
-WHEN old.`finished_at` IS NOT NULL
-  OR (new.`organization_id`, new.`id`, new.`started_at`, new.`started_by`, new.`key_ids`)
-    IS NOT (old.`organization_id`, old.`id`, old.`started_at`, old.`started_by`, old.`key_ids`)
-BEGIN SELECT raise(ABORT, 'access_reviews are kept as they are'); END;--> statement-breakpoint
-CREATE TRIGGER `access_reviews_no_replace` BEFORE INSERT ON `access_reviews`
-WHEN EXISTS (SELECT 1 FROM `access_reviews` WHERE `organization_id` = new.`organization_id` AND (`id` = new.`id` OR `finished_at` IS NULL))
-BEGIN SELECT raise(ABORT, 'access_reviews are kept as they are'); END;--> statement-breakpoint
-CREATE TRIGGER `access_reviews_no_delete` BEFORE DELETE ON `access_reviews`
-WHEN NOT EXISTS (SELECT 1 FROM `erasures` WHERE `organization_id` = old.`organization_id` AND `open` = 1)
-BEGIN SELECT raise(ABORT, 'access_reviews are kept as they are'); END;--> statement-breakpoint
-CREATE TRIGGER `access_review_decisions_while_open` BEFORE INSERT ON `access_review_decisions`
-WHEN EXISTS (SELECT 1 FROM `access_reviews` WHERE `organization_id` = new.`organization_id` AND `id` = new.`review_id` AND `finished_at` IS NOT NULL)
-BEGIN SELECT raise(ABORT, 'access_review_decisions: the review is finished'); END;--> statement-breakpoint
-CREATE TRIGGER `access_review_decisions_final` BEFORE UPDATE ON `access_review_decisions`
-WHEN EXISTS (SELECT 1 FROM `access_reviews` WHERE `organization_id` = old.`organization_id` AND `id` = old.`review_id` AND `finished_at` IS NOT NULL)
-  OR (new.`organization_id`, new.`review_id`, new.`key_id`) IS NOT (old.`organization_id`, old.`review_id`, old.`key_id`)
-BEGIN SELECT raise(ABORT, 'access_review_decisions: the review is finished'); END;--> statement-breakpoint
-CREATE TRIGGER `access_review_decisions_no_delete` BEFORE DELETE ON `access_review_decisions`
-WHEN NOT EXISTS (SELECT 1 FROM `erasures` WHERE `organization_id` = old.`organization_id` AND `open` = 1)
-BEGIN SELECT raise(ABORT, 'access_review_decisions are kept'); END;--> statement-breakpoint
--- A message from before the latest one is refused, and so is one of the same time after which another was applied. A change without a message has an empty id and is never refused.
-CREATE TRIGGER `directory_clock_forward` BEFORE UPDATE ON `directory_clock`
-WHEN new.`at` < old.`at`
-  OR (new.`at` = old.`at` AND new.`messages` <> old.`messages` AND new.`messages` ->> '$[#-1]' <> ''
-    AND EXISTS (SELECT 1 FROM json_each(old.`messages`) WHERE value = new.`messages` ->> '$[#-1]'))
-BEGIN SELECT raise(ABORT, 'directory_clock: an older message'); END;--> statement-breakpoint
--- Every change of a directory begins with its clock. The last transaction of an erasure sets the clock, after it has removed the organization.
-CREATE TRIGGER `directory_clock_stopped_by_erasure` BEFORE INSERT ON `directory_clock`
-WHEN EXISTS (SELECT 1 FROM `erasures` WHERE `organization_id` = new.`organization_id` AND `open` = 1)
-  AND EXISTS (SELECT 1 FROM `organizations` WHERE `id` = new.`organization_id`)
-BEGIN SELECT raise(ABORT, 'erasures: the organization is being erased'); END;--> statement-breakpoint
--- An erasure is recorded while its organization still exists, with the true end of its audit log, and only once.
-CREATE TRIGGER `erasures_open_first` BEFORE INSERT ON `erasures`
-WHEN new.`open` = 0
-  OR NOT EXISTS (SELECT 1 FROM `organizations` WHERE `id` = new.`organization_id`)
-  OR new.`last_seq` <> (SELECT coalesce(max(`seq`), 0) FROM `audit_log` WHERE `organization_id` = new.`organization_id`)
-  OR EXISTS (SELECT 1 FROM `erasures` WHERE (`organization_id`, `request_id`) = (new.`organization_id`, new.`request_id`))
-BEGIN SELECT raise(ABORT, 'erasures are kept as they are'); END;--> statement-breakpoint
--- Closing is the only change to an erasure, and its organization must be gone by then.
-CREATE TRIGGER `erasures_only_close` BEFORE UPDATE ON `erasures`
-WHEN old.`open` = 0 OR new.`open` = 1
-  OR (new.`organization_id`, new.`request_id`, new.`erased_at`, new.`erased_by`, new.`last_seq`)
-    IS NOT (old.`organization_id`, old.`request_id`, old.`erased_at`, old.`erased_by`, old.`last_seq`)
-  OR EXISTS (SELECT 1 FROM `organizations` WHERE `id` = old.`organization_id`)
-BEGIN SELECT raise(ABORT, 'erasures are kept as they are'); END;--> statement-breakpoint
-CREATE TRIGGER `erasures_no_delete` BEFORE DELETE ON `erasures`
-BEGIN SELECT raise(ABORT, 'erasures are kept as they are'); END;--> statement-breakpoint
--- A release only advances, and not beyond the audit log. The insert trigger also runs for an upsert.
-CREATE TRIGGER `releases_forward` BEFORE INSERT ON `releases`
-WHEN new.`seq` < coalesce((SELECT `seq` FROM `releases` WHERE `organization_id` = new.`organization_id`), 0)
-  OR new.`seq` > coalesce((SELECT max(`seq`) FROM `audit_log` WHERE `organization_id` = new.`organization_id`), 0)
-BEGIN SELECT raise(ABORT, 'releases: only forward, and not beyond the audit log'); END;--> statement-breakpoint
-CREATE TRIGGER `releases_update_forward` BEFORE UPDATE ON `releases`
-WHEN new.`organization_id` <> old.`organization_id` OR new.`seq` < old.`seq`
-  OR new.`seq` > coalesce((SELECT max(`seq`) FROM `audit_log` WHERE `organization_id` = new.`organization_id`), 0)
-BEGIN SELECT raise(ABORT, 'releases: only forward, and not beyond the audit log'); END;--> statement-breakpoint
-CREATE TRIGGER `releases_no_delete` BEFORE DELETE ON `releases`
-WHEN NOT EXISTS (SELECT 1 FROM `erasures` WHERE `organization_id` = old.`organization_id` AND `open` = 1)
-BEGIN SELECT raise(ABORT, 'releases are kept'); END;--> statement-breakpoint
--- An archive continues the one before it, has only changes that the PSA has released, and never the newest audit row, from which the next one takes its number and the totals of the day.
-CREATE TRIGGER `archives_in_sequence` BEFORE INSERT ON `archives`
-WHEN new.`from_seq` <> coalesce((SELECT max(`to_seq`) FROM `archives` WHERE `organization_id` = new.`organization_id`), 0) + 1
-  OR new.`to_seq` > coalesce((SELECT `seq` FROM `releases` WHERE `organization_id` = new.`organization_id`), 0)
-  OR new.`to_seq` >= coalesce((SELECT max(`seq`) FROM `audit_log` WHERE `organization_id` = new.`organization_id`), 0)
-  OR new.`last_request_id` IS NOT (SELECT `request_id` FROM `audit_log` WHERE `organization_id` = new.`organization_id` AND `seq` = new.`to_seq`)
-BEGIN SELECT raise(ABORT, 'archives: only released rows, in sequence, without the newest'); END;--> statement-breakpoint
-CREATE TRIGGER `archives_no_delete` BEFORE DELETE ON `archives`
-WHEN NOT EXISTS (SELECT 1 FROM `erasures` WHERE `organization_id` = old.`organization_id` AND `open` = 1)
-BEGIN SELECT raise(ABORT, 'archives are kept as they are'); END;--> statement-breakpoint
--- Another object takes the place of one under a new revision. Nothing else about an archive changes, except what is known of its object.
-CREATE TRIGGER `archives_only_replace` BEFORE UPDATE ON `archives`
-WHEN (new.`organization_id`, new.`to_seq`, new.`from_seq`, new.`first_at`, new.`last_at`, new.`last_request_id`)
-  IS NOT (old.`organization_id`, old.`to_seq`, old.`from_seq`, old.`first_at`, old.`last_at`, old.`last_request_id`)
-  OR new.`revision` < old.`revision`
-  OR (new.`revision` = old.`revision` AND (new.`object`, new.`digest`, new.`bytes`) IS NOT (old.`object`, old.`digest`, old.`bytes`))
-BEGIN SELECT raise(ABORT, 'archives are kept as they are'); END;--> statement-breakpoint
--- The stub of an archived record stays as it is, except that a redaction removes the digest of its request.
-CREATE TRIGGER `archived_notes_in_archive` BEFORE INSERT ON `archived_notes`
-WHEN new.`archived_seq` > coalesce((SELECT max(`to_seq`) FROM `archives` WHERE `organization_id` = new.`organization_id`), 0)
-  OR EXISTS (SELECT 1 FROM `archived_notes` WHERE `organization_id` = new.`organization_id` AND `id` = new.`id`)
-BEGIN SELECT raise(ABORT, 'archived_notes: only what is in an archive, once'); END;--> statement-breakpoint
-CREATE TRIGGER `archived_notes_no_delete` BEFORE DELETE ON `archived_notes`
-WHEN NOT EXISTS (SELECT 1 FROM `erasures` WHERE `organization_id` = old.`organization_id` AND `open` = 1)
-BEGIN SELECT raise(ABORT, 'archived_notes are kept as they are'); END;--> statement-breakpoint
-CREATE TRIGGER `archived_notes_only_redact` BEFORE UPDATE ON `archived_notes`
-WHEN new.`redacted` <> 1 OR new.`request_digest` IS NOT NULL
-  OR (new.`organization_id`, new.`id`, new.`ticket_id`, new.`created_at`, new.`chain_id`, new.`archived_seq`)
-  IS NOT (old.`organization_id`, old.`id`, old.`ticket_id`, old.`created_at`, old.`chain_id`, old.`archived_seq`)
-BEGIN SELECT raise(ABORT, 'archived_notes are kept as they are'); END;--> statement-breakpoint
-CREATE TRIGGER `archived_time_entries_in_archive` BEFORE INSERT ON `archived_time_entries`
-WHEN new.`archived_seq` > coalesce((SELECT max(`to_seq`) FROM `archives` WHERE `organization_id` = new.`organization_id`), 0)
-  OR EXISTS (SELECT 1 FROM `archived_time_entries` WHERE `organization_id` = new.`organization_id` AND `id` = new.`id`)
-BEGIN SELECT raise(ABORT, 'archived_time_entries: only what is in an archive, once'); END;--> statement-breakpoint
-CREATE TRIGGER `archived_time_entries_no_delete` BEFORE DELETE ON `archived_time_entries`
-WHEN NOT EXISTS (SELECT 1 FROM `erasures` WHERE `organization_id` = old.`organization_id` AND `open` = 1)
-BEGIN SELECT raise(ABORT, 'archived_time_entries are kept as they are'); END;--> statement-breakpoint
--- The same as for notes. The stub of an entry also receives its approval or rejection, once.
-CREATE TRIGGER `archived_time_entries_only_change` BEFORE UPDATE ON `archived_time_entries`
-WHEN (new.`organization_id`, new.`id`, new.`ticket_id`, new.`created_at`, new.`chain_id`, new.`archived_seq`, new.`user_id`, new.`minutes`, new.`billable`, new.`work_day`, new.`hourly_rate_minor`, new.`by_agreement`)
-  IS NOT (old.`organization_id`, old.`id`, old.`ticket_id`, old.`created_at`, old.`chain_id`, old.`archived_seq`, old.`user_id`, old.`minutes`, old.`billable`, old.`work_day`, old.`hourly_rate_minor`, old.`by_agreement`)
-  OR ((new.`redacted`, new.`request_digest`) IS NOT (old.`redacted`, old.`request_digest`) AND (new.`redacted`, new.`request_digest`) IS NOT (1, NULL))
-  OR ((new.`approved`, new.`approval_seq`) IS NOT (old.`approved`, old.`approval_seq`)
-    AND (old.`approval_seq` IS NOT NULL OR new.`approval_seq` IS NULL OR new.`approved` NOT IN (0, 1)))
-BEGIN SELECT raise(ABORT, 'archived_time_entries are kept as they are'); END;
+-- The schema, with the meaning of each column. Until 1.0.0 is released, a change of the schema edits this file. From then on,
+-- no migration that was released changes.
+--
+-- Every table is clustered (without rowid) on a primary key that begins with the organization: an insert writes one row,
+-- and each query stays within one tenant. Only notes keeps its rowid: a row above about 1,000 bytes would take a 4 KB
+-- overflow page, so a note of 800 characters would take almost four times the space, which is worth a second row written.
+-- Times are UTC milliseconds, money is minor units, email addresses are lower case, flags are 0 or 1.
+--
+-- SQLite cannot add a check to a table, or change one, so lists that grow are checked by a pattern. A fixed list is written
+-- with "or": for three or more values, "in (...)" builds a temporary index, which costs one row read for each write. The
+-- characters of trim() are those that String.prototype.trim removes.
+
+create table organizations (
+  id text primary key not null,
+  name text not null,
+  has_psa integer not null,
+  time_zone text not null,
+  default_hourly_rate_minor integer not null,
+  active integer not null,
+  -- Where time is approved: 'settings' or 'psa'.
+  approvals text default 'settings' not null,
+  constraint organizations_id check (length(id) between 1 and 64 and id not glob '*[^A-Za-z0-9._~-]*' and id not in ('.', '..')),
+  constraint organizations_flags check (has_psa in (0, 1) and active in (0, 1)),
+  constraint organizations_rate check (default_hourly_rate_minor between 0 and 10000000)
+) strict, without rowid;
+
+create table users (
+  organization_id text not null,
+  id text not null,
+  email text not null,
+  name text not null,
+  is_admin integer not null,
+  is_technician integer not null,
+  -- The automation service account, to which time is credited if no technician is named.
+  is_service integer not null,
+  active integer not null,
+  primary key (organization_id, id),
+  foreign key (organization_id) references organizations (id),
+  constraint users_id check (length(id) between 1 and 64 and id not glob '*[^A-Za-z0-9._~-]*' and id not in ('.', '..')),
+  constraint users_flags check (is_admin in (0, 1) and is_technician in (0, 1) and is_service in (0, 1) and active in (0, 1)),
+  constraint users_email_lower_case check (email = lower(email) and email like '%_@_%'),
+  constraint users_service_account check (is_service = 0 or (active = 1 and is_admin = 0 and is_technician = 0))
+) strict, without rowid;
+create index users_administrators on users (email, organization_id) where is_admin = 1;
+create unique index users_email on users (organization_id, email);
+create unique index users_one_service_account on users (organization_id) where is_service = 1;
+
+create table companies (
+  organization_id text not null,
+  id text not null,
+  name text not null,
+  active integer not null,
+  primary key (organization_id, id),
+  foreign key (organization_id) references organizations (id),
+  constraint companies_id check (length(id) between 1 and 64 and id not glob '*[^A-Za-z0-9._~-]*' and id not in ('.', '..')),
+  constraint companies_flags check (active in (0, 1))
+) strict, without rowid;
+
+create table agreements (
+  organization_id text not null,
+  id text not null,
+  company_id text not null,
+  hourly_rate_minor integer not null,
+  active integer not null,
+  primary key (organization_id, id),
+  foreign key (organization_id, company_id) references companies (organization_id, id),
+  constraint agreements_id check (length(id) between 1 and 64 and id not glob '*[^A-Za-z0-9._~-]*' and id not in ('.', '..')),
+  constraint agreements_flags check (active in (0, 1)),
+  constraint agreements_rate check (hourly_rate_minor between 0 and 10000000)
+) strict, without rowid;
+create unique index agreements_one_active on agreements (organization_id, company_id) where active = 1;
+
+create table tickets (
+  organization_id text not null,
+  id text not null,
+  company_id text not null,
+  active integer not null,
+  primary key (organization_id, id),
+  foreign key (organization_id, company_id) references companies (organization_id, id),
+  constraint tickets_id check (length(id) between 1 and 64 and id not glob '*[^A-Za-z0-9._~-]*' and id not in ('.', '..')),
+  constraint tickets_flags check (active in (0, 1))
+) strict, without rowid;
+
+create table api_keys (
+  organization_id text not null,
+  id text not null,
+  -- The id of the first key of the rotation chain; its own id if it replaced no key.
+  chain_id text not null,
+  name text not null,
+  -- SHA-256 of the key value in hex; the value itself is not stored.
+  hash text not null,
+  hint text not null,
+  scopes text not null,
+  -- The key's own daily limits; null where it has none.
+  day_limit_records integer,
+  day_limit_minutes integer,
+  -- As domain/networks.ts stores them; empty for everywhere.
+  allowed_networks text default '' not null,
+  -- The key's purpose and contact; empty if not given.
+  description text default '' not null,
+  owner text default '' not null,
+  -- Counts the changes of the settings, the rotation and the revocation.
+  revision integer default 0 not null,
+  created_at integer not null,
+  created_by text not null,
+  expires_at integer,
+  revoked_at integer,
+  revoked_by text,
+  -- The key that replaced this one in a rotation: at most one, set permanently.
+  successor_id text,
+  -- The one-time token of the form that created the key, so that a form creates only one key.
+  form_token text,
+  -- The ids of the companies whose tickets it may write to, separated by spaces; empty for all.
+  companies text default '' not null,
+  primary key (organization_id, id),
+  foreign key (organization_id) references organizations (id),
+  foreign key (organization_id, created_by) references users (organization_id, id),
+  constraint api_keys_name check (length(trim(name)) between 1 and 100),
+  constraint api_keys_hash check (length(hash) = 64 and hash not glob '*[^0-9a-f]*'),
+  constraint api_keys_scopes check (length(scopes) > 0 and scopes not glob '*[^a-z0-9:_ -]*' and scopes = trim(scopes) and instr(scopes, '  ') = 0),
+  constraint api_keys_day_limits check (day_limit_records > 0 and day_limit_minutes > 0),
+  constraint api_keys_revoked check ((revoked_at is null) = (revoked_by is null))
+) strict, without rowid;
+create unique index api_keys_form_token on api_keys (organization_id, form_token) where form_token is not null;
+create unique index api_keys_hash on api_keys (hash);
+create index api_keys_hint on api_keys (organization_id, hint);
+create unique index api_keys_name_in_use on api_keys (organization_id, name) where revoked_at is null and successor_id is null;
+create unique index api_keys_successor on api_keys (organization_id, successor_id) where successor_id is not null;
+create index api_keys_unrevoked on api_keys (organization_id, expires_at) where revoked_at is null;
+
+create trigger api_keys_chain_is_final before update of chain_id on api_keys
+when new.chain_id <> old.chain_id
+begin select raise(abort, 'api_keys: a key stays in its chain'); end;
+
+create trigger api_keys_no_delete before delete on api_keys
+when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
+begin select raise(abort, 'api_keys: a key is not deleted'); end;
+
+create trigger api_keys_no_replace before insert on api_keys
+when exists (select 1 from api_keys where organization_id = new.organization_id and id = new.id and revoked_at is not null)
+  or exists (select 1 from api_keys where hash = new.hash and revoked_at is not null)
+  or exists (select 1 from api_keys where organization_id = new.organization_id and form_token = new.form_token and revoked_at is not null)
+  or exists (select 1 from api_keys where organization_id = new.organization_id and successor_id = new.successor_id and revoked_at is not null)
+begin select raise(abort, 'api_keys: a key is not replaced'); end;
+
+create trigger api_keys_revocation_is_final before update on api_keys
+when old.revoked_at is not null and new.revoked_at is not old.revoked_at
+begin select raise(abort, 'api_keys: a revocation cannot be undone'); end;
+
+create trigger api_keys_revoked_stays before update of organization_id, id, hash, form_token, successor_id on api_keys
+when (old.revoked_at is not null and (new.organization_id, new.id, new.hash, new.form_token) is not (old.organization_id, old.id, old.hash, old.form_token))
+  or ((new.organization_id, new.id) is not (old.organization_id, old.id)
+    and exists (select 1 from api_keys where organization_id = new.organization_id and id = new.id and revoked_at is not null))
+  or (new.hash <> old.hash and exists (select 1 from api_keys where hash = new.hash and revoked_at is not null))
+  or (new.form_token is not old.form_token
+    and exists (select 1 from api_keys where organization_id = new.organization_id and form_token = new.form_token and revoked_at is not null))
+  or (new.successor_id is not old.successor_id
+    and exists (select 1 from api_keys where organization_id = new.organization_id and successor_id = new.successor_id and revoked_at is not null))
+begin select raise(abort, 'api_keys: a key is not replaced'); end;
+
+create trigger api_keys_succession_is_final before update on api_keys
+when old.successor_id is not null and new.successor_id is not old.successor_id
+begin select raise(abort, 'api_keys: a key has one successor'); end;
+
+create table notes (
+  organization_id text not null,
+  id text not null,
+  ticket_id text not null,
+  created_at integer not null,
+  key_id text not null,
+  -- The request that created the record: identifies the row of a retried batch.
+  request_id text not null,
+  -- SHA-256 of ticket and validated body, in hex: detects a replay of a different request.
+  request_digest text not null,
+  -- The audit row of the write. No foreign key: SQLite would scan all records per audit row.
+  audit_seq integer not null,
+  message text not null,
+  primary key (organization_id, id),
+  foreign key (organization_id, ticket_id) references tickets (organization_id, id),
+  foreign key (organization_id, key_id) references api_keys (organization_id, id),
+  constraint notes_message check (length(trim(message, char(9,10,11,12,13,32,160,5760,8192,8193,8194,8195,8196,8197,8198,8199,8200,8201,8202,8232,8233,8239,8287,12288,65279))) between 1 and 32000)
+) strict;
+
+create trigger notes_no_delete before delete on notes
+when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
+  and not exists (select 1 from archived_notes where organization_id = old.organization_id and id = unhex(replace(old.id, '-', '')))
+begin select raise(abort, 'notes are kept as they are'); end;
+
+create trigger notes_once before insert on notes
+when new.rowid > 0
+  or exists (select 1 from notes where (organization_id, id) = (new.organization_id, new.id))
+  or exists (select 1 from archived_notes where organization_id = new.organization_id and id = unhex(replace(new.id, '-', '')))
+begin select raise(ignore); end;
+
+create trigger notes_only_redact before update on notes
+when (new.message, new.request_digest) is not ('[redacted]', '')
+  or (new.rowid, new.organization_id, new.id, new.ticket_id, new.created_at, new.key_id, new.request_id, new.audit_seq)
+  is not (old.rowid, old.organization_id, old.id, old.ticket_id, old.created_at, old.key_id, old.request_id, old.audit_seq)
+begin select raise(abort, 'notes are kept as they are'); end;
+
+create table time_entries (
+  organization_id text not null,
+  id text not null,
+  ticket_id text not null,
+  created_at integer not null,
+  key_id text not null,
+  -- The request that created the record: identifies the row of a retried batch.
+  request_id text not null,
+  -- SHA-256 of ticket and validated body, in hex: detects a replay of a different request.
+  request_digest text not null,
+  -- The audit row of the write. No foreign key: SQLite would scan all records per audit row.
+  audit_seq integer not null,
+  user_id text not null,
+  minutes integer not null,
+  description text not null,
+  billable integer not null,
+  -- Calendar date in the organization's time zone, YYYY-MM-DD.
+  work_date text not null,
+  hourly_rate_minor integer not null,
+  agreement_source text not null,
+  status text not null,
+  -- The audit row of the approval or rejection, null while SUBMITTED: identifies that of a retried batch.
+  approval_seq integer,
+  primary key (organization_id, id),
+  foreign key (organization_id, ticket_id) references tickets (organization_id, id),
+  foreign key (organization_id, user_id) references users (organization_id, id),
+  foreign key (organization_id, key_id) references api_keys (organization_id, id),
+  constraint time_entries_minutes check (minutes between 1 and 1440),
+  constraint time_entries_description check (length(trim(description, char(9,10,11,12,13,32,160,5760,8192,8193,8194,8195,8196,8197,8198,8199,8200,8201,8202,8232,8233,8239,8287,12288,65279))) between 1 and 32000),
+  constraint time_entries_flags check (billable in (0, 1)),
+  constraint time_entries_work_date check (work_date is date(work_date)),
+  constraint time_entries_rate check (hourly_rate_minor between 0 and 10000000),
+  constraint time_entries_source check (agreement_source = 'company_default' or agreement_source = 'organization_default'),
+  constraint time_entries_status check (status = 'SUBMITTED' or status = 'APPROVED' or status = 'REJECTED')
+) strict, without rowid;
+
+create trigger time_entries_no_delete before delete on time_entries
+when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
+  and not exists (select 1 from archived_time_entries where organization_id = old.organization_id and id = unhex(replace(old.id, '-', '')))
+begin select raise(abort, 'time_entries are kept as they are'); end;
+
+create trigger time_entries_once before insert on time_entries
+when exists (select 1 from time_entries where (organization_id, id) = (new.organization_id, new.id))
+  or exists (select 1 from archived_time_entries where organization_id = new.organization_id and id = unhex(replace(new.id, '-', '')))
+begin select raise(ignore); end;
+
+create trigger time_entries_only_change before update on time_entries
+when (new.organization_id, new.id, new.ticket_id, new.created_at, new.key_id, new.request_id, new.audit_seq, new.user_id, new.minutes, new.billable, new.work_date, new.hourly_rate_minor, new.agreement_source)
+  is not (old.organization_id, old.id, old.ticket_id, old.created_at, old.key_id, old.request_id, old.audit_seq, old.user_id, old.minutes, old.billable, old.work_date, old.hourly_rate_minor, old.agreement_source)
+  or ((new.description, new.request_digest) is not (old.description, old.request_digest) and (new.description, new.request_digest) is not ('[redacted]', ''))
+  or ((new.status, new.approval_seq) is not (old.status, old.approval_seq)
+    and (old.status <> 'SUBMITTED' or new.status = 'SUBMITTED' or new.approval_seq is null))
+begin select raise(abort, 'time_entries are kept as they are'); end;
+
+-- Append-only. `seq` counts from 1 without gaps within an organization, in commit order.
+create table audit_log (
+  organization_id text not null,
+  seq integer not null,
+  at integer not null,
+  actor_type text not null,
+  actor_id text not null,
+  actor_name text not null,
+  -- `kind.what_happened`, such as `note.created`.
+  action text not null,
+  target_id text not null,
+  ticket_id text,
+  request_id text not null,
+  idempotency_key text,
+  source_address text,
+  user_agent text,
+  -- The old and new values in words, only if the action alone does not say it.
+  detail text,
+  -- What all keys of the organization have written on the latest day of the log, this row included: the calendar date in
+  -- the organization's time zone, new records and bytes of text, and the changes by administrators that are limited. The
+  -- day also advances with such a change.
+  day text default '' not null,
+  day_records integer default 0 not null,
+  day_bytes integer default 0 not null,
+  day_changes integer default 0 not null,
+  primary key (organization_id, seq),
+  foreign key (organization_id) references organizations (id),
+  constraint audit_log_actor_type check (actor_type = 'api_key' or actor_type = 'user' or actor_type = 'system'),
+  constraint audit_log_action check (action glob '[a-z]*.[a-z]*')
+) strict, without rowid;
+-- Partial, so that writes of the API do not touch them.
+create index audit_log_actor on audit_log (organization_id, actor_id, seq) where actor_type <> 'api_key';
+create index audit_log_user_target on audit_log (organization_id, target_id, seq) where actor_type <> 'api_key';
+
+create trigger audit_log_closed_by_erasure before insert on audit_log
+when exists (select 1 from erasures where organization_id = new.organization_id and open = 1)
+begin select raise(abort, 'erasures: the organization is being erased'); end;
+
+create trigger audit_log_in_sequence before insert on audit_log
+when new.seq <> (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = new.organization_id)
+begin select raise(abort, 'audit_log: seq must be the next of its organization'); end;
+
+create trigger audit_log_no_delete before delete on audit_log
+when not exists (select 1 from archives where organization_id = old.organization_id and to_seq >= old.seq)
+  and (not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
+    or exists (select 1 from users where organization_id = old.organization_id)
+    or exists (select 1 from api_keys where organization_id = old.organization_id)
+    or exists (select 1 from tickets where organization_id = old.organization_id))
+begin select raise(abort, 'audit_log is append-only'); end;
+
+create trigger audit_log_no_update before update on audit_log
+begin select raise(abort, 'audit_log is append-only'); end;
+
+-- The daily ledger: what a key wrote on one day, the calendar date in the organization's time zone. Written with each
+-- record, in its transaction; kept for 400 days, and as long as an audit row of the day is in the database.
+create table key_days (
+  organization_id text not null,
+  chain_id text not null,
+  day text not null,
+  key_id text not null,
+  notes integer not null,
+  time_entries integer not null,
+  minutes integer not null,
+  -- Bytes of text in UTF-8, as they were written: a redaction changes nothing here.
+  bytes integer not null,
+  -- The first and the last audit row of the key's writes on that day.
+  first_seq integer not null,
+  last_seq integer not null,
+  last_at integer not null,
+  last_address text,
+  primary key (organization_id, chain_id, day, key_id),
+  foreign key (organization_id, key_id) references api_keys (organization_id, id),
+  constraint key_days_day check (day is date(day)),
+  constraint key_days_counts check (notes >= 0 and time_entries >= 0 and notes + time_entries > 0 and minutes >= 0 and bytes > 0),
+  constraint key_days_seqs check (first_seq between 1 and last_seq)
+) strict, without rowid;
+-- Long days (`LONG_DAY`): most writes have no entry in it.
+create index key_days_long on key_days (organization_id, day) where minutes >= 600;
+
+-- Refused requests with a key of the organization, by reason. The count is a lower bound.
+create table refused_uses (
+  organization_id text not null,
+  key_id text not null,
+  reason text not null,
+  count integer not null,
+  first_at integer not null,
+  last_at integer not null,
+  -- The address of the last use; removed after 30 days.
+  source_address text,
+  -- The latest lost writes, latest first: a JSON array, or null for none.
+  lost_writes text,
+  -- From when on it needs no attention: an administrator settled it or repaired its cause, or a daily limit's day ends.
+  ends_at integer,
+  primary key (organization_id, key_id, reason),
+  foreign key (organization_id, key_id) references api_keys (organization_id, id),
+  constraint refused_uses_reason check (length(reason) > 0 and reason not glob '*[^a-z0-9:_ -]*' and reason = trim(reason) and instr(reason, '  ') = 0),
+  constraint refused_uses_count check (count > 0)
+) strict, without rowid;
+create index refused_uses_latest on refused_uses (organization_id, last_at);
+create index refused_uses_with_address on refused_uses (last_at) where source_address is not null;
+
+-- The organization's rules for new keys and for access reviews. Without a row there are none.
+create table key_rules (
+  organization_id text primary key not null,
+  -- The longest lifetime of a new key; null if it is not limited.
+  max_lifetime_days integer,
+  expiry_required integer not null,
+  -- The months between two access reviews, and since when they are required; null if they are not.
+  access_review_months integer,
+  access_reviews_since integer,
+  -- Counts the changes, so that no form overwrites a change that it did not show.
+  revision integer not null,
+  foreign key (organization_id) references organizations (id),
+  constraint key_rules_flags check (expiry_required in (0, 1)),
+  constraint key_rules_lifetime check (max_lifetime_days is null or (max_lifetime_days > 0 and expiry_required = 1)),
+  constraint key_rules_access_reviews check ((access_review_months is null) = (access_reviews_since is null) and (access_review_months is null or access_review_months > 0))
+) strict, without rowid;
+
+-- An access review of the keys that were live when it began. At most one of an organization is open.
+create table access_reviews (
+  organization_id text not null,
+  id text not null,
+  started_at integer not null,
+  started_by text not null,
+  -- JSON array: the ids of the keys that were live when the review began.
+  key_ids text not null,
+  finished_at integer,
+  finished_by text,
+  primary key (organization_id, id),
+  foreign key (organization_id) references organizations (id),
+  foreign key (organization_id, started_by) references users (organization_id, id),
+  foreign key (organization_id, finished_by) references users (organization_id, id),
+  constraint access_reviews_keys check (json_type(key_ids) = 'array'),
+  constraint access_reviews_finished check ((finished_at is null) = (finished_by is null))
+) strict, without rowid;
+create unique index access_reviews_one_open on access_reviews (organization_id) where finished_at is null;
+
+create trigger access_reviews_no_delete before delete on access_reviews
+when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
+begin select raise(abort, 'access_reviews are kept as they are'); end;
+
+create trigger access_reviews_no_replace before insert on access_reviews
+when exists (select 1 from access_reviews where organization_id = new.organization_id and (id = new.id or finished_at is null))
+begin select raise(abort, 'access_reviews are kept as they are'); end;
+
+create trigger access_reviews_only_finish before update on access_reviews
+when old.finished_at is not null
+  or (new.organization_id, new.id, new.started_at, new.started_by, new.key_ids)
+    is not (old.organization_id, old.id, old.started_at, old.started_by, old.key_ids)
+begin select raise(abort, 'access_reviews are kept as they are'); end;
+
+-- The latest decision on a key in an access review. Triggers keep the decisions of a finished review unchanged.
+create table access_review_decisions (
+  organization_id text not null,
+  review_id text not null,
+  key_id text not null,
+  decision text not null,
+  reason text not null,
+  decided_at integer not null,
+  decided_by text not null,
+  -- The name of the key and its last write, as they were at the decision.
+  key_name text not null,
+  last_write_at integer,
+  -- JSON object: the settings of the key at the decision.
+  key_settings text not null,
+  -- Whether its creator was no longer an administrator at the decision.
+  of_former integer default false not null,
+  primary key (organization_id, review_id, key_id),
+  foreign key (organization_id, review_id) references access_reviews (organization_id, id),
+  foreign key (organization_id, key_id) references api_keys (organization_id, id),
+  foreign key (organization_id, decided_by) references users (organization_id, id),
+  constraint access_review_decisions_decision check (decision = 'keep' or decision = 'revoke'),
+  constraint access_review_decisions_reason check (length(trim(reason)) between 1 and 200)
+) strict, without rowid;
+
+create trigger access_review_decisions_final before update on access_review_decisions
+when exists (select 1 from access_reviews where organization_id = old.organization_id and id = old.review_id and finished_at is not null)
+  or (new.organization_id, new.review_id, new.key_id) is not (old.organization_id, old.review_id, old.key_id)
+begin select raise(abort, 'access_review_decisions: the review is finished'); end;
+
+create trigger access_review_decisions_no_delete before delete on access_review_decisions
+when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
+begin select raise(abort, 'access_review_decisions are kept'); end;
+
+create trigger access_review_decisions_while_open before insert on access_review_decisions
+when exists (select 1 from access_reviews where organization_id = new.organization_id and id = new.review_id and finished_at is not null)
+begin select raise(abort, 'access_review_decisions: the review is finished'); end;
+
+-- When each organization's directory was last changed, so that an older signed message does not undo a newer change. A
+-- trigger refuses to turn it back. Kept after an erasure: it has nothing of the organization but its id.
+create table directory_clock (
+  organization_id text primary key not null,
+  -- The time of the latest message or change, UTC milliseconds of a whole second.
+  at integer not null,
+  -- JSON array: the ids of the messages of that time, in order; empty for a change without one.
+  messages text not null,
+  constraint directory_clock_messages check (json_array_length(messages) > 0)
+) strict, without rowid;
+
+create trigger directory_clock_forward before update on directory_clock
+when new.at < old.at
+  or (new.at = old.at and new.messages <> old.messages and new.messages ->> '$[#-1]' <> ''
+    and exists (select 1 from json_each(old.messages) where value = new.messages ->> '$[#-1]'))
+begin select raise(abort, 'directory_clock: an older message'); end;
+
+create trigger directory_clock_stays_erased before insert on directory_clock
+when (select max(open) from erasures where organization_id = new.organization_id and recreated_at is null) = 0
+begin select raise(abort, 'erasures: the organization was erased'); end;
+
+create trigger directory_clock_stopped_by_erasure before insert on directory_clock
+when exists (select 1 from erasures where organization_id = new.organization_id and open = 1)
+  and exists (select 1 from organizations where id = new.organization_id)
+begin select raise(abort, 'erasures: the organization is being erased'); end;
+
+-- Identifies this database: one row, created with it. Cursors of other databases are not valid.
+create table database_epoch (
+  id integer primary key not null,
+  epoch text not null,
+  constraint database_epoch_single check (id = 1)
+) strict, without rowid;
+
+insert into database_epoch (id, epoch) values (1, lower(hex(randomblob(8))));
+
+-- The organizations that were erased, without any of their data; kept permanently. The triggers allow deletes of an
+-- organization's audit rows only while its row here is `open`, and refuse new ones then. It stays open from the first
+-- transaction of an erasure to the last.
+create table erasures (
+  organization_id text not null,
+  request_id text not null,
+  erased_at integer not null,
+  erased_by text not null,
+  -- How many audit rows there were: the last `seq`.
+  last_seq integer not null,
+  open integer not null,
+  -- JSON array: the objects of the archive that could not be exported before the erasure.
+  not_exported text default '[]' not null,
+  -- When and by whom the organization was created again. Until then, its directory is refused.
+  recreated_at integer,
+  recreated_by text,
+  primary key (organization_id, request_id),
+  constraint erasures_flags check (open in (0, 1))
+) strict, without rowid;
+
+create trigger erasures_begin_now before insert on erasures
+when abs(new.erased_at - unixepoch() * 1000) > 60000 or (new.recreated_at, new.recreated_by) is not (null, null)
+begin select raise(abort, 'erasures are kept as they are'); end;
+
+create trigger erasures_no_delete before delete on erasures
+begin select raise(abort, 'erasures are kept as they are'); end;
+
+create trigger erasures_only_close before update on erasures
+when (new.organization_id, new.request_id, new.erased_at, new.erased_by, new.last_seq, new.not_exported)
+    is not (old.organization_id, old.request_id, old.erased_at, old.erased_by, old.last_seq, old.not_exported)
+  or new.open = 1 or old.recreated_at is not null
+  or (old.open = 1 and ((new.recreated_at, new.recreated_by) is not (null, null)
+    or exists (select 1 from organizations where id = old.organization_id)))
+  or (old.open = 0 and (new.recreated_by is null or new.recreated_at is null or abs(new.recreated_at - unixepoch() * 1000) > 60000))
+begin select raise(abort, 'erasures are kept as they are'); end;
+
+create trigger erasures_open_first before insert on erasures
+when new.open = 0
+  or not exists (select 1 from organizations where id = new.organization_id)
+  or new.last_seq <> (select coalesce(max(seq), 0) from audit_log where organization_id = new.organization_id)
+  or exists (select 1 from erasures where (organization_id, request_id) = (new.organization_id, new.request_id))
+begin select raise(abort, 'erasures are kept as they are'); end;
+
+-- The records that the PSA could not take. A row is deleted when the PSA has taken the record.
+create table psa_refusals (
+  organization_id text not null,
+  -- The id of a note or time entry, archived or not: there is no foreign key.
+  record_id text not null,
+  kind text not null,
+  reason text not null,
+  refused_at integer not null,
+  primary key (organization_id, record_id),
+  foreign key (organization_id) references organizations (id),
+  constraint psa_refusals_kind check (length(kind) > 0 and kind not glob '*[^a-z0-9:_ -]*' and kind = trim(kind) and instr(kind, '  ') = 0),
+  constraint psa_refusals_reason check (length(trim(reason, char(9,10,11,12,13,32,160,5760,8192,8193,8194,8195,8196,8197,8198,8199,8200,8201,8202,8232,8233,8239,8287,12288,65279))) between 1 and 32000)
+) strict, without rowid;
+
+-- A copy of each push object's state.
+create table pushes (
+  organization_id text primary key not null,
+  -- The last change that the receiver has confirmed, or an operator skipped; 0 for none.
+  confirmed_seq integer not null,
+  failing_since integer,
+  -- Failed attempts since then, or since an operator's order.
+  attempts integer not null,
+  -- The last failure in words, such as `HTTP 500`.
+  failure text,
+  next_attempt_at integer,
+  stopped_at integer,
+  -- JSON array: the ranges of changes that operators skipped, each as its first and last `seq`.
+  skipped text default '[]' not null,
+  foreign key (organization_id) references organizations (id),
+  constraint pushes_counts check (confirmed_seq >= 0 and attempts >= 0)
+) strict, without rowid;
+create index pushes_in_trouble on pushes (organization_id) where failing_since is not null or stopped_at is not null;
+
+-- What the adapter that connects an organization with its PSA reported last.
+create table connections (
+  organization_id text primary key not null,
+  -- Identifies the adapter: of two for one organization, the second stops.
+  adapter text not null,
+  reported_at integer not null,
+  failing_since integer,
+  failure text,
+  -- Since when it writes nothing until a person resumes it.
+  stopped_at integer,
+  foreign key (organization_id) references organizations (id),
+  constraint connections_failure check (failing_since is not null or (failure is null and stopped_at is null))
+) strict, without rowid;
+
+-- Alerts about facts that exist, one row for each channel. A sent row keeps its alert from being sent again.
+create table alerts (
+  organization_id text not null,
+  -- The type of the fact, and what distinguishes it from others of the type.
+  type text not null,
+  subject text not null,
+  channel text not null,
+  -- How urgent it is. A fact that becomes more urgent is sent again, under a new id.
+  level integer not null,
+  id text not null,
+  found_at integer not null,
+  -- The message as JSON, as it was when the fact was found.
+  data text not null,
+  attempts integer not null,
+  next_attempt_at integer not null,
+  -- When it was sent or given up; null while it waits.
+  sent_at integer,
+  primary key (organization_id, type, subject, channel),
+  constraint alerts_type check (length(type) > 0 and type not glob '*[^a-z0-9:_ -]*' and type = trim(type) and instr(type, '  ') = 0),
+  constraint alerts_channel check (length(channel) > 0 and channel not glob '*[^a-z0-9:_ -]*' and channel = trim(channel) and instr(channel, '  ') = 0),
+  constraint alerts_data check (json_type(data) = 'object')
+) strict, without rowid;
+create index alerts_type on alerts (type);
+create index alerts_waiting on alerts (channel, next_attempt_at) where sent_at is null;
+
+-- Up to where the PSA has confirmed that it stored an organization's changes. It only advances.
+create table releases (
+  organization_id text primary key not null,
+  seq integer not null,
+  foreign key (organization_id) references organizations (id),
+  constraint releases_seq check (seq > 0)
+) strict, without rowid;
+
+create trigger releases_forward before insert on releases
+when new.seq < coalesce((select seq from releases where organization_id = new.organization_id), 0)
+  or new.seq > coalesce((select max(seq) from audit_log where organization_id = new.organization_id), 0)
+begin select raise(abort, 'releases: only forward, and not beyond the audit log'); end;
+
+create trigger releases_no_delete before delete on releases
+when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
+begin select raise(abort, 'releases are kept'); end;
+
+create trigger releases_update_forward before update on releases
+when new.organization_id <> old.organization_id or new.seq < old.seq
+  or new.seq > coalesce((select max(seq) from audit_log where organization_id = new.organization_id), 0)
+begin select raise(abort, 'releases: only forward, and not beyond the audit log'); end;
+
+-- Up to which audit row every time entry of an organization is decided or archived: its queue is read from there on.
+create table approval_marks (
+  organization_id text primary key not null,
+  seq integer not null,
+  foreign key (organization_id) references organizations (id),
+  constraint approval_marks_seq check (seq > 0)
+) strict, without rowid;
+
+-- The parts of audit logs that are objects in R2, without gaps from 1 on: only their rows can be deleted.
+create table archives (
+  organization_id text not null,
+  to_seq integer not null,
+  from_seq integer not null,
+  -- When the first and the last of its rows were written.
+  first_at integer not null,
+  last_at integer not null,
+  -- The request of its last row, which cursors at its end name.
+  last_request_id text not null,
+  -- The name of the object in R2, its SHA-256 in hex, and its size.
+  object text not null,
+  digest text not null,
+  bytes integer not null,
+  -- Counts the replacements of the object: a call that read an earlier one replaces nothing.
+  revision integer default 0 not null,
+  -- Since when the object is known to be missing or damaged; null if it is not.
+  damaged_at integer,
+  primary key (organization_id, to_seq),
+  foreign key (organization_id) references organizations (id),
+  constraint archives_range check (from_seq between 1 and to_seq),
+  constraint archives_digest check (length(digest) = 64 and digest not glob '*[^0-9a-f]*')
+) strict, without rowid;
+create index archives_damaged on archives (organization_id, to_seq) where damaged_at is not null;
+
+create trigger archives_in_sequence before insert on archives
+when new.from_seq <> coalesce((select max(to_seq) from archives where organization_id = new.organization_id), 0) + 1
+  or new.to_seq > coalesce((select seq from releases where organization_id = new.organization_id), 0)
+  or new.to_seq >= coalesce((select max(seq) from audit_log where organization_id = new.organization_id), 0)
+  or new.last_request_id is not (select request_id from audit_log where organization_id = new.organization_id and seq = new.to_seq)
+begin select raise(abort, 'archives: only released rows, in sequence, without the newest'); end;
+
+create trigger archives_no_delete before delete on archives
+when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
+begin select raise(abort, 'archives are kept as they are'); end;
+
+create trigger archives_only_replace before update on archives
+when (new.organization_id, new.to_seq, new.from_seq, new.first_at, new.last_at, new.last_request_id)
+  is not (old.organization_id, old.to_seq, old.from_seq, old.first_at, old.last_at, old.last_request_id)
+  or new.revision < old.revision
+  or (new.revision = old.revision and (new.object, new.digest, new.bytes) is not (old.object, old.digest, old.bytes))
+begin select raise(abort, 'archives are kept as they are'); end;
+
+-- The stub that a record leaves when it is archived: enough to answer its replays, permanently.
+create table archived_notes (
+  organization_id text not null,
+  -- The 16 bytes of the UUID.
+  id blob not null,
+  ticket_id text not null,
+  created_at integer not null,
+  -- The rotation chain of the key that wrote it: the 16 bytes of `api_keys.chain_id`.
+  chain_id blob not null,
+  -- The first 16 bytes of the request's digest; null if the record was redacted.
+  request_digest blob,
+  -- The audit row with which it was archived: its write.
+  archived_seq integer not null,
+  -- Whether it was redacted: its text is removed from whatever is read of the archive.
+  redacted integer default false not null,
+  primary key (organization_id, id),
+  constraint archived_notes_ids check (length(id) = 16 and length(chain_id) = 16),
+  constraint archived_notes_digest check (request_digest is null or length(request_digest) = 16)
+) strict, without rowid;
+
+create trigger archived_notes_in_archive before insert on archived_notes
+when new.archived_seq > coalesce((select max(to_seq) from archives where organization_id = new.organization_id), 0)
+  or exists (select 1 from archived_notes where organization_id = new.organization_id and id = new.id)
+begin select raise(abort, 'archived_notes: only what is in an archive, once'); end;
+
+create trigger archived_notes_no_delete before delete on archived_notes
+when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
+begin select raise(abort, 'archived_notes are kept as they are'); end;
+
+create trigger archived_notes_only_redact before update on archived_notes
+when new.redacted <> 1 or new.request_digest is not null
+  or (new.organization_id, new.id, new.ticket_id, new.created_at, new.chain_id, new.archived_seq)
+  is not (old.organization_id, old.id, old.ticket_id, old.created_at, old.chain_id, old.archived_seq)
+begin select raise(abort, 'archived_notes are kept as they are'); end;
+
+create table archived_time_entries (
+  organization_id text not null,
+  -- The 16 bytes of the UUID.
+  id blob not null,
+  ticket_id text not null,
+  created_at integer not null,
+  -- The rotation chain of the key that wrote it: the 16 bytes of `api_keys.chain_id`.
+  chain_id blob not null,
+  -- The first 16 bytes of the request's digest; null if the record was redacted.
+  request_digest blob,
+  -- The audit row with which it was archived: its write.
+  archived_seq integer not null,
+  -- Whether it was redacted: its text is removed from whatever is read of the archive.
+  redacted integer default false not null,
+  user_id text not null,
+  minutes integer not null,
+  billable integer not null,
+  -- Days since 1970-01-01.
+  work_day integer not null,
+  hourly_rate_minor integer not null,
+  -- Whether the rate is that of an agreement; if not, it is the organization's default.
+  by_agreement integer not null,
+  -- Whether the entry was approved; if not, it was rejected, or is SUBMITTED.
+  approved integer not null,
+  -- The audit row of the approval or rejection, null while SUBMITTED: the same as in `time_entries`.
+  approval_seq integer,
+  primary key (organization_id, id),
+  constraint archived_time_entries_ids check (length(id) = 16 and length(chain_id) = 16),
+  constraint archived_time_entries_digest check (request_digest is null or length(request_digest) = 16),
+  constraint archived_time_entries_flags check (billable in (0, 1) and by_agreement in (0, 1) and approved in (0, 1))
+) strict, without rowid;
+create index archived_time_entries_waiting on archived_time_entries (organization_id, archived_seq) where approval_seq is null;
+
+create trigger archived_time_entries_in_archive before insert on archived_time_entries
+when new.archived_seq > coalesce((select max(to_seq) from archives where organization_id = new.organization_id), 0)
+  or exists (select 1 from archived_time_entries where organization_id = new.organization_id and id = new.id)
+begin select raise(abort, 'archived_time_entries: only what is in an archive, once'); end;
+
+create trigger archived_time_entries_no_delete before delete on archived_time_entries
+when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
+begin select raise(abort, 'archived_time_entries are kept as they are'); end;
+
+create trigger archived_time_entries_only_change before update on archived_time_entries
+when (new.organization_id, new.id, new.ticket_id, new.created_at, new.chain_id, new.archived_seq, new.user_id, new.minutes, new.billable, new.work_day, new.hourly_rate_minor, new.by_agreement)
+  is not (old.organization_id, old.id, old.ticket_id, old.created_at, old.chain_id, old.archived_seq, old.user_id, old.minutes, old.billable, old.work_day, old.hourly_rate_minor, old.by_agreement)
+  or ((new.redacted, new.request_digest) is not (old.redacted, old.request_digest) and (new.redacted, new.request_digest) is not (1, null))
+  or ((new.approved, new.approval_seq) is not (old.approved, old.approval_seq)
+    and (old.approval_seq is not null or new.approval_seq is null or new.approved not in (0, 1)))
+begin select raise(abort, 'archived_time_entries are kept as they are'); end;

@@ -5,7 +5,7 @@ import type { CloudflareApi } from '../ops/cloudflare-api.ts';
 import { agentsRouteOf, readDeployment } from '../ops/deployment.ts';
 import { CommandFailure } from '../ops/failures.ts';
 import { prompt } from '../ops/input.ts';
-import { refuseEarlierSchema } from '../ops/refuse-earlier-schema.ts';
+import { refuseOtherSchema } from '../ops/migrations.ts';
 import { RemoteD1 } from '../ops/remote-d1.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
 import {
@@ -43,7 +43,7 @@ export async function release(
   const [account, root] = [api(deployment.account), api(undefined)];
   const zoneId = await findZone(root, deployment.account, deployment.zone);
   if (zoneId === undefined) throw new CommandFailure(`The token sees no zone ${deployment.zone}.`);
-  await refuseEarlierSchema(new RemoteD1(account, deployment.database));
+  await refuseOtherSchema(new RemoteD1(account, deployment.database));
   const deployed = await deployedBindings(account, main.name);
   if (!deployment.agents && (await deployedBindings(account, agents.name)))
     throw new CommandFailure(

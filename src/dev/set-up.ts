@@ -9,9 +9,9 @@ import { type Deployment, deploymentShape } from '../ops/deployment.ts';
 import { accessOf, denialOf, notEnabled } from '../ops/diagnose-account.ts';
 import { CommandFailure } from '../ops/failures.ts';
 import { importDirectory } from '../ops/import/import-directory.ts';
+import { appliedMigrations, migrationNames } from '../ops/migrations.ts';
 import { RemoteD1 } from '../ops/remote-d1.ts';
 import { deployedBindings, findZone, hostOwner, routeOwner } from './deployed.ts';
-import { appliedMigrations, migrationNames } from './migrate.ts';
 import { release, type Tools } from './release.ts';
 
 const PIN = 'One-time PIN';

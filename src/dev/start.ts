@@ -12,8 +12,10 @@ import { addDays, dateIn } from '../domain/calendar.ts';
 import { lastDayAllowed } from '../domain/key-rules.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import { SCOPE_IDS } from '../domain/scopes.ts';
+import { CommandFailure } from '../ops/failures.ts';
 import { importDirectory } from '../ops/import/import-directory.ts';
 import { removalAdvice, withLocalD1 } from '../ops/local.ts';
+import { migrate, refuseOtherSchema } from '../ops/migrations.ts';
 import { MODULE_SECRETS, MODULE_VARIABLES } from '../ops/modules.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
 import { administratorsTimeZone } from '../services/directory/administrators.ts';
@@ -24,7 +26,6 @@ import type { AdminContext } from '../services/service-context.ts';
 import { adapterDemo } from './adapter-demo.ts';
 import { logDemoTime } from './demo-time.ts';
 import { fireCronsUntil } from './fire-crons.ts';
-import { appliedMigrations, migrate, migrationNames } from './migrate.ts';
 
 const DEMO_KEY_NAME = 'Local demo';
 const READY_TIMEOUT_MS = 60_000;
@@ -66,9 +67,10 @@ warnOfUnknownVariables();
 // Wrangler would use another port without a message.
 if (await isInUse())
   fail(`${baseUrl} is in use. End what runs there, or choose another port: npm start -- --port 8080`);
-const { others, key } = await withLocalD1(persistTo, prepareDatabase);
-if (others.length > 0)
-  fail(`The local database has the unknown migration ${others[0]}. Nothing was changed. ${removalAdvice(persistTo)}`);
+const key = await withLocalD1(persistTo, prepareDatabase).catch((err: unknown) => {
+  if (err instanceof CommandFailure) return fail(err.message);
+  throw err;
+});
 await serve();
 
 /** Ends the start with one sentence, because a stack trace would hide it. */
@@ -117,13 +119,11 @@ function isInUse(): Promise<boolean> {
   });
 }
 
-/** Returns the new demo key, or the migrations that the repository lacks: its own would fail on such a database. */
-async function prepareDatabase(db: D1Database): Promise<{ others: string[]; key: string }> {
-  const names = await migrationNames();
-  const others = (await appliedMigrations(db)).filter((name) => !names.includes(name));
-  if (others.length > 0) return { others, key: '' };
+/** Returns the new demo key. @throws CommandFailure if the database has another schema */
+async function prepareDatabase(db: D1Database): Promise<string> {
+  await refuseOtherSchema(db, removalAdvice(persistTo));
   await migrate(db);
-  return { others, key: await prepareDemo(db) };
+  return prepareDemo(db);
 }
 
 async function prepareDemo(db: D1Database): Promise<string> {

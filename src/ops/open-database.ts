@@ -4,8 +4,8 @@ import type { Ports, SystemContext } from '../services/service-context.ts';
 import { cloudflareApi } from './cloudflare-api.ts';
 import type { Database, DatabaseChoice, WithDatabase } from './command.ts';
 import { bucketOf, jurisdictionOf, readDeployment, variablesOf } from './deployment.ts';
+import { refuseOtherSchema } from './migrations.ts';
 import { commandPorts } from './modules.ts';
-import { refuseEarlierSchema } from './refuse-earlier-schema.ts';
 import { RemoteD1 } from './remote-d1.ts';
 import { remoteArchive } from './remote-store.ts';
 
@@ -15,7 +15,7 @@ const DEADLINE_MS = 60_000;
 export function databaseOf(choice: DatabaseChoice): WithDatabase {
   const open = async <T>(use: (database: Database) => Promise<T>): Promise<T> => {
     const useChecked = async (db: D1Database, archive: ObjectStore | undefined, advice?: string) => {
-      await refuseEarlierSchema(db, advice);
+      await refuseOtherSchema(db, advice);
       const ports = commandPorts(archive);
       return use({ db, archive, context: () => operatorContext(db, ports) });
     };

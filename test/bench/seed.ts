@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { migrate } from '../../src/dev/migrate.ts';
 import { generateKey, hashKey, keyHint } from '../../src/domain/api-key.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
 import { formatScopes, SCOPE_IDS } from '../../src/domain/scopes.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
+import { migrate } from '../../src/ops/migrations.ts';
 import { KEY_PREFIX } from './workers.ts';
 
 const DEMO_DIRECTORY = 'src/dev/demo-directory.ndjson';

@@ -168,12 +168,15 @@ test('a dry run shows changes and risks, and changes nothing', async () => {
   expect([ended, steps, printed.at(-1)]).toEqual(['released', [BUILD], `${HOST} is taken from the Worker shop.`]);
 });
 
-test('a database of before 1.0 stops the release before anything changes', async () => {
+test('a database with an unknown migration stops the release before anything changes', async () => {
   const { ended, steps } = await releaseTo(
-    { sql: "create table d1_migrations (name); insert into d1_migrations values ('0000_foundation.sql')" },
+    { sql: "create table d1_migrations (id, name); insert into d1_migrations values (1, '0000_foundation.sql')" },
     { migrate: true },
   );
-  expect([ended, steps]).toEqual([expect.stringMatching('before 1.0.* Create a new database'), [BUILD]]);
+  expect([ended, steps]).toEqual([
+    expect.stringMatching('unknown migration 0000_foundation.sql.* Create a new database'),
+    [BUILD],
+  ]);
 });
 
 test('a Worker for AI agents is not left with its old code', async () => {

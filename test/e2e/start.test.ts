@@ -187,15 +187,13 @@ test.concurrent('an invalid variable stops the start with one line about it', as
   });
 });
 
-test.concurrent('a database with an unknown migration stops the start with one line and the command that removes its folder', async () => {
+test.concurrent('a database with another schema stops the start with one line and the command that removes its folder', async () => {
   const { persistTo, remove } = await copyDatabase();
   try {
-    await withLocalD1(persistTo, (db) =>
-      db.prepare("insert into d1_migrations (name) values ('0000_foundation.sql')").run(),
-    );
+    await withLocalD1(persistTo, (db) => db.prepare('alter table tickets add column title text').run());
     expect(await failedStart('--port', String(await freePort()), '--persist-to', persistTo)).toEqual({
       code: 1,
-      output: expect.stringMatching(new RegExp(`^.*0000_foundation\\.sql.* rm -r ${persistTo}/v3\\n$`)),
+      output: expect.stringMatching(new RegExp(`^.*another schema \\(tickets\\).* rm -r ${persistTo}/v3\\n$`)),
     });
   } finally {
     await remove();

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { migrate } from '../../src/dev/migrate.ts';
 import { withLocalD1 } from '../../src/ops/local.ts';
+import { migrate } from '../../src/ops/migrations.ts';
 import type { LocalDatabase } from './command.ts';
 
 /** Creates a migrated local database. Tests copy the shared one instead: `copyDatabase`. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { migrationNames } from '../../../src/dev/migrate.ts';
 import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { diagnoseDatabase, type ExpectedDatabase } from '../../../src/ops/diagnose-database.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
+import { migrationNames } from '../../../src/ops/migrations.ts';
 import { operatorContext } from '../../../src/ops/open-database.ts';
 import { createApiKey } from '../../../src/services/keys/create-key.ts';
 import { demoDatabase } from './database.ts';

@@ -118,13 +118,13 @@ test('an unmigrated database leads to advice about the migration and --persist-t
   );
 });
 
-test('a database of before 1.0 is refused, with the next step', async () => {
+test('a database with an unknown migration is refused, with the next step', async () => {
   const { persistTo, remove } = await copyDatabase();
   onTestFinished(remove);
   const refused = (step: string) => ({
     code: 1,
     stdout: '',
-    stderr: `This database was created before 1.0, and its schema cannot be migrated. Nothing was changed. ${step}\n`,
+    stderr: `This database has the unknown migration 0000_foundation.sql, so it cannot be used. Nothing was changed. ${step}\n`,
   });
   await withRemote(persistTo, async ({ db, env }) => {
     await db.prepare("insert into d1_migrations (name) values ('0000_foundation.sql')").run();

@@ -1,1 +1,0 @@
-ALTER TABLE `pushes` ADD `skipped` text DEFAULT '[]' NOT NULL;

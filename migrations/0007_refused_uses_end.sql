@@ -1,1 +1,0 @@
-ALTER TABLE `refused_uses` ADD `ends_at` integer;

@@ -1,1 +1,0 @@
-ALTER TABLE `access_review_decisions` ADD `of_former` integer DEFAULT false NOT NULL;

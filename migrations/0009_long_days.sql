@@ -1,1 +1,0 @@
-CREATE INDEX `key_days_long` ON `key_days` (`organization_id`,`day`) WHERE "minutes" >= 600;

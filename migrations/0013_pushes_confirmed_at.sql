@@ -1,2 +1,0 @@
--- since 1.0: nothing reads when the receiver last confirmed.
-ALTER TABLE `pushes` DROP COLUMN `confirmed_at`;
