@@ -1,11 +1,12 @@
-import { setTimeout } from 'node:timers/promises';
-import type { ObjectStore } from '../lib/object-store.ts';
+import { organizationRange } from '../db/fact-statements.ts';
+import { findConnections } from '../db/work/connections.ts';
+import { readAll } from '../services/call-d1.ts';
+import type { Database } from './command.ts';
+import { CONNECTED, connectionState } from './connection-state.ts';
 import { count, percent } from './output.ts';
 import { check, Failure, type Finding } from './probe.ts';
 
-export interface ExpectedDatabase {
-  db: D1Database;
-  archive?: ObjectStore | undefined;
+export interface ExpectedDatabase extends Pick<Database, 'db' | 'context'> {
   /** The size in bytes at which it is full. */
   limit: number;
   migrations: readonly string[];
@@ -13,14 +14,8 @@ export interface ExpectedDatabase {
 
 /** From this share of its limit on, the database is nearly full. */
 const MAX_DATABASE_SHARE = 0.9;
-/** How long the push may take to deliver the note. */
-const PUSH_MS = 5_000;
 
-/** Without an `organization`, neither push nor archive. */
-export async function* diagnoseDatabase(
-  { db, archive, limit, migrations }: ExpectedDatabase,
-  organization: string | undefined,
-): AsyncGenerator<Finding> {
+export async function* diagnoseDatabase({ db, context, limit, migrations }: ExpectedDatabase): AsyncGenerator<Finding> {
   const schema = await check('schema', async () => {
     const { results } = await db.prepare('select name from d1_migrations').all<{ name: string }>();
     const applied = new Set(results.map(({ name }) => name));
@@ -39,9 +34,7 @@ export async function* diagnoseDatabase(
     );
   });
   yield await check('erased organizations', () => returned(db));
-  if (organization === undefined) return;
-  yield await check('push', () => pushed(db, organization));
-  yield await check('archive', () => archived(db, archive, organization));
+  yield await check('adapters', () => connected(context));
 }
 
 /** The erased organizations that exist. If no return is recorded, SQL has inserted the organization. */
@@ -61,48 +54,10 @@ async function returned(db: D1Database): Promise<string> {
   return `created again on request: ${results.map(({ id, by }) => `${id} by ${by}`).join(', ')}`;
 }
 
-async function pushed(db: D1Database, organization: string): Promise<string> {
-  const find = db
-    .prepare(
-      `select pushes.confirmed_seq as confirmed, failing_since as failing, stopped_at as stopped, failure,
-         (select max(seq) from audit_log where audit_log.organization_id = pushes.organization_id) as newest
-       from pushes where organization_id = ?`,
-    )
-    .bind(organization);
-  for (const until = Date.now() + PUSH_MS; ; await setTimeout(200)) {
-    const row = await find.first<{
-      confirmed: number;
-      failing: number | null;
-      stopped: number | null;
-      failure: string | null;
-      newest: number;
-    }>();
-    if (!row) return 'off: nothing was ever pushed for this organization';
-    if (row.stopped !== null) throw new Failure('the receiver has stopped the push with 410. See push:status.');
-    if (row.failing !== null)
-      throw new Failure(`the push has been failing since ${new Date(row.failing).toISOString()}: ${row.failure}.`);
-    if (row.confirmed >= row.newest) return `the receiver has everything up to change ${row.newest}`;
-    if (Date.now() > until)
-      throw new Failure(`${row.newest - row.confirmed} changes wait for ${PUSH_MS / 1000} s. See push:status.`);
-  }
-}
-
-async function archived(db: D1Database, archive: ObjectStore | undefined, organization: string): Promise<string> {
-  const damaged = await db
-    .prepare('select count(*) as n from archives where damaged_at is not null')
-    .first<number>('n');
-  if (damaged) throw new Failure(`${count(damaged, 'object')} missing or damaged. See the runbook, and archive:check.`);
-  const newest = await db
-    .prepare('select object, bytes from archives where organization_id = ? order by to_seq desc limit 1')
-    .bind(organization)
-    .first<{ object: string; bytes: number }>();
-  if (!newest) return 'nothing of this organization is archived';
-  if (!archive)
-    throw new Failure('something is archived, and the configuration has no bucket with the binding ARCHIVE.');
-  const { objects } = await archive.list(newest.object);
-  if (objects.some(({ name, size }) => name === newest.object && size === newest.bytes))
-    return 'the newest object is in the bucket; archive:check --read checks them all';
-  throw new Failure(
-    `the bucket lacks the newest object, ${newest.object}: it may be the wrong bucket. See archive:check.`,
-  );
+async function connected(context: Database['context']): Promise<string> {
+  const connections = await readAll(context(), findConnections.bind(organizationRange()));
+  const states = connections.map((one) => [one.organizationId, connectionState(one, Date.now())]);
+  const faults = states.filter(([, state]) => state !== CONNECTED);
+  if (faults.length > 0) throw new Failure(`${faults.map((one) => one.join(' is ')).join(', ')}. See adapter:status.`);
+  return states.length === 0 ? 'none has reported' : `${count(states.length, 'adapter')} connected`;
 }

@@ -2,33 +2,15 @@ import * as z from 'zod';
 import { generateKey } from '../domain/api-key.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import { diagnoseDatabase, type ExpectedDatabase } from './diagnose-database.ts';
-import { agentMessage, diagnoseKey, type KeyChecks } from './diagnose-key.ts';
-import {
-  diagnoseClock,
-  Failure,
-  type Finding,
-  NoResponse,
-  type ProbeResponse,
-  type Prober,
-  proberOf,
-  sendProbe,
-} from './probe.ts';
-import {
-  address,
-  bodyOf,
-  isAccess,
-  isOurs,
-  isStatic,
-  namesOf,
-  problemOf,
-  require401,
-  whoAnswered,
-  wrongWith401,
-} from './responses.ts';
+import { diagnoseKey } from './diagnose-key.ts';
+import { Failure, type Finding, NoResponse, type ProbeResponse, type Prober, proberOf, sendProbe } from './probe.ts';
+import { address, bodyOf, isAccess, isOurs, problemOf, require401, whoAnswered, wrongWith401 } from './responses.ts';
 
-interface Diagnosis extends Partial<Omit<KeyChecks, 'key'>> {
+interface Diagnosis {
   url: URL;
   key?: string | undefined;
+  /** The ticket that gets one note, if there is a key. */
+  ticket?: string | undefined;
   database?: ExpectedDatabase | undefined;
   send?: typeof fetch;
 }
@@ -46,51 +28,22 @@ const USER_AGENTS = {
 /** Text that logs in a note contain, and that a firewall may take for an attack. */
 const SUSPICIOUS = `<script>alert(1)</script> ' OR 1=1; DROP TABLE users -- ../../etc/passwd \${jndi:ldap://x/a} () { :;}; rm -rf /`;
 
-/** What the headers of the service's own pages must contain. */
-const PAGE_HEADERS = {
-  'content-security-policy': "default-src 'none'",
-  'x-frame-options': 'DENY',
-  'strict-transport-security': 'max-age=',
-};
-
-/** How long before it expires a contact should be renewed. */
-const RENEW_MS = 30 * 86_400_000;
-
 /**
  * Checks what can be checked with what is given, in one order: as automations and strangers reach the service, then with a
  * key, then in the database. Writes nothing without a `ticket`.
  */
-export async function* diagnose({
-  url,
-  key,
-  ticket,
-  expected,
-  database,
-  send = fetch,
-}: Diagnosis): AsyncGenerator<Finding> {
+export async function* diagnose({ url, key, ticket, database, send = fetch }: Diagnosis): AsyncGenerator<Finding> {
   const loopback = isLoopback(url.hostname);
-  const origin = loopback ? url.origin : `https://${url.host}`;
-  const prober = proberOf(origin, send);
+  const prober = proberOf(loopback ? url.origin : `https://${url.host}`, send);
   if (!loopback) yield await prober.check('https', () => onlyHttps(send, url.host));
-  const { isOpen, hasAgents } = yield* diagnoseService(prober, origin, key);
-  const organization =
-    key !== undefined && isOpen ? yield* diagnoseKey(prober, { key, ticket, expected }, hasAgents) : undefined;
-  if (database) yield* diagnoseDatabase(database, organization);
+  const isOpen = yield* diagnoseService(prober, key);
+  if (key !== undefined && isOpen) yield* diagnoseKey(prober, key, ticket);
+  if (database) yield* diagnoseDatabase(database);
 }
 
-/** As automations and strangers reach it. A `key` only gives its prefix to wrong keys. */
-async function* diagnoseService(
-  { ask, check }: Prober,
-  origin: string,
-  key: string | undefined,
-): AsyncGenerator<Finding, { isOpen: boolean; hasAgents: boolean }> {
-  const post = (headers: Record<string, string> = {}, message = 'A test from the doctor') =>
-    ask('/api/v1/tickets/1/notes', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', ...headers },
-      body: JSON.stringify({ message }),
-    });
-
+/** As automations and strangers reach it, until it is paused. A `key` only gives its prefix to wrong keys. */
+async function* diagnoseService(prober: Prober, key: string | undefined): AsyncGenerator<Finding, boolean> {
+  const { ask, check } = prober;
   // Report a cause once, even if it affects every request.
   let paused = false;
   const healthz = await check('/healthz', async () => {
@@ -101,88 +54,80 @@ async function* diagnoseService(
     );
   });
   yield healthz;
-  if (!healthz.answered) return { isOpen: false, hasAgents: false };
-  yield* diagnoseClock(origin, () => ask('/healthz'));
-
-  const keyless = paused ? undefined : await check('a POST without a key', async () => require401(await post()));
-  if (keyless) yield keyless;
-  if (keyless?.ok) {
-    yield await check('the User-Agents of automations', async () => {
-      const answers = await Promise.all(
-        Object.entries(USER_AGENTS).map(
-          async ([tool, agent]) => [tool, wrongWith401(await post({ 'User-Agent': agent }))] as const,
-        ),
-      );
-      const wrong = answers.filter(([, fault]) => fault !== undefined);
-      if (wrong.length === 0) return `the same response to ${Object.keys(USER_AGENTS).join(', ')}`;
-      const tools = wrong.map(([tool]) => tool).join(', ');
-      throw new Failure(
-        `${tools}: ${wrong[0]?.[1]} Others get the expected response: bot protection or the browser integrity check blocks this User-Agent.`,
-      );
-    });
-    yield await check('a note that quotes an attack', async () => {
-      require401(
-        await post({}, SUSPICIOUS),
-        (fault) =>
-          `${fault} A harmless note gets the expected response: a firewall blocks by the text. Skip managed rules for /api/*, or notes with logs are lost.`,
-      );
-      return 'no firewall blocks notes by their text';
-    });
-    yield await check('wrong keys', async () => {
-      const reference = namesOf(await post());
-      const prefix = key?.slice(0, key.indexOf('_')) ?? 'twb';
-      const wrong = { 'a malformed key': `${prefix}_no`, 'an unknown key': generateKey(prefix) };
-      for (const [what, value] of Object.entries(wrong)) {
-        const given = await post({ Authorization: `Bearer ${value}` });
-        require401(given, (fault) => `${what} gets a different response: ${fault}`);
-        if (namesOf(given) !== reference)
-          throw new Failure(
-            `${what} gets different headers: ${namesOf(given)} instead of ${reference}. A proxy adds or removes them.`,
-          );
-      }
-      return `a malformed or unknown key (${prefix}_…) gets the same response as a missing one`;
-    });
-  }
-
+  if (!healthz.answered) return false;
+  if (!paused) yield* diagnosePosts(prober, key);
   yield await check('/settings', async () => guarded(await ask('/settings'), await ask('/settings/x/keys', FORGED)));
-  for (const path of ['/docs', '/api/v1/openapi.json'])
-    yield await check(path, async () => {
-      const given = await ask(path);
-      if (given.status === 200 && isStatic(given)) return 'is available';
-      throw new Failure(whoAnswered(given));
-    });
-  yield await check('/.well-known/security.txt', async () => {
-    const given = await ask('/.well-known/security.txt');
-    if (given.status === 404 && isOurs(given)) return 'there is none: SECURITY_CONTACT is empty';
-    if (given.status !== 200 || !isStatic(given)) throw new Failure(whoAnswered(given));
-    const [, expires = ''] = /^Expires: (.+)$/m.exec(given.body) ?? [];
-    const day = expires.slice(0, 10);
-    if (Date.parse(expires) - Date.now() > RENEW_MS) return `the contact is valid until ${day}`;
-    throw new Failure(
-      `the contact for vulnerabilities is valid until ${day}, and readers ignore it after that. Check SECURITY_CONTACT, and set a later SECURITY_EXPIRES.`,
-    );
-  });
   yield await check('/psa', async () => {
     const given = await ask('/psa', { method: 'POST' });
     if (given.status === 404 && isOurs(given)) return 'off';
     if (given.status === 401 && isOurs(given)) return 'on; refuses a message without a signature';
     throw new Failure(whoAnswered(given));
   });
-  let hasAgents = false;
-  yield await check('/mcp', async () => {
-    const given = await ask('/mcp', agentMessage('tools/list'));
-    if (given.status === 404 && isOurs(given)) return 'not deployed: there is nothing for AI agents';
-    const isPaused = isOurs(given) && given.status === 503 && problemOf(given)?.detail.includes('paused') === true;
-    if (isPaused && paused) return 'paused, as the API is';
-    if (isPaused || (paused && wrongWith401(given) === undefined))
-      throw new Failure(
-        `${isPaused ? 'paused, and the API is open' : 'open, and the API is paused'}: the two Workers have different values of MODE. Set both: npm run ops -- switch MODE ${paused ? 'paused' : 'open'}`,
-      );
-    const says = require401(given);
-    hasAgents = true;
-    return `deployed; ${says}`;
+  yield await check('/mcp', async () => agents(await ask('/mcp', AGENT_MESSAGE), paused));
+  return !paused;
+}
+
+/** Posts without a valid key: each must get the 401 of the service. */
+async function* diagnosePosts({ ask, check }: Prober, key: string | undefined): AsyncGenerator<Finding> {
+  const post = (headers: Record<string, string> = {}, message = 'A test from the doctor') =>
+    ask('/api/v1/tickets/1/notes', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: JSON.stringify({ message }),
+    });
+  const keyless = await check('a POST without a key', async () => require401(await post()));
+  yield keyless;
+  if (!keyless.ok) return;
+  yield await check('the User-Agents of automations', async () => {
+    const answers = await Promise.all(
+      Object.entries(USER_AGENTS).map(
+        async ([tool, agent]) => [tool, wrongWith401(await post({ 'User-Agent': agent }))] as const,
+      ),
+    );
+    const wrong = answers.filter(([, fault]) => fault !== undefined);
+    if (wrong.length === 0) return `the same response to ${Object.keys(USER_AGENTS).join(', ')}`;
+    const tools = wrong.map(([tool]) => tool).join(', ');
+    throw new Failure(
+      `${tools}: ${wrong[0]?.[1]} Others get the expected response: bot protection or the browser integrity check blocks this User-Agent.`,
+    );
   });
-  return { isOpen: !paused, hasAgents };
+  yield await check('a note that quotes an attack', async () => {
+    require401(
+      await post({}, SUSPICIOUS),
+      (fault) =>
+        `${fault} A harmless note gets the expected response: a firewall blocks by the text. Skip managed rules for /api/*, or notes with logs are lost.`,
+    );
+    return 'no firewall blocks notes by their text';
+  });
+  yield await check('wrong keys', async () => {
+    const prefix = key?.slice(0, key.indexOf('_')) ?? 'twb';
+    const wrong = { 'a malformed key': `${prefix}_no`, 'an unknown key': generateKey(prefix) };
+    for (const [what, value] of Object.entries(wrong))
+      require401(
+        await post({ Authorization: `Bearer ${value}` }),
+        (fault) => `${what} gets a different response: ${fault}`,
+      );
+    return `a malformed or unknown key (${prefix}_…) gets the same response as a missing one`;
+  });
+}
+
+/** A message as AI agents send it. */
+const AGENT_MESSAGE = {
+  method: 'POST',
+  headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+  body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+};
+
+/** @throws Failure unless the Worker for AI agents is missing, or as open as the API */
+function agents(given: ProbeResponse, paused: boolean): string {
+  if (given.status === 404 && isOurs(given)) return 'not deployed: there is nothing for AI agents';
+  const isPaused = isOurs(given) && given.status === 503 && problemOf(given)?.detail.includes('paused') === true;
+  if (isPaused && paused) return 'paused, as the API is';
+  if (isPaused || (paused && wrongWith401(given) === undefined))
+    throw new Failure(
+      `${isPaused ? 'paused, and the API is open' : 'open, and the API is paused'}: the two Workers have different values of MODE. Set both: npm run ops -- switch MODE ${paused ? 'paused' : 'open'}`,
+    );
+  return `deployed; ${require401(given)}`;
 }
 
 /** An unsigned token that names an administrator. */
@@ -231,10 +176,6 @@ function guarded(start: ProbeResponse, page: ProbeResponse): string {
   if (redirects)
     return isAccess(location) ? 'protected by Cloudflare Access' : `redirects to a sign-in: ${address(location)}`;
   if (!isOurs(start) || ![401, 403, 503].includes(start.status)) throw new Failure(whoAnswered(start));
-  for (const [name, part] of Object.entries(PAGE_HEADERS)) {
-    if (start.headers.get(name)?.includes(part)) continue;
-    throw new Failure(`${name} lacks ${part}. A proxy or a transform rule changes headers; exclude /settings from it.`);
-  }
   return start.status === 503
     ? 'closed by the service (503): administrators can sign in once ADMIN_ISSUER and ADMIN_AUDIENCE are set and the issuer responds'
     : `protected by the service (${start.status}); no sign-in page is in front of it`;

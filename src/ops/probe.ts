@@ -128,21 +128,3 @@ export async function postSigned(
     timeoutMs,
   );
 }
-
-/** From this difference between two clocks on, the check fails: well before messages do. */
-const MAX_SKEW_SECONDS = 60;
-
-export async function* diagnoseClock(url: string, ask: () => Promise<ProbeResponse>): AsyncGenerator<Finding> {
-  const sentAt = Date.now();
-  yield await check('the clocks', async () => {
-    const { headers } = await ask();
-    const theirs = Date.parse(headers.get('date') ?? '');
-    if (Number.isNaN(theirs)) return 'not compared: the response has no Date';
-    // A Date has whole seconds.
-    const skew = Math.round((theirs + 500 - (sentAt + Date.now()) / 2) / 1000);
-    if (Math.abs(skew) <= MAX_SKEW_SECONDS) return `differ by ${Math.abs(skew)} s`;
-    throw new Failure(
-      `that of ${new URL(url).host} is ${Math.abs(skew)} s ${skew > 0 ? 'ahead of' : 'behind'} this machine's. Messages are refused from ${TOLERANCE_SECONDS} s on: synchronize both (NTP).`,
-    );
-  });
-}

@@ -20,8 +20,6 @@ interface Database {
   uuid: string;
   name: string;
   jurisdiction?: string;
-  /** The mode of its read replication. */
-  replication?: string;
   sql: DatabaseSync;
 }
 interface Binding {
@@ -119,9 +117,8 @@ export async function startFakeCloudflare() {
     if (!found) throw new Refusal(404, 7404, 'The database does not exist.');
     return found;
   };
-  const shown = ({ uuid, name, jurisdiction, replication: mode = 'disabled' }: Database) => ({
+  const shown = ({ uuid, name, jurisdiction }: Database) => ({
     ...{ uuid, name, jurisdiction, version: 'production' },
-    read_replication: { mode },
   });
   const jurisdictionIn = (headers: IncomingMessage['headers']) => String(headers['cf-r2-jurisdiction'] ?? 'default');
   const bucket = (name: string, headers: IncomingMessage['headers']) => {

@@ -2,7 +2,7 @@ import { Command } from '@commander-js/extra-typings';
 import { parseWebhookUrl } from '../../domain/webhook.ts';
 import { printFindings } from '../../ops/findings.ts';
 import { readAddress, secretsIn } from '../../ops/input.ts';
-import { diagnoseReceiver, diagnoseSamples } from './diagnose-receiver.ts';
+import { checkReceiver, checkSamples } from './check-receiver.ts';
 
 export const pushTest = new Command('push:test')
   .summary('send samples of messages to a receiver')
@@ -16,5 +16,5 @@ export const pushTest = new Command('push:test')
   .action(async (address, names) => {
     const url = readAddress('URL', address, parseWebhookUrl, 'write the address of WEBHOOK_URL');
     const secrets = secretsIn('WEBHOOK_SECRET', 'push:test');
-    await printFindings([diagnoseReceiver(url, secrets), diagnoseSamples(url, secrets, names)]);
+    await printFindings([checkReceiver(url, secrets), checkSamples(url, secrets, names)]);
   });

@@ -2,14 +2,14 @@ import { Argument, Command } from '@commander-js/extra-typings';
 import { PsaFault } from '../../adapters/kit/psa.ts';
 import { sender } from '../../adapters/kit/send.ts';
 import { COMMON_VARIABLES } from '../../adapters/kit/settings.ts';
-import { FAILING_MS } from '../../db/directory/administrator-statements.ts';
 import { organizationRange } from '../../db/fact-statements.ts';
 import { findConnections, forgetConnection } from '../../db/work/connections.ts';
-import { instant, optionalInstant } from '../../domain/change.ts';
+import { instant } from '../../domain/change.ts';
 import { readAll, write } from '../../services/call-d1.ts';
 import { adapterNamed, adapterVariables, adapterWorkerOf, kindOf } from '../adapters.ts';
 import { cloudflareApi, putSecret } from '../cloudflare-api.ts';
 import { databaseCommand, deploymentOption } from '../command.ts';
+import { connectionState } from '../connection-state.ts';
 import { readDeployment } from '../deployment.ts';
 import { CommandFailure } from '../failures.ts';
 import { print } from '../output.ts';
@@ -57,15 +57,9 @@ export const adapterStatus = databaseCommand(
   async (withDatabase) => {
     const rows = await withDatabase(({ context }) => readAll(context(), findConnections.bind(organizationRange())));
     if (rows.length === 0) return print('No adapter has reported.\n');
-    for (const { organizationId, adapter, reportedAt, failingSince, failure, stoppedAt } of rows) {
-      const state =
-        stoppedAt !== null
-          ? `STOPPED since ${instant(stoppedAt)}`
-          : failure !== null
-            ? `failing since ${optionalInstant(failingSince)}`
-            : reportedAt <= Date.now() - FAILING_MS
-              ? `silent since ${instant(reportedAt)}`
-              : 'connected';
+    for (const row of rows) {
+      const { organizationId, adapter, reportedAt, failure } = row;
+      const state = connectionState(row, Date.now());
       await print(`${printable(organizationId)}: ${state}; last report ${instant(reportedAt)} of ${adapter}\n`);
       if (failure !== null) await print(`  ${printable(failure)}\n`);
     }

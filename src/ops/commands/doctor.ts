@@ -3,7 +3,6 @@ import { Command, Option } from '@commander-js/extra-typings';
 import { remoteDeploymentOption, remoteOption } from '../command.ts';
 import { configOf, readDeployment } from '../deployment.ts';
 import { diagnose } from '../diagnose.ts';
-import { diagnoseAccount } from '../diagnose-account.ts';
 import type { ExpectedDatabase } from '../diagnose-database.ts';
 import { UsageError } from '../failures.ts';
 import { printFindings } from '../findings.ts';
@@ -39,7 +38,6 @@ export const doctor = new Command('doctor')
     });
     const key = keyStdin && (await readKeyValue());
     const deployment = remote && (await readDeployment(options.deployment));
-    const expected = deployment && configOf(deployment);
 
     const notes = [
       ...(key === undefined ? ['No key is checked: add --key-stdin.'] : []),
@@ -48,18 +46,14 @@ export const doctor = new Command('doctor')
       ...CHECKS.filter((check) => !isGiven(check)).flatMap(({ unchecked }) => unchecked ?? []),
     ];
     const show = (database?: ExpectedDatabase) =>
-      printFindings(
-        [
-          diagnose({ url, key, ticket, expected, database }),
-          ...(deployment ? [diagnoseAccount(deployment)] : []),
-          ...probes.map((probe) => probe(url.origin)),
-        ],
-        { json, notes },
-      );
-    if (!expected) return show();
-    const limit = expected.databaseLimit;
+      printFindings([diagnose({ url, key, ticket, database }), ...probes.map((probe) => probe(url.origin))], {
+        json,
+        notes,
+      });
+    if (!deployment) return show();
+    const limit = configOf(deployment).databaseLimit;
     const migrations = (await readdir('migrations')).filter((name) => name.endsWith('.sql'));
-    await databaseOf(options)(({ db, archive }) => show({ db, archive, limit, migrations }));
+    await databaseOf(options)(({ db, context }) => show({ db, context, limit, migrations }));
   });
 
 for (const { option } of CHECKS) doctor.addOption(option);

@@ -1,15 +1,7 @@
 import { ATTEMPT_TIMEOUT_MS } from '../../domain/post-outcome.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { TOLERANCE_SECONDS, type WebhookSecret } from '../../domain/webhook.ts';
-import {
-  check,
-  diagnoseClock,
-  Failure,
-  type Finding,
-  OLD_MS,
-  type ProbeResponse,
-  postSigned,
-} from '../../ops/probe.ts';
+import { check, Failure, type Finding, OLD_MS, type ProbeResponse, postSigned } from '../../ops/probe.ts';
 import alert from './assets/docs/psa/samples/alert-key-expiring.json' with { type: 'json' };
 import noteCreated from './assets/docs/psa/samples/note-created.json' with { type: 'json' };
 import noteRedacted from './assets/docs/psa/samples/note-redacted.json' with { type: 'json' };
@@ -17,7 +9,7 @@ import entryApproved from './assets/docs/psa/samples/time-entry-approved.json' w
 import entryCreated from './assets/docs/psa/samples/time-entry-created.json' with { type: 'json' };
 
 /** Sends signed test events to the receiver of the push, which must accept only genuine ones. */
-export async function* diagnoseReceiver(
+export async function* checkReceiver(
   url: string,
   secrets: readonly WebhookSecret[],
   send: typeof fetch = fetch,
@@ -32,8 +24,6 @@ export async function* diagnoseReceiver(
     throw new Failure(refusal(given.status));
   });
   yield accepted;
-  if (!accepted.answered) return;
-  yield* diagnoseClock(url, () => event(secrets));
   if (!accepted.ok) return;
   const forged = 'anyone who knows the address can write into your PSA.';
   const unacceptable: [what: string, from: readonly WebhookSecret[], ageMs: number, why: string][] = [
@@ -79,7 +69,7 @@ const UNKNOWN_TICKET = 'no-such-ticket';
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 /** Sends samples of messages, as the push and the alerts send them. */
-export async function* diagnoseSamples(
+export async function* checkSamples(
   url: string,
   secrets: readonly WebhookSecret[],
   names: SampleNames = {},
