@@ -32,6 +32,10 @@ export function ToolTiles({ hasLead = false }: { hasLead?: boolean }) {
   );
 }
 
+export const toolsMarkdown = RECIPES.map(({ slug, tool, lead }) => `- [${tool}](/docs/recipes/${slug}): ${lead}`).join(
+  '\n',
+);
+
 /** Two letters for a tool: `PA` for Power Automate, `n8` for n8n. */
 function initials(tool: string): string {
   const capitals = tool.replaceAll(/[^A-Z]/g, '');
@@ -45,7 +49,7 @@ const READERS: readonly (Link & { about: string; icon: IconName })[] = [
   {
     href: '/docs/reference',
     text: 'I write code',
-    about: 'Every request in four languages, and every response.',
+    about: 'Every request and response, with their fields.',
     icon: 'pen',
   },
   ...MODULE_PAGES.flatMap(({ path, reader }) => (reader ? { href: path, ...reader } : [])),

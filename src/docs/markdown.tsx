@@ -130,7 +130,6 @@ const LANGUAGES: Readonly<Record<string, string>> = {
   bash: 'bash',
   powershell: 'PowerShell',
   python: 'Python',
-  typescript: 'TypeScript',
   js: 'Node.js',
 };
 const languageName = (language: string) => LANGUAGES[language] ?? language;

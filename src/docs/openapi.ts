@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { createDocument, type ZodOpenApiObject } from 'zod-openapi';
 import { RETRY_AFTER_503, UNAUTHORIZED_PROBLEM } from '../http/problems.ts';
 import { withIncludes } from './blocks.ts';
-import texts from './headers.md?raw';
+import reference from './pages/reference.md?raw';
 
 /** The version of both contracts and of the package. */
 export const CONTRACT_VERSION = '1.0.0';
@@ -32,19 +32,23 @@ export function openapi({
   );
 }
 
-/** Describes headers as components of a document, each by the row of a table with its id. */
+/** Describes headers as components of a document, each by the row of a table with its name or id. */
 export function headersIn(table: string) {
-  const rows = withIncludes(table, { 'retry-after-503': RETRY_AFTER_503 }).matchAll(
-    /^\| (\w+) \| (.+) \| `(.+)` \|$/gm,
+  const rows = Array.from(
+    table.matchAll(/^\| `?([\w-]+)`? \| (.+) \| `(.+)` \|$/gm),
+    ([, name = '', text = '', example]) => {
+      return [name, { description: withIncludes(text, { 'retry-after-503': RETRY_AFTER_503 }), example }] as const;
+    },
   );
-  const texts = new Map(Array.from(rows, ([, id = '', description, example]) => [id, { description, example }]));
-  return <Shape extends z.ZodType>(id: string, shape: Shape): Shape => {
-    const text = texts.get(id);
-    if (!text) throw new Error(`headers.md lacks ${id}`);
+  const texts = new Map(rows);
+  return <Shape extends z.ZodType>(name: string, shape: Shape, id = name.replaceAll('-', '')): Shape => {
+    const text = texts.get(name);
+    if (!text) throw new Error(`There is no row about the header ${name}`);
     return shape.meta({ ...text, header: { id } });
   };
 }
-export const apiHeader = headersIn(texts);
+/** The page of the reference has the texts. */
+export const apiHeader = headersIn(reference);
 
 /** `malformed_json` as `MalformedJson`. */
 export const pascalCase = (name: string) =>

@@ -3,11 +3,20 @@ import changelog from '../../CHANGELOG.md?raw';
 import type { Config } from '../config.ts';
 import { limitsInWords } from '../domain/day-limit.ts';
 import type { SecurityContact } from '../domain/security-contact.ts';
+import { RETRY_AFTER_503 } from '../http/problems.ts';
 import { describeApi } from './api-openapi.ts';
 import { blocksOf, withIncludes } from './blocks.ts';
 import { errorsPage } from './errors.ts';
-import { toolsMarkdown } from './generated-markdown.ts';
-import { Loop, loopMarkdown, NewToken, Readers, readersMarkdown, ToolTiles, TryPing } from './inserts.tsx';
+import {
+  Loop,
+  loopMarkdown,
+  NewToken,
+  Readers,
+  readersMarkdown,
+  ToolTiles,
+  TryPing,
+  toolsMarkdown,
+} from './inserts.tsx';
 import { keyPattern } from './key-format.ts';
 import { Page } from './layout.tsx';
 import { Markdown, MarkdownPage, readable } from './markdown.tsx';
@@ -19,10 +28,9 @@ import keys from './pages/keys.md?raw';
 import limits from './pages/limits.md?raw';
 import loop from './pages/loop.md?raw';
 import recipes from './pages/recipes.md?raw';
+import reference from './pages/reference.md?raw';
 import wrongAddress from './pages/wrong-address.md?raw';
 import { ORIGIN, RECIPES } from './recipes.ts';
-import { operationsOf } from './reference/contract.ts';
-import { referencePage } from './reference/reference-page.ts';
 
 const HOST = new URL(ORIGIN).host;
 /** The origin that readers without script see if the operator has not set SERVICE_URL. */
@@ -72,7 +80,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
     ),
     page({
       path: '/docs/reference',
-      markdown: referencePage(operationsOf(describeApi(config, ORIGIN)), config),
+      markdown: withIncludes(reference, { limits: limitsInWords(config), 'retry-after-503': RETRY_AFTER_503 }),
       inserts: { ping: [<TryPing />, ''] },
       isWide: true,
     }),

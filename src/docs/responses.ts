@@ -27,12 +27,12 @@ import { apiHeader, pascalCase, REQUEST_ID, seconds, unauthorizedProblem } from 
 
 const EXAMPLE_ORIGIN = 'https://tickets.example';
 
-const always = { 'X-Request-Id': apiHeader('RequestId', z.uuid()) };
-const expiry = { 'Api-Key-Expires-At': apiHeader('ApiKeyExpiresAt', z.iso.datetime().optional()) };
+const always = { 'X-Request-Id': apiHeader('X-Request-Id', z.uuid()) };
+const expiry = { 'Api-Key-Expires-At': apiHeader('Api-Key-Expires-At', z.iso.datetime().optional()) };
 /** RateLimit headers are missing if the limiter could not be reached. A 401 has only the first of these. */
 const keyed = {
   ...always,
-  'RateLimit-Policy': apiHeader('RateLimitPolicy', z.string().optional()),
+  'RateLimit-Policy': apiHeader('RateLimit-Policy', z.string().optional()),
   RateLimit: apiHeader('RateLimit', z.string().optional()),
   ...expiry,
 };
@@ -40,7 +40,7 @@ const keyed = {
 const unlimited = { ...always, ...expiry };
 
 /** Of every response that a write decided, if the request preferred strict handling. */
-const applied = { 'Preference-Applied': apiHeader('PreferenceApplied', z.literal('handling=strict').optional()) };
+const applied = { 'Preference-Applied': apiHeader('Preference-Applied', z.literal('handling=strict').optional()) };
 
 export const successHeaders = z.object(keyed);
 
@@ -49,15 +49,15 @@ export const createdHeaders = z.object({ ...keyed, ...applied });
 export const replayHeaders = z.object({
   ...keyed,
   ...applied,
-  'Idempotency-Replayed': apiHeader('IdempotencyReplayed', z.literal('true')),
-  'Idempotency-Mismatch': apiHeader('IdempotencyMismatch', z.literal('true').optional()),
+  'Idempotency-Replayed': apiHeader('Idempotency-Replayed', z.literal('true')),
+  'Idempotency-Mismatch': apiHeader('Idempotency-Mismatch', z.literal('true').optional()),
 });
 
 const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
   405: { Allow: apiHeader('Allow', z.string()) },
   409: applied,
-  429: { 'Retry-After': apiHeader('RetryAfter', seconds) },
-  503: { 'Retry-After': apiHeader('RetryAfterIfSafe', seconds.optional()) },
+  429: { 'Retry-After': apiHeader('Retry-After', seconds) },
+  503: { 'Retry-After': apiHeader('Retry-After', seconds.optional(), 'RetryAfterIfSafe') },
 };
 
 const exceeded = (limits: readonly string[]) => ({
@@ -128,7 +128,7 @@ export const unauthorizedResponse: ZodOpenApiResponseObject = {
     'The key is missing, or not valid for this request. The response is always the same; [four steps](/docs/errors#unauthorized) find the cause.',
   headers: z.object({
     ...always,
-    'WWW-Authenticate': apiHeader('WWWAuthenticate', z.string()),
+    'WWW-Authenticate': apiHeader('WWW-Authenticate', z.string()),
   }),
   content: {
     'application/problem+json': {

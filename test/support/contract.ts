@@ -97,12 +97,17 @@ export function readContract(text: string) {
     return [...new Set(documented)].filter((one) => !seen.has(one));
   }
 
-  /** Whether the document allows a body for an operation. */
-  function allows(name: string, body: Json): boolean {
-    const media = operations[name]?.requestBody?.content['application/json'];
-    if (!media) throw new Error(`${name} has no request body`);
-    return errorsOf(media.schema, body).length === 0;
+  /** The differences between a body and the document: of a request, or of a response with this status. */
+  function differencesOf(name: string, part: 'request' | number, body: Json): string[] {
+    const operation = operations[name];
+    const whole = part === 'request' ? operation?.requestBody : operation?.responses[part];
+    const media = whole?.content['application/json'];
+    if (!media) throw new Error(`${name} has no JSON of ${part}`);
+    return errorsOf(media.schema, body);
   }
+
+  /** Whether the document allows a body for an operation. */
+  const allows = (name: string, body: Json): boolean => differencesOf(name, 'request', body).length === 0;
 
   /** The differences between a message that the service sends and the document. */
   function undocumentedMessage(type: string, body: Json): string[] {
@@ -116,6 +121,7 @@ export function readContract(text: string) {
     undocumented,
     undocumentedMessage,
     unseen,
+    differencesOf,
     allows,
   };
 }

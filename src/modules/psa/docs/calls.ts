@@ -1,6 +1,5 @@
-import { fieldTable, jsonBlock, kindFolds, resultFolds } from '../../../docs/generated-markdown.ts';
-import { schemaOf } from '../../../docs/reference/contract.ts';
-import { fieldsOf } from '../../../docs/reference/rules.ts';
+import { fieldsOf, schemaOf } from '../../../docs/field-rules.ts';
+import { fieldTable, jsonBlock, kindFolds, resultFolds } from '../../../docs/field-tables.ts';
 import { PSA_CALL_TYPES } from '../psa-calls.ts';
 import { callText } from './call-texts.ts';
 import { dataOf, VALUES } from './message-shapes.ts';

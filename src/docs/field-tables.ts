@@ -1,21 +1,16 @@
-import { RECIPES } from './recipes.ts';
-import { type Field, fieldsOf, rulesOf } from './reference/rules.ts';
+import { type Field, fieldsOf, rulesOf } from './field-rules.ts';
 
-// Parts of pages that are generated, as Markdown.
-
-export const toolsMarkdown = RECIPES.map(({ slug, tool, lead }) => `- [${tool}](/docs/recipes/${slug}): ${lead}`).join(
-  '\n',
-);
+// Tables of fields as Markdown.
 
 /** A block of JSON to copy; `label` is unique on the page. */
 export const jsonBlock = (label: string, value: unknown) =>
   `\`\`\`json ${label}\n${JSON.stringify(value, null, 2)}\n\`\`\``;
 
 /** Blocks that the reader unfolds. */
-export const fold = (title: string, ...blocks: readonly string[]) =>
+const fold = (title: string, ...blocks: readonly string[]) =>
   [`<!-- fold: ${title} -->`, ...blocks, '<!-- end -->'].join('\n\n');
 
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }

@@ -1,4 +1,59 @@
-import { type Schema, variantsOf } from './contract.ts';
+import * as z from 'zod';
+
+// The fields of a shape with their rules in words, for tables of fields.
+
+/** The parts of a schema that the pages show. */
+export const shownSchema = z.object({
+  type: z.union([z.string(), z.array(z.string())]).optional(),
+  title: z.string().optional(),
+  description: z.string().optional(),
+  const: z.json().optional(),
+  enum: z.array(z.json()).optional(),
+  format: z.string().optional(),
+  minLength: z.number().optional(),
+  maxLength: z.number().optional(),
+  minimum: z.number().optional(),
+  maximum: z.number().optional(),
+  minItems: z.number().optional(),
+  maxItems: z.number().optional(),
+  required: z.array(z.string()).default([]),
+  get properties() {
+    return z.record(z.string(), shownSchema).optional();
+  },
+  get items() {
+    return shownSchema.optional();
+  },
+  get oneOf() {
+    return z.array(shownSchema).optional();
+  },
+  get anyOf() {
+    return z.array(shownSchema).optional();
+  },
+});
+export type Schema = z.infer<typeof shownSchema>;
+
+/** The schema of a shape: of what is sent, or of a response. */
+export const schemaOf = (shape: z.ZodType, io: 'input' | 'output'): Schema =>
+  shownSchema.parse(withoutReferences(z.toJSONSchema(shape, { io })));
+
+/** A copy of a document with every `$ref` replaced by its target. No shape contains itself. */
+export function withoutReferences(document: object): unknown {
+  const resolve = (node: unknown): unknown =>
+    JSON.parse(JSON.stringify(node), (_, value) => (value?.$ref ? resolve(targetOf(document, value.$ref)) : value));
+  return resolve(document);
+}
+
+/** The target of a reference such as `#/components/schemas/Ping`. */
+function targetOf(document: object, reference: string): unknown {
+  return reference
+    .slice('#/'.length)
+    .split('/')
+    .reduce<unknown>((node, name) => new Map(Object.entries(node ?? {})).get(name), document);
+}
+
+/** The alternatives of a schema; itself if there is only one. */
+export const variantsOf = (schema: Schema | undefined): Schema[] =>
+  schema === undefined ? [] : (schema.oneOf ?? schema.anyOf ?? [schema]);
 
 const TYPES: Readonly<Record<string, string>> = {
   string: 'text',
