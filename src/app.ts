@@ -48,7 +48,7 @@ export function createApp(config: Config, contributions: readonly Contribution[]
     .use(...first)
     // Shows that the Worker runs, and its limits. A ping with a key also reads the database.
     .get('/healthz', (c) => c.json(health))
-    .use('/api/*', ...firstChecks('api'))
+    .use('/api/*', ...firstChecks())
     .route('/api/v1', v1);
   for (const { routes } of contributions) if (routes) app.route(routes.path, routes.app);
   // Addresses that do not exist have a limit of their own.

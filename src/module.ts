@@ -1,6 +1,7 @@
 import type { Hono } from 'hono';
 import type { Child } from 'hono/jsx';
 import type { Bindings, Config } from './config.ts';
+import type { AgentEnv } from './http/agent-env.ts';
 // biome-ignore lint/suspicious/noImportCycles: requests carry contributions, and contributions handle requests.
 import type { AdminEnv, Administrator, AppEnv, ContextOf } from './http/hono-env.ts';
 import type { FormState } from './http/settings/forms.ts';
@@ -40,6 +41,12 @@ export interface Contribution {
   jobs?: readonly Job[];
   /** The ports that it provides. `waitUntil` gets work that the response does not wait for. */
   ports?: (waitUntil: (work: Promise<void>) => void) => Ports;
+}
+
+/** What a module adds to the Worker for AI agents. */
+export interface AgentRoutes {
+  path: `/${string}`;
+  app: Hono<AgentEnv>;
 }
 
 /** Runs when the cron trigger of that name fires. Its name is for the log. */

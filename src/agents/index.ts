@@ -1,13 +1,6 @@
-import { env } from 'cloudflare:workers';
-import { parseConfig } from '../config.ts';
-import { startModules } from '../module.ts';
+import type { AgentEnv } from '../http/agent-env.ts';
 import { createAgents } from './app.ts';
-import { AGENT_MODULES } from './modules.ts';
 
-// The Worker for AI agents: /mcp. Its bindings and variables are those of the main Worker.
+// The Worker for AI agents: /mcp. Its only binding is the entry point `Api` of the main Worker.
 
-// Without WEBHOOK_URL, because the configuration would demand the secret of the push with it.
-const config = parseConfig({ ...env, WEBHOOK_URL: '' });
-const agents = createAgents(config, startModules(AGENT_MODULES, { ...env }, config));
-
-export default { fetch: agents.fetch } satisfies ExportedHandler<Env>;
+export default { fetch: createAgents().fetch } satisfies ExportedHandler<AgentEnv['Bindings']>;

@@ -1,5 +1,4 @@
-import type { Module } from '../module.ts';
-import { mcp } from '../modules/mcp/module.ts';
-import { wakes } from '../modules/push/wakes.ts';
+import type { AgentRoutes } from '../module.ts';
+import { mcp } from '../modules/mcp/routes.ts';
 
-export const AGENT_MODULES: readonly Module[] = [mcp, wakes];
+export const AGENT_MODULES: readonly AgentRoutes[] = [mcp];

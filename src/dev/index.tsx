@@ -1,14 +1,12 @@
-import { env } from 'cloudflare:workers';
 import { Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { generateKeyPair, type JWTVerifyGetKey, SignJWT } from 'jose';
 import { createAgents } from '../agents/app.ts';
-import { AGENT_MODULES } from '../agents/modules.ts';
 import { createApp } from '../app.ts';
 import * as deployment from '../deployment.ts';
 import { Frame } from '../http/page/frame.tsx';
 import { runJobs } from '../jobs.ts';
-import { startModules } from '../module.ts';
+import { fromCaller } from '../rpc/api.ts';
 
 export { RateLimiter } from '../durable-objects/rate-limiter.ts';
 export { Pusher } from '../modules/push/pusher.ts';
@@ -44,7 +42,7 @@ const config = {
 };
 const { contributions } = deployment;
 const app = createApp(config, contributions);
-const agents = createAgents(config, startModules(AGENT_MODULES, { ...env }, config));
+const agents = createAgents();
 
 interface LocalAdministrator {
   email: string;
@@ -126,7 +124,11 @@ const local = new Hono<{ Bindings: Env }>()
     const response = await app.fetch(new Request(c.req.raw, { headers }), c.env, c.executionCtx);
     return response.status === 401 ? c.redirect(SIGN_IN, 303) : response;
   })
-  .all('/mcp', (c) => agents.fetch(c.req.raw, c.env, c.executionCtx))
+  .all('/mcp', (c) => {
+    const send = async (request: Request, address: string | null) =>
+      app.fetch(fromCaller(request, address), c.env, c.executionCtx);
+    return agents.fetch(c.req.raw, { API: { send } }, c.executionCtx);
+  })
   .all('*', (c) => app.fetch(c.req.raw, c.env, c.executionCtx));
 
 export default {

@@ -14,11 +14,20 @@ import { wranglerConfig } from '../ops/wrangler-config.ts';
 
 /** The configurations of the main Worker and the Worker for AI agents; without a deployment, of the local ones. */
 export function renderConfigs(name?: string, deployment?: Deployment) {
-  const { assets, r2_buckets, migrations, triggers, build, durable_objects, ...rest } = wranglerConfig;
-  const [database] = rest.d1_databases;
-  const worker = deployment ? workerOf(deployment) : rest.name;
-  const common = {
-    ...rest,
+  const { name: local, main: entry, build, d1_databases, r2_buckets, assets, ...rest } = wranglerConfig;
+  const { durable_objects, migrations, triggers, ...common } = rest;
+  const worker = deployment ? workerOf(deployment) : local;
+  const settings = {
+    ...common,
+    ...(deployment && { account_id: deployment.account, observability: observabilityOf(deployment) }),
+  };
+  const [database] = d1_databases;
+  const main = {
+    ...settings,
+    name: worker,
+    main: resolve(entry),
+    vars: deployment ? variablesOf(deployment) : {},
+    assets: { ...assets, directory: resolve(assets.directory) },
     d1_databases: [
       {
         ...database,
@@ -27,14 +36,6 @@ export function renderConfigs(name?: string, deployment?: Deployment) {
         ...(deployment && { database_name: deployment.name, database_id: deployment.database }),
       },
     ],
-    vars: deployment ? variablesOf(deployment) : {},
-    ...(deployment && { account_id: deployment.account, observability: observabilityOf(deployment) }),
-  };
-  const main = {
-    ...common,
-    name: worker,
-    main: resolve(rest.main),
-    assets: { ...assets, directory: resolve(assets.directory) },
     r2_buckets: deployment ? bucketsOf(deployment) : r2_buckets,
     durable_objects,
     migrations,
@@ -43,11 +44,10 @@ export function renderConfigs(name?: string, deployment?: Deployment) {
     ...(deployment && { routes: [{ pattern: deployment.host, custom_domain: true }] }),
   };
   const agents = {
-    ...common,
+    ...settings,
     name: deployment ? agentsWorkerOf(deployment) : `${worker}-agents`,
     main: resolve('src/agents/index.ts'),
-    // The Durable Objects of the main Worker: both Workers count against the same limits.
-    durable_objects: { bindings: durable_objects.bindings.map((object) => ({ ...object, script_name: worker })) },
+    services: [{ binding: 'API', service: worker, entrypoint: 'Api' }],
     // It is served before the custom domain of the host.
     ...(deployment && { routes: [{ pattern: agentsRouteOf(deployment), zone_name: deployment.zone }] }),
   };

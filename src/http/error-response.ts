@@ -14,7 +14,7 @@ export function respondWithError(err: unknown, c: ContextOf<AppEnv>): Response {
 }
 
 /** The problem that an error other than `Unauthorized` is reported as. Logs it if it is our fault. */
-export function problemOf(err: unknown, c: ContextOf<AppEnv>): Problem {
+function problemOf(err: unknown, c: ContextOf<AppEnv>): Problem {
   if (err instanceof Problem) return err;
   if (err instanceof ServiceError && isProblemCode(err.code)) {
     const { code } = err;

@@ -3,7 +3,6 @@ import type { Config } from '../config.ts';
 import type { FoundKey } from '../domain/api-key.ts';
 import { MAX_DAY_CHANGES } from '../domain/day-limit.ts';
 import type { RateLimitDecision, RequestLimit } from '../domain/request-limit.ts';
-import type { Scope } from '../domain/scopes.ts';
 import type { WebhookFault } from '../domain/webhook.ts';
 import type { Deadlines } from '../lib/deadline.ts';
 import { ExpiringMap } from '../lib/expiring-map.ts';
@@ -51,7 +50,7 @@ interface RequestStats extends D1Counter {
   dryRun?: true;
   /** Why a message of the PSA was not accepted. */
   messageFault?: WebhookFault;
-  /** The call of a message of the PSA, or the tool that an AI agent called. */
+  /** The call of a message of the PSA. */
   call?: string;
   /** The organization that a message of the PSA named. */
   organization?: string | undefined;
@@ -78,8 +77,6 @@ interface RequestVariables {
   appliedLimit?: AppliedLimit;
   /** The key's usage of its daily limit, on responses to writes. */
   keyDay?: KeyDayUse;
-  /** The error that the result of a tool reports, in a response with the status 200. */
-  toolError?: unknown;
   /** The write that created nothing, because an earlier request had its Idempotency-Key. */
   lostWrite?: WriteTarget;
 }
@@ -93,7 +90,6 @@ export interface AppEnv {
 /** What a request needs from the check of its key after it has started: see `KeyCheck`. */
 interface StartedKeyCheck {
   readonly isStale: boolean;
-  requireScope: (scope: Scope) => Promise<void>;
   refresh: () => Promise<void>;
   forget: () => void;
 }

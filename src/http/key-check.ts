@@ -9,9 +9,6 @@ import { type ApiEnv, serviceContext } from './hono-env.ts';
 /** How long a valid key stays in the isolate's cache. */
 const CACHE_MS = 60_000;
 
-/** The scope that a request needs: none, one, or one that only its body names. */
-export type RequiredScope = Scope | 'in_body' | undefined;
-
 /**
  * The check of one request's key, and the rule for which responses may rely on the cache or a replica. The accepted key is
  * the request's principal.
@@ -19,8 +16,7 @@ export type RequiredScope = Scope | 'in_body' | undefined;
  * A write with a cached key starts without reading the key: its own batch checks the key again, and D1's decision is
  * the response. Every other response to a write relies on the cache, or on a key read before a slow body arrived, so it
  * is sent only after `refresh`. A revoked key thus gets its 401 immediately in every isolate, and a warm write costs one D1
- * call. A request without a scope always reads the key from the primary. One that names its scope in the body
- * (`'in_body'`) may start with a cached key: it then calls `requireScope`, or `refresh` if it is no write.
+ * call. A request without a scope always reads the key from the primary.
  *
  * A key that is not cached is read from a replica if one is nearer than the primary, and then counts as a cached one. If
  * it is not good for the write there, it is read from the primary: only that may refuse it.
@@ -28,15 +24,13 @@ export type RequiredScope = Scope | 'in_body' | undefined;
 export class KeyCheck {
   private refreshed = false;
   private readonly c: Context<ApiEnv>;
-  private scope: Scope | undefined;
-  private readonly mayUseCache: boolean;
+  private readonly scope: Scope | undefined;
   private readonly hash: string;
   private readonly isBlocked: boolean;
 
-  private constructor(c: Context<ApiEnv>, scope: RequiredScope, hash: string, isBlocked: boolean) {
+  private constructor(c: Context<ApiEnv>, scope: Scope | undefined, hash: string, isBlocked: boolean) {
     this.c = c;
-    this.scope = scope === 'in_body' ? undefined : scope;
-    this.mayUseCache = scope !== undefined;
+    this.scope = scope;
     this.hash = hash;
     this.isBlocked = isBlocked;
   }
@@ -48,7 +42,7 @@ export class KeyCheck {
    * the result is the same.
    * @throws Unauthorized
    */
-  static async start(c: Context<ApiEnv>, value: string, scope: RequiredScope): Promise<KeyCheck> {
+  static async start(c: Context<ApiEnv>, value: string, scope?: Scope): Promise<KeyCheck> {
     const { keyPrefix, blockedKeys } = c.get('config');
     if (!isWellFormedKey(value, keyPrefix)) throw new Unauthorized('malformed');
     const isBlocked = blockedKeys.size > 0 && blockedKeys.has(keyHint(value));
@@ -62,20 +56,14 @@ export class KeyCheck {
     return check;
   }
 
+  /** Only a write may begin with a key from the cache or a replica. */
+  private get mayUseCache(): boolean {
+    return this.scope !== undefined;
+  }
+
   /** Whether a response would rely on an old state of the key, unless D1 decided in this request. */
   get isStale(): boolean {
     return this.mayUseCache && !this.refreshed;
-  }
-
-  /** Requires a scope that only the body named. A cached key that lacks it is read again. @throws Unauthorized */
-  async requireScope(scope: Scope): Promise<void> {
-    this.scope = scope;
-    const key = this.c.get('principal');
-    const reason = this.whyRefused(key);
-    if (!reason) return;
-    const { lookup, readAgain } = this.c.get('requestStats');
-    if (lookup === 'cold' || readAgain) throw new Unauthorized(reason, key);
-    await this.refresh();
   }
 
   /** Reads the key from the primary, and checks it again. @throws Unauthorized */

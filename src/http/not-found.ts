@@ -10,10 +10,10 @@ import { invalidHost, problem } from './problems.ts';
 const OAUTH_PATH =
   /^(?:\/mcp)?\/(?:register|\.well-known\/(?:oauth-(?:protected-resource|authorization-server)|openid-configuration)(?:\/.*)?)$/;
 
-export const isOAuthPath = (path: string) => OAUTH_PATH.test(path);
+const isOAuthPath = (path: string) => OAUTH_PATH.test(path);
 
 /** Clients show the description to users, who would otherwise only see that a registration failed. */
-export function noOAuth(c: ContextOf<AppEnv>): Response {
+function noOAuth(c: ContextOf<AppEnv>): Response {
   c.get('requestStats').problem = 'not_found';
   return Response.json(
     {

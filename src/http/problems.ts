@@ -42,6 +42,7 @@ export const isProblemCode = (code: string): code is ProblemCode => Object.hasOw
 
 /** From the IANA registry of HTTP problem types. */
 const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
+
 interface Extras {
   headers?: Record<string, string>;
   members?: { errors?: FieldError[]; 'violated-policies'?: string[] };
@@ -72,16 +73,25 @@ export function problemType(code: ProblemCode, url: string): string {
   return `${origin}/docs/errors#${code}`;
 }
 
+/** The body of the response to a request for `url`. */
+export function problemBody(
+  { code, detail, members }: Pick<Problem, 'code' | 'detail'> & { members: Extras['members'] | undefined },
+  url: string,
+  requestId: string | null | undefined,
+) {
+  const { status, title } = PROBLEMS[code];
+  return { type: problemType(code, url), title, status, code, detail, requestId, ...members };
+}
+
 export function problem(
   c: ContextOf<AppEnv>,
   code: ProblemCode,
   detail: string,
   { headers = {}, members = {} }: Extras = {},
 ): Response {
-  const { status, title } = PROBLEMS[code];
+  const { status } = PROBLEMS[code];
   c.get('requestStats').problem = code;
-  const type = problemType(code, c.req.url);
-  const body = { type, title, status, code, detail, requestId: c.get('requestId'), ...members };
+  const body = problemBody({ code, detail, members }, c.req.url, c.get('requestId'));
   const { keyPrefix, supportUrl } = c.get('config');
   const help = status >= 500 && supportUrl ? { Link: `<${supportUrl}>; rel="help"` } : {};
   // A detail may repeat the caller's input, and users paste keys into wrong fields.

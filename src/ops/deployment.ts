@@ -91,7 +91,7 @@ export const agentsRouteOf = ({ host }: Deployment) => `${host}/mcp*`;
 export const bucketOf = ({ name }: Deployment) => `${name}-archive`;
 export const jurisdictionOf = ({ place }: Deployment) => JURISDICTIONS.find((jurisdiction) => jurisdiction === place);
 
-/** The variables of both Workers. Always includes what must not change later, KEY_PREFIX and JURISDICTION. */
+/** The variables of the main Worker. Always includes what must not change later, KEY_PREFIX and JURISDICTION. */
 export function variablesOf(deployment: Deployment): Record<string, string> {
   const { host, team, audience, vars } = deployment;
   return {

@@ -107,8 +107,6 @@ export interface WriteContext extends ActorContext<Principal> {
   onKey: (key: FoundKey) => void;
   /** Gets how much of its daily limit of records the key has used, once the database has said so. */
   onKeyDay: (use: KeyDayUse) => void;
-  /** What the audit log says of the write, such as the interface it came through. */
-  auditDetail?: string | undefined;
 }
 
 /** How many of the records that a key may write in a day it has written. */

@@ -37,16 +37,15 @@ test('a file with the required settings gives both Workers names, database, rout
   const { main, agents } = await render({});
   const vars = { KEY_PREFIX: 'twb', JURISDICTION: '', SERVICE_URL: 'https://tickets.example.com' };
   const database = { binding: 'DB', database_name: 'ticket-write-back', database_id: MINIMAL.database };
-  const observability = expect.objectContaining({ traces: { enabled: false } });
   const common = {
     account_id: MINIMAL.account,
-    observability,
-    vars,
-    d1_databases: [expect.objectContaining(database)],
+    observability: expect.objectContaining({ traces: { enabled: false } }),
   };
   expect(main).toMatchObject({
     ...common,
     name: 'ticket-write-back-api',
+    vars,
+    d1_databases: [expect.objectContaining(database)],
     routes: [{ pattern: 'tickets.example.com', custom_domain: true }],
     r2_buckets: [],
     build: { command: 'node src/dev/render.ts --deployment eu' },
@@ -55,14 +54,19 @@ test('a file with the required settings gives both Workers names, database, rout
     ...common,
     name: 'ticket-write-back-api-agents',
     routes: [{ pattern: 'tickets.example.com/mcp*', zone_name: 'example.com' }],
+    services: [{ binding: 'API', service: main.name, entrypoint: 'Api' }],
   });
-  expect(Object.keys(agents)).not.toEqual(expect.arrayContaining(['assets', 'migrations', 'triggers', 'build']));
-  const objects = main.durable_objects.bindings.map((object) => ({ ...object, script_name: main.name }));
-  expect(agents.durable_objects.bindings).toEqual(objects);
+});
+
+test('the Worker for AI agents has the entry point of the API, and no other binding or variable', async () => {
+  const { agents } = await render(FULL);
+  const shared = ['account_id', 'name', 'main', 'compatibility_date', 'workers_dev', 'preview_urls', 'routes'];
+  const uploaded = ['minify', 'keep_names', 'upload_source_maps', 'observability'];
+  expect(Object.keys(agents).sort()).toEqual([...shared, ...uploaded, 'services'].sort());
 });
 
 test('place, host, team and audience determine the variables and the bucket', async () => {
-  const { main, agents } = await render(FULL);
+  const { main } = await render(FULL);
   expect(main.vars).toEqual({
     ...EVERY_VARIABLE,
     JURISDICTION: 'eu',
@@ -70,30 +74,19 @@ test('place, host, team and audience determine the variables and the bucket', as
     ADMIN_ISSUER: 'https://northwind.cloudflareaccess.com',
     ADMIN_AUDIENCE: 'aud',
   });
-  expect(agents.vars).toEqual(main.vars);
   expect(main.r2_buckets).toEqual([{ binding: 'ARCHIVE', bucket_name: 'twb-eu-archive', jurisdiction: 'eu' }]);
 });
 
 /** Starts both rendered Workers, and returns their addresses. */
 async function start({ main, agents }: Awaited<ReturnType<typeof render>>) {
-  const worker = async (
-    config: typeof main | typeof agents,
-    { script, texts }: Awaited<ReturnType<typeof readBundle>>,
-  ) => ({
-    name: config.name,
+  const worker = ({ name, compatibility_date }: typeof main | typeof agents, { script, texts }: Bundle) => ({
+    name,
     modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...texts],
-    compatibilityDate: config.compatibility_date,
-    // The local runtime has no jurisdictions.
-    bindings: { ...config.vars, ...SECRET_STAND_IN, JURISDICTION: '' },
-    d1Databases: { DB: 'db' },
-    durableObjects: Object.fromEntries(
-      config.durable_objects.bindings.map(({ name, class_name, script_name }) => [
-        name,
-        { className: class_name, useSQLite: true, ...(script_name ? { scriptName: String(script_name) } : {}) },
-      ]),
-    ),
+    compatibilityDate: compatibility_date,
     unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }],
   });
+  const classOf = ({ name, class_name }: { name: string; class_name: string }) =>
+    [name, { className: class_name, useSQLite: true }] as const;
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       unsafeEphemeralDurableObjects: true,
@@ -101,10 +94,19 @@ async function start({ main, agents }: Awaited<ReturnType<typeof render>>) {
       handleStructuredLogs: () => undefined,
       workers: [
         {
-          ...(await worker(main, await readBundle(await productionBundle()))),
+          ...worker(main, await readBundle(await productionBundle())),
+          // The local runtime has no jurisdictions.
+          bindings: { ...main.vars, ...SECRET_STAND_IN, JURISDICTION: '' },
+          d1Databases: { DB: 'db' },
+          durableObjects: Object.fromEntries(main.durable_objects.bindings.map(classOf)),
           r2Buckets: Object.fromEntries(main.r2_buckets.map(({ binding, bucket_name }) => [binding, bucket_name])),
         },
-        await worker(agents, await readBundle(await productionBundle('agents'))),
+        {
+          ...worker(agents, await readBundle(await productionBundle('agents'))),
+          serviceBindings: Object.fromEntries(
+            agents.services.map(({ binding, service, entrypoint }) => [binding, { name: service, entrypoint }]),
+          ),
+        },
       ],
     }),
   );
@@ -112,6 +114,7 @@ async function start({ main, agents }: Awaited<ReturnType<typeof render>>) {
   await miniflare.ready;
   return Promise.all([main, agents].map(async ({ name }) => (await miniflare.unsafeGetDirectURL(name)).origin));
 }
+type Bundle = Awaited<ReturnType<typeof readBundle>>;
 
 test.each([
   ['the required settings', {}, '200 requests in any 10 seconds per key, and 1,200 requests'],
@@ -124,4 +127,5 @@ test.each([
     expect.objectContaining({ status: 'ok', limits: expect.stringContaining(limits) }),
   ]);
   expect((await fetch(`${agents}/elsewhere`)).status).toBe(404);
+  expect((await fetch(`${agents}/mcp`)).status).toBe(401);
 });

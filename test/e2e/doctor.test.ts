@@ -167,19 +167,18 @@ describe('the doctor', () => {
 
     test('the Worker may be missing', async () => {
       const found = await findings(atMcp(notFound), { key: service.key });
-      expect(found.filter(({ check }) => check.startsWith('/mcp'))).toMatchObject([{ ok: true, check: '/mcp' }]);
+      expect(found.filter(({ check }) => check.startsWith('/mcp'))).toMatchObject([
+        { ok: true, check: '/mcp' },
+        { ok: true, check: '/mcp with the key' },
+      ]);
     });
 
-    test('a paused Worker is reported while the API is open', async () => {
-      expect(await failures(atMcp(pausedAnswer))).toEqual([failed(/mcp/, /MODE.*switch MODE open/)]);
-    });
-
-    test('an open Worker is reported while the API is paused', async () => {
-      const paused: Intercept = ({ path }, pass) => {
-        if (path === '/healthz') return Response.json({ status: 'paused' }, { headers: ours });
-        return isApi(path) ? pausedAnswer() : pass();
-      };
-      expect(await failures(paused)).toEqual([failed(/healthz/, /paused/), failed(/mcp/, /MODE.*switch MODE paused/)]);
+    test('a Worker that refuses a key that the API accepts is reported', async () => {
+      const refused: Intercept = ({ path, headers }, pass) =>
+        path === '/mcp' && headers.has('Authorization') ? new Response('', { status: 401 }) : pass();
+      expect(await failures(refused, { key: service.key })).toEqual([
+        failed(/mcp with the key/, /401.*another deployment.*address of its callers/),
+      ]);
     });
 
     test('another service at its address is reported', async () => {

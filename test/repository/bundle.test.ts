@@ -27,12 +27,16 @@ test('the bundle of the main Worker starts, stays under 182 KB gzipped, and cont
   ).toEqual([]);
 });
 
-test('the bundle of the Worker for AI agents starts, stays under 134 KB gzipped, and contains no pages, no PSA and no jobs', async () => {
+test('the bundle of the Worker for AI agents starts, stays under 110 KB gzipped, and contains no SQL, no service and no other module', async () => {
   const { code, output } = await productionBuild();
-  expect([code, output]).toEqual([0, expect.stringMatching(/agents starts: \d+\.\d KB gzipped, at most 134 KB/)]);
+  expect([code, output]).toEqual([0, expect.stringMatching(/agents starts: \d+\.\d KB gzipped, at most 110 KB/)]);
   const sources = await sourcesOf(await productionBundle('agents'));
   expect(sources.filter((source) => OF_MCP.test(source)).length).toBeGreaterThan(10);
-  expect(sources.filter((source) => /src\/(docs|http\/settings|rpc|modules\/(psa|alerts))\//.test(source))).toEqual([]);
+  expect(
+    sources.filter((source) =>
+      /src\/(docs|db|services|durable-objects|http\/settings|rpc|modules\/(?!mcp))\//.test(source),
+    ),
+  ).toEqual([]);
 });
 
 test('the stylesheet of all pages stays under 40 KB, and stylesheet and script under 11 KB as they are sent', async () => {

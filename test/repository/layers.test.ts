@@ -35,15 +35,15 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   'modules/docs': { parts: [...HTTP, 'http/page', 'docs'], packages: ['zod', 'zod-openapi'] },
   // The lists of the modules: nothing else imports one, except for the Durable Object of the push.
   'modules.ts': { parts: ['modules', 'module.ts'] },
-  agents: {
-    parts: ['http', 'modules', 'config.ts', 'module.ts'],
-    packages: ['hono', 'cloudflare:workers'],
-  },
+  agents: { parts: ['http', 'modules', 'module.ts'], packages: ['hono'] },
   'jobs.ts': { parts: ['services', 'domain', 'lib', 'config.ts', 'module.ts'] },
   'deployment.ts': { parts: ['modules.ts', 'module.ts', 'config.ts'], packages: ['cloudflare:workers'] },
   rpc: { parts: ['services', 'domain', 'deployment.ts', 'module.ts'], packages: ['cloudflare:workers'] },
   'app.ts': { parts: ['http', 'http/api', 'http/settings', 'domain', 'config.ts', 'module.ts'], packages: ['hono'] },
-  'index.ts': { parts: ['app.ts', 'jobs.ts', 'deployment.ts', 'durable-objects', 'rpc'] },
+  'index.ts': {
+    parts: ['app.ts', 'jobs.ts', 'deployment.ts', 'durable-objects', 'rpc'],
+    packages: ['cloudflare:workers'],
+  },
   ops: {
     parts: ['services', 'db', 'domain', 'lib', 'config.ts', 'adapters/kit'],
     packages: ['node', 'zod', 'miniflare', 'smol-toml', '@commander-js/extra-typings'],

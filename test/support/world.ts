@@ -1,15 +1,15 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { createAgents } from '../../src/agents/app.ts';
-import { AGENT_MODULES } from '../../src/agents/modules.ts';
 import { createApp } from '../../src/app.ts';
 import { type Config, parseConfig } from '../../src/config.ts';
 import type { NewApiKey, Rotation } from '../../src/domain/key-input.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
 import type { Scope } from '../../src/domain/scopes.ts';
-import { type Module, startModules } from '../../src/module.ts';
+import { startModules } from '../../src/module.ts';
 import { MODULES } from '../../src/modules.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
+import { fromCaller } from '../../src/rpc/api.ts';
 import { type CreatedKey, createApiKey } from '../../src/services/keys/create-key.ts';
 import { getOwnKey } from '../../src/services/keys/read-keys.ts';
 import { revokeAsAdministrator } from '../../src/services/keys/revoke-key.ts';
@@ -212,9 +212,9 @@ interface ApiOptions {
 export function makeApi({ origin = 'https://api.example', ...options }: ApiOptions = {}) {
   const bindings: Env = { ...env, RATE_LIMITER: limitersInMemory(env.RATE_LIMITER), ...options.bindings };
   const deployed = config(options.config);
-  const start = (modules: readonly Module[]) => startModules(modules, { ...bindings, ...options.vars }, deployed);
-  const app = createApp(deployed, start(MODULES), options.now);
-  const agents = options.agents && createAgents(deployed, start(AGENT_MODULES), options.now);
+  const contributions = startModules(MODULES, { ...bindings, ...options.vars }, deployed);
+  const app = createApp(deployed, contributions, options.now);
+  const agents = options.agents && createAgents();
   const contexts: ExecutionContext[] = [];
 
   // Each app has its own client address, so that no two tests share a limit.
@@ -239,7 +239,11 @@ export function makeApi({ origin = 'https://api.example', ...options }: ApiOptio
       },
     });
     if (!URL.canParse(url)) Object.defineProperty(request, 'url', { value: url });
-    return (path.startsWith('/mcp') && agents ? agents : app).request(request, undefined, bindings, context);
+    if (!path.startsWith('/mcp') || !agents) return app.fetch(request, bindings, context);
+    const API = {
+      send: async (asked: Request, from: string | null) => app.fetch(fromCaller(asked, from), bindings, context),
+    };
+    return agents.fetch(request, { API }, context);
   }
 
   /** Posts a body as JSON. A string or bytes are sent unchanged. */

@@ -1,8 +1,9 @@
 import type { MiddlewareHandler } from 'hono';
 import { errorOf, ServiceError, Unauthorized } from '../../domain/errors.ts';
+import type { Scope } from '../../domain/scopes.ts';
 import { trimOws } from '../../lib/trim-ows.ts';
 import type { ApiEnv } from '../hono-env.ts';
-import { KeyCheck, type RequiredScope } from '../key-check.ts';
+import { KeyCheck } from '../key-check.ts';
 
 /** RFC 6750 §2.1; the scheme's name is case-insensitive (RFC 9110 §11.1). */
 const BEARER = /^Bearer +(\S+)$/i;
@@ -13,7 +14,7 @@ export function bearerValue(header: string): string | undefined {
 }
 
 /** Admits a live key with the scope, if one is required. See `KeyCheck` for what may rely on the cache. */
-export function authenticate(scope?: RequiredScope): MiddlewareHandler<ApiEnv> {
+export function authenticate(scope?: Scope): MiddlewareHandler<ApiEnv> {
   return async function authenticate(c, next) {
     const header = c.req.header('Authorization');
     if (header === undefined) throw new Unauthorized('missing');

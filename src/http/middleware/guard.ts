@@ -13,8 +13,7 @@ import { recordRefusals } from './record-refusals.ts';
 // before the scope check would reveal that the key exists.
 
 /** HTTPS, pause and IP limit, for every path that takes a key. */
-export const firstChecks = (area: 'api' | 'mcp') =>
-  [requireHttps, pause, keyExpiry, recordRefusals(), limitByIp(area)] as const;
+export const firstChecks = () => [requireHttps, pause, keyExpiry, recordRefusals(), limitByIp('api')] as const;
 
 /**
  * Key, scope, key limit, plan and host, for every endpoint. Without a scope, any live key is admitted. An unknown path or method

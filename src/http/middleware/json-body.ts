@@ -4,25 +4,23 @@ import { echo, type FieldError, fieldErrors } from '../../domain/fields.ts';
 import { malformedJson } from '../error-response.ts';
 import type { AppEnv, ContextOf } from '../hono-env.ts';
 import { Problem } from '../problems.ts';
-import { readBody } from './read-body.ts';
+import { type BodyErrors, readBody } from './read-body.ts';
 
 /** Enough for 32,000 characters of any script with any escaping. */
 const MAX_BODY_BYTES = 512 * 1024;
 
-const BODY_ERRORS = {
+const BODY_ERRORS: BodyErrors = {
   tooLarge: bodyTooLarge,
-  broken: (why: string) => new Problem('malformed_json', `The body ${why}; send the complete request again.`),
+  broken: (why) => new Problem('malformed_json', `The body ${why}; send the complete request again.`),
 };
 
-/** Receives the body: checks media type and size, in this order. @throws Problem */
-export async function receiveJson(c: Context<AppEnv>): Promise<void> {
-  requireJson(c);
-  await readBody(c, MAX_BODY_BYTES, BODY_ERRORS);
-}
+/** The limit of a JSON body, and its errors. */
+export const JSON_BODY = [MAX_BODY_BYTES, BODY_ERRORS] as const;
 
-/** Receives the body before the handler, which reads it with `readInput`. @throws Problem */
+/** Receives the body before the handler, which reads it with `readInput`: checks media type and size. @throws Problem */
 export async function jsonBody(c: Context<AppEnv>, next: Next): Promise<void> {
-  await receiveJson(c);
+  requireJson(c);
+  await readBody(c, ...JSON_BODY);
   await next();
 }
 

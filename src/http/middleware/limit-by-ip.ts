@@ -11,7 +11,7 @@ type Refuse = (c: Context<AppEnv>, applied: AppliedLimit) => Response | Promise<
 const refuseWithProblem: Refuse = (c, applied) => problem(c, ...rateLimited(applied));
 
 /** Counted separately: a flood of one area blocks no other, so an administrator can still revoke a key. */
-type LimitedArea = 'api' | 'mcp' | 'psa' | 'settings' | 'site';
+type LimitedArea = 'api' | 'psa' | 'settings' | 'site';
 
 /** Applies the limits of the caller's IP address, before its key or body is read. */
 export function limitByIp(area: LimitedArea, refuse: Refuse = refuseWithProblem): MiddlewareHandler<AppEnv> {

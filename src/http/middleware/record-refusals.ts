@@ -45,7 +45,7 @@ interface Use {
 }
 
 function refusedUse(c: Context<AppEnv>): Use | undefined {
-  const error: unknown = c.error ?? c.get('toolError');
+  const error: unknown = c.error;
   if (error instanceof Unauthorized) {
     return error.key && isRefusedUseReason(error.reason) ? { key: error.key, reason: error.reason } : undefined;
   }

@@ -1,43 +1,44 @@
 import type { Context } from 'hono';
-import { errorOf, ServiceError, Unauthorized } from '../../domain/errors.ts';
-import { problemOf } from '../../http/error-response.ts';
-import { type ApiEnv, writeContext } from '../../http/hono-env.ts';
-import type { Problem } from '../../http/problems.ts';
+import { RECORD_KINDS } from '../../domain/record-kinds.ts';
+import type { AgentEnv } from '../../http/agent-env.ts';
+import { sendToApi } from './api.ts';
 import type { ToolCall } from './message.ts';
-import { problemReply, type ToolReply } from './tool-reply.ts';
+import { keyPrefixOf } from './responses.ts';
+import { type ProblemJson, problemResult, type ToolResult } from './tool-result.ts';
 import { TOOLS } from './tools.ts';
 
-/** Every refusal is a reply, except that of the key. `limitRefusal` is that of its limit. @throws Unauthorized */
-export async function callTool(c: Context<ApiEnv>, call: ToolCall, limitRefusal?: Problem): Promise<ToolReply> {
-  const tool = TOOLS[call.kind];
-  const { requestStats, config, keyCheck } = c.var;
-  requestStats.call = tool.name;
-  try {
-    if (limitRefusal) throw limitRefusal;
-    if (!c.get('principal').hasPsa) throw errorOf('psa_not_included');
-    const reply = await tool.call({ ...writeContext(c), auditDetail: 'through MCP' }, config.keyPrefix, call.arguments);
-    if (reply.code !== undefined) requestStats.problem = reply.code;
-    if (reply.lost) c.set('lostWrite', reply.lost);
-    return reply;
-  } catch (err) {
-    const error = await confirmed(c, err);
-    if (error instanceof Unauthorized) throw error;
-    const problem = problemOf(error, c);
-    requestStats.problem = problem.code;
-    c.set('toolError', error);
-    if (problem.code === 'psa_not_included') keyCheck.forget();
-    return problemReply(problem, c.get('requestId'));
-  }
+export interface CalledTool {
+  /** The API's response to the call. */
+  answer: Response;
+  /** Whether it is about the caller and not about the call: then the caller gets it as it is. */
+  isFinal: boolean;
+  result: ToolResult;
 }
 
-/** A refusal that D1 did not decide must not rely on a cached key, so the key is read first. */
-async function confirmed(c: Context<ApiEnv>, err: unknown): Promise<unknown> {
-  const check = c.get('keyCheck');
-  if (err instanceof ServiceError || err instanceof Unauthorized || !check.isStale) return err;
-  try {
-    await check.refresh();
-    return c.get('principal').hasPsa ? err : errorOf('psa_not_included');
-  } catch (newer) {
-    return newer;
-  }
+/** The body of a request with wrong arguments: the API refuses it after it has checked key, scope, limit and plan. */
+const REFUSED = { ticketId: '-', idempotencyKey: undefined, body: {} };
+
+/** Writes what the call asks for with one request to the API. Its refusals are results too: agents read results. */
+export async function callTool(c: Context<AgentEnv>, call: ToolCall): Promise<CalledTool> {
+  const tool = TOOLS[call.kind];
+  const parsed = tool.parse(call.arguments, keyPrefixOf(c));
+  const { ticketId, idempotencyKey, body } = parsed.ok ? parsed : REFUSED;
+  const answer = await sendToApi(c, `/tickets/${ticketId}/${RECORD_KINDS[call.kind].path}`, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+    },
+    body: JSON.stringify(body),
+  });
+  if (answer.ok) return { answer, isFinal: false, result: await tool.resultOf(answer, ticketId) };
+  const refusal = await answer.clone().json<ProblemJson>();
+  const isFinal = isAboutCaller(answer, refusal);
+  const { requestId } = refusal;
+  const found = !parsed.ok && answer.status === 422 ? { ...parsed.problem, requestId } : refusal;
+  return { answer, isFinal, result: problemResult(found, answer.headers.get('Retry-After')) };
 }
+
+/** Without a key that may be used, over plain HTTP, or above the limit of the address. */
+const isAboutCaller = ({ status }: Response, { code, 'violated-policies': policies = [] }: ProblemJson) =>
+  status === 401 || code === 'https_required' || policies.includes('ip');

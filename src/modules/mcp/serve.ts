@@ -6,8 +6,9 @@ import {
   Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
+import { log } from '../../lib/log.ts';
 import { inputSchemaOf, type Tool } from './tool.ts';
-import type { ToolResult } from './tool-reply.ts';
+import type { ToolResult } from './tool-result.ts';
 
 // The protocol, and the only file that imports its library.
 
@@ -20,17 +21,15 @@ interface Exchange {
   request: Request;
   json: unknown;
   tools: readonly Tool[];
-  /** The tool that the message calls, if the key may call it. */
-  call: { name: string; run: () => Promise<ToolResult> } | undefined;
-  /** Gets the error of a response with the status 500, which does not show it. */
-  onFailure: (err: Error | undefined) => void;
+  /** The tool that the message calls. */
+  call?: { name: string; run: () => Promise<ToolResult> };
 }
 
 /**
  * Answers a message of either era of the protocol: 2026-07-28, or the older ones with `initialize`.
  * A response is complete before its status is sent. @throws what `call.run` throws
  */
-export async function serve({ request, json, tools, call, onFailure }: Exchange): Promise<Response> {
+export async function serve({ request, json, tools, call }: Exchange): Promise<Response> {
   let failure: { error: unknown } | undefined;
   // Also gets the mistakes of callers, which their responses explain.
   let latest: Error | undefined;
@@ -61,7 +60,7 @@ export async function serve({ request, json, tools, call, onFailure }: Exchange)
     : await createMcpHandler(makeServer, { legacy: 'reject', onerror: onError }).fetch(request, { parsedBody: json });
   const text = await response.text();
   if (failure) throw failure.error;
-  if (response.status >= 500) onFailure(latest);
+  if (response.status >= 500) log('error', 'internal_error', { cause: latest });
   return new Response(text === '' ? null : text, response);
 }
 

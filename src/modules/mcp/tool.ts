@@ -2,11 +2,8 @@ import * as z from 'zod';
 import { DIRECTORY_ID } from '../../domain/directory-id.ts';
 import { fieldErrors, ruleError } from '../../domain/fields.ts';
 import { checkIdempotencyKey } from '../../domain/idempotency-key.ts';
-import { validationFailed } from '../../http/middleware/json-body.ts';
-import { Problem } from '../../http/problems.ts';
-import type { WriteContext } from '../../services/service-context.ts';
-import type { WriteTarget } from '../../services/work/write-once.ts';
-import { type ToolReply, type Written, writtenReply } from './tool-reply.ts';
+import type { ReplayFields } from '../../domain/response-shapes.ts';
+import { type ProblemJson, type ToolResult, type Written, writtenResult } from './tool-result.ts';
 
 const ticketRule = 'the id of a ticket: a string of 1 to 64 letters, digits and ._~-';
 
@@ -25,38 +22,50 @@ export const targetFields = {
 };
 type Target = keyof typeof targetFields;
 
-/** An entry in `tools/list`, and its call. */
+/** What a call asks for, or what is wrong with its arguments. */
+type ParsedCall =
+  | { ok: true; ticketId: string; idempotencyKey: string; body: object }
+  | { ok: false; problem: Omit<ProblemJson, 'requestId'> };
+
+/** An entry in `tools/list`, and its translation into a request to the API. */
 export interface Tool {
   name: string;
   title: string;
   description: string;
   input: z.ZodType;
-  /** @throws Problem `validation_failed`, `invalid_idempotency_key`; what the service throws */
-  call: (ctx: WriteContext, keyPrefix: string, args: unknown) => Promise<ToolReply>;
+  parse: (args: unknown, keyPrefix: string) => ParsedCall;
+  /** The result for a response to the request: a record, written now or before. */
+  resultOf: (response: Response, ticketId: string) => Promise<ToolResult>;
 }
 
-interface ToolDescription<Input extends z.ZodType> extends Omit<Tool, 'call'> {
+interface ToolDescription<Input extends z.ZodType, Response> extends Omit<Tool, 'parse' | 'resultOf'> {
   input: Input;
-  write: (
-    ctx: WriteContext,
-    target: WriteTarget,
-    body: Omit<z.output<Input>, Target>,
-  ) => Promise<Written<{ id: string; ticketId: string }>>;
+  toBody: (fields: Omit<z.output<Input>, Target>) => object;
+  show: (response: Response, ticketId: string) => Written;
 }
 
-export const makeTool = <Input extends z.ZodType<Record<Target, string>>>({
-  write,
+/** `Shown` is the response of the API to a write. */
+export const makeTool = <Input extends z.ZodType<Record<Target, string>>, Shown extends ReplayFields>({
+  toBody,
+  show,
   ...tool
-}: ToolDescription<Input>): Tool => ({
+}: ToolDescription<Input, Shown>): Tool => ({
   ...tool,
-  call: async (ctx, keyPrefix, args = {}) => {
+  parse: (args = {}, keyPrefix) => {
     const parsed = tool.input.safeParse(withTextId(args));
-    if (!parsed.success) throw validationFailed(fieldErrors(parsed.error));
+    if (!parsed.success) {
+      const errors = fieldErrors(parsed.error);
+      return { ok: false, problem: { code: 'validation_failed', detail: '', errors } };
+    }
     const { ticketId, idempotencyKey, ...body } = parsed.data;
     const checked = checkIdempotencyKey(idempotencyKey, keyPrefix);
-    if (!checked.ok) throw new Problem('invalid_idempotency_key', `idempotencyKey ${checked.rule}; ${checked.remedy}.`);
-    const target = { ticketId, idempotencyKey: checked.key };
-    return writtenReply(target, await write(ctx, target, body));
+    if (checked.ok) return { ok: true, ticketId, idempotencyKey, body: toBody(body) };
+    const detail = `idempotencyKey ${checked.rule}; ${checked.remedy}.`;
+    return { ok: false, problem: { code: 'invalid_idempotency_key', detail } };
+  },
+  resultOf: async (response, ticketId) => {
+    const shown = await response.json<Shown>();
+    return writtenResult({ ticketId }, show(shown, ticketId), shown);
   },
 });
 

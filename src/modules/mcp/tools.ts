@@ -1,8 +1,8 @@
 import { strictObject } from '../../domain/fields.ts';
 import { noteRequest } from '../../domain/note.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
+import type { NoteResult, TimeEntryResult } from '../../domain/response-shapes.ts';
 import { timeEntryRequest } from '../../domain/time-entry.ts';
-import { createNote, createTimeEntry } from '../../services/work/create-record.ts';
 import { makeTool, type Tool, targetFields } from './tool.ts';
 
 const { ticketId, idempotencyKey } = targetFields;
@@ -20,15 +20,12 @@ export const TOOLS: Readonly<Record<RecordKind, Tool>> = {
       message: noteRequest.shape.message.meta({ description: 'The text of the note.' }),
       idempotencyKey,
     }),
-    write: async (ctx, target, body) => {
-      const outcome = await createNote(ctx, target, body);
-      const { id, createdAt } = outcome.row;
-      return {
-        outcome,
-        sentence: `Added the internal note ${id} to ticket ${target.ticketId}. Only the team sees it`,
-        facts: { internal: true, createdAt: new Date(createdAt).toISOString() },
-      };
-    },
+    toBody: (fields) => fields,
+    show: ({ note: { id, createdAt } }: NoteResult, ticketId) => ({
+      id,
+      sentence: `Added the internal note ${id} to ticket ${ticketId}. Only the team sees it`,
+      facts: { internal: true, createdAt },
+    }),
   }),
   time_entry: makeTool({
     name: 'log_time',
@@ -49,13 +46,13 @@ export const TOOLS: Readonly<Record<RecordKind, Tool>> = {
       }),
       idempotencyKey,
     }),
-    write: async (ctx, target, { userEmail, ...body }) => {
-      const outcome = await createTimeEntry(ctx, target, userEmail ? { ...body, userEmail } : body);
-      const { id, minutes, billable, workDate, status, userId } = outcome.row;
+    toBody: ({ userEmail, ...fields }) => (userEmail ? { ...fields, userEmail } : fields),
+    show: ({ entry: { id, minutes, billable, status, userId, ...entry } }: TimeEntryResult, ticketId) => {
+      const workDate = entry.workDate.slice(0, 10);
       return {
-        outcome,
-        sentence: `Logged ${minutes} minutes on ticket ${target.ticketId}: time entry ${id}, dated ${workDate}, ${status} for approval`,
-        facts: { status, minutes, billable: billable === 1, workDate, userId },
+        id,
+        sentence: `Logged ${minutes} minutes on ticket ${ticketId}: time entry ${id}, dated ${workDate}, ${status} for approval`,
+        facts: { status, minutes, billable, workDate, userId },
       };
     },
   }),

@@ -3,9 +3,9 @@ import { parseMode } from '../../config.ts';
 import { D1Failure, runD1 } from '../../db/run-d1.ts';
 import { keyHint } from '../../domain/api-key.ts';
 import { type BlockedKeys, parseBlockedKeys } from '../../domain/blocked-keys.ts';
-import { cloudflareApi, notFound, putSecret } from '../cloudflare-api.ts';
+import { cloudflareApi, putSecret } from '../cloudflare-api.ts';
 import { deploymentOption, parseOption } from '../command.ts';
-import { agentsWorkerOf, configOf, readDeployment, workerOf } from '../deployment.ts';
+import { configOf, readDeployment, workerOf } from '../deployment.ts';
 import { CommandFailure, UsageError } from '../failures.ts';
 import { readKeyValue } from '../input.ts';
 import { print } from '../output.ts';
@@ -15,9 +15,9 @@ import { RemoteD1 } from '../remote-d1.ts';
 const DATABASE_DEADLINE_MS = 10_000;
 
 export const switchCommand = new Command('switch')
-  .summary('pause the API or block keys, on both Workers')
+  .summary('pause the API or block keys')
   .description(
-    'Sets MODE or BLOCKED_KEYS on the deployed Worker, and on that for AI agents if it is deployed. The value is the whole list of blocked keys; a comma empties it. A key that the database does not know is refused; if the database cannot be read, it is blocked unchecked. Needs CLOUDFLARE_API_TOKEN.',
+    'Sets MODE or BLOCKED_KEYS on the deployed Worker. The value is the whole list of blocked keys; a comma empties it. A key that the database does not know is refused; if the database cannot be read, it is blocked unchecked. Needs CLOUDFLARE_API_TOKEN.',
   )
   .addArgument(new Argument('<NAME>', 'Which secret to set.').choices(['MODE', 'BLOCKED_KEYS']))
   .argument('[VALUE...]', 'MODE: open or paused. BLOCKED_KEYS: hints or ids of keys.')
@@ -36,14 +36,9 @@ export const switchCommand = new Command('switch')
     });
     const api = cloudflareApi(deployment.account);
     if (blocked.size > 0) await requireKnown(blocked, new RemoteD1(api, deployment.database));
-    const put = async (worker: string) => {
-      await putSecret(api, worker, name, value);
-      await print(`${name} is set on ${worker}.\n`);
-      return true;
-    };
-    await put(workerOf(deployment));
-    const agents = agentsWorkerOf(deployment);
-    if (!(await put(agents).catch(notFound))) await print(`${agents} is not deployed.\n`);
+    const worker = workerOf(deployment);
+    await putSecret(api, worker, name, value);
+    await print(`${name} is set on ${worker}.\n`);
   });
 
 /** @throws CommandFailure if the database can be read and does not have one of the keys */

@@ -101,7 +101,6 @@ export async function writeOnce<Row extends StoredRecord, Accepted = never>(
     targetId: values.id,
     ticket: { id: ticketId },
     idempotencyKey,
-    detail: ctx.auditDetail,
   };
   const untilSettling = { ...ctx, deadlineAt: ctx.deadlineAt - SETTLE_MS };
   const outcomeUnknown = (cause: unknown) => unknownOutcome(idempotencyKey !== undefined, cause);

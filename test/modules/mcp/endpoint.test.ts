@@ -1,15 +1,11 @@
-import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createAgents } from '../../../src/agents/app.ts';
-import { AGENT_MODULES } from '../../../src/agents/modules.ts';
 import type { Scope } from '../../../src/domain/scopes.ts';
-import { startModules } from '../../../src/module.ts';
 import { anyText, changedJson, headerValue, Tally } from '../../support/hostile.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import {
-  config,
   makeApi,
   makeKey,
   makeOrganization,
@@ -73,22 +69,51 @@ describe.each([
   });
 });
 
-test('requests to the API, to /mcp and to paths beside it count against an address limit of their own', async () => {
-  const api = makeMcpApi({ config: { ipLimit: { quota: 1, windowMs: 10_000 } } });
-  for (const [path, status] of [
-    ['/api/v1/ping', 401],
-    ['/mcp', 401],
-    ['/mcp-other', 404],
-  ] as const)
-    expect([path, (await api.send(path)).status, (await api.send(path)).status]).toEqual([path, status, 429]);
+test('requests to the API and to /mcp count against one address limit, and those to paths beside it against another', async () => {
+  const api = makeMcpApi({ config: { ipLimit: { quota: 2, windowMs: 10_000 } } });
+  const statuses = async (...paths: string[]) => {
+    const found = [];
+    for (const path of paths) found.push((await api.send(path)).status);
+    return found;
+  };
+  expect(await statuses('/api/v1/ping', '/mcp', '/mcp', '/api/v1/ping')).toEqual([401, 401, 429, 429]);
+  expect(await statuses('/mcp-other', '/elsewhere', '/mcp-other')).toEqual([404, 404, 429]);
 });
 
 test('paths below /mcp offer no OAuth and nothing else', async () => {
-  const agents = createAgents(config(), startModules(AGENT_MODULES, { ...env }, config()));
-  const at = async (path: string) => (await agents.request(`https://api.example${path}`, {}, env)).json();
+  const at = async (path: string) => (await makeMcpApi().send(path)).json();
   expect(await at('/mcp/.well-known/openid-configuration')).toEqual(NO_OAUTH);
   expect(await at('/mcp/.well-known/security.txt')).toMatchObject({ code: 'not_found' });
   expect(await at('/mcp-other')).toMatchObject({ code: 'not_found' });
+});
+
+test('if the API cannot be reached, a call gets a result that asks to repeat it, and any other message the status 500', async () => {
+  loggedLines('api_unreachable');
+  const API = { send: () => Promise.reject(new Error('Network connection lost.')) };
+  const send = (method: string, params: Record<string, unknown> = {}) => {
+    const { body, headers } = message(method, params);
+    const init = {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { ...headers, 'Content-Type': 'application/json' },
+    };
+    return createAgents().request('https://api.example/mcp', init, { API });
+  };
+  expect(await problemOf(send('tools/list'))).toBe('500 internal_error');
+  const call = await send('tools/call', NOTE_CALL);
+  expect([call.status, await call.json()]).toMatchObject([
+    200,
+    {
+      result: {
+        isError: true,
+        structuredContent: {
+          code: 'internal_error',
+          message: expect.stringMatching(/call again with the same idempotencyKey and the same arguments\.$/),
+        },
+      },
+    },
+  ]);
+  expect(loggedLines('api_unreachable')).toHaveLength(2);
 });
 
 test.each(['GET', 'DELETE', 'PUT', 'OPTIONS'])('%s needs a key and is refused', async (method) => {
@@ -238,14 +263,14 @@ describe('a call over the limit of the key', () => {
   });
 });
 
-test("the log contains the tool and the error's code, and nothing of its arguments", async () => {
+test("the log contains one line for a call, with the error's code, and nothing of its arguments", async () => {
   const { key } = await makeWorld();
   const call = { name: 'add_internal_note', arguments: { ...NOTE_ARGUMENTS, ticketId: 'no-such-ticket' } };
   loggedLines('request');
   await post(makeMcpApi(), key, 'tools/call', call);
   const lines = loggedLines('request');
   expect(lines).toMatchObject([
-    { route: '/mcp', status: 200, call: 'add_internal_note', problem: 'ticket_not_found', d1Calls: 3 },
+    { route: '/api/v1/tickets/:ticketId/notes', status: 404, problem: 'ticket_not_found', d1Calls: 3 },
   ]);
   expect(JSON.stringify(lines)).not.toMatch(/no-such-ticket|spooler/);
 });

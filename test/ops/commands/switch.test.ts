@@ -19,33 +19,24 @@ async function deploy(workers = [MAIN, AGENTS]) {
   return { fake, run, secrets };
 }
 
-test('a switch changes both Workers, the main one first', async () => {
+test('a switch changes the main Worker, and not that for AI agents, which has no settings', async () => {
   const { run, secrets } = await deploy();
-  expect(await run(['MODE', 'paused'])).toEqual({
-    code: 0,
-    stdout: `MODE is set on ${MAIN}.\nMODE is set on ${AGENTS}.\n`,
-    stderr: '',
-  });
-  expect(secrets()).toEqual({ [MAIN]: { MODE: 'paused' }, [AGENTS]: { MODE: 'paused' } });
-});
-
-test('a switch does not create a Worker for AI agents that is not deployed', async () => {
-  const { run, secrets } = await deploy([MAIN]);
+  expect(await run(['MODE', 'paused'])).toEqual({ code: 0, stdout: `MODE is set on ${MAIN}.\n`, stderr: '' });
   const entries = ['twb_Ab12…x9Yz', 'twb_Cd34...w8Xy'];
   const { code, stdout } = await run(['BLOCKED_KEYS', ...entries]);
-  expect([code, stdout]).toEqual([0, `BLOCKED_KEYS is set on ${MAIN}.\n${AGENTS} is not deployed.\n`]);
-  expect(secrets()).toEqual({ [MAIN]: { BLOCKED_KEYS: entries.join(' ') } });
+  expect([code, stdout]).toEqual([0, `BLOCKED_KEYS is set on ${MAIN}.\n`]);
+  expect(secrets()).toEqual({ [MAIN]: { MODE: 'paused', BLOCKED_KEYS: entries.join(' ') }, [AGENTS]: {} });
 });
 
 test('an error shows the Worker that could not be changed', async () => {
   const { fake, run } = await deploy();
-  fake.fail(/^PUT .*-agents\/secrets$/, '403');
+  fake.fail(/^PUT .*-api\/secrets$/, '403');
   const { code, stdout, stderr } = await run(['MODE', 'open']);
-  expect([code, stdout]).toEqual([1, `MODE is set on ${MAIN}.\n`]);
-  expect(stderr).toMatch(new RegExp(`PUT /workers/scripts/${AGENTS}/secrets with 403: .* lacks Workers Scripts: Edit`));
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(new RegExp(`PUT /workers/scripts/${MAIN}/secrets with 403: .* lacks Workers Scripts: Edit`));
 });
 
-test('a wrong value is refused, because it would stop both Workers', async () => {
+test('a wrong value is refused, because it would stop the Worker', async () => {
   const { run, secrets } = await deploy();
   for (const [args, says] of [
     [['MODE', 'off'], 'MODE: its value is not a mode; write open or paused.'],

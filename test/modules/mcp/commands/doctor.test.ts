@@ -10,6 +10,6 @@ test('with a key and a ticket, the doctor finds no fault', async () => {
   const found: Finding[] = [];
   for await (const finding of diagnose({ url: new URL(url), key, ticket: '1001' })) found.push(finding);
   expect(found.filter(({ ok }) => !ok)).toEqual([]);
-  expect(found.slice(-3).map(({ check }) => check)).toEqual(['/mcp', 'ping', 'note']);
+  expect(found.slice(-4).map(({ check }) => check)).toEqual(['/mcp', 'ping', '/mcp with the key', 'note']);
   expect(found.find(({ check }) => check === '/mcp')?.says).toMatch(/^deployed; /);
 });

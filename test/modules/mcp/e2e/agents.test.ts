@@ -47,7 +47,7 @@ test('the two deployed Workers work together', async () => {
   expect(await logTime(url, key)).toEqual(LOGGED);
 
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
-  // The limiter is an object of the main Worker. If it cannot be reached, there is no such header.
+  // Only the main Worker has the limiter.
   const { headers: fields } = await fetch(`${url}/mcp`, { method: 'POST', headers, body: '[]' });
   expect(fields.get('RateLimit')).toMatch(/^"key";r=1\d\d;/);
   expect((await fetch(`${url}/api/v1/ping`, { headers })).status).toBe(404);

@@ -1,5 +1,6 @@
-import type { Problem, ProblemCode } from '../../http/problems.ts';
-import type { WriteOutcome, WriteTarget } from '../../services/work/write-once.ts';
+import type { FieldError } from '../../domain/fields.ts';
+import type { ReplayFields } from '../../domain/response-shapes.ts';
+import type { ProblemCode } from '../../http/problems.ts';
 
 export interface ToolResult {
   content: { type: 'text'; text: string }[];
@@ -7,18 +8,9 @@ export interface ToolResult {
   isError?: true;
 }
 
-/** A result, and what the HTTP response and the log show of it. */
-export interface ToolReply {
-  result: ToolResult;
-  headers?: Readonly<Record<string, string>>;
-  code?: string;
-  /** The write that created nothing, because an earlier call had its Idempotency-Key. */
-  lost?: WriteTarget;
-}
-
 /** The record that a tool wrote, or that an earlier call had written. */
-export interface Written<Row> {
-  outcome: WriteOutcome<Row>;
+export interface Written {
+  id: string;
   /** The written record, in one sentence without its full stop. */
   sentence: string;
   /** Facts about the record, in addition to its id and ticket. */
@@ -28,51 +20,48 @@ export interface Written<Row> {
 /** The code of a replay whose record is on another ticket. The other interfaces have no such error. */
 const OTHER_TICKET = 'idempotency_key_on_other_ticket';
 
-/** The reply to a call whose record exists now: written by this call, or by an earlier one. */
-export function writtenReply(
-  target: WriteTarget,
-  { outcome, sentence, facts }: Written<{ id: string; ticketId: string }>,
-): ToolReply {
-  const { row, replayed, delivery } = outcome;
-  const isOnOtherTicket = row.ticketId !== target.ticketId;
-  const mismatch = outcome.mismatch || isOnOtherTicket;
-  const record = {
-    id: row.id,
-    ticketId: row.ticketId,
-    ...facts,
-    idempotentReplay: replayed,
-    idempotencyMismatch: mismatch,
-    ...(delivery && { delivery }),
-  };
-  const marks = {
-    headers: {
-      ...(replayed && { 'Idempotency-Replayed': 'true' }),
-      ...(mismatch && { 'Idempotency-Mismatch': 'true' }),
-    },
-    ...(mismatch && { lost: target }),
-  };
-  if (!replayed) return { result: resultOf(`${sentence}.`, record), ...marks };
-  if (isOnOtherTicket) {
-    const text = `This idempotencyKey was used on ticket ${row.ticketId}; nothing was written. If you report another event, use the idempotencyKey of that event. If the ticket was wrong before, tell a person: records cannot be moved.`;
-    return { ...errorReply(OTHER_TICKET, text, record), ...marks };
+/** The result of a call whose record exists now: written by this call, or by an earlier one. */
+export function writtenResult(
+  target: { ticketId: string },
+  { id, sentence, facts }: Written,
+  { ticketId = target.ticketId, delivery, ...marks }: ReplayFields,
+): ToolResult {
+  const idempotentReplay = marks.idempotentReplay === true;
+  const idempotencyMismatch = marks.idempotencyMismatch === true;
+  const record = { id, ticketId, ...facts, idempotentReplay, idempotencyMismatch, ...(delivery && { delivery }) };
+  if (!idempotentReplay) return resultOf(`${sentence}.`, record);
+  if (ticketId !== target.ticketId) {
+    const text = `This idempotencyKey was used on ticket ${ticketId}; nothing was written. If you report another event, use the idempotencyKey of that event. If the ticket was wrong before, tell a person: records cannot be moved.`;
+    return errorResult(OTHER_TICKET, text, record);
   }
   const left =
     delivery?.state === 'refused' ? 'The ticketing system refused it: tell a person.' : 'There is nothing left to do.';
-  const text = mismatch
+  const text = idempotencyMismatch
     ? 'An earlier call with this idempotencyKey wrote this record, from different arguments. It is unchanged, and nothing was written now. Do not call again with another idempotencyKey, unless you report another event.'
     : `An earlier call with this idempotencyKey wrote this record, and nothing was written now. ${left}`;
-  return { result: resultOf(text, record), ...marks };
+  return resultOf(text, record);
 }
 
-/** The reply to a call that is refused. */
-export function problemReply({ code, detail, extras }: Problem, requestId: string): ToolReply {
-  const { errors } = extras.members ?? {};
+/** The body of a problem. */
+export interface ProblemJson {
+  code: ProblemCode;
+  detail: string;
+  requestId: string;
+  errors?: FieldError[];
+  'violated-policies'?: string[];
+}
+
+/** The result of a call that is refused. */
+export function problemResult(
+  { code, detail, requestId, errors, 'violated-policies': policies }: ProblemJson,
+  retryAfter: string | null,
+): ToolResult {
   const sentences = errors ? errors.map((error) => error.detail) : [detail];
-  const wait = extras.headers?.['Retry-After'];
-  return errorReply(code, `${inWordsOfTools(sentences.join('; '))}${ADVICE[code] ?? ''}`, {
+  return errorResult(code, `${inWordsOfTools(sentences.join('; '))}${ADVICE[code] ?? ''}`, {
     requestId,
-    ...extras.members,
-    ...(wait === undefined ? {} : { retryAfterSeconds: Number(wait) }),
+    ...(errors && { errors }),
+    ...(policies && { 'violated-policies': policies }),
+    ...(retryAfter !== null && { retryAfterSeconds: Number(retryAfter) }),
   });
 }
 
@@ -98,8 +87,8 @@ const ADVICE: Partial<Record<ProblemCode, string>> = {
 };
 
 /** `text` tells the agent what to correct. */
-function errorReply(code: string, text: string, facts: Record<string, unknown>): ToolReply {
-  return { result: { ...resultOf(text, { code, ...facts }), isError: true }, code };
+function errorResult(code: string, text: string, facts: Record<string, unknown>): ToolResult {
+  return { ...resultOf(text, { code, ...facts }), isError: true };
 }
 
 /** Text and facts are in both parts, because some clients show only one of them. */
