@@ -15,19 +15,16 @@ import type { LocalDatabase } from '../support/command.ts';
 import { inLongRuns } from '../support/property.ts';
 import { copyDatabase } from '../support/shared.ts';
 
-// Each optional module can be deleted as src/README.md says: its folder and its lines in the lists. This is done in a copy
-// without the tests of modules, to which a deleted module returns.
+// The optional modules can be deleted as src/README.md says: their folders and their lines in the lists. This is done in a
+// copy without the tests of modules, for all of them at once.
 
 const run = promisify(execFile);
-const MODULES = ['push', 'alerts', 'archive', 'psa', 'mcp', 'access-review', 'approvals'] as const;
-type ModuleName = (typeof MODULES)[number];
-
 /** The lists of the modules. */
 const LISTS = ['src/modules.ts', 'src/agents/modules.ts', 'src/ops/modules.ts', 'src/docs/modules.ts'];
 /** The entry points that export the Durable Object of the push, and the files that name it. */
 const PUSHER: Record<string, RegExp> = {
-  'src/index.ts': /^export \{ Pusher \}.*\n/m,
-  'src/dev/index.tsx': /^export \{ Pusher \}.*\n/m,
+  'src/index.ts': /^export \{ Pusher \}.*\n/gm,
+  'src/dev/index.tsx': /^export \{ Pusher \}.*\n/gm,
   'wrangler.toml': /^\[\[durable_objects\.bindings\]\]\nname = "PUSHER"\n.*\n|^new_sqlite_classes = \["Pusher"\]/gm,
   // `npm run types` writes it.
   'src/bindings.d.ts': /^\tPUSHER: .*\n| \| "Pusher"/gm,
@@ -50,10 +47,10 @@ async function edit(path: string, change: (text: string) => string): Promise<voi
   await writeFile(file, changed);
 }
 
-/** Deletes the lines of a module in a list: its imports, and their names in the array. */
-function withoutModule(list: string, module: ModuleName): string {
+/** Deletes the imports of modules from a list, and their names from its array. */
+function withoutModules(list: string): string {
   let text = list;
-  for (const [line, name] of list.matchAll(new RegExp(`^import \\{ (\\w+) \\} from '.*modules/${module}/.*\\n`, 'gm')))
+  for (const [line, name] of list.matchAll(/^import \{ (\w+) \} from '.*modules\/.*\n/gm))
     text = text.replace(line, '').replace(/= \[([^\]]*)\]/, (_, names: string) => {
       const rest = names.split(',').map((each) => each.trim());
       return `= [${rest.filter((each) => each !== name && each !== '').join(', ')}]`;
@@ -90,27 +87,13 @@ async function copyRepository(): Promise<string> {
   return directory;
 }
 
-async function deleteModules(modules: readonly ModuleName[]): Promise<void> {
-  for (const module of modules) {
-    await rm(join(copy, 'src/modules', module), { recursive: true });
-    const lists = await Promise.all(
-      LISTS.map(async (path) => ({ path, text: await readFile(join(copy, path), 'utf8') })),
+async function deleteModules(): Promise<void> {
+  await rm(join(copy, 'src/modules'), { recursive: true });
+  for (const path of LISTS) await edit(path, withoutModules);
+  for (const [path, lines] of Object.entries(PUSHER))
+    await edit(path, (text) =>
+      text.replaceAll(lines, (line) => (line.startsWith('new_') ? 'deleted_classes = []' : '')),
     );
-    const having = lists.filter(({ text }) => withoutModule(text, module) !== text);
-    if (having.length < 2) throw new Error(`${module} is in fewer than two lists`);
-    for (const { path } of having) await edit(path, (text) => withoutModule(text, module));
-  }
-  if (modules.includes('push'))
-    for (const [path, lines] of Object.entries(PUSHER))
-      await edit(path, (text) =>
-        text.replaceAll(new RegExp(lines, 'gm'), (line) => (line.startsWith('new_') ? 'deleted_classes = []' : '')),
-      );
-}
-
-/** Brings the modules back. */
-async function restoreModules(): Promise<void> {
-  for (const path of ['src/modules', ...LISTS, ...Object.keys(PUSHER)])
-    await cp(path, join(copy, path), { recursive: true });
 }
 
 /** Runs a program in the copy. @throws Error with what it printed */
@@ -134,10 +117,8 @@ async function render(): Promise<void> {
   expect(missing.flat()).toEqual([]);
 }
 
-const own = (className: string) => ({ className, useSQLite: true });
-
 /** Bundles and starts both Workers: a note is written, a PSA reads its change, and the jobs run. */
-async function use({ withPusher }: { withPusher: boolean }): Promise<void> {
+async function use(): Promise<void> {
   const { outputFiles } = await build({
     absWorkingDir: copy,
     entryPoints: { api: 'src/index.ts', agents: 'src/agents/index.ts' },
@@ -148,7 +129,6 @@ async function use({ withPusher }: { withPusher: boolean }): Promise<void> {
     external: ['cloudflare:*', 'node:*'],
     write: false,
   });
-  const classes = { RATE_LIMITER: own('RateLimiter'), ...(withPusher && { PUSHER: own('Pusher') }) };
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       resourcePersistencePath: `${database.persistTo}/v3`,
@@ -162,7 +142,7 @@ async function use({ withPusher }: { withPusher: boolean }): Promise<void> {
         compatibilityDate: wranglerConfig.compatibility_date,
         ...LOCAL_RESOURCES,
         ...(name === 'api'
-          ? { durableObjects: classes }
+          ? { durableObjects: { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } } }
           : { serviceBindings: { WORK: { name: 'api', entrypoint: 'Work' } } }),
       })),
     }),
@@ -202,20 +182,6 @@ async function checkInLongRuns(): Promise<void> {
   await runInCopy('vitest', 'run', '--project', 'workerd');
 }
 
-test.each(MODULES)(
-  'without %s, the pages are rendered, and both Workers work',
-  async (module) => {
-    await deleteModules([module]);
-    try {
-      await Promise.all([render(), use({ withPusher: module !== 'push' })]);
-      await checkInLongRuns();
-    } finally {
-      await restoreModules();
-    }
-  },
-  900_000,
-);
-
 test.each(inLongRuns(['connectwise', 'halo', 'redmine'], ['halo']))(
   'without the adapter for %s, the other adapters are built, the pages are rendered, and the commands work',
   async (adapter) => {
@@ -237,7 +203,7 @@ test.each(inLongRuns(['connectwise', 'halo', 'redmine'], ['halo']))(
 );
 
 test('without any module, the pages are rendered, and both Workers work', async () => {
-  await deleteModules(MODULES);
-  await Promise.all([render(), use({ withPusher: false })]);
+  await deleteModules();
+  await Promise.all([render(), use()]);
   await checkInLongRuns();
 }, 900_000);
