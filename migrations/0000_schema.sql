@@ -183,13 +183,11 @@ create table notes (
 
 create trigger notes_no_delete before delete on notes
 when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
-  and not exists (select 1 from archived_notes where organization_id = old.organization_id and id = unhex(replace(old.id, '-', '')))
 begin select raise(abort, 'notes are kept as they are'); end;
 
 create trigger notes_once before insert on notes
 when new.rowid > 0
   or exists (select 1 from notes where (organization_id, id) = (new.organization_id, new.id))
-  or exists (select 1 from archived_notes where organization_id = new.organization_id and id = unhex(replace(new.id, '-', '')))
 begin select raise(ignore); end;
 
 create trigger notes_only_redact before update on notes
@@ -236,12 +234,10 @@ create table time_entries (
 
 create trigger time_entries_no_delete before delete on time_entries
 when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
-  and not exists (select 1 from archived_time_entries where organization_id = old.organization_id and id = unhex(replace(old.id, '-', '')))
 begin select raise(abort, 'time_entries are kept as they are'); end;
 
 create trigger time_entries_once before insert on time_entries
 when exists (select 1 from time_entries where (organization_id, id) = (new.organization_id, new.id))
-  or exists (select 1 from archived_time_entries where organization_id = new.organization_id and id = unhex(replace(new.id, '-', '')))
 begin select raise(ignore); end;
 
 create trigger time_entries_only_change before update on time_entries
@@ -295,18 +291,17 @@ when new.seq <> (select coalesce(max(seq), 0) + 1 from audit_log where organizat
 begin select raise(abort, 'audit_log: seq must be the next of its organization'); end;
 
 create trigger audit_log_no_delete before delete on audit_log
-when not exists (select 1 from archives where organization_id = old.organization_id and to_seq >= old.seq)
-  and (not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
-    or exists (select 1 from users where organization_id = old.organization_id)
-    or exists (select 1 from api_keys where organization_id = old.organization_id)
-    or exists (select 1 from tickets where organization_id = old.organization_id))
+when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
+  or exists (select 1 from users where organization_id = old.organization_id)
+  or exists (select 1 from api_keys where organization_id = old.organization_id)
+  or exists (select 1 from tickets where organization_id = old.organization_id)
 begin select raise(abort, 'audit_log is append-only'); end;
 
 create trigger audit_log_no_update before update on audit_log
 begin select raise(abort, 'audit_log is append-only'); end;
 
 -- The daily ledger: what a key wrote on one day, the calendar date in the organization's time zone. Written with each
--- record, in its transaction; kept for 400 days, and as long as an audit row of the day is in the database.
+-- record, in its transaction.
 create table key_days (
   organization_id text not null,
   chain_id text not null,
@@ -486,8 +481,6 @@ create table erasures (
   -- How many audit rows there were: the last `seq`.
   last_seq integer not null,
   open integer not null,
-  -- JSON array: the objects of the archive that could not be exported before the erasure.
-  not_exported text default '[]' not null,
   -- When and by whom the organization was created again. Until then, its directory is refused.
   recreated_at integer,
   recreated_by text,
@@ -503,8 +496,8 @@ create trigger erasures_no_delete before delete on erasures
 begin select raise(abort, 'erasures are kept as they are'); end;
 
 create trigger erasures_only_close before update on erasures
-when (new.organization_id, new.request_id, new.erased_at, new.erased_by, new.last_seq, new.not_exported)
-    is not (old.organization_id, old.request_id, old.erased_at, old.erased_by, old.last_seq, old.not_exported)
+when (new.organization_id, new.request_id, new.erased_at, new.erased_by, new.last_seq)
+    is not (old.organization_id, old.request_id, old.erased_at, old.erased_by, old.last_seq)
   or new.open = 1 or old.recreated_at is not null
   or (old.open = 1 and ((new.recreated_at, new.recreated_by) is not (null, null)
     or exists (select 1 from organizations where id = old.organization_id)))
@@ -521,7 +514,7 @@ begin select raise(abort, 'erasures are kept as they are'); end;
 -- The records that the PSA could not take. A row is deleted when the PSA has taken the record.
 create table psa_refusals (
   organization_id text not null,
-  -- The id of a note or time entry, archived or not: there is no foreign key.
+  -- The id of a note or time entry: there is no foreign key, because these are in two tables.
   record_id text not null,
   kind text not null,
   reason text not null,
@@ -612,138 +605,10 @@ when new.organization_id <> old.organization_id or new.seq < old.seq
   or new.seq > coalesce((select max(seq) from audit_log where organization_id = new.organization_id), 0)
 begin select raise(abort, 'releases: only forward, and not beyond the audit log'); end;
 
--- Up to which audit row every time entry of an organization is decided or archived: its queue is read from there on.
+-- Up to which audit row every time entry of an organization is decided: its queue is read from there on.
 create table approval_marks (
   organization_id text primary key not null,
   seq integer not null,
   foreign key (organization_id) references organizations (id),
   constraint approval_marks_seq check (seq > 0)
 ) strict, without rowid;
-
--- The parts of audit logs that are objects in R2, without gaps from 1 on: only their rows can be deleted.
-create table archives (
-  organization_id text not null,
-  to_seq integer not null,
-  from_seq integer not null,
-  -- When the first and the last of its rows were written.
-  first_at integer not null,
-  last_at integer not null,
-  -- The request of its last row, which cursors at its end name.
-  last_request_id text not null,
-  -- The name of the object in R2, its SHA-256 in hex, and its size.
-  object text not null,
-  digest text not null,
-  bytes integer not null,
-  -- Counts the replacements of the object: a call that read an earlier one replaces nothing.
-  revision integer default 0 not null,
-  -- Since when the object is known to be missing or damaged; null if it is not.
-  damaged_at integer,
-  primary key (organization_id, to_seq),
-  foreign key (organization_id) references organizations (id),
-  constraint archives_range check (from_seq between 1 and to_seq),
-  constraint archives_digest check (length(digest) = 64 and digest not glob '*[^0-9a-f]*')
-) strict, without rowid;
-create index archives_damaged on archives (organization_id, to_seq) where damaged_at is not null;
-
-create trigger archives_in_sequence before insert on archives
-when new.from_seq <> coalesce((select max(to_seq) from archives where organization_id = new.organization_id), 0) + 1
-  or new.to_seq > coalesce((select seq from releases where organization_id = new.organization_id), 0)
-  or new.to_seq >= coalesce((select max(seq) from audit_log where organization_id = new.organization_id), 0)
-  or new.last_request_id is not (select request_id from audit_log where organization_id = new.organization_id and seq = new.to_seq)
-begin select raise(abort, 'archives: only released rows, in sequence, without the newest'); end;
-
-create trigger archives_no_delete before delete on archives
-when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
-begin select raise(abort, 'archives are kept as they are'); end;
-
-create trigger archives_only_replace before update on archives
-when (new.organization_id, new.to_seq, new.from_seq, new.first_at, new.last_at, new.last_request_id)
-  is not (old.organization_id, old.to_seq, old.from_seq, old.first_at, old.last_at, old.last_request_id)
-  or new.revision < old.revision
-  or (new.revision = old.revision and (new.object, new.digest, new.bytes) is not (old.object, old.digest, old.bytes))
-begin select raise(abort, 'archives are kept as they are'); end;
-
--- The stub that a record leaves when it is archived: enough to answer its replays, permanently.
-create table archived_notes (
-  organization_id text not null,
-  -- The 16 bytes of the UUID.
-  id blob not null,
-  ticket_id text not null,
-  created_at integer not null,
-  -- The rotation chain of the key that wrote it: the 16 bytes of `api_keys.chain_id`.
-  chain_id blob not null,
-  -- The first 16 bytes of the request's digest; null if the record was redacted.
-  request_digest blob,
-  -- The audit row with which it was archived: its write.
-  archived_seq integer not null,
-  -- Whether it was redacted: its text is removed from whatever is read of the archive.
-  redacted integer default false not null,
-  primary key (organization_id, id),
-  constraint archived_notes_ids check (length(id) = 16 and length(chain_id) = 16),
-  constraint archived_notes_digest check (request_digest is null or length(request_digest) = 16)
-) strict, without rowid;
-
-create trigger archived_notes_in_archive before insert on archived_notes
-when new.archived_seq > coalesce((select max(to_seq) from archives where organization_id = new.organization_id), 0)
-  or exists (select 1 from archived_notes where organization_id = new.organization_id and id = new.id)
-begin select raise(abort, 'archived_notes: only what is in an archive, once'); end;
-
-create trigger archived_notes_no_delete before delete on archived_notes
-when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
-begin select raise(abort, 'archived_notes are kept as they are'); end;
-
-create trigger archived_notes_only_redact before update on archived_notes
-when new.redacted <> 1 or new.request_digest is not null
-  or (new.organization_id, new.id, new.ticket_id, new.created_at, new.chain_id, new.archived_seq)
-  is not (old.organization_id, old.id, old.ticket_id, old.created_at, old.chain_id, old.archived_seq)
-begin select raise(abort, 'archived_notes are kept as they are'); end;
-
-create table archived_time_entries (
-  organization_id text not null,
-  -- The 16 bytes of the UUID.
-  id blob not null,
-  ticket_id text not null,
-  created_at integer not null,
-  -- The rotation chain of the key that wrote it: the 16 bytes of `api_keys.chain_id`.
-  chain_id blob not null,
-  -- The first 16 bytes of the request's digest; null if the record was redacted.
-  request_digest blob,
-  -- The audit row with which it was archived: its write.
-  archived_seq integer not null,
-  -- Whether it was redacted: its text is removed from whatever is read of the archive.
-  redacted integer default false not null,
-  user_id text not null,
-  minutes integer not null,
-  billable integer not null,
-  -- Days since 1970-01-01.
-  work_day integer not null,
-  hourly_rate_minor integer not null,
-  -- Whether the rate is that of an agreement; if not, it is the organization's default.
-  by_agreement integer not null,
-  -- Whether the entry was approved; if not, it was rejected, or is SUBMITTED.
-  approved integer not null,
-  -- The audit row of the approval or rejection, null while SUBMITTED: the same as in `time_entries`.
-  approval_seq integer,
-  primary key (organization_id, id),
-  constraint archived_time_entries_ids check (length(id) = 16 and length(chain_id) = 16),
-  constraint archived_time_entries_digest check (request_digest is null or length(request_digest) = 16),
-  constraint archived_time_entries_flags check (billable in (0, 1) and by_agreement in (0, 1) and approved in (0, 1))
-) strict, without rowid;
-create index archived_time_entries_waiting on archived_time_entries (organization_id, archived_seq) where approval_seq is null;
-
-create trigger archived_time_entries_in_archive before insert on archived_time_entries
-when new.archived_seq > coalesce((select max(to_seq) from archives where organization_id = new.organization_id), 0)
-  or exists (select 1 from archived_time_entries where organization_id = new.organization_id and id = new.id)
-begin select raise(abort, 'archived_time_entries: only what is in an archive, once'); end;
-
-create trigger archived_time_entries_no_delete before delete on archived_time_entries
-when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
-begin select raise(abort, 'archived_time_entries are kept as they are'); end;
-
-create trigger archived_time_entries_only_change before update on archived_time_entries
-when (new.organization_id, new.id, new.ticket_id, new.created_at, new.chain_id, new.archived_seq, new.user_id, new.minutes, new.billable, new.work_day, new.hourly_rate_minor, new.by_agreement)
-  is not (old.organization_id, old.id, old.ticket_id, old.created_at, old.chain_id, old.archived_seq, old.user_id, old.minutes, old.billable, old.work_day, old.hourly_rate_minor, old.by_agreement)
-  or ((new.redacted, new.request_digest) is not (old.redacted, old.request_digest) and (new.redacted, new.request_digest) is not (1, null))
-  or ((new.approved, new.approval_seq) is not (old.approved, old.approval_seq)
-    and (old.approval_seq is not null or new.approval_seq is null or new.approved not in (0, 1)))
-begin select raise(abort, 'archived_time_entries are kept as they are'); end;

@@ -4,7 +4,7 @@ import { timeOrderedId } from './domain/record-id.ts';
 import { log } from './lib/log.ts';
 import type { Contribution, Job } from './module.ts';
 import { callD1 } from './services/call-d1.ts';
-import { forgetOldAddresses, forgetOldDays } from './services/forget.ts';
+import { forgetOldAddresses } from './services/forget.ts';
 import type { ServiceContext } from './services/service-context.ts';
 
 /** The cron triggers of wrangler.toml, by name. */
@@ -21,7 +21,6 @@ const coreJobs = ({ databaseLimit }: Config): Job[] => [
   // Hourly: one key at its limit of requests fills a database within hours.
   { name: 'size', cron: 'hourly', run: (ctx) => logSize(ctx, databaseLimit) },
   { name: 'addresses', cron: 'daily', run: async (ctx) => logUnfinished('addresses', await forgetOldAddresses(ctx)) },
-  { name: 'days', cron: 'daily', run: async (ctx) => logUnfinished('days', await forgetOldDays(ctx)) },
 ];
 
 /** How full the database is decides the level. Every statement returns the size; this one works in a full database. */

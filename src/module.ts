@@ -3,9 +3,8 @@ import type { Child } from 'hono/jsx';
 import type { Bindings, Config } from './config.ts';
 import type { AgentEnv } from './http/agent-env.ts';
 // biome-ignore lint/suspicious/noImportCycles: requests carry contributions, and contributions handle requests.
-import type { AdminEnv, Administrator, AppEnv, ContextOf } from './http/hono-env.ts';
+import type { AdminEnv, Administrator, AppEnv } from './http/hono-env.ts';
 import type { FormState } from './http/settings/forms.ts';
-import type { AuditFilter } from './services/audit/read-audit-log.ts';
 import type { FactSource } from './services/bind-facts.ts';
 import type { Tab } from './services/directory/administrators.ts';
 import type { KeyTask } from './services/keys/list-keys.ts';
@@ -29,8 +28,6 @@ export interface Contribution {
   settings?: Hono<AdminEnv>;
   /** A banner on the pages of an organization. It must not read or throw. */
   banner?: (administrator: Administrator) => Child | undefined;
-  /** A section below the audit log, for the period or the search of the page. */
-  auditSection?: (c: ContextOf<AdminEnv>, filter: AuditFilter) => Promise<Child>;
   /** A page about the keys, which their list links to. */
   keyTask?: KeyTask;
   tab?: Tab;

@@ -231,16 +231,6 @@ const TEXTS: Readonly<Record<FactType, string>> = {
       where ${IN_RANGE} group by o.id, d.day) k
     where ${SHARE} >= ${DAY_LIMIT_PERCENT}
     order by k.day desc, k.organization, k.id limit :limit`,
-  archive_damaged: `
-    select ${fact("'archive_damaged'", {
-      since: 'min(s.damaged_at)',
-      level: 'count(*)',
-      count: 'count(*)',
-      detail: 'min(s.object)',
-    })}
-    from archives s indexed by archives_damaged cross join organizations o on o.id = s.organization_id
-    where s.damaged_at is not null and s.organization_id ${RANGE} and o.active = 1
-    group by o.id limit :limit`,
   database_size: `
     select ${fact("'database_size'", {
       organizationId: "''",

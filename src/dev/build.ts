@@ -30,10 +30,7 @@ for (const worker of ['main', 'agents'] as const) {
   // Also rejects NaN.
   if (!(kilobytes > 0 && kilobytes <= MAX_KILOBYTES[worker]))
     throw new Error(`dist/${worker} is too large: ${verdict}`);
-  const { vars, r2_buckets } = configs.main;
-  const buckets = r2_buckets.map(({ binding }) => [binding, {}]);
-  const env = { ...vars, ...SECRET_STAND_IN, ...Object.fromEntries(buckets) };
-  await startBundle(join(outdir, 'index.js'), env).catch((err: unknown) => {
+  await startBundle(join(outdir, 'index.js'), { ...configs.main.vars, ...SECRET_STAND_IN }).catch((err: unknown) => {
     // Only the reason: with the position, Node would print all of the minified code.
     throw new Error(`dist/${worker} does not start: ${err}`);
   });

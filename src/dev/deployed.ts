@@ -9,7 +9,6 @@ const binding = z.looseObject({
   name: z.string(),
   text: z.string().optional(),
   id: z.string().optional(),
-  bucket_name: z.string().optional(),
 });
 type Binding = z.output<typeof binding>;
 
@@ -42,11 +41,10 @@ export function variableChanges(deployed: readonly Binding[], vars: Readonly<Rec
 type MainConfig = ReturnType<typeof renderConfigs>['main'];
 
 /** A sentence for each change that loses something. */
-export function risksOf(deployed: readonly Binding[], { vars, d1_databases, r2_buckets }: MainConfig): string[] {
+export function risksOf(deployed: readonly Binding[], { vars, d1_databases }: MainConfig): string[] {
   const of = (name: string) => deployed.find((one) => one.name === name);
   const compare = (what: string, from: string | undefined, to: string | undefined, effect: string) =>
     from === to ? [] : [`The ${what} changes from ${from || 'none'} to ${to || 'none'}: ${effect}`];
-  const bucket = of('ARCHIVE')?.bucket_name;
   return [
     ...compare('key prefix', of('KEY_PREFIX')?.text, vars['KEY_PREFIX'], 'existing keys stop working.'),
     ...compare(
@@ -56,9 +54,6 @@ export function risksOf(deployed: readonly Binding[], { vars, d1_databases, r2_b
       'the objects are new and empty, so limits start again, and the push repeats or loses its place.',
     ),
     ...compare('database', of('DB')?.id, d1_databases[0]?.database_id, 'the service has other data.'),
-    ...(bucket === undefined
-      ? []
-      : compare('bucket', bucket, r2_buckets[0]?.bucket_name, 'archived changes are missing.')),
   ];
 }
 

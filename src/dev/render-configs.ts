@@ -1,20 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { adapterConfig, observabilityOf } from '../ops/adapters.ts';
-import {
-  agentsRouteOf,
-  agentsWorkerOf,
-  bucketOf,
-  type Deployment,
-  jurisdictionOf,
-  variablesOf,
-  workerOf,
-} from '../ops/deployment.ts';
+import { agentsRouteOf, agentsWorkerOf, type Deployment, variablesOf, workerOf } from '../ops/deployment.ts';
 import { wranglerConfig } from '../ops/wrangler-config.ts';
 
 /** The configurations of the main Worker and the Worker for AI agents; without a deployment, of the local ones. */
 export function renderConfigs(name?: string, deployment?: Deployment) {
-  const { name: local, main: entry, build, d1_databases, r2_buckets, assets, ...rest } = wranglerConfig;
+  const { name: local, main: entry, build, d1_databases, assets, ...rest } = wranglerConfig;
   const { durable_objects, migrations, triggers, ...common } = rest;
   const worker = deployment ? workerOf(deployment) : local;
   const settings = {
@@ -36,7 +28,6 @@ export function renderConfigs(name?: string, deployment?: Deployment) {
         ...(deployment && { database_name: deployment.name, database_id: deployment.database }),
       },
     ],
-    r2_buckets: deployment ? bucketsOf(deployment) : r2_buckets,
     durable_objects,
     migrations,
     triggers,
@@ -52,14 +43,6 @@ export function renderConfigs(name?: string, deployment?: Deployment) {
     ...(deployment && { routes: [{ pattern: agentsRouteOf(deployment), zone_name: deployment.zone }] }),
   };
   return { main, agents };
-}
-
-function bucketsOf(deployment: Deployment) {
-  const [{ binding }] = wranglerConfig.r2_buckets;
-  const jurisdiction = jurisdictionOf(deployment);
-  return deployment.archive
-    ? [{ binding, bucket_name: bucketOf(deployment), ...(jurisdiction && { jurisdiction }) }]
-    : [];
 }
 
 /** Writes both configurations, of a deployment or the local ones, and returns their paths. */

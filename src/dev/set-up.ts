@@ -21,7 +21,6 @@ export const QUESTIONS = {
   host: 'Host of the service, such as tickets.example.com',
   place: 'Place of the data, which cannot be changed; eu, us and fedramp are jurisdictions',
   'cloudflare-plan': 'Plan of Cloudflare Workers',
-  archive: 'Archive for old changes, in R2',
   agents: 'Worker for AI agents',
   team: 'Team name for Cloudflare Access, TEAM in https://TEAM.cloudflareaccess.com',
   login: `Login method of the administrators. "Cloudflare" admits only members of the account. If "${PIN}" is added, every application of Access without a list of login methods accepts it`,
@@ -141,7 +140,7 @@ async function chooseSettings(
   const isFirst = name === 'production';
   const place = await ask('place', deploymentShape.shape.place);
   const ids = { name: isFirst ? 'ticket-write-back' : `ticket-write-back-${name}`, place, database: '' };
-  const empty = { ...known, ...ids, archive: false, agents: false, adapters: {}, vars: {} };
+  const empty = { ...known, ...ids, agents: false, adapters: {}, vars: {} };
   const deployed = await deployedBindings(api, files.workerOf(empty));
   const vars: Record<string, string> = {};
   if (deployed) {
@@ -149,12 +148,11 @@ async function chooseSettings(
     for (const { type, name: variable, text = '' } of deployed)
       if (type === 'plain_text' && !(variable in derived)) vars[variable] = text;
     const agents = (await deployedBindings(api, files.agentsWorkerOf(empty))) !== undefined;
-    return { ...empty, archive: deployed.some(({ type }) => type === 'r2_bucket'), agents, vars };
+    return { ...empty, agents, vars };
   }
   vars['KEY_PREFIX'] = isFirst ? DEFAULT_KEY_PREFIX : name.replaceAll('-', '');
   if ((await ask('cloudflare-plan', z.enum(['free', 'paid']))) === 'free') vars['DATABASE_LIMIT'] = '500MB';
-  const archive = (await ask('archive', yesOrNo, 'no')) === 'yes';
-  return { ...empty, archive, agents: (await ask('agents', yesOrNo, 'no')) === 'yes', vars };
+  return { ...empty, agents: (await ask('agents', yesOrNo, 'no')) === 'yes', vars };
 }
 
 const item = z.object({ id: z.string(), name: z.string().default('') });
@@ -169,7 +167,6 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
   const { name, host, place, account } = deployment;
   const [api, root] = [apiOf(account), apiOf(undefined)];
   const [worker, jurisdiction] = [files.workerOf(deployment), files.jurisdictionOf(deployment)];
-  const bucket = files.bucketOf(deployment);
   const policyName = `${worker} administrators`;
   const database = () => new RemoteD1(api, deployment.database);
   // What the file says of it may no longer exist.
@@ -178,8 +175,8 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
   let methods: z.output<typeof loginShape>[] = [];
   let [login, loginId, policyId, administrator, organization, timeZone] = ['', '', '', '', '', ''];
 
-  const send = (on: CloudflareApi, method: string, path: string, body = {}, headers = {}) =>
-    resultOf(on, path, z.unknown(), { method, body, headers });
+  const send = (on: CloudflareApi, method: string, path: string, body = {}) =>
+    resultOf(on, path, z.unknown(), { method, body });
   const listOf = async <T>(path: string, shape: z.ZodType<T>) =>
     (await resultOf(api, `/access/${path}?per_page=1000`, z.array(shape)).catch(notEnabled)) ?? [];
   const theOnly = <T>([first, second]: T[], what: string) => {
@@ -187,8 +184,6 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
     return first;
   };
 
-  const newBucket = { name: bucket, ...(!jurisdiction && { locationHint: place }) };
-  const inPlace = { 'cf-r2-jurisdiction': jurisdiction ?? 'default' };
   const phase = `/zones/${zoneId}/rulesets/phases/http_request_firewall_custom/entrypoint`;
   const rule = {
     ref: name.replaceAll('-', '_'),
@@ -225,21 +220,6 @@ function resourcesOf(deployment: Deployment, zoneId: string, { api: apiOf, ask }
           ...(jurisdiction ? { jurisdiction } : { primary_location_hint: place }),
         }),
     },
-    ...(deployment.archive
-      ? [
-          {
-            what: () => `bucket ${bucket}`,
-            exists: async () => {
-              const [path, headers] = [`/r2/buckets/${bucket}`, inPlace];
-              if (!(await resultOf(api, path, z.object({}), { headers }).catch(notFound))) return false;
-              const objects = await resultOf(api, `${path}/objects?per_page=1`, z.array(z.unknown()), { headers });
-              if (isMigrated || objects.length === 0) return true;
-              throw new CommandFailure(`The bucket ${bucket} has objects, and a new database would delete them.`);
-            },
-            create: () => send(api, 'POST', '/r2/buckets', newBucket, inPlace),
-          },
-        ]
-      : []),
     {
       what: () => `Cloudflare Access, team ${deployment.team}${login && `, login method ${login}`}`,
       exists: async () => {

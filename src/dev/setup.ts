@@ -15,9 +15,9 @@ import { QUESTIONS, type SetupTools, setUp, TEST_TICKET } from './set-up.ts';
 
 const TOKENS = 'https://dash.cloudflare.com/profile/api-tokens';
 const PERMISSIONS = [
-  ...['workers_scripts', 'workers_routes', 'd1', 'workers_r2', 'access', 'access_acct', 'zone_waf'],
+  ...['workers_scripts', 'workers_routes', 'd1', 'access', 'access_acct', 'zone_waf'],
   ...['account_settings', 'zone', 'dns'],
-].map((key, index) => ({ key, type: index < 7 ? 'edit' : 'read' }));
+].map((key, index) => ({ key, type: index < 6 ? 'edit' : 'read' }));
 
 const HELP = `Usage: npm run setup -- [NAME] [OPTIONS]
        npm run setup -- --help

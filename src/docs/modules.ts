@@ -1,7 +1,6 @@
 import { accessReviewDocs } from '../modules/access-review/docs.ts';
 import { alertsDocs } from '../modules/alerts/docs.ts';
 import { approvalsDocs } from '../modules/approvals/docs.ts';
-import { archiveDocs } from '../modules/archive/docs.ts';
 import { mcpDocs } from '../modules/mcp/docs.ts';
 import { psaDocs } from '../modules/psa/docs.ts';
 import { pushDocs } from '../modules/push/docs.ts';
@@ -14,7 +13,6 @@ const LIST: readonly (DocsModule | DocsOfFacts)[] = [
   psaDocs,
   pushDocs,
   alertsDocs,
-  archiveDocs,
   accessReviewDocs,
   approvalsDocs,
 ];

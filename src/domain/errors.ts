@@ -121,8 +121,3 @@ export class Unauthorized extends Error {
     this.key = key;
   }
 }
-
-/** Something is archived, and this deployment has no archive. */
-export function noArchive(): ServiceError {
-  return new ServiceError('unavailable', 'This deployment has no bucket for its archive.', { database: 'not_run' });
-}

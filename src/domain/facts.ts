@@ -221,16 +221,10 @@ export const FACTS = {
       `${fact.keyHint === null ? 'The organization' : theKey(fact)} has used ${fact.level === 1 ? DAY_LIMIT_PERCENT : 100}% of the daily limit of ${fact.detail}.`,
     advice: "Check the automations' writes. If they are intended, raise the limit.",
   },
-  archive_damaged: {
-    isUrgent: true,
-    sentence: ({ count, since }) =>
-      `${plural(count, 'object')} of the archive ${count === 1 ? 'is' : 'are'} missing or damaged, found at ${time(since)}.`,
-    advice: 'The operator has to look at it: see the runbook. Exports and erasures need a decision until then.',
-  },
   database_size: {
     isUrgent: true,
     sentence: ({ level, detail }) => `The database has reached ${level === 1 ? 70 : 90}% of its limit of ${detail}.`,
-    advice: 'Make room before writes fail: archive old records, or use a database with a higher limit.',
+    advice: 'Make room before writes fail, or use a database with a higher limit.',
   },
 } satisfies Record<string, FactKind> & Record<`refused_${ReasonForAttention}`, FactKind>;
 

@@ -69,29 +69,12 @@ export const change = z
   })
   .meta({
     id: 'Change',
-    description: 'One row of the audit log, with its record as it is now; only a redaction contains an archived one.',
-  });
-
-const archivedChanges = z
-  .object({
-    object: z.string().meta({ description: 'The name of the object in the archive of the operator.' }),
-    digest: z.string().meta({ description: 'SHA-256 of the object in hex.' }),
-    bytes: z.int(),
-    fromSeq: z.int(),
-    toSeq: z.int(),
-    cursor: z.string().meta({ description: 'Pass it to `work.changes` to continue after these changes.' }),
-  })
-  .meta({
-    id: 'ArchivedChanges',
-    description: 'Changes that the PSA has released and that are archived: gzip of lines of JSON, each a `Change`.',
+    description: 'One row of the audit log, with its record as it is now.',
   });
 
 export const changesPage = z
   .object({
     changes: z.array(change),
-    archives: z.array(archivedChanges).meta({
-      description: 'Archived changes, which come before all others: a page has these or `changes`.',
-    }),
     cursor: nullable(z.string()),
     more: z.boolean(),
   })
@@ -161,12 +144,8 @@ export type PsaStatus = z.output<typeof psaStatus>;
 /** The fields of an error in addition to its code. */
 export const callErrorFields = z.object({
   decision: z.enum(APPROVAL_DECISIONS).optional().meta({ description: 'For `already_reviewed`: the stored decision.' }),
-  reviewer: nullable(z.string())
-    .optional()
-    .meta({ description: "For `already_reviewed`: the administrator's id; null if the decision is archived." }),
-  reviewedAt: nullable(time())
-    .optional()
-    .meta({ description: 'For `already_reviewed`: when it was reviewed; null if the decision is archived.' }),
+  reviewer: nullable(z.string()).optional().meta({ description: "For `already_reviewed`: the administrator's id." }),
+  reviewedAt: nullable(time()).optional().meta({ description: 'For `already_reviewed`: when it was reviewed.' }),
   newestAt: time().optional().meta({ description: 'For `superseded`: the time of the newest change.' }),
   serverTime: time().optional().meta({ description: 'For `superseded`: the service clock.' }),
   retryAfter: z
@@ -179,8 +158,6 @@ export type CallErrorFields = z.output<typeof callErrorFields>;
 
 /** One row of the audit log, with its record in its current state: a redaction shows in all its changes. */
 export type Change = z.output<typeof change>;
-
-export type ArchivedChanges = z.output<typeof archivedChanges>;
 
 export type ChangesPage = z.output<typeof changesPage>;
 

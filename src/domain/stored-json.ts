@@ -9,7 +9,7 @@ export class DamagedData extends LoggableError {
 }
 
 /**
- * Parses JSON from the database or the archive. `what` names it, such as `the note of change 12`.
+ * Parses JSON from the database. `what` names it, such as `the note of change 12`.
  * @throws DamagedData naming the fields that are wrong, without their values
  */
 export function parseStored<Schema extends z.ZodType>(shape: Schema, json: string, what: string): z.output<Schema> {

@@ -54,7 +54,6 @@ const PERMISSIONS = {
   '/zones': 'Zone: Read',
   '/workers/': 'Workers Scripts: Edit',
   '/d1/': 'D1: Edit',
-  '/r2/': 'Workers R2 Storage: Edit',
   '/access/apps': 'Access: Apps and Policies: Edit',
   '/access/policies': 'Access: Apps and Policies: Edit',
   '/access/': 'Access: Organizations, Identity Providers, and Groups: Edit',
@@ -63,10 +62,7 @@ const PERMISSIONS = {
 
 export const ACCESS_NOT_ENABLED = 9999;
 /** What only the dashboard enables, by the code of the error. */
-const NOT_ENABLED = new Map([
-  [ACCESS_NOT_ENABLED, 'Zero Trust is not enabled: open it in the dashboard once.'],
-  [10042, 'R2 is not enabled: open R2 in the dashboard once, or answer no to the archive.'],
-]);
+const NOT_ENABLED = new Map([[ACCESS_NOT_ENABLED, 'Zero Trust is not enabled: open it in the dashboard once.']]);
 
 interface ApiFailure {
   status?: number;
@@ -95,7 +91,7 @@ export async function resultOf<T>(
   api: CloudflareApi,
   path: string,
   shape: z.ZodType<T>,
-  { method = 'GET', body, headers }: { method?: string; body?: object; headers?: Record<string, string> } = {},
+  { method = 'GET', body }: { method?: string; body?: object } = {},
 ): Promise<T> {
   const call = `${method} ${path.replace(/\?.*/, '')}`;
   const lost = () => {
@@ -103,7 +99,7 @@ export async function resultOf<T>(
   };
   const response = await api(path, {
     method,
-    headers: { 'Content-Type': 'application/json', ...headers },
+    headers: { 'Content-Type': 'application/json' },
     ...(body && { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(TIMEOUT_MS),
   }).catch(lost);

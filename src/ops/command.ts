@@ -4,7 +4,6 @@ import { D1Failure, LOCKED } from '../db/run-d1.ts';
 import { parseCursor } from '../domain/change.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { LoggableError } from '../lib/log.ts';
-import type { ObjectStore } from '../lib/object-store.ts';
 import type { SystemContext } from '../services/service-context.ts';
 import { CommandFailure, UsageError } from './failures.ts';
 
@@ -45,7 +44,6 @@ export function parseOption<T>(name: string, parse: () => T): T {
 
 export interface Database {
   db: D1Database;
-  archive: ObjectStore | undefined;
   /** A context for the next call: each has its own deadline. */
   context: () => SystemContext;
 }

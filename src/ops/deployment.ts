@@ -40,12 +40,12 @@ export const deploymentShape = z
     account: z.string().regex(/^[0-9a-f]{32}$/, 'It must be the 32 hexadecimal digits of the account id.'),
     zone: hostname,
     host: hostname,
-    /** The name of the database. The names of the Workers and the bucket begin with it. */
+    /** The name of the database. The names of the Workers begin with it. */
     name: z
       .string()
       .regex(/^[a-z][a-z0-9-]{0,40}[a-z0-9]$/, 'It must be 2 to 42 lower-case letters, digits and hyphens.')
       .default('ticket-write-back'),
-    /** Where the database is; a jurisdiction also places the bucket and the Durable Objects. */
+    /** Where the database is; a jurisdiction also places the Durable Objects. */
     place: z.enum([...LOCATIONS, ...JURISDICTIONS]),
     /** The id of the database. */
     database: z.guid('It must be the id of the database.'),
@@ -56,7 +56,6 @@ export const deploymentShape = z
       .optional(),
     /** The audience of the tokens that sign administrators in. */
     audience: z.string().min(1).optional(),
-    archive: z.boolean().default(false),
     agents: z.boolean().default(false),
     /** Whether Cloudflare keeps spans of the requests. See logs.md. */
     traces: z.boolean().optional(),
@@ -88,7 +87,6 @@ export const workerOf = ({ name }: Deployment) => `${name}-api`;
 export const agentsWorkerOf = (deployment: Deployment) => `${workerOf(deployment)}-agents`;
 /** Without the "*", an address with a query would not match. */
 export const agentsRouteOf = ({ host }: Deployment) => `${host}/mcp*`;
-export const bucketOf = ({ name }: Deployment) => `${name}-archive`;
 export const jurisdictionOf = ({ place }: Deployment) => JURISDICTIONS.find((jurisdiction) => jurisdiction === place);
 
 /** The variables of the main Worker. Always includes what must not change later, KEY_PREFIX and JURISDICTION. */
@@ -180,7 +178,7 @@ const UNIQUE: Readonly<Record<string, (deployment: Deployment) => string | undef
 
 /**
  * `planned` is a deployment whose file may still be missing.
- * @throws CommandFailure if two deployments share a key prefix, a name (and so a bucket), a host or a database
+ * @throws CommandFailure if two deployments share a key prefix, a name, a host or a database
  */
 export async function requireDistinctDeployments(planned: Readonly<Record<string, Deployment>> = {}): Promise<void> {
   const files = (await deploymentNames()).map(async (name) => [name, await parseDeployment(name)] as const);

@@ -1,10 +1,9 @@
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import * as z from 'zod';
-import { type ObjectStore, objectStore } from '../lib/object-store.ts';
 import { SentD1, type SentStatement } from './sent-d1.ts';
 import { LOCAL_RESOURCES } from './wrangler-config.ts';
 
-/** The folder of the local database, bucket and Durable Objects. `persistTo` is wrangler's own option. */
+/** The folder of the local database and Durable Objects. `persistTo` is wrangler's own option. */
 const stateFolder = (persistTo: string | undefined) => `${persistTo ?? '.wrangler/state'}/v3`;
 
 /** How to remove the local data, in a sentence of an error message. */
@@ -38,11 +37,8 @@ class LocalD1 extends SentD1 {
   }
 }
 
-/** Opens the database and the bucket that `wrangler dev` uses. */
-export async function withLocalD1<T>(
-  persistTo: string | undefined,
-  use: (db: D1Database, archive: ObjectStore) => Promise<T>,
-): Promise<T> {
+/** Opens the database that `wrangler dev` uses. */
+export async function withLocalD1<T>(persistTo: string | undefined, use: (db: D1Database) => Promise<T>): Promise<T> {
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       modules: true,
@@ -53,16 +49,8 @@ export async function withLocalD1<T>(
       resourcePersistencePath: stateFolder(persistTo),
     }),
   );
-  // Miniflare starts a thread for the first client of a bucket, and most commands need none.
-  const bucket = () => miniflare.getR2Bucket('ARCHIVE');
-  const archive = objectStore({
-    get: async (key) => (await bucket()).get(key),
-    put: async (key, value, options) => (await bucket()).put(key, value, options),
-    delete: async (keys) => (await bucket()).delete(keys),
-    list: async (options) => (await bucket()).list(options),
-  });
   try {
-    return await use(new LocalD1(miniflare), archive);
+    return await use(new LocalD1(miniflare));
   } finally {
     await miniflare.dispose();
   }

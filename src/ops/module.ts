@@ -1,6 +1,4 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import type { ObjectStore } from '../lib/object-store.ts';
-import type { Ports } from '../services/service-context.ts';
 import type { DatabaseOf } from './command.ts';
 import type { Finding } from './probe.ts';
 
@@ -13,8 +11,6 @@ export interface OpsModule {
   commands?: readonly CommandUnknownOpts[];
   databaseCommands?: readonly ((databaseOf: DatabaseOf) => CommandUnknownOpts)[];
   checks?: readonly DoctorCheck[];
-  /** The ports that it provides to the commands of the core; `store` is the bucket of the deployment. */
-  ports?: (store: ObjectStore | undefined) => Ports;
 }
 
 /** An option of `doctor`, and what it checks. */

@@ -8,7 +8,6 @@ const shape = z.looseObject({
   compatibility_date: z.string(),
   assets: z.looseObject({ directory: z.string() }),
   d1_databases: z.tuple([z.looseObject({ binding: z.string(), database_id: z.string(), migrations_dir: z.string() })]),
-  r2_buckets: z.tuple([z.looseObject({ binding: z.string(), bucket_name: z.string() })]),
   observability: z.looseObject({ traces: z.looseObject({ enabled: z.boolean() }) }),
   durable_objects: z.object({ bindings: z.array(z.looseObject({ name: z.string(), class_name: z.string() })) }),
 });
@@ -16,10 +15,9 @@ const shape = z.looseObject({
 /** The file wrangler.toml. Read by ourselves: wrangler would take a second and 150 MiB more. */
 export const wranglerConfig = shape.parse(parse(readFileSync('wrangler.toml', 'utf8')));
 
-const { d1_databases: databases, r2_buckets: buckets } = wranglerConfig;
+const { d1_databases: databases } = wranglerConfig;
 
-/** The local database and bucket by their bindings, as Miniflare takes them. */
+/** The local database by its binding, as Miniflare takes them. */
 export const LOCAL_RESOURCES = {
   d1Databases: Object.fromEntries(databases.map(({ binding, database_id }) => [binding, database_id])),
-  r2Buckets: Object.fromEntries(buckets.map(({ binding, bucket_name }) => [binding, bucket_name])),
 };

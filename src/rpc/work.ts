@@ -45,7 +45,7 @@ export class Work extends WorkerEntrypoint<Env> {
     return call(this.env, (ctx) => redactRecord(ctx, { organization, kind, id, by }));
   }
 
-  eraseOrganization(organization: string, cursor: string | null, by: string, without: string[] = []) {
-    return call(this.env, (ctx) => eraseOrganization(ctx, { organization, cursor, by, without }));
+  eraseOrganization(organization: string, cursor: string | null, by: string) {
+    return call(this.env, (ctx) => eraseOrganization(ctx, { organization, cursor, by }));
   }
 }

@@ -1,23 +1,13 @@
 import { forgetAddresses } from '../db/keys/refused-use-statements.ts';
 import type { BoundStatement } from '../db/statement.ts';
-import { forgetDays } from '../db/work/key-days.ts';
-import { addDays, dateIn } from '../domain/calendar.ts';
 import { ADDRESS_RETENTION_MS } from '../domain/refused-use.ts';
 import { write } from './call-d1.ts';
 import { forNextCall, type ServiceContext } from './service-context.ts';
 
 // The daily removal of old data. Each function returns whether nothing is left to remove.
 
-/** How long the daily ledger is kept at least: 13 months, so that a month can be compared with a year ago. */
-export const LEDGER_RETENTION_DAYS = 400;
-
 /** How much one run removes: at most `chunks` transactions of at most `rows` rows. A daily run may make 1,000 queries. */
 const LIMITS = { rows: 1_000, chunks: 200 };
-
-export function forgetOldDays(ctx: ServiceContext, limits = LIMITS): Promise<boolean> {
-  const before = addDays(dateIn('UTC', ctx.now()), -LEDGER_RETENTION_DAYS);
-  return runInChunks(ctx, limits, (limit) => forgetDays.bind({ before, limit }));
-}
 
 /** Removes the source addresses of old refused uses. */
 export function forgetOldAddresses(ctx: ServiceContext, limits = LIMITS): Promise<boolean> {

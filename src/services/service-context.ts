@@ -2,7 +2,6 @@ import type { D1Caller, D1Counter } from '../db/run-d1.ts';
 import type { FoundKey, Principal } from '../domain/api-key.ts';
 import type { ChangeCursor } from '../domain/change.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
-import type { ArchivedChanges } from '../domain/psa-shapes.ts';
 import type { RecordKind } from '../domain/record-kinds.ts';
 import type { SignedMessage } from '../domain/webhook.ts';
 
@@ -17,15 +16,7 @@ export interface Ports {
   changed?: ((organizationId: string) => void) | undefined;
   /** Acts on an organization's push immediately. Without it, nothing is pushed. */
   pushControl?: PushControl | undefined;
-  /** Without it, the core refuses what needs an archive. */
-  archivedRecords?: ArchivedRecords | undefined;
 }
-
-/** What is wrong with an object of the archive. `damaged`: it is not the one that was stored. */
-export type Damage = 'missing' | 'damaged';
-
-/** The lines of an archive, or the damage of its object, and whether the check has marked it. */
-export type ReadLines = { lines: string } | { damage: Damage; isKnown: boolean };
 
 /** Which record is redacted, and who asked for it. */
 export interface RedactionRequest {
@@ -35,37 +26,12 @@ export interface RedactionRequest {
   by: string;
 }
 
-/** The result of a redaction. `archive`: the object of the record is not readable, and was not changed. */
-export interface Redaction {
-  status: 'redacted' | 'unchanged';
-  archive?: Damage;
-}
-
 /** Controls an organization's push, with an audit row for each call. Throws `unavailable`. */
 export interface PushControl {
   /** Ends a stop, or the pause after a failure. `unchanged`: there was neither, or an attempt began less than 10 s ago. */
   resume(ctx: ServiceContext, target: AuditTarget): Promise<{ status: 'resumed' | 'unchanged' }>;
   /** Leaves out the changes up to a cursor. `unchanged`: they were delivered or left out before. */
   skip(ctx: ServiceContext, target: AuditTarget, to: ChangeCursor): Promise<{ status: 'skipped' | 'unchanged' }>;
-}
-
-/** The records and changes that have left the database. Each function throws `unavailable`. */
-export interface ArchivedRecords {
-  /** The lines of an archive as one text, without redacted texts. */
-  read(
-    ctx: ServiceContext,
-    organizationId: string,
-    archive: Pick<ArchivedChanges, 'object' | 'digest' | 'fromSeq'>,
-  ): Promise<ReadLines>;
-  /** Redacts an archived record. Undefined if there is no such record. */
-  redact(ctx: SystemContext, request: RedactionRequest): Promise<Redaction | undefined>;
-  /**
-   * Makes sure that the bucket is the right one before an organization is erased. `without`: the objects
-   * that need not be there, or `ALL_LOST`.
-   */
-  requireErasable(ctx: ServiceContext, organizationId: string, without: readonly string[]): Promise<void>;
-  /** Deletes at most `limit` objects of an organization, and returns how many. */
-  erase(ctx: ServiceContext, organizationId: string, limit: number): Promise<number>;
 }
 
 export interface ServiceContext extends Ports {

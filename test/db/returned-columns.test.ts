@@ -15,8 +15,8 @@ import { beginErasure } from '../../src/services/directory/erase-organization.ts
 import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
 import { recordRefusedUses } from '../../src/services/keys/refused-uses.ts';
 import { redactRecord, reportRecord, setApproval } from '../../src/services/work/record-services.ts';
+import { releaseChanges } from '../../src/services/work/release-changes.ts';
 import { reportConnection } from '../../src/services/work/report-connection.ts';
-import { archive, releaseAll } from '../modules/archive/support.ts';
 import { emptyDatabase } from '../support/empty-database.ts';
 import { importOrganizations, insertKeys } from '../support/many-keys.ts';
 import { lastCursor } from '../support/rpc.ts';
@@ -132,17 +132,15 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
     const body: Record<string, { id: string }> = await (await response).json();
     return body[field]?.id ?? 'no record';
   };
-  const archivedNote = await write(api.postNote(key, NOTE, { 'Idempotency-Key': 'one' }), 'note');
-  const archivedEntry = await write(api.postTime(key), 'entry');
+  const redactedNote = await write(api.postNote(key, NOTE, { 'Idempotency-Key': 'one' }), 'note');
+  const redactedEntry = await write(api.postTime(key), 'entry');
   const decide = (entry: string) =>
     setApproval(operator, { organization, entry, decision: 'APPROVED', reviewer: 'ada' });
-  await decide(archivedEntry);
-  await redactRecord(operator, { organization, kind: 'note', id: archivedNote, by: 'Ada' });
-  await redactRecord(operator, { organization, kind: 'time_entry', id: archivedEntry, by: 'Ada' });
-  const archivedWaiting = await write(api.postTime(key), 'entry');
-  await reportRecord(operator, { organization, kind: 'note', id: archivedNote, result: 'refused', reason: 'Closed' });
-  await releaseAll(organization);
-  await archive(organization);
+  await decide(redactedEntry);
+  await redactRecord(operator, { organization, kind: 'note', id: redactedNote, by: 'Ada' });
+  await redactRecord(operator, { organization, kind: 'time_entry', id: redactedEntry, by: 'Ada' });
+  await reportRecord(operator, { organization, kind: 'note', id: redactedNote, result: 'refused', reason: 'Closed' });
+  await releaseChanges(operator, { organization, cursor: String(await lastCursor(organization)) });
 
   const rules = { maxLifetimeDays: 3_650, expiryRequired: false, accessReviewMonths: 3 };
   await changeKeyRules(admin, 0, rules);
@@ -188,18 +186,10 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
 
   const [row] = (await rowsOf('api_keys', organization)).filter(({ id }) => id === keyId);
   const [day] = await rowsOf('key_days', organization);
-  const [archived] = (
-    await env.DB.prepare('select * from archives where organization_id = ?')
-      .bind(organization)
-      .all<{ to_seq: number; object: string }>()
-  ).results;
-  if (!archived) throw new Error('nothing was archived');
-  await env.DB.prepare('update archives set damaged_at = 1 where organization_id = ?').bind(organization).run();
-
   const newRecord = () => [
     { id: crypto.randomUUID(), ticketId: '1001', requestId: crypto.randomUUID(), requestDigest: '0'.repeat(64) },
   ];
-  const explained = [entry, waiting, archivedEntry, note, archivedNote, 'no record'].map((id) => ({
+  const explained = [entry, waiting, redactedEntry, note, redactedNote, 'no record'].map((id) => ({
     id,
     ticketId: '1001',
   }));
@@ -226,7 +216,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
         after: '',
         actions: null,
       },
-      ...{ seq: 0, toSeq: archived.to_seq, object: archived.object, isPushed: 0, waiting: LARGE, full: 1 },
+      ...{ seq: 0, isPushed: 0 },
       ...{ timeZone: 'UTC', allowedNetworks: '', bytes: 1, minutes: 1, message: 'x', description: 'x', billable: 1 },
       ...{
         expiresAt: null,
@@ -241,17 +231,12 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       // Every organization of the tests has an administrator with this address; ours is the first.
       findAdministrator: [{ limit: 1 }],
       ...facts,
-      'FACT_SOURCES.archive_damaged.statement': [{ ...ALL_ORGANIZATIONS, each: 10 }],
       ...fromKeys(
         ['findAuditPage', 'findAuditPageOfKey', 'findAuditPageOfAdministrator'].map((page) => `${page}.rows`),
         () => [{ minutes: null }],
       ),
       'LONG_DAYS.statement': [{ ...ALL_ORGANIZATIONS, each: 10 }],
       'TIME_WAITING.statement': [{ ...ALL_ORGANIZATIONS, each: 10 }],
-      findNewestArchive: [{ without: '[]' }],
-      'findStubs.note': [{ fromSeq: 1, toSeq: LARGE }],
-      'findStubs.time_entry': [{ fromSeq: 1, toSeq: LARGE }],
-      findErased: [{ organizationId: erased.organization }],
       findCompanies: [{ ids: JSON.stringify(['acme']) }],
       findUnrevoked: [{ keyIds: JSON.stringify([keyId]) }],
       findKeyByHash: [{}, { hash: 'unknown' }],
@@ -259,22 +244,15 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       findReviews: [{ reviewId: null }],
       findReviewedKeys: [{}, { reviewId: open }],
       findCursorPosition: [{}, { seq: LARGE }, { organizationId: 'nobody' }],
-      findApproval: [{ id: entry }, { id: waiting }, { id: archivedEntry }],
+      findApproval: [{ id: entry }, { id: waiting }, { id: redactedEntry }],
       findLongDays: [{ days: JSON.stringify([{ keyId, day: day?.['day'] }]) }],
-      findEntries: [{ to: LARGE, status: null, archived: 9, characters: 9 }],
-      findEntriesById: [{ ids: JSON.stringify([entry, waiting, archivedEntry, archivedWaiting]), characters: 9 }],
+      findEntries: [{ to: LARGE, status: null, characters: 9 }],
+      findEntriesById: [{ ids: JSON.stringify([entry, waiting, redactedEntry]), characters: 9 }],
       findConnections: [ALL_ORGANIZATIONS],
       findReleases: [ALL_ORGANIZATIONS, { from: erased.organization, to: erased.organization }],
       findOpenErasure: [{ organizationId: erased.organization }],
       FIND_ERASURES: [{ organizationId: erased.organization }],
       'findRecord.time_entry': [{ id: entry }],
-      'findRedacted.note': [{ ids: JSON.stringify([archivedNote]) }],
-      'findRedacted.time_entry': [{ ids: JSON.stringify([archivedEntry]) }],
-      'findArchivedRecord.note': [{ id: archivedNote }],
-      'findArchivedRecord.time_entry': [{ id: archivedEntry }],
-      findArchivesAbout: [{ id: archivedNote, note: archivedNote, time_entry: archivedEntry }],
-      'findReported.note': [{ id: note }],
-      'findReported.time_entry': [{ id: entry }],
       countRefusals: [{ from: organization, to: organization }],
       findTicket: [{ id: '1001' }],
       explainNote: explained,

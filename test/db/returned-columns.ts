@@ -7,16 +7,16 @@ export const RETURNED_COLUMNS = {
     countWritesOfKey: { writes: 'number', addresses: 'number', examined: 'number' },
     findAuditAdministrators: { id: 'string', name: 'string', isPresent: 'number' },
     findAuditPage: {
-      examined: { examined: 'number', lowest: 'number', matching: 'null', lowestAt: 'number', archivedTo: 'number' },
-      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', sourceAddress: 'string | null', userAgent: 'string | null', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null', billable: 'number | null', hourlyRateMinor: 'number | null', status: 'string | null', decidedBy: 'string | null', decidedAt: 'number | null', refusal: 'null', text: 'string | null', textLength: 'number | null' },
+      examined: { examined: 'number', lowest: 'number', matching: 'null', lowestAt: 'number' },
+      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', sourceAddress: 'string | null', userAgent: 'string | null', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyRevokedAt: 'number | null', minutes: 'number | null', technician: 'string | null', billable: 'number | null', hourlyRateMinor: 'number | null', status: 'string | null', decidedBy: 'string | null', decidedAt: 'number | null', refusal: 'string | null', text: 'string | null', textLength: 'number | null' },
     },
     findAuditPageOfAdministrator: {
-      examined: { examined: 'number', lowest: 'number', lowestAt: 'number', matching: 'number', archivedTo: 'number' },
+      examined: { examined: 'number', lowest: 'number', lowestAt: 'number', matching: 'number' },
       rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'null', requestId: 'string', idempotencyKey: 'null', detail: 'string', sourceAddress: 'string', userAgent: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'null', technician: 'null', billable: 'null', hourlyRateMinor: 'null', status: 'null', decidedBy: 'null', decidedAt: 'null', refusal: 'null', text: 'null', textLength: 'null' },
     },
     findAuditPageOfKey: {
-      examined: { examined: 'number', lowest: 'number', lowestAt: 'number', matching: 'number', archivedTo: 'number' },
-      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', sourceAddress: 'string', userAgent: 'string | null', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null', billable: 'number | null', hourlyRateMinor: 'number | null', status: 'string | null', decidedBy: 'string | null', decidedAt: 'number | null', refusal: 'null', text: 'string | null', textLength: 'number | null' },
+      examined: { examined: 'number', lowest: 'number', lowestAt: 'number', matching: 'number' },
+      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', sourceAddress: 'string', userAgent: 'string | null', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null', billable: 'number | null', hourlyRateMinor: 'number | null', status: 'string | null', decidedBy: 'string | null', decidedAt: 'number | null', refusal: 'string | null', text: 'string | null', textLength: 'number | null' },
     },
     findAuditRowsAbout: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string', requestId: 'string', idempotencyKey: 'string | null', detail: 'null', sourceAddress: 'string', userAgent: 'null', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null', billable: 'number | null', hourlyRateMinor: 'number | null', status: 'string | null', decidedBy: 'string | null', decidedAt: 'number | null', refusal: 'null', text: 'string', textLength: 'number' },
     findFirstSeqSince: { seq: 'number' },
@@ -75,9 +75,6 @@ export const RETURNED_COLUMNS = {
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/records.ts')>,
   'db/fact-statements.ts': {
     FACT_SOURCES: {
-      archive_damaged: {
-        statement: { type: 'string', since: 'number', organizationId: 'string', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
-      },
       daily_limit: {
         statement: { type: 'string', since: 'number', organizationId: 'string', subject: 'string', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyExpiresAt: 'number | null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
       },
@@ -137,12 +134,9 @@ export const RETURNED_COLUMNS = {
     findRefusedUsesPage: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string | null', lostWrites: 'string | null', endsAt: 'null', needsAttention: 'number' },
     findUsesOfKey: { keyId: 'string', keyName: 'string', keyHint: 'string', reason: 'string', count: 'number', firstAt: 'number', lastAt: 'number', sourceAddress: 'string', lostWrites: 'string', endsAt: 'null', needsAttention: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/refused-use-statements.ts')>,
-  'db/work/archives.ts': {
-    findArchivesAfter: { organizationId: 'string', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
-  } satisfies ReturnedColumns<typeof import('../../src/db/work/archives.ts')>,
   'db/work/changes.ts': {
-    findChanges: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyExpiresAt: 'number | null', keyRevokedAt: 'null', keySuccessorId: 'string | null', note: 'string | null', time_entry: 'string | null' },
-    findCursorPosition: { epoch: 'string', organizationId: 'string | null', requestId: 'null', archivedTo: 'number | null', archivedRequestId: 'string | null', isBeingErased: 'number' },
+    findChanges: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'string | null', detail: 'string | null', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyExpiresAt: 'number | null', keyRevokedAt: 'number | null', keySuccessorId: 'string | null', note: 'string | null', time_entry: 'string | null' },
+    findCursorPosition: { epoch: 'string', organizationId: 'string | null', requestId: 'null', isBeingErased: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/changes.ts')>,
   'db/work/connections.ts': {
     findConnections: { organizationId: 'string', adapter: 'string', reportedAt: 'number', failingSince: 'number', failure: 'string', stoppedAt: 'number' },
@@ -155,35 +149,23 @@ export const RETURNED_COLUMNS = {
     findStoredText: { organizationId: 'string', records: 'number', bytes: 'number', bytesSince: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/key-days.ts')>,
   'db/work/note-statements.ts': {
-    explainNote: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', writtenSeq: 'number | null', releasedSeq: 'number | null', confirmedSeq: 'number | null', skipped: 'string | null', refusedAt: 'number | null', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', ticketFound: 'number', otherCompany: 'number', fromOwnChain: 'number', recordAdmitted: 'number', userFound: 'number' },
+    explainNote: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', writtenSeq: 'number | null', releasedSeq: 'number | null', confirmedSeq: 'number | null', skipped: 'string | null', refusedAt: 'number | null', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string | null', requestDigest: 'string | null', ticketFound: 'number', otherCompany: 'number', fromOwnChain: 'number', recordAdmitted: 'number', userFound: 'number' },
     insertNote: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', chainRecords: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/note-statements.ts')>,
   'db/work/record-statements.ts': {
     countRefusals: { refused: 'number', since: 'number' },
     findApproval: { status: 'string', decidedAt: 'number | null', decidedBy: 'string | null' },
-    findArchivedRecord: {
-      note: { isRedacted: 'number', organizationId: 'string', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
-      time_entry: { isRedacted: 'number', organizationId: 'string', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
-    },
     findRecord: {
-      note: { id: 'string' },
-      time_entry: { id: 'string' },
-    },
-    findRedacted: {
-      note: { id: 'string' },
-      time_entry: { id: 'string' },
-    },
-    findReported: {
       note: { id: 'string' },
       time_entry: { id: 'string' },
     },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/record-statements.ts')>,
   'db/work/releases.ts': {
-    findReleases: { organizationId: 'string', newestSeq: 'number', releasedSeq: 'number', archivedSeq: 'number', releasedTo: 'number | null', unreleasedSince: 'number | null', archivedTo: 'number | null' },
+    findReleases: { organizationId: 'string', newestSeq: 'number', releasedSeq: 'number', unreleasedSince: 'number | null' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/releases.ts')>,
   'db/work/time-entry-statements.ts': {
-    explainServiceTimeEntry: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', writtenSeq: 'number | null', releasedSeq: 'number | null', confirmedSeq: 'number | null', skipped: 'string | null', refusedAt: 'null', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', userId: 'string | null', minutes: 'number | null', billable: 'number | null', workDate: 'string | null', hourlyRateMinor: 'number | null', agreementSource: 'string', status: 'string', ticketFound: 'number', otherCompany: 'number', fromOwnChain: 'number', recordAdmitted: 'number', userFound: 'number' },
-    explainTechnicianTimeEntry: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', writtenSeq: 'number | null', releasedSeq: 'number | null', confirmedSeq: 'number | null', skipped: 'string | null', refusedAt: 'null', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string', requestDigest: 'string', userId: 'string | null', minutes: 'number | null', billable: 'number | null', workDate: 'string | null', hourlyRateMinor: 'number | null', agreementSource: 'string', status: 'string', ticketFound: 'number', otherCompany: 'number', fromOwnChain: 'number', recordAdmitted: 'number', userFound: 'number' },
+    explainServiceTimeEntry: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', writtenSeq: 'number | null', releasedSeq: 'number | null', confirmedSeq: 'number | null', skipped: 'string | null', refusedAt: 'null', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string | null', requestDigest: 'string | null', userId: 'string | null', minutes: 'number | null', billable: 'number | null', workDate: 'string | null', hourlyRateMinor: 'number | null', agreementSource: 'string | null', status: 'string | null', ticketFound: 'number', otherCompany: 'number', fromOwnChain: 'number', recordAdmitted: 'number', userFound: 'number' },
+    explainTechnicianTimeEntry: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', chainRecords: 'number', chainMinutes: 'number', chainBytes: 'number', organizationRecords: 'number', organizationBytes: 'number', writtenSeq: 'number | null', releasedSeq: 'number | null', confirmedSeq: 'number | null', skipped: 'string | null', refusedAt: 'null', id: 'string | null', ticketId: 'string | null', createdAt: 'number | null', requestId: 'string | null', requestDigest: 'string | null', userId: 'string | null', minutes: 'number | null', billable: 'number | null', workDate: 'string | null', hourlyRateMinor: 'number | null', agreementSource: 'string | null', status: 'string | null', ticketFound: 'number', otherCompany: 'number', fromOwnChain: 'number', recordAdmitted: 'number', userFound: 'number' },
     insertServiceTimeEntry: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', userId: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', agreementSource: 'string', status: 'string', chainRecords: 'number' },
     insertTechnicianTimeEntry: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', userId: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', agreementSource: 'string', status: 'string', chainRecords: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/time-entry-statements.ts')>,
@@ -208,9 +190,9 @@ export const RETURNED_COLUMNS = {
       statement: { type: 'string', since: 'number', organizationId: 'string', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
     },
     countWaiting: { count: 'number' },
-    findEntries: { seq: 'number', id: 'string', ticketId: 'string', companyId: 'string', company: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', status: 'string', userId: 'string', technician: 'string', hasTechnicianLeft: 'number', isRepeated: 'number', keyId: 'string', keyName: 'string', keyHint: 'string', text: 'string | null', decidedAt: 'number | null', decidedById: 'string | null', decidedBy: 'string | null', reason: 'null' },
-    findEntriesById: { seq: 'number', id: 'string', ticketId: 'string', companyId: 'string', company: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', status: 'string', userId: 'string', technician: 'string', hasTechnicianLeft: 'number', isRepeated: 'number', keyId: 'string', keyName: 'string', keyHint: 'string', text: 'string | null', decidedAt: 'number | null', decidedById: 'string | null', decidedBy: 'string | null', reason: 'null' },
-    findQueue: { start: 'number', last: 'number', archivedTo: 'number', approvals: 'string' },
+    findEntries: { seq: 'number', id: 'string', ticketId: 'string', companyId: 'string', company: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', status: 'string', userId: 'string', technician: 'string', hasTechnicianLeft: 'number', isRepeated: 'number', keyId: 'string', keyName: 'string', keyHint: 'string', text: 'string', decidedAt: 'number | null', decidedById: 'string | null', decidedBy: 'string | null', reason: 'null' },
+    findEntriesById: { seq: 'number', id: 'string', ticketId: 'string', companyId: 'string', company: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', status: 'string', userId: 'string', technician: 'string', hasTechnicianLeft: 'number', isRepeated: 'number', keyId: 'string', keyName: 'string', keyHint: 'string', text: 'string', decidedAt: 'number | null', decidedById: 'string | null', decidedBy: 'string | null', reason: 'null' },
+    findQueue: { start: 'number', last: 'number', approvals: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/modules/approvals/approval-statements.ts')>,
   'modules/approvals/long-days.ts': {
     LONG_DAYS: {
@@ -218,21 +200,6 @@ export const RETURNED_COLUMNS = {
       statement: { type: 'string', since: 'number', organizationId: 'string', subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
     },
   } satisfies ReturnedColumns<typeof import('../../src/modules/approvals/long-days.ts')>,
-  'modules/archive/archive-statements.ts': {
-    findArchivesAbout: { organizationId: 'string', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
-    findArchivesOfPeriod: { organizationId: 'string', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
-    findErased: { organizationId: 'string' },
-    findNewestArchive: { organizationId: 'string', fromSeq: 'number', toSeq: 'number', firstAt: 'number', lastAt: 'number', lastRequestId: 'string', object: 'string', digest: 'string', bytes: 'number', revision: 'number', damagedAt: 'number' },
-    findReleased: { seq: 'number' },
-    findStubs: {
-      note: { id: 'string', record: 'string', requestDigest: 'string', email: 'null' },
-      time_entry: { id: 'string', record: 'string', requestDigest: 'string', email: 'null' },
-    },
-  } satisfies ReturnedColumns<typeof import('../../src/modules/archive/archive-statements.ts')>,
-  'modules/archive/step-statements.ts': {
-    findArchivable: { epoch: 'string', newestSeq: 'number', archivedSeq: 'number', lastSeq: 'number' },
-    findDueArchives: { organizationId: 'string' },
-  } satisfies ReturnedColumns<typeof import('../../src/modules/archive/step-statements.ts')>,
   'modules/push/push-statements.ts': {
     findConfirmedSeq: { confirmedSeq: 'number' },
     findDuePushes: { organizationId: 'string', isErased: 'number' },

@@ -128,7 +128,6 @@ test('a release names the Workers of adapters that the file no longer contains',
   ]);
 });
 
-const bucket = { type: 'r2_bucket', name: 'ARCHIVE', bucket_name: 'old-archive' };
 test.each<[World, object, string]>([
   [{ workers: { [WORKER]: AS_DEPLOYED } }, { vars: { KEY_PREFIX: 'eu' } }, 'The key prefix changes from twb to eu: '],
   [{ workers: { [WORKER]: AS_DEPLOYED } }, { place: 'eu' }, 'The jurisdiction changes from none to eu: '],
@@ -136,12 +135,6 @@ test.each<[World, object, string]>([
     { workers: { [WORKER]: [...AS_DEPLOYED.slice(0, 3), { ...DATABASE, id: 'old' }] } },
     {},
     `The database changes from old to ${MINIMAL.database}: `,
-  ],
-  [{ workers: { [WORKER]: [...AS_DEPLOYED, bucket] } }, {}, 'The bucket changes from old-archive to none: '],
-  [
-    { workers: { [WORKER]: [...AS_DEPLOYED, bucket] } },
-    { archive: true },
-    'The bucket changes from old-archive to ticket-write-back-archive: ',
   ],
   [{ domains: [{ hostname: HOST, service: 'shop' }] }, {}, `${HOST} is taken from the Worker shop.`],
   [{ records: [{ type: 'A', content: '192.0.2.1' }] }, {}, `${HOST} is taken from the DNS record A 192.0.2.1.`],

@@ -24,7 +24,7 @@ const EVERY_VARIABLE = {
   SECURITY_EXPIRES: '2027-06-30',
 };
 const FULL = {
-  ...{ name: 'twb-eu', place: 'eu', team: 'northwind', audience: 'aud', archive: true, agents: true, traces: true },
+  ...{ name: 'twb-eu', place: 'eu', team: 'northwind', audience: 'aud', agents: true, traces: true },
   vars: EVERY_VARIABLE,
 };
 
@@ -33,7 +33,7 @@ async function render(settings: object) {
   return renderConfigs('eu', await readDeployment());
 }
 
-test('a file with the required settings gives both Workers names, database, routes and no bucket', async () => {
+test('a file with the required settings gives both Workers names, database and routes', async () => {
   const { main, agents } = await render({});
   const vars = { KEY_PREFIX: 'twb', JURISDICTION: '', SERVICE_URL: 'https://tickets.example.com' };
   const database = { binding: 'DB', database_name: 'ticket-write-back', database_id: MINIMAL.database };
@@ -47,7 +47,6 @@ test('a file with the required settings gives both Workers names, database, rout
     vars,
     d1_databases: [expect.objectContaining(database)],
     routes: [{ pattern: 'tickets.example.com', custom_domain: true }],
-    r2_buckets: [],
     build: { command: 'node src/dev/render.ts --deployment eu' },
   });
   expect(agents).toMatchObject({
@@ -65,7 +64,7 @@ test('the Worker for AI agents has the entry point of the API, and no other bind
   expect(Object.keys(agents).sort()).toEqual([...shared, ...uploaded, 'services'].sort());
 });
 
-test('place, host, team and audience determine the variables and the bucket', async () => {
+test('place, host, team and audience determine the variables', async () => {
   const { main } = await render(FULL);
   expect(main.vars).toEqual({
     ...EVERY_VARIABLE,
@@ -74,7 +73,6 @@ test('place, host, team and audience determine the variables and the bucket', as
     ADMIN_ISSUER: 'https://northwind.cloudflareaccess.com',
     ADMIN_AUDIENCE: 'aud',
   });
-  expect(main.r2_buckets).toEqual([{ binding: 'ARCHIVE', bucket_name: 'twb-eu-archive', jurisdiction: 'eu' }]);
 });
 
 /** Starts both rendered Workers, and returns their addresses. */
@@ -99,7 +97,6 @@ async function start({ main, agents }: Awaited<ReturnType<typeof render>>) {
           bindings: { ...main.vars, ...SECRET_STAND_IN, JURISDICTION: '' },
           d1Databases: { DB: 'db' },
           durableObjects: Object.fromEntries(main.durable_objects.bindings.map(classOf)),
-          r2Buckets: Object.fromEntries(main.r2_buckets.map(({ binding, bucket_name }) => [binding, bucket_name])),
         },
         {
           ...worker(agents, await readBundle(await productionBundle('agents'))),

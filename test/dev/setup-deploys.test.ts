@@ -44,10 +44,9 @@ test('setup deploys both rendered Workers with the real wrangler, imports the di
   expect(file).not.toContain('whsec_');
 
   const variable = expect.objectContaining({ type: 'plain_text', name: 'KEY_PREFIX', text: 'eu' });
-  const bucket = expect.objectContaining({ name: 'ARCHIVE', bucket_name: 'ticket-write-back-eu-archive' });
   const database = expect.objectContaining({ name: 'DB', id: fake.state.databases[0]?.uuid });
   const api = expect.objectContaining({ type: 'service', name: 'API', service: WORKER, entrypoint: 'Api' });
-  expect(bindings).toEqual(expect.arrayContaining([variable, bucket, database]));
+  expect(bindings).toEqual(expect.arrayContaining([variable, database]));
   expect(fake.state.scripts.get(`${WORKER}-agents`)?.bindings).toEqual([api]);
   expect(await readFile(join(cwd, 'build/static/docs/keys.html'), 'utf8')).toContain('eu_[0-9A-Za-z]');
 

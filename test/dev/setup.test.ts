@@ -83,15 +83,10 @@ async function wrangler(program: string, [command = '', ...args]: readonly strin
   const [{ database_id: id }] = config.d1_databases;
   if (command === 'd1') return migrate(new RemoteD1(api(ACCOUNT), id));
   const variables = Object.entries<string>(config.vars).map(([name, text]) => ({ type: 'plain_text', name, text }));
-  const buckets = (config.r2_buckets ?? []).map(({ binding, bucket_name }: Record<string, string>) => ({
-    type: 'r2_bucket',
-    name: binding,
-    bucket_name,
-  }));
   const file = args.indexOf('--secrets-file');
   const secrets = file < 0 ? {} : JSON.parse(await readFile(args[file + 1] ?? '', 'utf8'));
   fake.state.scripts.set(config.name, {
-    bindings: [...variables, ...buckets, { type: 'd1', name: 'DB', id }],
+    bindings: [...variables, { type: 'd1', name: 'DB', id }],
     secrets,
     tag: 't',
   });
@@ -105,10 +100,9 @@ const writes = () => fake.calls.filter((call) => !/^GET|\/query$/.test(call));
 test('setup creates everything from nothing, and a repetition asks and writes nothing', async () => {
   const first = await run();
   expect(first.ended).toBe('completed');
-  expect(first.printed.slice(0, 8)).toEqual([
+  expect(first.printed.slice(0, 7)).toEqual([
     `In the account ${ACCOUNT}, zone example.com:`,
     '  create  database ticket-write-back in weur',
-    '  create  bucket ticket-write-back-archive',
     '  create  Cloudflare Access, team northwind, login method One-time PIN',
     `  create  sign-in for ${HOST}/settings, with a policy that admits ada@northwind.example`,
     `  create  rule that lets automations pass on ${HOST}`,
@@ -122,7 +116,6 @@ test('setup creates everything from nothing, and a repetition asks and writes no
         administrators: [{ email: 'ada@northwind.example' }],
       },
     ],
-    buckets: [{ locationHint: 'weur' }],
     scripts: [WORKER, `${WORKER}-agents`],
     applications: [[`${HOST}/settings`, 1]],
     rules: [{ expression: expect.stringMatching(/^http\.host eq "tickets\.example\.com" and/) }],
@@ -145,7 +138,6 @@ test('setup creates everything from nothing, and a repetition asks and writes no
 describe('a creation that fails', () => {
   const CREATIONS: [string, RegExp][] = [
     ['the database', /^POST \/d1\/database$/],
-    ['the bucket', /^POST \/r2\/buckets$/],
     ['Access', /^POST \/access\/organizations$/],
     ['the login method', /^POST \/access\/identity_providers$/],
     ['the policy', /^POST \/access\/policies$/],
@@ -240,11 +232,6 @@ describe('setup takes nothing from others', () => {
       /^eu and production have the same key prefix, twb\./,
     ],
     [
-      'a bucket with objects',
-      () => fake.state.buckets.push({ name: 'ticket-write-back-archive', jurisdiction: 'default', objects: ['a'] }),
-      /^The bucket ticket-write-back-archive has objects, and a new database would delete them\./,
-    ],
-    [
       'two applications for the path',
       () => {
         withAccess();
@@ -276,9 +263,9 @@ describe('setup takes nothing from others', () => {
 
 describe('setup says what is missing before it creates anything', () => {
   test('every permission of the token', async () => {
-    fake.state.forbidden = /\/(d1|r2|access\/apps|access\/policies|rulesets|dns_records|workers\/routes)\b/;
+    fake.state.forbidden = /\/(d1|access\/apps|access\/policies|rulesets|dns_records|workers\/routes)\b/;
     expect((await run()).ended).toBe(
-      'The token lacks these permissions, and nothing was created: DNS: Read; Workers Routes: Edit; D1: Edit; Workers R2 Storage: Edit; Access: Apps and Policies: Edit; Zone WAF: Edit.',
+      'The token lacks these permissions, and nothing was created: DNS: Read; Workers Routes: Edit; D1: Edit; Access: Apps and Policies: Edit; Zone WAF: Edit.',
     );
     expect(writes()).toEqual([]);
   });
@@ -293,12 +280,6 @@ describe('setup says what is missing before it creates anything', () => {
   });
 
   test.each<[string, () => void, Partial<Record<Question, string>>, RegExp]>([
-    [
-      'R2',
-      () => Object.assign(fake.state.enabled, { r2: false }),
-      {},
-      /^R2 is not enabled: open R2 in the dashboard once/,
-    ],
     [
       'Zero Trust',
       () => Object.assign(fake.state.enabled, { access: false }),
@@ -333,11 +314,6 @@ describe('setup says what is missing before it creates anything', () => {
       expect((await run({ answers: { [question]: answer } })).ended).toMatch(new RegExp(`^${question}: `));
     expect(writes()).toEqual([]);
   });
-});
-
-test('without R2, everything but the archive is created', async () => {
-  fake.state.enabled.r2 = false;
-  expect((await run({ answers: { archive: 'no' } })).ended).toBe('completed');
 });
 
 test('with --plan, setup ends after the plan', async () => {

@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { withLocalD1 } from '../../src/ops/local.ts';
 import { compareWithAcknowledged, inconsistencies } from '../support/ledger.ts';
-import { Archivist, findArchiveProblems, leftOf, operationsWorker } from './archivist.ts';
+import { findExportProblems, leftOf, Operator, operationsWorker } from './operator.ts';
 import { type LocalParts, ORGANIZATIONS, restartable, seed, UNLIMITED_VARS } from './restartable.ts';
 
-/** Its changes are archived, redacted, reviewed and at the end erased while the server is killed. */
-const ARCHIVED = 'fabrikam';
+/** Its records are redacted and reviewed, and at the end it is erased, while the server is killed. */
+const ERASED = 'fabrikam';
 
 /** For each of the organizations. */
 const KEYS_EACH = 2;
@@ -66,7 +66,7 @@ export interface CrashRun {
 /**
  * Lets clients write to the production bundle in workerd, with its data on disk. Kills the server
  * with SIGKILL at random moments while requests are being processed, and starts it again on the
- * same data. Meanwhile the changes of one organization are released, archived, redacted and reviewed.
+ * same data. Meanwhile records of one organization are redacted and reviewed.
  * At the end every client has finished its last write, and that organization is erased.
  */
 export async function crash(kills: number, { database, bundle }: LocalParts): Promise<CrashRun> {
@@ -165,12 +165,12 @@ export async function crash(kills: number, { database, bundle }: LocalParts): Pr
     while (served.size < clients.length) await sleep(5);
     stopping = true;
   };
-  const archivist = new Archivist(ARCHIVED, server.besideUrl, sleep);
-  const archiveMeanwhile = async () => {
-    while (!stopping) await archivist.doNext([...(seen.get(ARCHIVED)?.acknowledged.keys() ?? [])]);
+  const operator = new Operator(ERASED, server.besideUrl, sleep);
+  const operateMeanwhile = async () => {
+    while (!stopping) await operator.doNext([...(seen.get(ERASED)?.acknowledged.keys() ?? [])]);
   };
   await server.start();
-  const all = [killRepeatedly(), archiveMeanwhile(), ...clients.map(work)];
+  const all = [killRepeatedly(), operateMeanwhile(), ...clients.map(work)];
   try {
     await Promise.all(all);
   } finally {
@@ -179,13 +179,13 @@ export async function crash(kills: number, { database, bundle }: LocalParts): Pr
     await server.stop();
   }
 
-  const ofArchived = seen.get(ARCHIVED);
-  if (!ofArchived) throw new Error(`unknown organization ${ARCHIVED}`);
-  const { acknowledged, unanswered } = ofArchived;
-  const ofArchive = await withLocalD1(persistTo, (db, archive) =>
-    findArchiveProblems(db, archive, ARCHIVED, { acknowledged, unanswered, redacted: archivist.redacted }),
+  const ofErased = seen.get(ERASED);
+  if (!ofErased) throw new Error(`unknown organization ${ERASED}`);
+  const { acknowledged, unanswered } = ofErased;
+  const exported = await withLocalD1(persistTo, (db) =>
+    findExportProblems(db, ERASED, { acknowledged, unanswered, redacted: operator.redacted }),
   );
-  const eraser = new Archivist(ARCHIVED, server.besideUrl, (ms) => setTimeout(ms));
+  const eraser = new Operator(ERASED, server.besideUrl, (ms) => setTimeout(ms));
   await server.start();
   try {
     const erased = eraser.erase();
@@ -198,11 +198,11 @@ export async function crash(kills: number, { database, bundle }: LocalParts): Pr
   } finally {
     await server.stop();
   }
-  seen.delete(ARCHIVED);
-  const left = await withLocalD1(persistTo, (db, archive) => leftOf(db, archive, ARCHIVED));
+  seen.delete(ERASED);
+  const left = await withLocalD1(persistTo, (db) => leftOf(db, ERASED));
   const ofOthers = await withLocalD1(persistTo, (db) => findProblems(db, seen));
-  const problems = [...ofArchive.problems, ...left, ...ofOthers.problems];
-  const found = ofArchive.found + ofOthers.found;
+  const problems = [...exported.problems, ...left, ...ofOthers.problems];
+  const found = exported.found + ofOthers.found;
   const sum = (count: (ofOrganization: Seen) => number) =>
     [...seen.values()].reduce((total, ofOrganization) => total + count(ofOrganization), 0);
   return {
@@ -211,7 +211,7 @@ export async function crash(kills: number, { database, bundle }: LocalParts): Pr
     acknowledged: sum(({ acknowledged }) => acknowledged.size) + acknowledged.size,
     replays,
     unanswered: { sent: sum(({ unanswered }) => unanswered.size) + unanswered.size, found },
-    operations: { ...archivist.done, ...eraser.done },
+    operations: { ...operator.done, ...eraser.done },
     problems,
     use: (run) => withLocalD1(persistTo, (db) => run(db, async () => (await findProblems(db, seen)).problems)),
     remove,

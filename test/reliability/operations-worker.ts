@@ -2,21 +2,17 @@ import * as z from 'zod';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
 import { RECORD_KIND_NAMES } from '../../src/domain/record-kinds.ts';
-import { objectStore } from '../../src/lib/object-store.ts';
-import { archiveStep } from '../../src/modules/archive/archive-step.ts';
-import { archivedRecordsIn } from '../../src/modules/archive/archived-records.ts';
 import { eraseOrganization } from '../../src/services/directory/erase-organization.ts';
 import type { SystemContext } from '../../src/services/service-context.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
 import { redactRecord, setApproval } from '../../src/services/work/record-services.ts';
-import { releaseChanges } from '../../src/services/work/release-changes.ts';
 
-// A Worker beside the production bundle, in the same workerd and with the same database and bucket. It
-// does what a PSA and the jobs do, and archives what was written just now.
+// A Worker beside the production bundle, in the same workerd and with the same database. It does what a PSA
+// and an operator do.
 
 const operation = z.object({
   organization: z.string(),
-  do: z.enum(['release', 'archive', 'redact', 'review', 'erase']),
+  do: z.enum(['redact', 'review', 'erase']),
   kind: z.enum(RECORD_KIND_NAMES).default('note'),
   id: z.string().default(''),
 });
@@ -30,7 +26,7 @@ const isFinal = (err: unknown): err is ServiceError =>
   err instanceof ServiceError && err.code !== 'unavailable' && err.code !== 'not_exported';
 
 export default {
-  async fetch(request: Request, env: { DB: D1Database; ARCHIVE: R2Bucket }): Promise<Response> {
+  async fetch(request: Request, env: { DB: D1Database }): Promise<Response> {
     try {
       return Response.json(await run(operation.parse(await request.json()), env));
     } catch (err) {
@@ -42,12 +38,10 @@ export default {
 
 async function run(
   { organization, do: what, kind, id }: z.output<typeof operation>,
-  { DB: db, ARCHIVE }: { DB: D1Database; ARCHIVE: R2Bucket },
+  { DB: db }: { DB: D1Database },
 ): Promise<object> {
-  const archive = objectStore(ARCHIVE);
   const ctx = (): SystemContext => ({
     db,
-    archivedRecords: archivedRecordsIn(archive),
     now: Date.now,
     deadlineAt: Date.now() + 20_000,
     requestId: timeOrderedId(Date.now()),
@@ -60,10 +54,6 @@ async function run(
     return cursor;
   };
   switch (what) {
-    case 'release':
-      return releaseChanges(ctx(), { organization, cursor: (await lastCursor()) ?? '' });
-    case 'archive':
-      return archiveStep({ ...ctx(), archive }, organization, { before: Number.MAX_SAFE_INTEGER, isPushed: false });
     case 'redact':
       return redactRecord(ctx(), { organization, kind, id, by: 'Ada' });
     case 'review':

@@ -118,7 +118,7 @@ test('reading can continue after every change', async () => {
 test('a new organization has no changes and no cursor', async () => {
   expect(await work.changes(await makeOrganization(), null)).toEqual({
     ok: true,
-    value: { changes: [], archives: [], cursor: null, more: false },
+    value: { changes: [], cursor: null, more: false },
   });
 });
 

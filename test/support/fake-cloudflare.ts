@@ -26,6 +26,7 @@ interface Binding {
   type: string;
   name: string;
   text?: string | undefined;
+  id?: string | undefined;
   script_name?: string | undefined;
 }
 export interface Script {
@@ -56,7 +57,6 @@ const databaseBody = z.strictObject({
   primary_location_hint: z.string().optional(),
   jurisdiction: z.string().optional(),
 });
-const bucketBody = z.strictObject({ name: z.string(), locationHint: z.string().optional() });
 const query = z.object({
   sql: z.string().optional(),
   batch: z.array(z.object({ sql: z.string(), params: z.array(z.unknown()) })).optional(),
@@ -65,6 +65,7 @@ const binding = z.looseObject({
   type: z.string(),
   name: z.string(),
   text: z.string().optional(),
+  id: z.string().optional(),
   script_name: z.string().optional(),
 });
 const origins = z.object({
@@ -82,7 +83,6 @@ export async function startFakeCloudflare() {
   const nextId = () => `id-${++ids}`;
   const state = {
     databases: [] as Database[],
-    buckets: [] as { name: string; locationHint?: string | undefined; jurisdiction: string; objects: string[] }[],
     scripts: new Map<string, Script>(),
     domains: [] as { hostname: string; service: string }[],
     records: [] as { type: string; name: string; content: string }[],
@@ -93,7 +93,7 @@ export async function startFakeCloudflare() {
     applications: [] as Item[],
     rules: undefined as Item[] | undefined,
     /** What only the dashboard enables. */
-    enabled: { r2: true, access: true },
+    enabled: { access: true },
     /** The permissions that the token lacks, as the beginning of the calls that need them. */
     forbidden: undefined as RegExp | undefined,
   };
@@ -120,12 +120,6 @@ export async function startFakeCloudflare() {
   const shown = ({ uuid, name, jurisdiction }: Database) => ({
     ...{ uuid, name, jurisdiction, version: 'production' },
   });
-  const jurisdictionIn = (headers: IncomingMessage['headers']) => String(headers['cf-r2-jurisdiction'] ?? 'default');
-  const bucket = (name: string, headers: IncomingMessage['headers']) => {
-    const found = state.buckets.find((one) => one.name === name && one.jurisdiction === jurisdictionIn(headers));
-    if (!found) throw new Refusal(404, 10006, 'The specified bucket does not exist.');
-    return found;
-  };
   const requireAccess = () => {
     if (!state.enabled.access || !state.organization) throw new Refusal(404, 9999, 'access.api.error.not_enabled');
     return state.organization;
@@ -160,13 +154,7 @@ export async function startFakeCloudflare() {
     return results;
   };
 
-  type Handler = (call: {
-    p: string[];
-    q: URLSearchParams;
-    body: unknown;
-    form: Record<string, string>;
-    headers: IncomingMessage['headers'];
-  }) => unknown;
+  type Handler = (call: { p: string[]; q: URLSearchParams; body: unknown; form: Record<string, string> }) => unknown;
   const PHASE = '/zones/:z/rulesets/phases/http_request_firewall_custom/entrypoint';
   const handlers: Record<string, Handler> = {
     'GET /accounts': () => [{ id: ACCOUNT, name: 'Example' }],
@@ -199,18 +187,6 @@ export async function startFakeCloudflare() {
         throw new Refusal(400, 7500, `${err instanceof Error ? err.message : err}: SQLITE_ERROR`);
       }
     },
-
-    'GET /r2/buckets': () => ({ buckets: state.buckets }),
-    'POST /r2/buckets': ({ body, headers }) => {
-      const { name, locationHint } = bucketBody.parse(body);
-      const jurisdiction = jurisdictionIn(headers);
-      if (state.buckets.some((one) => one.name === name)) throw new Refusal(409, 10004, 'The bucket already exists.');
-      state.buckets.push({ name, locationHint, jurisdiction, objects: [] });
-      return { name };
-    },
-    'GET /r2/buckets/:b': ({ p: [, name = ''], headers }) => bucket(name, headers),
-    'GET /r2/buckets/:b/objects': ({ p: [, name = ''], headers }) =>
-      bucket(name, headers).objects.map((key) => ({ key })),
 
     'GET /workers/scripts': () => [...state.scripts.keys()].map((id) => ({ id })),
     'GET /workers/services/:s': ({ p: [, name = ''] }) => {
@@ -361,8 +337,6 @@ export async function startFakeCloudflare() {
       [`Bearer ${TOKEN}`, 'Bearer e30.e30.x'].includes(request.headers.authorization ?? '') &&
       !state.forbidden?.test(call);
     if (given?.fault === '403' || !isAllowed) return refuse(403, 10000, 'Authentication error');
-    if (!state.enabled.r2 && call.includes(' /r2/'))
-      return refuse(403, 10042, 'Please enable R2 through the Cloudflare Dashboard.');
     if (given?.fault === 'slow') await setTimeout(500);
     const route = routes.find(({ method, pattern }) => method === request.method && pattern.test(url.pathname));
     if (!route) {
@@ -374,7 +348,7 @@ export async function startFakeCloudflare() {
       const form = type.startsWith('multipart/') ? await formOf(bytes, type) : {};
       const body = type.startsWith('application/json') && bytes.length > 0 ? JSON.parse(bytes.toString()) : undefined;
       const p = (route.pattern.exec(url.pathname) ?? []).slice(1).map((part) => decodeURIComponent(part));
-      const result = route.handler({ p, q: url.searchParams, body, form, headers: request.headers });
+      const result = route.handler({ p, q: url.searchParams, body, form });
       return given?.fault === 'lost'
         ? 'destroy'
         : { status: 200, body: { success: true, errors: [], messages: [], result } };
@@ -430,9 +404,8 @@ export async function fakeDeployment(workers: Record<string, Partial<Script>> = 
 
 /** What exists, without ids. */
 export function worldOf({ state }: Awaited<ReturnType<typeof startFakeCloudflare>>) {
-  const { databases, buckets, scripts, domains, organization, logins, policies, applications, rules } = state;
+  const { databases, scripts, domains, organization, logins, policies, applications, rules } = state;
   return {
-    buckets,
     domains,
     organization,
     databases: databases.map(({ name, sql }) => ({

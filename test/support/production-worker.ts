@@ -49,7 +49,7 @@ export interface ProductionWorker {
   /** Whether the Durable Objects are in memory: on a disk, the file of each new limiter would take longer. */
   objectsInMemory?: boolean;
   /**
-   * Another Worker in the same workerd, with the same database and bucket: the file of its script. An adapter also has
+   * Another Worker in the same workerd, with the same database: the file of its script. An adapter also has
    * variables, and the properties of its binding.
    */
   beside?: { script: string; port: number; vars?: Record<string, string>; props?: Record<string, unknown> };

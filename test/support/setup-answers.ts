@@ -3,7 +3,6 @@ export const ANSWERS = {
   host: 'tickets.example.com',
   place: 'weur',
   'cloudflare-plan': 'free',
-  archive: 'yes',
   agents: 'yes',
   team: 'northwind',
   login: 'One-time PIN',

@@ -66,7 +66,7 @@ async function collect({ service, kv }: Context): Promise<void> {
   }
 }
 
-/** What is written may be archived. */
+/** Confirms what is written. */
 async function release({ service, kv }: Context): Promise<void> {
   const cursor = kv.get<string | null>('cursor') ?? null;
   if (cursor === null || cursor === kv.get('released') || waitingIn(kv).length > 0) return;

@@ -28,7 +28,7 @@ const AUDIT_LOG_ROW = {
   billable: numberOrNull('time_entry.billable'),
   hourlyRateMinor: numberOrNull('time_entry.hourly_rate_minor'),
   status: textOrNull<TimeEntryStatus>('time_entry.status'),
-  /** Who approved or rejected the time, and when; null if that row is archived. */
+  /** Who approved or rejected the time, and when. */
   decidedBy: textOrNull('decision.actor_name'),
   decidedAt: numberOrNull('decision.at'),
   /** Why the PSA could not take the record that the row created, if that is so. */
@@ -177,19 +177,15 @@ export interface ExaminedWindow {
   lowestAt: number | null;
   /** How many of them match; null if that was not counted. */
   matching: number | null;
-  /** The `seq` up to which the log is archived; 0 if it is not. Its rows are those after it. */
-  archivedTo: number;
 }
-
-const ARCHIVED_TO = '(select coalesce(max(to_seq), 0) from archives where organization_id = :organizationId)';
 
 /** SQLite takes the time from the row with the minimum. */
 const examined = (rows: string, condition: string) =>
-  `select count(*) as examined, min(seq) as lowest, at as lowestAt, count(*) filter (where ${MATCHES} and ${condition}) as matching,
-    ${ARCHIVED_TO} as archivedTo from (${rows})`;
+  `select count(*) as examined, min(seq) as lowest, at as lowestAt, count(*) filter (where ${MATCHES} and ${condition}) as matching
+    from (${rows})`;
 
 /** The first row of the range that a page of the whole log examines: its numbers have no gaps. */
-const LOWEST = `max(:from, ${ARCHIVED_TO} + 1, min(:before, ${NEXT_SEQ}) - :examine)`;
+const LOWEST = `max(:from, 1, min(:before, ${NEXT_SEQ}) - :examine)`;
 
 /**
  * The matching rows of a range, and what was examined to find them: the next page begins there. The rows are read in
@@ -200,8 +196,8 @@ export const findAuditPage = {
   rows: statement<WindowValues & FilterValues, AuditLogRow>(rowsOf(OF_THE_LOG)),
   examined: statement<WindowValues & FilterValues, ExaminedWindow>(`
     select min(:before, ${NEXT_SEQ}) - p.lowest as examined, p.lowest as lowest, null as matching,
-      (select at from audit_log where organization_id = :organizationId and seq = p.lowest) as lowestAt, p.archivedTo as archivedTo
-    from (select ${LOWEST} as lowest, ${ARCHIVED_TO} as archivedTo) p`),
+      (select at from audit_log where organization_id = :organizationId and seq = p.lowest) as lowestAt
+    from (select ${LOWEST} as lowest) p`),
 };
 /** How many rows of a range match, at most `limit`. */
 export const countMatching = statement<WindowValues & FilterValues, { count: number }>(
@@ -247,7 +243,7 @@ export const findAuditAdministrators = statement<
 /** The first `seq` not earlier than `at` (UTC milliseconds), or the next free one: a binary search in the database. */
 export const findFirstSeqSince = statement<{ organizationId: string; at: number }, { seq: number }>(`
   with recursive search(low, high) as (
-    select ${ARCHIVED_TO} + 1, (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)
+    select 1, (select coalesce(max(seq), 0) + 1 from audit_log where organization_id = :organizationId)
     union all
     select iif(a.at >= :at, low, (low + high) / 2 + 1), iif(a.at >= :at, (low + high) / 2, high)
     from search join audit_log a on a.organization_id = :organizationId and a.seq = (low + high) / 2

@@ -1,7 +1,6 @@
 import type { ActorType } from '../../domain/audit-actions.ts';
 import { forEachKind, type RecordKind } from '../../domain/record-kinds.ts';
 import { statement } from '../statement.ts';
-import { idBytes } from '../work/record-table.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
 
 // An audit row is written only by the statement that follows a write in the same batch, and only if that write changed
@@ -69,11 +68,8 @@ function auditRow(actorType: ActorType, ticketId: string) {
     where ${where} and changes() = 1`);
 }
 
-const ticketOf = (kind: RecordKind) => {
-  const { table, archived } = RECORD_TABLES[kind];
-  return `coalesce((select r.ticket_id from ${table} r where r.organization_id = :organizationId and r.id = :targetId),
-        (select s.ticket_id from ${archived.table} s where s.organization_id = :organizationId and s.id = ${idBytes(':targetId')}))`;
-};
+const ticketOf = (kind: RecordKind) =>
+  `(select r.ticket_id from ${RECORD_TABLES[kind].table} r where r.organization_id = :organizationId and r.id = :targetId)`;
 
 const auditRowsOf = (actorType: ActorType) => ({
   /** For a change whose ticket, if any, is passed in. */

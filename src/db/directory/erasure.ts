@@ -1,6 +1,5 @@
 import { RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { columns, number, type RowOf, statement, text } from '../statement.ts';
-import { IS_LEFT_OUT } from '../work/archives.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
 import { applyErasure } from './clock.ts';
 
@@ -20,15 +19,11 @@ interface ErasureValues {
 /**
  * Opens the erasure if the organization exists and the caller has read to the end of its audit log,
  * unless one is open. `seq` and `cursorRequestId` are the number and request id of the last audit
- * row that the caller read; 0 and null for none. Of the objects that are left out, the
- * erasure keeps the names.
+ * row that the caller read; 0 and null for none.
  */
-export const openErasure = statement<
-  ErasureValues & { by: string; seq: number; cursorRequestId: string | null; without: string }
->(`
-  insert into erasures (organization_id, request_id, erased_at, erased_by, last_seq, open, not_exported)
-  select :organizationId, :requestId, unixepoch() * 1000, :by, :seq, 1, (select json_group_array(object) from archives
-    where organization_id = :organizationId and ${IS_LEFT_OUT})
+export const openErasure = statement<ErasureValues & { by: string; seq: number; cursorRequestId: string | null }>(`
+  insert into erasures (organization_id, request_id, erased_at, erased_by, last_seq, open)
+  select :organizationId, :requestId, unixepoch() * 1000, :by, :seq, 1
   from organizations where id = :organizationId
     and (select coalesce(max(seq), 0) from audit_log where organization_id = :organizationId) = :seq
     and (select request_id from audit_log where organization_id = :organizationId and seq = :seq) is :cursorRequestId
@@ -67,10 +62,7 @@ const IS_OPEN =
  * rows of an organization are one range of the primary key.
  */
 const TABLES: readonly (readonly [table: string, ...key: string[]])[] = [
-  ...RECORD_KIND_NAMES.flatMap((kind) => [
-    [RECORD_TABLES[kind].table, 'id'] as const,
-    [RECORD_TABLES[kind].archived.table, 'id'] as const,
-  ]),
+  ...RECORD_KIND_NAMES.map((kind) => [RECORD_TABLES[kind].table, 'id'] as const),
   ['psa_refusals', 'record_id'],
   ['releases'],
   ['approval_marks'],
@@ -88,7 +80,6 @@ const TABLES: readonly (readonly [table: string, ...key: string[]])[] = [
   ['companies', 'id'],
   ['users', 'id'],
   ['audit_log', 'seq'],
-  ['archives', 'to_seq'],
 ];
 
 /** For each table, in the order of the erasure: removes its first `limit` rows. */

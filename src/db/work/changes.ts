@@ -1,9 +1,7 @@
-import { REDACTED } from '../../domain/change.ts';
-import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
+import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { AUDIT_COLUMNS } from '../audit/audit-columns.ts';
 import { IS_BEING_ERASED } from '../directory/erasure.ts';
 import { columns, jsonObject, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
-import { idBytes } from './record-table.ts';
 import { RECORD_TABLES } from './record-tables.ts';
 
 // The change feed: the audit log, with each record in its current state. A page reads at most three rows per change.
@@ -13,9 +11,6 @@ const CURSOR_POSITION = {
   epoch: text('d.epoch'),
   organizationId: textOrNull('o.id'),
   requestId: textOrNull('a.request_id'),
-  /** The end of the archive that has the row, and the request of its last row; null if none has. */
-  archivedTo: numberOrNull('s.to_seq'),
-  archivedRequestId: textOrNull('s.last_request_id'),
   isBeingErased: number(IS_BEING_ERASED),
 };
 
@@ -26,9 +21,7 @@ export const findCursorPosition = statement<{ organizationId: string; seq: numbe
   select ${columns(CURSOR_POSITION)}
   from database_epoch d
   left join organizations o on o.id = :organizationId
-  left join audit_log a on a.organization_id = o.id and a.seq = :seq
-  left join archives s on s.organization_id = o.id
-    and s.to_seq = (select min(to_seq) from archives where organization_id = o.id and to_seq >= max(:seq, 1))`);
+  left join audit_log a on a.organization_id = o.id and a.seq = :seq`);
 
 const AUDITED_KEY = {
   ...AUDIT_COLUMNS,
@@ -51,25 +44,10 @@ const joins = RECORD_KIND_NAMES.map(
 );
 const keyIds = [...RECORD_KIND_NAMES.map((kind) => `${kind}.key_id`), `iif(${isAbout('api_key')}, a.target_id, null)`];
 
-/** The stub `s` of an archived record as a `StoredRecords[Kind]` in JSON, without the text. `id` is SQL. */
-export function stubJson(kind: RecordKind, id: string): string {
-  const { fields } = RECORD_TABLES[kind].archived;
-  const left = { id, ticketId: 's.ticket_id', createdAt: 's.created_at', ...fields };
-  const pairs = Object.entries({ ...left, [RECORD_KINDS[kind].textField]: `'${REDACTED}'` });
-  return `json_object(${pairs.map(([field, sql]) => `'${field}', ${sql}`).join(', ')})`;
-}
-
-/** A record as JSON; of one that was archived before its redaction, its stub. */
-const recordJson = (kind: RecordKind) => {
-  const { fields, archived } = RECORD_TABLES[kind];
-  return `coalesce(${jsonObject(fields, kind)}, (select ${stubJson(kind, 'a.target_id')} from ${archived.table} s
-      where s.organization_id = a.organization_id and s.id = iif(a.action = '${kind}.redacted', ${idBytes('a.target_id')}, null)))`;
-};
-
 /** The organization's audit rows after `seq`, in order, each with its record and key. */
 export const findChanges = statement<{ organizationId: string; seq: number; limit: number }, ChangeRow>(`
   select ${columns(AUDITED_KEY)},
-    ${RECORD_KIND_NAMES.map((kind) => `${recordJson(kind)} as ${kind}`).join(', ')}
+    ${RECORD_KIND_NAMES.map((kind) => `${jsonObject(RECORD_TABLES[kind].fields, kind)} as ${kind}`).join(', ')}
   from audit_log a
   ${joins.join('\n  ')}
   left join api_keys k on k.organization_id = a.organization_id and k.id = coalesce(${keyIds.join(', ')})

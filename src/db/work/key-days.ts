@@ -116,24 +116,6 @@ export const countRecord = forEachKind((kind) =>
       last_seq = excluded.last_seq, last_at = excluded.last_at, last_address = excluded.last_address`),
 );
 
-/**
- * Deletes at most `limit` rows of days before `before`, of all organizations, whose audit rows are all archived: they
- * say where a key's entries are in the audit log. The latest row of each key stays, which has its last write. It also
- * reads the keys: the days of a chain are one range of the primary key.
- */
-export const forgetDays = statement<{ before: string; limit: number }>(`
-  delete from key_days where (organization_id, chain_id, day, key_id) in (
-    select d.organization_id, d.chain_id, d.day, d.key_id
-    from (select id, (select max(to_seq) from archives where organization_id = organizations.id) as archivedTo
-      from organizations) o
-    cross join api_keys k on k.organization_id = o.id
-    cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day < :before
-      and d.last_seq <= o.archivedTo
-    where o.archivedTo is not null and k.id = k.chain_id
-      and exists (select 1 from key_days l where l.organization_id = d.organization_id
-        and l.chain_id = d.chain_id and l.key_id = d.key_id and l.day > d.day)
-    limit :limit)`);
-
 export interface StoredTextRow {
   organizationId: string;
   records: number;

@@ -17,7 +17,6 @@ export type StoredNote = StoredRecord;
 export const NOTES: RecordTable<StoredRecords['note']> = {
   table: 'notes',
   fields: { id: 'id', ticketId: 'ticket_id', createdAt: 'created_at', message: 'message' },
-  archived: { table: 'archived_notes', columns: {}, fields: {} },
 };
 
 /** Inserts the note if key, plan and ticket allow it and the id is new; returns it or nothing. */
@@ -32,4 +31,4 @@ export const insertNote = statement<InsertValues & { message: string }, StoredNo
   ${insertedIf('note')}`);
 
 /** Why a note was not inserted. */
-export const explainNote = statement<ExplainValues, Explanation<StoredNote>>(explained(NOTES));
+export const explainNote = statement<ExplainValues, Explanation<StoredNote>>(explained(NOTES.table));

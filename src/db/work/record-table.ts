@@ -15,16 +15,6 @@ import { ALL_RECORDS } from './key-days.ts';
 export interface RecordTable<Row> {
   table: string;
   fields: Fields<Row>;
-  archived: ArchivedTable;
-}
-
-/** The stub that a kind of record leaves when it is archived, see `modules/archive/step-statements.ts`. */
-interface ArchivedTable {
-  table: string;
-  /** Its columns in addition to those of every kind, with their values from the record `r`. */
-  columns: Readonly<Record<string, string>>;
-  /** The fields that a row `s` of it has in addition to those of every kind: SQL expressions. */
-  fields: Readonly<Record<string, string>>;
 }
 
 /** What every write returns. `requestId` identifies the request's own row, `requestDigest` a different request. */
@@ -77,8 +67,7 @@ export type ExplainValues = Pick<
 /**
  * Why nothing was inserted: the key, what it and its organization have written on that day, whether ticket and credited
  * user were found (1 if the kind needs no user), and the existing record with the id, if any, with how far the PSA
- * has it. `requestDigest` of an archived record is the beginning of the digest, or empty if the record was redacted. All
- * flags are 0 or 1.
+ * has it. All flags are 0 or 1.
  */
 export type Explanation<Row> = KeyRow & WrittenOfDay & DeliveryRow & ExplanationFlags & (Row | { id: null });
 
@@ -92,15 +81,6 @@ interface ExplanationFlags {
   /** Whether the record is on a ticket that a key with companies may write to; its own activity does not matter. */
   recordAdmitted: number;
 }
-
-/** The id of a record, a UUID as text, as the 16 bytes that an archived record has. */
-export const idBytes = (id: string) => `unhex(replace(${id}, '-', ''))`;
-
-/** The opposite: 16 bytes as the text of a UUID. */
-export const idText = (
-  bytes: string,
-) => `lower(substr(hex(${bytes}), 1, 8) || '-' || substr(hex(${bytes}), 9, 4) || '-' ||
-    substr(hex(${bytes}), 13, 4) || '-' || substr(hex(${bytes}), 17, 4) || '-' || substr(hex(${bytes}), 21))`;
 
 /** Condition: the key `k` may write to the tickets of the company. Ids contain no spaces. */
 const admitsCompany = (company: string) =>
@@ -131,24 +111,16 @@ export const insertedIf = (kind: RecordKind, fields = '') => `${OF_THE_KEY}
     (select coalesce(sum(${ALL_RECORDS}), 0) from key_days
       where organization_id = :organizationId and chain_id = :chainId and day = :day) as chainRecords`;
 
-/** The fields of the kind, from the record `r` or its stub `s`. */
-const ownFields = ({ fields, archived }: RecordTable<Record<string, unknown>>) =>
-  Object.entries(archived.fields).map(([field, sql]) => `\n    coalesce(r.${fields[field]}, ${sql}) as ${field},`);
-
 /**
- * Why a record was not inserted; no row if the key is gone. `r` is the record with the id, `s` its stub if it is archived.
- * `creditedUser` finds the user `u`, if the kind needs one.
+ * Why a record was not inserted; no row if the key is gone. `r` is the record with the id, and `fields` are those of the
+ * kind. `creditedUser` finds the user `u`, if the kind needs one.
  */
-export const explained = (table: RecordTable<Record<string, unknown>>, creditedUser?: string) => `
+export const explained = (table: string, fields = '', creditedUser?: string) => `
   select
     ${PRINCIPAL_COLUMNS},
     ${WRITTEN_OF_DAY},
     ${DELIVERY_COLUMNS},
-    coalesce(r.id, iif(s.organization_id is null, null, :id)) as id,
-    coalesce(r.ticket_id, s.ticket_id) as ticketId,
-    coalesce(r.created_at, s.created_at) as createdAt,
-    coalesce(r.request_id, '') as requestId,
-    coalesce(r.request_digest, lower(hex(s.request_digest))) as requestDigest,${ownFields(table).join('')}
+    r.id as id, r.ticket_id as ticketId, r.created_at as createdAt, r.request_id as requestId, r.request_digest as requestDigest,${fields}
     c.id is not null and ${admitsCompany('t.company_id')} as ticketFound,
     t.id is not null and not ${admitsCompany('t.company_id')} as otherCompany,
     k.companies = '' or w.id is not null as fromOwnChain,
@@ -156,14 +128,12 @@ export const explained = (table: RecordTable<Record<string, unknown>>, creditedU
     ${creditedUser === undefined ? '1' : 'u.id is not null'} as userFound
   from api_keys k
   join organizations o on o.id = :organizationId
-  left join ${table.table} r on r.organization_id = :organizationId and r.id = :id
-  left join ${table.archived.table} s on s.organization_id = :organizationId
-    and s.id = iif(r.id is null, ${idBytes(':id')}, null)
+  left join ${table} r on r.organization_id = :organizationId and r.id = :id
   ${DELIVERY_JOINS}
   left join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
   left join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
   left join tickets rt on rt.organization_id = :organizationId
-    and rt.id = iif(k.companies = '', null, coalesce(r.ticket_id, s.ticket_id))
+    and rt.id = iif(k.companies = '', null, r.ticket_id)
   left join companies rc on rc.organization_id = :organizationId and rc.id = rt.company_id and rc.active = 1
   join (
     select coalesce(sum(${ALL_RECORDS}), 0) as records, coalesce(sum(minutes), 0) as minutes,

@@ -2,7 +2,7 @@ import type { ChangeCursor } from '../../domain/change.ts';
 import { IS_BEING_ERASED } from '../directory/erasure.ts';
 import { columns, number, numberOrNull, type RowOf, statement, text } from '../statement.ts';
 
-// How far the PSA has stored the changes of an organization, and how far they are archived.
+// How far the PSA has stored the changes of an organization.
 
 /**
  * Records that the PSA has stored everything up to an audit row. Does nothing unless the row is in
@@ -18,20 +18,16 @@ export const markReleased = statement<ChangeCursor & { organizationId: string }>
   on conflict (organization_id) do update set seq = excluded.seq`);
 
 const RELEASED = 'coalesce(r.seq, 0)';
-const ARCHIVED = 'coalesce(s.to_seq, 0)';
 const timeOf = (seq: string) => `(select at from audit_log where organization_id = o.id and seq = ${seq})`;
 
-/** How much of an organization's changes the PSA has stored, and how much is archived. */
+/** How much of an organization's changes the PSA has stored. */
 const RELEASE = {
   organizationId: text('o.id'),
-  /** The `seq` of the last change, and of the last one that is released and archived; 0 for none. */
+  /** The `seq` of the last change, and of the last one that is released; 0 for none. */
   newestSeq: number('coalesce((select max(seq) from audit_log where organization_id = o.id), 0)'),
   releasedSeq: number(RELEASED),
-  archivedSeq: number(ARCHIVED),
-  /** When the last released, the first unreleased and the last archived change were made. */
-  releasedTo: numberOrNull(`iif(${RELEASED} = ${ARCHIVED}, s.last_at, ${timeOf('r.seq')})`),
+  /** When the first unreleased change was made. */
   unreleasedSince: numberOrNull(timeOf(`${RELEASED} + 1`)),
-  archivedTo: numberOrNull('s.last_at'),
 };
 
 export type ReleaseRow = RowOf<typeof RELEASE>;
@@ -41,6 +37,4 @@ export const findReleases = statement<{ from: string; to: string }, ReleaseRow>(
   select ${columns(RELEASE)}
   from organizations o
   left join releases r on r.organization_id = o.id
-  left join archives s on s.organization_id = o.id
-    and s.to_seq = (select max(to_seq) from archives where organization_id = o.id)
   where o.id between :from and :to order by o.id`);

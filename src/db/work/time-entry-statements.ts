@@ -1,5 +1,5 @@
 import type { StoredRecords } from '../../domain/stored-json.ts';
-import { type Fields, statement } from '../statement.ts';
+import { columns, type Fields, statement } from '../statement.ts';
 import {
   type ExplainValues,
   type Explanation,
@@ -16,6 +16,16 @@ type TimeEntryFields = Omit<StoredRecords['time_entry'], 'id' | 'ticketId' | 'cr
 
 export type StoredTimeEntry = StoredRecord & TimeEntryFields;
 
+const OWN_FIELDS: Fields<TimeEntryFields> = {
+  userId: 'user_id',
+  minutes: 'minutes',
+  billable: 'billable',
+  workDate: 'work_date',
+  hourlyRateMinor: 'hourly_rate_minor',
+  agreementSource: 'agreement_source',
+  status: 'status',
+};
+
 export const TIME_ENTRIES: RecordTable<StoredRecords['time_entry']> = {
   table: 'time_entries',
   fields: {
@@ -23,35 +33,7 @@ export const TIME_ENTRIES: RecordTable<StoredRecords['time_entry']> = {
     ticketId: 'ticket_id',
     createdAt: 'created_at',
     description: 'description',
-    userId: 'user_id',
-    minutes: 'minutes',
-    billable: 'billable',
-    workDate: 'work_date',
-    hourlyRateMinor: 'hourly_rate_minor',
-    agreementSource: 'agreement_source',
-    status: 'status',
-  },
-  archived: {
-    table: 'archived_time_entries',
-    columns: {
-      user_id: 'r.user_id',
-      minutes: 'r.minutes',
-      billable: 'r.billable',
-      work_day: 'unixepoch(r.work_date) / 86400',
-      hourly_rate_minor: 'r.hourly_rate_minor',
-      by_agreement: "r.agreement_source = 'company_default'",
-      approved: "r.status = 'APPROVED'",
-      approval_seq: 'r.approval_seq',
-    },
-    fields: {
-      userId: 's.user_id',
-      minutes: 's.minutes',
-      billable: 's.billable',
-      workDate: "date(s.work_day * 86400, 'unixepoch')",
-      hourlyRateMinor: 's.hourly_rate_minor',
-      agreementSource: "iif(s.by_agreement = 1, 'company_default', 'organization_default')",
-      status: "iif(s.approval_seq is null, 'SUBMITTED', iif(s.approved = 1, 'APPROVED', 'REJECTED'))",
-    } satisfies Fields<TimeEntryFields>,
+    ...OWN_FIELDS,
   },
 };
 
@@ -66,10 +48,6 @@ const CREDITED_USER = {
   technician: `u.organization_id = :organizationId and u.email = :userEmail
     and u.active = 1 and u.is_technician = 1 and u.is_service = 0`,
 };
-
-const RETURNED = `
-    user_id as userId, minutes, billable, work_date as workDate, hourly_rate_minor as hourlyRateMinor,
-    agreement_source as agreementSource, status,`;
 
 const insertTimeEntry = (creditedUser: string) => `
   insert into time_entries (
@@ -89,7 +67,7 @@ const insertTimeEntry = (creditedUser: string) => `
   ${INSERTED_FROM}
   join users u on ${creditedUser}
   left join agreements g on g.organization_id = :organizationId and g.company_id = t.company_id and g.active = 1
-  ${insertedIf('time_entry', RETURNED)}`;
+  ${insertedIf('time_entry', `\n    ${columns(OWN_FIELDS)},`)}`;
 
 /** Inserts the entry, credited to the service account, if everything allows it and the id is new. */
 export const insertServiceTimeEntry = statement<TimeEntryValues, StoredTimeEntry & Inserted>(
@@ -101,13 +79,15 @@ export const insertTechnicianTimeEntry = statement<TimeEntryValues & { userEmail
   insertTimeEntry(CREDITED_USER.technician),
 );
 
+const EXPLAINED_FIELDS = `\n    ${columns(OWN_FIELDS, 'r')},`;
+
 /** Why an entry for the service account was not inserted: one row, or none if the key is gone. */
 export const explainServiceTimeEntry = statement<ExplainValues, Explanation<StoredTimeEntry>>(
-  explained(TIME_ENTRIES, CREDITED_USER.serviceAccount),
+  explained(TIME_ENTRIES.table, EXPLAINED_FIELDS, CREDITED_USER.serviceAccount),
 );
 
 /** Why an entry for a named technician was not inserted. */
 export const explainTechnicianTimeEntry = statement<
   ExplainValues & { userEmail: string },
   Explanation<StoredTimeEntry>
->(explained(TIME_ENTRIES, CREDITED_USER.technician));
+>(explained(TIME_ENTRIES.table, EXPLAINED_FIELDS, CREDITED_USER.technician));

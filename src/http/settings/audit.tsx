@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono';
-import type { Child, PropsWithChildren } from 'hono/jsx';
+import type { PropsWithChildren } from 'hono/jsx';
 import * as z from 'zod';
 import { AUDIT_ACTION_GROUPS, AUDIT_TEXT_LENGTH, auditActionLabel } from '../../domain/audit-actions.ts';
 import { addDays, dateIn, startOfDate } from '../../domain/calendar.ts';
@@ -90,11 +90,10 @@ function readQuery(c: Context<AdminEnv>) {
 audit.get('/audit', async (c) => {
   const ctx = adminContext(c);
   const { asked, filter, cursor, nth } = readQuery(c);
-  const [page, keys, administrators, sections] = await Promise.all([
+  const [page, keys, administrators] = await Promise.all([
     readAuditLog(ctx, filter, cursor),
     listKeysToChoose(ctx),
     listAuditAdministrators(ctx),
-    Promise.all(c.get('contributions').flatMap(({ auditSection }) => auditSection?.(c, filter) ?? [])),
   ]);
   const shown = {
     ...page,
@@ -102,7 +101,7 @@ audit.get('/audit', async (c) => {
     entries: shownEntries(c, page.entries, page.isById ? MAX_TEXT_LENGTH : SHOWN_TEXT),
     isFirst: cursor === undefined,
     nth,
-    ...{ keys, administrators, sections },
+    ...{ keys, administrators },
   };
   return render(c, 'Audit log', <AuditLogPage {...shown} />, {
     lead: <p class="minor">All writes of the keys, and all changes to the keys. Entries cannot be changed.</p>,
@@ -129,7 +128,7 @@ const COLUMNS: readonly Column<ShownEntry>[] = [
   ['From', ({ sourceAddress }) => sourceAddress],
   ['User-Agent', ({ userAgent }) => userAgent],
   ['Text cut', (entry) => cutText(entry, AUDIT_TEXT_LENGTH)],
-  ['Text', ({ text, ticketId }) => text ?? (ticketId === null ? null : 'archived')],
+  ['Text', ({ text }) => text],
 ];
 
 const KINDS = { api_key: 'API key', user: 'User', system: 'System' };
@@ -163,14 +162,12 @@ interface Props extends Omit<AuditPage, 'entries'> {
   isFirst: boolean;
   /** The place of its first entry, from 1 on, if that is known. */
   nth: number | undefined;
-  /** What modules show below the log. */
-  sections: Child[];
 }
 
 /** The audit log, newest entries first. */
 function AuditLogPage(props: Props) {
   const { base } = usePage();
-  const { query, entries, next, searchedTo, isFirst, nth, sections } = props;
+  const { query, entries, next, searchedTo, isFirst, nth } = props;
   const older = addressOf(`${base}/audit`, {
     ...query,
     before: next,
@@ -200,7 +197,6 @@ function AuditLogPage(props: Props) {
         )}
         {!isFirst && <a href={addressOf(`${base}/audit`, query)}>Newest entries</a>}
       </div>
-      {sections}
     </>
   );
 }

@@ -1,7 +1,5 @@
 import { fact, factSource, IN_RANGE } from '../../db/fact-statements.ts';
 import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../../db/statement.ts';
-import { idBytes, idText } from '../../db/work/record-table.ts';
-import { TIME_ENTRIES } from '../../db/work/time-entry-statements.ts';
 import { dateIn, dateText } from '../../domain/calendar.ts';
 import type { Fact } from '../../domain/facts.ts';
 import type { TimeEntryStatus } from '../../domain/time-entry.ts';
@@ -9,23 +7,21 @@ import { REPEATED_MS } from '../../domain/unusual.ts';
 import { counted } from '../../http/settings/pages/components.tsx';
 
 // Everything up to the mark of an organization is decided, so its queue is read from there on: no index of entries that
-// wait, which each write would have to update. Archived entries that wait have an index of their own.
+// wait, which each write would have to update.
 
 /** How many rows of the audit log a page of the queue examines, and how many the count of what waits. */
 export const EXAMINED = 1_000;
 const COUNTED = 300;
 /** How many rows before a page are searched for the other one of two entries with the same text. */
 const CONTEXT = 200;
-/** The `seq` up to which the audit log of the organization `o` is archived, or all of its entries are decided. */
-const START = `max(coalesce((select m.seq from approval_marks m where m.organization_id = o.id), 0),
-    coalesce((select max(to_seq) from archives where organization_id = o.id), 0))`;
+/** The `seq` up to which all entries of the organization `o` are decided. */
+const START = 'coalesce((select m.seq from approval_marks m where m.organization_id = o.id), 0)';
 const LAST = 'coalesce((select max(seq) from audit_log where organization_id = o.id), 0)';
 
 const QUEUE = {
   /** The `seq` after which the queue begins, and the last one. */
   start: number(START),
   last: number(LAST),
-  archivedTo: number('coalesce((select max(to_seq) from archives where organization_id = o.id), 0)'),
   approvals: text('o.approvals'),
 };
 
@@ -52,8 +48,8 @@ const ENTRY = {
   keyId: text('w.key_id'),
   keyName: text('k.name'),
   keyHint: text('k.hint'),
-  /** Its first characters; null for an archived entry. */
-  text: textOrNull('w.description'),
+  /** Its first characters. */
+  text: text('w.description'),
   decidedAt: numberOrNull('d.at'),
   decidedById: textOrNull('d.actor_id'),
   decidedBy: textOrNull('d.actor_name'),
@@ -63,13 +59,9 @@ const ENTRY = {
 export type EntryRow = RowOf<typeof ENTRY>;
 type EntryValues = { organizationId: string; characters: number };
 
-/** The fields of an entry `e`, and of the stub `s` that it leaves when it is archived. */
-const LIVE = `e.id, e.ticket_id, e.minutes, e.billable, e.work_date, e.hourly_rate_minor, e.status, e.user_id, e.key_id,
+/** The fields of an entry `e`. */
+const FIELDS = `e.id, e.ticket_id, e.minutes, e.billable, e.work_date, e.hourly_rate_minor, e.status, e.user_id, e.key_id,
       substr(e.description, 1, :characters) as description, e.approval_seq`;
-const ARCHIVED = `${idText('s.id')}, s.ticket_id, s.minutes, s.billable, ${TIME_ENTRIES.archived.fields['workDate']},
-      s.hourly_rate_minor, ${TIME_ENTRIES.archived.fields['status']}, s.user_id,
-      ${idText('s.chain_id')}, null, s.approval_seq`;
-
 const entries = (source: string) => `
   select ${columns(ENTRY)}
   from (${source}) w
@@ -81,38 +73,28 @@ const entries = (source: string) => `
   order by w.seq`;
 
 /**
- * The entries of a range of the audit log that have the status (null: any), and the first `archived` archived ones that
- * wait. Texts are the same if length and first characters are: SQLite would sort whole texts.
+ * The entries of a range of the audit log that have the status (null: any). Texts are the same if length and first characters are: SQLite would sort whole texts.
  */
 export const findEntries = statement<
-  EntryValues & { from: number; to: number; status: TimeEntryStatus | null; archived: number },
+  EntryValues & { from: number; to: number; status: TimeEntryStatus | null },
   EntryRow
 >(
   entries(`
     select * from (
-      select a.seq, ${LIVE}, count(*) over (
+      select a.seq, ${FIELDS}, count(*) over (
         partition by e.ticket_id, length(e.description), substr(e.description, 1, :characters) order by e.created_at
         range between ${REPEATED_MS} preceding and ${REPEATED_MS} following) as repeated
       from audit_log a cross join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
       where a.organization_id = :organizationId and a.seq >= :from - ${CONTEXT} and a.seq < :to
         and a.action = 'time_entry.created')
-    where seq >= :from and (:status is null or status = :status)
-    union all
-    select * from (
-      select s.archived_seq, ${ARCHIVED}, 0
-      from archived_time_entries s indexed by archived_time_entries_waiting
-      where s.organization_id = :organizationId and s.approval_seq is null order by s.archived_seq limit :archived)`),
+    where seq >= :from and (:status is null or status = :status)`),
 );
 
 /** The entries with these ids, a JSON array. */
 export const findEntriesById = statement<EntryValues & { ids: string }, EntryRow>(
   entries(`
-    select e.audit_seq as seq, ${LIVE}, 0 as repeated
-    from json_each(:ids) i cross join time_entries e on e.organization_id = :organizationId and e.id = i.value
-    union all
-    select s.archived_seq, ${ARCHIVED}, 0
-    from json_each(:ids) i cross join archived_time_entries s on s.organization_id = :organizationId
-      and s.id = ${idBytes('i.value')}`),
+    select e.audit_seq as seq, ${FIELDS}, 0 as repeated
+    from json_each(:ids) i cross join time_entries e on e.organization_id = :organizationId and e.id = i.value`),
 );
 
 /** Moves the mark of each organization with an id in a range past at most `examine` rows that need no decision. */
@@ -136,12 +118,7 @@ const waiting = (condition: string) => `
   cross join audit_log a on a.organization_id = o.id and a.seq > o.start and a.seq <= o.start + ${COUNTED}
     and a.action = 'time_entry.created'
   cross join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
-  where e.status = 'SUBMITTED'
-  union all
-  select o.id, o.time_zone, s.created_at, 0
-  from organizations o cross join archived_time_entries s indexed by archived_time_entries_waiting
-    on s.organization_id = o.id and s.approval_seq is null
-  where o.approvals = 'settings' and ${condition}`;
+  where e.status = 'SUBMITTED'`;
 
 /** How many entries wait, at most 100. */
 export const countWaiting = statement<{ organizationId: string }, { count: number }>(

@@ -123,7 +123,7 @@ const COLUMNS: readonly Column<Entry>[] = [
   ['Reason', ({ reason }) => reason],
   ['Key', ({ keyName, keyHint }) => `${keyName} (${keyHint})`],
   ['Record', ({ id }) => id],
-  ['Text', ({ text }) => text ?? 'archived'],
+  ['Text', ({ text }) => text],
 ];
 
 time.get('/time.csv', (c) => {

@@ -67,7 +67,7 @@ function Work({ entry }: { entry: Entry }) {
   const { text, unusual, status, decidedAt, decidedBy, reason } = entry;
   return (
     <>
-      <span class="text">{text ?? 'archived'}</span>
+      <span class="text">{text}</span>
       {unusual.map((why) => (
         <span class="checks">
           <Icon name="alert" /> Unusual: {why}
@@ -98,10 +98,9 @@ export function TimePage(props: Props) {
   const rest = shown.length < entries.length ? shown.at(-1)?.seq : next;
   return (
     <>
-      {[
-        range.isReadOnly && 'Your organization approves time in its PSA. This page changes nothing.',
-        range.isCut && 'Archived entries are neither listed here nor in the file.',
-      ].map((text) => text && <Banner tone="neutral">{text}</Banner>)}
+      {range.isReadOnly && (
+        <Banner tone="neutral">Your organization approves time in its PSA. This page changes nothing.</Banner>
+      )}
       <Filters {...props} />
       {entries.length === 0 ? (
         <Banner tone="neutral">

@@ -14,7 +14,7 @@ import { type AdminContext, forNextCall } from '../../services/service-context.t
 import { decideEntries } from '../../services/work/record-services.ts';
 import { type EntryRow, EXAMINED, findEntries, findEntriesById, findQueue, moveMarks } from './approval-statements.ts';
 
-/** How many entries a page lists, and with how many archived ones the queue begins. */
+/** How many entries a page lists. */
 export const LISTED = 100;
 // The rows that a page or a part of a file examines, and the characters of a text that it reads and shows. It shows fewer,
 // so that no key that was pasted into a text is cut off, and therefore not recognized.
@@ -22,7 +22,7 @@ export const PAGE = { examine: EXAMINED, characters: 1_000, shown: 300 };
 export const FILE_PART = { examine: 2_500, characters: AUDIT_TEXT_LENGTH, shown: 3_000 };
 /** How many rows one move of a mark passes at most. */
 const MAX_PASSED = 10_000;
-/** How many entries one request decides: each takes four of the 1,000 statements that an invocation may send. */
+/** How many entries one request decides: each takes two of the 1,000 statements that an invocation may send. */
 export const MAX_DECIDED = 200;
 
 /** The states of a filter, in the order of the page, and their statuses. */
@@ -79,11 +79,9 @@ async function readRange(ctx: AdminContext, { state, from, to, upTo }: TimeQuery
     }),
   ]);
   if (!queue) throw new Error('the organization of an administrator was not found');
-  const first = Math.max(days.from, (state === 'waiting' ? queue.start : queue.archivedTo) + 1);
+  const first = Math.max(days.from, (state === 'waiting' ? queue.start : 0) + 1);
   const end = Math.min(days.before, (upTo ?? queue.last) + 1);
-  // Archived entries that are decided are not listed: the archive's files show them.
-  const isCut = state !== 'waiting' && queue.archivedTo >= days.from;
-  return { first, end, isCut, isReadOnly: queue.approvals === 'psa' };
+  return { first, end, isReadOnly: queue.approvals === 'psa' };
 }
 
 /**
@@ -103,8 +101,7 @@ export async function readTime(
   const isQueue = state === 'waiting';
   const from = isQueue ? Math.max(first, (before ?? 0) + 1) : Math.max(first, Math.min(end, before ?? end) - examine);
   const to = isQueue ? Math.min(end, from + examine) : Math.min(end, before ?? end);
-  const archived = isQueue && before === undefined ? LISTED : 0;
-  const values = { ...ctx.actor, from, to, status: STATUSES[state], archived, characters };
+  const values = { ...ctx.actor, from, to, status: STATUSES[state], characters };
   const rows = await readAll(ctx, findEntries.bind(values));
   const examined = await toEntries(ctx, isQueue ? rows : rows.toReversed());
   const next = isQueue ? to - 1 : from;

@@ -133,14 +133,6 @@ export class Pusher extends DurableObject<Env> {
     if (page === 'again') return true;
     if (page === 'ended') return false;
     if (this.orders !== orders) return true;
-    const archived = page.archives.at(-1);
-    if (archived) {
-      // The PSA has released archived changes: it stored them in another way, while they were not pushed.
-      const { cursor, toSeq } = archived;
-      log('warn', 'push_skipped_archive', { organization, fromSeq: seqOf(state.cursor) + 1, toSeq });
-      this.store({ ...state, cursor, pageEnd: null });
-      return true;
-    }
     const last = page.changes.at(-1);
     if (!last) {
       if (this.savedSeq !== seqOf(state.cursor)) await this.save(state);

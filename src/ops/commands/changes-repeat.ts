@@ -23,8 +23,6 @@ const changeShape = z.object({
   actor: z.object({ id: z.string() }),
   idempotencyKey: z.string().nullish(),
 });
-/** In the place of an object that was left out. */
-const notExportedShape = z.strictObject({ notExported: z.looseObject({ object: z.string() }) });
 
 type ExportedChange = z.output<typeof changeShape>;
 
@@ -73,9 +71,8 @@ async function repeat(
       const { status } = await revokeAsOperator(context(), { organization, key: id, by });
       return status === 'revoked' ? 'repeated' : 'already repeated';
     }
-    const { status, archive } = await redactRecord(context(), { organization, kind, id, by });
-    const result = status === 'redacted' ? 'repeated' : 'already repeated';
-    return archive ? `${result}, the archived object is ${archive}` : result;
+    const { status } = await redactRecord(context(), { organization, kind, id, by });
+    return status === 'redacted' ? 'repeated' : 'already repeated';
   } catch (err) {
     // The key or record was created after the restored point, too.
     if (hasCode(err, 'key_not_found') || hasCode(err, 'record_not_found')) return 'not in the database';
@@ -111,7 +108,6 @@ async function readExportedChanges(path: string): Promise<ExportedChange[]> {
   const changes: ExportedChange[] = [];
   for await (const line of readLines(createReadStream(path), MAX_LINE_BYTES)) {
     const value = 'text' in line ? jsonOf(line.text) : undefined;
-    if (notExportedShape.safeParse(value).success) continue;
     const change = changeShape.safeParse(value);
     if (!change.success)
       throw new CommandFailure(

@@ -5,7 +5,7 @@ import { deactivateRecords } from '../../services/directory/change-records.ts';
 import { beginErasure, eraseRequest, eraseRows, findErasure } from '../../services/directory/erase-organization.ts';
 import { parseInput } from '../../services/parse-input.ts';
 import { byOption, type Database, databaseCommand, explain } from '../command.ts';
-import { exportChanges, withNewFile, withoutOption } from '../export-changes.ts';
+import { exportChanges, withNewFile } from '../export-changes.ts';
 import { CommandFailure, UsageError } from '../failures.ts';
 import { count } from '../output.ts';
 import { printable } from '../printable.ts';
@@ -17,13 +17,12 @@ export const organizationErase = databaseCommand(
   new Command('organization:erase')
     .summary('export an organization, then remove it permanently')
     .description(
-      'Exports all changes of an organization into a new file, makes it inactive, then removes it and everything that it has, at most 1,000 rows at a time, and the objects of its archive. This cannot be undone. Two rows stay: who asked for it, and when, so that no older message about its directory applies. Once the erasure has begun, the same call continues it, without another export.',
+      'Exports all changes of an organization into a new file, makes it inactive, then removes it and everything that it has, at most 1,000 rows at a time. This cannot be undone. Two rows stay: who asked for it, and when, so that no older message about its directory applies. Once the erasure has begun, the same call continues it, without another export.',
     )
     .argument('<ORGANIZATION>', 'The id of the organization.')
     .requiredOption('--export <FILE>', 'The new file for the changes.')
     .addOption(byOption)
-    .option('--confirm <ORGANIZATION>', 'The id again: without it, nothing is removed.')
-    .addOption(withoutOption),
+    .option('--confirm <ORGANIZATION>', 'The id again: without it, nothing is removed.'),
   async (withDatabase, organization, options) => {
     if (options.confirm !== organization)
       throw new UsageError(`Nothing was removed. To confirm, add --confirm ${organization}.`);
@@ -47,22 +46,22 @@ export const organizationErase = databaseCommand(
 async function exportAndBegin(
   context: Database['context'],
   organization: string,
-  { export: path, by, without }: { export: string; by: string; without?: string[] | undefined },
+  { export: path, by }: { export: string; by: string },
 ): Promise<OpenErasure> {
   // What would be refused after the export is refused before it.
-  parseInput(eraseRequest, { organization, cursor: null, by, without });
+  parseInput(eraseRequest, { organization, cursor: null, by });
 
   return withNewFile(path, async (file) => {
     const write = (lines: string) => file.appendFile(lines);
     let cursor: string | null = null;
     let exported = 0;
     for (let round = 1; ; round++) {
-      const done = await exportChanges(context, organization, cursor, write, without);
+      const done = await exportChanges(context, organization, cursor, write);
       await file.sync();
       cursor = done.cursor;
       exported += done.count;
       try {
-        const erasure = await beginErasure(context(), { organization, cursor, by, without });
+        const erasure = await beginErasure(context(), { organization, cursor, by });
         console.log(`Exported ${count(exported, 'change')} to ${path}. Organization ${organization} is inactive now.`);
         return erasure;
       } catch (err) {

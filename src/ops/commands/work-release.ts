@@ -6,7 +6,7 @@ export const workRelease = databaseCommand(
   new Command('work:release')
     .summary('confirm that the PSA has stored the changes up to a cursor')
     .description(
-      'Confirms, in the place of the PSA, that it has stored all changes of an organization up to a cursor. Only what is released is archived. A release cannot be taken back.',
+      'Confirms, in the place of the PSA, that it has stored all changes of an organization up to a cursor. A release cannot be taken back.',
     )
     .argument('<ORGANIZATION>', 'The id of the organization.')
     .requiredOption(

@@ -62,9 +62,9 @@ export const MAX_COUNTED = 1_000;
 /** How many actors are examined to list the administrators among them. */
 const MAX_LISTED_ACTORS = 500;
 /** Maximum clock skew between two machines: times may deviate from the order of `seq` by this. */
-export const CLOCK_SKEW_MS = 30_000;
+const CLOCK_SKEW_MS = 30_000;
 /** A request id is created at arrival; the body may take 20 s, and the write 10 s. */
-export const LONGEST_REQUEST_MS = 30_000;
+const LONGEST_REQUEST_MS = 30_000;
 /** How many entries around the time in it a search by request id examines. */
 const EXAMINED_FOR_REQUEST = 10_000;
 
@@ -81,7 +81,7 @@ export async function readAuditLog(ctx: AdminContext, filter: AuditFilter, curso
   const last = entries.at(-1);
   if (next === undefined || last === undefined) return { ...page, total: { count: entries.length, isMinimum: false } };
   // The numbers of the log have no gaps.
-  const unfiltered = (entries[0]?.seq ?? 0) - examined.archivedTo;
+  const unfiltered = entries[0]?.seq ?? 0;
   if (!isFiltered) return { ...page, total: { count: unfiltered, isMinimum: false } };
   // The rest of what the page examined, so that a page never examines more.
   const rest = { ...window, before: last.seq, from: examined.lowest ?? 0, limit: MAX_COUNTED + 1 - entries.length };
@@ -160,7 +160,7 @@ export async function searchAuditLog(ctx: AdminContext, text: string): Promise<A
 }
 
 /** A text as an id, and the ids that each kind derives from it as an Idempotency-Key; undefined if neither. */
-export async function searchedIds(organizationId: string, text: string) {
+async function searchedIds(organizationId: string, text: string) {
   const parsed = parseIdempotencyKey(text);
   if (!parsed.ok || parsed.key === undefined) return undefined;
   const { key } = parsed;
@@ -205,7 +205,7 @@ async function readPage(ctx: AdminContext, filter: AuditFilter, window: Window) 
 function nextCursor(last: AuditLogRow | undefined, examined: ExaminedWindow | undefined, { examine, from }: Window) {
   if (examined === undefined || examined.lowest === null) return undefined;
   if (last && examined.lowest < last.seq) return last.seq;
-  const first = Math.max(from, examined.archivedTo + 1);
+  const first = Math.max(from, 1);
   return examined.examined === examine && examined.lowest > first ? examined.lowest : undefined;
 }
 

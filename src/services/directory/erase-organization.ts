@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import {
   CLOSE_ERASURE,
   deactivateErased,
@@ -8,9 +8,8 @@ import {
   REMOVE_ROWS,
 } from '../../db/directory/erasure.ts';
 import { batch } from '../../db/statement.ts';
-import { findArchivesAfter } from '../../db/work/archives.ts';
 import { directoryId } from '../../domain/directory.ts';
-import { noArchive, ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import { freeText, lazyObject } from '../../domain/fields.ts';
 import { callD1, readOne, write } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
@@ -22,16 +21,10 @@ const CHUNK_ROWS = 1_000;
 /** How many chunks one call over a service binding removes: half of the queries that it may make. */
 const CHUNKS_PER_CALL = 500;
 
-/** In `without`: all objects that the check has marked missing or damaged. */
-export const ALL_LOST = 'lost';
-const MAX_OBJECT_NAME = 200;
-const MAX_WITHOUT = 1_000;
-
 export const eraseRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   cursor: startCursor,
   by: freeText(100),
-  without: z.array(z.string().max(MAX_OBJECT_NAME)).max(MAX_WITHOUT).default([]),
 }));
 const organizationRequest = lazyObject(() => ({ organization: directoryId('an organization') }));
 
@@ -44,26 +37,23 @@ export async function findErasure(ctx: ServiceContext, request: { organization: 
 /**
  * Begins the erasure of an organization, or finds the one that was begun. The organization is
  * inactive from then on: its keys get 401, and nothing of it can be read or changed. All changes must
- * have been read: `cursor` must be that of the last one. `by` is kept permanently, and so are the
- * names in `without`: missing or damaged objects of the archive, which cannot be read, or `lost` for
- * all that the check has marked.
- * @throws ServiceError `invalid`, `organization_not_found`, `cursor_reset`, `not_exported` (there
- *   are changes after the cursor, or the newest object is not in the bucket)
+ * have been read: `cursor` must be that of the last one. `by` is kept permanently.
+ * @throws ServiceError `invalid`, `organization_not_found`, `cursor_reset`, `not_exported` (there are changes after the
+ *   cursor)
  */
 export async function beginErasure(ctx: ServiceContext, request: z.input<typeof eraseRequest>): Promise<OpenErasure> {
-  const { organization: organizationId, cursor, by, without } = parseInput(eraseRequest, request);
+  const { organization: organizationId, cursor, by } = parseInput(eraseRequest, request);
   const begun = await findErasure(ctx, { organization: organizationId });
   if (begun) return begun;
   const seq = cursor?.seq ?? 0;
   await requireCursor(ctx, organizationId, cursor);
-  await requireErasable(ctx, organizationId, without);
 
   const { requestId } = ctx;
   const cursorRequestId = cursor?.requestId ?? null;
   const values = { organizationId, requestId };
   const [, , found] = await callD1(ctx, 'safe_to_repeat', (db) =>
     batch(db, [
-      openErasure.bind({ ...values, by, seq, cursorRequestId, without: JSON.stringify(without) }),
+      openErasure.bind({ ...values, by, seq, cursorRequestId }),
       deactivateErased.bind({ organizationId }),
       findOpenErasure.bind({ organizationId }),
     ]),
@@ -77,40 +67,6 @@ export async function beginErasure(ctx: ServiceContext, request: z.input<typeof 
   return erasure;
 }
 
-/** Removes at most `limit` things with one call that is safe to repeat, and returns how many it removed. */
-interface ErasureStep {
-  table: string;
-  remove: (ctx: ServiceContext, erasure: OpenErasure, limit: number) => Promise<number>;
-}
-
-/** Everything of an organization except for itself, in the order in which it is removed. */
-const ROWS: readonly ErasureStep[] = REMOVE_ROWS.map(({ table, statement }) => ({
-  table,
-  remove: (ctx, { organizationId, requestId }, limit) =>
-    write(ctx, 'safe_to_repeat', statement.bind({ organizationId, requestId, limit })),
-}));
-
-const OBJECTS: ErasureStep = {
-  table: 'objects',
-  remove: async (ctx, { organizationId }, limit) => {
-    if (ctx.archivedRecords) return ctx.archivedRecords.erase(ctx, organizationId, limit);
-    await requireErasable(ctx, organizationId, []);
-    return 0;
-  },
-};
-
-/** @throws ServiceError `unavailable` if objects of the organization cannot be deleted, `not_exported` */
-async function requireErasable(ctx: ServiceContext, organizationId: string, without: readonly string[]): Promise<void> {
-  if (ctx.archivedRecords) return ctx.archivedRecords.requireErasable(ctx, organizationId, without);
-  if (await readOne(ctx, findArchivesAfter.bind({ organizationId, seq: 0, limit: 1 }))) throw noArchive();
-}
-
-/**
- * The objects are removed after the audit log, because no step of the archive begins from then on,
- * and before the rows that name them, so that no call without the bucket ends the erasure.
- */
-const STEPS = ROWS.flatMap((step) => (step.table === 'archives' ? [OBJECTS, step] : [step]));
-
 /**
  * Continues an open erasure until nothing is left. Yields what each transaction removed. If the caller stops or dies,
  * call this again. One row of the erasure remains: the id of the organization, the time, the number of audit
@@ -118,13 +74,14 @@ const STEPS = ROWS.flatMap((step) => (step.table === 'archives' ? [OBJECTS, step
  * @throws ServiceError `unavailable`: some of the rows are removed, call this again
  */
 export async function* eraseRows(ctx: ServiceContext, erasure: OpenErasure, limit = CHUNK_ROWS) {
-  for (const { table, remove } of STEPS) {
+  const { organizationId, requestId } = erasure;
+  for (const { table, statement } of REMOVE_ROWS) {
     for (let rows = limit; rows === limit; ) {
-      rows = await remove(forNextCall(ctx), erasure, limit);
+      const remove = statement.bind({ organizationId, requestId, limit });
+      rows = await write(forNextCall(ctx), 'safe_to_repeat', remove);
       if (rows > 0) yield { table, rows };
     }
   }
-  const { organizationId, requestId } = erasure;
   const close = CLOSE_ERASURE.map((statement) => statement.bind({ organizationId, requestId }));
   const [removed] = await callD1(forNextCall(ctx), 'safe_to_repeat', (db) => batch(db, close));
   ctx.changed?.(organizationId);

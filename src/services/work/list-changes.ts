@@ -1,5 +1,4 @@
 import type * as z from 'zod';
-import { type ArchiveRow, findArchivesAfter } from '../../db/work/archives.ts';
 import { type ChangeRow, findChanges, findCursorPosition } from '../../db/work/changes.ts';
 import {
   type Change,
@@ -12,10 +11,9 @@ import {
 import { directoryId } from '../../domain/directory.ts';
 import { lazyObject, wholeUpTo } from '../../domain/fields.ts';
 import { fromMinorUnits } from '../../domain/money.ts';
-import type { ArchivedChanges, ChangesPage } from '../../domain/psa-shapes.ts';
+import type { ChangesPage } from '../../domain/psa-shapes.ts';
 import { parseStored, STORED_RECORDS, type StoredRecords } from '../../domain/stored-json.ts';
 import { utf8Length } from '../../lib/bytes.ts';
-import { pick } from '../../lib/objects.ts';
 import { readBatch } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ServiceContext } from '../service-context.ts';
@@ -36,8 +34,7 @@ export const changesRequest = lazyObject(() => ({
 /**
  * The next changes of an organization after a cursor, oldest first: every committed row of the audit log, none skipped.
  * A change may be read more than once, so the reader must be idempotent. With `maxBytes`, the page ends before its
- * changes, as JSON in UTF-8, are larger. If the next change is archived, the page names the archive's objects instead, from the
- * one that has it on; a cursor within an archive gets the whole of it.
+ * changes, as JSON in UTF-8, are larger.
  * @throws ServiceError `invalid`, `organization_not_found`, `being_erased`, `cursor_reset` (the position is not in this
  *   database: a backup was restored or the organization erased, so start again with null)
  */
@@ -49,24 +46,15 @@ export async function listChanges(
   const { organization, cursor, limit } = parseInput(changesRequest, request);
   const after = { organizationId: organization, seq: cursor?.seq ?? 0 };
   // One transaction: the cursor is checked in the same state that the page is read from.
-  const [[position], archived, page] = await readBatch(ctx, [
+  const [[position], page] = await readBatch(ctx, [
     findCursorPosition.bind(after),
-    findArchivesAfter.bind({ ...after, limit }),
     findChanges.bind({ ...after, limit }),
   ]);
   const epoch = requireValidCursor(position, organization, cursor);
-  const archives = archived.map((row) => toArchivedChanges(row, epoch));
-  const last = archives.at(-1);
-  if (last) return { changes: [], archives, cursor: last.cursor, more: true };
   const found = page.map((row) => toChange(row, epoch));
   const changes = firstWithin(maxBytes, found);
   const more = changes.length < found.length || found.length === limit;
-  return { changes, archives, cursor: changes.at(-1)?.cursor ?? request.cursor, more };
-}
-
-function toArchivedChanges({ toSeq, lastRequestId, ...row }: ArchiveRow, epoch: string): ArchivedChanges {
-  const cursor = formatCursor({ epoch, seq: toSeq, requestId: lastRequestId });
-  return { ...pick(row, ['object', 'digest', 'bytes', 'fromSeq']), toSeq, cursor };
+  return { changes, cursor: changes.at(-1)?.cursor ?? request.cursor, more };
 }
 
 /** The first changes that together are not larger as a JSON array, at least one. */
@@ -81,7 +69,7 @@ function firstWithin(maxBytes: number, changes: Change[]): Change[] {
 }
 
 /** A row of the feed as the PSA reads it. @throws DamagedData if its record is not one */
-export function toChange(row: ChangeRow, epoch: string): Change {
+function toChange(row: ChangeRow, epoch: string): Change {
   const { seq, action, targetId, ticketId, requestId, idempotencyKey, detail, note, time_entry } = row;
   const what = (noun: string) => `the ${noun} of change ${seq}`;
   return {
@@ -102,7 +90,7 @@ export function toChange(row: ChangeRow, epoch: string): Change {
 }
 
 /** A record as the PSA reads it, from its JSON in the database. `what` names it. @throws DamagedData */
-export const toRecord = {
+const toRecord = {
   note: (json: string, what: string) => toNote(parseStored(STORED_RECORDS.note, json, what)),
   time_entry: (json: string, what: string) => toTimeEntry(parseStored(STORED_RECORDS.time_entry, json, what)),
 };

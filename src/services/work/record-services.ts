@@ -3,18 +3,15 @@ import { organizationRange } from '../../db/fact-statements.ts';
 import {
   countRefusals,
   findApproval,
-  findArchivedRecord,
   findRecord,
-  findReported,
   markRedacted,
   recordApproval,
-  recordArchivedApproval,
   recordRefusal,
   withdrawRefusal,
 } from '../../db/work/record-statements.ts';
 import { optionalInstant } from '../../domain/change.ts';
 import { directoryId } from '../../domain/directory.ts';
-import { noArchive, ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import { freeText, lazyObject, ruleError } from '../../domain/fields.ts';
 import type { PsaStatus } from '../../domain/psa-shapes.ts';
 import { recordId } from '../../domain/record-id.ts';
@@ -23,7 +20,7 @@ import { APPROVAL_DECISIONS, type ApprovalDecision, type Approver } from '../../
 import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
-import type { Redaction, RedactionRequest, ServiceContext, Source, SystemContext } from '../service-context.ts';
+import type { RedactionRequest, ServiceContext, Source, SystemContext } from '../service-context.ts';
 
 export const redactRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
@@ -35,11 +32,13 @@ export const redactRequest = lazyObject(() => ({
 /**
  * Removes the text of a record, for example because it contains a password. The text is then
  * "[redacted]", including in changes that were read before. The audit log records who asked for it
- * (`by`). Redacting again changes nothing. The text of an archived record is removed from its object; if
- * that is missing or damaged (`archive`), from whatever is read of it later.
+ * (`by`). Redacting again changes nothing.
  * @throws ServiceError `invalid`, `record_not_found`
  */
-export async function redactRecord(ctx: SystemContext, request: RedactionRequest): Promise<Redaction> {
+export async function redactRecord(
+  ctx: SystemContext,
+  request: RedactionRequest,
+): Promise<{ status: 'redacted' | 'unchanged' }> {
   const { organization: organizationId, kind, id, by } = parseInput(redactRequest, request);
   const [redacted] = await writeWithAudit(ctx, bySystem(ctx, organizationId, by), 'safe_to_repeat', () => [
     {
@@ -51,18 +50,8 @@ export async function redactRecord(ctx: SystemContext, request: RedactionRequest
   ]);
   if (hasChanged(redacted)) return { status: 'redacted' };
   const found = await readOne(ctx, findRecord[kind].bind({ organizationId, id }), 'safe_to_repeat');
-  if (found) return { status: 'unchanged' };
-  const redaction = await redactInArchive(ctx, { organization: organizationId, kind, id, by });
-  if (!redaction) throw recordNotFound(organizationId, kind, id);
-  return redaction;
-}
-
-/** Undefined if there is no such archived record. @throws ServiceError `unavailable`, also without an archive */
-async function redactInArchive(ctx: SystemContext, request: RedactionRequest): Promise<Redaction | undefined> {
-  if (ctx.archivedRecords) return ctx.archivedRecords.redact(ctx, request);
-  const { organization: organizationId, kind, id } = request;
-  if (await readOne(ctx, findArchivedRecord[kind].bind({ organizationId, id }))) throw noArchive();
-  return undefined;
+  if (!found) throw recordNotFound(organizationId, kind, id);
+  return { status: 'unchanged' };
 }
 
 function recordNotFound(organizationId: string, kind: RecordKind, id: string): ServiceError {
@@ -108,7 +97,7 @@ export async function reportRecord(
     },
   ]);
   if (hasChanged(reported)) return { status: 'recorded' };
-  if (!(await readOne(ctx, findReported[kind].bind({ organizationId, id }), 'safe_to_repeat')))
+  if (!(await readOne(ctx, findRecord[kind].bind({ organizationId, id }), 'safe_to_repeat')))
     throw recordNotFound(organizationId, kind, id);
   return { status: 'unchanged' };
 }
@@ -149,17 +138,16 @@ export async function decideEntries(
   reason?: string,
 ): Promise<string[]> {
   const target = { organizationId, actor: { type: 'user' as const, id: userId }, source };
-  const tried = ids.flatMap((id) => [recordApproval, recordArchivedApproval].map((statement) => ({ id, statement })));
   const results = await writeWithAudit(ctx, target, 'safe_to_repeat', () =>
-    tried.map(({ id, statement }) => ({
-      statement: statement.bind({ organizationId, id, userId, status, approver }),
+    ids.map((id) => ({
+      statement: recordApproval.bind({ organizationId, id, userId, status, approver }),
       action: APPROVAL_ACTIONS[status],
       targetId: id,
       ticket: { of: 'time_entry' },
       detail: reason,
     })),
   );
-  return tried.filter((_, index) => hasChanged(results[index])).map(({ id }) => id);
+  return ids.filter((_, index) => hasChanged(results[index]));
 }
 
 export const approvalRequest = lazyObject(() => ({
@@ -196,10 +184,8 @@ export async function setApproval(
   if (found.status !== 'SUBMITTED') {
     const { status: decision, decidedBy: reviewer } = found;
     const reviewedAt = optionalInstant(found.decidedAt);
-    const when = reviewedAt === null ? '' : ` by ${reviewer} at ${reviewedAt}`;
-    throw new ServiceError('already_reviewed', `Time entry ${id} was already ${decision}${when}.`, {
-      fields: { decision, reviewer, reviewedAt },
-    });
+    const detail = `Time entry ${id} was already ${decision} by ${reviewer} at ${reviewedAt}.`;
+    throw new ServiceError('already_reviewed', detail, { fields: { decision, reviewer, reviewedAt } });
   }
   const detail = `${userId} is not an active administrator of organization ${organizationId}.`;
   throw new ServiceError('reviewer_not_eligible', detail);

@@ -16,8 +16,7 @@ export const releaseRequest = lazyObject(() => ({
 }));
 
 /**
- * Records that the PSA has stored an organization's changes up to a cursor, so that they may be
- * archived. Never goes back. Not a change itself: the PSA would also have to release it.
+ * Records that the PSA has stored an organization's changes up to a cursor. Never goes back. Not a change itself: the PSA would also have to release it.
  * @throws ServiceError `invalid`, `organization_not_found`, `being_erased`, `cursor_reset`
  */
 export async function releaseChanges(

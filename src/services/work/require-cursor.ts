@@ -36,10 +36,10 @@ export function requireValidCursor(
   cursor: ChangeCursor | null,
 ): string {
   if (!position) throw new Error('the database has no epoch; apply the migrations');
-  const { epoch, organizationId, isBeingErased } = position;
+  const { epoch, organizationId, requestId, isBeingErased } = position;
   // Check this first: an erasure may have removed the row of the cursor.
   if (isBeingErased === 1) throw errorOf('being_erased');
-  if (cursor && (cursor.epoch !== epoch || (organizationId !== null && !isAt(position, cursor)))) {
+  if (cursor && (cursor.epoch !== epoch || (organizationId !== null && cursor.requestId !== requestId))) {
     throw errorOf('cursor_reset');
   }
   if (organizationId === null) throw organizationNotFound(organization);
@@ -54,10 +54,4 @@ export async function requireCursor(ctx: ServiceContext, organizationId: string,
 
 export function organizationNotFound(organization: string): ServiceError {
   return new ServiceError('organization_not_found', `There is no organization ${organization}.`);
-}
-
-/** Whether the cursor's row is at its position. Unknown within an archive, which is read from its beginning. */
-function isAt({ requestId, archivedTo, archivedRequestId }: CursorPosition, cursor: ChangeCursor): boolean {
-  if (archivedTo === null) return cursor.requestId === requestId;
-  return cursor.seq < archivedTo || cursor.requestId === archivedRequestId;
 }

@@ -57,7 +57,7 @@ export interface WriteOutcome<Row> {
 }
 
 /** Identifies a request: the SHA-256 in hex of its ticket and its body. */
-export const digestOf = async (ticketId: string, body: object): Promise<string> =>
+const digestOf = async (ticketId: string, body: object): Promise<string> =>
   (await sha256(JSON.stringify([ticketId, Object.entries(body).sort()]))).toHex();
 
 /**
@@ -164,9 +164,9 @@ export async function writeOnce<Row extends StoredRecord, Accepted = never>(
       // Nothing of a record on a ticket of another company is shown.
       if (row.recordAdmitted === 0) throw idempotencyMismatch({ ticketId, idempotencyKey });
     }
-    // A redacted record has no digest, so a mismatch can no longer be detected. An archived one has its beginning.
+    // A redacted record has no digest, so a mismatch can no longer be detected.
     if (row) {
-      const mismatch = !values.requestDigest.startsWith(row.requestDigest);
+      const mismatch = row.requestDigest !== '' && row.requestDigest !== values.requestDigest;
       return { row, replayed: true, mismatch, delivery: deliveryOf(row, ctx.changed !== undefined) };
     }
     if (isSameZone) {

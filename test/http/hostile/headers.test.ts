@@ -70,8 +70,8 @@ describe('headers', async () => {
       'X-Cluster-Client-IP': '198.51.100.6',
     };
     expect(await group({ 'CF-Connecting-IP': '192.0.2.9', ...spoofed })).toBe('ip:192.0.2.9');
-    // On Cloudflare the header is always present and set by the platform. ArchivedRecords all invalid
-    // values count as one address.
+    // On Cloudflare the header is always present and set by the platform. All invalid values
+    // count as one address.
     for (const garbage of [
       '',
       '192.0.2.1, 192.0.2.2',

@@ -12,17 +12,7 @@ import { lastCursor } from '../../support/rpc.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { makeSettings } from '../../support/settings.ts';
 import { psaContract } from '../../support/static-files.ts';
-import {
-  asAdmin,
-  asOperator,
-  importRecords,
-  makeApi,
-  makeKey,
-  makeOrganization,
-  makeWorld,
-  rotate,
-} from '../../support/world.ts';
-import { archive, releaseAll } from '../archive/support.ts';
+import { asAdmin, asOperator, importRecords, makeApi, makeKey, makeOrganization, rotate } from '../../support/world.ts';
 import { setPush } from '../push/support.ts';
 import {
   type AlertMessage,
@@ -385,32 +375,6 @@ describe('a failing push', () => {
     await pass(HOUR_MS, { receiver: undefined });
     expect(addresses.attempts).toEqual({ push: 0, chat: 0 });
   });
-});
-
-test('a damaged archive gives an alert, another one for each further object, and none once it is repaired', async () => {
-  const { organization, key, api } = await makeWorld();
-  for (let part = 0; part < 2; part++) {
-    await api.postNote(key);
-    await releaseAll(organization);
-    await archive(organization);
-  }
-  const damage = (toSeq: number) =>
-    env.DB.prepare('update archives set damaged_at = ? where organization_id = ? and to_seq <= ?')
-      .bind(now, organization, toSeq)
-      .run();
-  await pass(RUN_MS);
-  expect(typesSent(organization)).toEqual([]);
-  for (const toSeq of [1, 2]) {
-    await damage(toSeq);
-    await pass(HOUR_MS);
-  }
-  expect(typesSent(organization)).toEqual(['archive_damaged', 'archive_damaged']);
-  expect(lines().at(-1)).toMatch(/2 objects of the archive are missing or damaged/);
-  await env.DB.prepare('update archives set damaged_at = null where organization_id = ?').bind(organization).run();
-  await pass(RUN_MS);
-  await damage(1);
-  await pass(RUN_MS);
-  expect(typesSent(organization)).toHaveLength(3);
 });
 
 describe('an alert', () => {

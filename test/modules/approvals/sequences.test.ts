@@ -1,18 +1,16 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Change } from '../../../src/domain/change.ts';
 import { passDecided } from '../../../src/modules/approvals/time-queue.ts';
 import { elementsOf } from '../../support/page.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
-import { work } from '../../support/rpc.ts';
+import { allChanges, work } from '../../support/rpc.ts';
 import { openSettings } from '../../support/settings.ts';
 import { asOperator } from '../../support/world.ts';
-import { archive, everyChange, releaseAll } from '../archive/support.ts';
 import { importAdmin, makeTime, setApprovals } from './support.ts';
 
-// Two administrators and the PSA decide about the same entries at the same time, while new ones come, others are
-// archived, and the PSA changes who may decide. The model has the decision of each entry, which is made once: the feed,
+// Two administrators and the PSA decide about the same entries at the same time, while new ones come, and the
+// PSA changes who may decide. The model has the decision of each entry, which is made once: the feed,
 // the answers and the queue must agree with it.
 
 const REVIEWERS = ['ada', 'bea'] as const;
@@ -27,7 +25,6 @@ const round = fc.record({
   log: fc.nat(3),
   approvals: fc.constantFrom('settings' as const, 'settings' as const, 'psa' as const),
   changesDuring: fc.boolean(),
-  archives: fc.boolean(),
   actions: fc.array(action, { minLength: 1, maxLength: 4 }),
 });
 type Round = typeof round extends fc.Arbitrary<infer T> ? T : never;
@@ -43,8 +40,6 @@ async function makeModel() {
   const ids: string[] = [];
   /** The decision and the reviewer of each entry, from the feed. */
   const decided = new Map<string, string>();
-  /** The entries whose decisions are archived: the database no longer has their reviewers. */
-  let forgotten = new Set<string>();
 
   const chosenBy = ({ which }: Pick<Action, 'which'>) => [
     ...new Set(which.flatMap((index) => ids[index % ids.length] ?? [])),
@@ -62,7 +57,7 @@ async function makeModel() {
       const answer = await work.reviewTimeEntry(organization, entry, decision, reviewer);
       return () => {
         const stored = decided.get(entry);
-        if (stored === own && !forgotten.has(entry)) expect(answer).toEqual({ ok: true, value: { status: decision } });
+        if (stored === own) expect(answer).toEqual({ ok: true, value: { status: decision } });
         else
           expect(answer).toMatchObject({
             ok: false,
@@ -70,7 +65,7 @@ async function makeModel() {
           });
       };
     }
-    const countDone = () => chosen.filter((id) => decided.get(id) === own && !forgotten.has(id)).length;
+    const countDone = () => chosen.filter((id) => decided.get(id) === own).length;
     const before = countDone();
     const answer = await areas.get(reviewer)?.post('/time/decide', { decision, entry: chosen, reason: 'No' });
     return () => {
@@ -86,21 +81,16 @@ async function makeModel() {
   return {
     ids,
     decided,
-    async play({ log: count, approvals, changesDuring, archives, actions }: Round) {
+    async play({ log: count, approvals, changesDuring, actions }: Round) {
       for (let one = 0; one < count; one++) ids.push(await log());
       if (ids.length === 0) return;
       if (!changesDuring) await setApprovals(organization, approvals);
-      if (archives) {
-        await releaseAll(organization);
-        await archive(organization);
-      }
-      forgotten = new Set((await decisionsOf(organization)).archived.map(([id]) => id));
       const [checks] = await Promise.all([
         Promise.all(actions.map((one) => act(one, approvals === 'settings' && !changesDuring))),
         changesDuring ? setApprovals(organization, approvals) : undefined,
         passDecided(asOperator()),
       ]);
-      const { all } = await decisionsOf(organization);
+      const all = await decisionsOf(organization);
       expect(all.map(([id]) => id)).toEqual([...new Set(all.map(([id]) => id))]);
       for (const [id, made] of decided) expect(new Map(all).get(id)).toBe(made);
       if (approvals === 'psa' && !changesDuring) {
@@ -122,30 +112,18 @@ async function makeModel() {
   };
 }
 
-/** Every decision of the feed as an entry with its decision and reviewer: those that are archived, and all. */
+/** Every decision of the feed: the entry, and the decision with its reviewer. */
 async function decisionsOf(organization: string) {
-  const { archived, rows } = await everyChange(organization);
-  const decisions = (changes: readonly Change[]) =>
-    changes.flatMap(({ action, targetId, actor }) =>
-      /approved|rejected/.test(action) ? [[targetId, `${action.slice(11).toUpperCase()} ${actor.id}`] as const] : [],
-    );
-  return { archived: decisions(archived), all: decisions([...archived, ...rows]) };
+  return (await allChanges(organization)).flatMap(({ action, targetId, actor }) =>
+    /approved|rejected/.test(action) ? [[targetId, `${action.slice(11).toUpperCase()} ${actor.id}`] as const] : [],
+  );
 }
 
 async function statusesOf(organization: string): Promise<Map<string, string>> {
-  const { results } = await env.DB.prepare(
-    `select id, status from time_entries where organization_id = ?1 union all
-     select lower(hex(id)), iif(approval_seq is null, 'SUBMITTED', iif(approved = 1, 'APPROVED', 'REJECTED'))
-     from archived_time_entries where organization_id = ?1`,
-  )
+  const { results } = await env.DB.prepare('select id, status from time_entries where organization_id = ?')
     .bind(organization)
     .all<{ id: string; status: string }>();
-  return new Map(
-    results.map(({ id, status }) => [
-      id.length === 36 ? id : id.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
-      status,
-    ]),
-  );
+  return new Map(results.map(({ id, status }) => [id, status]));
 }
 
 test('every entry is decided once, and each side learns whose decision it was', async () => {

@@ -157,7 +157,7 @@ test('the log shows the call, its organization and its outcome', async () => {
     problem: 'record_not_found',
     call: 'work.redact',
     organization,
-    d1Calls: 3,
+    d1Calls: 2,
     limiterCalls: 1,
   });
 });

@@ -2,9 +2,8 @@ import { runDurableObjectAlarm } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { skipPush } from '../../../src/services/work/push-control.ts';
-import { lastCursor } from '../../support/rpc.ts';
+import { lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { makeApi, TIME } from '../../support/world.ts';
-import { releaseAll } from '../archive/support.ts';
 import { resultOf as callTool } from '../mcp/support.ts';
 import { answering, asPushOperator, makePushed, PUSH, usePush, waitForRow } from './support.ts';
 
@@ -71,7 +70,7 @@ describe.each([
     await send('e');
     await confirmed(organization, 8);
     expect(await ask()).toEqual(expected);
-    await releaseAll(organization);
+    resultOf(await work.release(organization, String(await lastCursor(organization))));
     expect(await ask()).toEqual(Array(4).fill({ state: 'handed_over' }));
   });
 });

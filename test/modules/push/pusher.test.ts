@@ -14,7 +14,6 @@ import { lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { linesAbout } from '../../support/searched-logs.ts';
 import { openSettings, signIn } from '../../support/settings.ts';
 import { asOperator, importRecords, makeApi } from '../../support/world.ts';
-import { archive, releaseAll } from '../archive/support.ts';
 import { makePsa } from '../psa/support.ts';
 import {
   type Answer,
@@ -70,29 +69,6 @@ async function makeFailed(answer: Answer) {
   push.answers.delete(organization);
   return { ...pushed, row: await pushRow(organization), stored: await storedBy(organization) };
 }
-
-describe('an archive', () => {
-  test('an object that meets an archive continues after it, and logs that', async () => {
-    const { organization, key, quiet } = await makePushed();
-    for (let i = 0; i < 3; i++) await quiet.postNote(key);
-    await releaseAll(organization);
-    expect(await archive(organization)).toMatchObject({ toSeq: 3 });
-    await drain(organization);
-    expect(deliveriesOf(organization)).toHaveLength(1);
-    expect(push.receiver.changesOf(organization).map(({ seq }) => seq)).toEqual([4]);
-    expect(linesAbout(organization, 'push_skipped_archive')).toMatchObject([{ organization, fromSeq: 1, toSeq: 3 }]);
-  });
-
-  test("an archive that ends within an unconfirmed page leaves the page's remainder", async () => {
-    const { organization } = await makeFailed(answering(500));
-    const { cursor } = resultOf(await work.changes(organization, null, 1));
-    resultOf(await work.release(organization, cursor ?? ''));
-    expect(await archive(organization)).toMatchObject({ toSeq: 1 });
-    await runAlarm(organization);
-    await drain(organization);
-    expect(push.receiver.changesOf(organization).map(({ seq }) => seq)).toEqual([2]);
-  });
-});
 
 describe('an object', () => {
   test('delivers a write immediately, signed, in the form of the feed', async () => {

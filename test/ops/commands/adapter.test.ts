@@ -10,8 +10,7 @@ import { wrangler } from '../../support/command.ts';
 import { writeDeployments } from '../../support/deployments.ts';
 import { fakeDeployment } from '../../support/fake-cloudflare.ts';
 import { runCli } from '../../support/run-cli.ts';
-import { databaseOfTest } from './database.ts';
-import { commandsOf } from './old-records.ts';
+import { commandsOf, databaseOfTest } from './database.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 

@@ -1,6 +1,5 @@
 import { onTestFinished } from 'vitest';
 import { hashKey } from '../../../src/domain/api-key.ts';
-import type { ObjectStore } from '../../../src/lib/object-store.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import { type CreatedKey, createApiKey } from '../../../src/services/keys/create-key.ts';
 import { findKey } from '../../../src/services/keys/find-key.ts';
@@ -8,6 +7,7 @@ import type { ServiceContext } from '../../../src/services/service-context.ts';
 import { createNote } from '../../../src/services/work/create-record.ts';
 import type { LocalDatabase } from '../../support/command.ts';
 import { serveRemoteD1 } from '../../support/remote-d1-stub.ts';
+import { runCli } from '../../support/run-cli.ts';
 import { copyDatabase } from '../../support/shared.ts';
 
 export const DEMO = 'src/dev/demo-directory.ndjson';
@@ -27,17 +27,16 @@ export async function demoDatabase(): Promise<{
 
 interface RemoteDatabase {
   db: D1Database;
-  archive: ObjectStore;
   /** The environment in which commands with `--remote` use this database. */
   env: Record<string, string>;
 }
 
 /** Opens a local database in this process and serves it as Cloudflare does, for as long as `use` runs. */
 export function withRemote<T>(persistTo: string, use: (remote: RemoteDatabase) => Promise<T>): Promise<T> {
-  return withLocalD1(persistTo, async (db, archive) => {
-    const { env, close } = await serveRemoteD1(db, archive);
+  return withLocalD1(persistTo, async (db) => {
+    const { env, close } = await serveRemoteD1(db);
     try {
-      return await use({ db, archive, env });
+      return await use({ db, env });
     } finally {
       await close();
     }
@@ -70,6 +69,12 @@ export async function databaseOfTest(): Promise<RemoteDatabase> {
   onTestFinished(close);
   return remote;
 }
+
+/** Runs commands on a database. */
+export const commandsOf =
+  ({ env }: { env: Record<string, string> }) =>
+  (command: string, ...args: string[]) =>
+    runCli(command, [...args, '--remote'], { env });
 
 /** The context of what a test sets up. */
 export const setUpContext = (db: D1Database): ServiceContext => ({

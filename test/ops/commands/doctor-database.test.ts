@@ -48,8 +48,8 @@ test('the doctor finds an erased organization that exists, unless its return is 
   inDatabase(async (db, find) => {
     const insert = "insert into organizations values ('globex', 'Globex', 1, 'UTC', 1, 1, 'settings')";
     const erase = [
-      `insert into erasures (organization_id, request_id, erased_at, erased_by, last_seq, open, not_exported)
-       values ('globex', '1', unixepoch() * 1000, 'FORGED', 0, 1, '[]')`,
+      `insert into erasures (organization_id, request_id, erased_at, erased_by, last_seq, open)
+       values ('globex', '1', unixepoch() * 1000, 'FORGED', 0, 1)`,
       "delete from organizations where id = 'globex'",
       'update erasures set open = 0',
     ];

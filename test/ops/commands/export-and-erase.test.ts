@@ -73,7 +73,7 @@ test('changes are exported from any cursor on, a record is redacted, and an orga
 });
 
 test('an erasure that loses its connection or is interrupted continues when it is called again', async () => {
-  const { db, archive } = await databaseOfTest();
+  const { db } = await databaseOfTest();
   await writeNotes(db, ['one', 'two']);
   const isReached = Promise.withResolvers<void>();
   let run = 0;
@@ -92,7 +92,7 @@ test('an erasure that loses its connection or is interrupted continues when it i
     }
     return commit();
   });
-  const remote = await serveRemoteD1(broken, archive);
+  const remote = await serveRemoteD1(broken);
   onTestFinished(remote.close);
   const file = join(files, 'in-parts.ndjson');
   const erase = (interrupted?: Promise<void>) => {

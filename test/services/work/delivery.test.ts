@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { makeKey, makeWorld, rotate, rowsOf, TIME } from '../../support/world.ts';
 
-// Whether the PSA has a record, in the replay of its write. test/modules/push and test/modules/archive test it with a
-// receiver and with archived records.
+// Whether the PSA has a record, in the replay of its write. test/modules/push tests it with a
+// receiver.
 
 const release = async (organization: string) =>
   resultOf(await work.release(organization, (await lastCursor(organization)) ?? ''));

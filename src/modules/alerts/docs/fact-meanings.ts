@@ -33,6 +33,5 @@ export const FACT_MEANINGS: Readonly<Record<FactType, string>> = {
   key_unused: `A key has not written anything for ${UNUSED_DAYS} days. ${KEPT}, until the key is unused again after a write.`,
   key_of_former: `A key was created by a person who is no longer an administrator. ${KEPT}.`,
   daily_limit: `A key, or the organization if \`key\` is null, has used ${DAY_LIMIT_PERCENT} or 100 percent of a daily limit today or on the two days before.`,
-  archive_damaged: 'Objects of the archive of the organization are missing or damaged.',
   database_size: 'The database of the deployment has reached 70 or 90 percent of its limit. `organization` is null.',
 };

@@ -29,15 +29,7 @@ export const VALUES: Record<PsaCallType, z.ZodType> = {
   'work.status': psaStatus,
   'push.resume': z.object({ status: z.enum(['resumed', 'unchanged']) }).meta({ id: 'Resumed' }),
   'push.skip': z.object({ status: z.enum(['skipped', 'unchanged']) }).meta({ id: 'Skipped' }),
-  'work.redact': z
-    .object({
-      status: z.enum(['redacted', 'unchanged']),
-      archive: z.enum(['missing', 'damaged']).optional().meta({
-        description:
-          'The archived object of the record cannot be read. The text is removed whenever the object is read; the operator has to look at it.',
-      }),
-    })
-    .meta({ id: 'Redacted' }),
+  'work.redact': z.object({ status: z.enum(['redacted', 'unchanged']) }).meta({ id: 'Redacted' }),
 };
 
 /** `directory.upsert` accepts its records one by one, so its own shape does not describe them. */

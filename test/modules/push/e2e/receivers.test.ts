@@ -242,7 +242,7 @@ describe.concurrent.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PS
     ]);
   });
 
-  test.sequential('writes the review of an archived entry, which has no record, only into an existing one', async () => {
+  test.sequential('writes a review that comes without its record only into an existing entry', async () => {
     const review = (seq: number, number: number) => ({
       ...timeEntry(seq, '', { action: 'time_entry.rejected', number }),
       timeEntry: null,

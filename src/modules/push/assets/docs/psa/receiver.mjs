@@ -91,7 +91,7 @@ async function psa(method, path, body) {
 async function write({ action, note, timeEntry, targetId: externalId, ticketId: ticket }) {
   const path = note ? '/notes' : '/time-entries';
   const [found] = await psa('GET', `${path}?externalId=${externalId}`);
-  // The review of an archived entry has no record.
+  // A review can come without its record.
   const status = timeEntry?.status ?? action.split('.')[1].toUpperCase();
   const fields = note ? { internal: true, text: note.message.text } : timeEntry && fieldsOf(timeEntry);
   if (!found && fields) await psa('POST', path, { ...fields, externalId, ticket });
@@ -150,7 +150,6 @@ async function replay(organization) {
   for (let page = { cursor: null, more: true }; page.more; ) {
     page = await call('work.changes', { organization, cursor: page.cursor });
     store({ organization, changes: page.changes });
-    for (const { fromSeq, toSeq } of page.archives) console.error(`Changes ${fromSeq} to ${toSeq} are archived.`);
   }
 }
 

@@ -114,7 +114,7 @@ def write(change):
         path = "/time-entries"
         fields = {"text": entry["description"]["text"], "user": entry["userId"], "date": entry["workDate"][:10]}
         fields |= {name: entry[name] for name in ("minutes", "billable", "hourlyRate", "status")}
-    else:  # The review of an archived entry.
+    else:  # A review without its record.
         path, fields = "/time-entries", {"status": change["action"].split(".")[1].upper()}
     found = psa("GET", f"{path}?externalId={change['targetId']}")
     if not found:
@@ -171,8 +171,6 @@ def replay(organization):
     while page["more"]:
         page = call("work.changes", {"organization": organization, "cursor": page["cursor"]})
         store(organization, page["changes"])
-        for archive in page["archives"]:
-            print(f"Changes {archive['fromSeq']} to {archive['toSeq']} are archived.", file=sys.stderr, flush=True)
 
 
 started = set()

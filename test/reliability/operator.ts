@@ -3,17 +3,13 @@ import { build } from 'esbuild';
 import { ERASED_TABLES } from '../../src/db/directory/erasure.ts';
 import type { Change } from '../../src/domain/change.ts';
 import { REDACTED } from '../../src/domain/change.ts';
-import type { ObjectStore } from '../../src/lib/object-store.ts';
-import { checkArchives } from '../../src/modules/archive/check-archive.ts';
-import { gunzip } from '../../src/modules/archive/gzip.ts';
 import { exportChanges } from '../../src/ops/export-changes.ts';
-import { commandPorts } from '../../src/ops/modules.ts';
 import { operatorContext } from '../../src/ops/open-database.ts';
 import type { Operation } from './operations-worker.ts';
 
 const RETRY_MS = 50;
 
-/** Bundles the Worker that the archivist calls, into a file of the directory. */
+/** Bundles the Worker that the operator calls, into a file of the directory. */
 export async function operationsWorker(directory: string): Promise<string> {
   const path = join(directory, 'operations.js');
   await build({
@@ -30,7 +26,7 @@ export async function operationsWorker(directory: string): Promise<string> {
 }
 
 /** Calls one operation after the other, each until it succeeds: all of them are safe to repeat. */
-export class Archivist {
+export class Operator {
   /** The ids of records whose redaction was sent. */
   readonly redacted = new Set<string>();
   readonly done: Record<string, number> = {};
@@ -49,11 +45,10 @@ export class Archivist {
     const { organization } = this;
     const id = ids[Math.floor(Math.random() * ids.length)];
     const kind = this.number % 3 === 0 ? ('note' as const) : ('time_entry' as const);
-    const what = (['release', 'archive', 'redact', 'archive', 'review'] as const)[this.number++ % 5] ?? 'archive';
-    if (id === undefined || what === 'release' || what === 'archive')
-      return this.call({ organization, do: what === 'archive' ? what : 'release' });
+    const isRedaction = this.number++ % 2 === 0;
+    if (id === undefined) return void (await this.sleep(RETRY_MS));
     // The record may be of the other kind: then it is not found.
-    if (what === 'redact') for (const one of ['note', 'time_entry'] as const) await this.redact(id, one);
+    if (isRedaction) for (const one of ['note', 'time_entry'] as const) await this.redact(id, one);
     else await this.call({ organization, do: 'review', kind, id });
   }
 
@@ -86,7 +81,7 @@ export class Archivist {
   }
 }
 
-/** What the clients know of an archived organization. */
+/** What the clients know of the organization. */
 interface Known {
   acknowledged: ReadonlyMap<string, string>;
   unanswered: ReadonlySet<string>;
@@ -94,24 +89,22 @@ interface Known {
 }
 
 /**
- * Compares the export of an archived organization with what its clients know, after the job has
- * cleaned up. `found` is the number of writes without a response that are there.
+ * Compares the export of an organization with what its clients know. `found` is the number of writes without a response
+ * that are there.
  */
-export async function findArchiveProblems(
+export async function findExportProblems(
   db: D1Database,
-  archive: ObjectStore,
   organization: string,
   { acknowledged, unanswered, redacted }: Known,
 ): Promise<{ problems: string[]; found: number }> {
-  const context = () => ({ ...operatorContext(db, commandPorts(archive)), archive });
-  const later = () => ({ ...context(), now: () => Date.now() + 3_600_000 });
-  const { findings, checked } = await checkArchives(later, organization, { read: true, remove: true, repair: true });
-  const problems = findings
-    .filter(({ finding }) => finding !== 'deleted')
-    .map(({ finding, object }) => `${object}: ${finding}`);
-  if (checked === 0) problems.push(`${organization}: nothing is archived`);
+  const problems: string[] = [];
   const lines: string[] = [];
-  await exportChanges(context, organization, null, async (part) => lines.push(...part.split('\n').slice(0, -1)));
+  await exportChanges(
+    () => operatorContext(db),
+    organization,
+    null,
+    async (part) => lines.push(...part.split('\n').slice(0, -1)),
+  );
   const changes = lines.map((line): Change => JSON.parse(line));
   if (changes.some(({ seq }, index) => seq !== index + 1)) problems.push(`${organization}: the changes have a gap`);
 
@@ -131,19 +124,11 @@ export async function findArchiveProblems(
     if (texts.get(id) !== (redacted.has(id) ? REDACTED : text))
       problems.push(`${organization}: ${id} was acknowledged and is missing or has another text`);
 
-  const stored = await Promise.all(
-    (await archive.list(`${organization}/`)).objects.map(async ({ name }) =>
-      gunzip((await archive.get(name)) ?? new Uint8Array()),
-    ),
-  );
-  for (const id of redacted)
-    if (stored.some((text) => text.includes(JSON.stringify(acknowledged.get(id)))))
-      problems.push(`${organization}: the text of ${id} is still in the bucket`);
   return { problems, found };
 }
 
 /** What is left of an erased organization, in words. */
-export async function leftOf(db: D1Database, archive: ObjectStore, organization: string): Promise<string[]> {
+export async function leftOf(db: D1Database, organization: string): Promise<string[]> {
   const left: string[] = [];
   for (const table of ERASED_TABLES) {
     const column = table === 'organizations' ? 'id' : 'organization_id';
@@ -153,7 +138,5 @@ export async function leftOf(db: D1Database, archive: ObjectStore, organization:
       .first<number>('n');
     if (rows) left.push(`${organization}: ${rows} rows of ${table} are left after the erasure`);
   }
-  const objects = (await archive.list(`${organization}/`)).objects.length;
-  if (objects > 0) left.push(`${organization}: ${objects} objects are left after the erasure`);
   return left;
 }

@@ -1,8 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { expect, test, vi } from 'vitest';
 import { ERASED_TABLES } from '../../../src/db/directory/erasure.ts';
-import type { ObjectStore } from '../../../src/lib/object-store.ts';
-import { archivedRecordsIn } from '../../../src/modules/archive/archived-records.ts';
 import { beginErasure, eraseOrganization, eraseRows } from '../../../src/services/directory/erase-organization.ts';
 import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
 import { revokeAsAdministrator, revokeAsOperator } from '../../../src/services/keys/revoke-key.ts';
@@ -12,19 +10,11 @@ import { releaseChanges } from '../../../src/services/work/release-changes.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { inLongRuns } from '../../support/property.ts';
 import { lastCursor } from '../../support/rpc.ts';
-import * as support from '../../support/world.ts';
-import { asAdmin, importRecords, makeApi, makeKey, makeWorld, rowsOf } from '../../support/world.ts';
+import { asAdmin, asOperator, importRecords, makeApi, makeKey, makeWorld, rowsOf } from '../../support/world.ts';
 import { makePsa } from '../psa/support.ts';
-import { asPushOperator, setPush } from '../push/support.ts';
-import { archive, bucket, everyChange, failing, objectsIn, releaseAll } from './support.ts';
+import { asPushOperator, setPush } from './support.ts';
 
-const asOperator = (db = env.DB, archive = bucket) => ({
-  ...support.asOperator(db),
-  archive,
-  archivedRecords: archivedRecordsIn(archive),
-});
-
-/** An organization with rows in every table, an object in the archive, and the cursor of its last change. */
+/** An organization with rows in every table, and the cursor of its last change. */
 async function makeFull() {
   const made = await makeWorld();
   const { organization, key, keyId, api } = made;
@@ -34,9 +24,7 @@ async function makeFull() {
   const decision = { entry: String(entry?.['id']), decision: 'APPROVED', reviewer: 'ada' } as const;
   await setApproval(asOperator(), { organization, ...decision });
   await makeKey(organization);
-  await releaseAll(organization);
-  await archive(organization);
-  await makeKey(organization);
+  await releaseChanges(asOperator(), { organization, cursor: String(await lastCursor(organization)) });
   for (let i = 0; i < 3; i++) {
     await api.postNote(key);
     await api.postTime(key);
@@ -97,8 +85,7 @@ test('an erasure removes as many rows of each table as were counted before it', 
     expect(rows).toBeLessThanOrEqual(2);
     removed[table] = (removed[table] ?? 0) + rows;
   }
-  expect(removed).toEqual({ ...counted, objects: 1 });
-  expect(await objectsIn(organization)).toEqual([]);
+  expect(removed).toEqual(counted);
   expect(Object.values(await countRows(organization)).every((rows) => rows === 0)).toBe(true);
 });
 
@@ -116,7 +103,7 @@ test('an erasure that stops after each chunk continues, and every call in betwee
         (err: Error) => err.message,
       );
   const [note] = await rowsOf('notes', organization);
-  const [entry] = await rowsOf('time_entries', organization);
+  const entry = (await rowsOf('time_entries', organization)).find(({ status }) => status === 'SUBMITTED');
   const ticket = { type: 'ticket', organization, id: '9000', company: 'acme' };
   const again = [
     { type: 'organization', id: organization, name: 'Again', psa: true, timeZone: 'UTC', defaultHourlyRate: 1 },
@@ -199,7 +186,7 @@ test('an erasure that stops after each chunk continues, and every call in betwee
     tables.push(chunk.table);
     if (chunk.table === 'organizations') break;
   }
-  expect([...new Set(tables)]).toEqual([...ERASED_TABLES.slice(0, -2), 'objects', 'archives', 'organizations']);
+  expect([...new Set(tables)]).toEqual(ERASED_TABLES);
   expect(tables.length).toBeGreaterThan(ERASED_TABLES.length + 2);
   expect(await nextChunk(erasure, 2)).toBeUndefined();
   expect(await erasureOf(organization)).toMatchObject({ open: 0, erased_by: 'Ada' });
@@ -264,49 +251,3 @@ test('two calls at the same time erase an organization once', async () => {
   expect(outcomes).toContain('done');
   expect(await erasureOf(organization)).toMatchObject({ open: 0 });
 });
-
-test('an erasure does not begin while its bucket cannot be reached, even if nothing is archived', async () => {
-  const { organization, key, api } = await makeWorld();
-  const away = asOperator(
-    env.DB,
-    failing(() => 'before'),
-  );
-  const request = { organization, cursor: await lastCursor(organization), by: 'Ada' };
-  expect(await outcome(eraseOrganization(away, request))).toBe('unavailable');
-  expect(await erasureOf(organization)).toBeNull();
-  expect((await api.postNote(key)).status).toBe(201);
-});
-
-test('an erasure that began with an archive does not end without its bucket', async () => {
-  const { organization, cursor } = await makeFull();
-  const withoutBucket = support.asOperator();
-  const request = { organization, cursor, by: 'Ada' };
-  expect(await outcome(beginErasure(withoutBucket, request))).toBe('unavailable');
-  expect(await erasureOf(organization)).toBeNull();
-  await beginErasure(asOperator(), request);
-  for (let call = 1; call <= 2; call++)
-    expect(await outcome(eraseOrganization(withoutBucket, request))).toBe('unavailable');
-  expect(await objectsIn(organization)).toHaveLength(1);
-  expect(await outcome(eraseOrganization(asOperator(), request))).toBe('done');
-  expect(await objectsIn(organization)).toEqual([]);
-});
-
-test.each(['at its last chunk', 'complete'] as const)(
-  'a redaction that meets an erasure, %s, leaves no object',
-  async (until) => {
-    const { organization, cursor } = await makeFull();
-    const { archived } = await everyChange(organization);
-    const id = archived.find(({ note }) => note)?.targetId ?? '';
-    const put: ObjectStore['put'] = async (...object) => {
-      const erasure = await beginErasure(asOperator(), { organization, cursor, by: 'Ada' });
-      for await (const { table } of eraseRows(asOperator(), erasure))
-        if (until !== 'complete' && table === 'objects') break;
-      await bucket.put(...object);
-    };
-    const redacting = asOperator(env.DB, { ...bucket, put });
-    expect(await outcome(redactRecord(redacting, { organization, kind: 'note', id, by: 'Eve' }))).toBe(
-      'record_not_found',
-    );
-    expect(await objectsIn(organization)).toEqual([]);
-  },
-);

@@ -1,0 +1,34 @@
+import { env } from 'cloudflare:workers';
+import { expect, test } from 'vitest';
+import { forgetOldAddresses } from '../../src/services/forget.ts';
+import { makeKey, makeOrganization, rowsOf } from '../support/world.ts';
+
+const NOW = Date.parse('2027-06-30T03:17:00Z');
+
+test('a run removes a limited number of old addresses, and the next ones the rest', async () => {
+  const organization = await makeOrganization();
+  const { id } = await makeKey(organization);
+  const ctx = { db: env.DB, now: () => NOW, deadlineAt: Date.now() + 30_000, requestId: 'daily' };
+  const limits = { rows: 3, chunks: 2 };
+  await env.DB.batch(
+    Array.from({ length: 15 }, (_, index) =>
+      env.DB.prepare("insert into refused_uses values (?1, ?2, ?3, 1, 0, ?4, '192.0.2.1', null, null)").bind(
+        organization,
+        id,
+        `reason-${'abcdefghijklmno'[index]}`,
+        index < 13 ? index : NOW,
+      ),
+    ),
+  );
+  const left = async () =>
+    (await rowsOf('refused_uses', organization)).filter(({ source_address }) => source_address !== null).length;
+  const results: unknown[] = [];
+  for (let run = 0; run < 4; run++) results.push([await forgetOldAddresses(ctx, limits), await left()]);
+  // Two addresses are recent.
+  expect(results).toEqual([
+    [false, 9],
+    [false, 3],
+    [true, 2],
+    [true, 2],
+  ]);
+});
