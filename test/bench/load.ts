@@ -2,9 +2,8 @@ import { Connection } from './connection.ts';
 import { workerdMs } from './processor-time.ts';
 import { median } from './statistics.ts';
 
-/** The measurements of one contender in one round. */
+/** The measurements of one scenario in one round. */
 export interface Slice {
-  requests: number;
   perSecond: number;
   /** Milliseconds from sending a request to its complete response. */
   p50: number;
@@ -12,11 +11,15 @@ export interface Slice {
   cpu: number;
 }
 
-/** The slices of one scenario at one number of connections: one of each round, in order. */
+/** The slices of one scenario: one of each round, in order. */
 export interface Series {
   name: string;
-  connections: number;
   slices: Slice[];
+}
+
+/** The ratio of one scenario to another in each round. */
+export function ratios(of: Series, to: Series, measure: 'perSecond' | 'cpu'): number[] {
+  return of.slices.map((slice, round) => slice[measure] / (to.slices[round]?.[measure] ?? Number.NaN));
 }
 
 /** The bytes of a request, by its number in its slice. */
@@ -66,7 +69,6 @@ export async function measure(...args: Parameters<typeof load>): Promise<Slice> 
   const { latencies, ms } = await load(...args);
   const cpu = (await workerdMs()) - before;
   return {
-    requests: latencies.length,
     perSecond: (latencies.length / ms) * 1000,
     p50: median(latencies),
     cpu: cpu / latencies.length,

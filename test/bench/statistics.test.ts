@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Series, Slice } from './load.ts';
+import { ratios, type Series, type Slice } from './load.ts';
 import { cliffsDelta, interval, median, spread } from './statistics.ts';
-import { evaluate, LEAST } from './targets.ts';
 
 test('the median is in the middle, or halfway between the two middle values', () => {
   expect(median([3, 1, 2])).toBe(2);
@@ -38,27 +37,10 @@ test('the interval of a median leaves out as many values on each side as 95% all
   expect(interval(upTo(21))).toEqual({ median: 11, low: 6, high: 16 });
 });
 
-test('ratios are computed within a round, and a target whose bound lies in the interval is not decided', () => {
-  const series = (name: string, perSecond: number[]): Series => ({
-    name,
-    connections: 16,
-    slices: perSecond.map((value): Slice => ({ requests: 1, perSecond: value, p50: 1, cpu: 1 })),
+test('ratios are computed within a round', () => {
+  const series = (perSecond: number[]): Series => ({
+    name: '',
+    slices: perSecond.map((value): Slice => ({ perSecond: value, p50: 1, cpu: 1 })),
   });
-  const least = [100, 200, 400, 100, 200, 400, 100];
-  const verdicts = (ratios: number[]) =>
-    evaluate(
-      [
-        series(LEAST, least),
-        series(
-          'time entry, cached key',
-          least.map((value, i) => value * (ratios[i] ?? 0)),
-        ),
-      ],
-      16,
-    ).filter(({ measure }) => measure === 'perSecond');
-  expect(verdicts([1, 1.5, 2, 1, 1, 1, 2])).toMatchObject([
-    { reached: { median: 1, low: 1, high: 2 }, verdict: 'met' },
-  ]);
-  expect(verdicts([0.9, 1, 1, 1, 1, 1, 1])).toMatchObject([{ verdict: 'not decided' }]);
-  expect(verdicts([0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.9])).toMatchObject([{ verdict: 'missed' }]);
+  expect(ratios(series([100, 200, 90]), series([100, 400, 30]), 'perSecond')).toEqual([1, 0.5, 3]);
 });

@@ -24,7 +24,7 @@ export interface CauseTiming {
  * cannot be told apart.
  */
 export async function timeUnauthorized(workers: Workers, samples: number): Promise<CauseTiming[]> {
-  const db = await workers.database('small');
+  const db = await workers.database();
   const inTurn = (values: readonly string[]) => (round: number) => values[round % values.length] ?? '';
   // As many as of each other cause, so that what is tried again is as warm in all caches.
   const unknown = () => inTurn(Array.from({ length: KEYS_PER_CAUSE }, () => generateKey(KEY_PREFIX)));

@@ -6,13 +6,10 @@ import { bundleProduction, readBundle } from '../support/production-worker.ts';
 
 /** Of the keys that are made here. */
 export const KEY_PREFIX = 'bench';
-/** No limit bites where none is measured. */
+/** No limit is reached. */
 const UNLIMITED = '10000/1s';
 /** Checked with each write, and never reached. */
 const HIGHEST_DAY_LIMIT = '10000000/10000MB';
-
-/** The databases: one of a new deployment, and one with 1,000,000 time entries and 10,000 keys. */
-type Database = 'small' | 'large';
 
 /** The script of a Worker, and the texts that it imports. */
 interface Bundle {
@@ -20,16 +17,11 @@ interface Bundle {
   texts: { type: 'Text'; path: string; contents: string }[];
 }
 
-interface WorkerPlan extends Bundle {
-  database: Database;
-  ipLimit: string;
-}
-
-export type WorkerName = 'hono' | 'floor' | 'least' | 'api' | 'api-limited' | 'api-large';
+export type WorkerName = 'floor' | 'least' | 'api';
 
 export interface Workers {
   origin: (name: WorkerName) => Promise<URL>;
-  database: (name: Database) => Promise<D1Database>;
+  database: () => Promise<D1Database>;
   dispose: () => Promise<void>;
 }
 
@@ -41,26 +33,8 @@ export interface Workers {
 export async function startWorkers(directory: string): Promise<Workers> {
   await bundleProduction(join(directory, 'api'));
   const api = await readBundle(join(directory, 'api'));
-  const [hono, floor, least] = await Promise.all([
-    bundleContender('hono'),
-    bundleContender('floor'),
-    bundleContender('least'),
-  ]);
-
-  const plan = (bundle: Bundle, database: Database = 'small', ipLimit = UNLIMITED): WorkerPlan => ({
-    ...bundle,
-    database,
-    ipLimit,
-  });
-  const plans = new Map<WorkerName, WorkerPlan>([
-    ['hono', plan(hono)],
-    ['floor', plan(floor)],
-    ['least', plan(least)],
-    ['api', plan(api)],
-    ['api-limited', plan(api, 'small', '1/10s')],
-    ['api-large', plan(api, 'large')],
-  ]);
-
+  const [floor, least] = await Promise.all([bundleContender('floor'), bundleContender('least')]);
+  const bundles = { floor, least, api };
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       resourcePersistencePath: join(directory, 'state'),
@@ -69,33 +43,31 @@ export async function startWorkers(directory: string): Promise<Workers> {
       handleStructuredLogs: ({ level, message }) => {
         if (level === 'error' || level === 'warn') console.error(message);
       },
-      workers: [...plans].map(([name, plan]) => workerOptions(name, plan)),
+      workers: Object.entries(bundles).map(([name, bundle]) => workerOptions(name, bundle)),
     }),
   );
   await miniflare.ready;
   return {
     origin: (name) => miniflare.unsafeGetDirectURL(name),
-    database: (name) => miniflare.getD1Database('DB', name === 'large' ? 'api-large' : 'api'),
+    database: () => miniflare.getD1Database('DB', 'api'),
     dispose: () => miniflare.dispose(),
   };
 }
 
-function workerOptions(name: string, { script, texts, database, ipLimit }: WorkerPlan) {
+function workerOptions(name: string, { script, texts }: Bundle) {
   return {
     name,
     modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...texts],
     compatibilityDate: wranglerConfig.compatibility_date,
     bindings: {
       KEY_PREFIX,
-      IP_LIMIT: ipLimit,
+      IP_LIMIT: UNLIMITED,
       KEY_LIMIT: UNLIMITED,
       KEY_DAY_LIMIT: HIGHEST_DAY_LIMIT,
       ORGANIZATION_DAY_LIMIT: HIGHEST_DAY_LIMIT,
     },
-    d1Databases: { DB: database },
-    ...(script.includes('RateLimiter')
-      ? { durableObjects: { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } } }
-      : {}),
+    d1Databases: { DB: 'bench' },
+    durableObjects: { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } },
     // The limiters store nothing; on a disk, the file of each new one would cost several fsync
     // before the first answer.
     unsafeEphemeralDurableObjects: true,

@@ -1,4 +1,0 @@
-import { Hono } from 'hono';
-
-/** The framework by itself. */
-export default new Hono().get('/', (c) => c.text('hello'));
