@@ -558,30 +558,28 @@ create table connections (
   constraint connections_failure check (failing_since is not null or (failure is null and stopped_at is null))
 ) strict, without rowid;
 
--- Alerts about facts that exist, one row for each channel. A sent row keeps its alert from being sent again.
+-- Alerts about facts that exist. A sent row keeps its alert from being sent again.
 create table alerts (
   organization_id text not null,
   -- The type of the fact, and what distinguishes it from others of the type.
   type text not null,
   subject text not null,
-  channel text not null,
   -- How urgent it is. A fact that becomes more urgent is sent again, under a new id.
   level integer not null,
   id text not null,
   found_at integer not null,
-  -- The message as JSON, as it was when the fact was found.
-  data text not null,
-  attempts integer not null,
-  next_attempt_at integer not null,
-  -- When it was sent or given up; null while it waits.
-  sent_at integer,
-  primary key (organization_id, type, subject, channel),
+  text text not null,
+  -- 1 while it has to be sent to the receiver of the push, or to ALERT_URL.
+  to_receiver integer not null,
+  to_chat integer not null,
+  -- When a run claimed it last; 0 before.
+  tried_at integer not null,
+  primary key (organization_id, type, subject),
   constraint alerts_type check (length(type) > 0 and type not glob '*[^a-z0-9:_ -]*' and type = trim(type) and instr(type, '  ') = 0),
-  constraint alerts_channel check (length(channel) > 0 and channel not glob '*[^a-z0-9:_ -]*' and channel = trim(channel) and instr(channel, '  ') = 0),
-  constraint alerts_data check (json_type(data) = 'object')
+  constraint alerts_unsent check (to_receiver in (0, 1) and to_chat in (0, 1))
 ) strict, without rowid;
 create index alerts_type on alerts (type);
-create index alerts_waiting on alerts (channel, next_attempt_at) where sent_at is null;
+create index alerts_unsent on alerts (found_at) where to_receiver + to_chat > 0;
 
 -- Up to where the PSA has confirmed that it stored an organization's changes. It only advances.
 create table releases (

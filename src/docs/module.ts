@@ -16,14 +16,7 @@ export interface DocsModule {
   }[];
   /** The messages that it sends to the PSA. */
   messages?: Messages;
-  facts?: FactMeanings;
 }
-
-/** When there is a fact, by type. */
-type FactMeanings = Readonly<Record<string, string>>;
-
-/** The documentation of a module that describes the facts of all modules. */
-export type DocsOfFacts = (facts: FactMeanings) => DocsModule;
 
 export interface MarkdownSource {
   path: string;

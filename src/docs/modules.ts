@@ -1,26 +1,12 @@
-import { accessReviewDocs } from '../modules/access-review/docs.ts';
 import { alertsDocs } from '../modules/alerts/docs.ts';
-import { approvalsDocs } from '../modules/approvals/docs.ts';
 import { mcpDocs } from '../modules/mcp/docs.ts';
 import { psaDocs } from '../modules/psa/docs.ts';
 import { pushDocs } from '../modules/push/docs.ts';
 import { adaptersDocs } from './adapters.ts';
-import type { DocsModule, DocsOfFacts } from './module.ts';
+import type { DocsModule } from './module.ts';
 
-/** The documentation of the optional modules, in the order of the pages. Remove a line to remove a module. */
-const LIST: readonly (DocsModule | DocsOfFacts)[] = [
-  mcpDocs,
-  psaDocs,
-  pushDocs,
-  alertsDocs,
-  accessReviewDocs,
-  approvalsDocs,
-];
-
-const facts = Object.fromEntries(
-  LIST.flatMap((docs) => (typeof docs === 'function' ? [] : Object.entries(docs.facts ?? {}))),
-);
-const DOCS_MODULES = [adaptersDocs, ...LIST.map((docs) => (typeof docs === 'function' ? docs(facts) : docs))];
+/** The documentation of the optional modules, in the order of the pages. Remove a name to remove a module. */
+const DOCS_MODULES: readonly DocsModule[] = [adaptersDocs, mcpDocs, psaDocs, pushDocs, alertsDocs];
 
 export const MODULE_PAGES = DOCS_MODULES.flatMap(({ pages = [] }) => pages);
 export const DOCUMENTS = DOCS_MODULES.flatMap(({ documents = [] }) => documents);

@@ -3,8 +3,8 @@ import { RECORD_KIND_NAMES, RECORD_KINDS } from './record-kinds.ts';
 import type { REASONS_FOR_ATTENTION } from './refused-use.ts';
 
 // The facts that need attention: what, since when, which key, and what to do. The settings area shows the facts of an
-// organization, and the alerts send the facts of all organizations. A new fact is an entry here, a statement in
-// db/fact-statements.ts and a line in modules/alerts/docs/fact-meanings.ts. A module contributes a `FactSource`.
+// organization, and the alerts send the facts of all organizations. A new fact is an entry here and a statement in
+// db/fact-statements.ts. A module contributes a `FactSource`.
 
 /** How long a record that the PSA refused needs attention, unless the PSA takes it. */
 export const PSA_REFUSAL_DAYS = 30;

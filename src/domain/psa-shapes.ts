@@ -11,7 +11,7 @@ import { AGREEMENT_SOURCES, APPROVAL_DECISIONS, TIME_ENTRY_STATUSES } from './ti
 export const nullable = <Shape extends z.ZodType>(shape: Shape) => z.union([shape, z.null()]);
 export const time = () => z.iso.datetime().meta({ description: 'ISO 8601, UTC.' });
 
-export const plainText = z.object({ mediaType: z.literal('text/plain'), text: z.string() }).meta({
+const plainText = z.object({ mediaType: z.literal('text/plain'), text: z.string() }).meta({
   id: 'PlainText',
   description: 'Text of a person or an automation. It is not markup: escape it before you show it.',
 });

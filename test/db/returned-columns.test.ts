@@ -284,7 +284,7 @@ async function makeFacts(now: number): Promise<Record<string, Values[]>> {
   await run('insert into key_rules values (?1, null, 0, 1, ?2, 1)');
   await run("insert into pushes values (?1, 0, ?2, 1, 'HTTP 500', null, null, '[]')");
   await run("insert into psa_refusals values (?1, 'r', 'note', 'Closed', ?2)");
-  await run("insert into alerts values (?1, 'key_unused', 'k', 'push', 1, 'alert_1', ?2, '{}', 0, 0, null)");
+  await run("insert into alerts values (?1, 'key_unused', 'k', 1, 'alert_1', ?2, 'text', 1, 1, 0)");
   const limits = { keyRecords: 1, keyBytes: 1, organizationRecords: 1, organizationBytes: 1 };
   const values = {
     each: 1_000,
@@ -309,7 +309,7 @@ async function makeFacts(now: number): Promise<Record<string, Values[]>> {
     'REVIEW_DUE.ofPage': [{ ...values, now: now + 40 * DAY_MS }],
     'FACT_SOURCES.database_size.statement': [{ ...values, ...ALL_ORGANIZATIONS }],
     findStoredAlerts: [{ types: '["key_unused"]', each: 10 }],
-    claimAlerts: [{ channel: 'push', claimedUntil: now, each: 10 }],
+    claimAlerts: [{ givenUpUntil: 0, claimedUntil: now, each: 10 }],
   };
 }
 

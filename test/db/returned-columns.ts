@@ -181,8 +181,8 @@ export const RETURNED_COLUMNS = {
     findReviews: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', kept: 'number', revoked: 'number', finishedAt: 'number | null', finishedBy: 'string | null' },
   } satisfies ReturnedColumns<typeof import('../../src/modules/access-review/review-statements.ts')>,
   'modules/alerts/alert-statements.ts': {
-    claimAlerts: { organizationId: 'string', type: 'string', subject: 'string', channel: 'string', id: 'string', foundAt: 'number', message: 'string', text: 'null', attempts: 'number' },
-    findStoredAlerts: { organizationId: 'string', type: 'string', subject: 'string', channel: 'string', level: 'number' },
+    claimAlerts: { organizationId: 'string', type: 'string', subject: 'string', id: 'string', foundAt: 'number', text: 'string', toReceiver: 'number', toChat: 'number' },
+    findStoredAlerts: { organizationId: 'string', type: 'string', subject: 'string', level: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/modules/alerts/alert-statements.ts')>,
   'modules/approvals/approval-statements.ts': {
     TIME_WAITING: {

@@ -77,7 +77,7 @@ describe('the doctor', () => {
         ...['a note that quotes an attack', 'wrong keys', '/settings', '/psa', '/mcp'],
       ].map((check) => ['ok', check]),
     );
-    expect(stdout).toContain('urgent alerts are only errors in the log');
+    expect(stdout).toContain('If neither ALERT_URL nor WEBHOOK_URL is set, none is sent');
     expect(stdout).toMatch(/\/settings: .*\/dev\/sign-in/);
   });
 

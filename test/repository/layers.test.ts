@@ -198,7 +198,7 @@ test.each([
   ['services/x.ts', "import { wakeDue } from '../modules/push/wake-due.ts';"],
   ['modules/psa/x.ts', "import { openapi } from '../../docs/openapi.ts';"],
   ['modules/psa/x.ts', "import { describePsa } from './docs/psa-openapi.ts';"],
-  ['modules/psa/docs/x.ts', "import { messageType } from '../../alerts/alert.ts';"],
+  ['modules/psa/docs/x.ts', "import { alertText } from '../../alerts/alert.ts';"],
   ['modules/psa/docs.ts', "import { pushDocs } from '../push/docs.ts';"],
   ['modules.ts', "import { psaDocs } from './modules/psa/docs.ts';"],
   ['docs/render.tsx', "import { psaDocs } from '../modules/psa/docs.ts';"],

@@ -70,7 +70,7 @@ const TABLES: readonly (readonly [table: string, ...key: string[]])[] = [
   ['refused_uses', 'key_id', 'reason'],
   ['pushes'],
   ['connections'],
-  ['alerts', 'type', 'subject', 'channel'],
+  ['alerts', 'type', 'subject'],
   ['access_review_decisions', 'review_id', 'key_id'],
   ['access_reviews', 'id'],
   ['key_rules'],

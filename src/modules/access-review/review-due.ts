@@ -2,7 +2,7 @@ import { fact, factSource, IN_RANGE } from '../../db/fact-statements.ts';
 import { DAY_MS, dateIn, daysBetween, monthsLater } from '../../domain/calendar.ts';
 
 /** How many days before its date an access review needs attention. */
-export const REVIEW_DUE_DAYS = 14;
+const REVIEW_DUE_DAYS = 14;
 
 /** Until when the next review has to be finished: a date in the time zone; null if none is required. */
 export function nextReview(months: number | null, since: number | null, timeZone: string, now: number) {

@@ -1,32 +1,12 @@
-import { instant, optionalInstant, plain } from '../../domain/change.ts';
 import type { FoundFact } from '../../domain/facts.ts';
 
-/** The receiver of the push, a chat, or the log if neither has a URL. */
-export type AlertChannel = 'push' | 'chat' | 'log';
-
-export const messageType = <Type extends string>(type: Type) => `alert.${type}` as const;
-
-/** The data of an alert for the receiver. Times are ISO 8601, UTC. `serviceUrl` is the origin of this service. */
-export function alertData(fact: FoundFact, serviceUrl: string | undefined) {
-  const { organizationId, keyId, keyName, keyHint, keyExpiresAt } = fact;
+/** The line of text about a fact. `serviceUrl` is the origin of this service. */
+export function alertText(fact: FoundFact, serviceUrl: string | undefined): string {
   const { sentence, advice } = fact.kind;
-  return {
-    /** Null for an alert about the whole deployment. */
-    organization: organizationId === '' ? null : organizationId,
-    /** Null for an alert that is not about one key. */
-    key:
-      keyId === null
-        ? null
-        : { id: keyId, name: plain(keyName ?? ''), hint: keyHint ?? '', expiresAt: optionalInstant(keyExpiresAt) },
-    since: instant(fact.since),
-    /** 1, and higher if the fact becomes more urgent. */
-    level: fact.level,
-    text: sentence(fact),
-    advice,
-    settingsUrl: serviceUrl === undefined ? null : `${serviceUrl}${settingsPath(fact)}`,
-  };
+  const about = fact.organizationId === '' ? '' : `${fact.organizationId}: `;
+  const link = serviceUrl === undefined ? '' : ` ${serviceUrl}${settingsPath(fact)}`;
+  return `${about}${sentence(fact)} ${advice}${link}`;
 }
-export type AlertData = ReturnType<typeof alertData>;
 
 /** A page of the settings area to begin with. */
 function settingsPath({ organizationId, keyId }: FoundFact): string {

@@ -11,7 +11,7 @@ export async function* diagnoseAlerts(url: string, send: typeof fetch = fetch): 
     if (status >= 300 && status < 400)
       throw new Failure(`${status}: a redirect, which is not followed. Set ALERT_URL to its target.`);
     throw new Failure(
-      `${status}: the address must take {"text": …} as JSON and return 2xx, as an incoming webhook does. Alerts are sent again until it does.`,
+      `${status}: the address must take {"text": …} as JSON and return 2xx, as an incoming webhook does. Alerts are sent again for 24 hours.`,
     );
   });
 }

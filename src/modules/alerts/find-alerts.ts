@@ -3,8 +3,9 @@ import { log } from '../../lib/log.ts';
 import { bindFacts, type FactOptions, type FactSource, toFact } from '../../services/bind-facts.ts';
 import { readBatch } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
+import { alertText } from './alert.ts';
 import { findStoredAlerts, type NewAlert, type StoredAlert, saveAlerts, withdrawAlerts } from './alert-statements.ts';
-import type { Outlet } from './outlets.ts';
+import type { AlertConfig } from './outlets.ts';
 
 /** How many facts of one statement a run compares: of one organization, and of all. */
 const MAX_FACTS = { each: 200, limit: 2_000 };
@@ -18,13 +19,13 @@ const SAVED_AT_ONCE = 500;
 export async function findAlerts(
   ctx: ServiceContext,
   sources: readonly FactSource[],
-  outlets: readonly Outlet[],
+  config: AlertConfig,
   options: FactOptions,
 ): Promise<void> {
   const errors: unknown[] = [];
   for (const source of sources) {
     try {
-      await compare(ctx, source, outlets, options);
+      await compare(ctx, source, config, options);
     } catch (err) {
       log('error', 'alerts_not_found', { types: Object.keys(source.kinds), cause: err });
       errors.push(err);
@@ -39,20 +40,16 @@ const identityOf = ({ organizationId, type, subject }: Pick<Fact, 'organizationI
 async function compare(
   ctx: ServiceContext,
   source: FactSource,
-  outlets: readonly Outlet[],
+  config: AlertConfig,
   options: FactOptions,
 ): Promise<void> {
   const now = ctx.now();
   const types = Object.keys(source.kinds);
   const [rows, stored] = await readBatch(ctx, [
     bindFacts(ctx, source, options, MAX_FACTS),
-    findStoredAlerts.bind({
-      types: JSON.stringify(types),
-      each: outlets.length * MAX_FACTS.each,
-      limit: outlets.length * MAX_FACTS.limit,
-    }),
+    findStoredAlerts.bind({ types: JSON.stringify(types), ...MAX_FACTS }),
   ]);
-  const levels = new Map(stored.map((alert) => [`${alert.channel} ${identityOf(alert)}`, alert.level]));
+  const levels = new Map(stored.map((alert) => [identityOf(alert), alert.level]));
   const present = new Set<string>();
   const found: NewAlert[] = [];
   for (const row of rows) {
@@ -60,11 +57,10 @@ async function compare(
     try {
       const fact = toFact(row, source.kinds, now);
       if (fact === undefined) continue;
-      const id = `alert_${crypto.randomUUID()}`;
-      for (const { channel, write } of outlets) {
-        if ((levels.get(`${channel} ${identity}`) ?? 0) >= fact.level) continue;
+      if ((levels.get(identity) ?? 0) < fact.level) {
         const { organizationId, type, subject, level } = fact;
-        found.push({ organizationId, type, subject, channel, level, id, message: write(fact, now) });
+        const text = alertText(fact, config.serviceUrl);
+        found.push({ organizationId, type, subject, level, id: `alert_${crypto.randomUUID()}`, text });
       }
     } catch (err) {
       // A bad fact of one organization keeps no other organization from its alerts.
@@ -81,9 +77,12 @@ async function compare(
   const isCut = (id: string) => (isFull && (ofEach.has(id) || ofEach.size === rows.length)) || full.includes(id);
   const mayBeTrue = (alert: StoredAlert) => isCut(alert.organizationId) || present.has(identityOf(alert));
   const gone = stored.filter((alert) => !mayBeTrue(alert));
+  const unsent = { toReceiver: Number(config.receiver !== undefined), toChat: Number(config.alertUrl !== undefined) };
   const statements = [];
   for (let start = 0; start < found.length; start += SAVED_AT_ONCE)
-    statements.push(saveAlerts.bind({ alerts: JSON.stringify(found.slice(start, start + SAVED_AT_ONCE)), now }));
+    statements.push(
+      saveAlerts.bind({ alerts: JSON.stringify(found.slice(start, start + SAVED_AT_ONCE)), now, ...unsent }),
+    );
   if (gone.length > 0) statements.push(withdrawAlerts.bind({ alerts: JSON.stringify(gone) }));
   if (statements.length > 0) await readBatch(ctx, statements, 'safe_to_repeat');
 }

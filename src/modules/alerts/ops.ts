@@ -10,7 +10,7 @@ export const alertsOps: OpsModule = {
       flags: '--alerts',
       description: 'Also send a test text to the address in ALERT_URL in the environment.',
       unchecked:
-        'Alerts are not checked. If neither ALERT_URL nor WEBHOOK_URL is set, urgent alerts are only errors in the log, and the others are not sent: set ALERT_URL, and check it with --alerts.',
+        'Alerts are not checked. If neither ALERT_URL nor WEBHOOK_URL is set, none is sent: set ALERT_URL, and check it with --alerts.',
       prepare: () => {
         const text = process.env['ALERT_URL'] ?? '';
         const url = readAddress('ALERT_URL', text, parseAlertUrl, '--alerts needs it in the environment');

@@ -11,23 +11,22 @@ const isUrgent = ({ kinds }: FactSource) => Object.values(kinds).some((kind) => 
 
 /** Every five minutes: finds the urgent alerts, and sends all that are due. */
 export async function sendUrgentAlerts(config: AlertConfig, job: JobContext): Promise<void> {
+  const outlets = outletsOf(config);
+  if (outlets.length === 0) return;
   const options = optionsOf(config, job.facts);
   const ctx = { ...job, deadlineAt: Date.now() + DEADLINE_MS };
-  const outlets = outletsOf(config);
-  const found = findAlerts(ctx, factSources(options).filter(isUrgent), outlets, options);
   // Facts that were found earlier are sent although a statement fails.
-  const [finding] = await Promise.allSettled([found]);
-  const sending = await Promise.allSettled(outlets.map((outlet) => sendAlerts(ctx, outlet)));
-  for (const part of [finding, ...sending]) if (part.status === 'rejected') throw part.reason;
+  const [finding] = await Promise.allSettled([findAlerts(ctx, factSources(options).filter(isUrgent), config, options)]);
+  await sendAlerts(ctx, outlets);
+  if (finding.status === 'rejected') throw finding.reason;
 }
 
 /** Once a day: finds all other alerts. The next run of `sendUrgentAlerts` sends them. */
 export async function findDailyAlerts(config: AlertConfig, job: JobContext): Promise<void> {
-  // Without WEBHOOK_URL and ALERT_URL, only urgent alerts are written to the log.
-  if (!config.receiver && config.alertUrl === undefined) return;
+  if (outletsOf(config).length === 0) return;
   const options = optionsOf(config, job.facts);
   const sources = factSources(options).filter((source) => !isUrgent(source));
-  await findAlerts({ ...job, deadlineAt: Date.now() + DEADLINE_MS }, sources, outletsOf(config), options);
+  await findAlerts({ ...job, deadlineAt: Date.now() + DEADLINE_MS }, sources, config, options);
 }
 
 const optionsOf = ({ receiver, dayLimits }: AlertConfig, ofModules: readonly FactSource[]): FactOptions => ({

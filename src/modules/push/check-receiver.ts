@@ -2,7 +2,7 @@ import { ATTEMPT_TIMEOUT_MS } from '../../domain/post-outcome.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { TOLERANCE_SECONDS, type WebhookSecret } from '../../domain/webhook.ts';
 import { check, Failure, type Finding, OLD_MS, type ProbeResponse, postSigned } from '../../ops/probe.ts';
-import alert from './assets/docs/psa/samples/alert-key-expiring.json' with { type: 'json' };
+import alert from './assets/docs/psa/samples/alert.json' with { type: 'json' };
 import noteCreated from './assets/docs/psa/samples/note-created.json' with { type: 'json' };
 import noteRedacted from './assets/docs/psa/samples/note-redacted.json' with { type: 'json' };
 import entryApproved from './assets/docs/psa/samples/time-entry-approved.json' with { type: 'json' };

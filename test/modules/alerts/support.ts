@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { Webhook } from 'standardwebhooks';
 import { vi } from 'vitest';
+import { FACTS, type FactKind } from '../../../src/domain/facts.ts';
 import { startModules } from '../../../src/module.ts';
 import type { AlertConfig } from '../../../src/modules/alerts/outlets.ts';
 import { findDailyAlerts, sendUrgentAlerts } from '../../../src/modules/alerts/run.ts';
@@ -17,12 +18,12 @@ export interface AlertMessage {
   id: string;
   type: string;
   timestamp: string;
-  data: Record<string, unknown> & { organization: string | null; key?: { id: string } };
+  data: { organization: string | null; text: string };
 }
 
 /** How an address answers; `receive` stores the message. */
 type Answer = (receive: () => void, body: string) => Response | Promise<Response>;
-const accept: Answer = (receive) => {
+export const accept: Answer = (receive) => {
   receive();
   return new Response(null, { status: 204 });
 };
@@ -32,14 +33,14 @@ export function startAddresses() {
   const addresses = {
     /** What the receiver has stored, repetitions included. */
     messages: [] as AlertMessage[],
-    /** The lines that the chat has shown, by post. */
-    posts: [] as string[][],
+    /** The lines that the chat has shown. */
+    lines: [] as string[],
     /** How many requests each address got. */
     attempts: { push: 0, chat: 0 },
     push: accept,
     chat: accept,
     reset() {
-      Object.assign(addresses, { messages: [], posts: [], attempts: { push: 0, chat: 0 }, push: accept, chat: accept });
+      Object.assign(addresses, { messages: [], lines: [], attempts: { push: 0, chat: 0 }, push: accept, chat: accept });
     },
     stop: () => spy.mockRestore(),
   };
@@ -50,7 +51,7 @@ export function startAddresses() {
       addresses.attempts.chat += 1;
       const { text, ...more }: { text: string } = JSON.parse(body);
       if (Object.keys(more).length > 0) throw new Error('a text has other fields');
-      return addresses.chat(() => addresses.posts.push(text.split('\n')), body);
+      return addresses.chat(() => addresses.lines.push(text), body);
     }
     if (url !== WEBHOOK_URL) throw new Error(`nothing is at ${url}`);
     addresses.attempts.push += 1;
@@ -68,7 +69,18 @@ const configured = (changes: Partial<AlertConfig>): AlertConfig => ({
 });
 
 /** What all modules contribute. */
-export const FACTS_OF_MODULES = startModules(MODULES, { ...env }, config()).flatMap(({ facts = [] }) => facts);
+const FACTS_OF_MODULES = startModules(MODULES, { ...env }, config()).flatMap(({ facts = [] }) => facts);
+
+const KINDS = [FACTS, ...FACTS_OF_MODULES.map(({ kinds }) => kinds)].flatMap((kinds) =>
+  Object.entries<FactKind>(kinds),
+);
+/** The types of all facts. */
+export const TYPES = KINDS.map(([type]) => type);
+
+/** The type of the fact that a line is about, by its advice. */
+export const typeOf = (line: string) => KINDS.find(([, { advice }]) => line.includes(advice))?.[0] ?? line;
+/** The key that a line is about: that of its link. */
+export const keyOf = (line: string) => /\/keys\/([\w-]+)$/.exec(line)?.[1];
 
 const jobContext = (now: number, db = env.DB, facts = FACTS_OF_MODULES) => ({
   ...asOperator(db, () => now),

@@ -121,7 +121,7 @@ describe('a receiver', () => {
       expect(contract.undocumentedMessage(body.type, JSON.parse(JSON.stringify(body)))).toEqual([]);
     expect(sent.map(({ body: { type, data } }) => `${type} ${data.organization} ${data.changes?.length}`)).toEqual([
       ...Array(5).fill('work.changes test 1'),
-      'alert.key_expiring test undefined',
+      'alert test undefined',
       ...Array(4).fill('work.changes test 100'),
     ]);
     expect(new Set(sent.flatMap(({ body }) => body.data.changes?.map(({ ticketId }) => ticketId) ?? []))).toEqual(

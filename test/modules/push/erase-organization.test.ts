@@ -33,7 +33,7 @@ async function makeFull() {
   await env.DB.batch(
     [
       "insert into refused_uses values (?1, ?2, 'revoked', 1, 0, 0, null, null, null), (?1, ?2, 'expired', 1, 0, 0, null, null, null)",
-      "insert into alerts values (?1, 'key_unused', ?2, 'push', 1, 'a', 0, '{}', 0, 0, 0)",
+      "insert into alerts values (?1, 'key_unused', ?2, 1, 'a', 0, 'text', 0, 0, 0)",
       'insert into approval_marks values (?1, 1)',
       "insert into connections values (?1, 'adapter', 0, null, null, null)",
       'insert into key_rules values (?1, null, 0, null, null, 1)',

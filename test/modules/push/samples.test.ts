@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { FACTS } from '../../../src/domain/facts.ts';
-import alert from '../../../src/modules/push/assets/docs/psa/samples/alert-key-expiring.json';
 import revoked from '../../../src/modules/push/assets/docs/psa/samples/api-key-revoked.json';
 import noteCreated from '../../../src/modules/push/assets/docs/psa/samples/note-created.json';
 import noteRedacted from '../../../src/modules/push/assets/docs/psa/samples/note-redacted.json';
@@ -31,13 +29,4 @@ test.each([
   expect(strictly(pushedPage).safeParse({ ...sample, other: 1 }).success).toBe(false);
   expect(sample.data.changes.map((change) => change.action)).toEqual([action]);
   expect(sample.data.cursor).toBe(sample.data.changes[0]?.cursor);
-});
-
-test('alert-key-expiring.json has the texts of its fact', () => {
-  const { sentence, advice } = FACTS.key_expiring;
-  const { text, since, key } = alert.data;
-  const found = { type: 'key_expiring', organizationId: 'northwind', subject: key.id, level: 1, count: 0 } as const;
-  const times = { since: Date.parse(since), keyExpiresAt: Date.parse(key.expiresAt), lastAt: null };
-  const fact = { ...found, ...times, keyId: key.id, keyName: key.name.text, keyHint: key.hint, detail: null };
-  expect({ text, advice: alert.data.advice }).toEqual({ text: sentence(fact), advice });
 });

@@ -1,44 +1,29 @@
 import * as z from 'zod';
 import { webhook } from '../../../docs/webhook.ts';
-import { nullable, plainText, time } from '../../../domain/psa-shapes.ts';
-import { type AlertData, messageType } from '../alert.ts';
+import { nullable, time } from '../../../domain/psa-shapes.ts';
+import type { AlertMessage } from '../outlets.ts';
 
-const alertData: z.ZodObject & z.ZodType<AlertData> = z.object({
-  organization: nullable(z.string()).meta({ description: 'Null for an alert about the whole deployment.' }),
-  key: nullable(
-    z.object({ id: z.string(), name: plainText, hint: z.string(), expiresAt: nullable(time()) }).meta({
-      id: 'AlertKey',
-      description: 'The key as it was when the alert was made.',
+const description = 'Something needs attention, or has become more urgent.';
+
+const alert: z.ZodType<AlertMessage> = z
+  .object({
+    type: z.literal('alert'),
+    timestamp: time().meta({ description: 'When it was found.' }),
+    data: z.object({
+      organization: nullable(z.string()).meta({ description: 'Null for an alert about the whole deployment.' }),
+      text: z.string().meta({
+        description:
+          'A line in English, without markup and without names. It ends with a page of the settings area, if the operator has set the address of the service.',
+      }),
     }),
-  ),
-  since: time().meta({ description: 'Since when it needs attention, as far as that is known.' }),
-  level: z.int().meta({ description: 'From 1 on: the more urgent, the higher.' }),
-  text: z.string().meta({ description: 'The alert in English, without markup and without names.' }),
-  advice: z.string().meta({ description: 'What to do about it.' }),
-  settingsUrl: nullable(z.url()).meta({
-    description:
-      'A page of the settings area to begin with; null if the operator has not set the address of the service.',
-  }),
-});
+  })
+  .meta({ id: 'Alert', description });
 
-/** The alert of a fact of this type. `description` says when there is one. */
-export const alertWebhook = (type: string, description: string) =>
-  webhook(
-    {
-      operationId: `receive_${type}`,
-      tags: ['Alerts'],
-      summary: `Receive ${messageType(type)}`,
-      description,
-    },
-    z
-      .object({
-        type: z.literal(messageType(type)),
-        timestamp: time().meta({ description: 'When it was found.' }),
-        data: alertData,
-      })
-      .meta({ id: `Alert_${type}`, description }),
-    {
-      stored: 'The alert is stored, or of no interest.',
-      gone: 'Do not send this alert again. The changes are not affected.',
-    },
-  );
+export const alertWebhook = webhook(
+  { operationId: 'receive_alert', tags: ['Alerts'], summary: 'Receive an alert', description },
+  alert,
+  {
+    stored: 'The alert is stored, or of no interest.',
+    gone: 'Do not send this alert again. The changes are not affected.',
+  },
+);

@@ -199,8 +199,8 @@ describe.concurrent.each(SAMPLE_RECEIVERS)('the receiver in $language', (sample)
     const { post, queued } = world;
     const before = (await queued()).length;
     const alert = {
-      type: 'alert.key_expiring',
-      data: { organization: 'northwind', days: 3, changes: [note(9, 'no')] },
+      type: 'alert',
+      data: { organization: 'northwind', text: 'x', changes: [note(9, 'no')] },
     };
     expect(await post('{"type":"test","data":{}}', { id: 'msg_test' })).toBe(204);
     expect(await post(JSON.stringify(alert), { id: 'alert_1' })).toBe(204);
