@@ -105,7 +105,7 @@ const examples: Record<ProblemCode, Pick<Problem, 'detail'> & Partial<Pick<Probl
   daily_limit_reached: dailyLimitExample(),
   internal_error: internalError(),
   unavailable: { detail: unavailableDetail('nothing_written', 'not_run') },
-  outcome_unknown: unknownOutcome(true),
+  outcome_unknown: unknownOutcome({ idempotencyKey: 'any' }),
 };
 
 function dailyLimitExample() {

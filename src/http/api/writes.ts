@@ -18,7 +18,7 @@ import { Problem } from '../problems.ts';
 /** The services of a kind of record, and its response for a record that was created or found. */
 interface RecordServices<Input, Row> {
   create: (ctx: WriteContext, target: WriteTarget, input: Input) => Promise<WriteOutcome<Row>>;
-  dryRun: (ctx: WriteContext, target: WriteTarget, input: Input) => Promise<WriteOutcome<Row> | string | undefined>;
+  dryRun: (ctx: WriteContext, target: WriteTarget, input: Input) => Promise<WriteOutcome<Row> | { workDate?: string }>;
   show: (row: Row) => NoteResult | TimeEntryResult;
 }
 
@@ -80,13 +80,14 @@ async function markDryRun(c: Context<ApiEnv>, next: Next): Promise<void> {
 function respondToDryRun(
   c: Context<ApiEnv>,
   target: WriteTarget,
-  outcome: WriteOutcome<object> | string | undefined,
+  outcome: WriteOutcome<object> | { workDate?: string },
 ): Response {
   const applied = appliedPreference(c);
   const body: DryRunResult = { dryRun: true, ticketId: target.ticketId };
-  if (typeof outcome === 'string') body.workDate = midnight(outcome);
-  else if (outcome?.mismatch && 'Preference-Applied' in applied) throw idempotencyMismatch(target);
-  else if (outcome) body.idempotentReplay = true;
+  if ('row' in outcome) {
+    if (outcome.mismatch && 'Preference-Applied' in applied) throw idempotencyMismatch(target);
+    body.idempotentReplay = true;
+  } else if (outcome.workDate !== undefined) body.workDate = midnight(outcome.workDate);
   return c.json(body, 200, applied);
 }
 

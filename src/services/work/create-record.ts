@@ -42,7 +42,7 @@ function timeEntryWrite(body: TimeEntryRequest): RecordWrite<StoredTimeEntry> {
 
 /** Adds an internal note to a ticket. Nothing is ever sent to a customer. @throws as `writeOnce` */
 export const createNote = (ctx: WriteContext, target: WriteTarget, body: NoteRequest) =>
-  writeOnce(ctx, target, noteWrite(body));
+  writeOnce(ctx, target, noteWrite(body), 'write');
 
 /**
  * Logs time on a ticket: SUBMITTED, dated today in the organization's time zone, at the rate of the company's active
@@ -50,12 +50,14 @@ export const createNote = (ctx: WriteContext, target: WriteTarget, body: NoteReq
  * @throws as `writeOnce`
  */
 export const createTimeEntry = (ctx: WriteContext, target: WriteTarget, body: TimeEntryRequest) =>
-  writeOnce(ctx, target, timeEntryWrite(body));
+  writeOnce(ctx, target, timeEntryWrite(body), 'write');
 
-/** The replay that a request to add a note would get, or nothing. @throws as `writeOnce` */
-export const dryRunNote = (ctx: WriteContext, target: WriteTarget, body: NoteRequest) =>
-  writeOnce(ctx, target, noteWrite(body), () => undefined);
+/** The replay that a request to add a note would get, if there is one. A note has no date. @throws as `writeOnce` */
+export async function dryRunNote(ctx: WriteContext, target: WriteTarget, body: NoteRequest) {
+  const outcome = await writeOnce(ctx, target, noteWrite(body), 'dryRun');
+  return 'row' in outcome ? outcome : {};
+}
 
 /** The replay that a request to log time would get, or its work date. @throws as `writeOnce` */
 export const dryRunTimeEntry = (ctx: WriteContext, target: WriteTarget, body: TimeEntryRequest) =>
-  writeOnce(ctx, target, timeEntryWrite(body), (day) => day);
+  writeOnce(ctx, target, timeEntryWrite(body), 'dryRun');

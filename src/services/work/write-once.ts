@@ -34,8 +34,8 @@ export interface WriteTarget {
 export interface RecordWrite<Row> {
   kind: RecordKind;
   /**
-   * The validated body. Together with the ticket it decides whether a replay is the same request. A
-   * field with a default would turn retries across the deployment that adds it into mismatches.
+   * The validated body. Together with the ticket it decides whether a replay is the same request. Do not add a field with
+   * a default: a retry from before that deployment would become a mismatch.
    */
   body: Record<string, string | number | boolean | undefined>;
   /** The text from the caller, and the minutes worked, as the daily ledger counts them. */
@@ -60,26 +60,92 @@ export interface WriteOutcome<Row> {
 const digestOf = async (ticketId: string, body: object): Promise<string> =>
   (await sha256(JSON.stringify([ticketId, Object.entries(body).sort()]))).toHex();
 
+/** `write` inserts the record. `dryRun` inserts nothing, and tells what a write would get now. */
+type Mode = 'write' | 'dryRun';
+
+/** The outcome of a dry run if nothing prevents the write: the work date that it would get. */
+interface Accepted {
+  workDate: string;
+}
+
 /**
  * Writes a record and its audit row in one transaction, or finds the record that this Idempotency-Key already created.
  *
  * The insert checks key, plan, ticket and technician again, and the primary key makes it happen at most once, so the
  * database decides the response. The reason is read only if nothing was inserted.
- *
- * With `accepted`, it is a dry run: nothing is inserted. If nothing prevents the write on that day, it returns what
- * `accepted` returns.
  * @throws Unauthorized; ServiceError `psa_not_included`, `daily_limit_reached`, `ticket_not_found`,
  *   `technician_not_eligible`, `outcome_unknown`
  */
-export async function writeOnce<Row extends StoredRecord, Accepted = never>(
+export function writeOnce<Row extends StoredRecord>(
+  ctx: WriteContext,
+  target: WriteTarget,
+  record: RecordWrite<Row>,
+  mode: 'write',
+): Promise<WriteOutcome<Row>>;
+export function writeOnce<Row extends StoredRecord>(
+  ctx: WriteContext,
+  target: WriteTarget,
+  record: RecordWrite<Row>,
+  mode: 'dryRun',
+): Promise<WriteOutcome<Row> | Accepted>;
+export async function writeOnce<Row extends StoredRecord>(
+  ctx: WriteContext,
+  target: WriteTarget,
+  record: RecordWrite<Row>,
+  mode: Mode,
+): Promise<WriteOutcome<Row> | Accepted> {
+  const write = { ...record, target, values: await valuesOf(ctx, target, record) };
+  let key: KeyState = ctx.actor;
+  for (let round = 1; round <= MAX_ROUNDS; round++) {
+    const tried = mode === 'write' ? await insertRecord(ctx, write, key) : { day: dateIn(key.timeZone, ctx.now()) };
+    const { day, inserted, unknown, readOnly } = tried;
+    if (inserted) {
+      showDayUse(ctx, inserted.chainRecords + 1, key.dayLimit, untilMidnight(day, key.timeZone, ctx.now()));
+      return { row: inserted, replayed: false, mismatch: false };
+    }
+
+    const found = await readOne(ctx, write.explain({ ...write.values, day })).catch((err: unknown) => {
+      throw unknown ? unknownOutcome(target, unknown.cause ?? err) : err;
+    });
+    // The actor may be from a cache or a replica; the response shows the key as the primary has it.
+    if (found) ctx.onKey(toFoundKey(found));
+    const row = found && found.id !== null ? found : undefined;
+    // The row of this request: its batch was committed; only the acknowledgement was lost.
+    if (row?.requestId === ctx.requestId) {
+      const { dayLimit } = toFoundKey(row);
+      showDayUse(ctx, row.chainRecords, dayLimit, untilMidnight(day, key.timeZone, ctx.now()));
+      return { row, replayed: false, mismatch: false };
+    }
+    if (unknown?.isLost && !row) throw unknownOutcome(target, unknown.cause);
+
+    if (!found) throw new Unauthorized('unknown');
+    const outcome = whyNotInserted(ctx, write, found, { day, timeZone: key.timeZone });
+    if (outcome) return outcome;
+    if (mode === 'dryRun' && found.timeZone === key.timeZone) return { workDate: day };
+    if (readOnly) throw readOnly;
+    // All are checked now, and the next round requires them.
+    key = toFoundKey(found);
+  }
+  throw new Error(`nothing prevents a new ${record.kind}, but nothing was inserted`);
+}
+
+/** The parts of the key that an insert requires to be those that were checked. */
+type KeyState = Pick<Principal, 'timeZone' | 'allowedNetworks' | 'expiresAt' | 'dayLimit'>;
+
+interface Write<Row> extends RecordWrite<Row> {
+  target: WriteTarget;
+  values: Awaited<ReturnType<typeof valuesOf>>;
+}
+
+/** What all statements of a write have in common. */
+async function valuesOf(
   ctx: WriteContext,
   { ticketId, idempotencyKey }: WriteTarget,
-  { kind, body, text, minutes, insert, explain }: RecordWrite<Row>,
-  accepted?: (day: string) => Accepted,
-): Promise<WriteOutcome<Row> | Accepted> {
-  const { organizationId, keyId, keyHash, chainId } = ctx.actor;
-  const { dayLimits } = ctx;
-  const values = {
+  { kind, body, text, minutes }: Pick<RecordWrite<never>, 'kind' | 'body' | 'text' | 'minutes'>,
+) {
+  const { actor, dayLimits, requestId } = ctx;
+  const { organizationId, keyId, keyHash, chainId } = actor;
+  return {
     organizationId,
     keyId,
     keyHash,
@@ -92,96 +158,100 @@ export async function writeOnce<Row extends StoredRecord, Accepted = never>(
     keyDayBytes: dayLimits.key?.bytes ?? null,
     organizationDayRecords: dayLimits.organization?.records ?? null,
     organizationDayBytes: dayLimits.organization?.bytes ?? null,
-    requestId: ctx.requestId,
+    requestId,
     requestDigest: await digestOf(ticketId, body),
   };
-  const target = { organizationId, actor: { type: 'api_key' as const, id: keyId }, source: ctx.source };
-  const audit = {
-    action: `${kind}.created` as const,
-    targetId: values.id,
-    ticket: { id: ticketId },
-    idempotencyKey,
-  };
+}
+
+/** What became of the batch of a write. */
+interface Tried<Row> {
+  /** The day that it was for. */
+  day: string;
+  inserted?: (Row & Inserted) | undefined;
+  /** It may have been committed without a response: its only one (`isLost`), or that of an earlier attempt. */
+  unknown?: { isLost: boolean; cause?: unknown } | undefined;
+  /** The database takes no writes. It can still show a replay, or a key that no longer works. */
+  readOnly?: ServiceError;
+}
+
+/** Sends the batch of a write. @throws ServiceError `unavailable` if it was not run */
+async function insertRecord<Row extends StoredRecord>(
+  ctx: WriteContext,
+  { target: { ticketId, idempotencyKey }, values, kind, minutes, insert }: Write<Row>,
+  { timeZone, allowedNetworks, expiresAt, dayLimit }: KeyState,
+): Promise<Tried<Row>> {
+  const { organizationId, keyId, chainId, bytes, id } = values;
+  const actor = { type: 'api_key' as const, id: keyId };
   const untilSettling = { ...ctx, deadlineAt: ctx.deadlineAt - SETTLE_MS };
-  const outcomeUnknown = (cause: unknown) => unknownOutcome(idempotencyKey !== undefined, cause);
-
-  let { timeZone, allowedNetworks, expiresAt, dayLimit }: Principal = ctx.actor;
   let day = dateIn(timeZone, ctx.now());
-  const report = (used: number, own: OwnDayLimit, resetMs = untilMidnight(day, timeZone, ctx.now())) => {
-    const quota = lower(dayLimits.key?.records, own.records);
-    if (quota !== null) ctx.onKeyDay({ quota, used, resetMs });
+  let attempts = 0;
+  const batch = (now: number) => {
+    attempts += 1;
+    day = dateIn(timeZone, now);
+    const key = { timeZone, allowedNetworks, expiresAt, dayLimitRecords: dayLimit.records };
+    return [
+      {
+        action: `${kind}.created` as const,
+        targetId: id,
+        ticket: { id: ticketId },
+        idempotencyKey,
+        statement: insert({ ...values, ...key, now, day }),
+        counted: { kind, chainId, day, minutes, bytes },
+      },
+    ];
   };
-  for (let round = 1; round <= MAX_ROUNDS; round++) {
-    let attempts = 0;
-    let lost: ServiceError | undefined;
-    let readOnly: ServiceError | undefined;
-    if (!accepted)
-      try {
-        const [inserted] = await writeWithAudit(untilSettling, target, 'nothing_written', (now) => {
-          attempts += 1;
-          day = dateIn(timeZone, now);
-          const key = { timeZone, allowedNetworks, expiresAt, dayLimitRecords: dayLimit.records };
-          const statement = insert({ ...values, ...key, now, day });
-          return [{ ...audit, statement, counted: { kind, chainId, day, minutes, bytes: values.bytes } }];
-        });
-        const row = inserted?.results[0];
-        if (row) {
-          report(row.chainRecords + 1, dayLimit);
-          return { row, replayed: false, mismatch: false };
-        }
-      } catch (err) {
-        if (!hasCode(err, 'unavailable')) throw err;
-        if (err.info.database === 'unknown') lost = err;
-        // A database that takes no writes can still show that there is nothing to write: a replay, or
-        // a key that no longer works.
-        else if (err.info.database === 'read_only') readOnly = err;
-        else throw err;
-      }
+  try {
+    const audit = { organizationId, actor, source: ctx.source };
+    const [result] = await writeWithAudit(untilSettling, audit, 'nothing_written', batch);
+    // A batch that was sent again inserts nothing if its first attempt was committed.
+    return { day, inserted: result?.results[0], unknown: attempts > 1 ? { isLost: false } : undefined };
+  } catch (err) {
+    if (!hasCode(err, 'unavailable')) throw err;
+    if (err.info.database === 'unknown') return { day, unknown: { isLost: true, cause: err.cause } };
+    if (err.info.database !== 'read_only') throw err;
+    return { day, readOnly: err, unknown: attempts > 1 ? { isLost: false } : undefined };
+  }
+}
 
-    const found = await readOne(ctx, explain({ ...values, day })).catch((err: unknown) => {
-      // A retried batch may have inserted nothing because its first attempt was committed.
-      throw lost || attempts > 1 ? outcomeUnknown(lost?.cause ?? err) : err;
-    });
-    // The actor may be from a cache or a replica; the response shows the key as the primary has it.
-    if (found) ctx.onKey(toFoundKey(found));
-    const row = found && found.id !== null ? found : undefined;
-    // The row of this request: its batch was committed; only the acknowledgement was lost.
-    if (row?.requestId === ctx.requestId) {
-      report(row.chainRecords, toFoundKey(row).dayLimit);
-      return { row, replayed: false, mismatch: false };
-    }
-    if (lost && !row) throw outcomeUnknown(lost.cause);
-
-    if (!found) throw new Unauthorized('unknown');
-    const key = requireKey(ctx, found, kind);
-    // After a change of the zone the day is another one, and the next round writes on that.
-    const isSameZone = found.timeZone === timeZone;
-    // One reading of the clock: Retry-After must not be earlier than the end of the day.
-    const resetMs = untilMidnight(day, timeZone, ctx.now());
-    if (isSameZone) report(found.chainRecords, key.dayLimit, resetMs);
-    if (row?.fromOwnChain === 0) {
-      if (found.ticketFound === 0) throw ticketNotFound(ticketId, found.otherCompany === 1);
+/**
+ * Why nothing was inserted on that day: the outcome is the record that was there, and a refusal is thrown. Undefined if
+ * nothing prevents the write any more, or if the organization's day is another one since its time zone was changed.
+ */
+function whyNotInserted<Row extends StoredRecord>(
+  ctx: WriteContext,
+  { target, values, kind }: Write<Row>,
+  found: Explanation<Row>,
+  { day, timeZone }: { day: string; timeZone: string },
+): WriteOutcome<Row> | undefined {
+  const key = requireKey(ctx, found, kind);
+  const isSameZone = found.timeZone === timeZone;
+  // One reading of the clock: Retry-After must not be earlier than the end of the day.
+  const resetMs = untilMidnight(day, timeZone, ctx.now());
+  if (isSameZone) showDayUse(ctx, found.chainRecords, key.dayLimit, resetMs);
+  const noTicket = () => ticketNotFound(target.ticketId, found.otherCompany === 1);
+  if (found.id !== null) {
+    if (found.fromOwnChain === 0) {
+      if (found.ticketFound === 0) throw noTicket();
       // Nothing of a record on a ticket of another company is shown.
-      if (row.recordAdmitted === 0) throw idempotencyMismatch({ ticketId, idempotencyKey });
+      if (found.recordAdmitted === 0) throw idempotencyMismatch(target);
     }
     // A redacted record has no digest, so a mismatch can no longer be detected.
-    if (row) {
-      const mismatch = row.requestDigest !== '' && row.requestDigest !== values.requestDigest;
-      return { row, replayed: true, mismatch, delivery: deliveryOf(row, ctx.changed !== undefined) };
-    }
-    if (isSameZone) {
-      const exceeded = exceededDayLimit(dayLimits, key.dayLimit, found, values);
-      if (exceeded) throw dailyLimitReached(exceeded, timeZone, resetMs);
-    }
-    if (found.ticketFound === 0) throw ticketNotFound(ticketId, found.otherCompany === 1);
-    if (found.userFound === 0) throw errorOf('technician_not_eligible');
-    if (accepted && isSameZone) return accepted(day);
-    if (readOnly) throw readOnly;
-    // All are checked now, and the next round requires them.
-    ({ timeZone, allowedNetworks, expiresAt, dayLimit } = key);
-    day = dateIn(timeZone, ctx.now());
+    const mismatch = found.requestDigest !== '' && found.requestDigest !== values.requestDigest;
+    return { row: found, replayed: true, mismatch, delivery: deliveryOf(found, ctx.changed !== undefined) };
   }
-  throw new Error(`nothing prevents ${audit.action}, but nothing was inserted`);
+  if (isSameZone) {
+    const exceeded = exceededDayLimit(ctx.dayLimits, key.dayLimit, found, values);
+    if (exceeded) throw dailyLimitReached(exceeded, timeZone, resetMs);
+  }
+  if (found.ticketFound === 0) throw noTicket();
+  if (found.userFound === 0) throw errorOf('technician_not_eligible');
+  return undefined;
+}
+
+/** Shows in the RateLimit header how much of its limit of records the key has used on that day. */
+function showDayUse({ dayLimits, onKeyDay }: WriteContext, used: number, own: OwnDayLimit, resetMs: number): void {
+  const quota = lower(dayLimits.key?.records, own.records);
+  if (quota !== null) onKeyDay({ quota, used, resetMs });
 }
 
 /** The key, if it may still write. @throws Unauthorized; ServiceError `psa_not_included` */
@@ -230,7 +300,8 @@ export function idempotencyMismatch(lostWrite: WriteTarget, existing = lostWrite
 }
 
 /** The database did not confirm the write, and a second read did not settle whether it happened. */
-export function unknownOutcome(retryable: boolean, cause?: unknown): ServiceError {
+export function unknownOutcome({ idempotencyKey }: Pick<WriteTarget, 'idempotencyKey'>, cause?: unknown): ServiceError {
+  const retryable = idempotencyKey !== undefined;
   const detail = retryable
     ? 'The database did not confirm the write, so the record may exist. Send the same request with the same Idempotency-Key again: it never creates a second record.'
     : 'The database did not confirm the write, so the record may exist. Check the ticket before you send the request again. An Idempotency-Key makes retries safe.';
