@@ -93,10 +93,8 @@ const hidden = () => head(POST, LENGTH) + BODY;
 
 const OK = ['201'];
 const BROKEN = ['400 malformed_json'];
-/** A response of workerd itself, or none. */
-const PLATFORM = 'platform';
 
-const CASES: [what: string, bytes: () => string, answers: string[] | typeof PLATFORM][] = [
+const CASES: [what: string, bytes: () => string, answers: string[]][] = [
   ['a body as long as declared', () => head(POST, LENGTH) + BODY, OK],
   ['a body shorter than declared, and a closed connection', () => head(POST, 'Content-Length: 100') + BODY, BROKEN],
   ['a declared body that is not sent', () => head(POST, LENGTH), BROKEN],
@@ -104,17 +102,7 @@ const CASES: [what: string, bytes: () => string, answers: string[] | typeof PLAT
   ['a body that is declared too short', () => head(POST, 'Content-Length: 5') + BODY, [...BROKEN, '(400)']],
   ['a body declared as 1 GiB', () => head(POST, 'Content-Length: 1073741824') + BODY, ['413 body_too_large']],
   ['no length and no body', () => head(POST), BROKEN],
-  ['a negative length', () => head(POST, 'Content-Length: -5') + BODY, PLATFORM],
-  ['a length with a sign', () => head(POST, `Content-Length: +${BODY.length}`) + BODY, PLATFORM],
-  ['a length in hexadecimal', () => head(POST, 'Content-Length: 0x11') + BODY, PLATFORM],
-  ['a length of 30 digits', () => head(POST, `Content-Length: ${'9'.repeat(30)}`) + BODY, PLATFORM],
-  [
-    'the same length twice in one header',
-    () => head(POST, `Content-Length: ${BODY.length}, ${BODY.length}`) + BODY,
-    PLATFORM,
-  ],
   ['the same length in two headers', () => head(POST, LENGTH, LENGTH) + BODY, OK],
-  ['two different lengths', () => head(POST, LENGTH, 'Content-Length: 5') + BODY, PLATFORM],
 
   ['one chunk', () => head(POST, CHUNKED) + chunk(BODY) + END, OK],
   ['a chunk for each character', () => head(POST, CHUNKED) + [...BODY].map(chunk).join('') + END, OK],
@@ -125,9 +113,7 @@ const CASES: [what: string, bytes: () => string, answers: string[] | typeof PLAT
   ['a chunk that breaks off', () => `${head(POST, CHUNKED)}ff\r\n${BODY}`, BROKEN],
   ['chunks without the final one', () => head(POST, CHUNKED) + chunk(BODY), BROKEN],
   ['1 MiB in chunks', () => head(POST, CHUNKED) + chunk(' '.repeat(16_384)).repeat(64) + END, ['413 body_too_large']],
-  ['an unknown transfer encoding', () => head(POST, 'Transfer-Encoding: xchunked') + chunk(BODY) + END, PLATFORM],
   ['chunks inside gzip', () => head(POST, 'Transfer-Encoding: gzip, chunked') + chunk(BODY) + END, OK],
-  ['two transfer encodings', () => head(POST, CHUNKED, 'Transfer-Encoding: identity') + chunk(BODY) + END, PLATFORM],
 
   // Request smuggling needs two readers that disagree. Here is one reader, and chunks take
   // precedence over a length.
@@ -141,20 +127,12 @@ const CASES: [what: string, bytes: () => string, answers: string[] | typeof PLAT
   ],
   ['a request in the chunks of a GET', () => head(PING, CHUNKED) + chunk(hidden()) + END, ['200']],
   ['a request in a header', () => head(POST, LENGTH, `X: y ${hidden().replaceAll('\r\n', ' ')}`) + BODY, OK],
-  ['a header name with a space after it', () => head(POST, LENGTH, 'Transfer-Encoding : chunked') + BODY, PLATFORM],
-  ['a continued header line', () => head(POST, LENGTH, 'X: y', ' Transfer-Encoding: chunked') + BODY, PLATFORM],
-  ['a vertical tab before the value', () => head(POST, LENGTH, 'Transfer-Encoding: \vchunked') + BODY, PLATFORM],
   ['two pipelined requests', () => head(POST, LENGTH) + BODY + head(PING), ['201', '200']],
 
-  ['NUL in a header', () => head(POST, LENGTH, 'X: a\0b') + BODY, PLATFORM],
-  ['a header line without a colon', () => head(POST, LENGTH, 'garbage') + BODY, PLATFORM],
-  ['a header without a name', () => head(POST, LENGTH, ': x') + BODY, PLATFORM],
   ['1,000 headers', () => head(POST, ...Array.from({ length: 1_000 }, (_, i) => `X-${i}: y`), LENGTH) + BODY, OK],
   ['a header of 16 KiB', () => head(POST, LENGTH, `X: ${'y'.repeat(16_384)}`) + BODY, OK],
-  ['a header of 1 MiB', () => head(POST, LENGTH, `X: ${'y'.repeat(1_048_576)}`) + BODY, PLATFORM],
   ['a key of 64 KiB', () => head(POST, LENGTH).replace('Bearer ', `Bearer ${'x'.repeat(65_536)}`) + BODY, ['401']],
   ['a path of 32 KiB', () => head(POST.replace('1001', '9'.repeat(32_768)), LENGTH) + BODY, ['404 ticket_not_found']],
-  ['a path of 64 KiB', () => head(POST.replace('1001', '9'.repeat(65_536)), LENGTH) + BODY, PLATFORM],
   ['two keys', () => head(POST, LENGTH, `Authorization: Bearer ${server.key}`) + BODY, ['401']],
   [
     'two Idempotency-Keys',
@@ -207,7 +185,6 @@ const CASES: [what: string, bytes: () => string, answers: string[] | typeof PLAT
     () => head(POST, LENGTH).replace('\r\nContent-Type', '\xe9\r\nContent-Type') + BODY,
     ['401'],
   ],
-  ['a path of invalid UTF-8', () => head(POST.replace('1001', '\xff\xfe'), LENGTH) + BODY, PLATFORM],
   [
     'Expect: 100-continue, with the body sent at once',
     () => head(POST, LENGTH, 'Expect: 100-continue') + BODY,
@@ -231,7 +208,6 @@ const CASES: [what: string, bytes: () => string, answers: string[] | typeof PLAT
     () => head(POST, LENGTH).replace('localhost', 'tickets.example') + BODY,
     ['403 https_required'],
   ],
-  ['no Host', () => head(POST, LENGTH).replace('Host: localhost\r\n', '') + BODY, PLATFORM],
   ['two Hosts', () => head(POST, LENGTH, 'Host: evil.example') + BODY, ['403 https_required']],
   ['an invalid Host', () => head(POST, LENGTH).replace('localhost', 'a b/../?#@') + BODY, ['400 invalid_host']],
   ...['/settings', '/nowhere'].map((path): [string, () => string, string[]] => [
@@ -244,23 +220,13 @@ const CASES: [what: string, bytes: () => string, answers: string[] | typeof PLAT
     () => head(POST.replace('/api', 'http://evil.example/api'), LENGTH) + BODY,
     OK,
   ],
-  ['CONNECT', () => head('CONNECT evil.example:443 HTTP/1.1'), PLATFORM],
   ['OPTIONS *', () => head('OPTIONS * HTTP/1.1'), ['404 not_found']],
-  ['an unknown method', () => head(POST.replace('POST', 'FOO'), LENGTH) + BODY, PLATFORM],
-  ['a method in lower case', () => head(POST.replace('POST', 'post'), LENGTH) + BODY, PLATFORM],
-  ['HTTP/0.9', () => 'GET /api/v1/ping\r\n', PLATFORM],
-  ['the beginning of HTTP/2', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', PLATFORM],
-  ['a request line without an address', () => 'GET\r\n\r\n', PLATFORM],
-  ['a TLS handshake', () => `\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03${'x'.repeat(500)}`, PLATFORM],
-  ['line breaks only', () => '\r\n\r\n\r\n', PLATFORM],
-  ['no bytes', () => '', PLATFORM],
 ];
 
 test.each(CASES)('%s', async (_, bytes, expected) => {
   const before = Number(await writtenNotes());
   const answers = await answersTo(bytes());
-  if (expected === PLATFORM) expect(answers.filter((answer) => !answer.startsWith('('))).toEqual([]);
-  else expect(answers).toEqual(expected);
+  expect(answers).toEqual(expected);
   expect(Number(await writtenNotes()) - before).toBe(answers.filter((answer) => answer === '201').length);
 });
 

@@ -315,27 +315,6 @@ test('a log of months: a rare ticket is found immediately, pages are short, and 
   expect(complaints).toEqual([]);
 });
 
-test('fields, buttons and links carry their common names for people and tools', async () => {
-  const { page } = await signIn({ permissions: ['clipboard-read', 'clipboard-write'] });
-  const button = (name: string) => page.getByRole('button', { name, exact: true });
-  for (const name of ['API keys', 'Audit log']) await page.getByRole('link', { name, exact: true }).waitFor();
-  await button('Create key').click();
-  await page.getByLabel('Name', { exact: true }).fill('Named');
-  await page.getByLabel('Time entries').check();
-  await page.getByLabel('Internal notes').check();
-  await page.getByLabel('30 days').check();
-  await button('Create key').click();
-  await button('Copy').click();
-  await button('Test this key').click();
-  await button('I have stored the key').click();
-  await page.getByRole('link', { name: 'API keys', exact: true }).click();
-  await page.getByRole('link', { name: 'Named', exact: true }).first().click();
-  await button('Rotate').waitFor();
-  await button('Revoke').click();
-  await button('Revoke').click();
-  await banner(page).waitFor();
-});
-
 test('the local sign-in lists each person once, with the organizations', async () => {
   const html = await (await fetch(`${server.url}/dev/sign-in`)).text();
   expect(html.split('value="bea@both.example"')).toHaveLength(2);

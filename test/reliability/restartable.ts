@@ -39,8 +39,6 @@ interface RestartableServer {
   readonly url: URL;
   /** Where the Worker beside it is. */
   readonly besideUrl: URL;
-  /** The id of the process group that workerd is in. */
-  groupId(): number;
   /** Starts the server; resolves when it answers. */
   start(): Promise<void>;
   /** Kills the server and workerd with SIGKILL. */
@@ -67,7 +65,6 @@ export async function restartable({
   return {
     url: new URL(`http://127.0.0.1:${options.port}`),
     besideUrl: new URL(`http://127.0.0.1:${besidePort}`),
-    groupId: () => child?.pid ?? 0,
     start: async () => {
       const script = join(import.meta.dirname, 'restartable-server.ts');
       // In a process group of its own, so that workerd is killed with it. Its standard input ends

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
  * Folders without pages of this repository. The links in `docs` are those of the documentation, which
  * test/e2e/docs.test.ts follows.
  */
-const OTHERS = ['build', 'docs', 'node_modules', '.git', '.wrangler', 'dist', 'test-results'];
+const OTHERS = ['build', 'docs', 'node_modules', '.git', '.wrangler', 'dist'];
 /**
  * A relative path of letters, digits and the like; an address such as `/docs` begins with a slash.
  */

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -56,4 +56,11 @@ test('Redocly finds neither an error nor a warning in the OpenAPI documents, wit
 test('every problem code is documented somewhere', () => {
   const text = JSON.stringify(document.paths);
   for (const code of Object.keys(PROBLEMS)) expect(text).toContain(`"${code}":{"summary"`);
+});
+
+test('the package and the contract of the API have the version of the latest entry in the changelog', async () => {
+  const [, latest] = /^## (\d+\.\d+\.\d+)/m.exec(await readFile('CHANGELOG.md', 'utf8')) ?? [];
+  expect(latest).toBeDefined();
+  const packaged: unknown = JSON.parse(await readFile('package.json', 'utf8'));
+  expect([packaged, document]).toMatchObject([{ version: latest }, { info: { version: latest } }]);
 });
