@@ -15,16 +15,11 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-interface ShownField extends Field {
-  /** Where it is sent, if not in the body of a response. */
-  place?: string;
-}
-
 /** A table of fields. In a response, a field that is not required is present only sometimes. */
-export function fieldTable(fields: readonly ShownField[], isResponse = false): string {
+export function fieldTable(fields: readonly Field[], isResponse = false): string {
   const presence = isResponse ? ['', 'not always present'] : ['required', 'optional'];
-  const rows = fields.map(({ name, place = '', isRequired, schema }) => {
-    const rules = [place, rulesOf(schema), presence[isRequired ? 0 : 1]].filter((rule) => rule !== '').join(', ');
+  const rows = fields.map(({ name, isRequired, schema }) => {
+    const rules = [rulesOf(schema), presence[isRequired ? 0 : 1]].filter((rule) => rule !== '').join(', ');
     return [`\`${name}\``, `${rules.charAt(0).toUpperCase()}${rules.slice(1)}. ${schema.description ?? ''}`.trim()];
   });
   return table(['Field', 'Meaning'], rows);

@@ -30,6 +30,6 @@ test('the production bundle contains nothing of the local sign-in, and exports t
   });
   const [local = ''] = outputFiles.map(({ text }) => text);
   for (const text of LOCAL_ONLY) expect(local).toContain(text);
-  expect(exportsOf(production)).toEqual(['Connection', 'Directory', 'Pusher', 'RateLimiter', 'Work', 'default']);
+  expect(exportsOf(production)).toEqual(['Api', 'Connection', 'Directory', 'Pusher', 'RateLimiter', 'Work', 'default']);
   expect(exportsOf(local)).toEqual(exportsOf(production));
 });
