@@ -22,7 +22,6 @@ const LONG = 'test/**/*.long.test.ts';
 const LONGEST = [
   'test/repository/modules.test.ts',
   'test/dev/setup-deploys.test.ts',
-  'test/modules/access-review/e2e/',
   'test/modules/push/reliability/',
   'test/ops/commands/export-and-erase.test.ts',
   'test/reliability/',

@@ -348,92 +348,18 @@ create table refused_uses (
 create index refused_uses_latest on refused_uses (organization_id, last_at);
 create index refused_uses_with_address on refused_uses (last_at) where source_address is not null;
 
--- The organization's rules for new keys and for access reviews. Without a row there are none.
+-- The organization's rules for new keys. Without a row there are none.
 create table key_rules (
   organization_id text primary key not null,
   -- The longest lifetime of a new key; null if it is not limited.
   max_lifetime_days integer,
   expiry_required integer not null,
-  -- The months between two access reviews, and since when they are required; null if they are not.
-  access_review_months integer,
-  access_reviews_since integer,
   -- Counts the changes, so that no form overwrites a change that it did not show.
   revision integer not null,
   foreign key (organization_id) references organizations (id),
   constraint key_rules_flags check (expiry_required in (0, 1)),
-  constraint key_rules_lifetime check (max_lifetime_days is null or (max_lifetime_days > 0 and expiry_required = 1)),
-  constraint key_rules_access_reviews check ((access_review_months is null) = (access_reviews_since is null) and (access_review_months is null or access_review_months > 0))
+  constraint key_rules_lifetime check (max_lifetime_days is null or (max_lifetime_days > 0 and expiry_required = 1))
 ) strict, without rowid;
-
--- An access review of the keys that were live when it began. At most one of an organization is open.
-create table access_reviews (
-  organization_id text not null,
-  id text not null,
-  started_at integer not null,
-  started_by text not null,
-  -- JSON array: the ids of the keys that were live when the review began.
-  key_ids text not null,
-  finished_at integer,
-  finished_by text,
-  primary key (organization_id, id),
-  foreign key (organization_id) references organizations (id),
-  foreign key (organization_id, started_by) references users (organization_id, id),
-  foreign key (organization_id, finished_by) references users (organization_id, id),
-  constraint access_reviews_keys check (json_type(key_ids) = 'array'),
-  constraint access_reviews_finished check ((finished_at is null) = (finished_by is null))
-) strict, without rowid;
-create unique index access_reviews_one_open on access_reviews (organization_id) where finished_at is null;
-
-create trigger access_reviews_no_delete before delete on access_reviews
-when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
-begin select raise(abort, 'access_reviews are kept as they are'); end;
-
-create trigger access_reviews_no_replace before insert on access_reviews
-when exists (select 1 from access_reviews where organization_id = new.organization_id and (id = new.id or finished_at is null))
-begin select raise(abort, 'access_reviews are kept as they are'); end;
-
-create trigger access_reviews_only_finish before update on access_reviews
-when old.finished_at is not null
-  or (new.organization_id, new.id, new.started_at, new.started_by, new.key_ids)
-    is not (old.organization_id, old.id, old.started_at, old.started_by, old.key_ids)
-begin select raise(abort, 'access_reviews are kept as they are'); end;
-
--- The latest decision on a key in an access review. Triggers keep the decisions of a finished review unchanged.
-create table access_review_decisions (
-  organization_id text not null,
-  review_id text not null,
-  key_id text not null,
-  decision text not null,
-  reason text not null,
-  decided_at integer not null,
-  decided_by text not null,
-  -- The name of the key and its last write, as they were at the decision.
-  key_name text not null,
-  last_write_at integer,
-  -- JSON object: the settings of the key at the decision.
-  key_settings text not null,
-  -- Whether its creator was no longer an administrator at the decision.
-  of_former integer default false not null,
-  primary key (organization_id, review_id, key_id),
-  foreign key (organization_id, review_id) references access_reviews (organization_id, id),
-  foreign key (organization_id, key_id) references api_keys (organization_id, id),
-  foreign key (organization_id, decided_by) references users (organization_id, id),
-  constraint access_review_decisions_decision check (decision = 'keep' or decision = 'revoke'),
-  constraint access_review_decisions_reason check (length(trim(reason)) between 1 and 200)
-) strict, without rowid;
-
-create trigger access_review_decisions_final before update on access_review_decisions
-when exists (select 1 from access_reviews where organization_id = old.organization_id and id = old.review_id and finished_at is not null)
-  or (new.organization_id, new.review_id, new.key_id) is not (old.organization_id, old.review_id, old.key_id)
-begin select raise(abort, 'access_review_decisions: the review is finished'); end;
-
-create trigger access_review_decisions_no_delete before delete on access_review_decisions
-when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
-begin select raise(abort, 'access_review_decisions are kept'); end;
-
-create trigger access_review_decisions_while_open before insert on access_review_decisions
-when exists (select 1 from access_reviews where organization_id = new.organization_id and id = new.review_id and finished_at is not null)
-begin select raise(abort, 'access_review_decisions: the review is finished'); end;
 
 -- When each organization's directory was last changed, so that an older signed message does not undo a newer change. A
 -- trigger refuses to turn it back. Kept after an erasure: it has nothing of the organization but its id.

@@ -4,10 +4,8 @@ import type { Bindings, Config } from './config.ts';
 import type { AgentEnv } from './http/agent-env.ts';
 // biome-ignore lint/suspicious/noImportCycles: requests carry contributions, and contributions handle requests.
 import type { AdminEnv, Administrator, AppEnv } from './http/hono-env.ts';
-import type { FormState } from './http/settings/forms.ts';
 import type { FactSource } from './services/bind-facts.ts';
 import type { Tab } from './services/directory/administrators.ts';
-import type { KeyTask } from './services/keys/list-keys.ts';
 import type { Ports, ServiceContext } from './services/service-context.ts';
 
 /** An optional capability: a folder of src/modules, and a line in each list. */
@@ -28,11 +26,7 @@ export interface Contribution {
   settings?: Hono<AdminEnv>;
   /** A banner on the pages of an organization. It must not read or throw. */
   banner?: (administrator: Administrator) => Child | undefined;
-  /** A page about the keys, which their list links to. */
-  keyTask?: KeyTask;
   tab?: Tab;
-  /** A field of the form of the key rules. */
-  keyRule?: (form: FormState) => Child;
   /** Facts that need attention, beside those of the core. */
   facts?: readonly FactSource[];
   jobs?: readonly Job[];

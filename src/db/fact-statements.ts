@@ -10,7 +10,6 @@ import {
   type FactKind,
   type FactType,
   PSA_REFUSAL_DAYS,
-  UNUSED_DAYS,
 } from '../domain/facts.ts';
 import { REASONS_FOR_ATTENTION, REFUSED_ATTENTION_MS } from '../domain/refused-use.ts';
 import { fromKeys, pick } from '../lib/objects.ts';
@@ -18,7 +17,7 @@ import { disconnectedSince, isPushInTrouble } from './directory/administrator-st
 import { liveKeyIds } from './keys/read-keys-statements.ts';
 import { NEEDS_ATTENTION } from './keys/refused-use-statements.ts';
 import { columns, type Fields, type Statement, statement } from './statement.ts';
-import { ALL_RECORDS, LAST_WRITE, sum } from './work/key-days.ts';
+import { ALL_RECORDS, sum } from './work/key-days.ts';
 
 // The statements of the facts in domain/facts.ts.
 
@@ -105,15 +104,6 @@ export const IN_RANGE = `o.id ${RANGE} and o.active = 1`;
 /** The live keys `k` of the organization `o` that no other key has replaced. */
 const CURRENT_KEYS = `api_keys k on k.organization_id = o.id and k.id in (${liveKeyIds('o.id')}) and k.successor_id is null`;
 
-/** Condition: the latest finished access review kept the key `k`, whose fact already existed then. */
-const isKept = (existed: string) => `exists (select 1 from access_review_decisions e
-      where e.organization_id = k.organization_id and e.review_id = (select r.id from access_reviews r
-        where r.organization_id = k.organization_id and r.finished_at is not null order by r.id desc limit 1)
-      and e.key_id = k.id and e.decision = 'keep' and ${existed})`;
-
-const UNUSED_MS = UNUSED_DAYS * DAY_MS;
-const UNUSED_SINCE = `(:now - ${UNUSED_MS})`;
-
 const [SOON, VERY_SOON] = EXPIRY_LEVELS;
 const used = (amount: string, limit: string) => `${amount} * 100 / ${limit}`;
 const SHARE = `max(${used('k.records', 'k.maxRecords')}, ${used('k.minutes', 'k.maxMinutes')}, ${used('k.bytes', 'k.maxBytes')})`;
@@ -179,28 +169,6 @@ const TEXTS: Readonly<Record<FactType, string>> = {
       and k.expires_at > :now and k.expires_at <= :now + ${EXPIRING_DAYS * DAY_MS}
     where ${IN_RANGE} and k.successor_id is null
     order by k.expires_at limit :limit`,
-  key_unused: `
-    select ${fact("'key_unused'", {
-      ...KEY,
-      organizationId: 'k.organization_id',
-      since: `coalesce(k.lastWrite, k.created_at) + ${UNUSED_MS}`,
-      count: String(UNUSED_DAYS),
-      lastAt: 'k.lastWrite',
-    })}
-    from (
-      select k.*, ${LAST_WRITE} as lastWrite
-      from organizations o cross join ${CURRENT_KEYS}
-      where ${IN_RANGE} and k.created_at <= ${UNUSED_SINCE}
-        and not exists (select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
-          and d.day >= date(${UNUSED_SINCE} / 1000, 'unixepoch', '-1 day') and d.key_id = k.id and d.last_at > ${UNUSED_SINCE})
-      order by o.id, k.name, k.id limit :limit) k
-    where not ${isKept(`e.decided_at >= coalesce(k.lastWrite, k.created_at) + ${UNUSED_MS}`)}`,
-  key_of_former: `
-    select ${fact("'key_of_former'", { ...KEY, since: ':now', detail: 'u.name' })}
-    from organizations o cross join ${CURRENT_KEYS}
-    cross join users u on u.organization_id = k.organization_id and u.id = k.created_by
-    where ${IN_RANGE} and (u.active = 0 or u.is_admin = 0) and not ${isKept('e.of_former = 1')}
-    order by k.name, k.id limit :limit`,
   // The ledger is read by chain: of each current key, and for the organization of every key.
   daily_limit: `
     select ${fact("'daily_limit'", {

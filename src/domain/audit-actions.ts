@@ -13,11 +13,9 @@ const OTHER_ACTIONS = {
     created: 'Key created',
     changed: 'Key changed',
     rotated: 'Key rotated',
-    reviewed: 'Key reviewed',
     revoked: 'Key revoked',
     settled: 'Refused uses settled',
   },
-  access_review: { started: 'Access review started', finished: 'Access review finished' },
   key_rules: { changed: 'Key rules changed' },
   push: { resumed: 'Push resumed', skipped: 'Changes not pushed' },
 } as const;
@@ -36,16 +34,10 @@ function labelled(subject: string, actions: Readonly<Record<string, string>>) {
   return Object.entries(actions).map(([action, label]) => [`${subject}.${action}`, label] as const);
 }
 
-const { reviewed, ...OF_KEYS } = OTHER_ACTIONS.api_key;
-
 /** The actions with their labels in groups, for a select list. */
 export const AUDIT_ACTION_GROUPS: readonly { name: string; actions: readonly (readonly [string, string])[] }[] = [
   { name: 'Writes', actions: RECORD_KIND_NAMES.flatMap((kind) => labelled(kind, RECORD_KINDS[kind].auditActions)) },
-  { name: 'Keys', actions: labelled('api_key', OF_KEYS) },
-  {
-    name: 'Access reviews',
-    actions: [...labelled('api_key', { reviewed }), ...labelled('access_review', OTHER_ACTIONS.access_review)],
-  },
+  { name: 'Keys', actions: labelled('api_key', OTHER_ACTIONS.api_key) },
   {
     name: 'Key rules and push',
     actions: (['key_rules', 'push'] as const).flatMap((subject) => labelled(subject, OTHER_ACTIONS[subject])),

@@ -62,13 +62,6 @@ export function yearsLater(date: string, years: number): string {
   return `${Number(date.slice(0, 4)) + years}${date.slice(4)}`;
 }
 
-/** The same day of a later month, or the last day of a month that is too short. */
-export function monthsLater(date: string, months: number): string {
-  const [year = Number.NaN, month = Number.NaN, day = Number.NaN] = date.split('-').map(Number);
-  const lastDay = new Date(Date.UTC(year, month + months, 0));
-  return `${lastDay.toISOString().slice(0, 8)}${String(Math.min(day, lastDay.getUTCDate())).padStart(2, '0')}`;
-}
-
 export function daysBetween(from: string, to: string): number {
   return Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS);
 }

@@ -11,8 +11,6 @@ export const PSA_REFUSAL_DAYS = 30;
 /** How many days before its expiry a key needs attention. It becomes more urgent after 3 and 1. */
 export const EXPIRING_DAYS = 14;
 export const EXPIRY_LEVELS = [3, 1] as const;
-/** After how many days without a write a key needs attention. */
-export const UNUSED_DAYS = 60;
 /** From which percentage on a used daily limit needs attention. It becomes more urgent at 100. */
 export const DAY_LIMIT_PERCENT = 80;
 
@@ -192,26 +190,6 @@ export const FACTS = {
       icon: 'hourglass',
       tone: 'warning',
       title: (facts) => `${plural(facts.length, 'key expires', 'keys expire')} within ${EXPIRING_DAYS} days`,
-      path: keysAbout,
-    },
-  },
-  key_unused: {
-    isUrgent: false,
-    sentence: (fact) => `${theKey(fact)} has not written anything for ${UNUSED_DAYS} days.`,
-    advice: 'Revoke the key if no workflow needs it.',
-    tile: {
-      icon: 'clock',
-      title: (facts) => `${plural(facts.length, 'key')} unused for ${UNUSED_DAYS} days`,
-      path: keysAbout,
-    },
-  },
-  key_of_former: {
-    isUrgent: false,
-    sentence: (fact) => `${theKey(fact)} was created by a person who is no longer an administrator.`,
-    advice: 'Rotate or revoke the key.',
-    tile: {
-      icon: 'user',
-      title: (facts) => `${plural(facts.length, 'key')} of former administrators`,
       path: keysAbout,
     },
   },

@@ -3,21 +3,14 @@ import { addDays, dateIn, daysBetween } from './calendar.ts';
 import { type FieldError, lazyObject, ruleError, wholeUpTo } from './fields.ts';
 
 export const MAX_RULE_DAYS = 3_650;
-/** How often keys can be reviewed: the months between two reviews. */
-export const REVIEW_INTERVALS: readonly number[] = [1, 3, 6, 12];
-const intervalError = ruleError(`one of ${REVIEW_INTERVALS.join(', ')}`);
 
 /**
- * An organization's rules for new keys and for reviews; null where there is none. Existing keys keep their expiration. A
+ * An organization's rules for new keys; null where there is none. Existing keys keep their expiration. A
  * longest lifetime includes that an expiry is required.
  */
 export const keyRules = lazyObject(() => ({
   maxLifetimeDays: wholeUpTo(MAX_RULE_DAYS).nullable(),
   expiryRequired: z.boolean({ error: ruleError('true or false') }),
-  accessReviewMonths: z
-    .number({ error: intervalError })
-    .refine((months) => REVIEW_INTERVALS.includes(months), { error: intervalError })
-    .nullable(),
 })).transform((rules) => ({ ...rules, expiryRequired: rules.expiryRequired || rules.maxLifetimeDays !== null }));
 
 export type KeyRules = z.output<typeof keyRules>;

@@ -2,14 +2,7 @@ import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
 import { ALL_ORGANIZATIONS, FACT_SOURCES } from '../../src/db/fact-statements.ts';
 import { hashKey } from '../../src/domain/api-key.ts';
-import { DAY_MS } from '../../src/domain/calendar.ts';
 import { fromKeys } from '../../src/lib/objects.ts';
-import {
-  decideKeys,
-  finishAccessReview,
-  readAccessReviews,
-  startAccessReview,
-} from '../../src/modules/access-review/reviews.ts';
 import { savePush } from '../../src/modules/push/push-statements.ts';
 import { beginErasure } from '../../src/services/directory/erase-organization.ts';
 import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
@@ -142,7 +135,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
   await reportRecord(operator, { organization, kind: 'note', id: redactedNote, result: 'refused', reason: 'Closed' });
   await releaseChanges(operator, { organization, cursor: String(await lastCursor(organization)) });
 
-  const rules = { maxLifetimeDays: 3_650, expiryRequired: false, accessReviewMonths: 3 };
+  const rules = { maxLifetimeDays: 3_650, expiryRequired: false };
   await changeKeyRules(admin, 0, rules);
 
   const note = await write(api.postNote(key, NOTE, { 'Idempotency-Key': 'two' }), 'note');
@@ -150,14 +143,6 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
   const waiting = await write(api.postTime(key, { ...TIME, minutes: 600 }), 'entry');
   await decide(entry);
 
-  await startAccessReview(admin);
-  const first = (await readAccessReviews(admin, 8)).open?.review.id ?? 'no review';
-  const kept = [keyId, full.id, successor.id].map((id) => ({ keyId: id, decision: 'keep' as const, reason: 'In use' }));
-  await decideKeys(admin, first, kept);
-  await finishAccessReview(admin, first, []);
-  await startAccessReview(admin);
-  const open = (await readAccessReviews(admin, 8)).open?.review.id ?? 'no review';
-  await decideKeys(admin, open, kept.slice(1));
   await rotate(organization, successor.id, { expires: '2031-01-01', grace: '24h' });
 
   const state = {
@@ -205,7 +190,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       ...{ hint: String(row?.['hint']), keyIds: JSON.stringify([keyId, full.id]), name: 'n8n: triage' },
       ...{ userId: 'ada', administratorId: 'ada', email: 'ada@northwind.example', userEmail: 'tess@northwind.example' },
       ...{ id: note, note, time_entry: entry, ids: JSON.stringify([note, entry]), ticketId: null, requestId: null },
-      ...{ reviewId: first, organizationIds: JSON.stringify([organization]), formToken: 'token', by: 'Ada' },
+      ...{ organizationIds: JSON.stringify([organization]), formToken: 'token', by: 'Ada' },
       ...{ reasons: '["scope_missing"]', reason: 'scope_missing', beforeKeyId: '~', beforeReason: '~' },
       ...{ now, soon: now, since: 0, erasedSince: 0, until: LARGE, at: 0, day: String(day?.['day']) },
       ...{
@@ -232,17 +217,16 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       findAdministrator: [{ limit: 1 }],
       ...facts,
       ...fromKeys(
-        ['findAuditPage', 'findAuditPageOfKey', 'findAuditPageOfAdministrator'].map((page) => `${page}.rows`),
+        ['findAuditPage', 'findAuditPageOfKey'].map((page) => `${page}.rows`),
         () => [{ minutes: null }],
       ),
+      'findAuditPageOfAdministrator.rows': [{ minutes: null, keyId: '' }],
       'LONG_DAYS.statement': [{ ...ALL_ORGANIZATIONS, each: 10 }],
       'TIME_WAITING.statement': [{ ...ALL_ORGANIZATIONS, each: 10 }],
       findCompanies: [{ ids: JSON.stringify(['acme']) }],
       findUnrevoked: [{ keyIds: JSON.stringify([keyId]) }],
       findKeyByHash: [{}, { hash: 'unknown' }],
       findKeyPage: [{ before: '~' }],
-      findReviews: [{ reviewId: null }],
-      findReviewedKeys: [{}, { reviewId: open }],
       findCursorPosition: [{}, { seq: LARGE }, { organizationId: 'nobody' }],
       findApproval: [{ id: entry }, { id: waiting }, { id: redactedEntry }],
       findLongDays: [{ days: JSON.stringify([{ keyId, day: day?.['day'] }]) }],
@@ -281,10 +265,9 @@ async function makeFacts(now: number): Promise<Record<string, Values[]>> {
   await importOrganizations(env.DB, [{ id, name: 'Facts' }, quiet], `max@${id}.example`);
   await insertKeys(env.DB, id, 60, now);
   const run = (sql: string) => env.DB.prepare(sql).bind(id, now).run();
-  await run('insert into key_rules values (?1, null, 0, 1, ?2, 1)');
   await run("insert into pushes values (?1, 0, ?2, 1, 'HTTP 500', null, null, '[]')");
   await run("insert into psa_refusals values (?1, 'r', 'note', 'Closed', ?2)");
-  await run("insert into alerts values (?1, 'key_unused', 'k', 1, 'alert_1', ?2, 'text', 1, 1, 0)");
+  await run("insert into alerts values (?1, 'key_expiring', 'k', 1, 'alert_1', ?2, 'text', 1, 1, 0)");
   const limits = { keyRecords: 1, keyBytes: 1, organizationRecords: 1, organizationBytes: 1 };
   const values = {
     each: 1_000,
@@ -305,10 +288,8 @@ async function makeFacts(now: number): Promise<Record<string, Values[]>> {
         ['statement', 'ofPage'].map((name) => [`FACT_SOURCES.${type}.${name}`, [values]]),
       ),
     ),
-    'REVIEW_DUE.statement': [{ ...values, now: now + 40 * DAY_MS }],
-    'REVIEW_DUE.ofPage': [{ ...values, now: now + 40 * DAY_MS }],
     'FACT_SOURCES.database_size.statement': [{ ...values, ...ALL_ORGANIZATIONS }],
-    findStoredAlerts: [{ types: '["key_unused"]', each: 10 }],
+    findStoredAlerts: [{ types: '["key_expiring"]', each: 10 }],
     claimAlerts: [{ givenUpUntil: 0, claimedUntil: now, each: 10 }],
   };
 }

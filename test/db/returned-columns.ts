@@ -85,14 +85,6 @@ export const RETURNED_COLUMNS = {
         ofPage: { organizationId: 'string', subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'number', level: 'number', count: 'number', lastAt: 'null', detail: 'null', type: 'string', since: 'number' },
         statement: { type: 'string', since: 'number', organizationId: 'string', subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'number', level: 'number', count: 'number', lastAt: 'null', detail: 'null' },
       },
-      key_of_former: {
-        ofPage: { organizationId: 'string', subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', since: 'number' },
-        statement: { type: 'string', since: 'number', organizationId: 'string', subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
-      },
-      key_unused: {
-        ofPage: { organizationId: 'string', subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'number | null', detail: 'null', type: 'string', since: 'number' },
-        statement: { type: 'string', since: 'number', organizationId: 'string', subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'number | null', detail: 'null' },
-      },
       push_failing: {
         ofPage: { organizationId: 'string', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', since: 'number' },
         statement: { type: 'string', since: 'number', organizationId: 'string', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
@@ -111,7 +103,7 @@ export const RETURNED_COLUMNS = {
     findKeyByHash: { organizationId: 'string', keyId: 'string', keyHash: 'string', chainId: 'string', keyName: 'string', scopes: 'string', dayLimitRecords: 'null', dayLimitMinutes: 'null', allowedNetworks: 'string', expiresAt: 'null', revokedAt: 'number | null', organizationActive: 'number', hasPsa: 'number', timeZone: 'string', found: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/find-key-statements.ts')>,
   'db/keys/key-rules-statements.ts': {
-    findKeyRules: { maxLifetimeDays: 'number', expiryRequired: 'number', accessReviewMonths: 'number', accessReviewsSince: 'number', revision: 'number', timeZone: 'string' },
+    findKeyRules: { maxLifetimeDays: 'number', expiryRequired: 'number', revision: 'number', timeZone: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/keys/key-rules-statements.ts')>,
   'db/keys/key-statements.ts': {
     explainKey: { administrator: 'number', found: 'string', successorId: 'null', live: 'number', createdByForm: 'null', named: 'string', keysInGrace: 'number', maxLifetimeDays: 'number', expiryRequired: 'number' },
@@ -169,17 +161,6 @@ export const RETURNED_COLUMNS = {
     insertServiceTimeEntry: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', userId: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', agreementSource: 'string', status: 'string', chainRecords: 'number' },
     insertTechnicianTimeEntry: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', userId: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', agreementSource: 'string', status: 'string', chainRecords: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/time-entry-statements.ts')>,
-  'modules/access-review/review-due.ts': {
-    REVIEW_DUE: {
-      ofPage: { organizationId: 'string', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', since: 'number' },
-      statement: { type: 'string', since: 'number', organizationId: 'string', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
-    },
-  } satisfies ReturnedColumns<typeof import('../../src/modules/access-review/review-due.ts')>,
-  'modules/access-review/review-statements.ts': {
-    findOpenReviewProgress: { total: 'number', done: 'number' },
-    findReviewedKeys: { id: 'string', name: 'string', owner: 'string', description: 'string', companies: 'string', dayLimitRecords: 'number | null', dayLimitMinutes: 'number | null', allowedNetworks: 'string', hint: 'string', scopes: 'string', revision: 'number', createdAt: 'number', expiresAt: 'number | null', revokedAt: 'null', revokedById: 'null', revokedBy: 'null', createdById: 'string', createdBy: 'string', creatorActive: 'number', creatorAdmin: 'number', successorId: 'string | null', successorHint: 'string | null', predecessorId: 'string | null', predecessorHint: 'string | null', lastWriteAt: 'number | null', lastWriteFrom: 'string | null', reviewedId: 'string', decision: 'string | null', reason: 'string | null', decidedAt: 'number | null', decidedById: 'string | null', decidedBy: 'string | null', decidedAfterWriteAt: 'number | null' },
-    findReviews: { id: 'string', startedAt: 'number', startedBy: 'string', keys: 'number', kept: 'number', revoked: 'number', finishedAt: 'number | null', finishedBy: 'string | null' },
-  } satisfies ReturnedColumns<typeof import('../../src/modules/access-review/review-statements.ts')>,
   'modules/alerts/alert-statements.ts': {
     claimAlerts: { organizationId: 'string', type: 'string', subject: 'string', id: 'string', foundAt: 'number', text: 'string', toReceiver: 'number', toChat: 'number' },
     findStoredAlerts: { organizationId: 'string', type: 'string', subject: 'string', level: 'number' },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addDays, dateIn, daysBetween, isTimeZone, monthsLater, startOfDate } from '../../src/domain/calendar.ts';
+import { addDays, dateIn, daysBetween, isTimeZone, startOfDate } from '../../src/domain/calendar.ts';
 import { runs } from '../support/property.ts';
 
 describe('the date', () => {
@@ -66,17 +66,6 @@ test('only an IANA name is a time zone', () => {
   expect(isTimeZone('Mars/Olympus')).toBe(false);
   expect(isTimeZone('-00:30')).toBe(false);
   expect(isTimeZone('')).toBe(false);
-});
-
-test.each([
-  ['2026-11-21', 3, '2027-02-21'],
-  ['2026-11-30', 3, '2027-02-28'],
-  ['2027-11-30', 3, '2028-02-29'],
-  ['2026-12-31', 1, '2027-01-31'],
-  ['2027-01-31', 1, '2027-02-28'],
-  ['2028-02-29', 12, '2029-02-28'],
-])('%s plus %i months is %s', (date, months, later) => {
-  expect(monthsLater(date, months)).toBe(later);
 });
 
 test('days between dates do not depend on daylight saving time', () => {

@@ -1,8 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { REVIEW_DECISIONS } from '../../src/domain/access-review.ts';
 import { ACTOR_TYPES } from '../../src/domain/audit-actions.ts';
-import { MAX_REASON_LENGTH } from '../../src/domain/decision-reason.ts';
 import { MAX_TEXT_LENGTH } from '../../src/domain/fields.ts';
 import { MAX_HOURLY_RATE_MINOR } from '../../src/domain/money.ts';
 import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../../src/domain/time-entry.ts';
@@ -24,8 +22,6 @@ test.each([
   ['notes_message', TEXT],
   ['time_entries_description', TEXT],
   ['psa_refusals_reason', TEXT],
-  ['access_review_decisions_reason', `between 1 and ${MAX_REASON_LENGTH}`],
-  ['access_review_decisions_decision', oneOf('decision', REVIEW_DECISIONS)],
   ['audit_log_actor_type', oneOf('actor_type', ACTOR_TYPES)],
   ['time_entries_source', oneOf('agreement_source', AGREEMENT_SOURCES)],
   ['time_entries_status', oneOf('status', TIME_ENTRY_STATUSES)],

@@ -23,7 +23,6 @@ const RECORDS = [
  */
 export async function insertServerData(db: D1Database): Promise<{ approving: string; expired: string }> {
   await insertLarge(db);
-  await importOrganizations(db, [{ id: 'reviewed', name: 'Reviewed MSP' }], 'max@reviewed.example');
   await importOrganizations(db, [{ id: 'approving', name: 'Approving MSP' }], 'max@approving.example');
   const demo = await readFile('src/dev/demo-directory.ndjson', 'utf8');
   const imported = await importDirectory(db, demo + RECORDS.map((record) => JSON.stringify(record)).join('\n'));

@@ -8,8 +8,7 @@ import { config, importRecords, makeApi, makeOrganization, rowsOf } from './worl
 export const signIn = await makeSignIn();
 
 const contributions = startModules(MODULES, { ...env }, config());
-/** The pages that modules add to the list of keys, and those of their tabs. */
-export const TASK_PAGES = contributions.flatMap(({ keyTask }) => keyTask?.path ?? []);
+/** The pages of the modules' tabs. */
 export const TAB_PAGES = contributions.flatMap(({ tab }) => tab?.path ?? []);
 
 type Api = Pick<ReturnType<typeof makeApi>, 'send'>;

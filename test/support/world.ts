@@ -283,7 +283,7 @@ export const seenByProber = async (response: Response) => ({
 });
 
 /** The input that removes all key rules. */
-export const NO_KEY_RULES = { maxLifetimeDays: null, expiryRequired: false, accessReviewMonths: null };
+export const NO_KEY_RULES = { maxLifetimeDays: null, expiryRequired: false };
 
 /** A valid body for a note. */
 export const NOTE = { message: 'Restarted the print spooler' };
@@ -309,9 +309,7 @@ export async function rowsOf(
     | 'key_days'
     | 'refused_uses'
     | 'key_rules'
-    | 'access_reviews'
     | 'alerts'
-    | 'access_review_decisions'
     | 'psa_refusals',
   organizationId: string,
 ): Promise<Record<string, unknown>[]> {

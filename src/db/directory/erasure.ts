@@ -71,8 +71,6 @@ const TABLES: readonly (readonly [table: string, ...key: string[]])[] = [
   ['pushes'],
   ['connections'],
   ['alerts', 'type', 'subject'],
-  ['access_review_decisions', 'review_id', 'key_id'],
-  ['access_reviews', 'id'],
   ['key_rules'],
   ['api_keys', 'id'],
   ['agreements', 'id'],

@@ -5,8 +5,6 @@ import { columns, insertInto, number, numberOrNull, type RowOf, statement, text 
 const KEY_RULES = {
   maxLifetimeDays: numberOrNull('r.max_lifetime_days'),
   expiryRequired: number('coalesce(r.expiry_required, 0)'),
-  accessReviewMonths: numberOrNull('r.access_review_months'),
-  accessReviewsSince: numberOrNull('r.access_reviews_since'),
   /** 0 if the organization has not set key rules. */
   revision: number('coalesce(r.revision, 0)'),
   timeZone: text('o.time_zone'),
@@ -35,22 +33,18 @@ export const EXPIRY_RULES = {
 
 export type ExpiryRulesRow = RowOf<typeof EXPIRY_RULES>;
 
-type ChangeValues = AdministratorValues &
-  Omit<KeyRulesRow, 'accessReviewsSince' | 'revision' | 'timeZone'> & { now: number; oldRevision: number };
+type ChangeValues = AdministratorValues & Omit<KeyRulesRow, 'revision' | 'timeZone'> & { oldRevision: number };
 
-/** Changes the key rules if they still have the old revision. Another review interval does not restart the count. */
+/** Changes the key rules if they still have the old revision. */
 export const changeRules = statement<ChangeValues>(`
   ${insertInto('key_rules', {
     organization_id: ':organizationId',
     max_lifetime_days: ':maxLifetimeDays',
     expiry_required: ':expiryRequired',
-    access_review_months: ':accessReviewMonths',
-    access_reviews_since: 'iif(:accessReviewMonths is null, null, :now)',
     revision: ':oldRevision + 1',
   })}
   from users u where ${IS_ACTIVE_ADMINISTRATOR}
     and :oldRevision = coalesce((select revision from key_rules where organization_id = :organizationId), 0)
   on conflict (organization_id) do update set
     max_lifetime_days = excluded.max_lifetime_days, expiry_required = excluded.expiry_required,
-    access_review_months = excluded.access_review_months, revision = excluded.revision,
-    access_reviews_since = iif(excluded.access_review_months is null, null, coalesce(key_rules.access_reviews_since, excluded.access_reviews_since))`);
+    revision = excluded.revision`);

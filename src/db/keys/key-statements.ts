@@ -12,7 +12,7 @@ import { LIVE_KEY_IDS } from './read-keys-statements.ts';
 // Conditions that several statements share. The table is named in full, because UPDATE and
 // subqueries use the same text.
 
-export const THE_KEY = 'api_keys.organization_id = :organizationId and api_keys.id = :keyId';
+const THE_KEY = 'api_keys.organization_id = :organizationId and api_keys.id = :keyId';
 
 /** Neither revoked nor replaced. Only such a key occupies its name. */
 const IS_CURRENT = 'api_keys.revoked_at is null and api_keys.successor_id is null';

@@ -9,7 +9,7 @@ import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull 
 const SETTINGS = fromKeys(KEY_SETTING_NAMES, (name) => `k.${keySetting(name).column}`);
 
 /** A key `k` as the settings area shows it, after its id and settings, with these joins. Flags are 0 or 1. */
-export const DETAIL_COLUMNS = {
+const DETAIL_COLUMNS = {
   hint: text('k.hint'),
   scopes: text('k.scopes'),
   /** Counts the changes of its settings, its rotation and its revocation. */
@@ -35,7 +35,7 @@ export const DETAIL_COLUMNS = {
 
 export type KeyDetailsRow = { id: string } & KeySettings & RowOf<typeof DETAIL_COLUMNS>;
 
-export const KEY_JOINS = `
+const KEY_JOINS = `
   join users creator on creator.organization_id = k.organization_id and creator.id = k.created_by
   left join users revoker on revoker.organization_id = k.organization_id and revoker.id = k.revoked_by
   left join api_keys s on s.organization_id = k.organization_id and s.id = k.successor_id

@@ -10,10 +10,6 @@ export const ALL_RECORDS = RECORD_KIND_NAMES.map((kind) => COUNTS[kind]).join(' 
 
 export const sum = (expression: string) => `coalesce(sum(${expression}), 0)`;
 
-/** The latest write of the key `k`. After a change of the time zone it need not be on its latest day. */
-export const LAST_WRITE = `(select max(w.last_at) from (select d.last_at from key_days d
-    where d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.key_id = k.id order by d.day desc limit 3) w)`;
-
 const CHAIN_DAY = { records: number(sum(ALL_RECORDS)), minutes: number(sum('minutes')), bytes: number(sum('bytes')) };
 
 export type ChainDay = RowOf<typeof CHAIN_DAY>;

@@ -72,7 +72,7 @@ async function selectedKeys(c: Context<AdminEnv>, parameters: URLSearchParams): 
   const query = readKeyQuery(parameters);
   const keys =
     ids.length === 0 && isFiltered(query)
-      ? (await listKeys(adminContext(c), query, todayOf(c), [], factOptions(c))).keys
+      ? (await listKeys(adminContext(c), query, todayOf(c), factOptions(c))).keys
       : await listKeysById(adminContext(c), ids);
   return keys.filter(({ state }) => state !== 'revoked');
 }

@@ -121,4 +121,4 @@ function timeCellsIn(timeZone: string): (at: number | null) => Cell[] {
 }
 
 /** A time in UTC as `2026-11-21 21:33:04`. */
-export const spreadsheetTime = (at: number) => new Date(at).toISOString().slice(0, 19).replace('T', ' ');
+const spreadsheetTime = (at: number) => new Date(at).toISOString().slice(0, 19).replace('T', ' ');

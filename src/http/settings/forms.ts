@@ -166,7 +166,6 @@ const MESSAGES: Record<string, string> = {
     'Too many replaced keys still work. Revoke this key immediately, or revoke one of the replaced keys first.',
   grace: 'Choose how long the old key keeps working.',
   maxLifetimeDays: upTo(MAX_RULE_DAYS),
-  accessReviewMonths: 'Choose how often keys are reviewed.',
 };
 
 export function messagesOf(errors: readonly FieldError[]): Record<string, string> {

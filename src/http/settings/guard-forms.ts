@@ -5,8 +5,6 @@ import { tooLarge } from './forms.ts';
 import { PageProblem } from './page-problem.ts';
 
 const MAX_FORM_BYTES = 64 * 1024;
-/** The decisions of an access review: 151 reasons of 200 characters, each of up to 12 bytes in a form. */
-const LARGE_FORM = { path: /\/decisions$/, maxBytes: 512 * 1024 };
 
 /** Requires every POST to be a form, every method but GET and HEAD to come from this origin, and a body below the size limit. */
 export const guardForms = [requireForm, requireSameOrigin, readForm] as const;
@@ -37,7 +35,7 @@ async function requireSameOrigin(c: Context<AppEnv>, next: Next): Promise<void> 
 }
 
 async function readForm(c: Context<AppEnv>, next: Next): Promise<void> {
-  await readBody(c, LARGE_FORM.path.test(c.req.path) ? LARGE_FORM.maxBytes : MAX_FORM_BYTES, {
+  await readBody(c, MAX_FORM_BYTES, {
     tooLarge,
     broken: (why) => new PageProblem(400, 'Incomplete form', `The form ${why}. Nothing was changed. Submit it again.`),
   });

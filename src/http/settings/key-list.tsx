@@ -4,7 +4,15 @@ import { CSV_SETTINGS, companyIds } from '../../domain/key-settings.ts';
 import { containsKey } from '../../domain/pasted-keys.ts';
 import { EXAMINED_KEYS, type KeyList, listKeys } from '../../services/keys/list-keys.ts';
 import { everyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
-import { type KeyQuery, type ListedState, matchOf, stateInList, stateOf } from '../../services/keys/select-keys.ts';
+import {
+  KEY_NOTES,
+  type KeyQuery,
+  type ListedState,
+  matchOf,
+  noteOf,
+  stateInList,
+  stateOf,
+} from '../../services/keys/select-keys.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { Icon } from '../page/icon.tsx';
 import { type Column, csvDownload, fileName } from './download.ts';
@@ -43,9 +51,8 @@ export async function renderKeyList(c: Context<AdminEnv>, { q, ...filters }: Key
   const searchedKey = containsKey(q ?? '', keyPrefix);
   const query = searchedKey ? filters : { q, ...filters };
   const today = todayOf(c);
-  const tasks = c.get('contributions').flatMap(({ keyTask = [] }) => keyTask);
-  const hasFacts = isPlainList(query) || query.fact !== undefined;
-  const list = await listKeys(adminContext(c), query, today, tasks, hasFacts ? factOptions(c) : undefined);
+  const hasFacts = isPlainList(query) || (query.fact !== undefined && !noteOf(query));
+  const list = await listKeys(adminContext(c), query, today, hasFacts ? factOptions(c) : undefined);
   const { hasPsa } = c.get('administrator').organization;
   return render(c, titleOf(list, query), <KeyListPage {...{ list, query, hasPsa, searchedKey, refused }} />, {
     lead: <Lead {...{ list, today, dayLimits }} />,
@@ -89,8 +96,10 @@ function titleOf({ facts, keys }: KeyList, query: KeyQuery): string {
   if (isPlainList(query)) return 'API keys';
   const { q, state = 'live', expires, fact } = query;
   const ofType = facts.filter(({ type }) => type === fact);
+  const note = noteOf(query);
   return [
     ofType[0]?.kind.tile?.title(ofType) ?? STATES.find(([one]) => one === state)?.[2],
+    note && KEY_NOTES[note].words,
     expires && 'that never expire',
     q && `with “${q}”: ${formatNumber(keys.length)}`,
   ]
@@ -109,7 +118,8 @@ interface Props {
 
 function KeyListPage({ list, query, hasPsa, searchedKey, refused }: Props) {
   const { base } = usePage();
-  const advice = list.facts.find(({ type }) => type === query.fact)?.kind.advice;
+  const note = noteOf(query);
+  const advice = note ? KEY_NOTES[note].advice : list.facts.find(({ type }) => type === query.fact)?.kind.advice;
   return (
     <>
       {refused && (
@@ -193,7 +203,7 @@ function Lead({ list: { counts, latestDay }, today, dayLimits }: LeadProps) {
   );
 }
 
-function Actions({ list: { tasks, latestDay, counts } }: Pick<Props, 'list'>) {
+function Actions({ list: { latestDay, counts } }: Pick<Props, 'list'>) {
   const { base } = usePage();
   const summary = (
     <>
@@ -203,21 +213,9 @@ function Actions({ list: { tasks, latestDay, counts } }: Pick<Props, 'list'>) {
   );
   return (
     <>
-      {tasks.map(
-        ({ path, title, progress }) =>
-          progress && (
-            <a href={`${base}${path}`} class="button quiet">
-              {title}&nbsp;
-              <span class="chip">
-                {progress.done} / {progress.total}
-              </span>
-            </a>
-          ),
-      )}
       {latestDay !== null && (
         <Menu summary={summary} group="page" kind="overflow">
           <a href={`${base}/which-key`}>Which key is this?</a>
-          {tasks.map(({ path, title, progress }) => !progress && <a href={`${base}${path}`}>{title}</a>)}
           <a href={`${base}/keys.csv`}>Download as CSV</a>
           {counts.live > 0 && (
             <a href={`${base}/revoke-all`} class="danger">
@@ -233,8 +231,8 @@ function Actions({ list: { tasks, latestDay, counts } }: Pick<Props, 'list'>) {
 
 type ListProps = Pick<Props, 'list' | 'query'> & Partial<Pick<Props, 'refused'>>;
 
-/** The search, and links to the keys of each state. Both keep the other filters. */
-function Filters({ list: { counts }, query }: ListProps) {
+/** The search, and links to the keys of each state and each note. All keep the other filters. */
+function Filters({ list: { counts, notes }, query }: ListProps) {
   const { base } = usePage();
   const numbers: Partial<Record<ListedState, number>> = counts;
   return (
@@ -256,6 +254,18 @@ function Filters({ list: { counts }, query }: ListProps) {
             {numbers[state] !== undefined && !query.q && <span class="number"> {numbers[state]}</span>}
           </a>
         ))}
+        {notes.map(
+          ({ note, count }) =>
+            (count > 0 || query.fact === note) && (
+              <a
+                href={keyListPath(base, { ...query, fact: note, state: undefined, before: undefined })}
+                aria-current={query.fact === note ? 'true' : undefined}
+              >
+                {KEY_NOTES[note].chip}
+                {!query.q && <span class="number"> {count}</span>}
+              </a>
+            ),
+        )}
         {isFiltered(query) && (
           <a href={keyListPath(base, {})} class="clear">
             Clear filters

@@ -1,5 +1,4 @@
 import { type Context, Hono } from 'hono';
-import type { PropsWithChildren } from 'hono/jsx';
 import { hasCode } from '../../domain/errors.ts';
 import { MAX_RULE_DAYS } from '../../domain/key-rules.ts';
 import { changeKeyRules, getKeyRules, type StoredKeyRules } from '../../services/keys/change-key-rules.ts';
@@ -19,7 +18,6 @@ keyRules.get('/key-rules', async (c) => {
 
 const rulesInForm = (rules: StoredKeyRules): [field: string, value: string][] => [
   ['maxLifetimeDays', String(rules.maxLifetimeDays ?? '')],
-  ['accessReviewMonths', String(rules.accessReviewMonths ?? '')],
   ['expiryRequired', rules.expiryRequired ? 'on' : ''],
 ];
 
@@ -35,8 +33,6 @@ keyRules.post('/key-rules', async (c) => {
     const result = await changeKeyRules(adminContext(c), revision, {
       maxLifetimeDays: chosenNumber(values, 'maxLifetimeDays'),
       expiryRequired: values.has('expiryRequired'),
-      // Without the module there is no such field.
-      ...(values.has('accessReviewMonths') && { accessReviewMonths: chosenNumber(values, 'accessReviewMonths') }),
     });
     return redirectWith(c, '/key-rules', NOTICES[result]);
   } catch (err) {
@@ -52,8 +48,7 @@ keyRules.post('/key-rules', async (c) => {
 
 function renderRules(c: Context<AdminEnv>, page: Props) {
   const lead = <p class="minor">Rules for the keys of this organization.</p>;
-  const fields = c.get('contributions').map(({ keyRule }) => keyRule?.(page.form));
-  return renderForm(c, 'Key rules', <KeyRulesPage {...page}>{fields}</KeyRulesPage>, page.form, { lead });
+  return renderForm(c, 'Key rules', <KeyRulesPage {...page} />, page.form, { lead });
 }
 
 interface Props {
@@ -64,13 +59,9 @@ interface Props {
   isConflict?: boolean;
 }
 
-const FIELDS = [
-  ['maxLifetimeDays', 'Longest lifetime'],
-  ['accessReviewMonths', 'Access reviews'],
-] as const;
+const FIELDS = [['maxLifetimeDays', 'Longest lifetime']] as const;
 
-/** The children are the fields of modules. */
-function KeyRulesPage({ form, revision, isConflict, children }: PropsWithChildren<Props>) {
+function KeyRulesPage({ form, revision, isConflict }: Props) {
   const { base } = usePage();
   const history = `${base}/audit?action=key_rules.changed`;
   return (
@@ -106,7 +97,6 @@ function KeyRulesPage({ form, revision, isConflict, children }: PropsWithChildre
           <a href={keyListPath(base, { expires: 'never' })}>Keys that never expire</a>
         </p>
       </div>
-      {children}
     </CardForm>
   );
 }

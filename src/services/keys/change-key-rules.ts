@@ -1,10 +1,5 @@
 import type * as z from 'zod';
-import {
-  changeRules,
-  type ExpiryRulesRow,
-  findKeyRules,
-  type KeyRulesRow,
-} from '../../db/keys/key-rules-statements.ts';
+import { changeRules, type ExpiryRulesRow, findKeyRules } from '../../db/keys/key-rules-statements.ts';
 import { errorOf, invalidInput } from '../../domain/errors.ts';
 import { brokenRule, type KeyRules, keyRules, type NewKeyLifetime } from '../../domain/key-rules.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
@@ -12,17 +7,13 @@ import { readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { AdminContext } from '../service-context.ts';
 
-export type StoredKeyRules = ReturnType<typeof toKeyRules>;
-
-/** The key rules in the result of `findKeyRules`. @throws ServiceError `not_administrator` */
-export function toKeyRules(row: KeyRulesRow | null | undefined) {
-  if (!row) throw errorOf('not_administrator');
-  return { ...row, expiryRequired: row.expiryRequired === 1 };
-}
+export type StoredKeyRules = Awaited<ReturnType<typeof getKeyRules>>;
 
 /** @throws ServiceError `not_administrator` */
-export async function getKeyRules(ctx: AdminContext): Promise<StoredKeyRules> {
-  return toKeyRules(await readOne(ctx, findKeyRules.bind(ctx.actor)));
+export async function getKeyRules(ctx: AdminContext) {
+  const row = await readOne(ctx, findKeyRules.bind(ctx.actor));
+  if (!row) throw errorOf('not_administrator');
+  return { ...row, expiryRequired: row.expiryRequired === 1 };
 }
 
 /** @throws ServiceError `invalid` if the key rules, as an insert found them, do not admit a new key */
@@ -32,8 +23,6 @@ export function requireAdmittedByRow({ maxLifetimeDays, expiryRequired }: Expiry
 }
 
 const describeDays = (days: number | null) => (days === null ? 'none' : `${days} ${days === 1 ? 'day' : 'days'}`);
-const describeMonths = (months: number | null) =>
-  months === null ? 'none' : `every ${months} ${months === 1 ? 'month' : 'months'}`;
 const yesOrNo = (flag: boolean) => (flag ? 'yes' : 'no');
 
 function describeChange(from: KeyRules, to: KeyRules): string[] {
@@ -41,32 +30,30 @@ function describeChange(from: KeyRules, to: KeyRules): string[] {
     [
       ['longest lifetime', describeDays(from.maxLifetimeDays), describeDays(to.maxLifetimeDays)],
       ['expiration required', yesOrNo(from.expiryRequired), yesOrNo(to.expiryRequired)],
-      ['access review', describeMonths(from.accessReviewMonths), describeMonths(to.accessReviewMonths)],
     ] as const
   ).flatMap(([what, old, changed]) => (old === changed ? [] : [`${what} ${old} to ${changed}`]));
 }
 
 /**
  * Changes the key rules of the organization. Existing keys keep their expiration. `oldRevision` is that of the key rules
- * that the administrator saw: a change that another administrator has made since then is not overwritten. Reviews stay as
- * they are if they are left out.
+ * that the administrator saw: a change that another administrator has made since then is not overwritten.
  * @throws ServiceError `invalid`, `key_rules_changed_meanwhile`, `not_administrator`
  */
 export async function changeKeyRules(
   ctx: AdminContext,
   oldRevision: number,
-  input: Omit<z.input<typeof keyRules>, 'accessReviewMonths'> & { accessReviewMonths?: number | null },
+  input: z.input<typeof keyRules>,
 ): Promise<'changed' | 'unchanged'> {
   const from = await getKeyRules(ctx);
-  const to = parseInput(keyRules, { accessReviewMonths: from.accessReviewMonths, ...input });
+  const to = parseInput(keyRules, input);
   if (from.revision !== oldRevision) throw errorOf('key_rules_changed_meanwhile');
   const details = describeChange(from, to);
   if (details.length === 0) return 'unchanged';
 
   const values = { ...ctx.actor, ...to, expiryRequired: to.expiryRequired ? 1 : 0, oldRevision };
-  const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
+  const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', () => [
     {
-      statement: changeRules.bind({ ...values, now }),
+      statement: changeRules.bind(values),
       action: 'key_rules.changed',
       targetId: ctx.actor.organizationId,
       detail: details.join(', '),

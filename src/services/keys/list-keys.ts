@@ -1,6 +1,5 @@
 import { findLatestDay, type OrganizationDay } from '../../db/audit/audit-log-statements.ts';
 import { findKeyPage, findLiveKeys, type KeyDetailsRow } from '../../db/keys/read-keys-statements.ts';
-import type { BoundStatement } from '../../db/statement.ts';
 import { isLive } from '../../domain/api-key.ts';
 import type { Fact } from '../../domain/facts.ts';
 import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
@@ -9,24 +8,10 @@ import { readAll, readBatch } from '../call-d1.ts';
 import type { AdminContext } from '../service-context.ts';
 import { readUsage } from './key-usage.ts';
 import { type KeyDetails, listKeysById, toKeyDetails } from './read-keys.ts';
-import { type KeyQuery, selectKeys, stateInList, stateOf } from './select-keys.ts';
+import { hasNote, KEY_NOTE_NAMES, type KeyQuery, noteOf, selectKeys, stateInList, stateOf } from './select-keys.ts';
 
 /** How many keys a list of ended keys examines, live ones included, newest first. */
 export const EXAMINED_KEYS = 200;
-
-/** A page about the keys, which their list links to. */
-export interface KeyTask {
-  title: string;
-  /** Below the organization's base path. */
-  path: `/${string}`;
-  /** How much of the work is done; no row if there is none at the moment. It is read with the keys. */
-  progress: (ctx: AdminContext) => BoundStatement<Progress>;
-}
-
-interface Progress {
-  done: number;
-  total: number;
-}
 
 export type KeyList = Awaited<ReturnType<typeof listKeys>>;
 
@@ -35,23 +20,16 @@ export type KeyList = Awaited<ReturnType<typeof listKeys>>;
  * `EXAMINED_KEYS` keys and says where to continue. What it reads does not depend on how much the keys have written.
  * `today` is in the organization's time zone. With `factOptions` it also reads what needs attention.
  */
-export async function listKeys(
-  ctx: AdminContext,
-  query: KeyQuery,
-  today: string,
-  tasks: readonly KeyTask[] = [],
-  factOptions?: FactOptions,
-) {
+export async function listKeys(ctx: AdminContext, query: KeyQuery, today: string, factOptions?: FactOptions) {
   const now = ctx.now();
   const [{ live, ...overview }, others] = await Promise.all([
-    readOverview(ctx, now, tasks, factOptions),
+    readOverview(ctx, now, factOptions),
     readOtherKeys(ctx, query, now),
   ]);
   const found = query.before === undefined ? [...live, ...others.keys] : others.keys;
-  const shown = selectKeys(
-    query.fact === undefined ? found : await keysOfFacts(ctx, overview.facts, query.fact, live),
-    query,
-  );
+  const type = noteOf(query) ? undefined : query.fact;
+  const keys = type === undefined ? found : await keysOfFacts(ctx, overview.facts, type, live);
+  const shown = selectKeys(keys, query, now);
   const ids = shown.map(({ id }) => id);
   const usageOf = await readUsage(ctx, ids, today);
   return {
@@ -60,33 +38,24 @@ export async function listKeys(
     /** The last key that was examined, if there are older ones. */
     older: others.older,
     counts: { live: live.length, expiring: live.filter((key) => stateInList(key) === 'expiring').length },
+    notes: KEY_NOTE_NAMES.map((note) => ({ note, count: live.filter((key) => hasNote(key, note, now)).length })),
   };
 }
 
-/** The live keys, the totals of the latest day, the progress of tasks, and what needs attention. */
-async function readOverview(
-  ctx: AdminContext,
-  now: number,
-  tasks: readonly KeyTask[],
-  options: FactOptions | undefined,
-) {
+/** The live keys, the totals of the latest day and what needs attention. */
+async function readOverview(ctx: AdminContext, now: number, options: FactOptions | undefined) {
   const { organizationId } = ctx.actor;
-  const [live, [latest], ...others] = await readBatch<[KeyDetailsRow, OrganizationDay, ...(Progress | Fact)[]]>(ctx, [
+  const [live, [latest], ...others] = await readBatch<[KeyDetailsRow, OrganizationDay, ...Fact[]]>(ctx, [
     findLiveKeys.bind({ organizationId, now }),
     findLatestDay.bind({ organizationId }),
-    ...tasks.map(({ progress }) => progress(ctx)),
     ...(options ? bindPageFacts(ctx, options, [organizationId]) : []),
   ]);
-  const progressOf = others.slice(0, tasks.length).map(([row]) => (row && 'done' in row ? row : null));
-  const facts = others.flat().flatMap((row) => ('done' in row ? [] : [row]));
   return {
     live: live.map((row) => toKeyDetails(row, now)),
     /** What all keys have written on the latest day on which one wrote; null for an empty audit log. */
     latestDay: latest ?? null,
-    /** With null in place of the progress if there is no work. */
-    tasks: tasks.map((task, index) => ({ ...task, progress: progressOf[index] ?? null })),
     /** Empty if the list was not asked for it. */
-    facts: options ? toPageFacts(facts, options, now) : [],
+    facts: options ? toPageFacts(others.flat(), options, now) : [],
   };
 }
 

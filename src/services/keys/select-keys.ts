@@ -3,6 +3,7 @@ import { isLive, type KeyState } from '../../domain/api-key.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
 import { FACT_TYPES } from '../../domain/facts.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
+import { keysOf } from '../../lib/objects.ts';
 import type { KeyDetails } from './read-keys.ts';
 
 // Which keys a list shows, and in which order: without I/O.
@@ -10,6 +11,34 @@ import type { KeyDetails } from './read-keys.ts';
 /** The states that a list can be limited to: `live` is every key that works, `ended` every other. */
 const LISTED_STATES = ['live', 'expiring', 'ended', 'all'] as const;
 export type ListedState = (typeof LISTED_STATES)[number];
+
+/** After how many days without a write a key is unused. A key that has never written counts from its creation. */
+const UNUSED_DAYS = 60;
+
+/** What the list tells about keys that work and are not replaced. It is information: no alert is sent about it. */
+export const KEY_NOTES = {
+  key_unused: {
+    chip: 'Unused',
+    words: `unused for ${UNUSED_DAYS} days`,
+    advice: 'Revoke the key if no workflow needs it.',
+    isAbout: ({ lastWrite, createdAt }: KeyDetails, now: number) =>
+      now - (lastWrite?.at ?? createdAt) >= UNUSED_DAYS * DAY_MS,
+  },
+  key_of_former: {
+    chip: 'Of former administrators',
+    words: 'of former administrators',
+    advice: 'Rotate the key, so that an administrator is responsible for it, or revoke it.',
+    isAbout: ({ creatorActive }: KeyDetails) => !creatorActive,
+  },
+} as const;
+export const KEY_NOTE_NAMES = keysOf(KEY_NOTES);
+export type KeyNote = (typeof KEY_NOTE_NAMES)[number];
+
+/** The note that the filter asks for; undefined for a fact that needs attention, and without the filter. */
+export const noteOf = ({ fact }: KeyQuery) => KEY_NOTE_NAMES.find((note) => note === fact);
+
+export const hasNote = (key: KeyDetails, note: KeyNote, now: number): boolean =>
+  isLive(key.state) && key.successor === null && KEY_NOTES[note].isAbout(key, now);
 
 const text = () => z.string().trim().min(1);
 const ignoredIfInvalid = <Type extends z.ZodType>(type: Type) => type.optional().catch(undefined);
@@ -19,10 +48,10 @@ export const keyQuery = z.lazy(() =>
   z.object({
     /** A part of one of the texts of `textsOf`. */
     q: ignoredIfInvalid(text()),
-    /** Undefined for the live keys, or for all that a fact is about. */
+    /** Undefined for the live keys, or for all that need attention for the fact. */
     state: ignoredIfInvalid(z.enum(LISTED_STATES)),
-    /** Those that facts of this type are about. */
-    fact: ignoredIfInvalid(z.enum(FACT_TYPES)),
+    /** Those that a note, or facts of this type, are about. */
+    fact: ignoredIfInvalid(z.enum([...FACT_TYPES, ...KEY_NOTE_NAMES])),
     /** Not replaced. */
     expires: ignoredIfInvalid(z.literal('never')),
     /** Undefined for the order that fits the filter. */
@@ -33,25 +62,24 @@ export const keyQuery = z.lazy(() =>
 );
 export type KeyQuery = Partial<z.infer<typeof keyQuery>>;
 
-export const stateOf = ({ state, fact }: KeyQuery): ListedState => state ?? (fact === undefined ? 'live' : 'all');
+export const stateOf = (query: KeyQuery): ListedState =>
+  query.state ?? (query.fact === undefined || noteOf(query) ? 'live' : 'all');
 
 /** The state of a key in lists. A replaced key still works, until its grace period ends. */
 export const stateInList = ({ state, successor }: Pick<KeyDetails, 'state' | 'successor'>): KeyState | 'replaced' =>
   isLive(state) && successor ? 'replaced' : state;
 
-/** Whether a key has not been used for a number of days. A key without a write counts from its creation. */
-export const isUnused = ({ lastWrite, createdAt }: KeyDetails, days: number, now: number): boolean =>
-  now - (lastWrite?.at ?? createdAt) >= days * DAY_MS;
-
 /** The keys that match the query, in its order. */
-export function selectKeys(keys: readonly KeyDetails[], query: KeyQuery): KeyDetails[] {
+export function selectKeys(keys: readonly KeyDetails[], query: KeyQuery, now: number): KeyDetails[] {
   const rank = rankFor(query);
+  const note = noteOf(query);
   return keys
     .filter(
       (key) =>
         hasState(key, stateOf(query)) &&
         matchOf(key, query.q) !== undefined &&
-        (query.expires === undefined || (key.expiresAt === null && key.successor === null)),
+        (query.expires === undefined || (key.expiresAt === null && key.successor === null)) &&
+        (note === undefined || hasNote(key, note, now)),
     )
     .toSorted((a, b) => compare(rank(a), rank(b)) || compareNaturally(a.name, b.name));
 }

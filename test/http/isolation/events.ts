@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { TAB_PAGES, TASK_PAGES } from '../../support/settings.ts';
+import { TAB_PAGES } from '../../support/settings.ts';
 
 /** How many organizations take part. */
 export const ORGANIZATIONS = 3;
@@ -26,7 +26,6 @@ const ORGANIZATION_PAGES = [
   '/refused.csv',
   '/revoke-all',
   '/key-rules',
-  ...TASK_PAGES,
   ...TAB_PAGES,
 ] as const;
 const KEY_PAGES = ['/keys/{key}', '/keys/{key}/change', '/keys/{key}/rotate', '/keys/{key}/revoke'] as const;

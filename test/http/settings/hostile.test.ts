@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { countD1 } from '../../support/d1.ts';
 import { anyText, EVIL_ATTRIBUTE, EVIL_ELEMENT, EVIL_MARKUP, rowCounts, Tally } from '../../support/hostile.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
-import { formBody, keyIn, makeSettings, TAB_PAGES, TASK_PAGES } from '../../support/settings.ts';
+import { formBody, keyIn, makeSettings, TAB_PAGES } from '../../support/settings.ts';
 import { importRecords, makeKey, rowsOf, TIME } from '../../support/world.ts';
 
 type Settings = Awaited<ReturnType<typeof makeSettings>>;
@@ -93,7 +93,7 @@ const form = fc.oneof(
     weight: 1,
     arbitrary: target.map((key) => `/keys/${encodeURIComponent(key.toWellFormed())}/${what}`),
   })),
-  { weight: 1, arbitrary: fc.constantFrom('/which-key', '/revoke-all', '/key-rules', '/nowhere', ...TASK_PAGES) },
+  { weight: 1, arbitrary: fc.constantFrom('/which-key', '/revoke-all', '/key-rules', '/nowhere') },
 );
 const KEY_FILTERS = ['show', 'saved', 'state', 'scope', 'creator', 'unused', 'expires', 'refused', 'sort', 'page'];
 const parameter = fc.tuple(
@@ -103,16 +103,7 @@ const parameter = fc.tuple(
 const address = fc.oneof(
   fc
     .tuple(
-      fc.constantFrom(
-        '/audit',
-        '/audit.csv',
-        '/keys',
-        '/keys.csv',
-        '/refused',
-        '/key-rules',
-        ...TASK_PAGES,
-        ...TAB_PAGES,
-      ),
+      fc.constantFrom('/audit', '/audit.csv', '/keys', '/keys.csv', '/refused', '/key-rules', ...TAB_PAGES),
       fc.array(parameter, { maxLength: 3 }),
     )
     .map(([path, parameters]) => `${path}?${new URLSearchParams(parameters)}`),
@@ -215,7 +206,7 @@ test('hostile forms and addresses get no 5xx, become no markup, and write nothin
         if ('form' in step && step.form === '/keys' && response.status === 200)
           await expectNamed(settings, response.text, typedName(step.body));
       }
-      for (const page of ['/keys', '/audit', '/refused', ...TASK_PAGES, `/keys/${live.id}`, `/keys/${revoked.id}`]) {
+      for (const page of ['/keys', '/audit', '/refused', `/keys/${live.id}`, `/keys/${revoked.id}`]) {
         const { status, text } = await get(page);
         expect([status, await injected(text)]).toEqual([200, []]);
         // The markup is in the page, as text.

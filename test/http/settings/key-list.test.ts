@@ -26,11 +26,11 @@ describe('the list of keys', () => {
   });
 
   test('the list and its file find the keys of a creator who is no longer an administrator', async () => {
-    const { organization, get, createKey } = await makeSettings();
+    const { organization, get, post, createKey } = await makeSettings();
     await createKey();
     const listed = async () => countElements((await get('/keys?fact=key_of_former')).text, 'tbody tr');
-    const tiles = async () => countElements((await get('/keys')).text, '.attention a[href*="/keys/"]');
-    const marks = async () => [await listed(), await tiles()];
+    const chips = async () => countElements((await get('/keys')).text, '.state-chips a[href*=key_of_former]');
+    const marks = async () => [await listed(), await chips()];
     const creator = async () => csvRows((await get('/keys.csv')).text)[0];
     expect(await marks()).toEqual([0, 0]);
     expect(await creator()).toContain('"Ada <b>Lovelace</b>","yes"');
@@ -41,6 +41,11 @@ describe('the list of keys', () => {
     );
     expect(await marks()).toEqual([1, 1]);
     expect(await creator()).toContain('"Ada","no"');
+    expect(await countElements((await get('/keys')).text, '.attention')).toBe(0);
+    const [key] = await rowsOf('api_keys', organization);
+    const rotation = { token: crypto.randomUUID(), expires: 'none', grace: '24h' };
+    expect((await post(`/keys/${key?.['id']}/rotate`, rotation)).status).toBe(200);
+    expect(await marks()).toEqual([0, 0]);
   });
 });
 

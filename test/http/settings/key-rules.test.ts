@@ -4,7 +4,7 @@ import { makeSettings } from '../../support/settings.ts';
 import { importRecords, makeKey, rowsOf } from '../../support/world.ts';
 
 /** The fields of a valid form, of an organization without key rules. */
-const KEY_RULES = { revision: '0', maxLifetimeDays: '90', expiryRequired: 'on', accessReviewMonths: '3' };
+const KEY_RULES = { revision: '0', maxLifetimeDays: '90', expiryRequired: 'on' };
 
 const now = () => Date.parse('2026-11-21T12:00:00Z');
 
@@ -25,10 +25,9 @@ describe('the page of the key rules', () => {
     const { organization, base, get, post } = await makeSettings();
     const { status, location, notice } = await post('/key-rules', KEY_RULES);
     expect([status, location]).toEqual([303, `${base}/key-rules`]);
-    // Reviews include the keys that exist.
     expect(notice).toMatch(/Lifetime and expiration apply to keys that are created or rotated from now on\.$/);
     expect(await rowsOf('key_rules', organization)).toMatchObject([
-      { max_lifetime_days: 90, expiry_required: 1, access_review_months: 3, revision: 1 },
+      { max_lifetime_days: 90, expiry_required: 1, revision: 1 },
     ]);
     const { text } = await get('/key-rules');
     expect(await elementsOf(text, '#maxLifetimeDays')).toMatchObject([{ attributes: { value: '90' } }]);
@@ -42,13 +41,6 @@ describe('the page of the key rules', () => {
     expect(await countElements(text, 'nav[aria-label=Settings] a[aria-current=page][href$="/key-rules"]')).toBe(1);
   });
 
-  test('a form without the field of a module keeps its rule', async () => {
-    const { organization, post } = await makeWithKeyRules();
-    const { accessReviewMonths: _, ...others } = KEY_RULES;
-    expect((await post('/key-rules', { ...others, maxLifetimeDays: '60', revision: '1' })).status).toBe(303);
-    expect(await rowsOf('key_rules', organization)).toMatchObject([{ max_lifetime_days: 60, access_review_months: 3 }]);
-  });
-
   test('does not overwrite a change that the form did not show', async () => {
     const { organization, post } = await makeWithKeyRules();
     const refused = await post('/key-rules', { ...KEY_RULES, maxLifetimeDays: '7' });
@@ -60,7 +52,7 @@ describe('the page of the key rules', () => {
     ]);
     expect(await countElements(refused.text, '[role=alert] a[href$="/audit?action=key_rules.changed"]')).toBe(1);
     expect(await rowsOf('key_rules', organization)).toMatchObject([{ max_lifetime_days: 90, revision: 1 }]);
-    const shown = new URLSearchParams({ maxLifetimeDays: '', accessReviewMonths: KEY_RULES.accessReviewMonths ?? '' });
+    const shown = new URLSearchParams({ maxLifetimeDays: '' });
     const merged = await post('/key-rules', { ...KEY_RULES, maxLifetimeDays: '', shown: shown.toString() });
     expect(await elementsOf(merged.text, '#maxLifetimeDays')).toMatchObject([{ attributes: { value: '90' } }]);
     const wrong = await post('/key-rules', { ...KEY_RULES, maxLifetimeDays: '9999' });

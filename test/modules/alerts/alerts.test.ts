@@ -144,44 +144,6 @@ describe('a key', () => {
     expect(lines()).toEqual(texts());
   });
 
-  test('an unused key gives an alert after 60 days, once, and again if it becomes unused again', async () => {
-    const organization = await makeOrganization();
-    const { value: key, id } = await makeKey(organization, {}, clock);
-    const { id: never } = await makeKey(organization, {}, clock);
-    now += 57 * DAY_MS;
-    await passDays(2);
-    expect(typesSent(organization)).toEqual([]);
-    await makeApi({ now: clock }).postNote(key);
-    await passDays(2);
-    now += 56 * DAY_MS;
-    await passDays(7);
-    await makeApi({ now: clock }).postNote(key);
-    now += 57 * DAY_MS;
-    await passDays(4);
-    const unused = addresses.messages.map(({ data, timestamp }) => [keyOf(data.text), timestamp.slice(0, 10)]);
-    expect(unused).toEqual([
-      [never, '2027-04-30'],
-      [id, '2027-06-28'],
-      [id, '2027-09-01'],
-    ]);
-  });
-
-  test('a key of a former administrator gives an alert', async () => {
-    const organization = await makeOrganization();
-    const { id } = await makeKey(organization, {}, clock);
-    await importRecords({
-      type: 'user',
-      organization,
-      id: 'ada',
-      email: `ada@${organization}.example`,
-      name: 'Ada',
-      admin: false,
-    });
-    await passDays(4);
-    expect(keysSent()).toEqual([`key_of_former ${id}`]);
-    expect(texts()).toEqual([expect.stringContaining('no longer an administrator')]);
-  });
-
   test('a refused key gives an alert for each reason within five minutes, once while it is refused', async () => {
     const organization = await makeOrganization();
     const api = makeApi({ now: clock });
@@ -603,8 +565,6 @@ test('every message has its documented shape, and every kind of fact has occurre
     });
   const refusal = env.DB.prepare("insert into psa_refusals values (?1, 'record', 'note', 'Closed', ?2)");
   await refusal.bind(organization, now).run();
-  const rules = env.DB.prepare('insert into key_rules values (?, null, 0, 1, ?, 1)');
-  await rules.bind(organization, now - 40 * DAY_MS).run();
   const day = (ago: number, minutes: number) =>
     env.DB.prepare(
       "insert into key_days values (?1, ?2, date(?3 / 1000, 'unixepoch'), ?2, 0, 1, ?4, 1, 1, 9, 1, null)",

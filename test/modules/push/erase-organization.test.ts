@@ -33,13 +33,11 @@ async function makeFull() {
   await env.DB.batch(
     [
       "insert into refused_uses values (?1, ?2, 'revoked', 1, 0, 0, null, null, null), (?1, ?2, 'expired', 1, 0, 0, null, null, null)",
-      "insert into alerts values (?1, 'key_unused', ?2, 1, 'a', 0, 'text', 0, 0, 0)",
+      "insert into alerts values (?1, 'key_expiring', ?2, 1, 'a', 0, 'text', 0, 0, 0)",
       'insert into approval_marks values (?1, 1)',
       "insert into connections values (?1, 'adapter', 0, null, null, null)",
-      'insert into key_rules values (?1, null, 0, null, null, 1)',
+      'insert into key_rules values (?1, null, 0, 1)',
       "insert into psa_refusals values (?1, 'r', 'note', 'Closed', 0)",
-      "insert into access_reviews values (?1, 'review', 0, 'ada', '[]', null, null)",
-      "insert into access_review_decisions values (?1, 'review', ?2, 'keep', 'in use', 0, 'ada', 'n8n', null, '{}', 0)",
     ].map((sql) => env.DB.prepare(sql).bind(...(sql.includes('?2') ? [organization, keyId] : [organization]))),
   );
   return { ...made, cursor: await lastCursor(organization) };

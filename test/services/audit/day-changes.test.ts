@@ -32,7 +32,7 @@ describe('more changes in a day than the limit', () => {
     const { id } = await create('one');
     const old = await getOwnKey(ctx, id);
     await changeApiKey(ctx, old, { name: 'two' });
-    await changeKeyRules(ctx, 0, { ...NO_KEY_RULES, accessReviewMonths: 3 });
+    await changeKeyRules(ctx, 0, { ...NO_KEY_RULES, expiryRequired: true });
     const tables = async () => [await rowsOf('api_keys', organization), await rowsOf('audit_log', organization)];
     const before = await tables();
 
@@ -41,7 +41,7 @@ describe('more changes in a day than the limit', () => {
     await refuses(changeApiKey(ctx, renamed, { name: 'three' }));
     await refuses(rotateApiKey(ctx, 'twb', renamed, { grace: 'now' }, crypto.randomUUID()));
     const { revision } = await getKeyRules(ctx);
-    await refuses(changeKeyRules(ctx, revision, { ...NO_KEY_RULES, accessReviewMonths: 6 }));
+    await refuses(changeKeyRules(ctx, revision, { ...NO_KEY_RULES, maxLifetimeDays: 6 }));
     expect(await tables()).toEqual(before);
   });
 

@@ -114,13 +114,12 @@ describe('key rules that another administrator tightens during the creation of a
 
 describe('a change of the key rules', () => {
   test('a change is audited with the old and new rules', async () => {
-    const organization = await organizationWith({ maxLifetimeDays: 90, accessReviewMonths: 3 });
+    const organization = await organizationWith({ maxLifetimeDays: 90 });
     await setKeyRules(organization, { expiryRequired: true });
-    const detail =
-      'longest lifetime none to 90 days, expiration required no to yes, access review none to every 3 months';
+    const detail = 'longest lifetime none to 90 days, expiration required no to yes';
     expect(await rowsOf('audit_log', organization)).toMatchObject([
       { action: 'key_rules.changed', actor_id: 'ada', target_id: organization, detail },
-      { detail: 'longest lifetime 90 days to none, access review every 3 months to none' },
+      { detail: 'longest lifetime 90 days to none' },
     ]);
   });
 
@@ -147,19 +146,5 @@ describe('a change of the key rules', () => {
     const ctx = { ...asAdmin(organization), db: committingTwice(env.DB) };
     expect(await changeKeyRules(ctx, 0, { ...NO_KEY_RULES, maxLifetimeDays: 10 })).toBe('changed');
     expect(await rowsOf('audit_log', organization)).toHaveLength(1);
-  });
-
-  test('the requirement keeps its date until reviews are no longer required', async () => {
-    const organization = await makeOrganization();
-    const since = async (accessReviewMonths: number | null, at: string) => {
-      const { revision } = await getKeyRules(asAdmin(organization));
-      const ctx = asAdmin(organization, () => Date.parse(at));
-      await changeKeyRules(ctx, revision, { ...NO_KEY_RULES, accessReviewMonths });
-      return (await getKeyRules(ctx)).accessReviewsSince;
-    };
-    expect(await since(3, '2026-01-01')).toBe(Date.parse('2026-01-01'));
-    expect(await since(6, '2026-02-01')).toBe(Date.parse('2026-01-01'));
-    expect(await since(null, '2026-03-01')).toBeNull();
-    expect(await since(6, '2026-04-01')).toBe(Date.parse('2026-04-01'));
   });
 });
