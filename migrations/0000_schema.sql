@@ -267,12 +267,10 @@ create table audit_log (
   -- The old and new values in words, only if the action alone does not say it.
   detail text,
   -- What all keys of the organization have written on the latest day of the log, this row included: the calendar date in
-  -- the organization's time zone, new records and bytes of text, and the changes by administrators that are limited. The
-  -- day also advances with such a change.
+  -- the organization's time zone, new records and bytes of text.
   day text default '' not null,
   day_records integer default 0 not null,
   day_bytes integer default 0 not null,
-  day_changes integer default 0 not null,
   primary key (organization_id, seq),
   foreign key (organization_id) references organizations (id),
   constraint audit_log_actor_type check (actor_type = 'api_key' or actor_type = 'user' or actor_type = 'system'),

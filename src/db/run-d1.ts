@@ -30,8 +30,6 @@ export const OLDER_MESSAGE = 'directory_clock: an older message';
 export const BEING_ERASED_MESSAGE = 'erasures: the organization is being erased';
 /** The message of the trigger that refuses the directory of an organization that was erased. */
 export const ERASED_MESSAGE = 'erasures: the organization was erased';
-/** The reason of a failure if an audit row would exceed the day's limit of changes. */
-export const TOO_MANY_CHANGES = 'NOT NULL constraint failed: audit_log.day_changes';
 
 /** The reason of a failure if another program holds the local database. */
 export const LOCKED = 'the database is locked';
@@ -43,7 +41,7 @@ const PHRASES: readonly { phrase: RegExp; kind: D1FailureKind; retry?: 'always' 
   { phrase: /exceeded maximum (?:DB size|account storage limit)|SQLITE_FULL|SQLITE_READONLY/i, kind: 'read_only' },
   { phrase: /exceeded its (?:memory|CPU time) limit/i, kind: 'unknown' },
   {
-    phrase: new RegExp([OLDER_MESSAGE, BEING_ERASED_MESSAGE, ERASED_MESSAGE, TOO_MANY_CHANGES].join('|')),
+    phrase: new RegExp([OLDER_MESSAGE, BEING_ERASED_MESSAGE, ERASED_MESSAGE].join('|')),
     kind: 'rejected',
   },
   // Another writer holds the lock, or the machine itself failed.

@@ -45,9 +45,6 @@ export function parseDayLimit(text: string): DayLimit | null {
   return { records, bytes: megabytes * MEGABYTE };
 }
 
-/** How many changes the administrators of an organization may make in a day. */
-export const MAX_DAY_CHANGES = 1_000;
-
 function dayLimitInWords({ records, bytes }: DayLimit): string {
   return `${inThousands(records)} new records and ${bytes / MEGABYTE} MB of text a day`;
 }

@@ -40,7 +40,6 @@ export type ServiceErrorCode =
   // Administrators.
   | 'form_already_used'
   | 'key_not_found'
-  | 'too_many_changes'
   // The PSA and operators.
   | 'organization_not_found'
   | 'record_not_found'

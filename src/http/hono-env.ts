@@ -1,7 +1,6 @@
 import type { Context, HonoRequest } from 'hono';
 import type { Config } from '../config.ts';
 import type { FoundKey } from '../domain/api-key.ts';
-import { MAX_DAY_CHANGES } from '../domain/day-limit.ts';
 import type { RateLimitDecision, RequestLimit } from '../domain/request-limit.ts';
 import type { WebhookFault } from '../domain/webhook.ts';
 import type { Deadlines } from '../lib/deadline.ts';
@@ -146,10 +145,9 @@ export function writeContext(c: Context<ApiEnv>): WriteContext {
 /** The context of administrators' services. Only a page after `signIn` has the administrator for it. */
 export function adminContext(c: ContextOf<AdminEnv>): AdminContext {
   const { userId, organization } = c.get('administrator');
-  const dayChanges = { limit: MAX_DAY_CHANGES, timeZone: organization.timeZone };
   return {
     ...serviceContext(c),
-    actor: { organizationId: organization.id, userId, dayChanges },
+    actor: { organizationId: organization.id, userId },
     source: c.get('source'),
   };
 }

@@ -89,11 +89,9 @@ export interface Source {
 }
 
 /** A signed-in administrator of one organization. */
-export interface AdminActor {
+interface AdminActor {
   organizationId: string;
   userId: string;
-  /** How many changes the organization's administrators may make in a day. Undefined: no limit. */
-  dayChanges?: { limit: number; timeZone: string } | undefined;
 }
 
 /** The PSA's own software or an operator: not a user of an organization. */
@@ -105,8 +103,6 @@ export interface AuditTarget {
   /** `name`: who asked for the change, as given by the operator or the PSA. */
   actor: { type: 'api_key' | 'user'; id: string } | { type: 'system'; id: SystemActor; name: string };
   source: Source;
-  /** How many changes the organization may make in a day. Undefined: no limit. */
-  dayChanges?: AdminActor['dayChanges'];
 }
 
 /** The deadline of one page of an export, and of one chunk of a job, in milliseconds. */

@@ -12,7 +12,7 @@ export const RETURNED_COLUMNS = {
     },
     findAuditPageOfAdministrator: {
       examined: { examined: 'number', lowest: 'number', lowestAt: 'number', matching: 'number' },
-      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'null', requestId: 'string', idempotencyKey: 'null', detail: 'string', sourceAddress: 'string', userAgent: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'null', technician: 'null', billable: 'null', hourlyRateMinor: 'null', status: 'null', decidedBy: 'null', decidedAt: 'null', refusal: 'null', text: 'null', textLength: 'null' },
+      rows: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string | null', requestId: 'string', idempotencyKey: 'null', detail: 'string | null', sourceAddress: 'string | null', userAgent: 'string', keyId: 'string | null', keyName: 'string | null', keyHint: 'string | null', keyRevokedAt: 'number | null', minutes: 'number | null', technician: 'string | null', billable: 'number | null', hourlyRateMinor: 'number | null', status: 'string | null', decidedBy: 'string | null', decidedAt: 'number | null', refusal: 'null', text: 'string | null', textLength: 'number | null' },
     },
     findAuditPageOfKey: {
       examined: { examined: 'number', lowest: 'number', lowestAt: 'number', matching: 'number' },
@@ -20,7 +20,7 @@ export const RETURNED_COLUMNS = {
     },
     findAuditRowsAbout: { seq: 'number', at: 'number', actorType: 'string', actorId: 'string', actorName: 'string', action: 'string', targetId: 'string', ticketId: 'string', requestId: 'string', idempotencyKey: 'string | null', detail: 'null', sourceAddress: 'string', userAgent: 'null', keyId: 'string', keyName: 'string', keyHint: 'string', keyRevokedAt: 'null', minutes: 'number | null', technician: 'string | null', billable: 'number | null', hourlyRateMinor: 'number | null', status: 'string | null', decidedBy: 'string | null', decidedAt: 'number | null', refusal: 'null', text: 'string', textLength: 'number' },
     findFirstSeqSince: { seq: 'number' },
-    findLatestDay: { day: 'string', records: 'number', bytes: 'number', changes: 'number' },
+    findLatestDay: { day: 'string', records: 'number', bytes: 'number' },
     findTicket: { id: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/audit/audit-log-statements.ts')>,
   'db/directory/administrator-statements.ts': {

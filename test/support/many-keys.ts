@@ -40,7 +40,7 @@ export async function insertKeys(db: D1Database, organization: string, count: nu
   const run = (sql: string, rows: readonly unknown[]) => db.prepare(sql).bind(JSON.stringify(rows), organization).run();
   // An audit row, without which the organization would look as if it never had a key.
   await run(
-    `insert into audit_log select ?2, 1, 1, 'system', 'psa', 'PSA', 'note.created', 'r', null, 'q', null, null, null, null, '', 0, 0, 0
+    `insert into audit_log select ?2, 1, 1, 'system', 'psa', 'PSA', 'note.created', 'r', null, 'q', null, null, null, null, '', 0, 0
      where json_valid(?1) and not exists (select 1 from audit_log where organization_id = ?2)`,
     [],
   );
@@ -108,7 +108,7 @@ async function insertActivity(db: D1Database, organization: string, count: numbe
        case when i % 40 = 0 then null when i in (1, ?2 - 10) then ?4 else 1000 + i * 7919 % 300 end,
        printf('%08x-1111-7000-8000-%012x', i, i), iif(i % 40 = 0, null, 'workflow:evt-' || i),
        iif(i % 3 = 0, '2001:db8:8a2e:370:7334:1c5f:9b0e:42d1', '203.0.113.' || (i % 50)), iif(i % 40 = 0, 'Mozilla/5.0', 'n8n/2.4.1'),
-       iif(i % 40 = 0, 'description added: "Closes alerts of the night"', null), '', 0, 0, 0
+       iif(i % 40 = 0, 'description added: "Closes alerts of the night"', null), '', 0, 0
      from n join writers w on w.number = i * 31 % w.total order by i`,
     count,
     now,

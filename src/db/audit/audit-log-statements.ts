@@ -47,8 +47,6 @@ const ORGANIZATION_DAY = {
   /** New records and bytes of text, by all keys. */
   records: number('a.day_records'),
   bytes: number('a.day_bytes'),
-  /** Changes by administrators that the daily limit counts. */
-  changes: number('a.day_changes'),
 };
 
 export type OrganizationDay = RowOf<typeof ORGANIZATION_DAY>;

@@ -20,12 +20,10 @@ interface AuditValues {
   sourceAddress: string | null;
   userAgent: string | null;
   detail: string | null;
-  /** The day of a new record or limited change, in the organization's time zone; null for any other change. */
+  /** The day of a new record, in the organization's time zone; null for any other change. */
   day: string | null;
   records: number;
   bytes: number;
-  /** How many changes of this kind the organization may make in a day; null for a change without a limit. */
-  maxChanges: number | null;
 }
 
 const ACTORS: Record<ActorType, { table: string; where: string; name: string }> = {
@@ -34,14 +32,10 @@ const ACTORS: Record<ActorType, { table: string; where: string; name: string }> 
   system: { table: 'organizations', where: 'a.id = :organizationId', name: ':actorName' },
 };
 
-/** The limited changes of the latest day, this one included. One of an earlier day also counts. */
-const CHANGES = `iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_changes, 0)) + iif(:maxChanges is null, 0, 1)`;
-
 /**
  * The statement that inserts the audit row after the latest one, `p`. `ticketId` is the SQL expression for its ticket.
  * The totals of the day continue those of `p`, or begin with a later day. A record of an earlier day (a write that took
- * long at midnight, or after a change of the time zone) changes no total. Above the limit of changes, `day_changes` is
- * null, which its column refuses: the statement and its change fail.
+ * long at midnight, or after a change of the time zone) changes no total.
  */
 function auditRow(actorType: ActorType, ticketId: string) {
   const { table, where, name } = ACTORS[actorType];
@@ -52,16 +46,14 @@ function auditRow(actorType: ActorType, ticketId: string) {
       source_address, user_agent, detail,
       day,
       day_records,
-      day_bytes,
-      day_changes)
+      day_bytes)
     select
       :organizationId, coalesce(p.seq, 0) + 1, :now, '${actorType}', :actorId, ${name},
       :action, :targetId, ${ticketId}, :requestId, :idempotencyKey,
       :sourceAddress, :userAgent, :detail,
       max(coalesce(p.day, ''), coalesce(:day, '')),
       iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
-      iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0),
-      iif(${CHANGES} > :maxChanges, null, ${CHANGES})
+      iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0)
     from ${table} a
     left join audit_log p on p.organization_id = :organizationId
       and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)

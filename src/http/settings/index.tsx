@@ -94,7 +94,6 @@ function wayOn(c: Context<AppEnv>, status: number): { to: string; text: string }
 function toPageProblem(err: Error, isRead: boolean, requestId: string): PageProblem {
   if (err instanceof PageProblem) return err;
   if (hasCode(err, 'unavailable')) return unavailable(err, isRead);
-  if (hasCode(err, 'too_many_changes')) return new PageProblem(429, 'Too many changes today', err.detail);
   const known = err instanceof ServiceError ? PAGE_PROBLEMS[err.code] : undefined;
   if (known) return new PageProblem(...known);
   const detail = `This is an error on our side. If it happens again, send us the request ID: ${requestId}`;

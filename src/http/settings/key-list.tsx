@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono';
-import { type DayLimits, MAX_DAY_CHANGES } from '../../domain/day-limit.ts';
+import type { DayLimits } from '../../domain/day-limit.ts';
 import { CSV_SETTINGS, companyIds } from '../../domain/key-settings.ts';
 import { containsKey } from '../../domain/pasted-keys.ts';
 import { EXAMINED_KEYS, type KeyList, listKeys } from '../../services/keys/list-keys.ts';
@@ -34,7 +34,7 @@ import {
   Table,
   type TableColumn,
 } from './pages/components.tsx';
-import { amount, isNear, organizationLimits, useText } from './pages/day-use.ts';
+import { organizationLimits, useText } from './pages/day-use.ts';
 import { KeyName } from './pages/key-facts.tsx';
 import { RecipeLinks } from './pages/new-key.tsx';
 import { Ago, ShortExpiry, Time } from './pages/time.tsx';
@@ -194,11 +194,10 @@ interface LeadProps {
 /** How many keys there are, and what they have written today, below the title. */
 function Lead({ list: { counts, latestDay }, today, dayLimits }: LeadProps) {
   if (latestDay === null) return null;
-  const { records, bytes, changes } = latestDay.day === today ? latestDay : { records: 0, bytes: 0, changes: 0 };
+  const use = latestDay.day === today ? latestDay : { records: 0, bytes: 0 };
   return (
     <p class="minor">
-      {counts.live} in use. Today: {useText({ records, bytes }, organizationLimits(dayLimits.organization))}
-      {isNear(changes, MAX_DAY_CHANGES) && `, ${amount(changes, MAX_DAY_CHANGES, 'change')} by administrators`}
+      {counts.live} in use. Today: {useText(use, organizationLimits(dayLimits.organization))}
     </p>
   );
 }

@@ -1,13 +1,10 @@
 import { AUDIT_ROWS } from '../../db/audit/audit-row.ts';
-import { D1Failure, TOO_MANY_CHANGES } from '../../db/run-d1.ts';
 import { type BoundStatement, batch } from '../../db/statement.ts';
 import { type CountedRecord, countRecord } from '../../db/work/key-days.ts';
 import type { AuditAction } from '../../domain/audit-actions.ts';
-import { dateIn } from '../../domain/calendar.ts';
-import { ServiceError } from '../../domain/errors.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
 import { callD1, type LostCall } from '../call-d1.ts';
-import type { AdminActor, AdminContext, AuditTarget, ServiceContext, SystemContext } from '../service-context.ts';
+import type { AdminContext, AuditTarget, ServiceContext, SystemContext } from '../service-context.ts';
 
 /** One change: its statement, and its entry in the audit log. */
 export interface AuditedChange<Row> {
@@ -21,8 +18,6 @@ export interface AuditedChange<Row> {
   detail?: string | undefined;
   /** For a new record: what the daily ledger counts. The actor is its key. */
   counted?: Pick<CountedRecord, 'chainId' | 'day' | 'minutes' | 'bytes'> & { kind: RecordKind };
-  /** Whether it is possible above the daily limit of changes, and not counted: it revokes keys. */
-  unlimited?: boolean;
   /** A statement after the audit row, for `changes() = 1` if that was written. */
   completion?: BoundStatement<never>;
 }
@@ -32,11 +27,10 @@ export interface AuditedChange<Row> {
  * a row, and by its count in the daily ledger if it is a new record. A change may require that the previous one did
  * (`changes() = 1`). Calls `changes` again for each attempt, with the time of that attempt. Returns one result per
  * change. Calls `ctx.changed` after a change. If the response is lost, the push job finds the change.
- * @throws ServiceError `too_many_changes` if one of the changes exceeds the daily limit: then none is made
  */
 export async function writeWithAudit<Row>(
   ctx: ServiceContext,
-  { organizationId, actor, source, dayChanges }: AuditTarget,
+  { organizationId, actor, source }: AuditTarget,
   lost: LostCall,
   changes: (now: number) => readonly AuditedChange<Row>[],
 ): Promise<D1Result<Row>[]> {
@@ -55,13 +49,11 @@ export async function writeWithAudit<Row>(
     const statements: BoundStatement<Row>[] = [];
     positions = [];
     for (const { statement, ticket, action, targetId, ...change } of changes(now)) {
-      const { idempotencyKey = null, detail = null, counted, unlimited = false, completion } = change;
-      const limited = unlimited ? undefined : dayChanges;
-      const day = counted?.day ?? (limited ? dateIn(limited.timeZone, now) : null);
+      const { idempotencyKey = null, detail = null, counted, completion } = change;
       const rows = AUDIT_ROWS[actor.type];
       const auditRow = ticket && 'of' in ticket ? rows.ofRecord[ticket.of] : rows.given;
       const ticketId = ticket && 'id' in ticket ? ticket.id : null;
-      const added = { day, records: counted ? 1 : 0, bytes: counted?.bytes ?? 0, maxChanges: limited?.limit ?? null };
+      const added = { day: counted?.day ?? null, records: counted ? 1 : 0, bytes: counted?.bytes ?? 0 };
       positions.push(statements.length);
       statements.push(
         statement,
@@ -71,18 +63,10 @@ export async function writeWithAudit<Row>(
       if (completion) statements.push(completion);
     }
     return batch<Row[]>(db, statements);
-  }).catch((err: unknown) => {
-    throw err instanceof D1Failure && err.reason === TOO_MANY_CHANGES ? tooManyChanges(dayChanges) : err;
   });
   const ofChanges = results.filter((_, index) => positions.includes(index));
   if (ofChanges.some(hasChanged)) ctx.changed?.(organizationId);
   return ofChanges;
-}
-
-function tooManyChanges(dayChanges: AdminActor['dayChanges']): ServiceError {
-  const limit = dayChanges?.limit.toLocaleString('en');
-  const detail = `The change would exceed the daily limit of changes by the administrators of this organization: ${limit}. Nothing was saved. Keys can still be revoked. Other changes are possible again after midnight in the organization’s time zone, ${dayChanges?.timeZone}.`;
-  return new ServiceError('too_many_changes', detail);
 }
 
 export function hasChanged(result: D1Result<unknown> | undefined): boolean {
@@ -90,8 +74,7 @@ export function hasChanged(result: D1Result<unknown> | undefined): boolean {
 }
 
 export function byAdministrator({ actor, source }: AdminContext): AuditTarget {
-  const { organizationId, userId, dayChanges } = actor;
-  return { organizationId, actor: { type: 'user', id: userId }, source, dayChanges };
+  return { organizationId: actor.organizationId, actor: { type: 'user', id: actor.userId }, source };
 }
 
 /** The target of a change by the PSA's software or an operator. `by` names who asked for it. */

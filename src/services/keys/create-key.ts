@@ -74,7 +74,6 @@ export async function createApiKey(
         action: 'api_key.revoked',
         targetId: replaces.id,
         detail: `replaced by ${key.hint}`,
-        unlimited: true,
       });
     changes.push({
       statement: (replaces ? insertReplacement : insertKey).bind({ ...values, now }),

@@ -22,7 +22,6 @@ const revocationBy = ({ actor }: AdminContext, keyId: string, now: number) => ({
   statement: markRevokedByAdministrator.bind({ ...actor, keyId, now }),
   action: 'api_key.revoked' as const,
   targetId: keyId,
-  unlimited: true,
 });
 
 /** @throws ServiceError `key_not_found`, `not_administrator` */

@@ -58,7 +58,7 @@ export async function rotateApiKey(
     ];
     if (grace === 'now') {
       const statement = revokeSucceeded.bind({ ...actor, id: key.id, now });
-      changes.push({ statement, action: 'api_key.revoked', targetId: old.id, unlimited: true });
+      changes.push({ statement, action: 'api_key.revoked', targetId: old.id });
     }
     return changes;
   });

@@ -74,7 +74,6 @@ describe('a note', () => {
       day: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
       day_records: 1,
       day_bytes: new TextEncoder().encode(message).length,
-      day_changes: 0,
       source_address: '192.0.2.9',
       user_agent: `n8n/${'x'.repeat(96)}`,
       detail: null,

@@ -85,7 +85,7 @@ describe('the audit log', () => {
     // One entry a minute; two have the ticket.
     await env.DB.prepare(
       `insert into audit_log select ?1, value, ?3 + value * 60000, 'system', 'psa', 'PSA', 'note.created', 'r',
-         iif(value in (20, 31600), '77', '1001'), 'q', null, null, null, null, '', 0, 0, 0 from json_each(?2)`,
+         iif(value in (20, 31600), '77', '1001'), 'q', null, null, null, null, '', 0, 0 from json_each(?2)`,
     )
       .bind(organization, JSON.stringify(Array.from({ length: 49_999 }, (_, i) => i + 2)), Date.parse('2026-03-01'))
       .run();
@@ -208,7 +208,7 @@ describe('which entries a page of the audit log shows', () => {
     const insert = env.DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2)
        insert into audit_log select ?1, (select max(seq) from audit_log where organization_id = ?1) + i, 1, 'api_key', ?3, 'n8n',
-         'note.created', 'r' || i, iif(i % 10, '1001', '1002'), 'q', null, null, null, null, '', 0, 0, 0 from n`,
+         'note.created', 'r' || i, iif(i % 10, '1001', '1002'), 'q', null, null, null, null, '', 0, 0 from n`,
     );
     const days = env.DB.prepare(
       `insert into key_days select organization_id, actor_id, '2027-01-01', actor_id, count(*), 0, 0, 9, min(seq), max(seq), 1, null
@@ -485,7 +485,7 @@ test('a download creates one formatter for its time zone, and two statements for
   await makeKey(organization);
   await env.DB.prepare(
     `insert into audit_log select ?1, value, ?3 + value * 60000, 'system', 'psa', 'PSA', 'note.created', 'r',
-         null, 'q', null, null, null, null, '', 0, 0, 0 from json_each(?2)`,
+         null, 'q', null, null, null, null, '', 0, 0 from json_each(?2)`,
   )
     .bind(organization, JSON.stringify(Array.from({ length: 5_000 }, (_, i) => i + 2)), start)
     .run();

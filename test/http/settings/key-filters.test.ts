@@ -278,7 +278,7 @@ describe('reading the list of keys', () => {
   async function addWrites(organization: string) {
     await env.DB.prepare(
       `insert into audit_log select ?1, (select max(seq) from audit_log where organization_id = ?1) + 1 + value, 1, 'system', 'psa', 'PSA',
-         'note.created', 'r', null, 'q', null, null, null, null, '', 0, 0, 0 from json_each(?2)`,
+         'note.created', 'r', null, 'q', null, null, null, null, '', 0, 0 from json_each(?2)`,
     )
       .bind(organization, JSON.stringify(Array.from({ length: 5_000 }, (_, row) => row)))
       .run();

@@ -91,7 +91,7 @@ describe('the page of a key', () => {
     const write = (from: number) =>
       env.DB.batch([
         env.DB.prepare(
-          `insert into audit_log select ?1, value, 1, 'api_key', ?2, 'n8n', 'note.created', 'r' || value, '1001', 'q', null, null, null, null, '', 0, 0, 0
+          `insert into audit_log select ?1, value, 1, 'api_key', ?2, 'n8n', 'note.created', 'r' || value, '1001', 'q', null, null, null, null, '', 0, 0
            from json_each(?3)`,
         ).bind(organization, id, JSON.stringify(Array.from({ length: 3_000 }, (_, i) => from + i))),
         env.DB.prepare(

@@ -25,7 +25,7 @@ beforeAll(async () => {
   await env.DB.prepare(
     `insert into audit_log
      select ?1, seq, ${at('seq')}, iif(decides, 'user', 'api_key'), iif(decides, 'ada', ?3), 'n8n',
-       iif(decides, 'time_entry.approved', 'time_entry.created'), ${entryId}, '1001', 'request-' || seq, null, null, null, null, '', 0, 0, 0
+       iif(decides, 'time_entry.approved', 'time_entry.created'), ${entryId}, '1001', 'request-' || seq, null, null, null, null, '', 0, 0
      from (${numbers} select i, ${seqOf('i')} as seq, 0 as decides from n union all select i, 2 * i + 1, 1 from n where i <= ${DECIDED})
      order by seq`,
   )

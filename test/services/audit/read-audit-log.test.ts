@@ -30,7 +30,7 @@ beforeAll(async () => {
   await env.DB.prepare(
     `with recursive n(i) as (select 3 union all select i + 1 from n where i < ?1)
      insert into audit_log select ?2, i, ?3 + i * ?4, 'api_key', iif(i % 20000 = 7, ?6, ?5), 'n8n', iif(i % 30000 = 9, 'note.created', 'time_entry.created'),
-       'record-' || i, iif(i % 40000 = 11, 'rare', '1001'), 'request-' || i, null, '192.0.2.1', null, null, '', 0, 0, 0 from n`,
+       'record-' || i, iif(i % 40000 = 11, 'rare', '1001'), 'request-' || i, null, '192.0.2.1', null, null, '', 0, 0 from n`,
   )
     .bind(ROWS, organization, FIRST_AT, STEP_MS, busy.id, rare.id)
     .run();
@@ -79,7 +79,7 @@ async function makeLog(entries: readonly Entry[]): Promise<string> {
   const { id } = await makeKey(own, {}, () => FIRST_AT);
   await env.DB.prepare(
     `insert into audit_log select ?1, 2 + key, value ->> 'at', 'api_key', ?2, 'n8n', 'note.created', 'record', '1001',
-       coalesce(value ->> 'requestId', 'another request'), null, null, null, null, '', 0, 0, 0 from json_each(?3)`,
+       coalesce(value ->> 'requestId', 'another request'), null, null, null, null, '', 0, 0 from json_each(?3)`,
   )
     .bind(own, id, JSON.stringify(entries))
     .run();
@@ -119,7 +119,7 @@ describe('a log of 100,000 entries', () => {
     await env.DB.prepare(
       `with recursive n(i) as (select 3 union all select i + 1 from n where i < 5000)
        insert into audit_log select ?1, i, ?2 + i, 'api_key', iif(i in (100, 4900), ?4, ?3), 'n8n', 'note.created',
-         'record-' || i, '1001', 'request', null, null, null, null, '', 0, 0, 0 from n`,
+         'record-' || i, '1001', 'request', null, null, null, null, '', 0, 0 from n`,
     )
       .bind(own, FIRST_AT, busy.id, quiet.id)
       .run();
@@ -291,7 +291,7 @@ describe('the list of administrators in the audit log', () => {
     );
     await env.DB.prepare(
       `insert into audit_log select ?1, row_number() over (order by n.value, u.value), 1, 'user', u.value, 'Then', 'api_key.created', 'k',
-         null, 'q', null, null, null, null, '', 0, 0, 0 from json_each(?2) u, json_each(?3) n`,
+         null, 'q', null, null, null, null, '', 0, 0 from json_each(?2) u, json_each(?3) n`,
     )
       .bind(
         own,
@@ -301,7 +301,7 @@ describe('the list of administrators in the audit log', () => {
       .run();
     await env.DB.prepare(
       `insert into audit_log select ?1, (select max(seq) from audit_log where organization_id = ?1) + 1 + value, 1,
-         iif(value % 2, 'system', 'api_key'), iif(value % 2, 'psa', 'key'), 'Other', 'note.created', 'r', null, 'q', null, null, null, null, '', 0, 0, 0
+         iif(value % 2, 'system', 'api_key'), iif(value % 2, 'psa', 'key'), 'Other', 'note.created', 'r', null, 'q', null, null, null, null, '', 0, 0
        from json_each('[0,1,2,3]')`,
     )
       .bind(own)
@@ -334,7 +334,7 @@ describe('the list of administrators in the audit log', () => {
     const own = await makeActors(['Ada'], 1);
     await env.DB.prepare(
       `insert into audit_log select ?1, 6 + value, 1, 'system', 'operator ' || value, 'Operator', 'api_key.revoked', 'k', null, 'q',
-         null, null, null, null, '', 0, 0, 0 from json_each(?2)`,
+         null, null, null, null, '', 0, 0 from json_each(?2)`,
     )
       .bind(own, JSON.stringify(Array.from({ length: 2_000 }, (_, index) => index)))
       .run();

@@ -6,7 +6,7 @@ import { counted, formatNumber } from './components.tsx';
 const MEGABYTE = 1_000_000;
 
 /** Whether a page shows a limit, which is from half of it on. */
-export const isNear = (used: number, limit: number | null): limit is number => limit !== null && used * 2 >= limit;
+const isNear = (used: number, limit: number | null): limit is number => limit !== null && used * 2 >= limit;
 
 /** Bytes of text and their limit in megabytes. The use is rounded down: a full limit is reached. */
 function megabytes(bytes: number, limit: number | null): string[] {
@@ -16,7 +16,7 @@ function megabytes(bytes: number, limit: number | null): string[] {
 }
 
 /** An amount, with its limit if that is near: `12 new records`, `12,000 of 20,000 new records`. */
-export function amount(used: number, limit: number | null, unit: string): string {
+function amount(used: number, limit: number | null, unit: string): string {
   return isNear(used, limit) ? `${formatNumber(used)} of ${counted(limit, unit)}` : counted(used, unit);
 }
 
