@@ -505,28 +505,6 @@ create table alerts (
 create index alerts_type on alerts (type);
 create index alerts_unsent on alerts (found_at) where to_receiver + to_chat > 0;
 
--- Up to where the PSA has confirmed that it stored an organization's changes. It only advances.
-create table releases (
-  organization_id text primary key not null,
-  seq integer not null,
-  foreign key (organization_id) references organizations (id),
-  constraint releases_seq check (seq > 0)
-) strict, without rowid;
-
-create trigger releases_forward before insert on releases
-when new.seq < coalesce((select seq from releases where organization_id = new.organization_id), 0)
-  or new.seq > coalesce((select max(seq) from audit_log where organization_id = new.organization_id), 0)
-begin select raise(abort, 'releases: only forward, and not beyond the audit log'); end;
-
-create trigger releases_no_delete before delete on releases
-when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
-begin select raise(abort, 'releases are kept'); end;
-
-create trigger releases_update_forward before update on releases
-when new.organization_id <> old.organization_id or new.seq < old.seq
-  or new.seq > coalesce((select max(seq) from audit_log where organization_id = new.organization_id), 0)
-begin select raise(abort, 'releases: only forward, and not beyond the audit log'); end;
-
 -- Up to which audit row every time entry of an organization is decided: its queue is read from there on.
 create table approval_marks (
   organization_id text primary key not null,

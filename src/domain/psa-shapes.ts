@@ -126,10 +126,6 @@ export const listed = z
   })
   .meta({ id: 'Listed' });
 
-export const released = z
-  .object({ status: z.enum(['released', 'unchanged']), seq: z.int() })
-  .meta({ id: 'Released', description: 'Everything up to `seq` is released.' });
-
 export const psaStatus = z
   .object({
     refused: z.int().meta({ description: 'How many records were reported as refused, and not as taken since.' }),
@@ -171,6 +167,3 @@ export type ListedRecords = Omit<z.output<typeof listed>, 'records'> & {
 
 /** The result for one record. `service_account`: it stays active until another user replaces it. */
 export type DeactivatedRecord = z.output<typeof deactivated>['records'][number];
-
-/** The released position after a call. `unchanged`: it was released before, up to there or further. */
-export type Released = z.output<typeof released>;

@@ -19,23 +19,9 @@ const replayFields = {
       'Present if this request differs from the one that created the record, unless that was redacted: the Idempotency-Key was already used for a different request.',
   }),
   ticketId: z.string().optional().meta({ description: 'Present with a mismatch: the ticket of the existing record.' }),
-  delivery: z
-    .object({
-      state: z.enum(['stored', 'handed_over', 'refused']).meta({
-        description:
-          "`stored`: the PSA has not confirmed the record. `handed_over`: the PSA's receiver has it, and may still refuse it. `refused`: the PSA could not take it; administrators see the reason.",
-      }),
-      refusedAt: z.iso.datetime().optional().meta({ description: 'With `refused`: when the PSA refused the record.' }),
-    })
-    .optional()
-    .meta({
-      description:
-        'In a 200, whether the PSA has the record: only for the key that wrote it, its predecessors and successors, and only if the PSA confirms what it receives.',
-    }),
 };
 
 export type ReplayFields = z.output<z.ZodObject<typeof replayFields>>;
-export type Delivery = NonNullable<ReplayFields['delivery']>;
 
 /** Response for a note, new or already created. Notes are internal: the PSA shows them to the team. */
 export const noteResult = z.object({

@@ -10,7 +10,6 @@ import { organizationErase } from './commands/organization-erase.ts';
 import { recordRedact } from './commands/record-redact.ts';
 import { size } from './commands/size.ts';
 import { switchCommand } from './commands/switch.ts';
-import { workRelease } from './commands/work-release.ts';
 import { UsageError } from './failures.ts';
 import { refuseKeysInArguments } from './input.ts';
 import { OPS_MODULES } from './modules.ts';
@@ -25,7 +24,6 @@ const COMMANDS = [
   directoryImport(databaseOf),
   changesExport(databaseOf),
   changesRepeat(databaseOf),
-  workRelease(databaseOf),
   recordRedact(databaseOf),
   keyRevoke(databaseOf),
   organizationErase(databaseOf),

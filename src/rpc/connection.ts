@@ -6,7 +6,6 @@ import { deactivateRecords, type RecordReference, upsertRecords } from '../servi
 import { listRecords } from '../services/directory/list-records.ts';
 import { listChanges } from '../services/work/list-changes.ts';
 import { reportRecord, setApproval } from '../services/work/record-services.ts';
-import { releaseChanges } from '../services/work/release-changes.ts';
 import { type ConnectionFailure, reportConnection } from '../services/work/report-connection.ts';
 import { call } from './call.ts';
 
@@ -42,10 +41,6 @@ export class Connection extends WorkerEntrypoint<Env, ConnectionProps> {
 
   changes(cursor: string | null) {
     return call(this.env, (ctx) => listChanges(ctx, { ...this.#owner, cursor }));
-  }
-
-  release(cursor: string) {
-    return call(this.env, (ctx) => releaseChanges(ctx, { ...this.#owner, cursor }));
   }
 
   report(kind: RecordKind, id: string, result: 'refused' | 'taken', reason?: string) {

@@ -5,7 +5,6 @@ import { eraseOrganization } from '../services/directory/erase-organization.ts';
 import { listChanges } from '../services/work/list-changes.ts';
 import { resumePush, skipPush } from '../services/work/push-control.ts';
 import { readPsaStatus, redactRecord, reportRecord, setApproval } from '../services/work/record-services.ts';
-import { releaseChanges } from '../services/work/release-changes.ts';
 import { call } from './call.ts';
 
 /**
@@ -15,10 +14,6 @@ import { call } from './call.ts';
 export class Work extends WorkerEntrypoint<Env> {
   changes(organization: string, cursor: string | null, limit?: number) {
     return call(this.env, (ctx) => listChanges(ctx, { organization, cursor, limit }));
-  }
-
-  release(organization: string, cursor: string) {
-    return call(this.env, (ctx) => releaseChanges(ctx, { organization, cursor }));
   }
 
   reviewTimeEntry(organization: string, entry: string, decision: ApprovalDecision, reviewer: string) {

@@ -131,7 +131,6 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
       list: guarded((type, cursor) => connection.list(type, cursor)),
       deactivate: guarded((records) => connection.deactivate(records)),
       changes: guarded((cursor) => connection.changes(cursor)),
-      release: guarded((cursor) => connection.release(cursor)),
       report: guarded((...args) => connection.report(...args)),
       review: guarded((...args) => connection.review(...args)),
       reportConnection: guarded((...args) => connection.reportConnection(...args)),

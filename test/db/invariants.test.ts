@@ -417,20 +417,3 @@ test('all tables are clustered except for notes, whose long rows would need over
   ).all();
   expect(results).toEqual([{ name: 'notes' }]);
 });
-
-test('a release moves only forward, and not beyond the audit log', async () => {
-  const { organization: own, key, api } = await makeWorld();
-  for (let i = 0; i < 4; i++) expect((await api.postNote(key)).status).toBe(201);
-  const { run, refuses } = statementsOf(() => own);
-  const release = (seq: number) => `insert into releases values ($org, ${seq})`;
-  await run(release(4));
-  for (const sql of [
-    release(3).replace('insert', 'insert or replace'),
-    release(6).replace('insert', 'insert or replace'),
-    'update releases set seq = 3 where organization_id = $org',
-    'update releases set seq = 6 where organization_id = $org',
-  ])
-    await refuses(sql, /only forward/);
-  await refuses('delete from releases where organization_id = $org', /kept/);
-  await run('update releases set seq = 5 where organization_id = $org');
-});

@@ -8,7 +8,6 @@ import { beginErasure } from '../../src/services/directory/erase-organization.ts
 import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
 import { recordRefusedUses } from '../../src/services/keys/refused-uses.ts';
 import { redactRecord, reportRecord, setApproval } from '../../src/services/work/record-services.ts';
-import { releaseChanges } from '../../src/services/work/release-changes.ts';
 import { reportConnection } from '../../src/services/work/report-connection.ts';
 import { emptyDatabase } from '../support/empty-database.ts';
 import { importOrganizations, insertKeys } from '../support/many-keys.ts';
@@ -133,7 +132,6 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
   await redactRecord(operator, { organization, kind: 'note', id: redactedNote, by: 'Ada' });
   await redactRecord(operator, { organization, kind: 'time_entry', id: redactedEntry, by: 'Ada' });
   await reportRecord(operator, { organization, kind: 'note', id: redactedNote, result: 'refused', reason: 'Closed' });
-  await releaseChanges(operator, { organization, cursor: String(await lastCursor(organization)) });
 
   const rules = { maxLifetimeDays: 3_650, expiryRequired: false };
   await changeKeyRules(admin, 0, rules);
@@ -233,7 +231,6 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       findEntries: [{ to: LARGE, status: null, characters: 9 }],
       findEntriesById: [{ ids: JSON.stringify([entry, waiting, redactedEntry]), characters: 9 }],
       findConnections: [ALL_ORGANIZATIONS],
-      findReleases: [ALL_ORGANIZATIONS, { from: erased.organization, to: erased.organization }],
       findOpenErasure: [{ organizationId: erased.organization }],
       FIND_ERASURES: [{ organizationId: erased.organization }],
       'findRecord.time_entry': [{ id: entry }],

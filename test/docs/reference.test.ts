@@ -58,7 +58,7 @@ const requestFields = (id: string) =>
   fieldsOf(find(id).requestBody?.content['application/json']?.schema ?? expect.unreachable(id));
 const responseFields = (id: string, status: number) =>
   fieldsOf(find(id).responses[status]?.content['application/json']?.schema ?? expect.unreachable(id));
-const isOfReplay = ({ name }: Field) => /^(idempotent|idempotency|ticketId|delivery)/.test(name);
+const isOfReplay = ({ name }: Field) => /^(idempotent|idempotency|ticketId)/.test(name);
 
 test('the table at the top has the summary, address and scope of each operation', () => {
   const rows = Array.from(

@@ -25,7 +25,6 @@ test('the entrypoints have no methods other than the documented ones', () => {
     'list',
     'deactivate',
     'changes',
-    'release',
     'report',
     'review',
     'reportConnection',
@@ -33,7 +32,6 @@ test('the entrypoints have no methods other than the documented ones', () => {
   expect(methods(Directory)).toEqual(['upsert', 'list', 'deactivate']);
   expect(methods(Work)).toEqual([
     'changes',
-    'release',
     'reviewTimeEntry',
     'report',
     'status',

@@ -34,10 +34,7 @@ export async function work(ctx: Context): Promise<number | undefined> {
   if (!kv.get('isTested')) await testConnection(ctx);
   while (world.now() < start + TURN_MS) {
     const pending = nextIn(kv, world.now());
-    if (!pending) {
-      await release(ctx);
-      return undefined;
-    }
+    if (!pending) return undefined;
     await writeRecord(ctx, pending).then(
       () => afterWrite(ctx, pending),
       (err: unknown) => afterFailure(ctx, pending, err),
@@ -64,14 +61,6 @@ async function collect({ service, kv }: Context): Promise<void> {
     kv.put('cursor', page.cursor);
     ({ more } = page);
   }
-}
-
-/** Confirms what is written. */
-async function release({ service, kv }: Context): Promise<void> {
-  const cursor = kv.get<string | null>('cursor') ?? null;
-  if (cursor === null || cursor === kv.get('released') || waitingIn(kv).length > 0) return;
-  await service.release(cursor);
-  kv.put('released', cursor);
 }
 
 /** Writes a note, reads it back and removes it. Until this has succeeded, no record is written. */

@@ -64,7 +64,6 @@ const IS_OPEN =
 const TABLES: readonly (readonly [table: string, ...key: string[]])[] = [
   ...RECORD_KIND_NAMES.map((kind) => [RECORD_TABLES[kind].table, 'id'] as const),
   ['psa_refusals', 'record_id'],
-  ['releases'],
   ['approval_marks'],
   ['key_days', 'chain_id', 'day', 'key_id'],
   ['refused_uses', 'key_id', 'reason'],

@@ -2,7 +2,6 @@ import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import { type KeyRow, PRINCIPAL_COLUMNS } from '../keys/find-key-statements.ts';
 import type { Fields } from '../statement.ts';
 import { WITHIN_DAY_LIMITS, WRITTEN_OF_DAY, type WrittenOfDay } from './day-limits.ts';
-import { DELIVERY_COLUMNS, DELIVERY_JOINS, type DeliveryRow } from './delivery.ts';
 import { ALL_RECORDS } from './key-days.ts';
 
 // The common parts of the record tables, and the parameters and rows of a write. Its statements are in the file of each
@@ -66,10 +65,10 @@ export type ExplainValues = Pick<
 
 /**
  * Why nothing was inserted: the key, what it and its organization have written on that day, whether ticket and credited
- * user were found (1 if the kind needs no user), and the existing record with the id, if any, with how far the PSA
- * has it. All flags are 0 or 1.
+ * user were found (1 if the kind needs no user), and the existing record with the id, if any. All flags are
+ * 0 or 1.
  */
-export type Explanation<Row> = KeyRow & WrittenOfDay & DeliveryRow & ExplanationFlags & (Row | { id: null });
+export type Explanation<Row> = KeyRow & WrittenOfDay & ExplanationFlags & (Row | { id: null });
 
 interface ExplanationFlags {
   /** Not if the key is limited to other companies: then `otherCompany`. */
@@ -112,14 +111,13 @@ export const insertedIf = (kind: RecordKind, fields = '') => `${OF_THE_KEY}
       where organization_id = :organizationId and chain_id = :chainId and day = :day) as chainRecords`;
 
 /**
- * Why a record was not inserted; no row if the key is gone. `r` is the record with the id, and `fields` are those of the
- * kind. `creditedUser` finds the user `u`, if the kind needs one.
+ * Why a record was not inserted; no row if the key is gone. `r` is the record with the id, `w` the key that wrote it, if that
+ * is of the chain of `k`. `fields` are those of the kind. `creditedUser` finds the user `u`, if the kind needs one.
  */
 export const explained = (table: string, fields = '', creditedUser?: string) => `
   select
     ${PRINCIPAL_COLUMNS},
     ${WRITTEN_OF_DAY},
-    ${DELIVERY_COLUMNS},
     r.id as id, r.ticket_id as ticketId, r.created_at as createdAt, r.request_id as requestId, r.request_digest as requestDigest,${fields}
     c.id is not null and ${admitsCompany('t.company_id')} as ticketFound,
     t.id is not null and not ${admitsCompany('t.company_id')} as otherCompany,
@@ -129,7 +127,8 @@ export const explained = (table: string, fields = '', creditedUser?: string) => 
   from api_keys k
   join organizations o on o.id = :organizationId
   left join ${table} r on r.organization_id = :organizationId and r.id = :id
-  ${DELIVERY_JOINS}
+  left join api_keys w on w.organization_id = :organizationId and w.chain_id = k.chain_id
+    and w.id = iif(k.companies = '', null, r.key_id)
   left join tickets t on t.organization_id = :organizationId and t.id = :ticketId and t.active = 1
   left join companies c on c.organization_id = :organizationId and c.id = t.company_id and c.active = 1
   left join tickets rt on rt.organization_id = :organizationId

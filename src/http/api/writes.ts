@@ -115,14 +115,13 @@ function respondToWrite<Body extends object>(
 ): Response {
   const applied = appliedPreference(c);
   if (!outcome.replayed) return c.json(body, 201, applied);
-  const { mismatch, row, delivery } = outcome;
+  const { mismatch, row } = outcome;
   if (mismatch) c.set('lostWrite', target);
   if (mismatch && 'Preference-Applied' in applied) throw idempotencyMismatch(target, row.ticketId);
   const marks = { 'Idempotency-Replayed': 'true', ...(mismatch ? { 'Idempotency-Mismatch': 'true' } : {}) };
   const replay: ReplayFields = {
     idempotentReplay: true,
     ...(mismatch ? { idempotencyMismatch: true, ticketId: row.ticketId } : {}),
-    ...(delivery && { delivery }),
   };
   return c.json({ ...body, ...replay }, 200, { ...applied, ...marks });
 }

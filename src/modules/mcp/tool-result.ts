@@ -24,21 +24,19 @@ const OTHER_TICKET = 'idempotency_key_on_other_ticket';
 export function writtenResult(
   target: { ticketId: string },
   { id, sentence, facts }: Written,
-  { ticketId = target.ticketId, delivery, ...marks }: ReplayFields,
+  { ticketId = target.ticketId, ...marks }: ReplayFields,
 ): ToolResult {
   const idempotentReplay = marks.idempotentReplay === true;
   const idempotencyMismatch = marks.idempotencyMismatch === true;
-  const record = { id, ticketId, ...facts, idempotentReplay, idempotencyMismatch, ...(delivery && { delivery }) };
+  const record = { id, ticketId, ...facts, idempotentReplay, idempotencyMismatch };
   if (!idempotentReplay) return resultOf(`${sentence}.`, record);
   if (ticketId !== target.ticketId) {
     const text = `This idempotencyKey was used on ticket ${ticketId}; nothing was written. If you report another event, use the idempotencyKey of that event. If the ticket was wrong before, tell a person: records cannot be moved.`;
     return errorResult(OTHER_TICKET, text, record);
   }
-  const left =
-    delivery?.state === 'refused' ? 'The ticketing system refused it: tell a person.' : 'There is nothing left to do.';
   const text = idempotencyMismatch
     ? 'An earlier call with this idempotencyKey wrote this record, from different arguments. It is unchanged, and nothing was written now. Do not call again with another idempotencyKey, unless you report another event.'
-    : `An earlier call with this idempotencyKey wrote this record, and nothing was written now. ${left}`;
+    : 'An earlier call with this idempotencyKey wrote this record, and nothing was written now. There is nothing left to do.';
   return resultOf(text, record);
 }
 

@@ -21,7 +21,6 @@ import {
   setApproval,
   statusRequest,
 } from '../../services/work/record-services.ts';
-import { releaseChanges, releaseRequest } from '../../services/work/release-changes.ts';
 
 type PsaContext = SystemContext & DirectoryContext;
 
@@ -46,7 +45,6 @@ export const PSA_CALLS = {
   'directory.deactivate': psaCall(deactivateRequest, deactivateRecords),
   'directory.list': psaCall(listRequest, listRecords),
   'work.changes': psaCall(changesRequest, (ctx, data) => listChanges(ctx, data, MAX_PAGE_BYTES)),
-  'work.release': psaCall(releaseRequest, releaseChanges),
   'work.review': psaCall(approvalRequest, setApproval),
   'work.report': psaCall(reportRequest, reportRecord),
   'work.status': psaCall(statusRequest, readPsaStatus),

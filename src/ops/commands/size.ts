@@ -4,7 +4,6 @@ import { findStoredText } from '../../db/work/key-days.ts';
 import { addDays, dateIn } from '../../domain/calendar.ts';
 import { parseDatabaseLimit } from '../../domain/database-limit.ts';
 import { readAll } from '../../services/call-d1.ts';
-import { listReleases } from '../../services/work/release-changes.ts';
 import { databaseCommand } from '../command.ts';
 import { formatBytes, percent, print, table } from '../output.ts';
 import { printable } from '../printable.ts';
@@ -12,13 +11,12 @@ import { printable } from '../printable.ts';
 /** Which days are recent, today included. */
 const RECENT_DAYS = 30;
 const WRITTEN = ['organization', 'text', `last ${RECENT_DAYS} days`, 'records'];
-const RELEASED = ['changes of', 'released to', 'unreleased', 'oldest unreleased'];
 
 export const size = databaseCommand(
   new Command('size')
     .summary('list organizations by size, and the size of the database')
     .description(
-      `Lists the organizations by the bytes of text that they wrote, with those of the last ${RECENT_DAYS} days, and their number of records. Then prints the size of the database, and up to where the changes of each organization are released. Nothing is written.`,
+      `Lists the organizations by the bytes of text that they wrote, with those of the last ${RECENT_DAYS} days, and their number of records. Then prints the size of the database. Nothing is written.`,
     ),
   async (withDatabase) => {
     const limit = parseDatabaseLimit((await withDatabase.variables())['DATABASE_LIMIT']);
@@ -26,7 +24,6 @@ export const size = databaseCommand(
     await withDatabase(async ({ context }) => {
       const ctx = context();
       const organizations = await readAll(ctx, findStoredText.bind({ since }));
-      const releases = await listReleases(ctx);
       const size = latestSize(ctx.db) ?? 0;
       const written = organizations.map(({ organizationId, bytes, bytesSince, records }) => [
         printable(organizationId),
@@ -34,17 +31,9 @@ export const size = databaseCommand(
         formatBytes(bytesSince),
         String(records),
       ]);
-      const released = releases.map(({ organizationId, newestSeq, releasedSeq, unreleasedSince }) => [
-        printable(organizationId),
-        String(releasedSeq),
-        String(newestSeq - releasedSeq),
-        unreleasedSince === null ? '-' : dateIn('UTC', unreleasedSince),
-      ]);
       await print(`${table([WRITTEN, ...written])}
 
 The database holds ${formatBytes(size)} of ${formatBytes(limit)}: ${percent(size / limit)}.
-
-${table([RELEASED, ...released])}
 `);
     });
   },

@@ -9,12 +9,10 @@ import {
   type OwnDayLimit,
   untilMidnight,
 } from '../../domain/day-limit.ts';
-import { deliveryOf } from '../../domain/delivery.ts';
 import { errorOf, hasCode, ServiceError, Unauthorized } from '../../domain/errors.ts';
 import { echo } from '../../domain/fields.ts';
 import { derivedId, timeOrderedId } from '../../domain/record-id.ts';
 import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
-import type { Delivery } from '../../domain/response-shapes.ts';
 import { sha256, utf8Length } from '../../lib/bytes.ts';
 import { writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
@@ -45,15 +43,11 @@ export interface RecordWrite<Row> {
   explain: (values: ExplainValues) => BoundStatement<Explanation<Row>>;
 }
 
-/**
- * The outcome of a write. `mismatch`: a different request created the record. `delivery`: whether the PSA has it, in a
- * replay for the rotation chain that wrote it.
- */
+/** The outcome of a write. `mismatch`: a different request created the record. */
 export interface WriteOutcome<Row> {
   row: Row;
   replayed: boolean;
   mismatch: boolean;
-  delivery?: Delivery | undefined;
 }
 
 /** Identifies a request: the SHA-256 in hex of its ticket and its body. */
@@ -237,7 +231,7 @@ function whyNotInserted<Row extends StoredRecord>(
     }
     // A redacted record has no digest, so a mismatch can no longer be detected.
     const mismatch = found.requestDigest !== '' && found.requestDigest !== values.requestDigest;
-    return { row: found, replayed: true, mismatch, delivery: deliveryOf(found, ctx.changed !== undefined) };
+    return { row: found, replayed: true, mismatch };
   }
   if (isSameZone) {
     const exceeded = exceededDayLimit(ctx.dayLimits, key.dayLimit, found, values);

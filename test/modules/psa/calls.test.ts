@@ -7,7 +7,7 @@ import guide from '../../../src/modules/psa/docs/psa.md?raw';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../../../src/modules/psa/psa-calls.ts';
 import type { CallResult } from '../../../src/services/call-result.ts';
 import { codesOfPage } from '../../support/recipes.ts';
-import { allChanges, directory, lastCursor, resultOf, work } from '../../support/rpc.ts';
+import { allChanges, directory, resultOf } from '../../support/rpc.ts';
 import { importRecords, makeOrganization, makeWorld, rowsOf } from '../../support/world.ts';
 import { makePsa } from './support.ts';
 
@@ -71,18 +71,6 @@ describe('a call over HTTP gives the result of the same call over a service bind
     expect((await call('directory.list', { organization: 'unheard-of', type: 'user' }))[0]).toBe(404);
   });
 
-  test('work.release confirms what is stored', async () => {
-    const { organization, call } = await makePsaWorld();
-    const cursor = await lastCursor(organization);
-    const released = [200, { ok: true, value: { status: 'released', seq: 3 } }];
-    expect(await call('work.release', { organization, cursor })).toEqual(released);
-    expect(await call('work.release', { organization, cursor })).toEqual([
-      200,
-      await work.release(organization, String(cursor)),
-    ]);
-    expect((await call('work.release', { organization, cursor: null }))[0]).toBe(422);
-  });
-
   test('work.redact leaves an audit row with the address and User-Agent of the message', async () => {
     const { organization, entry, call } = await makePsaWorld();
     const data = { organization, kind: 'time_entry', id: entry, by: 'Ada, ticket 77' };
@@ -136,14 +124,16 @@ describe('an error of a call', () => {
     expect(answered.error.errors.map(({ pointer, code }) => `${pointer} ${code}`)).toEqual(errors);
   });
 
-  test.each([
-    ['push.skip', { organization: 'a', to: null, by: 'Ada' }],
-    ['work.release', { organization: 'a', cursor: null }],
-  ])('the error of a %s without a cursor does not offer null', async (type, data) => {
-    const [, answered] = await makePsa().call(type, data);
-    const rule = 'was null; send the cursor of an earlier response';
-    expect(answered).toMatchObject({ error: { errors: [{ detail: expect.stringMatching(new RegExp(`${rule}$`)) }] } });
-  });
+  test.each([['push.skip', { organization: 'a', to: null, by: 'Ada' }]])(
+    'the error of a %s without a cursor does not offer null',
+    async (type, data) => {
+      const [, answered] = await makePsa().call(type, data);
+      const rule = 'was null; send the cursor of an earlier response';
+      expect(answered).toMatchObject({
+        error: { errors: [{ detail: expect.stringMatching(new RegExp(`${rule}$`)) }] },
+      });
+    },
+  );
 
   test("the response has the error code's status", async () => {
     const { call } = makePsa();

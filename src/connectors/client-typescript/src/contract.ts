@@ -53,19 +53,6 @@ export interface components {
             idempotencyMismatch?: true;
             /** @description Present with a mismatch: the ticket of the existing record. */
             ticketId?: string;
-            /** @description In a 200, whether the PSA has the record: only for the key that wrote it, its predecessors and successors, and only if the PSA confirms what it receives. */
-            delivery?: {
-                /**
-                 * @description `stored`: the PSA has not confirmed the record. `handed_over`: the PSA's receiver has it, and may still refuse it. `refused`: the PSA could not take it; administrators see the reason.
-                 * @enum {string}
-                 */
-                state: "stored" | "handed_over" | "refused";
-                /**
-                 * Format: date-time
-                 * @description With `refused`: when the PSA refused the record.
-                 */
-                refusedAt?: string;
-            };
         };
         DryRunResult: {
             /**
@@ -129,19 +116,6 @@ export interface components {
             idempotencyMismatch?: true;
             /** @description Present with a mismatch: the ticket of the existing record. */
             ticketId?: string;
-            /** @description In a 200, whether the PSA has the record: only for the key that wrote it, its predecessors and successors, and only if the PSA confirms what it receives. */
-            delivery?: {
-                /**
-                 * @description `stored`: the PSA has not confirmed the record. `handed_over`: the PSA's receiver has it, and may still refuse it. `refused`: the PSA could not take it; administrators see the reason.
-                 * @enum {string}
-                 */
-                state: "stored" | "handed_over" | "refused";
-                /**
-                 * Format: date-time
-                 * @description With `refused`: when the PSA refused the record.
-                 */
-                refusedAt?: string;
-            };
         };
         Problem: {
             /**

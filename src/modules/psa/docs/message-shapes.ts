@@ -1,15 +1,7 @@
 import * as z from 'zod';
 import { pascalCase } from '../../../docs/openapi.ts';
 import { describedRecord } from '../../../domain/directory.ts';
-import {
-  callErrorFields,
-  changesPage,
-  deactivated,
-  listed,
-  psaStatus,
-  released,
-  upserted,
-} from '../../../domain/psa-shapes.ts';
+import { callErrorFields, changesPage, deactivated, listed, psaStatus, upserted } from '../../../domain/psa-shapes.ts';
 import { fieldErrorShape } from '../../../domain/response-shapes.ts';
 import { APPROVAL_DECISIONS } from '../../../domain/time-entry.ts';
 import { CALL_ERROR_CODES, type CallError } from '../../../services/call-result.ts';
@@ -23,7 +15,6 @@ export const VALUES: Record<PsaCallType, z.ZodType> = {
   'directory.deactivate': deactivated,
   'directory.list': listed,
   'work.changes': changesPage,
-  'work.release': released,
   'work.review': z.object({ status: z.enum(APPROVAL_DECISIONS) }).meta({ id: 'Reviewed' }),
   'work.report': z.object({ status: z.enum(['recorded', 'unchanged']) }).meta({ id: 'Reported' }),
   'work.status': psaStatus,
