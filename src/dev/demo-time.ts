@@ -18,7 +18,7 @@ const DEMO_TIME = [
 export async function logDemoTime(ctx: AdminContext, value: string): Promise<void> {
   const key = await findKey(ctx, await hashKey(value));
   if (!key) throw new Error('the demo key was not found');
-  const unlimited = { dayLimits: { key: null, organization: null }, onKey: () => {}, onKeyDay: () => {} };
+  const unlimited = { dayLimits: { key: null, organization: null }, onDecided: () => {}, onKeyDay: () => {} };
   for (const [index, [ticketId, body]] of DEMO_TIME.entries()) {
     const target = { ticketId, idempotencyKey: `demo:${index}` };
     await createTimeEntry({ ...ctx, ...unlimited, actor: key }, target, body);

@@ -86,17 +86,10 @@ export interface AppEnv {
   Variables: RequestVariables & { principal?: FoundKey; administrator?: Administrator };
 }
 
-/** What a request needs from the check of its key after it has started: see `KeyCheck`. */
-interface StartedKeyCheck {
-  readonly isStale: boolean;
-  refresh: () => Promise<void>;
-  forget: () => void;
-}
-
 /** The environment after `authenticate`: without it, handlers that need a principal do not compile. */
 export interface ApiEnv {
   Bindings: Env;
-  Variables: RequestVariables & { principal: FoundKey; keyCheck: StartedKeyCheck };
+  Variables: RequestVariables & { principal: FoundKey; onDecided: WriteContext['onDecided'] };
 }
 
 export interface AdminEnv {
@@ -137,7 +130,7 @@ export function writeContext(c: Context<ApiEnv>): WriteContext {
     actor: c.get('principal'),
     source: c.get('source'),
     dayLimits: c.get('config').dayLimits,
-    onKey: (key) => c.set('principal', key),
+    onDecided: c.get('onDecided'),
     onKeyDay: (use) => c.set('keyDay', use),
   };
 }

@@ -69,8 +69,11 @@ export interface DirectoryContext extends ServiceContext {
 
 export interface WriteContext extends ActorContext<Principal> {
   dayLimits: DayLimits;
-  /** Gets the key as the primary has it, if a write had to read it. */
-  onKey: (key: FoundKey) => void;
+  /**
+   * Called once the database has checked the key for the response: in the batch of the write, or in the explanation why
+   * nothing was written, with the key that it has, if any.
+   */
+  onDecided: (key?: FoundKey) => void;
   /** Gets how much of its daily limit of records the key has used, once the database has said so. */
   onKeyDay: (use: KeyDayUse) => void;
 }

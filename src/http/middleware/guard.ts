@@ -28,10 +28,7 @@ async function requirePlan(c: Context<ApiEnv>, next: Next): Promise<void> {
 
 /** Refuses a request whose Host header makes its URL unreadable. Where a key is required, it is checked before. */
 export async function requireHost(c: Context<AppEnv>, next: Next) {
-  if (URL.canParse(c.req.url)) return next();
-  // Thrown, because only after an error is a cached key read again.
-  if (c.get('principal')) throw new Problem(...invalidHost());
-  return problem(c, ...invalidHost());
+  return URL.canParse(c.req.url) ? next() : problem(c, ...invalidHost());
 }
 
 /** Refuses plain HTTP. A redirect would hide the mistake, and clients would send the key unencrypted each time. */

@@ -94,6 +94,7 @@ export async function writeOnce<Row extends StoredRecord>(
     const tried = mode === 'write' ? await insertRecord(ctx, write, key) : { day: dateIn(key.timeZone, ctx.now()) };
     const { day, inserted, unknown, readOnly } = tried;
     if (inserted) {
+      ctx.onDecided();
       showDayUse(ctx, inserted.chainRecords + 1, key.dayLimit, untilMidnight(day, key.timeZone, ctx.now()));
       return { row: inserted, replayed: false, mismatch: false };
     }
@@ -102,7 +103,7 @@ export async function writeOnce<Row extends StoredRecord>(
       throw unknown ? unknownOutcome(target, unknown.cause ?? err) : err;
     });
     // The actor may be from a cache or a replica; the response shows the key as the primary has it.
-    if (found) ctx.onKey(toFoundKey(found));
+    ctx.onDecided(found ? toFoundKey(found) : undefined);
     const row = found && found.id !== null ? found : undefined;
     // The row of this request: its batch was committed; only the acknowledgement was lost.
     if (row?.requestId === ctx.requestId) {

@@ -213,7 +213,7 @@ describe('the line of a request', () => {
     vi.restoreAllMocks();
     expect(JSON.parse(String(line))).toMatchObject({
       event: 'internal_error',
-      cause: [expect.stringMatching(/^SyntaxError at .+key-check/)],
+      cause: [expect.stringMatching(/^SyntaxError at .+authenticate/)],
     });
     expect(line).not.toContain('hunter2');
   });

@@ -107,7 +107,7 @@ export async function writeNotes(db: D1Database, messages: string[]): Promise<st
       actor,
       source,
       dayLimits: { key: null, organization: null },
-      onKey: () => undefined,
+      onDecided: () => undefined,
       onKeyDay: () => undefined,
     };
     ids.push((await createNote(ctx, target, { message })).row.id);
