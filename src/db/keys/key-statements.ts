@@ -97,22 +97,12 @@ export const insertReplacement = insertKeyIf('changes() = 1');
 const CREATED_BY_FORM = keyIdWhere('api_keys.form_token = :formToken');
 const NAMED = keyIdWhere(`api_keys.name = :name and ${IS_CURRENT}`);
 
-interface ChangeValues extends AdministratorValues {
-  keyId: string;
-  now: number;
-  revision: number;
-}
-
 /** Replaces the settings of a live key that still has this revision, if the name is free. */
-export const changeKey = statement<ChangeValues & KeySettings>(`
+export const changeKey = statement<
+  AdministratorValues & KeySettings & { keyId: string; now: number; revision: number }
+>(`
   update api_keys set ${KEY_SETTING_NAMES.map((name) => `${keySetting(name).column} = :${name}`).join(', ')}, revision = revision + 1
   where ${THE_KEY} and revoked_at is null and ${IS_UNEXPIRED} and revision = :revision and ${BY_ACTIVE_ADMINISTRATOR} and ${NAME_IS_FREE}`);
-
-/** Lets a live key that still has this revision expire later, if the key rules admit its whole lifetime. */
-export const extendKey = statement<ChangeValues & { expiresAt: number; lifetimeDays: number }>(`
-  update api_keys set expires_at = :expiresAt, revision = revision + 1
-  where ${THE_KEY} and ${IS_CURRENT} and expires_at > :now and expires_at < :expiresAt and revision = :revision
-    and ${BY_ACTIVE_ADMINISTRATOR} and ${ADMITTED_BY_RULES}`);
 
 // A rotation makes up to three changes in one transaction, each with its audit row: it marks the old key, inserts the
 // successor and revokes the old key. The second and third run only if the previous one changed a row.

@@ -8,7 +8,6 @@ import { limitByIp } from '../middleware/limit-by-ip.ts';
 import { securePages } from '../middleware/secure-pages.ts';
 import { limitInWords, retryAfter } from '../rate-limit-response.ts';
 import { audit } from './audit.tsx';
-import { changeKeys } from './change-keys.tsx';
 import { chooseOrganization } from './choose-organization.tsx';
 import { guardForms } from './guard-forms.ts';
 import { keyList } from './key-list.tsx';
@@ -18,6 +17,7 @@ import { pageContext } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { refusedUses } from './refused-uses.tsx';
 import { render } from './render-page.tsx';
+import { revokeKeys } from './revoke-keys.tsx';
 import { signIn } from './sign-in.tsx';
 import { whichKey } from './which-key.tsx';
 
@@ -29,7 +29,7 @@ export function createSettings(contributions: readonly Contribution[]) {
     .route('/', keyList)
     .route('/', keys)
     .route('/', whichKey)
-    .route('/', changeKeys)
+    .route('/', revokeKeys)
     .route('/', audit)
     .route('/', refusedUses)
     .route('/', keyRules);

@@ -45,7 +45,7 @@ export const keyList = new Hono<AdminEnv>();
 
 keyList.get('/keys', (c) => renderKeyList(c, readKeyQuery(new URL(c.req.url).searchParams)));
 
-/** Responds with the list; with the reason and the selection, if a change of selected keys was `refused`. */
+/** Responds with the list; with the reason and the selection, if the revocation of selected keys was `refused`. */
 export async function renderKeyList(c: Context<AdminEnv>, { q, ...filters }: KeyQuery, refused?: Props['refused']) {
   const { keyPrefix, dayLimits } = c.get('config');
   const searchedKey = containsKey(q ?? '', keyPrefix);
@@ -295,7 +295,7 @@ function Keys({ list, query, refused }: ListProps) {
   }
   const canSelect = list.keys.some(({ state }) => state !== 'revoked');
   return (
-    <form method="get" action={`${base}/change-keys`}>
+    <form method="get" action={`${base}/revoke-keys`}>
       <Table caption="API keys" kind="keys" columns={columnsOf(base, { list, query, refused })} rows={list.keys}>
         <Older list={list} query={query} />
         {canSelect && (
@@ -305,25 +305,15 @@ function Keys({ list, query, refused }: ListProps) {
               <input type="checkbox" data-all="key" /> Select all
             </label>
             {isFiltered(query) && <span class="minor">The selected keys, or all of these if none is selected:</span>}
-            {BULK_ACTIONS.map(([value, label, kind]) => (
-              <button type="submit" name="do" value={value} class={kind}>
-                {label}…
-              </button>
-            ))}
+            <button type="submit" class="danger">
+              Revoke…
+            </button>
           </div>
         )}
       </Table>
     </form>
   );
 }
-
-/** What can be done to several keys. The first one is what Enter does. */
-const BULK_ACTIONS = [
-  ['owner', 'Change owner', 'quiet'],
-  ['allowedNetworks', 'Allow address', 'quiet'],
-  ['expires', 'Extend expiry', 'quiet'],
-  ['revoke', 'Revoke', 'danger'],
-] as const;
 
 type ListedKey = KeyList['keys'][number];
 

@@ -5,7 +5,7 @@ import { fieldErrors } from '../../domain/fields.ts';
 import { keyChanges } from '../../domain/key-input.ts';
 import { describeChanges, type KeySettings, type SettingsInput } from '../../domain/key-settings.ts';
 import { isAllowedFrom } from '../../domain/networks.ts';
-import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
+import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import { unknownCompanies } from '../directory/companies.ts';
 import type { AdminContext } from '../service-context.ts';
@@ -33,8 +33,17 @@ export async function changeApiKey(ctx: AdminContext, key: KeyDetails, input: Se
   if (details.length === 0) return revision === key.revision ? 'unchanged' : 'changed';
   if (revision !== key.revision) throw errorOf('key_changed_meanwhile');
 
-  const changeAt = await planChange(ctx, key, settings);
-  const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [changeAt(now)]);
+  const { id: keyId } = key;
+  const uses = await usesRepairedBy(ctx, key, settings);
+  const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
+    {
+      statement: changeKey.bind({ ...ctx.actor, ...settings, keyId, revision, now }),
+      action: 'api_key.changed',
+      targetId: keyId,
+      detail: details.join(', '),
+      completion: endRepairedUses.bind({ ...ctx.actor, keyId, uses, now }),
+    },
+  ]);
   if (hasChanged(result)) return 'changed';
 
   const asked = { ...ctx.actor, keyId: key.id, name: settings.name, formToken: null, now: ctx.now() };
@@ -45,23 +54,6 @@ export async function changeApiKey(ctx: AdminContext, key: KeyDetails, input: Se
   // Equal: the change was committed but the acknowledgement was lost.
   if (describeChanges(await getOwnKey(ctx, key.id), settings).length === 0) return 'changed';
   throw errorOf('key_changed_meanwhile');
-}
-
-/** The audited change of a live key that still has the revision of `key`, at a time (UTC milliseconds). */
-export async function planChange(
-  ctx: AdminContext,
-  key: KeyDetails,
-  settings: KeySettings,
-): Promise<(now: number) => AuditedChange<never>> {
-  const { id: keyId, revision } = key;
-  const uses = await usesRepairedBy(ctx, key, settings);
-  return (now) => ({
-    statement: changeKey.bind({ ...ctx.actor, ...settings, keyId, revision, now }),
-    action: 'api_key.changed',
-    targetId: keyId,
-    detail: describeChanges(key, settings).join(', '),
-    completion: endRepairedUses.bind({ ...ctx.actor, keyId, uses, now }),
-  });
 }
 
 /** The refused uses of a key, as JSON, whose cause these settings remove: a network that is not allowed, or a limit. */

@@ -47,6 +47,14 @@ test('a revoked key shows exactly its writes of the last 24 hours and their addr
   expect(await countElements((await get(path)).text, '.log li')).toBe(5);
 });
 
+/** The status of the list of keys that is shown again, and why: in a banner with the focus, which leads to the list. */
+async function refusalIn({ status, text }: { status: number; text: string }) {
+  expect(await countElements(text, '[autofocus]#errors a[href="#list"]')).toBe(1);
+  expect(await countElements(text, '#list')).toBe(1);
+  const words = (await elementsOf(text, '#errors'))[0]?.text.replaceAll(/\s+/g, ' ').trim();
+  return [status, words?.replace(' Select keys in the list, then choose again below it.', '')];
+}
+
 describe('revoking selected keys', () => {
   test('one confirmation ends the selected keys, and leads back to the filtered list', async () => {
     const [mine, theirs] = [await makeSettings(), await makeSettings()];
@@ -64,28 +72,43 @@ describe('revoking selected keys', () => {
     expect(await countElements((await mine.get('/keys')).text, '[name=key]')).toBe(3);
 
     const chosen = [...keys.map(({ id }) => id), other.id];
-    const asked = await mine.get(`/change-keys?do=revoke&q=Old&${chosen.map((id) => `key=${id}`).join('&')}`);
+    const asked = await mine.get(`/revoke-keys?q=Old&${chosen.map((id) => `key=${id}`).join('&')}`);
     expect((await elementsOf(asked.text, 'tbody bdi')).map(({ text }) => text)).toEqual(
       expect.arrayContaining(['Old 1', 'Old 2']),
     );
     expect(await countElements(asked.text, 'tbody tr')).toBe(2);
     for (const { value } of keys) expect((await mine.api.send('/api/v1/ping', { key: value })).status).toBe(200);
 
-    const { location, notice } = await mine.post('/change-keys', {
-      do: 'revoke',
+    const { location, notice } = await mine.post('/revoke-keys', {
       q: 'Old',
       key: keys.map(({ id }) => id),
     });
     expect([location, notice]).toEqual([`${mine.base}${list}`, expect.stringMatching(/^2 keys are revoked\./)]);
     for (const { value } of keys) expect((await mine.api.send('/api/v1/ping', { key: value })).status).toBe(401);
-    const again = await mine.post('/change-keys', { do: 'revoke', key: chosen });
-    expect([again.status, (await elementsOf(again.text, 'h1'))[0]?.text]).toEqual([409, '0 of 3 keys revoked']);
-    for (const { api, value } of [
-      { api: mine.api, value: all[2]?.value ?? '' },
-      { api: theirs.api, value: other.value },
-    ])
+    const again = await mine.post('/revoke-keys', { key: [...chosen, all[2]?.id ?? ''] });
+    expect([again.location, again.notice]).toEqual([
+      `${mine.base}/keys`,
+      '1 of 4 keys are revoked now. The others already were.',
+    ]);
+    for (const { api, value } of [{ api: theirs.api, value: other.value }])
       expect((await api.send('/api/v1/ping', { key: value })).status).toBe(200);
-    expect((await auditedActions(mine.organization)).filter((action) => action === 'api_key.revoked')).toHaveLength(2);
+    expect((await auditedActions(mine.organization)).filter((action) => action === 'api_key.revoked')).toHaveLength(3);
+  });
+
+  test('a search without a selection is about all keys that it found; the plain list needs a selection', async () => {
+    const { organization, get } = await makeSettings();
+    for (const name of ['One', 'Two']) await makeKey(organization, { name, owner: 'Tess' });
+    await makeKey(organization, { name: 'Other' });
+    const asked = await get('/revoke-keys?q=tess');
+    expect((await elementsOf(asked.text, 'h1'))[0]?.text).toBe('Revoke 2 keys?');
+    expect(await countElements(asked.text, 'tbody tr')).toBe(2);
+    for (const query of ['', '?sort=last']) {
+      const none = await get(`/revoke-keys${query}`);
+      expect(await refusalIn(none)).toEqual([400, 'No key was selected.']);
+      expect(await countElements(none.text, '[type=checkbox][name=key]')).toBe(3);
+    }
+    const none = await get('/revoke-keys?q=nobody');
+    expect(await refusalIn(none)).toEqual([400, 'These keys are already revoked.']);
   });
 
   /** The settings area with 160 ended keys and, last by name, one that works, all of which are to be revoked. */
@@ -99,7 +122,7 @@ describe('revoking selected keys', () => {
       .run();
     const boxes = await elementsOf((await settings.get('/keys?state=all')).text, 'tbody [name=key]');
     const selected = boxes.map(({ attributes }) => `key=${attributes['value']}`).join('&');
-    const asked = await settings.get(`/change-keys?do=revoke&${selected}`);
+    const asked = await settings.get(`/revoke-keys?${selected}`);
     expect((await elementsOf(asked.text, 'h1'))[0]?.text).toBe('Revoke 161 keys?');
     const hidden = await elementsOf(asked.text, 'input[type=hidden][name=key]');
     const key = hidden.map(({ attributes }) => attributes['value'] ?? '');
@@ -108,7 +131,7 @@ describe('revoking selected keys', () => {
 
   test('every confirmed key is revoked, however many there are', async () => {
     const { organization, base, api, post, leaked, key } = await confirmMany();
-    const { location, notice } = await post('/change-keys', { do: 'revoke', key });
+    const { location, notice } = await post('/revoke-keys', { key });
     expect([location, notice]).toEqual([`${base}/keys`, expect.stringMatching(/^161 keys are revoked\./)]);
     expect((await api.send('/api/v1/ping', { key: leaked.value })).status).toBe(401);
     const rows = await rowsOf('api_keys', organization);
@@ -123,12 +146,13 @@ describe('revoking selected keys', () => {
     });
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
     const { organization, post, key } = await confirmMany({ bindings: { DB } });
-    const { status, text } = await post('/change-keys', { do: 'revoke', key });
+    const { status, text } = await post('/revoke-keys', { key });
     expect([status, (await elementsOf(text, 'h1'))[0]?.text]).toEqual([503, '100 of 161 keys revoked']);
-    expect(await countElements(text, 'tbody tr')).toBe(161);
-    expect(text.match(/It may still work/g)).toHaveLength(61);
+    expect(await countElements(text, '[autofocus]#errors')).toBe(1);
+    const left = (await elementsOf(text, 'input[type=hidden][name=key]')).map(({ attributes }) => attributes['value']);
+    expect([left.length, await countElements(text, 'tbody tr')]).toEqual([61, 61]);
     const rows = await rowsOf('api_keys', organization);
-    expect(rows.filter(({ revoked_at }) => revoked_at === null)).toHaveLength(61);
+    expect(rows.flatMap(({ id, revoked_at }) => (revoked_at === null ? id : [])).sort()).toEqual(left.sort());
   });
 });
 

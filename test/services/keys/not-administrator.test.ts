@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { changeApiKey } from '../../../src/services/keys/change-key.ts';
 import { changeKeyRules } from '../../../src/services/keys/change-key-rules.ts';
-import { changeSelectedKeys } from '../../../src/services/keys/change-keys.ts';
 import { createApiKey } from '../../../src/services/keys/create-key.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { revokeAllKeys, revokeAsAdministrator } from '../../../src/services/keys/revoke-key.ts';
@@ -11,7 +10,6 @@ import { asAdmin, BOTH_SCOPES, makeWorld, NO_KEY_RULES, rowsOf } from '../../sup
 const CHANGES: [string, (ctx: AdminContext, keyId: string) => Promise<unknown>][] = [
   ['creates no key', (ctx) => createApiKey(ctx, 'twb', { name: 'n8n', scopes: BOTH_SCOPES })],
   ['changes no key', async (ctx, id) => changeApiKey(ctx, await getOwnKey(ctx, id), { name: 'n8n' })],
-  ['changes no selected keys', (ctx, id) => changeSelectedKeys(ctx, new Map([[id, 0]]), 'owner', 'Mo')],
   ['revokes no key', (ctx, id) => revokeAsAdministrator(ctx, id)],
   ['does not revoke all keys', (ctx) => revokeAllKeys(ctx)],
   ['changes no key rules', (ctx) => changeKeyRules(ctx, 0, { ...NO_KEY_RULES, maxLifetimeDays: 10 })],

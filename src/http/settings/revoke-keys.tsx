@@ -1,0 +1,152 @@
+import { type Context, Hono } from 'hono';
+import { log } from '../../lib/log.ts';
+import { listKeys } from '../../services/keys/list-keys.ts';
+import { countLiveKeys, getOwnKey, type KeyDetails, listKeysById } from '../../services/keys/read-keys.ts';
+import { revokeAllKeys, revokeAsAdministrator, revokeSelectedKeys } from '../../services/keys/revoke-key.ts';
+import { type KeyQuery, searchable } from '../../services/keys/select-keys.ts';
+import { type AdminEnv, adminContext } from '../hono-env.ts';
+import { type FormState, readForm } from './forms.ts';
+import { renderKeyList } from './key-list.tsx';
+import { isFiltered, keyListPath, readKeyQuery } from './key-query.ts';
+import { factOptions, pageContext, parametersOf, redirectWith, todayOf, usePage } from './page-context.ts';
+import { Banner, counted } from './pages/components.tsx';
+import { ConfirmRevocation } from './pages/confirm.tsx';
+import { ErrorSummary, Field } from './pages/form.tsx';
+import { render, renderForm, trail } from './render-page.tsx';
+
+const NOTICES = {
+  revoked: 'The key is revoked. Requests with it are now refused.',
+  already_revoked: 'The key was already revoked.',
+};
+const revokedText = (keys: number) =>
+  keys === 1 ? NOTICES.revoked : `${counted(keys, 'key')} are revoked. Requests with them are now refused.`;
+
+/** The pages to revoke one key, several, and all. */
+export const revokeKeys = new Hono<AdminEnv>();
+
+revokeKeys.get('/keys/:key/revoke', async (c) => {
+  const key = await getOwnKey(adminContext(c), c.req.param('key'));
+  const path = `/keys/${key.id}`;
+  if (key.state === 'revoked') return redirectWith(c, path, NOTICES.already_revoked);
+  const cancel = `${pageContext(c).base}${path}`;
+  const page = <ConfirmRevocation action={c.req.path} button="Revoke" cancel={cancel} keys={[key]} />;
+  return render(c, `Revoke ${key.name}${key.successor ? ' now' : ''}?`, page, { trail: trail(c, key) });
+});
+
+revokeKeys.post('/keys/:key/revoke', async (c) => {
+  const keyId = c.req.param('key');
+  const result = await revokeAsAdministrator(adminContext(c), keyId);
+  return redirectWith(c, `/keys/${keyId}`, NOTICES[result]);
+});
+
+// --- several keys --------------------------------------------------------------------------------
+
+/** The selected keys that are not revoked. If none is selected, all of a list that was searched or filtered. */
+async function selectedKeys(c: Context<AdminEnv>, parameters: URLSearchParams): Promise<readonly KeyDetails[]> {
+  const ids = parameters.getAll('key');
+  const query = readKeyQuery(parameters);
+  const keys =
+    ids.length === 0 && isFiltered(query)
+      ? (await listKeys(adminContext(c), query, todayOf(c), factOptions(c))).keys
+      : await listKeysById(adminContext(c), ids);
+  return keys.filter(({ state }) => state !== 'revoked');
+}
+
+revokeKeys.get('/revoke-keys', async (c) => {
+  const parameters = new URL(c.req.url).searchParams;
+  const query = readKeyQuery(parameters);
+  const keys = await selectedKeys(c, parameters);
+  if (keys.length === 0) {
+    const why = isFiltered(query) ? 'These keys are already revoked.' : 'No key was selected.';
+    return renderKeyList(c, query, { why, selected: parameters.getAll('key') });
+  }
+  const button = `Revoke ${counted(keys.length, 'key')}`;
+  return render(c, `${button}?`, confirmation(c, query, keys, button), { trail: trail(c) });
+});
+
+function confirmation(c: Context<AdminEnv>, query: KeyQuery, keys: readonly KeyDetails[], button: string) {
+  const fields = [...keys.map(({ id }) => ['key', id] as const), ...parametersOf(query)];
+  const cancel = keyListPath(pageContext(c).base, query);
+  return <ConfirmRevocation {...{ keys, action: c.req.path, fields, button, cancel }} />;
+}
+
+revokeKeys.post('/revoke-keys', async (c) => {
+  const form = await readForm(c);
+  const query = readKeyQuery(form);
+  const ctx = adminContext(c);
+  const ids = form.getAll('key');
+  // Read before: the page is shown even if the database fails in between.
+  const keys = await listKeysById(ctx, ids);
+  const { confirmed, done, failed, cause } = await revokeSelectedKeys(ctx, ids);
+  if (failed.length === 0) {
+    const others = `${done.length} of ${counted(confirmed.length, 'key')} are revoked now. The others already were.`;
+    return redirectWith(c, keyListPath('', query), done.length < confirmed.length ? others : revokedText(done.length));
+  }
+  log('error', 'settings_unavailable', { requestId: c.get('requestId'), cause });
+  const left = keys.filter(({ id }) => failed.includes(id));
+  const page = (
+    <>
+      <Banner tone="danger" id="errors">
+        An error ended the request. The keys below may still work: revoke them again.
+      </Banner>
+      {confirmation(c, query, left, `Revoke ${counted(left.length, 'key')}`)}
+    </>
+  );
+  const options = { status: 503, hasErrors: true, trail: trail(c) } as const;
+  return render(c, `${done.length} of ${counted(confirmed.length, 'key')} revoked`, page, options);
+});
+
+// --- all keys ------------------------------------------------------------------------------------
+
+revokeKeys.get('/revoke-all', (c) => confirmRevokeAll(c));
+
+revokeKeys.post('/revoke-all', async (c) => {
+  const typed = (await readForm(c)).get('organization') ?? '';
+  if (searchable(typed) !== searchable(c.get('administrator').organization.name)) return confirmRevokeAll(c, typed);
+  const revoked = await revokeAllKeys(adminContext(c));
+  return redirectWith(c, '/keys', revokedText(revoked));
+});
+
+/** Asks for the organization’s name; with the entered text, if that was another name. */
+async function confirmRevokeAll(c: Context<AdminEnv>, typed?: string): Promise<Response> {
+  const live = await countLiveKeys(adminContext(c));
+  if (live === 0) return redirectWith(c, '/keys', 'The organization has no key in use.');
+  const values = new URLSearchParams({ organization: typed ?? '' });
+  const messages = { organization: 'This is not the organization’s name.' };
+  const form = typed === undefined ? { values } : { values, messages };
+  return renderForm(c, 'Revoke all keys?', <ConfirmRevokeAll live={live} form={form} />, form, { trail: trail(c) });
+}
+
+function ConfirmRevokeAll({ live, form }: { live: number; form: FormState }) {
+  const { base, organization } = usePage();
+  const name = <bdi>{organization}</bdi>;
+  return (
+    <>
+      <p>
+        All keys of <strong>{name}</strong> ({live} in use) stop working immediately, and every automation stops
+        writing. This cannot be undone. Each workflow then needs a new key.
+      </p>
+      <ErrorSummary
+        nothing="Nothing was revoked."
+        messages={form.messages}
+        fields={[['organization', 'Name of the organization']]}
+      />
+      <form method="post" class="form">
+        <Field
+          name="organization"
+          form={form}
+          control="line"
+          label="Name of the organization"
+          help={<>Type “{name}” to confirm.</>}
+          required
+        />
+        <div class="actions">
+          <button type="submit" class="danger">
+            Revoke all keys
+          </button>
+          <a href={`${base}/keys`}>Cancel</a>
+        </div>
+      </form>
+    </>
+  );
+}
