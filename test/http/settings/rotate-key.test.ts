@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
 import { auditedActions, keyIn, makeSettings } from '../../support/settings.ts';
-import { BOTH_SCOPES, makeKey, rowsOf } from '../../support/world.ts';
+import { BOTH_SCOPES, makeKey, rotate, rowsOf } from '../../support/world.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -102,4 +102,19 @@ describe('the form for a rotation', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 303, 303]);
     expect(await rowsOf('api_keys', organization)).toHaveLength(4);
   });
+});
+
+test('the page of an expired key offers its replacement only if the key has no successor', async () => {
+  const { organization, get } = await makeSettings();
+  const then = Date.now() - 2 * HOUR_MS;
+  const at = () => then;
+  const { id: ended } = await makeKey(organization, { expires: new Date(then + 60_000).toISOString() }, at);
+  const { id: rotated } = await makeKey(organization, {}, at);
+  await rotate(organization, rotated, { grace: '1h' }, at);
+  const offered = async (id: string) =>
+    (await elementsOf((await get(`/keys/${id}`)).text, `a[href$="/new-key?like=${id}"]`)).map(({ text }) =>
+      text.trim(),
+    );
+  expect(await offered(ended)).toEqual(['Create its replacement']);
+  expect(await offered(rotated)).toEqual(['Duplicate']);
 });
