@@ -3,14 +3,14 @@ import { resolve } from 'node:path';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { writeConfigs } from './src/dev/render-configs.ts';
+import { writeConfigs } from './src/ops/deploy/render-configs.ts';
 
 /**
  * The tests that run on Node: rules without I/O, real servers and browsers, and checks of the
  * repository.
  */
 const ON_NODE = [
-  'test/{bench,connectors,dev,domain,e2e,lib,ops/commands,reliability,repository}/**/*.test.ts',
+  'test/{bench,connectors,dev,domain,e2e,lib,ops/{commands,deploy},reliability,repository}/**/*.test.ts',
   'test/config.test.ts',
   'test/modules/*/{commands,e2e,reliability}/**/*.test.ts',
 ];
@@ -21,7 +21,7 @@ const LONG = 'test/**/*.long.test.ts';
 /** Files that take longest and are short. */
 const LONGEST = [
   'test/repository/modules.test.ts',
-  'test/dev/setup-deploys.test.ts',
+  'test/ops/deploy/setup-deploys.test.ts',
   'test/modules/push/reliability/',
   'test/ops/commands/export-and-erase.test.ts',
   'test/reliability/',

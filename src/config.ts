@@ -1,8 +1,9 @@
 import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
+import { isKeyPrefix, KEY_PREFIX_RULE } from './domain/api-key.ts';
 import { parseBlockedKeys } from './domain/blocked-keys.ts';
 import { DEFAULT_DATABASE_LIMIT, parseDatabaseLimit } from './domain/database-limit.ts';
 import { parseDayLimit } from './domain/day-limit.ts';
-import { isKeyPrefix, KEY_PREFIX_RULE, parseJurisdiction } from './domain/deployments.ts';
+import { parseJurisdiction } from './domain/jurisdiction.ts';
 import { parseRequestLimit } from './domain/request-limit.ts';
 import { parseContactAddresses, parseExpires, type SecurityContact } from './domain/security-contact.ts';
 import { parseTicketUrl } from './domain/ticket-url.ts';

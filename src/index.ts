@@ -1,8 +1,8 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import { createApp } from './app.ts';
-import { config, contributions } from './deployment.ts';
 import { runJobs } from './jobs.ts';
 import { fromCaller } from './rpc/api.ts';
+import { config, contributions } from './startup.ts';
 
 export { RateLimiter } from './durable-objects/rate-limiter.ts';
 export { Pusher } from './modules/push/pusher.ts';

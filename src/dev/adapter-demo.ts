@@ -4,8 +4,8 @@ import * as z from 'zod';
 import { startFake } from '../../test/adapters/serve-fake.ts';
 import { COMMON_VARIABLES } from '../adapters/kit/settings.ts';
 import { faultsOf, kindOf } from '../ops/adapters.ts';
+import { writeConfigs } from '../ops/deploy/render-configs.ts';
 import { CommandFailure } from '../ops/failures.ts';
-import { writeConfigs } from './render-configs.ts';
 
 const DEFAULTS = { TIME_ZONE: 'UTC', DEFAULT_HOURLY_RATE: '120', ADMINISTRATOR: 'ada@northwind.example' };
 

@@ -6,9 +6,9 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { readDeployment, SECRET_STAND_IN } from '../ops/deployment.ts';
+import { readDeployment, SECRET_STAND_IN } from '../ops/deploy/deployment-file.ts';
+import { writeConfigs } from '../ops/deploy/render-configs.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
-import { writeConfigs } from './render-configs.ts';
 import { startBundle } from './start-bundle.ts';
 
 const MAX_KILOBYTES = { main: 182, agents: 110 };

@@ -3,10 +3,10 @@ import { getCookie, setCookie } from 'hono/cookie';
 import { generateKeyPair, type JWTVerifyGetKey, SignJWT } from 'jose';
 import { createAgents } from '../agents/app.ts';
 import { createApp } from '../app.ts';
-import * as deployment from '../deployment.ts';
 import { Frame } from '../http/page/frame.tsx';
 import { runJobs } from '../jobs.ts';
 import { fromCaller } from '../rpc/api.ts';
+import * as startup from '../startup.ts';
 
 export { RateLimiter } from '../durable-objects/rate-limiter.ts';
 export { Pusher } from '../modules/push/pusher.ts';
@@ -35,12 +35,12 @@ const localKeys = () => {
 const keys: JWTVerifyGetKey = async () => (await localKeys()).publicKey;
 
 const config = {
-  ...deployment.config,
+  ...startup.config,
   // People reach a local run over Docker or the LAN.
   allowPlainHttp: true,
   signIn: { issuer: ISSUER, audience: AUDIENCE, header: HEADER, keys, signOutPath: SIGN_OUT },
 };
-const { contributions } = deployment;
+const { contributions } = startup;
 const app = createApp(config, contributions);
 const agents = createAgents();
 

@@ -54,7 +54,7 @@ async function minify(files: Map<string, string | Uint8Array>, name: string, loa
 /** The configuration of the deployment, or the defaults. */
 async function readConfig(deployment: string | undefined): Promise<Config> {
   if (deployment === undefined) return parseConfig({});
-  const { configOf, readDeployment } = await import('../ops/deployment.ts');
+  const { configOf, readDeployment } = await import('../ops/deploy/deployment-file.ts');
   return configOf(await readDeployment(deployment));
 }
 

@@ -11,6 +11,10 @@ export const KEY_LENGTH = RANDOM_LENGTH + CHECKSUM_LENGTH;
 /** 248 = 4 × 62. Larger bytes are discarded: they would favor the first eight characters. */
 const UNBIASED_BYTES = 248;
 
+/** The rule for a key prefix, as a sentence continues after "it must". */
+export const KEY_PREFIX_RULE = 'be 2 to 16 lower-case letters and digits and begin with a letter';
+export const isKeyPrefix = (text: string) => /^[a-z][a-z0-9]{1,15}$/.test(text);
+
 /** A new key value: `<prefix>_`, 40 random base62 characters (238 bits) and 6 of checksum. */
 export function generateKey(prefix: string): string {
   let random = '';

@@ -1,5 +1,5 @@
 import type { LimiterDecision, SubnetLimit } from '../domain/admission-log.ts';
-import { placedIn } from '../domain/deployments.ts';
+import { placedIn } from '../domain/jurisdiction.ts';
 import {
   formatRequestLimit,
   MAX_WINDOW_MS,

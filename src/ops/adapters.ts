@@ -3,7 +3,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
 import { type AdapterKind, COMMON_VARIABLES } from '../adapters/kit/settings.ts';
-import { chooseName, type Deployment, jurisdictionOf, workerOf } from './deployment.ts';
+import { chooseName, type Deployment, jurisdictionOf, workerOf } from './deploy/deployment-file.ts';
 import { CommandFailure, UsageError } from './failures.ts';
 import { wranglerConfig } from './wrangler-config.ts';
 

@@ -2,7 +2,7 @@ import { timeOrderedId } from '../domain/record-id.ts';
 import type { SystemContext } from '../services/service-context.ts';
 import { cloudflareApi } from './cloudflare-api.ts';
 import type { Database, DatabaseChoice, WithDatabase } from './command.ts';
-import { readDeployment, variablesOf } from './deployment.ts';
+import { readDeployment, variablesOf } from './deploy/deployment-file.ts';
 import { refuseOtherSchema } from './migrations.ts';
 import { RemoteD1 } from './remote-d1.ts';
 

@@ -1,9 +1,9 @@
 import { waitUntil } from 'cloudflare:workers';
-import { contributions } from '../deployment.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
 import { portsOf } from '../module.ts';
 import { type CallResult, toCallResult } from '../services/call-result.ts';
 import type { SystemContext } from '../services/service-context.ts';
+import { contributions } from '../startup.ts';
 
 const CALL_DEADLINE_MS = 30_000;
 

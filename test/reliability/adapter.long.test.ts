@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { build } from 'esbuild';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { adapterConfig } from '../../src/ops/adapters.ts';
-import { readDeployment } from '../../src/ops/deployment.ts';
+import { readDeployment } from '../../src/ops/deploy/deployment-file.ts';
 import { withLocalD1 } from '../../src/ops/local.ts';
 import { fakeConnectWise } from '../adapters/fake-connectwise.ts';
 import { makeAutomation } from '../adapters/redmine/automation.ts';

@@ -37,11 +37,11 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   'modules.ts': { parts: ['modules', 'module.ts'] },
   agents: { parts: ['http', 'modules', 'module.ts'], packages: ['hono'] },
   'jobs.ts': { parts: ['services', 'domain', 'lib', 'config.ts', 'module.ts'] },
-  'deployment.ts': { parts: ['modules.ts', 'module.ts', 'config.ts'], packages: ['cloudflare:workers'] },
-  rpc: { parts: ['services', 'domain', 'deployment.ts', 'module.ts'], packages: ['cloudflare:workers'] },
+  'startup.ts': { parts: ['modules.ts', 'module.ts', 'config.ts'], packages: ['cloudflare:workers'] },
+  rpc: { parts: ['services', 'domain', 'startup.ts', 'module.ts'], packages: ['cloudflare:workers'] },
   'app.ts': { parts: ['http', 'http/api', 'http/settings', 'domain', 'config.ts', 'module.ts'], packages: ['hono'] },
   'index.ts': {
-    parts: ['app.ts', 'jobs.ts', 'deployment.ts', 'durable-objects', 'rpc'],
+    parts: ['app.ts', 'jobs.ts', 'startup.ts', 'durable-objects', 'rpc'],
     packages: ['cloudflare:workers'],
   },
   ops: {
@@ -63,7 +63,7 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
       'app.ts',
       'agents',
       'jobs.ts',
-      'deployment.ts',
+      'startup.ts',
       'module.ts',
       // Only src/dev/static-files.ts, which runs it in the build.
       'docs',

@@ -15,13 +15,13 @@ export async function checkout(): Promise<string> {
   return directory;
 }
 
-/** Runs a script of src/dev in a directory, without a terminal. `killed` ends it and its children at once. */
+/** Runs a script of src/ops/deploy in a directory, without a terminal. `killed` ends it and its children at once. */
 export async function runScript(
   script: string,
   args: string[],
   { cwd, env, killed }: { cwd: string; env: Record<string, string>; killed?: Promise<unknown> },
 ): Promise<{ code: number | null; output: string }> {
-  const child = spawn('node', [`src/dev/${script}`, ...args], {
+  const child = spawn('node', [`src/ops/deploy/${script}`, ...args], {
     cwd,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

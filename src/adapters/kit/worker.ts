@@ -1,5 +1,5 @@
 import { DurableObject } from 'cloudflare:workers';
-import { parseJurisdiction, placedIn } from '../../domain/deployments.ts';
+import { parseJurisdiction, placedIn } from '../../domain/jurisdiction.ts';
 import { contextOf, run } from './adapter.ts';
 import type { Context, Service } from './context.ts';
 import type { World } from './send.ts';

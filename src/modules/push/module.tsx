@@ -1,4 +1,4 @@
-import { placedIn } from '../../domain/deployments.ts';
+import { placedIn } from '../../domain/jurisdiction.ts';
 import type { Module } from '../../module.ts';
 import { PushBanner } from './banner.tsx';
 import { pushControlOf } from './push-control.ts';

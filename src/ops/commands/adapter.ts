@@ -10,7 +10,7 @@ import { adapterNamed, adapterVariables, adapterWorkerOf, kindOf } from '../adap
 import { cloudflareApi, putSecret } from '../cloudflare-api.ts';
 import { databaseCommand, deploymentOption } from '../command.ts';
 import { connectionState } from '../connection-state.ts';
-import { readDeployment } from '../deployment.ts';
+import { readDeployment } from '../deploy/deployment-file.ts';
 import { CommandFailure } from '../failures.ts';
 import { print } from '../output.ts';
 import { printable } from '../printable.ts';

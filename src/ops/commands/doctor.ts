@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { Command, Option } from '@commander-js/extra-typings';
 import { remoteDeploymentOption, remoteOption } from '../command.ts';
-import { configOf, readDeployment } from '../deployment.ts';
+import { configOf, readDeployment } from '../deploy/deployment-file.ts';
 import { diagnose } from '../diagnose.ts';
 import type { ExpectedDatabase } from '../diagnose-database.ts';
 import { UsageError } from '../failures.ts';

@@ -5,7 +5,7 @@ import { keyHint } from '../../domain/api-key.ts';
 import { type BlockedKeys, parseBlockedKeys } from '../../domain/blocked-keys.ts';
 import { cloudflareApi, putSecret } from '../cloudflare-api.ts';
 import { deploymentOption, parseOption } from '../command.ts';
-import { configOf, readDeployment, workerOf } from '../deployment.ts';
+import { configOf, readDeployment, workerOf } from '../deploy/deployment-file.ts';
 import { CommandFailure, UsageError } from '../failures.ts';
 import { readKeyValue } from '../input.ts';
 import { print } from '../output.ts';

@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { COMMON_VARIABLES } from '../../../src/adapters/kit/settings.ts';
-import { writeAdapterConfigs } from '../../../src/dev/render-configs.ts';
 import { kindOf } from '../../../src/ops/adapters.ts';
-import { readDeployment } from '../../../src/ops/deployment.ts';
+import { readDeployment } from '../../../src/ops/deploy/deployment-file.ts';
+import { writeAdapterConfigs } from '../../../src/ops/deploy/render-configs.ts';
 import { fakeRedmine } from '../../adapters/fake-redmine.ts';
 import { serveFake } from '../../adapters/serve-fake.ts';
 import { wrangler } from '../../support/command.ts';

@@ -1,6 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished, test } from 'vitest';
-import { writeConfigs } from '../../../../src/dev/render-configs.ts';
+import { writeConfigs } from '../../../../src/ops/deploy/render-configs.ts';
 import { withLocalD1 } from '../../../../src/ops/local.ts';
 import { seed } from '../../../reliability/restartable.ts';
 import { serveTogether } from '../../../support/server.ts';

@@ -1,10 +1,10 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { agrees, release } from '../../src/dev/release.ts';
-import { cloudflareApi } from '../../src/ops/cloudflare-api.ts';
-import { MINIMAL, writeDeployments } from '../support/deployments.ts';
-import { fakeDeployment, type Script } from '../support/fake-cloudflare.ts';
+import { cloudflareApi } from '../../../src/ops/cloudflare-api.ts';
+import { agrees, deployWorkers } from '../../../src/ops/deploy/deploy-workers.ts';
+import { MINIMAL, writeDeployments } from '../../support/deployments.ts';
+import { fakeDeployment, type Script } from '../../support/fake-cloudflare.ts';
 
-// A release pauses between its requests to the host.
+// A deployment pauses between its requests to the host.
 vi.mock('node:timers/promises', () => ({ setTimeout: async () => undefined }));
 
 afterEach(() => {
@@ -43,7 +43,7 @@ async function fakeOf({ workers = {}, domains = [], records = [], routes = [], s
 }
 
 /** Releases with wrangler and the build written down; `fails` is a step that fails. */
-async function releaseTo(
+async function deployTo(
   world: World,
   { settings = {}, migrate = false, dryRun = false, answer = false, fails = '', isUp = (): boolean => true } = {},
 ) {
@@ -51,7 +51,7 @@ async function releaseTo(
   const { env } = await fakeOf(world);
   const steps: string[] = [];
   const printed: string[] = [];
-  const ended = await release(
+  const ended = await deployWorkers(
     'eu',
     { migrate, dryRun },
     {
@@ -73,7 +73,7 @@ async function releaseTo(
       },
     },
   ).then(
-    () => 'released',
+    () => 'deployed',
     (err: Error) => err.message,
   );
   return { ended, steps, printed };
@@ -83,35 +83,35 @@ const BUILD = 'build --deployment eu';
 const MIGRATE = 'wrangler d1 migrations apply DB --remote -c eu/main.json';
 const HEALTH = `GET https://${HOST}/healthz`;
 
-test('a release builds, migrates, deploys both Workers, and waits for the host', async () => {
-  const { ended, steps, printed } = await releaseTo({}, { settings: { agents: true }, migrate: true });
+test('a deployment builds, migrates, deploys both Workers, and waits for the host', async () => {
+  const { ended, steps, printed } = await deployTo({}, { settings: { agents: true }, migrate: true });
   expect([ended, steps]).toEqual([
-    'released',
+    'deployed',
     [BUILD, MIGRATE, 'wrangler deploy -c eu/main.json', 'wrangler deploy -c eu/agents.json', HEALTH],
   ]);
   expect(printed[0]).toBe(`${WORKER} is new.`);
 });
 
-test('a release waits for a late certificate, and after ten minutes says how to continue', async () => {
+test('a deployment waits for a late certificate, and after ten minutes says how to continue', async () => {
   let requests = 0;
-  expect((await releaseTo({}, { isUp: () => ++requests === 2 })).ended).toBe('released');
+  expect((await deployTo({}, { isUp: () => ++requests === 2 })).ended).toBe('deployed');
   const { now } = Date;
   vi.spyOn(Date, 'now').mockImplementation(() => now() + requests * 11 * 60_000);
-  expect((await releaseTo({}, { isUp: () => ++requests < 0 })).ended).toMatch(
+  expect((await deployTo({}, { isUp: () => ++requests < 0 })).ended).toMatch(
     /^https:\/\/tickets\.example\.com\/healthz did not respond with 200 within 10 minutes\..* run the command again\.$/,
   );
 });
 
 test('a bundle that cannot be built changes nothing, not even the schema', async () => {
-  const { ended, steps } = await releaseTo({}, { migrate: true, fails: BUILD });
+  const { ended, steps } = await deployTo({}, { migrate: true, fails: BUILD });
   expect([ended, steps]).toEqual([`${BUILD} failed`, [BUILD]]);
 });
 
-test('a release shows each variable that it adds, changes or removes, without a question', async () => {
+test('a deployment shows each variable that it adds, changes or removes, without a question', async () => {
   const deployed = [...AS_DEPLOYED, plain('KEY_LIMIT', '200/10s'), plain('TICKET_URL', 'https://psa.example/{ticket}')];
   const domains = [{ hostname: HOST, service: WORKER }];
   const settings = { vars: { KEY_LIMIT: '100/10s', IP_LIMIT: '90/1s' } };
-  const { steps, printed } = await releaseTo({ workers: { [WORKER]: deployed }, domains }, { settings, migrate: true });
+  const { steps, printed } = await deployTo({ workers: { [WORKER]: deployed }, domains }, { settings, migrate: true });
   expect(printed.slice(0, -1)).toEqual([
     'IP_LIMIT "90/1s" is added.',
     'KEY_LIMIT "200/10s" becomes "100/10s".',
@@ -120,9 +120,9 @@ test('a release shows each variable that it adds, changes or removes, without a 
   expect(steps).toEqual([BUILD, MIGRATE, 'wrangler deploy -c eu/main.json', HEALTH]);
 });
 
-test('a release names the Workers of adapters that the file no longer contains', async () => {
+test('a deployment names the Workers of adapters that the file no longer contains', async () => {
   const workers = { [WORKER]: AS_DEPLOYED, 'ticket-write-back-adapter-old': [], 'other-adapter-old': [] };
-  const { printed } = await releaseTo({ workers, domains: [{ hostname: HOST, service: WORKER }] });
+  const { printed } = await deployTo({ workers, domains: [{ hostname: HOST, service: WORKER }] });
   expect(printed.slice(0, -1)).toEqual([
     'ticket-write-back-adapter-old is deployed, and not in the file: it still connects its organization. See src/adapters/README.md.',
   ]);
@@ -138,31 +138,31 @@ test.each<[World, object, string]>([
   ],
   [{ domains: [{ hostname: HOST, service: 'shop' }] }, {}, `${HOST} is taken from the Worker shop.`],
   [{ records: [{ type: 'A', content: '192.0.2.1' }] }, {}, `${HOST} is taken from the DNS record A 192.0.2.1.`],
-])('a release asks before it goes on: %j %j', async (world, settings, risk) => {
-  const refused = await releaseTo(world, { settings, migrate: true });
+])('a deployment asks before it goes on: %j %j', async (world, settings, risk) => {
+  const refused = await deployTo(world, { settings, migrate: true });
   expect(refused).toMatchObject({ ended: 'eu was not deployed.', steps: [BUILD, 'ask'] });
   expect(refused.printed.at(-1)).toContain(risk);
-  expect((await releaseTo(world, { settings, answer: true })).steps.slice(1)).toEqual([
+  expect((await deployTo(world, { settings, answer: true })).steps.slice(1)).toEqual([
     'ask',
     'wrangler deploy -c eu/main.json',
     HEALTH,
   ]);
 });
 
-test('without a terminal, a release that must ask stops', async () => {
+test('without a terminal, a deployment that must ask stops', async () => {
   await expect(agrees('Type yes: ')).rejects.toThrow('This needs a confirmation: run the command in a terminal.');
 });
 
 test('a dry run shows changes and risks, and changes nothing', async () => {
-  const { ended, steps, printed } = await releaseTo(
+  const { ended, steps, printed } = await deployTo(
     { domains: [{ hostname: HOST, service: 'shop' }] },
     { dryRun: true, migrate: true },
   );
-  expect([ended, steps, printed.at(-1)]).toEqual(['released', [BUILD], `${HOST} is taken from the Worker shop.`]);
+  expect([ended, steps, printed.at(-1)]).toEqual(['deployed', [BUILD], `${HOST} is taken from the Worker shop.`]);
 });
 
-test('a database with an unknown migration stops the release before anything changes', async () => {
-  const { ended, steps } = await releaseTo(
+test('a database with an unknown migration stops the deployment before anything changes', async () => {
+  const { ended, steps } = await deployTo(
     { sql: "create table d1_migrations (id, name); insert into d1_migrations values (1, '0000_foundation.sql')" },
     { migrate: true },
   );
@@ -173,7 +173,7 @@ test('a database with an unknown migration stops the release before anything cha
 });
 
 test('a Worker for AI agents is not left with its old code', async () => {
-  const { ended, steps } = await releaseTo({ workers: { [`${WORKER}-agents`]: [] } });
+  const { ended, steps } = await deployTo({ workers: { [`${WORKER}-agents`]: [] } });
   expect([ended, steps]).toEqual([
     expect.stringContaining(`${WORKER}-agents is deployed, and would keep its code`),
     [BUILD],
@@ -183,21 +183,21 @@ test('a Worker for AI agents is not left with its old code', async () => {
 test.each([
   ['shop', 'shop'],
   [undefined, 'no Worker'],
-])('a route of the Worker for AI agents that is assigned to %s stops the release', async (script, owner) => {
+])('a route of the Worker for AI agents that is assigned to %s stops the deployment', async (script, owner) => {
   const routes = [{ pattern: `${HOST}/mcp*`, ...(script && { script }) }];
-  const { ended, steps } = await releaseTo({ routes }, { settings: { agents: true }, answer: true });
+  const { ended, steps } = await deployTo({ routes }, { settings: { agents: true }, answer: true });
   expect([ended, steps]).toEqual([`The route ${HOST}/mcp* is assigned to ${owner}: delete that route first.`, [BUILD]]);
 });
 
-test('the routes of the deployment itself and of other hosts do not stop a release', async () => {
+test('the routes of the deployment itself and of other hosts do not stop a deployment', async () => {
   const routes = [
     { pattern: `${HOST}/mcp*`, script: `${WORKER}-agents` },
     { pattern: 'shop.example.com/mcp*', script: 'shop' },
   ];
-  expect((await releaseTo({ routes }, { settings: { agents: true } })).ended).toBe('released');
+  expect((await deployTo({ routes }, { settings: { agents: true } })).ended).toBe('deployed');
 });
 
-test('a token without a permission stops the release', async () => {
-  const { ended } = await releaseTo({ workers: {} }, { settings: { zone: 'tickets.example.com' } });
+test('a token without a permission stops the deployment', async () => {
+  const { ended } = await deployTo({ workers: {} }, { settings: { zone: 'tickets.example.com' } });
   expect(ended).toBe('The token sees no zone tickets.example.com.');
 });

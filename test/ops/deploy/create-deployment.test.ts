@@ -5,13 +5,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { parse } from 'smol-toml';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Question, setUp } from '../../src/dev/set-up.ts';
-import { cloudflareApi } from '../../src/ops/cloudflare-api.ts';
-import { migrate } from '../../src/ops/migrations.ts';
-import { RemoteD1 } from '../../src/ops/remote-d1.ts';
-import { ACCOUNT, writeDeployments } from '../support/deployments.ts';
-import { type Fault, startFakeCloudflare, TOKEN, worldOf } from '../support/fake-cloudflare.ts';
-import { ANSWERS } from '../support/setup-answers.ts';
+import { cloudflareApi } from '../../../src/ops/cloudflare-api.ts';
+import { createDeployment, type Question } from '../../../src/ops/deploy/create-deployment.ts';
+import { migrate } from '../../../src/ops/migrations.ts';
+import { RemoteD1 } from '../../../src/ops/remote-d1.ts';
+import { ACCOUNT, writeDeployments } from '../../support/deployments.ts';
+import { type Fault, startFakeCloudflare, TOKEN, worldOf } from '../../support/fake-cloudflare.ts';
+import { ANSWERS } from '../../support/setup-answers.ts';
 
 const HOST = ANSWERS.host;
 const WORKER = 'ticket-write-back-api';
@@ -48,7 +48,7 @@ async function run({
 } = {}) {
   const printed: string[] = [];
   const [asked, stored]: [Question[], string[]] = [[], []];
-  const ended = await setUp(
+  const ended = await createDeployment(
     'production',
     { plan: false, psa: false, ...options },
     {
@@ -80,13 +80,17 @@ async function run({
 async function wrangler(program: string, [command = '', ...args]: readonly string[]): Promise<void> {
   if (program === 'build') return;
   const config = JSON.parse(await readFile(args[args.indexOf('-c') + 1] ?? '', 'utf8'));
-  const [{ database_id: id }] = config.d1_databases;
-  if (command === 'd1') return migrate(new RemoteD1(api(ACCOUNT), id));
-  const variables = Object.entries<string>(config.vars).map(([name, text]) => ({ type: 'plain_text', name, text }));
+  const [database] = config.d1_databases ?? [];
+  if (command === 'd1') return migrate(new RemoteD1(api(ACCOUNT), database.database_id));
+  const variables = Object.entries<string>(config.vars ?? {}).map(([name, text]) => ({
+    type: 'plain_text',
+    name,
+    text,
+  }));
   const file = args.indexOf('--secrets-file');
   const secrets = file < 0 ? {} : JSON.parse(await readFile(args[file + 1] ?? '', 'utf8'));
   fake.state.scripts.set(config.name, {
-    bindings: [...variables, { type: 'd1', name: 'DB', id }],
+    bindings: [...variables, ...(database ? [{ type: 'd1', name: 'DB', id: database.database_id }] : [])],
     secrets,
     tag: 't',
   });
@@ -380,7 +384,7 @@ test('the token is sent to Cloudflare and to this machine only', () => {
 });
 
 test.each(['setup', 'deploy'])('npm run %s prints its help, and its usage after a wrong option', async (script) => {
-  const start = (option: string) => promisify(execFile)('node', [`src/dev/${script}.ts`, option]);
+  const start = (option: string) => promisify(execFile)('node', [`src/ops/deploy/${script}-command.ts`, option]);
   const usage = `Usage: npm run ${script} -- [NAME`;
   expect(await start('--help')).toMatchObject({ stdout: expect.stringContaining(usage), stderr: '' });
   const stderr = expect.stringMatching(/^Unknown option '--wrong'.*\n\nUsage: .*\n.* --help\n$/);

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { adapterWorkerOf } from '../ops/adapters.ts';
-import { type CloudflareApi, notFound, resultOf } from '../ops/cloudflare-api.ts';
-import { agentsRouteOf, agentsWorkerOf, type Deployment, workerOf } from '../ops/deployment.ts';
+import { adapterWorkerOf } from '../adapters.ts';
+import { type CloudflareApi, notFound, resultOf } from '../cloudflare-api.ts';
+import { agentsRouteOf, agentsWorkerOf, type Deployment, workerOf } from './deployment-file.ts';
 import type { renderConfigs } from './render-configs.ts';
 
 const binding = z.looseObject({
@@ -81,7 +81,7 @@ export async function hostOwner(
   return record && `the DNS record ${record.type} ${record.content}`;
 }
 
-/** Who has the route of the Worker for AI agents. Wrangler would refuse it after the release of the main Worker. */
+/** Who has the route of the Worker for AI agents. Wrangler would refuse it after it has deployed the main Worker. */
 export async function routeOwner(
   root: CloudflareApi,
   zoneId: string,

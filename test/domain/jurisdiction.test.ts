@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseJurisdiction, placedIn } from '../../src/domain/deployments.ts';
+import { parseJurisdiction, placedIn } from '../../src/domain/jurisdiction.ts';
 
 test('a jurisdiction is one of three values, or empty', () => {
   expect(['', ' eu ', 'us', 'fedramp'].map(parseJurisdiction)).toEqual([undefined, 'eu', 'us', 'fedramp']);

@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
-import type { CloudflareApi } from '../ops/cloudflare-api.ts';
-import { agentsRouteOf, readDeployment } from '../ops/deployment.ts';
-import { CommandFailure } from '../ops/failures.ts';
-import { prompt } from '../ops/input.ts';
-import { refuseOtherSchema } from '../ops/migrations.ts';
-import { RemoteD1 } from '../ops/remote-d1.ts';
-import { spawnWrangler } from '../ops/wrangler.ts';
+import type { CloudflareApi } from '../cloudflare-api.ts';
+import { CommandFailure } from '../failures.ts';
+import { prompt } from '../input.ts';
+import { refuseOtherSchema } from '../migrations.ts';
+import { RemoteD1 } from '../remote-d1.ts';
+import { spawnWrangler } from '../wrangler.ts';
 import {
   deployedBindings,
   findZone,
@@ -16,10 +15,11 @@ import {
   risksOf,
   routeOwner,
   variableChanges,
-} from './deployed.ts';
+} from './deployed-state.ts';
+import { agentsRouteOf, readDeployment } from './deployment-file.ts';
 import { writeAdapterConfigs, writeConfigs } from './render-configs.ts';
 
-/** What a release does to the world; tests replace it. */
+/** What a deployment does to the world; tests replace it. */
 export interface Tools {
   /** @throws Error if the program fails */
   run: (program: 'build' | 'wrangler', args: readonly string[]) => Promise<void>;
@@ -30,7 +30,7 @@ export interface Tools {
 }
 
 /** Builds a deployment, shows what changes, asks what must be asked, migrates, and deploys its Workers. */
-export async function release(
+export async function deployWorkers(
   name: string,
   { migrate, dryRun, secretsFile }: { migrate: boolean; dryRun: boolean; secretsFile?: string | undefined },
   { run, api, print, agrees: isAgreed, fetch: send }: Tools,
@@ -80,8 +80,8 @@ export async function release(
   print(`${name} is deployed: https://${deployment.host}`);
 }
 
-/** Runs a program of a release. Only wrangler gets the token. */
-export const runProgram: Tools['run'] = async (program, args) => {
+/** Runs a program of a deployment. Only wrangler gets the token. */
+export const runStep: Tools['run'] = async (program, args) => {
   const env = { ...process.env, CLOUDFLARE_API_TOKEN: undefined };
   const child =
     program === 'wrangler'
@@ -89,10 +89,10 @@ export const runProgram: Tools['run'] = async (program, args) => {
         spawnWrangler([...args], { stdio: ['ignore', 'inherit', 'inherit'] })
       : spawn(process.execPath, ['src/dev/build.ts', ...args], { stdio: 'inherit', env });
   const [code] = await once(child, 'close');
-  if (code !== 0) throw new CommandFailure(`${program} ${args.join(' ')} failed. The release ends here.`);
+  if (code !== 0) throw new CommandFailure(`${program} ${args.join(' ')} failed. The deployment ends here.`);
 };
 
-/** Asks at the terminal. @throws CommandFailure without one: a release in CI must not decide this */
+/** Asks at the terminal. @throws CommandFailure without one: a job of CI must not decide this */
 export async function agrees(question: string): Promise<boolean> {
   if (process.stdin.isTTY) return (await prompt(question)).trim() === 'yes';
   throw new CommandFailure('This needs a confirmation: run the command in a terminal.');

@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkout, insteadOf, runScript } from '../support/checkout.ts';
-import { startFakeCloudflare, TOKEN, worldOf } from '../support/fake-cloudflare.ts';
-import { SETUP_ANSWERS } from '../support/setup-answers.ts';
-import { sharedServer } from '../support/shared.ts';
+import { checkout, insteadOf, runScript } from '../../support/checkout.ts';
+import { startFakeCloudflare, TOKEN, worldOf } from '../../support/fake-cloudflare.ts';
+import { SETUP_ANSWERS } from '../../support/setup-answers.ts';
+import { sharedServer } from '../../support/shared.ts';
 
 const WORKER = 'ticket-write-back-eu-api';
 
@@ -25,7 +25,10 @@ test('setup deploys both rendered Workers with the real wrangler, imports the di
   };
   const cwd = await checkout();
   const startedAt = Date.now();
-  const { code, output } = await runScript('setup.ts', ['eu', ...SETUP_ANSWERS, '--psa', '--yes'], { cwd, env });
+  const { code, output } = await runScript('setup-command.ts', ['eu', ...SETUP_ANSWERS, '--psa', '--yes'], {
+    cwd,
+    env,
+  });
   console.log(`setup: ${fake.calls.length} calls, ${Math.round((Date.now() - startedAt) / 1000)} s`);
   expect([code, output]).toEqual([0, expect.stringContaining('All checks passed.')]);
   expect(fake.unknown).toEqual([]);
@@ -57,5 +60,5 @@ test('setup deploys both rendered Workers with the real wrangler, imports the di
       .split('\n')
       .map((path) => basename(path)),
   );
-  expect([...programs].sort()).toEqual(['cli.js', 'render.ts', 'setup.ts', 'tsc']);
+  expect([...programs].sort()).toEqual(['cli.js', 'render.ts', 'setup-command.ts', 'tsc']);
 }, 600_000);

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ACCESS_NOT_ENABLED, ApiError, type CloudflareApi, resultOf } from './cloudflare-api.ts';
+import { ACCESS_NOT_ENABLED, ApiError, type CloudflareApi, resultOf } from '../cloudflare-api.ts';
 
 const accessShape = z.object({
   auth_domain: z.string(),

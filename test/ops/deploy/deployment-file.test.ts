@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { readDeployment, requireDistinctDeployments } from '../../../src/ops/deployment.ts';
+import { readDeployment, requireDistinctDeployments } from '../../../src/ops/deploy/deployment-file.ts';
 import { writeDeployments } from '../../support/deployments.ts';
 
 afterEach(() => vi.unstubAllEnvs());

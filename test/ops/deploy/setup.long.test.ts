@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { checkout, insteadOf, runScript } from '../support/checkout.ts';
-import { startFakeCloudflare, TOKEN, worldOf } from '../support/fake-cloudflare.ts';
-import { SETUP_ANSWERS } from '../support/setup-answers.ts';
-import { sharedServer } from '../support/shared.ts';
+import { checkout, insteadOf, runScript } from '../../support/checkout.ts';
+import { startFakeCloudflare, TOKEN, worldOf } from '../../support/fake-cloudflare.ts';
+import { SETUP_ANSWERS } from '../../support/setup-answers.ts';
+import { sharedServer } from '../../support/shared.ts';
 
 const RUNS = 3;
 const KILLS = 3;
@@ -29,7 +29,7 @@ test('a setup that is killed at random calls is completed by a repetition, with 
       ...insteadOf('tickets.example.com', url),
     };
     const setup = (killed?: Promise<unknown>) =>
-      runScript('setup.ts', [...SETUP_ANSWERS, '--yes'], { cwd, env, ...(killed && { killed }) });
+      runScript('setup-command.ts', [...SETUP_ANSWERS, '--yes'], { cwd, env, ...(killed && { killed }) });
     const kills: number[] = [];
     // The first run is the reference.
     for (let kill = 0; run > 0 && kill < KILLS; kill++) {

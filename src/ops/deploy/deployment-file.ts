@@ -2,11 +2,11 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, stringify } from 'smol-toml';
 import * as z from 'zod';
-import { DEFAULT_KEY_PREFIX, parseConfig, reader, SECRETS, VARIABLES } from '../config.ts';
-import { JURISDICTIONS } from '../domain/deployments.ts';
-import { directoryId } from '../domain/directory.ts';
-import { CommandFailure, UsageError } from './failures.ts';
-import { MODULE_SECRETS, MODULE_VARIABLES } from './modules.ts';
+import { DEFAULT_KEY_PREFIX, parseConfig, reader, SECRETS, VARIABLES } from '../../config.ts';
+import { directoryId } from '../../domain/directory.ts';
+import { JURISDICTIONS } from '../../domain/jurisdiction.ts';
+import { CommandFailure, UsageError } from '../failures.ts';
+import { MODULE_SECRETS, MODULE_VARIABLES } from '../modules.ts';
 
 // A deployment is a file, .deployments/NAME.toml, without secrets. deploy.md describes it.
 

@@ -1,18 +1,18 @@
 import * as z from 'zod';
-import { DEFAULT_KEY_PREFIX } from '../config.ts';
-import { isTimeZone } from '../domain/calendar.ts';
-import { directoryId } from '../domain/directory.ts';
-import { emailAddress } from '../domain/fields.ts';
-import { accessOf, denialOf, notEnabled } from '../ops/access-settings.ts';
-import { ApiError, type CloudflareApi, notFound, resultOf } from '../ops/cloudflare-api.ts';
-import * as files from '../ops/deployment.ts';
-import { type Deployment, deploymentShape } from '../ops/deployment.ts';
-import { CommandFailure } from '../ops/failures.ts';
-import { importDirectory } from '../ops/import/import-directory.ts';
-import { appliedMigrations, migrationNames } from '../ops/migrations.ts';
-import { RemoteD1 } from '../ops/remote-d1.ts';
-import { deployedBindings, findZone, hostOwner, routeOwner } from './deployed.ts';
-import { release, type Tools } from './release.ts';
+import { DEFAULT_KEY_PREFIX } from '../../config.ts';
+import { isTimeZone } from '../../domain/calendar.ts';
+import { directoryId } from '../../domain/directory.ts';
+import { emailAddress } from '../../domain/fields.ts';
+import { ApiError, type CloudflareApi, notFound, resultOf } from '../cloudflare-api.ts';
+import { CommandFailure } from '../failures.ts';
+import { importDirectory } from '../import/import-directory.ts';
+import { appliedMigrations, migrationNames } from '../migrations.ts';
+import { RemoteD1 } from '../remote-d1.ts';
+import { accessOf, denialOf, notEnabled } from './access-settings.ts';
+import { deployWorkers, type Tools } from './deploy-workers.ts';
+import { deployedBindings, findZone, hostOwner, routeOwner } from './deployed-state.ts';
+import * as files from './deployment-file.ts';
+import { type Deployment, deploymentShape } from './deployment-file.ts';
 
 const PIN = 'One-time PIN';
 /** What setup asks, by the name of the option that answers it. */
@@ -52,7 +52,7 @@ interface Resource {
 }
 
 /** Creates on Cloudflare what a deployment lacks, and deploys it. A setup that ended anywhere is completed by the next one. */
-export async function setUp(
+export async function createDeployment(
   name: string,
   { plan, psa }: { plan: boolean; psa: boolean },
   tools: SetupTools,
@@ -111,7 +111,7 @@ export async function setUp(
   const secrets = Object.fromEntries(unset.map((secret) => [secret, `whsec_${random()}`]));
   const secretsFile = unset.length > 0 ? await tools.storeSecrets(secrets) : undefined;
   // Everything that would need an answer was refused above.
-  await release(name, { migrate: true, dryRun: false, secretsFile }, { ...tools, agrees: async () => false });
+  await deployWorkers(name, { migrate: true, dryRun: false, secretsFile }, { ...tools, agrees: async () => false });
   if (directory && absent.has(directory)) await create(directory, print);
   return deployment;
 }

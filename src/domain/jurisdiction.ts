@@ -1,12 +1,6 @@
-// A service may consist of several deployments, each with its own database, Durable Objects and key prefix.
-
 /** Where the Durable Objects of a deployment are placed and stored. */
 export const JURISDICTIONS = ['eu', 'us', 'fedramp'] as const;
 export type Jurisdiction = (typeof JURISDICTIONS)[number];
-
-/** The rule for a key prefix, as a sentence continues after "it must". */
-export const KEY_PREFIX_RULE = 'be 2 to 16 lower-case letters and digits and begin with a letter';
-export const isKeyPrefix = (text: string) => /^[a-z][a-z0-9]{1,15}$/.test(text);
 
 export function parseJurisdiction(text: string): Jurisdiction | undefined {
   if (text.trim() === '') return undefined;

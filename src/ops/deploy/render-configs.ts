@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { adapterConfig, observabilityOf } from '../ops/adapters.ts';
-import { agentsRouteOf, agentsWorkerOf, type Deployment, variablesOf, workerOf } from '../ops/deployment.ts';
-import { wranglerConfig } from '../ops/wrangler-config.ts';
+import { adapterConfig, observabilityOf } from '../adapters.ts';
+import { wranglerConfig } from '../wrangler-config.ts';
+import { agentsRouteOf, agentsWorkerOf, type Deployment, variablesOf, workerOf } from './deployment-file.ts';
 
 /** The configurations of the main Worker and the Worker for AI agents; without a deployment, of the local ones. */
 export function renderConfigs(name?: string, deployment?: Deployment) {

@@ -5,13 +5,13 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { cloudflareApi } from '../ops/cloudflare-api.ts';
-import { runScript } from '../ops/command.ts';
-import { CommandFailure, UsageError } from '../ops/failures.ts';
-import { prompt, readSecret } from '../ops/input.ts';
-import { runProgram as runCommand } from '../ops/program.ts';
-import { runProgram } from './release.ts';
-import { QUESTIONS, type SetupTools, setUp, TEST_TICKET } from './set-up.ts';
+import { cloudflareApi } from '../cloudflare-api.ts';
+import { runScript } from '../command.ts';
+import { CommandFailure, UsageError } from '../failures.ts';
+import { prompt, readSecret } from '../input.ts';
+import { runProgram } from '../program.ts';
+import { createDeployment, QUESTIONS, type SetupTools, TEST_TICKET } from './create-deployment.ts';
+import { runStep } from './deploy-workers.ts';
 
 const TOKENS = 'https://dash.cloudflare.com/profile/api-tokens';
 const PERMISSIONS = [
@@ -77,13 +77,13 @@ async function setup(): Promise<void> {
     await writeFile(file, JSON.stringify(secrets), { mode: 0o600 });
     return file;
   };
-  const tools = { ask, agrees, storeSecrets, run: runProgram, api: cloudflareApi, print: console.log, fetch };
-  const deployment = await setUp(name, { plan: values.plan === true, psa: values.psa === true }, tools);
+  const tools = { ask, agrees, storeSecrets, run: runStep, api: cloudflareApi, print: console.log, fetch };
+  const deployment = await createDeployment(name, { plan: values.plan === true, psa: values.psa === true }, tools);
   if (!deployment) return;
   const url = `https://${deployment.host}`;
   console.log(`Sign in at ${url}/settings, create a key that may write notes, and paste it here.`);
   const key = isTerminal ? ['--key-stdin', '--ticket', TEST_TICKET] : [];
-  await runCommand(['doctor', url, '--deployment', name, ...key]);
+  await runProgram(['doctor', url, '--deployment', name, ...key]);
   if (process.exitCode) console.log('Keep the token: correct this, and run setup again.');
   else
     console.log(

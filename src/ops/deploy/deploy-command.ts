@@ -1,9 +1,9 @@
 // npm run deploy [NAME...]: builds and deploys this commit to one deployment after the other.
 import { parseArgs } from 'node:util';
-import { cloudflareApi } from '../ops/cloudflare-api.ts';
-import { runScript } from '../ops/command.ts';
-import { deploymentName, requireDistinctDeployments } from '../ops/deployment.ts';
-import { agrees, release, runProgram } from './release.ts';
+import { cloudflareApi } from '../cloudflare-api.ts';
+import { runScript } from '../command.ts';
+import { agrees, deployWorkers, runStep } from './deploy-workers.ts';
+import { deploymentName, requireDistinctDeployments } from './deployment-file.ts';
 
 const HELP = `Usage: npm run deploy -- [NAME...] [--migrate] [--dry-run]
        npm run deploy -- --help
@@ -19,9 +19,9 @@ await runScript(HELP, async () => {
   const { migrate, 'dry-run': dryRun } = values;
   const names = await Promise.all((positionals.length > 0 ? positionals : [undefined]).map(deploymentName));
   await requireDistinctDeployments();
-  const tools = { run: runProgram, agrees, api: cloudflareApi, print: console.log, fetch };
+  const tools = { run: runStep, agrees, api: cloudflareApi, print: console.log, fetch };
   for (const [index, name] of names.entries()) {
-    if (index > 0 && !dryRun && !(await agrees(`Verify it, then type yes to release ${name}: `))) return;
-    await release(name, { migrate, dryRun }, tools);
+    if (index > 0 && !dryRun && !(await agrees(`Verify it, then type yes to deploy ${name}: `))) return;
+    await deployWorkers(name, { migrate, dryRun }, tools);
   }
 });

@@ -1,10 +1,10 @@
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
-import { renderConfigs } from '../../src/dev/render-configs.ts';
-import { readDeployment, SECRET_STAND_IN } from '../../src/ops/deployment.ts';
-import { MINIMAL, writeDeployments } from '../support/deployments.ts';
-import { readBundle } from '../support/production-worker.ts';
-import { productionBundle } from '../support/shared.ts';
+import { readDeployment, SECRET_STAND_IN } from '../../../src/ops/deploy/deployment-file.ts';
+import { renderConfigs } from '../../../src/ops/deploy/render-configs.ts';
+import { MINIMAL, writeDeployments } from '../../support/deployments.ts';
+import { readBundle } from '../../support/production-worker.ts';
+import { productionBundle } from '../../support/shared.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
