@@ -321,8 +321,6 @@ create table key_days (
   constraint key_days_counts check (notes >= 0 and time_entries >= 0 and notes + time_entries > 0 and minutes >= 0 and bytes > 0),
   constraint key_days_seqs check (first_seq between 1 and last_seq)
 ) strict, without rowid;
--- Long days (`LONG_DAY`): most writes have no entry in it.
-create index key_days_long on key_days (organization_id, day) where minutes >= 600;
 
 -- Refused requests with a key of the organization, by reason. The count is a lower bound.
 create table refused_uses (

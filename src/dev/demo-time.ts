@@ -5,7 +5,7 @@ import { createTimeEntry } from '../services/work/create-record.ts';
 
 const TESS = { userEmail: 'tess@northwind.example', billable: true };
 
-/** Time to approve with its tickets: some of it is unusual. */
+/** Time to approve with its tickets. */
 const DEMO_TIME = [
   ['1001', { ...TESS, minutes: 45, description: 'Replaced the toner, and reset the print queue' }],
   ['1002', { ...TESS, minutes: 540, description: 'Restored the file server from the backup of last night' }],

@@ -137,7 +137,6 @@ export const RETURNED_COLUMNS = {
     findChainDay: { records: 'number', minutes: 'number', bytes: 'number' },
     findChainUse: { day: 'string', records: 'number', minutes: 'number', lastAt: 'number', lastAddress: 'string' },
     findKeyDays: { keyId: 'string', day: 'string', minutes: 'number', lastAddress: 'string', note: 'number', time_entry: 'number' },
-    findLongDays: { keyId: 'string', day: 'string', minutes: 'number', before: 'string' },
     findStoredText: { organizationId: 'string', records: 'number', bytes: 'number', bytesSince: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/key-days.ts')>,
   'db/work/note-statements.ts': {
@@ -168,16 +167,10 @@ export const RETURNED_COLUMNS = {
       statement: { type: 'string', since: 'number', organizationId: 'string', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
     },
     countWaiting: { count: 'number' },
-    findEntries: { seq: 'number', id: 'string', ticketId: 'string', companyId: 'string', company: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', status: 'string', userId: 'string', technician: 'string', hasTechnicianLeft: 'number', isRepeated: 'number', keyId: 'string', keyName: 'string', keyHint: 'string', text: 'string', decidedAt: 'number | null', decidedById: 'string | null', decidedBy: 'string | null', reason: 'null' },
-    findEntriesById: { seq: 'number', id: 'string', ticketId: 'string', companyId: 'string', company: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', status: 'string', userId: 'string', technician: 'string', hasTechnicianLeft: 'number', isRepeated: 'number', keyId: 'string', keyName: 'string', keyHint: 'string', text: 'string', decidedAt: 'number | null', decidedById: 'string | null', decidedBy: 'string | null', reason: 'null' },
+    findEntries: { seq: 'number', id: 'string', ticketId: 'string', companyId: 'string', company: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', status: 'string', userId: 'string', technician: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', text: 'string', decidedAt: 'number | null', decidedById: 'string | null', decidedBy: 'string | null', reason: 'null' },
+    findEntriesById: { seq: 'number', id: 'string', ticketId: 'string', companyId: 'string', company: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', status: 'string', userId: 'string', technician: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', text: 'string', decidedAt: 'number | null', decidedById: 'string | null', decidedBy: 'string | null', reason: 'null' },
     findQueue: { start: 'number', last: 'number', approvals: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/modules/approvals/approval-statements.ts')>,
-  'modules/approvals/long-days.ts': {
-    LONG_DAYS: {
-      ofPage: { organizationId: 'string', subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', since: 'number' },
-      statement: { type: 'string', since: 'number', organizationId: 'string', subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
-    },
-  } satisfies ReturnedColumns<typeof import('../../src/modules/approvals/long-days.ts')>,
   'modules/push/push-statements.ts': {
     findConfirmedSeq: { confirmedSeq: 'number' },
     findDuePushes: { organizationId: 'string', isErased: 'number' },

@@ -4,7 +4,6 @@ import { ACTOR_TYPES } from '../../src/domain/audit-actions.ts';
 import { MAX_TEXT_LENGTH } from '../../src/domain/fields.ts';
 import { MAX_HOURLY_RATE_MINOR } from '../../src/domain/money.ts';
 import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../../src/domain/time-entry.ts';
-import { LONG_DAY } from '../../src/domain/unusual.ts';
 
 const schema = await readFile('migrations/0000_schema.sql', 'utf8');
 const oneOf = (column: string, values: readonly string[]) =>
@@ -25,7 +24,6 @@ test.each([
   ['audit_log_actor_type', oneOf('actor_type', ACTOR_TYPES)],
   ['time_entries_source', oneOf('agreement_source', AGREEMENT_SOURCES)],
   ['time_entries_status', oneOf('status', TIME_ENTRY_STATUSES)],
-  ['key_days_long', `where minutes >= ${LONG_DAY.minutes}`],
 ])('%s in the schema has the rule of the domain', (name, rule) => {
   const lines = schema.split('\n').filter((line) => line.includes(` ${name} `));
   expect(lines).toHaveLength(1);

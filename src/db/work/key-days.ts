@@ -1,5 +1,4 @@
 import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
-import { DAYS_BEFORE, LONG_DAY } from '../../domain/unusual.ts';
 import { columns, number, type RowOf, statement, text, textOrNull } from '../statement.ts';
 
 // The daily ledger: one row for each key and day, written in the transaction of each record.
@@ -59,30 +58,6 @@ export const findChainUse = statement<
   where d.organization_id = :organizationId and d.day >= :since
     and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)
   order by d.last_at desc`);
-
-/** The minutes of the latest days with time of a chain before a day, the latest first, between spaces. */
-export const minutesBefore = (organizationId: string, chainId: string, day: string) =>
-  `coalesce((select group_concat(minutes, ' ') from (
-      select sum(d.minutes) as minutes from key_days d where d.organization_id = ${organizationId} and d.chain_id = ${chainId}
-        and d.time_entries > 0 and d.day < ${day} group by d.day order by d.day desc limit ${DAYS_BEFORE.max})), '')`;
-
-/** A day of a key's chain, and the `minutesBefore` it. */
-interface LongDayRow {
-  keyId: string;
-  day: string;
-  minutes: number;
-  before: string;
-}
-
-/** Those of these days (a JSON array of keys and days) on which the key's chain logged at least `LONG_DAY.minutes`. */
-export const findLongDays = statement<{ organizationId: string; days: string }, LongDayRow>(`
-  select keyId, day, minutes, ${minutesBefore(':organizationId', 'w.chainId', 'w.day')} as before
-  from (
-    select i.value ->> 'keyId' as keyId, i.value ->> 'day' as day, k.chain_id as chainId, (
-      select sum(d.minutes) from key_days d where d.organization_id = :organizationId and d.chain_id = k.chain_id
-        and d.day = i.value ->> 'day') as minutes
-    from json_each(:days) i cross join api_keys k on k.organization_id = :organizationId and k.id = i.value ->> 'keyId') w
-  where minutes >= ${LONG_DAY.minutes}`);
 
 export interface CountedRecord {
   organizationId: string;

@@ -3,7 +3,6 @@ import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull 
 import { dateIn, dateText } from '../../domain/calendar.ts';
 import type { Fact } from '../../domain/facts.ts';
 import type { TimeEntryStatus } from '../../domain/time-entry.ts';
-import { REPEATED_MS } from '../../domain/unusual.ts';
 import { counted } from '../../http/settings/pages/components.tsx';
 
 // Everything up to the mark of an organization is decided, so its queue is read from there on: no index of entries that
@@ -12,8 +11,6 @@ import { counted } from '../../http/settings/pages/components.tsx';
 /** How many rows of the audit log a page of the queue examines, and how many the count of what waits. */
 export const EXAMINED = 1_000;
 const COUNTED = 300;
-/** How many rows before a page are searched for the other one of two entries with the same text. */
-const CONTEXT = 200;
 /** The `seq` up to which all entries of the organization `o` are decided. */
 const START = 'coalesce((select m.seq from approval_marks m where m.organization_id = o.id), 0)';
 const LAST = 'coalesce((select max(seq) from audit_log where organization_id = o.id), 0)';
@@ -43,8 +40,6 @@ const ENTRY = {
   status: text<TimeEntryStatus>('w.status'),
   userId: text('w.user_id'),
   technician: text('u.name'),
-  hasTechnicianLeft: number('u.is_service = 0 and (u.active = 0 or u.is_technician = 0)'),
-  isRepeated: number('w.repeated > 1'),
   keyId: text('w.key_id'),
   keyName: text('k.name'),
   keyHint: text('k.hint'),
@@ -72,28 +67,22 @@ const entries = (source: string) => `
   left join audit_log d on d.organization_id = :organizationId and d.seq = w.approval_seq
   order by w.seq`;
 
-/**
- * The entries of a range of the audit log that have the status (null: any). Texts are the same if length and first characters are: SQLite would sort whole texts.
- */
+/** The entries of a range of the audit log that have the status (null: any). */
 export const findEntries = statement<
   EntryValues & { from: number; to: number; status: TimeEntryStatus | null },
   EntryRow
 >(
   entries(`
-    select * from (
-      select a.seq, ${FIELDS}, count(*) over (
-        partition by e.ticket_id, length(e.description), substr(e.description, 1, :characters) order by e.created_at
-        range between ${REPEATED_MS} preceding and ${REPEATED_MS} following) as repeated
-      from audit_log a cross join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
-      where a.organization_id = :organizationId and a.seq >= :from - ${CONTEXT} and a.seq < :to
-        and a.action = 'time_entry.created')
-    where seq >= :from and (:status is null or status = :status)`),
+    select a.seq, ${FIELDS}
+    from audit_log a cross join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
+    where a.organization_id = :organizationId and a.seq >= :from and a.seq < :to
+      and a.action = 'time_entry.created' and (:status is null or e.status = :status)`),
 );
 
 /** The entries with these ids, a JSON array. */
 export const findEntriesById = statement<EntryValues & { ids: string }, EntryRow>(
   entries(`
-    select e.audit_seq as seq, ${FIELDS}, 0 as repeated
+    select e.audit_seq as seq, ${FIELDS}
     from json_each(:ids) i cross join time_entries e on e.organization_id = :organizationId and e.id = i.value`),
 );
 

@@ -1,6 +1,5 @@
 import type { Module } from '../../module.ts';
 import { countWaiting, TIME_WAITING } from './approval-statements.ts';
-import { LONG_DAYS } from './long-days.ts';
 import { time } from './routes.tsx';
 import { passDecided } from './time-queue.ts';
 
@@ -10,7 +9,7 @@ export const approvals: Module = {
   start: () => ({
     settings: time,
     tab: { title: 'Time', path: '/time', waiting: countWaiting },
-    facts: [LONG_DAYS, TIME_WAITING],
+    facts: [TIME_WAITING],
     jobs: [{ name: 'approvals', cron: 'hourly', run: (ctx) => passDecided(ctx) }],
   }),
 };

@@ -116,7 +116,6 @@ const COLUMNS: readonly Column<Entry>[] = [
   ['Amount', ({ amountMinor }) => fromMinorUnits(amountMinor)],
   ['Technician', ({ technician }) => technician],
   ['Own time', ({ isOwn }) => (isOwn ? 'own time' : null)],
-  ['Unusual', ({ unusual }) => unusual.join('; ') || null],
   ['Status', ({ status }) => status],
   ['Decided by', ({ decidedBy }) => decidedBy],
   { time: 'Decided', timeOf: ({ decidedAt }) => decidedAt },

@@ -1,7 +1,6 @@
 import { dateText } from '../../domain/calendar.ts';
 import { MAX_REASON_LENGTH } from '../../domain/decision-reason.ts';
 import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../domain/time-entry.ts';
-import { Icon } from '../../http/page/icon.tsx';
 import { Options, Select, withSelected } from '../../http/settings/audit.tsx';
 import type { FormState } from '../../http/settings/forms.ts';
 import { addressOf, parametersOf, usePage } from '../../http/settings/page-context.ts';
@@ -62,17 +61,12 @@ const columnsFor = (canSelect: boolean): readonly TableColumn<Entry>[] => [
   ['Work', (entry) => <Work entry={entry} />],
 ];
 
-/** The text, what is unusual, and the decision. */
+/** The text and the decision. */
 function Work({ entry }: { entry: Entry }) {
-  const { text, unusual, status, decidedAt, decidedBy, reason } = entry;
+  const { text, status, decidedAt, decidedBy, reason } = entry;
   return (
     <>
       <span class="text">{text}</span>
-      {unusual.map((why) => (
-        <span class="checks">
-          <Icon name="alert" /> Unusual: {why}
-        </span>
-      ))}
       {status !== 'SUBMITTED' && (
         <span class="minor">
           {' '}
@@ -180,9 +174,6 @@ function Filters({ query, examined }: Props) {
                   {name === 'from' ? 'From' : 'To'} <input type="date" name={name} value={query[name]} />
                 </label>
               ))}
-              <label>
-                <input type="checkbox" name="unusual" value="yes" checked={query.unusual === 'yes'} /> Only unusual
-              </label>
               <button type="submit">Show</button>
             </div>
           </details>
@@ -229,7 +220,6 @@ export function ConfirmTime({
   const { base } = usePage();
   const { verb, kind } = DECISIONS[decision];
   const own = entries.filter(({ isOwn }) => isOwn).length;
-  const unusual = entries.filter((entry) => entry.unusual.length > 0).length;
   return (
     <>
       <ErrorSummary nothing="Nothing was decided." messages={form.messages} fields={[['reason', REASON]]} />
@@ -237,7 +227,6 @@ export function ConfirmTime({
       <p>
         {verb} {totalsText(entries)}? This cannot be undone.
         {own > 0 && ` Own time: ${countedEntries(own)}.`}
-        {unusual > 0 && ` Unusual: ${countedEntries(unusual)}.`}
         {entries.length > MAX_DECIDED && ` At most ${MAX_DECIDED} are decided at once; the page then offers the rest.`}
       </p>
       <form method="post" action={`${base}/time/decide`} class="form">

@@ -3,13 +3,11 @@ import { ALL_ORGANIZATIONS } from '../../db/fact-statements.ts';
 import { AUDIT_TEXT_LENGTH } from '../../domain/audit-actions.ts';
 import { addDays, startOfDate } from '../../domain/calendar.ts';
 import type { ApprovalDecision } from '../../domain/time-entry.ts';
-import { unusualOf } from '../../domain/unusual.ts';
 import { keysOf } from '../../lib/objects.ts';
 import { seqRange } from '../../services/audit/read-audit-log.ts';
 import { readAll, readOne, write } from '../../services/call-d1.ts';
 import { type ConfirmedSet, changeConfirmed } from '../../services/confirmed-set.ts';
 import { administratorsTimeZone } from '../../services/directory/administrators.ts';
-import { readLongDays } from '../../services/keys/key-usage.ts';
 import { type AdminContext, forNextCall } from '../../services/service-context.ts';
 import { decideEntries } from '../../services/work/record-services.ts';
 import { type EntryRow, EXAMINED, findEntries, findEntriesById, findQueue, moveMarks } from './approval-statements.ts';
@@ -37,37 +35,31 @@ export const timeQuery = z.lazy(() =>
     key: z.string().optional(),
     from: z.iso.date().optional().catch(undefined),
     to: z.iso.date().optional().catch(undefined),
-    unusual: z.literal('yes').optional().catch(undefined),
     before: z.coerce.number().int().positive().optional().catch(undefined),
     upTo: z.coerce.number().int().positive().optional().catch(undefined),
   }),
 );
 export type TimeQuery = z.output<typeof timeQuery>;
 
-/** An entry, with what is unusual about it. Amounts are in minor units. */
+/** An entry. Amounts are in minor units. */
 export type Entry = ReturnType<typeof toEntry>;
 
-const toEntry = (row: EntryRow, isLongDay: boolean, userId: string) => ({
+const toEntry = (row: EntryRow, userId: string) => ({
   ...row,
   amountMinor: row.billable === 1 ? Math.round((row.minutes * row.hourlyRateMinor) / 60) : 0,
   /** Whether the administrator who decided is credited with it; if none has, this administrator. */
   isOwn: row.userId === (row.decidedById ?? userId),
-  unusual: unusualOf({ ...row, isLongDay }),
 });
 
-async function toEntries(ctx: AdminContext, rows: readonly EntryRow[]): Promise<Entry[]> {
-  const days = new Map(rows.map(({ keyId, workDate }) => [`${keyId} ${workDate}`, { keyId, day: workDate }]));
-  const long = new Set((await readLongDays(ctx, [...days.values()])).map(({ keyId, day }) => `${keyId} ${day}`));
-  return rows.map((row) => toEntry(row, long.has(`${row.keyId} ${row.workDate}`), ctx.actor.userId));
-}
+const toEntries = (ctx: AdminContext, rows: readonly EntryRow[]): Entry[] =>
+  rows.map((row) => toEntry(row, ctx.actor.userId));
 
-const matches = (entry: Entry, { company, technician, key, from, to, unusual }: TimeQuery) =>
+const matches = (entry: Entry, { company, technician, key, from, to }: TimeQuery) =>
   (company === undefined || entry.companyId === company) &&
   (technician === undefined || entry.userId === technician) &&
   (key === undefined || entry.keyId === key) &&
   (from === undefined || entry.workDate >= from) &&
-  (to === undefined || entry.workDate <= to) &&
-  (unusual === undefined || entry.unusual.length > 0);
+  (to === undefined || entry.workDate <= to);
 
 /** The range of the audit log that a filter covers. The queue begins at the mark. */
 async function readRange(ctx: AdminContext, { state, from, to, upTo }: TimeQuery, timeZone: string) {
@@ -103,7 +95,7 @@ export async function readTime(
   const to = isQueue ? Math.min(end, from + examine) : Math.min(end, before ?? end);
   const values = { ...ctx.actor, from, to, status: STATUSES[state], characters };
   const rows = await readAll(ctx, findEntries.bind(values));
-  const examined = await toEntries(ctx, isQueue ? rows : rows.toReversed());
+  const examined = toEntries(ctx, isQueue ? rows : rows.toReversed());
   const next = isQueue ? to - 1 : from;
   return {
     examined,

@@ -1,9 +1,8 @@
-import { findChainUse, findKeyDays, findLongDays, type KeyDayRow } from '../../db/work/key-days.ts';
+import { findChainUse, findKeyDays, type KeyDayRow } from '../../db/work/key-days.ts';
 import { addDays } from '../../domain/calendar.ts';
 import type { KeySettings } from '../../domain/key-settings.ts';
 import { isAllowedFrom } from '../../domain/networks.ts';
 import { forEachKind, RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
-import { isLongDay, minutesOf } from '../../domain/unusual.ts';
 import { readAll } from '../call-d1.ts';
 import type { AdminContext } from '../service-context.ts';
 import { readUsesOfKey } from './refused-uses.ts';
@@ -85,18 +84,4 @@ export function lockoutOf(from: KeySettings, to: KeySettings, use: RecentUse) {
   const records = isAbove(use.records, from.dayLimitRecords, to.dayLimitRecords) && { records: use.records };
   const minutes = isAbove(use.minutes, from.dayLimitMinutes, to.dayLimitMinutes) && { minutes: use.minutes };
   return addresses.length > 0 || records || minutes ? { addresses, ...records, ...minutes } : undefined;
-}
-
-/** A day on which a key wrote. */
-interface KeyDay {
-  keyId: string;
-  /** A calendar date in the organization's time zone. */
-  day: string;
-}
-
-/** Those of these days on which a key, with the other keys of its rotation chain, logged unusually much time. */
-export async function readLongDays(ctx: AdminContext, days: readonly KeyDay[]): Promise<KeyDay[]> {
-  if (days.length === 0) return [];
-  const rows = await readAll(ctx, findLongDays.bind({ ...ctx.actor, days: JSON.stringify(days) }));
-  return rows.filter(({ minutes, before }) => isLongDay(minutes, minutesOf(before)));
 }

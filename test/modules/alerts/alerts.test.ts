@@ -565,11 +565,6 @@ test('every message has its documented shape, and every kind of fact has occurre
     });
   const refusal = env.DB.prepare("insert into psa_refusals values (?1, 'record', 'note', 'Closed', ?2)");
   await refusal.bind(organization, now).run();
-  const day = (ago: number, minutes: number) =>
-    env.DB.prepare(
-      "insert into key_days values (?1, ?2, date(?3 / 1000, 'unixepoch'), ?2, 0, 1, ?4, 1, 1, 9, 1, null)",
-    ).bind(organization, key.id, now - ago * DAY_MS, minutes);
-  await env.DB.batch([1, 2, 3, 4, 5, 6].map((ago) => day(ago, ago === 1 ? 601 : 30)));
   await runDailyAlerts(now);
   await runAlerts(now);
   const contract = await psaContract();

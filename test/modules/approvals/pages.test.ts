@@ -1,11 +1,10 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import { passDecided } from '../../../src/modules/approvals/time-queue.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { csvRows, elementsOf } from '../../support/page.ts';
-import { allChanges, directory, work } from '../../support/rpc.ts';
+import { allChanges, work } from '../../support/rpc.ts';
 import { auditedActions, openSettings, signIn } from '../../support/settings.ts';
-import { asOperator, makeApi, makeKey, rowsOf } from '../../support/world.ts';
+import { makeApi, makeKey, rowsOf } from '../../support/world.ts';
 import { importAdmin, makeTime, setApprovals } from './support.ts';
 
 const textsOf = async (page: string, selector: string) =>
@@ -54,7 +53,6 @@ describe('the queue', () => {
     ['company=globex', [1]],
     ['technician=tess', [2]],
     ['key=KEY', [3]],
-    ['unusual=yes', [4]],
     ['from=2026-11-10', [5]],
     ['to=2026-11-09', [0, 1, 2, 3, 4]],
     ['from=2026-11-09&to=2026-11-09&company=acme', [0, 2, 3, 4]],
@@ -71,46 +69,6 @@ describe('the queue', () => {
     const { text } = await get(`/time?${filter.replace('KEY', other.id)}`);
     expect(await idsOf(text)).toEqual(expected.map((index) => ids[index]));
   });
-
-  test('an entry is unusual if another one with its ticket and text is within 15 minutes, decided or not', async () => {
-    let now = Date.parse('2026-11-09T10:00:00Z');
-    const { get, log, decide } = await makeTime({ now: () => now });
-    const same = { description: 'Same' };
-    const first = await log(same);
-    await decide('APPROVED', first);
-    // The queue begins after it.
-    await passDecided(asOperator());
-    now += 15 * 60_000;
-    const [second] = [await log(same), await log(same, '1002')];
-    await log({ description: 'Other' });
-    expect(await idsOf((await get('/time?unusual=yes')).text)).toEqual([second]);
-    now += 15 * 60_000 + 1;
-    await log(same);
-    const { text } = await get('/time?state=all&unusual=yes');
-    expect(await textsOf(text, '.checks')).toEqual(Array(2).fill('Unusual: same ticket and text within 15 minutes'));
-  });
-
-  test('an entry is unusual if its technician has left', async () => {
-    const { organization, get, log } = await makeTime();
-    await log({ userEmail: 'tess@northwind.example' });
-    expect(await textsOf((await get('/time')).text, '.checks')).toEqual([]);
-    await directory.deactivate(organization, [{ type: 'user', id: 'tess' }]);
-    expect(await textsOf((await get('/time')).text, '.checks')).toEqual(['Unusual: the technician has left']);
-  });
-
-  test('an unusually long day of a key is shown in the queue', async () => {
-    let now = Date.parse('2026-11-01T10:00:00Z');
-    const { get, log } = await makeTime({ now: () => now });
-    for (let day = 0; day < 4; day++, now += 86_400_000) await log({ minutes: 140 });
-    // Only four days before.
-    await log({ minutes: 480 });
-    await log({ minutes: 480 });
-    expect(await idsOf((await get('/time?unusual=yes')).text)).toEqual([]);
-    now += 86_400_000;
-    for (let entry = 0; entry < 2; entry++) await log({ minutes: 300 });
-    const { text } = await get('/time');
-    expect(await textsOf(text, '.checks')).toEqual(Array(2).fill('Unusual: long day of this key'));
-  });
 });
 
 describe('a decision', () => {
@@ -119,7 +77,7 @@ describe('a decision', () => {
     const ids = [await log({ minutes: 500 }), await log(), await log()];
     const { text } = await get(`/time/decide?selected=APPROVED&entry=${ids[0]}&entry=${ids[2]}`);
     expect(await textsOf(text, 'h1')).toEqual(['Approve 2 entries?']);
-    expect(text).toContain('Approve 2 entries, 530 minutes, amount 1,325.00? This cannot be undone. Unusual: 1 entry.');
+    expect(text).toContain('Approve 2 entries, 530 minutes, amount 1,325.00? This cannot be undone.');
     expect(await idsOf(text)).toEqual([ids[0], ids[2]]);
     expect(await statusesOf(organization)).toEqual(['SUBMITTED', 'SUBMITTED', 'SUBMITTED']);
   });
@@ -302,7 +260,7 @@ test('the file has approved time with approver, time and own time, and no formul
   const [line = '', ...others] = csvRows(text);
   expect(others).toEqual([]);
   expect(line).toMatch(
-    /^"2026-11-09","1001","Acme",50,"yes",150,125,"Ada","own time",,"APPROVED","Ada","2026-11-09 10:00:00",/,
+    /^"2026-11-09","1001","Acme",50,"yes",150,125,"Ada","own time","APPROVED","Ada","2026-11-09 10:00:00",/,
   );
   expect(line).toMatch(/,"'=HYPERLINK\(""x""\)"$/);
   // It stays the own time of the administrator who decided, also in a file that another one downloads.
