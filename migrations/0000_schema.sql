@@ -450,7 +450,7 @@ create table psa_refusals (
 -- A copy of each push object's state.
 create table pushes (
   organization_id text primary key not null,
-  -- The last change that the receiver has confirmed, or an operator skipped; 0 for none.
+  -- The last change that the receiver has confirmed; 0 for none.
   confirmed_seq integer not null,
   failing_since integer,
   -- Failed attempts since then, or since an operator's order.
@@ -459,8 +459,6 @@ create table pushes (
   failure text,
   next_attempt_at integer,
   stopped_at integer,
-  -- JSON array: the ranges of changes that operators skipped, each as its first and last `seq`.
-  skipped text default '[]' not null,
   foreign key (organization_id) references organizations (id),
   constraint pushes_counts check (confirmed_seq >= 0 and attempts >= 0)
 ) strict, without rowid;

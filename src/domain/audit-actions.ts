@@ -17,7 +17,7 @@ const OTHER_ACTIONS = {
     settled: 'Refused uses settled',
   },
   key_rules: { changed: 'Key rules changed' },
-  push: { resumed: 'Push resumed', skipped: 'Changes not pushed' },
+  push: { resumed: 'Push resumed' },
 } as const;
 type OtherActions = typeof OTHER_ACTIONS;
 

@@ -3,7 +3,7 @@ import type { RecordKind } from '../domain/record-kinds.ts';
 import type { ApprovalDecision } from '../domain/time-entry.ts';
 import { eraseOrganization } from '../services/directory/erase-organization.ts';
 import { listChanges } from '../services/work/list-changes.ts';
-import { resumePush, skipPush } from '../services/work/push-control.ts';
+import { resumePush } from '../services/work/push-control.ts';
 import { readPsaStatus, redactRecord, reportRecord, setApproval } from '../services/work/record-services.ts';
 import { call } from './call.ts';
 
@@ -30,10 +30,6 @@ export class Work extends WorkerEntrypoint<Env> {
 
   resumePush(organization: string, by: string) {
     return call(this.env, (ctx) => resumePush(ctx, { organization, by }));
-  }
-
-  skipPush(organization: string, cursor: string, by: string) {
-    return call(this.env, (ctx) => skipPush(ctx, { organization, to: cursor, by }));
   }
 
   redactRecord(organization: string, kind: RecordKind, id: string, by: string) {

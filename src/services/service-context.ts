@@ -1,6 +1,5 @@
 import type { D1Caller, D1Counter } from '../db/run-d1.ts';
 import type { FoundKey, Principal } from '../domain/api-key.ts';
-import type { ChangeCursor } from '../domain/change.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
 import type { RecordKind } from '../domain/record-kinds.ts';
 import type { SignedMessage } from '../domain/webhook.ts';
@@ -26,12 +25,10 @@ export interface RedactionRequest {
   by: string;
 }
 
-/** Controls an organization's push, with an audit row for each call. Throws `unavailable`. */
+/** Controls an organization's push, with an audit row. Throws `unavailable`. */
 export interface PushControl {
   /** Ends a stop, or the pause after a failure. `unchanged`: there was neither, or an attempt began less than 10 s ago. */
   resume(ctx: ServiceContext, target: AuditTarget): Promise<{ status: 'resumed' | 'unchanged' }>;
-  /** Leaves out the changes up to a cursor. `unchanged`: they were delivered or left out before. */
-  skip(ctx: ServiceContext, target: AuditTarget, to: ChangeCursor): Promise<{ status: 'skipped' | 'unchanged' }>;
 }
 
 export interface ServiceContext extends Ports {

@@ -146,7 +146,6 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
   const state = {
     organizationId: organization,
     confirmedSeq: 1,
-    skipped: '[]',
     // Long enough to report.
     failingSince: now - 3_600_000,
     attempts: 1,
@@ -260,7 +259,7 @@ async function makeFacts(now: number): Promise<Record<string, Values[]>> {
   await importOrganizations(env.DB, [{ id, name: 'Facts' }, quiet], `max@${id}.example`);
   await insertKeys(env.DB, id, 60, now);
   const run = (sql: string) => env.DB.prepare(sql).bind(id, now).run();
-  await run("insert into pushes values (?1, 0, ?2, 1, 'HTTP 500', null, null, '[]')");
+  await run("insert into pushes values (?1, 0, ?2, 1, 'HTTP 500', null, null)");
   await run("insert into psa_refusals values (?1, 'r', 'note', 'Closed', ?2)");
   await run("insert into alerts values (?1, 'key_expiring', 'k', 1, 'alert_1', ?2, 'text', 1, 1, 0)");
   const limits = { keyRecords: 1, keyBytes: 1, organizationRecords: 1, organizationBytes: 1 };

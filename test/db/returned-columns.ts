@@ -172,7 +172,6 @@ export const RETURNED_COLUMNS = {
     findQueue: { start: 'number', last: 'number', approvals: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/modules/approvals/approval-statements.ts')>,
   'modules/push/push-statements.ts': {
-    findConfirmedSeq: { confirmedSeq: 'number' },
     findDuePushes: { organizationId: 'string', isErased: 'number' },
     findPushStatus: { organizationId: 'string', confirmedSeq: 'number | null', failingSince: 'number | null', attempts: 'number | null', failure: 'string | null', nextAttemptAt: 'number | null', stoppedAt: 'null', newestSeq: 'number', waitingSince: 'number | null' },
   } satisfies ReturnedColumns<typeof import('../../src/modules/push/push-statements.ts')>,

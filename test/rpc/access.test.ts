@@ -36,7 +36,6 @@ test('the entrypoints have no methods other than the documented ones', () => {
     'report',
     'status',
     'resumePush',
-    'skipPush',
     'redactRecord',
     'eraseOrganization',
   ]);

@@ -10,7 +10,7 @@ import { listRecords, listRequest } from '../../services/directory/list-records.
 import { requireInput } from '../../services/parse-input.ts';
 import type { DirectoryContext, SystemContext } from '../../services/service-context.ts';
 import { changesRequest, listChanges, MAX_PAGE_BYTES } from '../../services/work/list-changes.ts';
-import { resumePush, resumeRequest, skipPush, skipRequest } from '../../services/work/push-control.ts';
+import { resumePush, resumeRequest } from '../../services/work/push-control.ts';
 import {
   approvalRequest,
   readPsaStatus,
@@ -50,7 +50,6 @@ export const PSA_CALLS = {
   'work.status': psaCall(statusRequest, readPsaStatus),
   'work.redact': psaCall(redactRequest, redactRecord),
   'push.resume': psaCall(resumeRequest, resumePush),
-  'push.skip': psaCall(skipRequest, skipPush),
 };
 
 export type PsaCallType = keyof typeof PSA_CALLS;

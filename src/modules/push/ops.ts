@@ -1,9 +1,9 @@
 import type { OpsModule } from '../../ops/module.ts';
-import { pushResume, pushSkip } from './push-commands.ts';
+import { pushResume } from './push-commands.ts';
 import { pushStatus } from './push-status.ts';
 import { pushTest } from './push-test.ts';
 
 export const pushOps: OpsModule = {
   databaseCommands: [pushStatus],
-  commands: [pushResume, pushSkip, pushTest],
+  commands: [pushResume, pushTest],
 };

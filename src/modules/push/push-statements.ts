@@ -5,7 +5,7 @@ import { columns, number, numberOrNull, type RowOf, statement, textOrNull } from
 
 /** The state of an organization's push, as its object reports it. Times are UTC milliseconds. */
 const STATE = {
-  /** The last change that the receiver has confirmed, or an operator skipped; 0 for none. */
+  /** The last change that the receiver has confirmed; 0 for none. */
   confirmedSeq: number('p.confirmed_seq'),
   failingSince: numberOrNull('p.failing_since'),
   attempts: number('p.attempts'),
@@ -13,22 +13,18 @@ const STATE = {
   nextAttemptAt: numberOrNull('p.next_attempt_at'),
   stoppedAt: numberOrNull('p.stopped_at'),
 };
-type PushRow = RowOf<typeof STATE>;
-
-/** A state as it is saved: also the ranges of changes that were skipped, as JSON. */
-export type SavedPush = PushRow & { skipped: string };
+export type PushRow = RowOf<typeof STATE>;
 
 /** Writes the state. Does nothing if the organization was or is being erased. */
-export const savePush = statement<SavedPush & { organizationId: string }>(`
+export const savePush = statement<PushRow & { organizationId: string }>(`
   insert into pushes (
-    organization_id, confirmed_seq, skipped, failing_since, attempts, failure, next_attempt_at, stopped_at)
+    organization_id, confirmed_seq, failing_since, attempts, failure, next_attempt_at, stopped_at)
   select
-    :organizationId, :confirmedSeq, :skipped, :failingSince, :attempts, :failure, :nextAttemptAt, :stoppedAt
+    :organizationId, :confirmedSeq, :failingSince, :attempts, :failure, :nextAttemptAt, :stoppedAt
   from organizations where id = :organizationId and not ${IS_BEING_ERASED}
   on conflict (organization_id) do update set
-    confirmed_seq = excluded.confirmed_seq, skipped = excluded.skipped, failing_since = excluded.failing_since,
-    attempts = excluded.attempts, failure = excluded.failure, next_attempt_at = excluded.next_attempt_at,
-    stopped_at = excluded.stopped_at`);
+    confirmed_seq = excluded.confirmed_seq, failing_since = excluded.failing_since, attempts = excluded.attempts,
+    failure = excluded.failure, next_attempt_at = excluded.next_attempt_at, stopped_at = excluded.stopped_at`);
 
 export interface DuePush {
   organizationId: string;
@@ -68,22 +64,9 @@ export const findPushStatus = statement<Record<never, never>, PushStatusRow>(`
   from organizations o left join pushes p on p.organization_id = o.id
   order by o.id`);
 
-/** The last change that is confirmed or left out, as far as the copy knows; no row if there was no push. */
-export const findConfirmedSeq = statement<{ organizationId: string }, { confirmedSeq: number }>(
-  'select confirmed_seq as confirmedSeq from pushes where organization_id = :organizationId',
-);
-
 /** Changes no value, and the row once for each request: so each order to resume gets its audit row. */
 export const touchPush = statement<{ organizationId: string; requestId: string }>(`
   insert into pushes (organization_id, confirmed_seq, attempts)
   select id, 0, 0 from organizations where id = :organizationId and :requestId is not
     (select request_id from audit_log where organization_id = :organizationId order by seq desc limit 1)
   on conflict (organization_id) do update set confirmed_seq = confirmed_seq`);
-
-/** Leaves out the changes up to `seq`, unless they are delivered. Their range is that of the copy until the object saves. */
-export const markSkipped = statement<{ organizationId: string; seq: number }>(`
-  insert into pushes (organization_id, confirmed_seq, attempts, skipped)
-  select id, :seq, 0, json_array(json_array(1, :seq)) from organizations where id = :organizationId
-  on conflict (organization_id) do update set confirmed_seq = excluded.confirmed_seq,
-    skipped = json_insert(pushes.skipped, '$[#]', json_array(pushes.confirmed_seq + 1, excluded.confirmed_seq))
-  where pushes.confirmed_seq < excluded.confirmed_seq`);

@@ -10,7 +10,7 @@ import { write } from '../../services/call-d1.ts';
 import { deliver } from '../../services/post.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
 import { listChanges, MAX_CHANGES } from '../../services/work/list-changes.ts';
-import { type SavedPush, savePush } from './push-statements.ts';
+import { type PushRow, savePush } from './push-statements.ts';
 import {
   afterFailure,
   grownLimit,
@@ -32,14 +32,12 @@ const STATE = 'state';
 
 interface State {
   organization: string;
-  /** The cursor of the last change that was confirmed or skipped; null for none. */
+  /** The cursor of the last change that was confirmed; null for none. */
   cursor: string | null;
   /** The last `seq` of the page that was sent before and not confirmed; null if there is none. */
   pageEnd: number | null;
   /** How many changes a page may have, since one was too large for the receiver. Missing: the largest. */
   limit?: number;
-  /** The ranges of changes that were skipped, each as its first and last `seq`. */
-  skipped: [number, number][];
   failure: PushFailure | null;
   /** When the receiver refused all further messages, in UTC milliseconds. */
   stoppedAt: number | null;
@@ -83,32 +81,19 @@ export class Pusher extends DurableObject<Env> {
    */
   async resume(organization: string): Promise<boolean> {
     if (Date.now() < this.attemptedAt + RESUME_INTERVAL_MS) return false;
-    if (!this.load()?.failure) {
+    const before = this.load();
+    if (!before?.failure) {
       // After a restore of the database, its copy may show a stop that is over.
       await this.wake(organization);
       await this.save(this.load() ?? newState(organization));
       return false;
     }
-    await this.change(organization, (state) => ({ ...state, stoppedAt: null }));
-    return true;
-  }
-
-  /** Leaves out the changes up to a cursor, and tries again immediately. A stop stays. */
-  async skip(organization: string, cursor: string): Promise<void> {
-    await this.change(organization, (state) =>
-      seqOf(cursor) > seqOf(state.cursor)
-        ? { ...state, cursor, pageEnd: null, skipped: [...state.skipped, [seqOf(state.cursor) + 1, seqOf(cursor)]] }
-        : state,
-    );
-  }
-
-  private async change(organization: string, change: (state: State) => State): Promise<void> {
-    const before = this.load() ?? newState(organization);
-    const failure = before.failure && { ...before.failure, attempts: 0, nextAttemptAt: null };
-    const state = this.store(change({ ...before, failure }));
+    const failure = { ...before.failure, attempts: 0, nextAttemptAt: null };
+    const state = this.store({ ...before, failure, stoppedAt: null });
     this.orders += 1;
-    if (state.stoppedAt === null) await this.ctx.storage.setAlarm(Date.now());
+    await this.ctx.storage.setAlarm(Date.now());
     await this.save(state);
+    return true;
   }
 
   override async alarm(): Promise<void> {
@@ -132,7 +117,6 @@ export class Pusher extends DurableObject<Env> {
     const page = await this.read(state, orders);
     if (page === 'again') return true;
     if (page === 'ended') return false;
-    if (this.orders !== orders) return true;
     const last = page.changes.at(-1);
     if (!last) {
       if (this.savedSeq !== seqOf(state.cursor)) await this.save(state);
@@ -170,7 +154,7 @@ export class Pusher extends DurableObject<Env> {
       }
       if (hasCode(err, 'cursor_reset')) {
         log('warn', 'push_restarted', { organization, confirmedSeq: seqOf(state.cursor) });
-        this.store({ ...state, cursor: null, pageEnd: null, skipped: [] });
+        this.store({ ...state, cursor: null, pageEnd: null });
         return 'again';
       }
       if (!hasCode(err, 'unavailable')) throw err;
@@ -180,17 +164,15 @@ export class Pusher extends DurableObject<Env> {
   }
 
   private async confirm(
-    last: { seq: number; cursor: string },
+    last: { cursor: string },
     more: boolean,
     { count, ms }: { count: number; ms: number },
   ): Promise<void> {
     const state = this.load();
     if (!state) return;
     const { organization, failure } = state;
-    // An order may have moved on beyond this page.
-    const cursor = seqOf(state.cursor) < last.seq ? last.cursor : state.cursor;
     const limit = state.limit === undefined ? {} : { limit: grownLimit(state.limit, count, ms) };
-    const confirmed = this.store({ ...state, cursor, pageEnd: null, ...limit, failure: null });
+    const confirmed = this.store({ ...state, cursor: last.cursor, pageEnd: null, ...limit, failure: null });
     if (failure) {
       const { attempts, since } = failure;
       log('log', 'push_recovered', { organization, attempts, failedMs: Date.now() - since });
@@ -258,7 +240,7 @@ function context(db: D1Database): ServiceContext {
 }
 
 function newState(organization: string): State {
-  return { organization, cursor: null, pageEnd: null, skipped: [], failure: null, stoppedAt: null };
+  return { organization, cursor: null, pageEnd: null, failure: null, stoppedAt: null };
 }
 
 /** The state after a page of `count` changes failed. If it was too large, its first half is the next page. */
@@ -268,10 +250,9 @@ function withSmallerPage(state: State, { isTooLarge }: { isTooLarge: boolean }, 
   return { ...state, pageEnd: null, limit: smallerLimit(count), failure };
 }
 
-function rowOf({ cursor, skipped, failure, stoppedAt }: State): SavedPush {
+function rowOf({ cursor, failure, stoppedAt }: State): PushRow {
   return {
     confirmedSeq: seqOf(cursor),
-    skipped: JSON.stringify(skipped),
     failingSince: failure?.since ?? null,
     attempts: failure?.attempts ?? 0,
     failure: failure?.failure ?? null,

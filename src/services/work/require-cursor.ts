@@ -6,25 +6,19 @@ import { ruleError } from '../../domain/fields.ts';
 import { readOne } from '../call-d1.ts';
 import type { ServiceContext } from '../service-context.ts';
 
-function cursorWith(rule: string) {
-  const error = ruleError(rule);
-  return z.lazy(() =>
+const error = ruleError('the cursor of an earlier response, or null to start from the beginning');
+
+/** Where to continue to read. */
+export const startCursor = z
+  .lazy(() =>
     z.string({ error }).transform((text, context) => {
       const cursor = parseCursor(text);
       if (cursor) return cursor;
       context.addIssue({ code: 'custom', message: error({ input: text }), params: { code: 'invalid_format' } });
       return z.NEVER;
     }),
-  );
-}
-
-/** A cursor from an earlier response. */
-export const cursorText = cursorWith('the cursor of an earlier response');
-
-/** Where to continue to read. */
-export const startCursor = cursorWith(
-  'the cursor of an earlier response, or null to start from the beginning',
-).nullable();
+  )
+  .nullable();
 
 /**
  * Returns the database's epoch if a cursor into the organization's audit log is valid here.

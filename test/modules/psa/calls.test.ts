@@ -124,17 +124,6 @@ describe('an error of a call', () => {
     expect(answered.error.errors.map(({ pointer, code }) => `${pointer} ${code}`)).toEqual(errors);
   });
 
-  test.each([['push.skip', { organization: 'a', to: null, by: 'Ada' }]])(
-    'the error of a %s without a cursor does not offer null',
-    async (type, data) => {
-      const [, answered] = await makePsa().call(type, data);
-      const rule = 'was null; send the cursor of an earlier response';
-      expect(answered).toMatchObject({
-        error: { errors: [{ detail: expect.stringMatching(new RegExp(`${rule}$`)) }] },
-      });
-    },
-  );
-
   test("the response has the error code's status", async () => {
     const { call } = makePsa();
     const organization = await makeOrganization();

@@ -2,7 +2,6 @@ import { env } from 'cloudflare:workers';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { DIRECTORY_TYPES } from '../../../src/domain/directory.ts';
 import { aroundD1 } from '../../support/d1.ts';
-import { lastCursor } from '../../support/rpc.ts';
 import { psaContract, readStatic } from '../../support/static-files.ts';
 import { makeWorld } from '../../support/world.ts';
 import { PUSH } from '../push/support.ts';
@@ -51,8 +50,6 @@ test('every call returns a documented response', async () => {
   await agrees(200, post('work.changes', { organization, cursor: null }));
   const pushing = makePsa({ config: { receiver: PUSH } });
   await agrees(200, pushing.post({ type: 'push.resume', data: { organization, by: 'Ada' } }));
-  const to = await lastCursor(organization);
-  await agrees(200, pushing.post({ type: 'push.skip', data: { organization, to, by: 'Ada' } }));
   await agrees(409, post('push.resume', { organization, by: 'Ada' }));
   const review = { organization, entry, decision: 'APPROVED', reviewer: 'ada' };
   await agrees(200, post('work.review', review));

@@ -5,7 +5,7 @@ import { seqOf } from '../../../src/domain/change.ts';
 import { pushControlOf } from '../../../src/modules/push/push-control.ts';
 import { wakeDue } from '../../../src/modules/push/wake-due.ts';
 import { beginErasure } from '../../../src/services/directory/erase-organization.ts';
-import { resumePush, skipPush } from '../../../src/services/work/push-control.ts';
+import { resumePush } from '../../../src/services/work/push-control.ts';
 import { aroundD1, committingTwice, withoutWrites } from '../../support/d1.ts';
 import { addChanges } from '../../support/many-changes.ts';
 import { elementsOf } from '../../support/page.ts';
@@ -501,7 +501,7 @@ describe('an order of an operator', () => {
     const { organization } = await makeFailed(answering(410));
     await evictDurableObject(objectOf(organization));
     const broken = () => Promise.reject(new Error('overloaded'));
-    const pushControl = pushControlOf({ getByName: () => ({ resume: broken, skip: broken }) });
+    const pushControl = pushControlOf({ getByName: () => ({ resume: broken }) });
     const request = { organization, by: 'Ada' };
     const before = await pushRow(organization);
     await expect(resumePush({ ...asPushOperator(), pushControl }, request)).rejects.toMatchObject({
@@ -514,45 +514,28 @@ describe('an order of an operator', () => {
     expect(actions.filter((action) => action === 'push.resumed')).toHaveLength(2);
   });
 
-  test('an order to skip omits the refused changes, and the audit log shows which', async () => {
-    const { organization, key, quiet } = await makeFailed(answering(422));
-    const to = await lastCursor(organization);
-    await quiet.postTime(key);
-    expect(await skipPush(asPushOperator(), { organization, to: to ?? '', by: 'Ada' })).toEqual({
-      status: 'skipped',
+  test.each([500, 410])("an order during an attempt is not undone by the attempt's end with %i", async (status) => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { organization } = await makeFailed(answering(500));
+    const gate = makeGate();
+    push.answers.set(organization, async () => {
+      await gate.wait();
+      push.answers.set(organization, answering(200));
+      return new Response(null, { status });
     });
-    await waitFor(() => expect(deliveriesOf(organization)).toMatchObject([{ range: [3, 4] }]));
-    const skipped = (await feedOf(organization)).at(-1);
-    expect(skipped).toMatchObject({
-      action: 'push.skipped',
-      detail: { text: 'changes 1 to 2 are not delivered, unless they were before' },
-    });
-    await waitForRow(organization, { confirmed_seq: 4 });
-  });
-
-  test("an order during an attempt is not undone by the attempt's end", async () => {
-    for (const status of [500, 200]) {
-      const { organization, key, api } = await makePushed();
-      const gate = makeGate();
-      push.answers.set(organization, async () => {
-        await gate.wait();
-        push.answers.set(organization, answering(200));
-        return new Response(null, { status });
-      });
-      await api.postNote(key);
-      await waitFor(() => expect(gate.waiting()).toBe(1));
-      await api.postNote(key);
-      const to = (await lastCursor(organization)) ?? '';
-      await skipPush(asPushOperator(), { organization, to, by: 'Ada' });
-      gate.open();
-      await waitFor(() => expect(deliveriesOf(organization)).toMatchObject([{ range: [4, 4] }]));
-      expect((await storedBy(organization)).state).toMatchObject({ failure: null });
-    }
+    const alarm = runAlarm(organization);
+    await waitFor(() => expect(gate.waiting()).toBe(1));
+    vi.setSystemTime(Date.now() + 11_000);
+    expect(await resumePush(asPushOperator(), { organization, by: 'Ada' })).toEqual({ status: 'resumed' });
+    gate.open();
+    await alarm;
+    await expectDelivered(push.receiver, organization);
+    expect((await storedBy(organization)).state).toMatchObject({ failure: null, stoppedAt: null });
   });
 
   test('an order during a read of the feed is not undone if the read fails', async () => {
     const { organization } = await makeFailed(answering(500));
-    const cursor = await lastCursor(organization);
     const gate = makeGate();
     const database = env.DB;
     const broken = aroundD1(database, async (run, statements) => {
@@ -560,42 +543,24 @@ describe('an order of an operator', () => {
       await gate.wait();
       throw new Error('D1 DB is overloaded');
     });
+    // Otherwise an order so soon after an attempt does nothing.
+    await evictDurableObject(objectOf(organization));
     await withDatabase(organization, broken, async () => {
       const alarm = runAlarm(organization);
       await waitFor(() => expect(gate.waiting()).toBe(1));
-      await skipPush(asPushOperator(database), { organization, to: cursor ?? '', by: 'Ada' });
+      expect(await resumePush(asPushOperator(database), { organization, by: 'Ada' })).toEqual({ status: 'resumed' });
       gate.open();
       await alarm;
-      const failure = { failure: 'the database did not respond' };
-      await waitFor(async () => expect((await storedBy(organization)).state).toMatchObject({ cursor, failure }));
+      // The read before the order is not a second failure.
+      const failure = { failure: 'the database did not respond', attempts: 1 };
+      await waitFor(async () => expect((await storedBy(organization)).state).toMatchObject({ failure }));
     });
   });
 
-  test('an order to skip does not move an object back', async () => {
-    const { organization, key, quiet } = await makePushed();
-    const early = (await lastCursor(organization)) ?? '';
-    await quiet.postNote(key);
-    await drain(organization);
-    await waitForRow(organization, { confirmed_seq: 2 });
-    // The copy of the state may be older.
-    await env.DB.prepare('update pushes set confirmed_seq = 0 where organization_id = ?').bind(organization).run();
-    expect(await skipPush(asPushOperator(), { organization, to: early, by: 'Ada' })).toEqual({ status: 'skipped' });
-    await expectDelivered(push.receiver, organization);
-    expect(deliveriesOf(organization).map(({ range }) => range)).toEqual([
-      [1, 2],
-      [3, 3],
-    ]);
-  });
-
-  test('an order to skip needs a cursor of this organization, and changes nothing before the last confirmed change', async () => {
+  test('an order to resume needs an organization, and a push', async () => {
     const [own, other] = [await makePushed(), await makePushed()];
     const { organization } = own;
     await drain(organization);
-    const [cursor, foreign] = [await lastCursor(organization), await lastCursor(other.organization)];
-    const skip = (to: string | null) => skipPush(asPushOperator(), { organization, to: to ?? '', by: 'Ada' });
-    expect(await skip(cursor)).toEqual({ status: 'unchanged' });
-    await expect(skip(foreign)).rejects.toMatchObject({ code: 'cursor_reset' });
-    await expect(skip('nonsense')).rejects.toMatchObject({ code: 'invalid' });
     await expect(resumePush(asPushOperator(), { organization: 'nobody', by: 'Ada' })).rejects.toMatchObject({
       code: 'organization_not_found',
     });

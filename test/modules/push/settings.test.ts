@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
-import type { SavedPush } from '../../../src/modules/push/push-statements.ts';
+import type { PushRow } from '../../../src/modules/push/push-statements.ts';
 import { countD1 } from '../../support/d1.ts';
 import { elementsOf } from '../../support/page.ts';
 import { makeSettings } from '../../support/settings.ts';
@@ -11,7 +11,7 @@ const NOW = Date.parse('2026-11-22T08:00:00Z');
 const PATHS = ['/keys', '/which-key', '/audit', '/refused', '/which-key', '/revoke-all', '/keys/unknown'];
 
 /** The settings area of an organization whose push has this state; no state: it was never pushed. */
-async function makeWithPush(state?: Partial<SavedPush>, isOn = true) {
+async function makeWithPush(state?: Partial<PushRow>, isOn = true) {
   const { db, calls } = countD1(env.DB);
   const settings = await makeSettings({
     timeZone: 'Europe/Berlin',
@@ -56,7 +56,7 @@ describe('the banner about the push', () => {
     expect(text).toContain('Nothing is lost');
   });
 
-  test.each<[string, Partial<SavedPush> | undefined, boolean]>([
+  test.each<[string, Partial<PushRow> | undefined, boolean]>([
     ['was never pushed', undefined, true],
     ['has been failing for less', failing(299_999), true],
     ['works', { confirmedSeq: 5 }, true],

@@ -6,7 +6,7 @@ import type { Change } from '../../../src/domain/change.ts';
 import { parseWebhookSecrets } from '../../../src/domain/webhook.ts';
 import { startModules } from '../../../src/module.ts';
 import { pushControlOf } from '../../../src/modules/push/push-control.ts';
-import { type SavedPush, savePush } from '../../../src/modules/push/push-statements.ts';
+import { type PushRow, savePush } from '../../../src/modules/push/push-statements.ts';
 import { MODULES } from '../../../src/modules.ts';
 import { contributions } from '../../../src/startup.ts';
 import { Receiver, WEBHOOK_SECRET } from '../../support/receiver.ts';
@@ -17,9 +17,8 @@ export const WEBHOOK_URL = 'https://psa.example/push';
 /** The configuration of an app that pushes. */
 export const PUSH: NonNullable<Config['receiver']> = { url: WEBHOOK_URL, secrets: parseWebhookSecrets(WEBHOOK_SECRET) };
 
-const PUSH_STATE: SavedPush = {
+const PUSH_STATE: PushRow = {
   confirmedSeq: 0,
-  skipped: '[]',
   failingSince: null,
   attempts: 0,
   failure: null,
@@ -28,7 +27,7 @@ const PUSH_STATE: SavedPush = {
 };
 
 /** Saves the state of a push, as its object does: one that has confirmed nothing, with these changes. */
-export const setPush = (organizationId: string, changes: Partial<SavedPush> = {}) =>
+export const setPush = (organizationId: string, changes: Partial<PushRow> = {}) =>
   savePush.bind({ organizationId, ...PUSH_STATE, ...changes }).all(env.DB);
 
 /** The context of an operator of a deployment that pushes. */

@@ -19,7 +19,6 @@ export const VALUES: Record<PsaCallType, z.ZodType> = {
   'work.report': z.object({ status: z.enum(['recorded', 'unchanged']) }).meta({ id: 'Reported' }),
   'work.status': psaStatus,
   'push.resume': z.object({ status: z.enum(['resumed', 'unchanged']) }).meta({ id: 'Resumed' }),
-  'push.skip': z.object({ status: z.enum(['skipped', 'unchanged']) }).meta({ id: 'Skipped' }),
   'work.redact': z.object({ status: z.enum(['redacted', 'unchanged']) }).meta({ id: 'Redacted' }),
 };
 

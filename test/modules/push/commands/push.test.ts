@@ -3,9 +3,8 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type SavedPush, savePush } from '../../../../src/modules/push/push-statements.ts';
-import { listChanges } from '../../../../src/services/work/list-changes.ts';
-import { remoteDatabase, setUpContext, writeNotes } from '../../../ops/commands/database.ts';
+import { type PushRow, savePush } from '../../../../src/modules/push/push-statements.ts';
+import { remoteDatabase, writeNotes } from '../../../ops/commands/database.ts';
 import { runCli } from '../../../support/run-cli.ts';
 import { freePort } from '../../../support/server.ts';
 
@@ -14,13 +13,12 @@ const BY = ['--by', 'Ada, ticket 77'];
 const SINCE = Date.parse('2026-11-22T08:00:00Z');
 const FAILING = {
   confirmedSeq: 1,
-  skipped: '[]',
   failingSince: SINCE,
   attempts: 7,
   failure: 'HTTP 500',
   nextAttemptAt: SINCE + 600_000,
   stoppedAt: null,
-} satisfies SavedPush;
+} satisfies PushRow;
 
 interface Received {
   path: string | undefined;
@@ -54,17 +52,14 @@ async function listen(answer: (received: Received) => Promise<[status: number, b
 
 describe('the commands of the push and the alerts', () => {
   let remote: Awaited<ReturnType<typeof remoteDatabase>>;
-  let cursors: string[];
   beforeAll(async () => {
     remote = await remoteDatabase();
     await writeNotes(remote.db, ['one', 'two', 'three']);
-    const page = await listChanges(setUpContext(remote.db), { organization: 'fabrikam', cursor: null, limit: 100 });
-    cursors = page.changes.map(({ cursor }) => cursor);
   });
   afterAll(() => remote.close());
 
   const run = (command: string, ...args: string[]) => runCli(command, [...args, '--remote'], { env: remote.env });
-  const save = (state: Partial<SavedPush>) =>
+  const save = (state: Partial<PushRow>) =>
     savePush.bind({ organizationId: 'fabrikam', ...FAILING, ...state }).all(remote.db);
 
   test('push:status reports that nothing was ever pushed, then the progress of each organization', async () => {
@@ -88,7 +83,7 @@ describe('the commands of the push and the alerts', () => {
     expect(status.stdout).toContain('  STOPPED at 2026-11-22T08:00:00.000Z, because the receiver returned 410');
   });
 
-  test('push:resume and push:skip send a signed message to /psa, and print its outcome', async () => {
+  test('push:resume sends a signed message to /psa, and print its outcome', async () => {
     const received: unknown[] = [];
     let given: [status: number, body: object] = [200, { ok: true, value: { status: 'resumed' } }];
     const { origin, close } = await listen(async ({ path, body, isSigned }) => {
@@ -102,13 +97,8 @@ describe('the commands of the push and the alerts', () => {
       stdout: 'The push of organization fabrikam tries again now.\n',
       stderr: '',
     });
-    given = [200, { ok: true, value: { status: 'skipped' } }];
-    expect(await send('push:skip', '--to', cursors[2] ?? '', ...BY)).toMatchObject({ code: 0, stderr: '' });
     const by = 'Ada, ticket 77';
-    expect(received).toEqual([
-      ['/psa', true, { type: 'push.resume', data: { organization: 'fabrikam', by } }],
-      ['/psa', true, { type: 'push.skip', data: { organization: 'fabrikam', to: cursors[2], by } }],
-    ]);
+    expect(received).toEqual([['/psa', true, { type: 'push.resume', data: { organization: 'fabrikam', by } }]]);
     const detail = 'This deployment pushes no changes.';
     given = [409, { ok: false, error: { code: 'not_pushed', detail, errors: [] } }];
     expect(await send('push:resume', ...BY)).toEqual({ code: 1, stdout: '', stderr: `${detail}\n` });
@@ -119,11 +109,9 @@ describe('the commands of the push and the alerts', () => {
     const sent = received.length;
     const misused = [
       await send('push:resume'),
-      await send('push:skip', ...BY),
-      await send('push:skip', '--to', 'nonsense', ...BY),
       await runCli('push:resume', [origin, 'fabrikam', ...BY], { env: { PSA_SECRET: '' } }),
     ];
-    expect(misused.map(({ code }) => code)).toEqual([2, 2, 2, 2]);
+    expect(misused.map(({ code }) => code)).toEqual([2, 2]);
     expect(received).toHaveLength(sent);
     close();
     expect((await send('push:resume', ...BY)).stderr).toMatch(/^No response: /);
