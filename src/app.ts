@@ -5,14 +5,12 @@ import type { Config } from './config.ts';
 import { limitsInWords } from './domain/day-limit.ts';
 import { ping } from './http/api/ping.ts';
 import { RECORD_ROUTES } from './http/api/writes.ts';
-import { respondWithError } from './http/error-response.ts';
 import type { AppEnv } from './http/hono-env.ts';
 import { firstChecks, guard } from './http/middleware/guard.ts';
-import { limitByIp } from './http/middleware/limit-by-ip.ts';
-import { requestContext } from './http/middleware/request-context.ts';
-import { requestLog } from './http/middleware/request-log.ts';
+import { limitByIp } from './http/middleware/limits.ts';
+import { requestContext, requestLog } from './http/middleware/request.ts';
 import { notFound } from './http/not-found.ts';
-import { endpointNotFound, methodNotAllowedProblem, problem } from './http/problems.ts';
+import { endpointNotFound, methodNotAllowedProblem, problem, respondWithError } from './http/problems.ts';
 import { createSettings } from './http/settings/index.tsx';
 import type { Contribution } from './module.ts';
 

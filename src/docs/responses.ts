@@ -5,12 +5,15 @@ import { fieldErrors } from '../domain/fields.ts';
 import { fieldErrorShape } from '../domain/response-shapes.ts';
 import { timeEntryRequest } from '../domain/time-entry.ts';
 import { invalidIdempotencyKey } from '../http/api/writes.ts';
-import { dayLimitExtras, internalError, malformedJson } from '../http/error-response.ts';
+import { bodyTooLarge, invalidEncoding, unsupportedMediaType, validationFailed } from '../http/middleware/body.ts';
 import { httpsRequired } from '../http/middleware/guard.ts';
-import { bodyTooLarge, invalidEncoding, unsupportedMediaType, validationFailed } from '../http/middleware/json-body.ts';
+import { rateLimited } from '../http/middleware/limits.ts';
 import {
+  dayLimitExtras,
   endpointNotFound,
+  internalError,
   invalidHost,
+  malformedJson,
   methodNotAllowedProblem,
   PROBLEMS,
   Problem,
@@ -18,7 +21,6 @@ import {
   problemType,
   UNAUTHORIZED_PROBLEM,
 } from '../http/problems.ts';
-import { rateLimited } from '../http/rate-limit-response.ts';
 import { fromKeys, keysOf } from '../lib/objects.ts';
 import { unavailableDetail } from '../services/call-d1.ts';
 import { dailyLimitReached, idempotencyMismatch, ticketNotFound, unknownOutcome } from '../services/work/write-once.ts';

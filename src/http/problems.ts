@@ -1,5 +1,9 @@
+import { ServiceError, Unauthorized } from '../domain/errors.ts';
 import type { FieldError } from '../domain/fields.ts';
 import { jsonWithoutKeys } from '../domain/pasted-keys.ts';
+import { describeJsonError } from '../lib/json-error.ts';
+import { log } from '../lib/log.ts';
+import { prefersStrictHandling } from '../lib/prefer.ts';
 import type { AppEnv, ContextOf } from './hono-env.ts';
 
 const SECONDS = { min: 4, max: 8 };
@@ -11,6 +15,9 @@ export function retryAfter503(random: () => number = Math.random): { 'Retry-Afte
   const { min, max } = SECONDS;
   return { 'Retry-After': String(min + Math.floor(random() * (max - min + 1))) };
 }
+
+/** Retry-After in whole seconds, at least 1 (RFC 9110 §10.2.3). */
+export const retryAfter = (ms: number) => String(Math.max(1, Math.ceil(ms / 1000)));
 
 /** Every problem that has a code, by status; src/docs/pages/errors.md explains them. The 401 has none: see `unauthorized`. */
 export const PROBLEMS = {
@@ -38,7 +45,7 @@ export const PROBLEMS = {
 export type ProblemCode = keyof typeof PROBLEMS;
 
 /** Whether a caller of the API can get this error. Any other one is a bug there. */
-export const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(PROBLEMS, code);
+const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(PROBLEMS, code);
 
 /** From the IANA registry of HTTP problem types. */
 const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
@@ -128,4 +135,50 @@ export function methodNotAllowedProblem(method: string, supported: readonly stri
     `${method} is not supported at this path; use ${allow}.`,
     { headers: { Allow: allow } },
   ];
+}
+
+/** The only error handler: turns every error into a response. Unexpected ones are logged, not shown. */
+export function respondWithError(err: unknown, c: ContextOf<AppEnv>): Response {
+  if (err instanceof Unauthorized) return unauthorized();
+  const { code, detail, extras } = problemOf(err, c);
+  return problem(c, code, detail, extras);
+}
+
+/** The problem that an error other than `Unauthorized` is reported as. Logs it if it is our fault. */
+function problemOf(err: unknown, c: ContextOf<AppEnv>): Problem {
+  if (err instanceof Problem) return err;
+  if (err instanceof ServiceError && isProblemCode(err.code)) {
+    const { code } = err;
+    if (PROBLEMS[code].status >= 500) log('error', code, { requestId: c.get('requestId'), cause: err.cause });
+    const { dayLimit, retryable } = err.info;
+    if (dayLimit) return new Problem(code, err.detail, dayLimitExtras(dayLimit));
+    if (code === 'idempotency_mismatch') return new Problem(code, err.detail, { headers: appliedPreference(c) });
+    const mayRetry = code === 'unavailable' || retryable;
+    return new Problem(code, err.detail, mayRetry ? { headers: retryAfter503() } : {});
+  }
+  log('error', 'internal_error', { requestId: c.get('requestId'), cause: err });
+  return internalError();
+}
+
+/** The header of every response that a write decided, if the request preferred strict handling. */
+export function appliedPreference(c: ContextOf<AppEnv>): Record<string, string> {
+  return prefersStrictHandling(c.req.header('Prefer')) ? { 'Preference-Applied': 'handling=strict' } : {};
+}
+
+export function dayLimitExtras({
+  name,
+  retryAfterMs,
+}: NonNullable<ServiceError['info']['dayLimit']>): Problem['extras'] {
+  return { headers: { 'Retry-After': retryAfter(retryAfterMs) }, members: { 'violated-policies': [name] } };
+}
+
+export function malformedJson(body: string): Problem {
+  return new Problem('malformed_json', describeJsonError(body));
+}
+
+export function internalError(): Problem {
+  return new Problem(
+    'internal_error',
+    'An unexpected error occurred. With an Idempotency-Key, send the same request again; if the error persists, report the requestId to the operator.',
+  );
 }

@@ -9,11 +9,10 @@ import { timeEntryRequest } from '../../domain/time-entry.ts';
 import type { WriteContext } from '../../services/service-context.ts';
 import { createNote, createTimeEntry, dryRunNote, dryRunTimeEntry } from '../../services/work/create-record.ts';
 import { idempotencyMismatch, type WriteOutcome, type WriteTarget } from '../../services/work/write-once.ts';
-import { appliedPreference } from '../error-response.ts';
 import { type ApiEnv, type AppEnv, type ContextOf, writeContext } from '../hono-env.ts';
+import { jsonBody, readInput } from '../middleware/body.ts';
 import { guard } from '../middleware/guard.ts';
-import { jsonBody, readInput } from '../middleware/json-body.ts';
-import { Problem } from '../problems.ts';
+import { appliedPreference, Problem } from '../problems.ts';
 
 /** The services of a kind of record, and its response for a record that was created or found. */
 interface RecordServices<Input, Row> {

@@ -5,8 +5,7 @@ import { isLoopback } from '../../lib/loopback.ts';
 import type { ApiEnv, AppEnv } from '../hono-env.ts';
 import { invalidHost, Problem, problem } from '../problems.ts';
 import { authenticate } from './authenticate.ts';
-import { keyLimit } from './key-limit.ts';
-import { limitByIp } from './limit-by-ip.ts';
+import { keyLimit, limitByIp } from './limits.ts';
 import { recordRefusals } from './record-refusals.ts';
 
 // The order of the checks. A later check never responds before the earlier ones have passed: a 429 per key or a 403

@@ -1,8 +1,8 @@
 import { BYTE_ORDER_MARK, type CsvSeparator, csvLine } from '../../lib/csv.ts';
 import type { ExportPage } from '../../services/service-context.ts';
 import type { AdminEnv, ContextOf } from '../hono-env.ts';
-import { retryAfter } from '../rate-limit-response.ts';
-import { takeFromLimit } from '../take-from-limit.ts';
+import { takeFromLimit } from '../middleware/limits.ts';
+import { retryAfter } from '../problems.ts';
 import { todayOf } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 

@@ -1,6 +1,6 @@
 import type { Context, Next } from 'hono';
 import type { AppEnv } from '../hono-env.ts';
-import { readBody } from '../middleware/read-body.ts';
+import { readBody } from '../middleware/body.ts';
 import { tooLarge } from './forms.ts';
 import { PageProblem } from './page-problem.ts';
 

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { type AgentEnv, callerAddress } from '../../http/agent-env.ts';
-import { internalError } from '../../http/error-response.ts';
+import { internalError } from '../../http/problems.ts';
 import { log } from '../../lib/log.ts';
 import { problemResponse } from './responses.ts';
 

@@ -2,8 +2,7 @@ import type { Context } from 'hono';
 import * as z from 'zod';
 import type { RecordKind } from '../../domain/record-kinds.ts';
 import type { AgentEnv } from '../../http/agent-env.ts';
-import { JSON_BODY, readJson, requireJson } from '../../http/middleware/json-body.ts';
-import { receiveBody } from '../../http/middleware/read-body.ts';
+import { JSON_BODY, readJson, receiveBody, requireJson } from '../../http/middleware/body.ts';
 import { invalidHost, Problem } from '../../http/problems.ts';
 import { kindOfTool } from './tools.ts';
 

@@ -7,7 +7,7 @@ import {
   type WebhookSecret,
 } from '../../domain/webhook.ts';
 import type { AppEnv } from '../../http/hono-env.ts';
-import { readBody } from '../../http/middleware/read-body.ts';
+import { readBody } from '../../http/middleware/body.ts';
 import { Problem, unauthorized } from '../../http/problems.ts';
 
 const MAX_MESSAGE_BYTES = 1024 * 1024;
