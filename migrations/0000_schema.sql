@@ -467,8 +467,8 @@ create index pushes_in_trouble on pushes (organization_id) where failing_since i
 -- What the adapter that connects an organization with its PSA reported last.
 create table connections (
   organization_id text primary key not null,
-  -- Identifies the adapter: of two for one organization, the second stops.
-  adapter text not null,
+  -- Of two adapters for one organization, the second stops.
+  adapter_id text not null,
   reported_at integer not null,
   failing_since integer,
   failure text,

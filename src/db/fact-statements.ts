@@ -127,17 +127,17 @@ const REFUSED_USES = `
 const TEXTS: Readonly<Record<FactType, string>> = {
   push_failing: `
     select ${fact("'push_failing'", {
-      subject: 's.adapter',
+      subject: 's.adapter_id',
       since: 'coalesce(s.failing_since, s.stopped_at)',
       level: 'iif(s.stopped_at is null, 1, 2)',
       detail: 's.failure',
     })}
     from (
-      select organization_id, '' as adapter, failing_since, stopped_at, failure
+      select organization_id, '' as adapter_id, failing_since, stopped_at, failure
       from pushes indexed by pushes_in_trouble
       where :isPushed = 1 and organization_id ${RANGE} and (failing_since is not null or stopped_at is not null)
       union all
-      select organization_id, adapter, ${disconnectedSince('c')}, stopped_at,
+      select organization_id, adapter_id, ${disconnectedSince('c')}, stopped_at,
         coalesce(failure, 'the adapter no longer reports')
       from connections c where organization_id ${RANGE}) s
     cross join organizations o on o.id = s.organization_id

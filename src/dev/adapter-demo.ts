@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import * as z from 'zod';
 import { startFake } from '../../test/adapters/serve-fake.ts';
 import { COMMON_VARIABLES } from '../adapters/kit/settings.ts';
-import { faultsOf, kindOf } from '../ops/adapters.ts';
+import { definitionOf, faultsOf } from '../ops/adapters.ts';
 import { writeConfigs } from '../ops/deploy/render-configs.ts';
 import { CommandFailure } from '../ops/failures.ts';
 
@@ -14,21 +14,22 @@ const DEFAULTS = { TIME_ZONE: 'UTC', DEFAULT_HOURLY_RATE: '120', ADMINISTRATOR: 
  * @throws CommandFailure
  */
 export async function adapterDemo(psa: string, given: Record<string, string>, port: number) {
-  const kind = await kindOf({ psa });
+  const definition = await definitionOf({ psa });
   const shape = z.object({
     ...COMMON_VARIABLES.shape,
-    ...kind.variables.shape,
-    ...kind.secrets.shape,
+    ...definition.variables.shape,
+    ...definition.secrets.shape,
     ADMINISTRATOR: z.email(),
   });
   const fake = Object.keys(given).some((name) => name in shape.shape) ? undefined : await startFake(psa);
   const common = { ADAPTER: psa, ORGANIZATION: psa, ORGANIZATION_NAME: `Demo of ${psa}`, ...DEFAULTS };
   const vars = { ...common, TEST_TICKET: '', ...fake?.env, ...given };
   const { error } = shape.safeParse(vars);
-  if (error) throw new CommandFailure(`The variables of the adapter ${psa} are wrong: ${faultsOf(error, kind, vars)}`);
+  if (error)
+    throw new CommandFailure(`The variables of the adapter ${psa} are wrong: ${faultsOf(error, definition, vars)}`);
 
   const { path: _, ...main } = writeConfigs().main;
-  const bindings = [...main.durable_objects.bindings, { name: 'CONNECTOR', class_name: 'Connector' }];
+  const bindings = [...main.durable_objects.bindings, { name: 'ADAPTER_OBJECT', class_name: 'Adapter' }];
   const props = { organization: vars.ORGANIZATION, administrators: [vars.ADMINISTRATOR.toLowerCase()] };
   const config = {
     ...{ ...main, vars, main: resolve('src/dev/adapter.ts'), durable_objects: { bindings } },

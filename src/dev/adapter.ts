@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
-import type { AdapterKind } from '../adapters/kit/settings.ts';
-import { type AdapterEnv, ConnectorObject, handler } from '../adapters/kit/worker.ts';
+import type { AdapterDefinition } from '../adapters/kit/settings.ts';
+import { type AdapterEnv, AdapterObject, handler } from '../adapters/kit/worker.ts';
 import local from './index.tsx';
 
 export * from './index.tsx';
@@ -8,10 +8,12 @@ export * from './index.tsx';
 // The entry point of `npm start -- --adapter PSA`: that of `npm start`, with the adapter in the same Worker. The PSA is a
 // variable, because each adapter can be deleted.
 
-const { kind }: { kind: AdapterKind } = await import(`../adapters/${Reflect.get(env, 'ADAPTER')}/kind.ts`);
+const { definition }: { definition: AdapterDefinition } = await import(
+  `../adapters/${Reflect.get(env, 'ADAPTER')}/definition.ts`
+);
 
-export class Connector extends ConnectorObject {
-  protected override readonly kind = kind;
+export class Adapter extends AdapterObject {
+  protected override readonly definition = definition;
   protected override readonly everyMs = 2_000;
 
   override alarm(): Promise<void> {

@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
-import { type AdapterKind, COMMON_VARIABLES } from '../adapters/kit/settings.ts';
+import { type AdapterDefinition, COMMON_VARIABLES } from '../adapters/kit/settings.ts';
 import { chooseName, type Deployment, jurisdictionOf, workerOf } from './deploy/deployment-file.ts';
 import { CommandFailure, UsageError } from './failures.ts';
 import { wranglerConfig } from './wrangler-config.ts';
@@ -21,17 +21,21 @@ export function adapterNamed({ adapters }: Deployment, given: string | undefined
 }
 
 /** Loads what describes a PSA. Not an import: each adapter can be deleted. @throws CommandFailure */
-export async function kindOf({ psa }: Pick<DeployedAdapter, 'psa'>): Promise<AdapterKind> {
-  const known = globSync('src/adapters/*/kind.ts').map((file) => basename(dirname(file)));
+export async function definitionOf({ psa }: Pick<DeployedAdapter, 'psa'>): Promise<AdapterDefinition> {
+  const known = globSync('src/adapters/*/definition.ts').map((file) => basename(dirname(file)));
   const fault = psa === '' ? 'Name the PSA of the adapter' : `There is no adapter for the PSA ${psa}`;
   if (!known.includes(psa)) throw new CommandFailure(`${fault}: ${known.sort().join(', ')}.`);
-  const file = pathToFileURL(resolve('src/adapters', psa, 'kind.ts'));
-  const { kind }: { kind: AdapterKind } = await import(file.href);
-  return kind;
+  const file = pathToFileURL(resolve('src/adapters', psa, 'definition.ts'));
+  const { definition }: { definition: AdapterDefinition } = await import(file.href);
+  return definition;
 }
 
 /** What is wrong with the variables of an adapter, in a sentence for each. */
-export const faultsOf = ({ issues }: z.ZodError, { secrets }: AdapterKind, given: Readonly<Record<string, string>>) =>
+export const faultsOf = (
+  { issues }: z.ZodError,
+  { secrets }: AdapterDefinition,
+  given: Readonly<Record<string, string>>,
+) =>
   issues
     .flatMap((issue) => {
       if (issue.code === 'unrecognized_keys')
@@ -48,11 +52,12 @@ export const faultsOf = ({ issues }: z.ZodError, { secrets }: AdapterKind, given
 /** The variables of an adapter's Worker. @throws CommandFailure for a variable that is unknown, missing or wrong */
 export async function adapterVariables(deployment: Deployment, name: string): Promise<Record<string, string>> {
   const [, adapter] = adapterNamed(deployment, name);
-  const kind = await kindOf(adapter);
+  const definition = await definitionOf(adapter);
   const vars = { ...adapter.vars, ORGANIZATION: adapter.organization };
-  const known = z.strictObject({ ...COMMON_VARIABLES.omit({ RESUME: true }).shape, ...kind.variables.shape });
+  const known = z.strictObject({ ...COMMON_VARIABLES.omit({ RESUME: true }).shape, ...definition.variables.shape });
   const { error } = known.safeParse(vars);
-  if (error) throw new CommandFailure(`The variables of the adapter ${name} are wrong: ${faultsOf(error, kind, vars)}`);
+  if (error)
+    throw new CommandFailure(`The variables of the adapter ${name} are wrong: ${faultsOf(error, definition, vars)}`);
   return { ...vars, ADAPTER: adapter.psa, JURISDICTION: jurisdictionOf(deployment) ?? '' };
 }
 
@@ -75,8 +80,8 @@ export async function adapterConfig(deployment: Deployment, name: string) {
     ...{ compatibility_date, observability, workers_dev: false, preview_urls: false, minify: true },
     vars: await adapterVariables(deployment, name),
     services: [{ binding: 'CONNECTION', service: workerOf(deployment), entrypoint: 'Connection', props }],
-    durable_objects: { bindings: [{ name: 'CONNECTOR', class_name: 'Connector' }] },
-    migrations: [{ tag: 'v1', new_sqlite_classes: ['Connector'] }],
+    durable_objects: { bindings: [{ name: 'ADAPTER_OBJECT', class_name: 'Adapter' }] },
+    migrations: [{ tag: 'v1', new_sqlite_classes: ['Adapter'] }],
     triggers: { crons: ['* * * * *'] },
   };
 }

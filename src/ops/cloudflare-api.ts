@@ -94,7 +94,7 @@ export async function resultOf<T>(
   { method = 'GET', body }: { method?: string; body?: object } = {},
 ): Promise<T> {
   const call = `${method} ${path.replace(/\?.*/, '')}`;
-  const lost = () => {
+  const noResponse = () => {
     throw new ApiError(`Cloudflare's API did not respond to ${call}.`);
   };
   const response = await api(path, {
@@ -102,9 +102,9 @@ export async function resultOf<T>(
     headers: { 'Content-Type': 'application/json' },
     ...(body && { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(TIMEOUT_MS),
-  }).catch(lost);
+  }).catch(noResponse);
   const { ok, status } = response;
-  const json = jsonOf(await response.text().catch(lost));
+  const json = jsonOf(await response.text().catch(noResponse));
   const found = z.object({ result: shape }).safeParse(json);
   if (ok && found.success) return found.data.result;
   const { code, message: says } = errorShape.safeParse(json).data?.errors[0] ?? {};

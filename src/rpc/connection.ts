@@ -51,7 +51,7 @@ export class Connection extends WorkerEntrypoint<Env, ConnectionProps> {
     return call(this.env, (ctx) => setApproval(ctx, { ...this.#owner, entry, decision, reviewer }));
   }
 
-  reportConnection(adapter: string, failure: ConnectionFailure | null, takesOver = false) {
-    return call(this.env, (ctx) => reportConnection(ctx, { ...this.#owner, adapter, failure, takesOver }));
+  reportConnection(adapterId: string, failure: ConnectionFailure | null, takesOver = false) {
+    return call(this.env, (ctx) => reportConnection(ctx, { ...this.#owner, adapterId, failure, takesOver }));
   }
 }

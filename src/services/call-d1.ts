@@ -23,8 +23,8 @@ const DETAILS = {
 const READ_ONLY =
   'The database does not accept writes at the moment. Nothing was written; send the same request again later.';
 
-/** What a call without a response means for the caller. */
-export type LostCall = keyof typeof DETAILS;
+/** What a call may have done if D1 did not respond. */
+export type CallEffect = keyof typeof DETAILS;
 
 type CallContext = Pick<ServiceContext, 'db' | 'deadlineAt' | 'deadlines' | 'stats' | 'waitsForLock'> &
   Pick<D1Caller, 'maxAttempts'>;
@@ -36,14 +36,14 @@ type CallContext = Pick<ServiceContext, 'db' | 'deadlineAt' | 'deadlines' | 'sta
  * @throws ServiceError `unavailable` if D1 did not respond or takes no writes, `being_erased` or `organization_erased` if
  *   a trigger refused a change for this reason; D1Failure if D1 rejected a statement, which is a bug
  */
-export async function callD1<T>(ctx: CallContext, lost: LostCall, run: (db: D1Database) => Promise<T>): Promise<T> {
+export async function callD1<T>(ctx: CallContext, effect: CallEffect, run: (db: D1Database) => Promise<T>): Promise<T> {
   try {
     return await runD1(ctx, () => run(ctx.db));
   } catch (err) {
     if (err instanceof D1Failure && err.reason === BEING_ERASED_MESSAGE) throw errorOf('being_erased');
     if (err instanceof D1Failure && err.reason === ERASED_MESSAGE) throw organizationErased();
     if (!(err instanceof D1Failure) || err.kind === 'rejected') throw err;
-    throw new ServiceError('unavailable', unavailableDetail(lost, err.kind), { database: err.kind, cause: err });
+    throw new ServiceError('unavailable', unavailableDetail(effect, err.kind), { database: err.kind, cause: err });
   }
 }
 
@@ -51,10 +51,10 @@ export async function callD1<T>(ctx: CallContext, lost: LostCall, run: (db: D1Da
 export async function readOne<Row>(
   ctx: CallContext,
   statement: BoundStatement<Row>,
-  lost: LostCall = 'nothing_written',
+  effect: CallEffect = 'nothing_written',
 ): Promise<Row | null> {
   // Not D1's `first`, which drops the metadata and reads no less.
-  const [row] = await readAll(ctx, statement, lost);
+  const [row] = await readAll(ctx, statement, effect);
   return row ?? null;
 }
 
@@ -62,31 +62,31 @@ export async function readOne<Row>(
 export async function readAll<Row>(
   ctx: CallContext,
   statement: BoundStatement<Row>,
-  lost: LostCall = 'nothing_written',
+  effect: CallEffect = 'nothing_written',
 ): Promise<Row[]> {
-  return (await callD1(ctx, lost, (db) => statement.all(db))).results;
+  return (await callD1(ctx, effect, (db) => statement.all(db))).results;
 }
 
 /** Runs statements as one transaction, and returns the rows of each. See `callD1`. */
 export function readBatch<const Rows extends readonly unknown[]>(
   ctx: CallContext,
   statements: { readonly [Index in keyof Rows]: BoundStatement<Rows[Index]> },
-  lost?: LostCall,
+  effect?: CallEffect,
 ): Promise<{ [Index in keyof Rows]: Rows[Index][] }>;
 export async function readBatch(
   ctx: CallContext,
   statements: readonly BoundStatement<unknown>[],
-  lost: LostCall = 'nothing_written',
+  effect: CallEffect = 'nothing_written',
 ): Promise<unknown> {
-  const results = await callD1(ctx, lost, (db) => batch<unknown[]>(db, statements));
+  const results = await callD1(ctx, effect, (db) => batch<unknown[]>(db, statements));
   return results.map((result) => result.results);
 }
 
 /** Runs a statement that writes, and returns how many rows it changed. See `callD1`. */
-export async function write(ctx: CallContext, lost: LostCall, statement: BoundStatement<unknown>): Promise<number> {
-  return (await callD1(ctx, lost, (db) => statement.all(db))).meta.changes;
+export async function write(ctx: CallContext, effect: CallEffect, statement: BoundStatement<unknown>): Promise<number> {
+  return (await callD1(ctx, effect, (db) => statement.all(db))).meta.changes;
 }
 
-export function unavailableDetail(lost: LostCall, kind: Exclude<D1FailureKind, 'rejected'>): string {
-  return kind === 'read_only' ? READ_ONLY : DETAILS[lost];
+export function unavailableDetail(effect: CallEffect, kind: Exclude<D1FailureKind, 'rejected'>): string {
+  return kind === 'read_only' ? READ_ONLY : DETAILS[effect];
 }

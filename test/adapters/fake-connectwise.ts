@@ -1,5 +1,5 @@
 import source from '../../node_modules/connectwise-rest/dist/ManageTypes.d.ts?raw';
-import { kind } from '../../src/adapters/connectwise/kind.ts';
+import { definition } from '../../src/adapters/connectwise/definition.ts';
 import { dateIn } from '../../src/domain/calendar.ts';
 import { FAKE_URL, type Fake, FakeData, type FakeEntry, json } from './fake.ts';
 import { vendorTypes } from './vendor-types.ts';
@@ -188,7 +188,7 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC'): Fake {
     namesReviewer: false,
     createsWithId: true,
     plain: (text) => text.replace(/\n\n\[twb:\S+\]$/, ''),
-    psa: kind.psa(env, { TIME_ZONE: timeZone }),
+    psa: definition.psa(env, { TIME_ZONE: timeZone }),
     fetch: async (request) => {
       const { method } = request;
       const { pathname, searchParams } = new URL(request.url);

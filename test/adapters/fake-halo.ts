@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { kind } from '../../src/adapters/halo/kind.ts';
+import { definition } from '../../src/adapters/halo/definition.ts';
 import { dateIn } from '../../src/domain/calendar.ts';
 import { FAKE_URL, type Fake, FakeData, type FakeEntry, type FakeNote, json } from './fake.ts';
 
@@ -144,7 +144,7 @@ export function fakeHalo(clock: () => number) {
         .replaceAll('&lt;', '<')
         .replaceAll('&gt;', '>')
         .replaceAll('&amp;', '&'),
-    psa: kind.psa(env, { TIME_ZONE: 'UTC' }),
+    psa: definition.psa(env, { TIME_ZONE: 'UTC' }),
     fetch: async (request) => {
       const { pathname, searchParams } = new URL(request.url);
       const [path, sent] = [pathname.replace(/^\/api/, ''), await request.text()];

@@ -1,4 +1,4 @@
-import { kind } from '../../src/adapters/redmine/kind.ts';
+import { definition } from '../../src/adapters/redmine/definition.ts';
 import { FAKE_URL, type Fake, FakeData, json } from './fake.ts';
 
 // A Redmine for the conformance suite. `npm run test:redmine` runs the adapter with a real one.
@@ -177,7 +177,7 @@ export function fakeRedmine(clock: () => number): Fake {
     namesReviewer: true,
     createsWithId: false,
     plain: (text) => text.replace(/^<pre>\n([\s\S]*)\n<\/pre>\n\[twb:\S+\]$|^([\s\S]*) \[twb:\S+\]$/, '$1$2'),
-    psa: kind.psa(env, { TIME_ZONE: 'UTC' }),
+    psa: definition.psa(env, { TIME_ZONE: 'UTC' }),
     fetch: async (request) => {
       const { pathname, searchParams } = new URL(request.url);
       const what = `${request.method} ${pathname.replaceAll(/\d+/g, '#')}`;

@@ -2,7 +2,7 @@ import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { type AdapterEnv, ConnectorObject, connectorOf } from '../../src/adapters/kit/worker.ts';
+import { type AdapterEnv, AdapterObject, adapterObjectOf } from '../../src/adapters/kit/worker.ts';
 import { connectionOf, lastCursor, resultOf, work } from '../support/rpc.ts';
 import { rowsOf } from '../support/world.ts';
 import type { MakeFake } from './fake.ts';
@@ -34,10 +34,10 @@ test('two adapters of different PSAs on one storage both deliver, and the alarm 
     const ORGANIZATION = `${ADAPTER}-${crypto.randomUUID()}`;
     const bindings: AdapterEnv = Object.assign(Object.create(null), {
       ...{ ADAPTER, ORGANIZATION, ORGANIZATION_NAME: ADAPTER, TIME_ZONE: 'UTC', DEFAULT_HOURLY_RATE: '120' },
-      ...{ TEST_TICKET: '501', JURISDICTION: '', CONNECTOR: env.PUSHER },
+      ...{ TEST_TICKET: '501', JURISDICTION: '', ADAPTER_OBJECT: env.PUSHER },
     });
-    class Connector extends ConnectorObject {
-      protected override readonly kind = { variables: z.object(), secrets: z.object(), psa: () => fake.psa };
+    class Adapter extends AdapterObject {
+      protected override readonly definition = { variables: z.object(), secrets: z.object(), psa: () => fake.psa };
       protected override readonly world = {
         now: () => now,
         sleep: async (ms: number) => {
@@ -48,9 +48,9 @@ test('two adapters of different PSAs on one storage both deliver, and the alarm 
     }
     /** Runs its alarm in an object, and returns whether another one was set. */
     const alarmIn = (object: AdapterEnv) =>
-      runInDurableObject(connectorOf(object), async (_, state) => {
+      runInDurableObject(adapterObjectOf(object), async (_, state) => {
         const CONNECTION = connectionOf(ORGANIZATION, ['ada@northwind.example']);
-        await new Connector(state, { ...bindings, CONNECTION }).alarm();
+        await new Adapter(state, { ...bindings, CONNECTION }).alarm();
         const isSet = (await state.storage.getAlarm()) !== null;
         await state.storage.deleteAlarm();
         return isSet;

@@ -155,7 +155,7 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
   };
   await savePush.bind(state).all(env.DB);
   const failure = { reason: 'HTTP 401', isStopped: true };
-  const connection = { organization, adapter: crypto.randomUUID(), failure, takesOver: false };
+  const connection = { organization, adapterId: crypto.randomUUID(), failure, takesOver: false };
   await reportConnection({ ...operator, now: () => now - 3_600_000 }, connection);
 
   const facts = await makeFacts(now);

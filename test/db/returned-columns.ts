@@ -131,7 +131,7 @@ export const RETURNED_COLUMNS = {
     findCursorPosition: { epoch: 'string', organizationId: 'string | null', requestId: 'null', isBeingErased: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/changes.ts')>,
   'db/work/connections.ts': {
-    findConnections: { organizationId: 'string', adapter: 'string', reportedAt: 'number', failingSince: 'number', failure: 'string', stoppedAt: 'number' },
+    findConnections: { organizationId: 'string', adapterId: 'string', reportedAt: 'number', failingSince: 'number', failure: 'string', stoppedAt: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/connections.ts')>,
   'db/work/key-days.ts': {
     findChainDay: { records: 'number', minutes: 'number', bytes: 'number' },

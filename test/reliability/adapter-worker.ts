@@ -1,6 +1,6 @@
-import { Connector as Adapter } from '../../src/adapters/connectwise/index.ts';
+import { Adapter as ConnectWiseAdapter } from '../../src/adapters/connectwise/index.ts';
 import type { Service } from '../../src/adapters/kit/context.ts';
-import { type AdapterEnv, connectorOf } from '../../src/adapters/kit/worker.ts';
+import { type AdapterEnv, adapterObjectOf } from '../../src/adapters/kit/worker.ts';
 import { fastClock, SPEED } from './fast-clock.ts';
 
 // The adapter for ConnectWise as it is deployed, except that its clock runs faster, that a request starts it, and that its
@@ -22,7 +22,7 @@ const serviceAt = (url: string): Service =>
       },
   });
 
-export class Connector extends Adapter {
+export class Adapter extends ConnectWiseAdapter {
   protected override readonly everyMs = 100;
   protected override readonly world;
 
@@ -40,7 +40,7 @@ export default {
   async fetch(request, env) {
     const method = new URL(request.url).pathname.slice(1);
     if (method === '') {
-      await connectorOf(env).wake();
+      await adapterObjectOf(env).wake();
       return new Response(null, { status: 204 });
     }
     const call: (...args: unknown[]) => Promise<unknown> = Reflect.get(env.CONNECTION, method);

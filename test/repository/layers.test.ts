@@ -214,9 +214,9 @@ test.each([
   ['connectors/client-typescript/src/x.ts', "import { MAX_TEXT_LENGTH } from '../../../domain/fields.ts';"],
   ['dev/x.ts', "import { limitText } from '../connectors/client-typescript/src/index.ts';"],
   ['adapters/kit/x.ts', "import { redmine } from '../redmine/redmine.ts';"],
-  ['adapters/redmine/x.ts', "import { kind } from '../connectwise/kind.ts';"],
+  ['adapters/redmine/x.ts', "import { definition } from '../connectwise/definition.ts';"],
   ['adapters/redmine/x.ts', "import type { Connection } from '../../rpc/connection.ts';"],
-  ['ops/x.ts', "import { kind } from '../adapters/redmine/kind.ts';"],
+  ['ops/x.ts', "import { definition } from '../adapters/redmine/definition.ts';"],
   ['services/x.ts', "import { sender } from '../adapters/kit/send.ts';"],
   ['elsewhere/x.ts', "import './y.ts';"],
 ])('%s may not hold: %s', (path, source) => {

@@ -61,7 +61,7 @@ test('a connection without an organization is refused, and so is one that the di
   expect(failureOf(await connectionOf(untyped(null)).changes(null))).toEqual(['invalid', '/organization invalid_type']);
   expect(failureOf(await connectionOf('unknown').reportConnection(ONE, null))).toEqual(['organization_not_found']);
   expect(failureOf(await connectionOf('unknown').reportConnection('1', failing('')))).toContain(
-    '/adapter invalid_format',
+    '/adapterId invalid_format',
   );
 });
 

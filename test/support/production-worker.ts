@@ -94,7 +94,7 @@ export async function serveProduction({
                 ...worker('beside', await readFile(beside.script, 'utf8'), beside.port),
                 bindings: beside.vars ?? {},
                 ...(beside.props && {
-                  durableObjects: { CONNECTOR: { className: 'Connector', useSQLite: true } },
+                  durableObjects: { ADAPTER_OBJECT: { className: 'Adapter', useSQLite: true } },
                   serviceBindings: { CONNECTION: { name: 'api', entrypoint: 'Connection', props: beside.props } },
                 }),
               },

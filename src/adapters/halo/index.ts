@@ -1,8 +1,8 @@
-import { ConnectorObject, handler } from '../kit/worker.ts';
-import { kind } from './kind.ts';
+import { AdapterObject, handler } from '../kit/worker.ts';
+import { definition } from './definition.ts';
 
-export class Connector extends ConnectorObject {
-  protected override readonly kind = kind;
+export class Adapter extends AdapterObject {
+  protected override readonly definition = definition;
 }
 
 export default handler;

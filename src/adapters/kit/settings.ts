@@ -19,7 +19,7 @@ export const COMMON_VARIABLES = z.object({
 export type Settings = z.output<typeof COMMON_VARIABLES>;
 
 /** One PSA: its own variables and secrets, and the mapping that they make. */
-export interface AdapterKind {
+export interface AdapterDefinition {
   variables: z.ZodObject;
   secrets: z.ZodObject;
   /** @throws ZodError naming each variable that is wrong */

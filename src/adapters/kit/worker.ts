@@ -3,23 +3,23 @@ import { parseJurisdiction, placedIn } from '../../domain/jurisdiction.ts';
 import { contextOf, run } from './adapter.ts';
 import type { Context, Service } from './context.ts';
 import type { World } from './send.ts';
-import { type AdapterKind, COMMON_VARIABLES } from './settings.ts';
+import { type AdapterDefinition, COMMON_VARIABLES } from './settings.ts';
 
 export interface AdapterEnv {
   CONNECTION: Service;
-  CONNECTOR: DurableObjectNamespace<ConnectorObject>;
+  ADAPTER_OBJECT: DurableObjectNamespace<AdapterObject>;
   JURISDICTION: string;
   ADAPTER: string;
   ORGANIZATION: string;
 }
 
 /** The object of the adapter: another PSA or organization on the same storage has another one. */
-export const connectorOf = ({ CONNECTOR, JURISDICTION, ADAPTER, ORGANIZATION }: AdapterEnv) =>
-  placedIn(CONNECTOR, parseJurisdiction(JURISDICTION)).getByName(`${ADAPTER} ${ORGANIZATION}`);
+export const adapterObjectOf = ({ ADAPTER_OBJECT, JURISDICTION, ADAPTER, ORGANIZATION }: AdapterEnv) =>
+  placedIn(ADAPTER_OBJECT, parseJurisdiction(JURISDICTION)).getByName(`${ADAPTER} ${ORGANIZATION}`);
 
 /** The object of an adapter: its alarm runs whatever is due. */
-export abstract class ConnectorObject extends DurableObject<AdapterEnv> {
-  protected abstract readonly kind: AdapterKind;
+export abstract class AdapterObject extends DurableObject<AdapterEnv> {
+  protected abstract readonly definition: AdapterDefinition;
   // Tests replace the clock.
   protected readonly everyMs: number = 5_000;
   protected readonly world: World = {
@@ -35,12 +35,12 @@ export abstract class ConnectorObject extends DurableObject<AdapterEnv> {
   }
 
   override async alarm(): Promise<void> {
-    const { kind, env, ctx, world } = this;
+    const { definition, env, ctx, world } = this;
     // The alarm of an adapter that was replaced.
-    if (!ctx.id.equals(connectorOf(env).id)) return;
+    if (!ctx.id.equals(adapterObjectOf(env).id)) return;
     try {
       const settings = COMMON_VARIABLES.parse(env);
-      this.context ??= contextOf(ctx.storage.kv, env.CONNECTION, settings, kind.psa(env, settings), world);
+      this.context ??= contextOf(ctx.storage.kv, env.CONNECTION, settings, definition.psa(env, settings), world);
       await run(this.context);
     } catch (err) {
       console.error(JSON.stringify({ event: 'adapter_error', message: String(err) }));
@@ -52,6 +52,6 @@ export abstract class ConnectorObject extends DurableObject<AdapterEnv> {
 /** The cron trigger starts the Durable Object after the first deployment. The Worker has no URL. */
 export const handler: ExportedHandler<AdapterEnv> = {
   async scheduled(_, env) {
-    await connectorOf(env).wake();
+    await adapterObjectOf(env).wake();
   },
 };

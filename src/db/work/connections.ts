@@ -3,7 +3,8 @@ import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull 
 
 interface Report {
   organizationId: string;
-  adapter: string;
+  /** The UUID that an adapter generated for itself. */
+  adapterId: string;
   failure: string | null;
   /** 1 if it writes nothing until a person resumes it. */
   isStopped: number;
@@ -14,13 +15,13 @@ interface Report {
 
 /** Records a report, unless another adapter has reported for the organization. */
 export const saveConnection = statement<Report>(`
-  insert into connections (organization_id, adapter, reported_at, failing_since, failure, stopped_at)
-  select id, :adapter, :now, iif(:failure is null, null, :now), :failure, iif(:isStopped = 1, :now, null)
+  insert into connections (organization_id, adapter_id, reported_at, failing_since, failure, stopped_at)
+  select id, :adapterId, :now, iif(:failure is null, null, :now), :failure, iif(:isStopped = 1, :now, null)
   from organizations where id = :organizationId and not ${IS_BEING_ERASED}
-  on conflict (organization_id) do update set adapter = excluded.adapter, reported_at = excluded.reported_at,
+  on conflict (organization_id) do update set adapter_id = excluded.adapter_id, reported_at = excluded.reported_at,
     failing_since = iif(excluded.failure is null, null, coalesce(failing_since, excluded.failing_since)),
     failure = excluded.failure, stopped_at = iif(excluded.stopped_at is null, null, coalesce(stopped_at, excluded.stopped_at))
-  where adapter = excluded.adapter or :takesOver = 1`);
+  where adapter_id = excluded.adapter_id or :takesOver = 1`);
 
 /** Deletes the last report of an adapter that was removed. */
 export const forgetConnection = statement<{ organizationId: string }>(
@@ -29,7 +30,7 @@ export const forgetConnection = statement<{ organizationId: string }>(
 
 const CONNECTION = {
   organizationId: text('organization_id'),
-  adapter: text('adapter'),
+  adapterId: text('adapter_id'),
   reportedAt: number('reported_at'),
   failingSince: numberOrNull('failing_since'),
   failure: textOrNull('failure'),

@@ -6,7 +6,7 @@ import { organizationRange } from '../../db/fact-statements.ts';
 import { findConnections, forgetConnection } from '../../db/work/connections.ts';
 import { instant } from '../../domain/change.ts';
 import { readAll, write } from '../../services/call-d1.ts';
-import { adapterNamed, adapterVariables, adapterWorkerOf, kindOf } from '../adapters.ts';
+import { adapterNamed, adapterVariables, adapterWorkerOf, definitionOf } from '../adapters.ts';
 import { cloudflareApi, putSecret } from '../cloudflare-api.ts';
 import { databaseCommand, deploymentOption } from '../command.ts';
 import { connectionState } from '../connection-state.ts';
@@ -32,12 +32,12 @@ export const adapterDoctor = new Command('adapter:doctor')
       ...process.env,
       ...(await adapterVariables(deployment, name)),
     };
-    const kind = await kindOf(adapter);
-    const unset = Object.keys(kind.secrets.shape).filter((secret) => !env[secret]);
+    const definition = await definitionOf(adapter);
+    const unset = Object.keys(definition.secrets.shape).filter((secret) => !env[secret]);
     if (unset.length > 0) throw new CommandFailure(`Set ${unset.join(' and ')} in the environment.`);
     const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
     try {
-      const psa = kind.psa(env, COMMON_VARIABLES.parse(env));
+      const psa = definition.psa(env, COMMON_VARIABLES.parse(env));
       for await (const line of psa.checks(sender(psa, { now: Date.now, sleep, fetch })))
         await print(`ok    ${printable(line)}\n`);
     } catch (err) {
@@ -58,9 +58,9 @@ export const adapterStatus = databaseCommand(
     const rows = await withDatabase(({ context }) => readAll(context(), findConnections.bind(organizationRange())));
     if (rows.length === 0) return print('No adapter has reported.\n');
     for (const row of rows) {
-      const { organizationId, adapter, reportedAt, failure } = row;
+      const { organizationId, adapterId, reportedAt, failure } = row;
       const state = connectionState(row, Date.now());
-      await print(`${printable(organizationId)}: ${state}; last report ${instant(reportedAt)} of ${adapter}\n`);
+      await print(`${printable(organizationId)}: ${state}; last report ${instant(reportedAt)} of ${adapterId}\n`);
       if (failure !== null) await print(`  ${printable(failure)}\n`);
     }
   },

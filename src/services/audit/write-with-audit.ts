@@ -3,7 +3,7 @@ import { type BoundStatement, batch } from '../../db/statement.ts';
 import { type CountedRecord, countRecord } from '../../db/work/key-days.ts';
 import type { AuditAction } from '../../domain/audit-actions.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
-import { callD1, type LostCall } from '../call-d1.ts';
+import { type CallEffect, callD1 } from '../call-d1.ts';
 import type { AdminContext, AuditTarget, ServiceContext, SystemContext } from '../service-context.ts';
 
 /** One change: its statement, and its entry in the audit log. */
@@ -31,11 +31,11 @@ export interface AuditedChange<Row> {
 export async function writeWithAudit<Row>(
   ctx: ServiceContext,
   { organizationId, actor, source }: AuditTarget,
-  lost: LostCall,
+  effect: CallEffect,
   changes: (now: number) => readonly AuditedChange<Row>[],
 ): Promise<D1Result<Row>[]> {
   let positions: number[] = [];
-  const results = await callD1(ctx, lost, (db) => {
+  const results = await callD1(ctx, effect, (db) => {
     const now = ctx.now();
     const origin = {
       organizationId,

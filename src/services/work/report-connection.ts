@@ -17,7 +17,7 @@ export interface ConnectionFailure {
 
 const connectionReport = lazyObject(() => ({
   organization: directoryId('an organization'),
-  adapter: z.uuid({ error: ruleError('a UUID') }),
+  adapterId: z.uuid({ error: ruleError('a UUID') }),
   failure: z.strictObject({ reason: freeText(300), isStopped: z.boolean() }).nullable(),
   takesOver: z.boolean(),
 }));
@@ -32,9 +32,9 @@ export async function reportConnection(
   ctx: ServiceContext,
   request: z.input<typeof connectionReport>,
 ): Promise<{ status: 'recorded' | 'connected_elsewhere' }> {
-  const { organization: organizationId, adapter, failure, takesOver } = parseInput(connectionReport, request);
+  const { organization: organizationId, adapterId, failure, takesOver } = parseInput(connectionReport, request);
   const flags = { isStopped: failure?.isStopped ? 1 : 0, takesOver: takesOver ? 1 : 0 };
-  const values = { organizationId, adapter, failure: failure?.reason ?? null, ...flags, now: ctx.now() };
+  const values = { organizationId, adapterId, failure: failure?.reason ?? null, ...flags, now: ctx.now() };
   if ((await write(ctx, 'safe_to_repeat', saveConnection.bind(values))) > 0) return { status: 'recorded' };
   if (await readOne(ctx, findConnections.bind(organizationRange(organizationId))))
     return { status: 'connected_elsewhere' };

@@ -1,5 +1,5 @@
-import { type AdapterEnv, connectorOf } from '../../../src/adapters/kit/worker.ts';
-import { Connector as Adapter } from '../../../src/adapters/redmine/index.ts';
+import { type AdapterEnv, adapterObjectOf } from '../../../src/adapters/kit/worker.ts';
+import { Adapter as RedmineAdapter } from '../../../src/adapters/redmine/index.ts';
 import { fastClock } from '../../reliability/fast-clock.ts';
 
 // The adapter as it is deployed, except that its clock runs faster, and that a request starts it.
@@ -9,7 +9,7 @@ interface TestEnv extends AdapterEnv {
   STARTED_AT: string;
 }
 
-export class Connector extends Adapter {
+export class Adapter extends RedmineAdapter {
   protected override readonly everyMs = 100;
   protected override readonly world;
 
@@ -25,7 +25,7 @@ export class Connector extends Adapter {
 
 export default {
   async fetch(_, env) {
-    await connectorOf(env).wake();
+    await adapterObjectOf(env).wake();
     return new Response(null, { status: 204 });
   },
 } satisfies ExportedHandler<AdapterEnv>;

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { COMMON_VARIABLES } from '../../../src/adapters/kit/settings.ts';
-import { kindOf } from '../../../src/ops/adapters.ts';
+import { definitionOf } from '../../../src/ops/adapters.ts';
 import { readDeployment } from '../../../src/ops/deploy/deployment-file.ts';
 import { writeAdapterConfigs } from '../../../src/ops/deploy/render-configs.ts';
 import { fakeRedmine } from '../../adapters/fake-redmine.ts';
@@ -77,7 +77,7 @@ test.each<[string, string, Record<string, string>, RegExp]>([
 test.each(['connectwise', 'halo', 'redmine'])(
   'the page of %s has at most ten steps, and each variable',
   async (psa) => {
-    const { variables, secrets } = await kindOf({ psa });
+    const { variables, secrets } = await definitionOf({ psa });
     const page = await readFile(`build/static/docs/psa/${psa}.md`, 'utf8');
     expect(page.match(/^### /gm)?.length).toBeLessThanOrEqual(10);
     for (const name of Object.keys({ ...COMMON_VARIABLES.shape, ...variables.shape, ...secrets.shape }))

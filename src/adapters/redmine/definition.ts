@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { AdapterKind } from '../kit/settings.ts';
+import type { AdapterDefinition } from '../kit/settings.ts';
 import { redmine } from './redmine.ts';
 
 const number = () => z.coerce.number().int().positive();
@@ -13,7 +13,7 @@ const variables = z.object({
 });
 const secrets = z.object({ REDMINE_KEY: z.string().min(1), REDMINE_ADMIN_KEY: z.string().min(1) });
 
-export const kind: AdapterKind = {
+export const definition: AdapterDefinition = {
   variables,
   secrets,
   psa: (env) => {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { AdapterKind } from '../kit/settings.ts';
+import type { AdapterDefinition } from '../kit/settings.ts';
 import { connectWise } from './connectwise.ts';
 
 const variables = z.object({
@@ -12,7 +12,7 @@ const variables = z.object({
 });
 const secrets = z.object({ CW_PUBLIC_KEY: z.string().min(1), CW_PRIVATE_KEY: z.string().min(1) });
 
-export const kind: AdapterKind = {
+export const definition: AdapterDefinition = {
   variables,
   secrets,
   psa: (env, { TIME_ZONE: timeZone }) => {

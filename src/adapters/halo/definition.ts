@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { AdapterKind } from '../kit/settings.ts';
+import type { AdapterDefinition } from '../kit/settings.ts';
 import { halo } from './halo.ts';
 
 const number = () => z.coerce.number().int().positive();
@@ -14,7 +14,7 @@ const variables = z.object({
 });
 const secrets = z.object({ HALO_CLIENT_SECRET: z.string().min(1) });
 
-export const kind: AdapterKind = {
+export const definition: AdapterDefinition = {
   variables,
   secrets,
   psa: (env, { TIME_ZONE: timeZone }) => {
