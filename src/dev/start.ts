@@ -11,7 +11,7 @@ import { type Config, parseConfig, reader, SECRETS, VARIABLES } from '../config.
 import { addDays, dateIn } from '../domain/calendar.ts';
 import { lastDayAllowed } from '../domain/key-rules.ts';
 import { timeOrderedId } from '../domain/record-id.ts';
-import { SCOPE_IDS } from '../domain/scopes.ts';
+import { SCOPE_IDS } from '../domain/record-kinds.ts';
 import { CommandFailure } from '../ops/failures.ts';
 import { importDirectory } from '../ops/import/import-directory.ts';
 import { removalAdvice, withLocalD1 } from '../ops/local.ts';

@@ -5,11 +5,15 @@ import { KEY_LENGTH } from '../domain/api-key.ts';
 import { type DeploymentLimits, limitsInWords } from '../domain/day-limit.ts';
 import { DIRECTORY_ID } from '../domain/directory-id.ts';
 import { idempotencyKeyHeader } from '../domain/idempotency-key.ts';
-import { noteRequest } from '../domain/note.ts';
-import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../domain/record-kinds.ts';
+import {
+  noteRequest,
+  RECORD_KIND_NAMES,
+  RECORD_KINDS,
+  type RecordKind,
+  SCOPE_IDS,
+  timeEntryRequest,
+} from '../domain/record-kinds.ts';
 import { dryRunResult, noteResult, pingResponse, timeEntryResult } from '../domain/response-shapes.ts';
-import { SCOPE_IDS } from '../domain/scopes.ts';
-import { timeEntryRequest } from '../domain/time-entry.ts';
 import { PROBLEMS, type ProblemCode } from '../http/problems.ts';
 import { keysOf } from '../lib/objects.ts';
 import { openapi, pascalCase } from './openapi.ts';

@@ -1,7 +1,7 @@
 import { sha256 } from '../lib/bytes.ts';
 import type { OwnDayLimit } from './day-limit.ts';
 import { isAllowedFrom } from './networks.ts';
-import type { Scope } from './scopes.ts';
+import type { Scope } from './record-kinds.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 export const RANDOM_LENGTH = 40;

@@ -4,7 +4,7 @@ import { isTimeZone } from './calendar.ts';
 import { DIRECTORY_ID } from './directory-id.ts';
 import { echo, emailAddress, type FieldError, fieldErrors, freeText, lazyObject, ruleError } from './fields.ts';
 import { hourlyRate } from './money.ts';
-import { APPROVERS } from './time-entry.ts';
+import { APPROVERS } from './record-kinds.ts';
 
 export const directoryId = (what: string) => {
   const error = ruleError(`the id of ${what}: 1 to 64 letters, digits or . _ ~ -`, (value) =>

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { dateIn, endOfDate, yearsLater } from './calendar.ts';
 import { lazyObject, ruleError } from './fields.ts';
 import { settingInputs } from './key-settings.ts';
-import { SCOPE_IDS } from './scopes.ts';
+import { SCOPE_IDS } from './record-kinds.ts';
 
 /** How many years ahead a key may expire. A key that must work longer has no expiry. */
 export const MAX_EXPIRY_YEARS = 10;

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { fromKeys } from '../lib/objects.ts';
 import { ACTOR_TYPES, AUDIT_ACTION_GROUPS } from './audit-actions.ts';
 import { DIRECTORY_FIELDS, DIRECTORY_TYPES, fieldsOf } from './directory.ts';
+import { AGREEMENT_SOURCES, APPROVAL_DECISIONS, TIME_ENTRY_STATUSES } from './record-kinds.ts';
 import { fieldErrorShape } from './response-shapes.ts';
-import { AGREEMENT_SOURCES, APPROVAL_DECISIONS, TIME_ENTRY_STATUSES } from './time-entry.ts';
 
 // What the PSA receives. The shapes are for the documents: the Worker imports only their types, so the shapes are not
 // in its bundle. Everything in them can be sent over RPC and serialized as JSON.

@@ -1,4 +1,7 @@
+import * as z from 'zod';
+import { inThousands } from '../lib/in-thousands.ts';
 import { fromKeys, keysOf } from '../lib/objects.ts';
+import { emailAddress, freeText, MAX_TEXT_LENGTH, ruleError, strictObject, unquoted } from './fields.ts';
 
 interface RecordKindEntry {
   /** The scope that a key needs to write it: its identifier, and the label that administrators see. */
@@ -73,3 +76,82 @@ export const RECORD_KIND_NAMES = keysOf(RECORD_KINDS);
 export const haveMinutes = (kinds: readonly RecordKind[]) => kinds.some((kind) => RECORD_KINDS[kind].hasMinutes);
 
 export const forEachKind = <Value>(make: (kind: RecordKind) => Value) => fromKeys(RECORD_KIND_NAMES, make);
+
+/** What a key may be allowed to do: one scope for each kind of record. */
+export type Scope = (typeof RECORD_KINDS)[RecordKind]['scope'];
+
+/** The scopes in the order in which they are stored and shown. */
+export const SCOPE_IDS: readonly Scope[] = RECORD_KIND_NAMES.map((kind) => RECORD_KINDS[kind].scope);
+
+export function writableKinds(scopes: readonly Scope[]): RecordKind[] {
+  return RECORD_KIND_NAMES.filter((kind) => scopes.includes(RECORD_KINDS[kind].scope));
+}
+
+export function scopeLabels(scopes: readonly Scope[]): string[] {
+  return writableKinds(scopes).map((kind) => RECORD_KINDS[kind].scopeLabel);
+}
+
+/** Formats scopes for storage, space-separated in the order of `SCOPE_IDS` (RFC 6749 §3.3). */
+export function formatScopes(scopes: readonly Scope[]): string {
+  return SCOPE_IDS.filter((scope) => scopes.includes(scope)).join(' ');
+}
+
+export function parseScopes(stored: string): Scope[] {
+  const held = stored.split(' ');
+  return SCOPE_IDS.filter((scope) => held.includes(scope));
+}
+
+export const noteRequest = strictObject({
+  message: freeText().meta({
+    description: `The text of the note: 1 to ${inThousands(MAX_TEXT_LENGTH)} Unicode code points, not counting leading and trailing white space. Stored exactly as sent. NUL and lone surrogates are refused.`,
+  }),
+});
+
+export type NoteRequest = z.output<typeof noteRequest>;
+
+/** The minutes of a day: the most that one entry may have. */
+export const MAX_MINUTES = 1440;
+
+const minutesRule = `a whole number from 1 to ${MAX_MINUTES}`;
+const isMinutes = (value: unknown) =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_MINUTES;
+const minutesError = { error: ruleError(minutesRule, unquoted(isMinutes)) };
+
+export const timeEntryRequest = strictObject({
+  minutes: z
+    .int(minutesError)
+    .min(1, minutesError)
+    .max(MAX_MINUTES, minutesError)
+    .meta({ description: `Minutes worked: ${minutesRule}.` }),
+  description: freeText().meta({
+    description: `The work done: 1 to ${inThousands(MAX_TEXT_LENGTH)} Unicode code points, not counting leading and trailing white space. Stored exactly as sent. NUL and lone surrogates are refused.`,
+  }),
+  billable: z
+    .boolean({
+      error: ruleError(
+        'true or false',
+        unquoted((value) => typeof value === 'boolean'),
+      ),
+    })
+    .meta({ description: 'Whether the time is billable.' }),
+  userEmail: emailAddress('the email address of a technician, or leave the field out').optional().meta({
+    description: 'Credits this active technician instead of the automation service account. Case is ignored.',
+  }),
+});
+
+export type TimeEntryRequest = z.output<typeof timeEntryRequest>;
+
+/** The state of an entry in the approval queue. Every entry created here starts as SUBMITTED. */
+export const TIME_ENTRY_STATUSES = ['SUBMITTED', 'APPROVED', 'REJECTED'] as const;
+export type TimeEntryStatus = (typeof TIME_ENTRY_STATUSES)[number];
+
+/** The decisions of an administrator about an entry. */
+export const APPROVAL_DECISIONS = ['APPROVED', 'REJECTED'] as const satisfies readonly TimeEntryStatus[];
+export type ApprovalDecision = (typeof APPROVAL_DECISIONS)[number];
+
+/** Where an organization approves time: in the settings area, which the PSA may precede, or in the PSA only. */
+export const APPROVERS = ['settings', 'psa'] as const;
+export type Approver = (typeof APPROVERS)[number];
+
+/** Whether the hourly rate is that of the company's active agreement, or the organization's default. */
+export const AGREEMENT_SOURCES = ['company_default', 'organization_default'] as const;

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import type { FieldError } from './fields.ts';
-import { SCOPE_IDS } from './scopes.ts';
-import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from './time-entry.ts';
+import { AGREEMENT_SOURCES, MAX_MINUTES, SCOPE_IDS, TIME_ENTRY_STATUSES } from './record-kinds.ts';
 
 // The shapes of responses. The Worker uses only their types, so no isolate builds them when it starts.
 

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { LoggableError } from '../lib/log.ts';
-import type { RECORD_KINDS, RecordKind } from './record-kinds.ts';
-import { AGREEMENT_SOURCES, TIME_ENTRY_STATUSES } from './time-entry.ts';
+import { AGREEMENT_SOURCES, type RECORD_KINDS, type RecordKind, TIME_ENTRY_STATUSES } from './record-kinds.ts';
 
 /** The stored text differs from the written one: a bug, or another program wrote it. */
 export class DamagedData extends LoggableError {

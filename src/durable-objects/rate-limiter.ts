@@ -1,6 +1,5 @@
 import { DurableObject } from 'cloudflare:workers';
-import { AdmissionLog, type LimiterDecision, type SubnetLimit } from '../domain/admission-log.ts';
-import type { RequestLimit } from '../domain/request-limit.ts';
+import { AdmissionLog, type LimiterDecision, type RequestLimit, type SubnetLimit } from '../domain/request-limit.ts';
 
 /**
  * Counts the requests of one IPv4 address, network or key, in memory only. The object may lose its memory after 10 idle

@@ -1,7 +1,6 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { DirectoryRecordInput, DirectoryType } from '../domain/directory.ts';
-import type { RecordKind } from '../domain/record-kinds.ts';
-import type { ApprovalDecision } from '../domain/time-entry.ts';
+import type { ApprovalDecision, RecordKind } from '../domain/record-kinds.ts';
 import { deactivateRecords, type RecordReference, upsertRecords } from '../services/directory/change-records.ts';
 import { listRecords } from '../services/directory/list-records.ts';
 import { listChanges } from '../services/work/list-changes.ts';

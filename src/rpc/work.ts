@@ -1,6 +1,5 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
-import type { RecordKind } from '../domain/record-kinds.ts';
-import type { ApprovalDecision } from '../domain/time-entry.ts';
+import type { ApprovalDecision, RecordKind } from '../domain/record-kinds.ts';
 import { eraseOrganization } from '../services/directory/erase-organization.ts';
 import { listChanges } from '../services/work/list-changes.ts';
 import { resumePush } from '../services/work/push-control.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { generateKey, hashKey, keyHint } from '../../src/domain/api-key.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
-import { formatScopes, SCOPE_IDS } from '../../src/domain/scopes.ts';
+import { formatScopes, SCOPE_IDS } from '../../src/domain/record-kinds.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { migrate } from '../../src/ops/migrations.ts';
 import { KEY_PREFIX } from './workers.ts';

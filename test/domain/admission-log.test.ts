@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AdmissionLog, MAX_NETWORK_QUOTA, NETWORK_QUOTA_FACTOR } from '../../src/domain/admission-log.ts';
-import { MAX_QUOTA, type RequestLimit } from '../../src/domain/request-limit.ts';
+import {
+  AdmissionLog,
+  MAX_NETWORK_QUOTA,
+  MAX_QUOTA,
+  NETWORK_QUOTA_FACTOR,
+  type RequestLimit,
+} from '../../src/domain/request-limit.ts';
 import { runs } from '../support/property.ts';
 
 const requestLimit = (quota: number, windowMs: number): RequestLimit => ({ quota, windowMs });

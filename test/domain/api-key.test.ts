@@ -10,7 +10,7 @@ import {
   parsePastedKey,
   whyUnauthorized,
 } from '../../src/domain/api-key.ts';
-import { formatScopes, parseScopes } from '../../src/domain/scopes.ts';
+import { formatScopes, parseScopes } from '../../src/domain/record-kinds.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 

@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_NETWORK_QUOTA } from '../../src/domain/admission-log.ts';
 import { clientAddress } from '../../src/domain/client-address.ts';
-import { ipLimitOf } from '../../src/domain/ip-limit.ts';
-import { parseRequestLimit } from '../../src/domain/request-limit.ts';
+import { ipLimitOf, MAX_NETWORK_QUOTA, parseRequestLimit } from '../../src/domain/request-limit.ts';
 
 const DEPLOYMENT = parseRequestLimit('1200/10s');
 

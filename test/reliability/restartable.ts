@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { NewApiKey } from '../../src/domain/key-input.ts';
-import { SCOPE_IDS } from '../../src/domain/scopes.ts';
+import { SCOPE_IDS } from '../../src/domain/record-kinds.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { type CreatedKey, createApiKey } from '../../src/services/keys/create-key.ts';
 import { administratorContext } from '../support/administrator-context.ts';

@@ -2,7 +2,7 @@ import { Validator } from '@cfworker/json-schema';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { noteRequest } from '../../src/domain/note.ts';
+import { noteRequest } from '../../src/domain/record-kinds.ts';
 import { API } from '../support/api-document.ts';
 import { runs } from '../support/property.ts';
 

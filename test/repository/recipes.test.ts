@@ -4,9 +4,8 @@ import * as z from 'zod';
 import { type Block, blocksOf, codesIn, type Section, sectionsOf } from '../../src/docs/blocks.ts';
 import { RECIPES } from '../../src/docs/recipes.ts';
 import { MAX_TEXT_LENGTH } from '../../src/domain/fields.ts';
-import { noteRequest } from '../../src/domain/note.ts';
+import { noteRequest, timeEntryRequest } from '../../src/domain/record-kinds.ts';
 import { noteResult, timeEntryResult } from '../../src/domain/response-shapes.ts';
-import { timeEntryRequest } from '../../src/domain/time-entry.ts';
 
 /** The blocks of the section with this title; none if there is none. */
 const sectionOf = (markdown: string, title: string): readonly Block[] =>

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { ACTOR_TYPES } from '../../src/domain/audit-actions.ts';
 import { MAX_TEXT_LENGTH } from '../../src/domain/fields.ts';
 import { MAX_HOURLY_RATE_MINOR } from '../../src/domain/money.ts';
-import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../../src/domain/time-entry.ts';
+import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../../src/domain/record-kinds.ts';
 
 const schema = await readFile('migrations/0000_schema.sql', 'utf8');
 const oneOf = (column: string, values: readonly string[]) =>

@@ -1,5 +1,9 @@
-import { AdmissionLog, type LimiterDecision, type SubnetLimit } from '../../src/domain/admission-log.ts';
-import type { RequestLimit } from '../../src/domain/request-limit.ts';
+import {
+  AdmissionLog,
+  type LimiterDecision,
+  type RequestLimit,
+  type SubnetLimit,
+} from '../../src/domain/request-limit.ts';
 import type { RateLimiter } from '../../src/durable-objects/rate-limiter.ts';
 
 type Namespace = DurableObjectNamespace<RateLimiter>;

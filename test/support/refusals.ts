@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { generateKey } from '../../src/domain/api-key.ts';
-import type { Scope } from '../../src/domain/scopes.ts';
+import type { Scope } from '../../src/domain/record-kinds.ts';
 import { countD1 } from './d1.ts';
 import { countLimiters } from './limiter.ts';
 import {

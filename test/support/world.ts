@@ -5,7 +5,7 @@ import { createApp } from '../../src/app.ts';
 import { type Config, parseConfig } from '../../src/config.ts';
 import type { NewApiKey, Rotation } from '../../src/domain/key-input.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
-import type { Scope } from '../../src/domain/scopes.ts';
+import type { Scope } from '../../src/domain/record-kinds.ts';
 import { startModules } from '../../src/module.ts';
 import { MODULES } from '../../src/modules.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';

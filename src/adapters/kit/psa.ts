@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { DirectoryRecordInput } from '../../domain/directory.ts';
 import type { Change } from '../../domain/psa-shapes.ts';
-import type { ApprovalDecision } from '../../domain/time-entry.ts';
+import type { ApprovalDecision } from '../../domain/record-kinds.ts';
 
 /** A request to the PSA, and the shape of the part of the response that the mapping reads. */
 export interface PsaRequest<Response> {

@@ -1,6 +1,5 @@
 import { AUDIT_TEXT_LENGTH } from '../../domain/audit-actions.ts';
-import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
-import type { TimeEntryStatus } from '../../domain/time-entry.ts';
+import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind, type TimeEntryStatus } from '../../domain/record-kinds.ts';
 import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
 import { AUDIT_COLUMNS, NEXT_SEQ } from './audit-columns.ts';

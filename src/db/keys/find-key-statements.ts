@@ -1,4 +1,4 @@
-import { SCOPE_IDS } from '../../domain/scopes.ts';
+import { SCOPE_IDS } from '../../domain/record-kinds.ts';
 import { columns, number, numberOrNull, type RowOf, statement, text } from '../statement.ts';
 
 /** A key with everything that decides whether it may be used. Flags are 0 or 1. */

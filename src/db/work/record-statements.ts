@@ -1,6 +1,11 @@
 import { REDACTED } from '../../domain/change.ts';
-import { forEachKind, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
-import type { Approver, TimeEntryStatus } from '../../domain/time-entry.ts';
+import {
+  type Approver,
+  forEachKind,
+  RECORD_KINDS,
+  type RecordKind,
+  type TimeEntryStatus,
+} from '../../domain/record-kinds.ts';
 import { NEXT_SEQ } from '../audit/audit-columns.ts';
 import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrator-statements.ts';
 import { statement } from '../statement.ts';

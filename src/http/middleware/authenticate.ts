@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { type FoundKey, hashKey, isWellFormedKey, keyHint, whyUnauthorized } from '../../domain/api-key.ts';
 import { errorOf, Unauthorized } from '../../domain/errors.ts';
-import type { Scope } from '../../domain/scopes.ts';
+import type { Scope } from '../../domain/record-kinds.ts';
 import { log } from '../../lib/log.ts';
 import { trimOws } from '../../lib/trim-ows.ts';
 import { findKey, findKeyNearby } from '../../services/keys/find-key.ts';

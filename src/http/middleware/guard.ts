@@ -1,6 +1,6 @@
 import type { Context, Next } from 'hono';
 import { errorOf } from '../../domain/errors.ts';
-import type { Scope } from '../../domain/scopes.ts';
+import type { Scope } from '../../domain/record-kinds.ts';
 import { isLoopback } from '../../lib/loopback.ts';
 import type { ApiEnv, AppEnv } from '../hono-env.ts';
 import { invalidHost, Problem, problem } from '../problems.ts';

@@ -1,13 +1,14 @@
 import type { Context, MiddlewareHandler, Next } from 'hono';
-import type { LimiterDecision, SubnetLimit } from '../../domain/admission-log.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
-import { ipLimitOf } from '../../domain/ip-limit.ts';
 import { placedIn } from '../../domain/jurisdiction.ts';
 import {
   formatRequestLimit,
+  ipLimitOf,
+  type LimiterDecision,
   MAX_WINDOW_MS,
   type RateLimitDecision,
   type RequestLimit,
+  type SubnetLimit,
 } from '../../domain/request-limit.ts';
 import { withDeadline } from '../../lib/deadline.ts';
 import { log } from '../../lib/log.ts';

@@ -4,7 +4,7 @@ import { DAY_MS } from '../../domain/calendar.ts';
 import { clientAddress } from '../../domain/client-address.ts';
 import { errorOf, hasCode, type ServiceError } from '../../domain/errors.ts';
 import { companyIds } from '../../domain/key-settings.ts';
-import { SCOPE_IDS } from '../../domain/scopes.ts';
+import { SCOPE_IDS } from '../../domain/record-kinds.ts';
 import { countWritesSince, readLatestOfKey } from '../../services/audit/read-audit-log.ts';
 import { listAdministratorNames } from '../../services/directory/administrators.ts';
 import { listCompanies, searchCompanies } from '../../services/directory/companies.ts';

@@ -2,7 +2,7 @@ import { fact, factSource, IN_RANGE } from '../../db/fact-statements.ts';
 import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../../db/statement.ts';
 import { dateIn, dateText } from '../../domain/calendar.ts';
 import type { Fact } from '../../domain/facts.ts';
-import type { TimeEntryStatus } from '../../domain/time-entry.ts';
+import type { TimeEntryStatus } from '../../domain/record-kinds.ts';
 import { counted } from '../../http/settings/pages/components.tsx';
 
 // Everything up to the mark of an organization is decided, so its queue is read from there on: no index of entries that

@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { decisionReason, MAX_REASON_LENGTH } from '../../domain/decision-reason.ts';
 import { fromMinorUnits } from '../../domain/money.ts';
-import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../domain/time-entry.ts';
+import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../domain/record-kinds.ts';
 import { type AdminEnv, adminContext } from '../../http/hono-env.ts';
 import { type Column, csvDownload, fileName } from '../../http/settings/download.ts';
 import { readForm } from '../../http/settings/forms.ts';

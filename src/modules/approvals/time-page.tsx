@@ -1,6 +1,6 @@
 import { dateText } from '../../domain/calendar.ts';
 import { MAX_REASON_LENGTH } from '../../domain/decision-reason.ts';
-import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../domain/time-entry.ts';
+import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../domain/record-kinds.ts';
 import { Options, Select, withSelected } from '../../http/settings/audit.tsx';
 import type { FormState } from '../../http/settings/forms.ts';
 import { addressOf, parametersOf, usePage } from '../../http/settings/page-context.ts';

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { ALL_ORGANIZATIONS } from '../../db/fact-statements.ts';
 import { AUDIT_TEXT_LENGTH } from '../../domain/audit-actions.ts';
 import { addDays, startOfDate } from '../../domain/calendar.ts';
-import type { ApprovalDecision } from '../../domain/time-entry.ts';
+import type { ApprovalDecision } from '../../domain/record-kinds.ts';
 import { keysOf } from '../../lib/objects.ts';
 import { seqRange } from '../../services/audit/read-audit-log.ts';
 import { readAll, readOne, write } from '../../services/call-d1.ts';

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
+import { writableKinds } from '../../domain/record-kinds.ts';
 import type { PingResponse } from '../../domain/response-shapes.ts';
-import { writableKinds } from '../../domain/scopes.ts';
 import type { AgentEnv } from '../../http/agent-env.ts';
 import { methodNotAllowedProblem, Problem } from '../../http/problems.ts';
 import type { AgentRoutes } from '../../module.ts';

@@ -1,8 +1,6 @@
 import { strictObject } from '../../domain/fields.ts';
-import { noteRequest } from '../../domain/note.ts';
-import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
+import { noteRequest, RECORD_KIND_NAMES, type RecordKind, timeEntryRequest } from '../../domain/record-kinds.ts';
 import type { NoteResult, TimeEntryResult } from '../../domain/response-shapes.ts';
-import { timeEntryRequest } from '../../domain/time-entry.ts';
 import { makeTool, type Tool, targetFields } from './tool.ts';
 
 const { ticketId, idempotencyKey } = targetFields;

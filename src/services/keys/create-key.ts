@@ -7,7 +7,7 @@ import { expiryInstant, lastExpiry, MAX_EXPIRY_YEARS, MAX_LIVE_KEYS, newApiKey }
 import { brokenRule, lifetimeDays, type NewKeyLifetime } from '../../domain/key-rules.ts';
 import { type SettingsInput, settingInputs } from '../../domain/key-settings.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
-import { formatScopes, type Scope } from '../../domain/scopes.ts';
+import { formatScopes, type Scope } from '../../domain/record-kinds.ts';
 import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import { unknownCompanies } from '../directory/companies.ts';

@@ -1,7 +1,7 @@
 import { findKeyByHash, type KeyRow } from '../../db/keys/find-key-statements.ts';
 import type { FoundKey } from '../../domain/api-key.ts';
 import { ownDayLimit } from '../../domain/key-settings.ts';
-import { parseScopes } from '../../domain/scopes.ts';
+import { parseScopes } from '../../domain/record-kinds.ts';
 import { callD1, readOne } from '../call-d1.ts';
 import type { ServiceContext } from '../service-context.ts';
 

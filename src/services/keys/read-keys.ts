@@ -14,7 +14,7 @@ import { directoryId } from '../../domain/directory.ts';
 import { errorOf, ServiceError } from '../../domain/errors.ts';
 import { lazyObject } from '../../domain/fields.ts';
 import { AFTER_ALL_IDS, recordId } from '../../domain/record-id.ts';
-import { parseScopes } from '../../domain/scopes.ts';
+import { parseScopes } from '../../domain/record-kinds.ts';
 import { readAll, readBatch, readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import { type AdminContext, type ExportPage, forNextCall, type SystemContext } from '../service-context.ts';

@@ -6,8 +6,7 @@ import {
   insertTechnicianTimeEntry,
   type StoredTimeEntry,
 } from '../../db/work/time-entry-statements.ts';
-import type { NoteRequest } from '../../domain/note.ts';
-import type { TimeEntryRequest } from '../../domain/time-entry.ts';
+import type { NoteRequest, TimeEntryRequest } from '../../domain/record-kinds.ts';
 import type { WriteContext } from '../service-context.ts';
 import { type RecordWrite, type WriteTarget, writeOnce } from './write-once.ts';
 

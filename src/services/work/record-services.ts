@@ -15,8 +15,14 @@ import { ServiceError } from '../../domain/errors.ts';
 import { freeText, lazyObject, ruleError } from '../../domain/fields.ts';
 import type { PsaStatus } from '../../domain/psa-shapes.ts';
 import { recordId } from '../../domain/record-id.ts';
-import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
-import { APPROVAL_DECISIONS, type ApprovalDecision, type Approver } from '../../domain/time-entry.ts';
+import {
+  APPROVAL_DECISIONS,
+  type ApprovalDecision,
+  type Approver,
+  RECORD_KIND_NAMES,
+  RECORD_KINDS,
+  type RecordKind,
+} from '../../domain/record-kinds.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';

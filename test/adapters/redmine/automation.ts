@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { SCOPE_IDS } from '../../../src/domain/scopes.ts';
+import { SCOPE_IDS } from '../../../src/domain/record-kinds.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import { createApiKey } from '../../../src/services/keys/create-key.ts';
 import { administratorContext } from '../../support/administrator-context.ts';

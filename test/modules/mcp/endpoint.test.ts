@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createAgents } from '../../../src/agents/app.ts';
-import type { Scope } from '../../../src/domain/scopes.ts';
+import type { Scope } from '../../../src/domain/record-kinds.ts';
 import { anyText, changedJson, headerValue, Tally } from '../../support/hostile.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
 import { loggedLines } from '../../support/searched-logs.ts';

@@ -1,8 +1,7 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { KeyState } from '../../../domain/api-key.ts';
 import { fromMinorUnits } from '../../../domain/money.ts';
-import { RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
-import { type Scope, scopeLabels, writableKinds } from '../../../domain/scopes.ts';
+import { RECORD_KINDS, type RecordKind, type Scope, scopeLabels, writableKinds } from '../../../domain/record-kinds.ts';
 import { Icon, type IconName } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 

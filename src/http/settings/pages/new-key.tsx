@@ -1,6 +1,5 @@
 import { isAllowedFrom } from '../../../domain/networks.ts';
-import { RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
-import { writableKinds } from '../../../domain/scopes.ts';
+import { RECORD_KINDS, type RecordKind, writableKinds } from '../../../domain/record-kinds.ts';
 import type { CreatedKey } from '../../../services/keys/create-key.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { Code } from '../../page/code.tsx';
