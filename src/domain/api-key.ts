@@ -4,7 +4,7 @@ import { isAllowedFrom } from './networks.ts';
 import type { Scope } from './record-kinds.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-export const RANDOM_LENGTH = 40;
+const RANDOM_LENGTH = 40;
 const CHECKSUM_LENGTH = 6;
 /** The length of a key value after the prefix and its underscore. */
 export const KEY_LENGTH = RANDOM_LENGTH + CHECKSUM_LENGTH;
