@@ -14,7 +14,6 @@ const OTHER_ACTIONS = {
     changed: 'Key changed',
     rotated: 'Key rotated',
     revoked: 'Key revoked',
-    settled: 'Refused uses settled',
   },
   key_rules: { changed: 'Key rules changed' },
   push: { resumed: 'Push resumed' },

@@ -167,21 +167,6 @@ export const FACTS = {
     says: 'was refused a write because of a daily limit',
     advice: "Check the automation's writes; if they are intended, raise the limit.",
   }),
-  refused_technician_not_eligible: refused({
-    icon: 'user',
-    tone: 'warning',
-    title: keys('key is refused for a technician who left', 'keys are refused for technicians who left'),
-    says: 'is refused because the technician that it names is not active',
-    advice:
-      'Name another technician in the automation, whose last run shows the email address, or activate this one in your PSA.',
-  }),
-  refused_ticket_not_found: refused({
-    icon: 'alert',
-    tone: 'warning',
-    title: keys('key writes to tickets that are unknown or closed', 'keys write to tickets that are unknown or closed'),
-    says: 'is refused because its tickets are unknown or closed',
-    advice: 'Reopen the ticket in your PSA, or let the automation, whose last run shows the ticket, leave it out.',
-  }),
   key_expiring: {
     isUrgent: false,
     sentence: (fact) => `${theKey(fact)} expires at ${time(fact.keyExpiresAt)}.`,

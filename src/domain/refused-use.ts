@@ -23,9 +23,6 @@ const REFUSED_USE_REASONS = [
 
 export type RefusedUseReason = (typeof REFUSED_USE_REASONS)[number];
 
-/** What is counted for each key: refused uses, and dry runs, which are no refusal. */
-export type CountedUse = RefusedUseReason | 'dry_run';
-
 export function isRefusedUseReason(reason: string): reason is RefusedUseReason {
   return REFUSED_USE_REASONS.some((one) => one === reason);
 }
@@ -33,7 +30,7 @@ export function isRefusedUseReason(reason: string): reason is RefusedUseReason {
 /** How long a refused use needs attention after the last time. */
 export const REFUSED_ATTENTION_MS = 7 * DAY_MS;
 
-/** The reasons that an administrator can do something about, the most urgent first. */
+/** The reasons that an administrator can do something about, the most urgent first. The others are only listed. */
 export const REASONS_FOR_ATTENTION = [
   'expired',
   'idempotency_mismatch',
@@ -41,25 +38,7 @@ export const REASONS_FOR_ATTENTION = [
   'scope_missing',
   'address_not_allowed',
   'daily_limit_reached',
-  'technician_not_eligible',
-  'ticket_not_found',
 ] as const satisfies readonly RefusedUseReason[];
-
-/**
- * Reasons that often end by themselves, because the PSA sends its directory a few seconds late: such uses need attention
- * from the third one of an hour on (`times` in `withinMs`), until the key writes more than an hour after the last one.
- */
-export const PASSING_REASONS = ['technician_not_eligible', 'ticket_not_found'] as const satisfies RefusedUseReason[];
-export const PASSING = { times: 3, withinMs: 3_600_000 };
-
-/** What administrators may say of refused uses, to settle them without a change of the key. */
-export const SETTLEMENTS: Partial<Record<RefusedUseReason, string>> = {
-  address_not_allowed: 'Not ours, seen',
-  revoked: 'Not ours, seen',
-  idempotency_mismatch: 'Entered by hand',
-  technician_not_eligible: 'Seen',
-  ticket_not_found: 'Seen',
-};
 
 /** How long the source address of a refused use is kept. */
 export const ADDRESS_RETENTION_MS = 30 * 24 * 3_600_000;

@@ -1,4 +1,3 @@
-import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrator-statements.ts';
 import { statement } from '../statement.ts';
 
 interface EndValues {
@@ -9,12 +8,8 @@ interface EndValues {
   now: number;
 }
 
-const ENDED = `update refused_uses set ends_at = :now
-  where organization_id = :organizationId and key_id = :keyId and coalesce(ends_at > :now, 1)
-    and (reason, last_at) in (select value ->> 'reason', value ->> 'lastAt' from json_each(:uses))`;
-
-/** An administrator settles refused uses. */
-export const settleRefusedUses = statement<AdministratorValues & EndValues>(`${ENDED} and ${BY_ACTIVE_ADMINISTRATOR}`);
-
 /** Ends refused uses whose cause the statement before it removed. */
-export const endRepairedUses = statement<EndValues>(`${ENDED} and changes() = 1`);
+export const endRepairedUses = statement<EndValues>(`
+  update refused_uses set ends_at = :now
+  where organization_id = :organizationId and key_id = :keyId and coalesce(ends_at > :now, 1)
+    and (reason, last_at) in (select value ->> 'reason', value ->> 'lastAt' from json_each(:uses)) and changes() = 1`);

@@ -1,8 +1,5 @@
 import {
-  type CountedUse,
   KEPT_LOST_WRITES,
-  PASSING,
-  PASSING_REASONS,
   REASONS_FOR_ATTENTION,
   REFUSED_ATTENTION_MS,
   type RefusedUseReason,
@@ -13,7 +10,7 @@ import { columns, insertInto, number, numberOrNull, type RowOf, statement, text,
 interface RefusedUseValues {
   organizationId: string;
   keyId: string;
-  reason: CountedUse;
+  reason: RefusedUseReason;
   count: number;
   now: number;
   sourceAddress: string | null;
@@ -22,15 +19,8 @@ interface RefusedUseValues {
   endsAt: number | null;
 }
 
-const listOf = (reasons: readonly RefusedUseReason[]) => reasons.map((reason) => `'${reason}'`).join(', ');
-const PASSING_LIST = listOf(PASSING_REASONS);
-
-/**
- * Condition: what was counted has ended. Of a passing reason, the hour of too few uses is over, or the hour after the
- * last one.
- */
-const HAS_ENDED = `(refused_uses.ends_at <= :now or (excluded.reason in (${PASSING_LIST})
-    and iif(refused_uses.count < ${PASSING.times}, refused_uses.first_at, refused_uses.last_at) < :now - ${PASSING.withinMs}))`;
+/** Condition: what was counted has ended. */
+const HAS_ENDED = 'refused_uses.ends_at <= :now';
 
 /**
  * Adds to the count of a key and reason, or starts a new count if what was counted has ended. Not during an erasure: a
@@ -63,20 +53,18 @@ export const addRefusedUses = statement<RefusedUseValues>(`
 
 /**
  * Condition: the refused uses `r` of the key `k` need attention. The holder of a key does not end them by writing, except
- * for a daily limit, and for passing reasons an hour later: a stolen key is refused from elsewhere while the automation
- * continues, and so is a key that names one technician who left. A rotation ends only a use from elsewhere, because the
+ * for a daily limit: a stolen key is refused from elsewhere while the automation continues. A rotation ends only a use from elsewhere, because the
  * successor has the same scopes and limits. Lost writes stay lost.
  */
-export const NEEDS_ATTENTION = `r.reason in (${listOf(REASONS_FOR_ATTENTION)})
-    and (r.count >= ${PASSING.times} or r.reason not in (${PASSING_LIST}))
+export const NEEDS_ATTENTION = `r.reason in (${REASONS_FOR_ATTENTION.map((reason) => `'${reason}'`).join(', ')})
     and r.last_at >= :now - ${REFUSED_ATTENTION_MS} and (r.ends_at is null or r.ends_at > :now)
     and (r.reason = 'idempotency_mismatch' or ((k.revoked_at is null or r.reason = 'revoked')
       and (k.successor_id is null or r.reason <> 'address_not_allowed' or r.last_at > (
         select s.created_at from api_keys s where s.organization_id = k.organization_id and s.id = k.successor_id))
-      and (r.reason not in ('daily_limit_reached', ${PASSING_LIST}) or not exists (
+      and (r.reason <> 'daily_limit_reached' or not exists (
         select 1 from key_days d where d.organization_id = k.organization_id and d.chain_id = k.chain_id
           and d.day >= date(r.last_at / 1000, 'unixepoch', '-1 day')
-          and d.last_at > r.last_at + iif(r.reason = 'daily_limit_reached', 0, ${PASSING.withinMs})))))`;
+          and d.last_at > r.last_at))))`;
 
 /** Refused uses of one key for one reason, with the key. Times are UTC milliseconds. */
 const REFUSED_USE = {
@@ -97,17 +85,14 @@ const REFUSED_USE = {
 };
 
 export type RefusedUseRow = RowOf<typeof REFUSED_USE>;
-export type CountedUseRow = Omit<RefusedUseRow, 'reason'> & { reason: CountedUse };
 
-const COUNTED_USES = `
+const REFUSED_USES = `
   select ${columns(REFUSED_USE)}
   from refused_uses r cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
   where r.organization_id = :organizationId`;
-const REFUSED_USES = `${COUNTED_USES} and r.reason <> 'dry_run'`;
 
-/** The refused uses of a key, and its dry runs. */
-export const findUsesOfKey = statement<{ organizationId: string; keyId: string; now: number }, CountedUseRow>(
-  `${COUNTED_USES} and r.key_id = :keyId order by r.last_at desc`,
+export const findUsesOfKey = statement<{ organizationId: string; keyId: string; now: number }, RefusedUseRow>(
+  `${REFUSED_USES} and r.key_id = :keyId order by r.last_at desc`,
 );
 
 export const findRefusedUses = statement<{ organizationId: string; limit: number; now: number }, RefusedUseRow>(

@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { hasCode, type KeyReference, Unauthorized } from '../../domain/errors.ts';
-import { type CountedUse, isRefusedUseReason, PASSING_REASONS, RefusedUseMeter } from '../../domain/refused-use.ts';
+import { isRefusedUseReason, RefusedUseMeter, type RefusedUseReason } from '../../domain/refused-use.ts';
 import { log } from '../../lib/log.ts';
 import { type NewRefusedUses, recordRefusedUses } from '../../services/keys/refused-uses.ts';
 import type { WriteTarget } from '../../services/work/write-once.ts';
@@ -10,8 +10,7 @@ import { type AppEnv, serviceContext } from '../hono-env.ts';
 const RECORD_DEADLINE_MS = 5_000;
 
 /**
- * Records for an organization's administrators why its key was refused, while the caller gets the constant 401, and
- * that it made a dry run.
+ * Records for an organization's administrators why its key was refused, while the caller gets the constant 401.
  * Recorded after the response is sent, and at most once per key, reason, minute and isolate, so that neither time nor
  * cost reveals anything to a prober.
  */
@@ -19,27 +18,26 @@ export function recordRefusals(): MiddlewareHandler<AppEnv> {
   const meter = new RefusedUseMeter();
   return async function recordRefusals(c, next) {
     await next();
-    for (const use of [refusedUse(c), dryRun(c)]) {
-      if (!use) continue;
-      const { key, reason, lostWrite, endsInMs } = use;
-      const { organizationId, keyId } = key;
-      const now = c.get('now')();
-      const { ticketId, idempotencyKey } = lostWrite ?? {};
-      const lost = ticketId !== undefined &&
-        idempotencyKey !== undefined && { at: now, idempotencyKey, ticketId, requestId: c.get('requestId') };
-      const uses = meter.take(organizationId, `${keyId}:${reason}`, now, lost || undefined);
-      if (uses) {
-        const sourceAddress = c.get('source').address;
-        const endsAt = endsInMs === undefined ? null : now + endsInMs;
-        c.executionCtx.waitUntil(record(c, { organizationId, keyId, reason, ...uses, sourceAddress, endsAt }));
-      }
+    const use = refusedUse(c);
+    if (!use) return;
+    const { key, reason, lostWrite, endsInMs } = use;
+    const { organizationId, keyId } = key;
+    const now = c.get('now')();
+    const { ticketId, idempotencyKey } = lostWrite ?? {};
+    const lost = ticketId !== undefined &&
+      idempotencyKey !== undefined && { at: now, idempotencyKey, ticketId, requestId: c.get('requestId') };
+    const uses = meter.take(organizationId, `${keyId}:${reason}`, now, lost || undefined);
+    if (uses) {
+      const sourceAddress = c.get('source').address;
+      const endsAt = endsInMs === undefined ? null : now + endsInMs;
+      c.executionCtx.waitUntil(record(c, { organizationId, keyId, reason, ...uses, sourceAddress, endsAt }));
     }
   };
 }
 
 interface Use {
   key: KeyReference;
-  reason: CountedUse;
+  reason: RefusedUseReason;
   lostWrite?: WriteTarget | undefined;
   endsInMs?: number | undefined;
 }
@@ -58,16 +56,10 @@ function refusedUse(c: Context<AppEnv>): Use | undefined {
     return { key: principal, reason: 'company_not_allowed' };
   // A dry run loses no write.
   if (c.get('requestStats').dryRun) return undefined;
-  const passing = PASSING_REASONS.find((reason) => hasCode(error, reason));
-  if (passing) return { key: principal, reason: passing };
+  if (hasCode(error, 'technician_not_eligible')) return { key: principal, reason: 'technician_not_eligible' };
+  if (hasCode(error, 'ticket_not_found')) return { key: principal, reason: 'ticket_not_found' };
   const lostWrite = hasCode(error, 'idempotency_mismatch') ? error.info.lostWrite : c.get('lostWrite');
   return lostWrite && { key: principal, reason: 'idempotency_mismatch', lostWrite };
-}
-
-/** A dry run of a key that may be used, whatever its outcome. A replica may have let a revoked one begin. */
-function dryRun(c: Context<AppEnv>): Use | undefined {
-  const key = c.error instanceof Unauthorized ? undefined : c.get('principal');
-  return key && c.get('requestStats').dryRun ? { key, reason: 'dry_run' } : undefined;
 }
 
 /** Only logs a failure: the count is a lower bound anyway. */

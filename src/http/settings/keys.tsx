@@ -15,7 +15,6 @@ import { readRecentUse, readUsage } from '../../services/keys/key-usage.ts';
 import { getKeyAndDay, getOwnKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { readUsesOfKey } from '../../services/keys/refused-uses.ts';
 import { rotateApiKey } from '../../services/keys/rotate-key.ts';
-import { settleRefusedUse } from '../../services/keys/settle-refused-use.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import {
   ALL_COMPANIES,
@@ -47,10 +46,6 @@ const JUST_REVOKED_MS = 60_000;
 const CHANGE_NOTICES = {
   changed: 'Saved. The change takes effect with the next request.',
   unchanged: 'No changes to save.',
-};
-const SETTLE_NOTICES = {
-  settled: 'Settled. Later refusals can need attention again.',
-  not_settled: 'Not settled: the page had changed, because the key was refused again or this was settled before.',
 };
 
 export const keys = new Hono<AdminEnv>();
@@ -129,7 +124,7 @@ keys.get('/keys/:key', async (c) => {
   const ctx = adminContext(c);
   const today = todayOf(c);
   const { key, written } = await getKeyAndDay(ctx, c.req.param('key'), today);
-  const [entries, uses, companies, usages] = await Promise.all([
+  const [entries, refused, companies, usages] = await Promise.all([
     readLatestOfKey(ctx, key.id, LATEST_ENTRIES),
     readUsesOfKey(ctx, key.id),
     listCompanies(ctx, companyIds(key.companies)),
@@ -144,23 +139,15 @@ keys.get('/keys/:key', async (c) => {
     written,
     usage,
     entries: shownEntries(c, entries, SHOWN_TEXT),
-    ...uses,
+    refused,
     companies,
     lastDay: isJustRevoked ? { since, ...(await countWritesSince(ctx, key.id, since)) } : undefined,
   };
   return render(c, key.name, <KeyPage {...page} />, {
     trail: trail(c),
-    lead: <KeyLead subject={key} refused={uses.refused} />,
+    lead: <KeyLead subject={key} refused={refused} />,
     actions: <KeyActions subject={key} />,
   });
-});
-
-keys.post('/keys/:key/settle', async (c) => {
-  const keyId = c.req.param('key');
-  const form = await readForm(c);
-  const shown = { reason: form.get('reason'), lastAt: Number(form.get('lastAt')) };
-  const to = form.get('to') === 'refused' ? '/refused' : `/keys/${keyId}`;
-  return redirectWith(c, to, SETTLE_NOTICES[await settleRefusedUse(adminContext(c), keyId, shown)]);
 });
 
 keys.get('/keys/:key/change', async (c) => {

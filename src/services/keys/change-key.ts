@@ -63,7 +63,7 @@ async function usesRepairedBy(ctx: AdminContext, key: KeyDetails, to: KeySetting
     (name) => (key[name] ?? 0) > 0 && (to[name] ?? Number.POSITIVE_INFINITY) > (key[name] ?? 0),
   );
   if (!isRaised && to.allowedNetworks === key.allowedNetworks) return '[]';
-  const { refused } = await readUsesOfKey(ctx, key.id);
+  const refused = await readUsesOfKey(ctx, key.id);
   const repaired = refused.filter(({ reason, sourceAddress }) =>
     reason === 'address_not_allowed'
       ? isAllowedFrom(to.allowedNetworks, sourceAddress)

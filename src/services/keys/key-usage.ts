@@ -46,7 +46,7 @@ export type RecentUse = Awaited<ReturnType<typeof readRecentUse>>;
 /** The recent use, to decide which networks and daily limits the key should have. */
 export async function readRecentUse(ctx: AdminContext, keyId: string, today: string) {
   const values = { ...ctx.actor, keyId, since: addDays(today, 1 - USAGE_DAYS) };
-  const [rows, { refused }] = await Promise.all([readAll(ctx, findChainUse.bind(values)), readUsesOfKey(ctx, keyId)]);
+  const [rows, refused] = await Promise.all([readAll(ctx, findChainUse.bind(values)), readUsesOfKey(ctx, keyId)]);
   const wrote = Map.groupBy(rows, ({ lastAddress }) => lastAddress);
   const days = [...Map.groupBy(rows, ({ day }) => day).values()];
   const most = (measure: 'records' | 'minutes') =>

@@ -1,6 +1,5 @@
 import {
   addRefusedUses,
-  type CountedUseRow,
   findRefusedUses,
   findRefusedUsesPage,
   findUsesOfKey,
@@ -8,7 +7,7 @@ import {
 } from '../../db/keys/refused-use-statements.ts';
 import type { KeyReference } from '../../domain/errors.ts';
 import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
-import { type CountedUse, type LostWrite, lostWrite } from '../../domain/refused-use.ts';
+import { type LostWrite, lostWrite, type RefusedUseReason } from '../../domain/refused-use.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import { readAll, write } from '../call-d1.ts';
 import { type AdminContext, type ExportPage, forNextCall, type ServiceContext } from '../service-context.ts';
@@ -19,11 +18,8 @@ const EXPORT_PAGE_SIZE = 500;
 /** Times are UTC milliseconds; the count is a lower bound. */
 export type RefusedUse = ReturnType<typeof toRefusedUse>;
 
-/** The dry runs of a key, counted in the same way. */
-export type DryRuns = Pick<CountedUseRow, 'count' | 'lastAt' | 'sourceAddress'>;
-
 export interface NewRefusedUses extends KeyReference {
-  reason: CountedUse;
+  reason: RefusedUseReason;
   count: number;
   sourceAddress: string | null;
   lost?: readonly LostWrite[];
@@ -45,13 +41,9 @@ export async function listRefusedUses(ctx: AdminContext): Promise<RefusedUse[]> 
   return rows.map(toRefusedUse);
 }
 
-const isRefused = (use: CountedUseRow): use is RefusedUseRow => use.reason !== 'dry_run';
-
-/** The refused uses of a key, and its dry runs; undefined for none. */
-export async function readUsesOfKey(ctx: AdminContext, keyId: string) {
-  const uses = await readAll(ctx, findUsesOfKey.bind({ ...ctx.actor, keyId, now: ctx.now() }));
-  const dryRuns: DryRuns | undefined = uses.find((use) => !isRefused(use));
-  return { refused: uses.filter(isRefused).map(toRefusedUse), dryRuns };
+export async function readUsesOfKey(ctx: AdminContext, keyId: string): Promise<RefusedUse[]> {
+  const rows = await readAll(ctx, findUsesOfKey.bind({ ...ctx.actor, keyId, now: ctx.now() }));
+  return rows.map(toRefusedUse);
 }
 
 /** The refused uses of the organization after a cursor (key and reason), newest keys first, a page at a time. */

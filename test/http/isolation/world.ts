@@ -318,7 +318,7 @@ export class World {
 
   private async checkRowsOfPage(page: EventOf<'open'>['page'], text: string, own: Contents): Promise<void> {
     const live = own.api_keys.filter(isLive).length;
-    const refused = own.refused_uses.filter(({ reason }) => reason !== 'dry_run');
+    const refused = own.refused_uses;
     switch (page) {
       case '/keys':
         check('pageRows', await countElements(text, 'tbody tr'), Math.min(25, live));

@@ -15,7 +15,7 @@ describe('the page of a key', () => {
   test('shows the usage on each of 30 days, in charts, with the numbers of each day', async () => {
     let now = Date.parse('2027-03-20T12:00:00Z');
     const settings = await makeSettings({ now: () => now });
-    const { id, value } = await makeKey(settings.organization, { dayLimit: { records: 5, minutes: 120 } }, () => now);
+    const { id, value } = await makeKey(settings.organization, {}, () => now);
     await settings.api.postNote(value);
     await settings.api.postNote(value);
     now += 2 * 24 * 3_600_000;
@@ -25,8 +25,7 @@ describe('the page of a key', () => {
     // The day with time has a bar in both charts.
     expect([await bars(text, 'note'), await bars(text, 'time_entry')]).toEqual([2, 2]);
     const labels = (await elementsOf(text, '.plot svg')).map(({ attributes }) => attributes['aria-label']);
-    expect(labels).toEqual(['Writes per day: at most 2, limit 5', 'Minutes per day: at most 90, limit 120']);
-    expect(await countElements(text, '.plot .limit')).toBe(2);
+    expect(labels).toEqual(['Writes per day: at most 2', 'Minutes per day: at most 90']);
     // The days of the activity are below its heading.
     expect([await countElements(text, '.log h2'), await countElements(text, '.log h3')]).toEqual([0, 2]);
     const days = (await elementsOf(text, '.plot title')).map((title) => title.text);
@@ -41,18 +40,6 @@ describe('the page of a key', () => {
     expect(await bars((await settings.get(`/keys/${id}`)).text, 'note')).toBe(2);
     now += 23 * 3_600_000;
     expect(await bars((await settings.get(`/keys/${id}`)).text, 'note')).toBe(1);
-  });
-
-  test('draws no limit that would flatten the bars, and no limit for all keys', async () => {
-    const settings = await makeSettings();
-    const { id, value } = await makeKey(settings.organization, { dayLimit: { records: 5_000 } });
-    await settings.api.postNote(value);
-    const { text } = await settings.get(`/keys/${id}`);
-    expect(await countElements(text, '.limit')).toBe(0);
-    expect(text).toContain('Limit: 5,000');
-    const other = await makeKey(settings.organization);
-    await settings.api.postNote(other.value);
-    expect((await settings.get(`/keys/${other.id}`)).text).not.toContain('Limit:');
   });
 
   test('draws no chart before the first write, and no minutes of a key that cannot log time', async () => {

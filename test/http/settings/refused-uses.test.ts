@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
-import { FACTS } from '../../../src/domain/facts.ts';
 import { CRON_TRIGGERS, runJobs } from '../../../src/jobs.ts';
 import { everyRefusedUse } from '../../../src/services/keys/refused-uses.ts';
 import { countD1 } from '../../support/d1.ts';
@@ -296,8 +295,6 @@ describe('what ends the attention to refused uses', () => {
     return tiles;
   }
   const FOREIGN = ['1 key was used from elsewhere'];
-  const settle = (settings: Settings, { id }: { id: string }, fields: Record<string, string>) =>
-    settings.post(`/keys/${id}/settle`, fields);
 
   test('a write of the automation does not hide a use from elsewhere, and allowing the address ends it', async () => {
     const settings = await makeForeign();
@@ -314,30 +311,6 @@ describe('what ends the attention to refused uses', () => {
     expect(await use(ELSEWHERE)).toBe(201);
   });
 
-  test('“Not ours, seen” is audited with the address, and a later use is counted from 1', async () => {
-    const settings = await makeForeign();
-    const { organization, key, use } = settings;
-    const fields = { reason: 'address_not_allowed', lastAt: String(settings.clock.now) };
-    const hidden = await elementsOf((await settings.get(`/keys/${key.id}`)).text, '.banner input[type=hidden]');
-    expect(hidden.map(({ attributes }) => [attributes['name'], attributes['value']])).toEqual(
-      Object.entries({ ...fields, to: 'key' }),
-    );
-    // Refused again after the page was opened.
-    await use(ELSEWHERE);
-    expect((await settle(settings, key, fields)).notice).toContain('Not settled');
-    const now = { ...fields, lastAt: String(settings.clock.now) };
-    expect((await settle(settings, key, now)).notice).toContain('Settled');
-    expect((await settle(settings, key, now)).notice).toContain('Not settled');
-    const audited = (await rowsOf('audit_log', organization)).filter(({ action }) => action === 'api_key.settled');
-    expect(audited.map(({ detail, target_id }) => [detail, target_id])).toEqual([
-      ['Not ours, seen: 198.51.100.9', key.id],
-    ]);
-    expect(await shown(settings, key)).toEqual([]);
-    await use(ELSEWHERE);
-    expect(await shown(settings, key)).toEqual(FOREIGN);
-    expect(await rowsOf('refused_uses', organization)).toMatchObject([{ count: 1, first_at: settings.clock.now }]);
-  });
-
   test('a rotation ends a use from elsewhere before it, and a revocation all but lost writes', async () => {
     const settings = await makeForeign();
     const { organization, key, use, api } = settings;
@@ -349,15 +322,7 @@ describe('what ends the attention to refused uses', () => {
     await api.settled();
     await revoke(organization, key.id);
     expect(Object.keys(await attention(settings))).toEqual([expect.stringContaining('1 write may be lost')]);
-    const lost = { reason: 'idempotency_mismatch', lastAt: String(settings.clock.now) };
-    const listedAsLost = async () => (await settings.get('/refused')).text.includes('Writes that may be lost');
-    expect(await listedAsLost()).toBe(true);
-    expect((await settle(settings, key, lost)).notice).toContain('Settled');
-    expect([Object.keys(await attention(settings)), await listedAsLost()]).toEqual([[], false]);
-    expect((await rowsOf('audit_log', organization)).at(-1)).toMatchObject({
-      action: 'api_key.settled',
-      detail: 'Entered by hand: ticket 1001',
-    });
+    expect((await settings.get('/refused')).text).toContain('Writes that may be lost');
   });
 
   test.each(['a later write', 'a later write of the successor', 'a higher limit', 'midnight'])(
@@ -391,79 +356,21 @@ describe('what ends the attention to refused uses', () => {
     },
   );
 
-  describe.each([
-    ['technician_not_eligible', 422, '1 key is refused for a technician who left'],
-    ['ticket_not_found', 404, '1 key writes to tickets that are unknown or closed'],
-  ] as const)('of the reason %s', (reason, status, tile) => {
-    const HOUR_MS = 3_600_000;
-
-    async function makePassing() {
-      const clock = { now: Date.parse('2027-03-22T06:00:00Z') };
-      const settings = await makeSettings({ now: () => clock.now });
-      const { organization, api } = settings;
-      const key = await makeKey(organization, { name: 'Passing' }, () => clock.now);
-      /** One refused write, so many milliseconds after the one before. Returns the tiles. */
-      const refuse = async (after: number) => {
-        clock.now += after;
-        const refused =
-          reason === 'ticket_not_found'
-            ? await api.postNote(key.value, undefined, {}, '9999')
-            : await api.postTime(key.value, { ...TIME, userEmail: 'left@x.example' });
-        expect(refused.status).toBe(status);
-        await api.settled();
-        return Object.entries(await attention(settings));
-      };
-      return { ...settings, key, clock, refuse };
-    }
-
-    test('there is a fact only from the third use within an hour', async () => {
-      const { organization, get, key, refuse } = await makePassing();
-      const counts: unknown[] = [];
-      const tiles: unknown[] = [];
-      for (const after of [0, 60_000, HOUR_MS - 59_999, 60_000, 60_000, 2 * HOUR_MS]) {
-        tiles.push((await refuse(after)).length);
-        counts.push((await rowsOf('refused_uses', organization)).map((use) => [use['reason'], use['count']]));
-      }
-      expect(counts.flat()).toEqual([1, 2, 1, 2, 3, 1].map((count) => [reason, count]));
-      expect(tiles).toEqual([0, 0, 0, 0, 1, 0]);
-      await refuse(60_000);
-      expect(await refuse(60_000)).toEqual([[tile, `/${key.id}`]]);
-      const { text } = await get('/refused');
-      expect((await elementsOf(text, 'tbody button')).map((button) => button.text.trim())).toEqual(['Seen']);
-      expect(text).toContain(FACTS[`refused_${reason}`].advice.slice(0, 40));
-    });
-
-    test('the fact ends when the key writes more than an hour after the last one, or was settled in the list', async () => {
-      const settings = await makePassing();
-      const { api, key, clock, refuse, base } = settings;
-      for (const after of [0, 60_000, 60_000]) await refuse(after);
-      for (const [after, shown] of [
-        [HOUR_MS, 1],
-        [1, 0],
-      ] as const) {
-        clock.now += after;
-        expect((await api.postNote(key.value)).status).toBe(201);
-        expect(Object.keys(await attention(settings))).toHaveLength(shown);
-      }
-      for (const after of [1, 60_000]) expect(await refuse(after)).toHaveLength(0);
-      expect(await refuse(60_000)).toHaveLength(1);
-      const form = { reason, lastAt: String(clock.now), to: 'refused' };
-      const settled = await settings.post(`/keys/${key.id}/settle`, form);
-      expect([settled.location, settled.notice]).toEqual([`${base}/refused`, expect.stringContaining('Settled')]);
-      expect(await attention(settings)).toEqual({});
-    });
-  });
-
-  test('only an administrator settles, and only what a person can settle', async () => {
-    const settings = await makeForeign();
-    const { organization, key } = settings;
-    await env.DB.prepare("update refused_uses set reason = 'scope_missing' where organization_id = ?")
-      .bind(organization)
-      .run();
-    for (const reason of ['scope_missing', 'address_not_allowed', 'x'])
-      expect((await settle(settings, key, { reason, lastAt: String(settings.clock.now) })).notice).toContain(
-        'Not settled',
-      );
-    expect(await rowsOf('refused_uses', organization)).toMatchObject([{ ends_at: null }]);
+  test.each([
+    ['technician_not_eligible', 422],
+    ['ticket_not_found', 404],
+  ] as const)('refused uses of the reason %s are listed, and need no attention', async (reason, status) => {
+    const settings = await makeSettings();
+    const { organization, api } = settings;
+    const key = await makeKey(organization);
+    const refused =
+      reason === 'ticket_not_found'
+        ? await api.postNote(key.value, undefined, {}, '9999')
+        : await api.postTime(key.value, { ...TIME, userEmail: 'left@x.example' });
+    expect(refused.status).toBe(status);
+    await api.settled();
+    expect(await rowsOf('refused_uses', organization)).toMatchObject([{ reason, count: 1 }]);
+    expect(await countElements((await settings.get('/refused')).text, 'tbody tr')).toBe(1);
+    expect(await attention(settings)).toEqual({});
   });
 });

@@ -1,23 +1,15 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import type { Company } from '../../../services/directory/companies.ts';
 import type { KeyDetails, KeyLink } from '../../../services/keys/read-keys.ts';
-import type { DryRuns } from '../../../services/keys/refused-uses.ts';
 import { keyListPath } from '../key-query.ts';
 import { usePage } from '../page-context.ts';
-import { Address, formatNumber, Hint } from './components.tsx';
+import { Address, Hint } from './components.tsx';
 import { Time } from './time.tsx';
 
 export function LastWrite({ subject: { lastWrite } }: { subject: KeyDetails }) {
   if (!lastWrite) return <>Never</>;
   return <TimeAndSource at={lastWrite.at} from={lastWrite.from} />;
 }
-
-/** How many dry runs a key made, at least. */
-export const DryRunCount = ({ uses: { count, lastAt, sourceAddress } }: { uses: DryRuns }) => (
-  <>
-    at least {formatNumber(count)}, last <TimeAndSource at={lastAt} from={sourceAddress} />
-  </>
-);
 
 const TimeAndSource = ({ at, from }: { at: number; from: string | null }) => (
   <>

@@ -8,13 +8,13 @@ import type { Company } from '../../../services/directory/companies.ts';
 import { isReplaceable } from '../../../services/keys/create-key.ts';
 import { recordsOf, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
 import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
-import type { DryRuns, RefusedUse } from '../../../services/keys/refused-uses.ts';
+import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { stateInList } from '../../../services/keys/select-keys.ts';
 import { usePage } from '../page-context.ts';
 import { AuditEntries, type ShownEntry } from './audit-entries.tsx';
 import { Address, Banner, counted, Facts, Hint, LinkButton, Scopes, State } from './components.tsx';
 import { limitWords, useText } from './day-use.ts';
-import { CompanyNames, Creator, DryRunCount, From, KeysOf, LastWrite, OtherKey } from './key-facts.tsx';
+import { CompanyNames, Creator, From, KeysOf, LastWrite, OtherKey } from './key-facts.tsx';
 import { adviceOf, REFUSAL_REASONS, RefusedUsesTable, Repair } from './refused-uses-table.tsx';
 import { Expiry, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
@@ -29,7 +29,6 @@ interface Props {
   usage: Usage;
   entries: readonly ShownEntry[];
   refused: readonly RefusedUse[];
-  dryRuns: DryRuns | undefined;
   /** The companies that the key is limited to. */
   companies: readonly Company[];
   /** What the key wrote since an instant (UTC milliseconds), if it was just revoked. */
@@ -75,17 +74,7 @@ export function KeyActions({ subject: key }: Pick<Props, 'subject'>) {
 }
 
 /** One key with its details, use, latest activity, refused uses and settings. */
-export function KeyPage({
-  subject: key,
-  dayLimit,
-  written,
-  usage,
-  entries,
-  refused,
-  dryRuns,
-  companies,
-  lastDay,
-}: Props) {
+export function KeyPage({ subject: key, dayLimit, written, usage, entries, refused, companies, lastDay }: Props) {
   const { base } = usePage();
   const reported = refused.filter(({ needsAttention }) => needsAttention);
   const isAllReported =
@@ -107,7 +96,6 @@ export function KeyPage({
           key.revokedAt === null ? ['Expires', <Expiry subject={key} />] : ['Revoked', <Revocation subject={key} />],
           ['Last write', <LastWrite subject={key} />],
           ['Wrote from', addressesOf(usage)],
-          ['Dry runs', dryRuns && <DryRunCount uses={dryRuns} />],
           ['Created', [<Time at={key.createdAt} />, ' ', <Creator subject={key} />]],
           [
             'Today',
@@ -129,7 +117,7 @@ export function KeyPage({
           ['Allowed networks', <Networks networks={key.allowedNetworks} />],
         ]}
       />
-      {recordsOf(usage) > 0 && <UsageChart usage={usage} limits={own} kinds={kinds} />}
+      {recordsOf(usage) > 0 && <UsageChart usage={usage} kinds={kinds} />}
       <h2>Activity</h2>
       {entries.length === 0 ? <p>No audit entries.</p> : <AuditEntries entries={entries} keyId={key.id} isSection />}
       <p>
@@ -194,7 +182,7 @@ function RefusedNow({ use }: { use: RefusedUse }) {
       </strong>
       : at least {counted(count, 'request')}
       <From address={sourceAddress} />. {REFUSAL_REASONS[reason]}. {adviceOf(use)}
-      <Repair use={use} to="key" />
+      <Repair use={use} kind="actions" />
     </Banner>
   );
 }

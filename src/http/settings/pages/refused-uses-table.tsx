@@ -1,9 +1,8 @@
 import { dateIn, dateText } from '../../../domain/calendar.ts';
 import { FACT_TYPES, FACTS } from '../../../domain/facts.ts';
-import { SETTLEMENTS } from '../../../domain/refused-use.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
-import { parametersOf, usePage } from '../page-context.ts';
-import { formatNumber, HiddenFields, Table, type TableColumn, Ticket } from './components.tsx';
+import { usePage } from '../page-context.ts';
+import { formatNumber, Table, type TableColumn, Ticket } from './components.tsx';
 import { From, KeyName } from './key-facts.tsx';
 import { Ago, Time } from './time.tsx';
 
@@ -37,28 +36,18 @@ function repairOf({ key, reason, sourceAddress }: RefusedUse): readonly [text?: 
   return needsKey ? ['Create key', `/new-key?like=${key.id}`] : [];
 }
 
-/** The buttons that repair refused uses, or settle them without a change. The latter leads back to `to`. */
-export function Repair({ use, to }: { use: RefusedUse; to: 'key' | 'refused' }) {
+/** The button that repairs refused uses, if there is a repair. */
+export function Repair({ use, kind }: { use: RefusedUse; kind: 'actions' | 'row' }) {
   const { base } = usePage();
-  const { key, reason, lastAt } = use;
   const [text, path] = repairOf(use);
-  const settlement = SETTLEMENTS[reason];
   return (
-    <div class={to === 'key' ? 'actions' : 'row'}>
-      {text && (
+    text !== undefined && (
+      <div class={kind}>
         <a class="button quiet" href={`${base}${path}`}>
           {text}
         </a>
-      )}
-      {settlement && (
-        <form method="post" action={`${base}/keys/${key.id}/settle`}>
-          <HiddenFields fields={parametersOf({ reason, lastAt, to })} />
-          <button type="submit" class="quiet">
-            {settlement}
-          </button>
-        </form>
-      )}
-    </div>
+      </div>
+    )
   );
 }
 
@@ -66,7 +55,7 @@ const USES: TableColumn<RefusedUse> = ['Uses', (use) => <Uses use={use} />];
 const COLUMNS: readonly TableColumn<RefusedUse>[] = [
   ['Key and reason', (use) => [<KeyName subject={use.key} />, <Reason use={use} />]],
   USES,
-  ['To do', (use) => use.needsAttention && <Repair use={use} to="refused" />],
+  ['To do', (use) => use.needsAttention && <Repair use={use} kind="row" />],
 ];
 const COLUMNS_OF_KEY: readonly TableColumn<RefusedUse>[] = [['Reason', (use) => <Reason use={use} />], USES];
 
@@ -106,10 +95,7 @@ const LOST_COLUMNS: readonly TableColumn<LostWrite>[] = [
 export function RefusedUsesTable({ uses, forOneKey = false }: { uses: readonly RefusedUse[]; forOneKey?: boolean }) {
   if (uses.length === 0) return <p>No refused uses.</p>;
   const rows = uses.toSorted((a, b) => Number(b.needsAttention) - Number(a.needsAttention));
-  // Settled ones have been entered by hand.
-  const lost = uses.flatMap(({ key, lost, endsAt }) =>
-    endsAt === null ? lost.map((write) => ({ ...write, key })) : [],
-  );
+  const lost = uses.flatMap(({ key, lost }) => lost.map((write) => ({ ...write, key })));
   return (
     <>
       <Table caption="Refused uses" kind="refused" columns={forOneKey ? COLUMNS_OF_KEY : COLUMNS} rows={rows} />

@@ -13,21 +13,19 @@ const MINUTES: Bar = ['time_entry', 'Minutes', ({ minutes }) => minutes];
 
 interface Props {
   usage: Usage;
-  /** The key's own daily limits; null where there is none. */
-  limits: { records: number | null; minutes: number | null };
   /** The kinds of records that the key can write. */
   kinds: readonly RecordKind[];
 }
 
 /** Charts of the records of a key on each of 30 days. */
-export function UsageChart({ usage, limits, kinds }: Props) {
+export function UsageChart({ usage, kinds }: Props) {
   const bars = RECORDS.filter(([kind]) => kinds.includes(kind));
   return (
     <section class="card" aria-labelledby="use">
       <h2 id="use">Last {USAGE_DAYS} days</h2>
       <div class="charts">
-        <Chart title="Writes per day" usage={usage} bars={bars} limit={limits.records} />
-        {haveMinutes(kinds) && <Chart title="Minutes per day" usage={usage} bars={[MINUTES]} limit={limits.minutes} />}
+        <Chart title="Writes per day" usage={usage} bars={bars} />
+        {haveMinutes(kinds) && <Chart title="Minutes per day" usage={usage} bars={[MINUTES]} />}
       </div>
     </section>
   );
@@ -37,18 +35,15 @@ interface ChartProps {
   title: string;
   usage: Usage;
   bars: readonly Bar[];
-  limit: number | null;
 }
 
 /**
  * A pointer on a day shows its numbers. Time entries are outlined and notes are filled, so that the chart is readable
  * without colour.
  */
-function Chart({ title, usage, bars, limit }: ChartProps) {
+function Chart({ title, usage, bars }: ChartProps) {
   const maximum = Math.max(0, ...usage.map((day) => bars.reduce((sum, [, , amount]) => sum + amount(day), 0)));
-  // A limit far above all days would flatten the bars.
-  const isLimitDrawn = limit !== null && limit <= 3 * maximum;
-  const top = roundUp(Math.max(4, maximum, isLimitDrawn ? limit : 0));
+  const top = roundUp(Math.max(4, maximum));
   // Of the bars drawn so far, on each day.
   const heights = usage.map(() => 0);
   return (
@@ -63,7 +58,6 @@ function Chart({ title, usage, bars, limit }: ChartProps) {
             {label}: {formatNumber(usage.reduce((sum, day) => sum + amount(day), 0))}
           </span>
         ))}
-        {limit !== null && <span class="legend">Limit: {formatNumber(limit)}</span>}
       </figcaption>
       <div class="plot">
         <div class="scale" aria-hidden="true">
@@ -75,10 +69,9 @@ function Chart({ title, usage, bars, limit }: ChartProps) {
           viewBox={`0 0 ${usage.length * 10} 100`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={`${title}: at most ${formatNumber(maximum)}${limit === null ? '' : `, limit ${formatNumber(limit)}`}`}
+          aria-label={`${title}: at most ${formatNumber(maximum)}`}
         >
           <path class="grid" d="M0 0h300M0 50h300M0 100h300" />
-          {isLimitDrawn && <path class="limit" d={`M0 ${toY(limit, top)}h300`} />}
           {usage.map((day, index) => (
             <path class="day" d={`M${index * 10} 0h10v100h-10z`}>
               <title>
