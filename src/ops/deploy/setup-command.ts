@@ -10,8 +10,10 @@ import { runScript } from '../command.ts';
 import { CommandFailure, UsageError } from '../failures.ts';
 import { prompt, readSecret } from '../input.ts';
 import { runProgram } from '../program.ts';
-import { createDeployment, QUESTIONS, type SetupTools, TEST_TICKET } from './create-deployment.ts';
+import { TEST_TICKET } from './cloudflare-resources.ts';
+import { createDeployment } from './create-deployment.ts';
 import { runStep } from './deploy-workers.ts';
+import { type Ask, QUESTIONS } from './setup-questions.ts';
 
 const TOKENS = 'https://dash.cloudflare.com/profile/api-tokens';
 const PERMISSIONS = [
@@ -50,7 +52,7 @@ async function setup(): Promise<void> {
   if (!process.env['CLOUDFLARE_API_TOKEN']) console.log(`Create a token: ${TOKENS}?${form}&name=setup`);
   process.env['CLOUDFLARE_API_TOKEN'] ||= (await readSecret('The token (not shown): ')).trim();
 
-  const ask: SetupTools['ask'] = async (question, shape, standard) => {
+  const ask: Ask = async (question, shape, standard) => {
     const given = answers.get(question) ?? (isTerminal ? undefined : standard);
     if (given === undefined && !isTerminal) throw new UsageError(`Write --${question}: ${QUESTIONS[question]}.`);
     const options = 'options' in shape ? ` (${String(shape.options).replaceAll(',', ', ')})` : '';
