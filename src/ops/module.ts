@@ -15,11 +15,11 @@ export interface OpsModule {
 
 /** An option of `doctor`, and what it checks. */
 interface DoctorCheck {
-  /** As commander reads it, such as `--receiver <URL>`. */
-  flags: string;
+  /** Such as `--psa`. */
+  flag: string;
   description: string;
   /** What to know if the option is not given. */
   unchecked?: string;
-  /** Reads option and environment before anything is sent. @throws UsageError */
-  prepare: (value: string) => (origin: string) => AsyncIterable<Finding>;
+  /** Reads the environment before anything is sent. @throws UsageError */
+  prepare: () => (origin: string) => AsyncIterable<Finding>;
 }

@@ -7,7 +7,7 @@ export const alertsOps: OpsModule = {
   secrets: { ALERT_URL: parseAlertUrl },
   checks: [
     {
-      flags: '--alerts',
+      flag: '--alerts',
       description: 'Also send a test text to the address in ALERT_URL in the environment.',
       unchecked:
         'Alerts are not checked. If neither ALERT_URL nor WEBHOOK_URL is set, none is sent: set ALERT_URL, and check it with --alerts.',

@@ -7,7 +7,7 @@ export const psaOps: OpsModule = {
   secrets: { PSA_SECRET: parseWebhookSecrets },
   checks: [
     {
-      flags: '--psa',
+      flag: '--psa',
       description: 'Also send signed messages to /psa. Needs PSA_SECRET in the environment.',
       prepare: () => {
         const secrets = secretsIn('PSA_SECRET', '--psa');

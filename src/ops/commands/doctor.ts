@@ -12,7 +12,7 @@ import { databaseOf } from '../open-database.ts';
 
 const CHECKS = OPS_MODULES.flatMap(({ checks }) => checks ?? []).map((check) => ({
   ...check,
-  option: new Option(check.flags, check.description),
+  option: new Option(check.flag, check.description),
 }));
 
 export const doctor = new Command('doctor')
@@ -32,10 +32,7 @@ export const doctor = new Command('doctor')
     if (ticket !== undefined && !keyStdin) throw new UsageError('--ticket needs a key: add --key-stdin.');
     const given: Readonly<Record<string, unknown>> = options;
     const isGiven = ({ option }: (typeof CHECKS)[number]) => given[option.attributeName()] !== undefined;
-    const probes = CHECKS.filter(isGiven).map(({ option, prepare }) => {
-      const value = given[option.attributeName()];
-      return prepare(typeof value === 'string' ? value : '');
-    });
+    const probes = CHECKS.filter(isGiven).map(({ prepare }) => prepare());
     const key = keyStdin && (await readKeyValue());
     const deployment = remote && (await readDeployment(options.deployment));
 
