@@ -65,7 +65,7 @@ export function parseConfig(vars: Variables) {
     },
     /** Keys that always get a 401, regardless of the database. */
     blockedKeys: read('BLOCKED_KEYS', (text) => parseBlockedKeys(text, keyPrefix)),
-    /** `paused`: the API responds with 503. Settings area, documentation and service bindings keep working. */
+    /** `paused`: the API responds with 503. Settings area, documentation, `/psa` and adapters keep working. */
     mode: read('MODE', parseMode),
     databaseLimit: read('DATABASE_LIMIT', parseDatabaseLimit, DEFAULT_DATABASE_LIMIT),
     signIn: parseSignIn(vars),

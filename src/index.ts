@@ -7,8 +7,6 @@ import { config, contributions } from './startup.ts';
 export { RateLimiter } from './durable-objects/rate-limiter.ts';
 export { Pusher } from './modules/push/pusher.ts';
 export { Connection } from './rpc/connection.ts';
-export { Directory } from './rpc/directory.ts';
-export { Work } from './rpc/work.ts';
 
 const app = createApp(config, contributions);
 

@@ -11,8 +11,6 @@ import * as startup from '../startup.ts';
 export { RateLimiter } from '../durable-objects/rate-limiter.ts';
 export { Pusher } from '../modules/push/pusher.ts';
 export { Connection } from '../rpc/connection.ts';
-export { Directory } from '../rpc/directory.ts';
-export { Work } from '../rpc/work.ts';
 
 // The entry point of `npm start`, instead of src/index.ts and src/agents/index.ts: the same two apps
 // in one Worker, and a page where anyone can sign in as any local administrator. It signs tokens with

@@ -8,7 +8,7 @@ import { contributions } from '../startup.ts';
 const CALL_DEADLINE_MS = 30_000;
 
 /**
- * Runs a service for a PSA that calls over a service binding. Expected errors are results: a thrown error loses its fields
+ * Runs a service for an adapter. Expected errors are results: a thrown error loses its fields
  * on the way to another Worker. The runtime logs the others.
  */
 export function call<T>(env: Env, run: (ctx: SystemContext) => Promise<T>): Promise<CallResult<T>> {

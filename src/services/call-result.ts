@@ -12,8 +12,6 @@ export const CALL_ERRORS = {
   record_not_found: 404,
   already_reviewed: 409,
   reviewer_not_eligible: 422,
-  // No call over HTTP erases an organization.
-  not_exported: 409,
   not_pushed: 409,
   being_erased: 409,
   organization_erased: 409,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { sender } from '../../src/adapters/kit/send.ts';
 import { inLongRuns } from '../support/property.ts';
-import { connectionOf, resultOf, work } from '../support/rpc.ts';
+import { connectionOf, resultOf, work } from '../support/psa-calls.ts';
 import { rowsOf } from '../support/world.ts';
 import type { Fake, MakeFake } from './fake.ts';
 import {

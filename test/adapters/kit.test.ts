@@ -3,8 +3,9 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { type AdapterEnv, AdapterObject, adapterObjectOf } from '../../src/adapters/kit/worker.ts';
-import { connectionOf, lastCursor, resultOf, work } from '../support/rpc.ts';
-import { rowsOf } from '../support/world.ts';
+import { eraseOrganization } from '../support/erase-organization.ts';
+import { connectionOf, lastCursor } from '../support/psa-calls.ts';
+import { asOperator, rowsOf } from '../support/world.ts';
 import type { MakeFake } from './fake.ts';
 import { fakeHalo } from './fake-halo.ts';
 import { fakeRedmine } from './fake-redmine.ts';
@@ -87,7 +88,11 @@ describe('the directory', () => {
     world.data.dropTicket(503);
     await world.write(503, { message: 'Refused' });
     await world.pass(MINUTE_MS);
-    resultOf(await work.eraseOrganization(world.organization, await lastCursor(world.organization), 'Ada'));
+    await eraseOrganization(asOperator(), {
+      organization: world.organization,
+      cursor: await lastCursor(world.organization),
+      by: 'Ada',
+    });
     await world.skip(HOUR_MS);
     expect(await rowsOf('users', world.organization)).toEqual([]);
     expect(await world.read((kv) => Array.from(kv.list(), ([key]) => key))).toEqual([

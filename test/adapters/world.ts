@@ -5,7 +5,7 @@ import type { Service } from '../../src/adapters/kit/context.ts';
 import type { Settings } from '../../src/adapters/kit/settings.ts';
 import { waitingIn } from '../../src/adapters/kit/store.ts';
 import { createApiKey } from '../../src/services/keys/create-key.ts';
-import { allChanges, connectionOf } from '../support/rpc.ts';
+import { allChanges, connectionOf } from '../support/psa-calls.ts';
 import { asAdmin, BOTH_SCOPES, makeApi, rowsOf } from '../support/world.ts';
 import type { MakeFake } from './fake.ts';
 

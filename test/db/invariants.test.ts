@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ERASED_TABLES } from '../../src/db/directory/erasure.ts';
-import { lastCursor, work } from '../support/rpc.ts';
-import { makeKey, makeWorld, revoke, rotate } from '../support/world.ts';
+import { eraseOrganization } from '../support/erase-organization.ts';
+import { lastCursor } from '../support/psa-calls.ts';
+import { asOperator, makeKey, makeWorld, revoke, rotate } from '../support/world.ts';
 
 // These tests write to the database directly. It refuses invalid data whatever our code does.
 
@@ -178,7 +179,7 @@ describe('an organization whose erasure is open', () => {
 describe('the record of an erasure', () => {
   async function erased() {
     const { organization: own } = await makeWorld();
-    await work.eraseOrganization(own, await lastCursor(own), 'Ada');
+    await eraseOrganization(asOperator(), { organization: own, cursor: await lastCursor(own), by: 'Ada' });
     return statementsOf(() => own);
   }
 

@@ -11,7 +11,7 @@ import { redactRecord, reportRecord, setApproval } from '../../src/services/work
 import { reportConnection } from '../../src/services/work/report-connection.ts';
 import { emptyDatabase } from '../support/empty-database.ts';
 import { importOrganizations, insertKeys } from '../support/many-keys.ts';
-import { lastCursor } from '../support/rpc.ts';
+import { lastCursor } from '../support/psa-calls.ts';
 import { asAdmin, asOperator, makeKey, makeWorld, NOTE, revoke, rotate, rowsOf, TIME } from '../support/world.ts';
 import { everyStatement } from './every-statement.ts';
 

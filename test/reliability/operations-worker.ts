@@ -2,10 +2,10 @@ import * as z from 'zod';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
 import { RECORD_KIND_NAMES } from '../../src/domain/record-kinds.ts';
-import { eraseOrganization } from '../../src/services/directory/erase-organization.ts';
 import type { SystemContext } from '../../src/services/service-context.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
 import { redactRecord, setApproval } from '../../src/services/work/record-services.ts';
+import { eraseOrganization } from '../support/erase-organization.ts';
 
 // A Worker beside the production bundle, in the same workerd and with the same database. It does what a PSA
 // and an operator do.
@@ -61,7 +61,7 @@ async function run(
     case 'erase': {
       // An erasure that was begun needs no cursor.
       const cursor = await lastCursor().catch(() => null);
-      return eraseOrganization(ctx(), { organization, cursor, by: 'Ada' }, { limit: ERASED_ROWS });
+      return { removed: await eraseOrganization(ctx(), { organization, cursor, by: 'Ada' }, ERASED_ROWS) };
     }
   }
 }

@@ -57,7 +57,7 @@ export class Operator {
     return this.call({ organization: this.organization, do: 'redact', kind, id });
   }
 
-  /** Erases the organization, in as many calls as it takes. */
+  /** Erases the organization. */
   erase(): Promise<void> {
     return this.call({ organization: this.organization, do: 'erase' });
   }
@@ -70,8 +70,7 @@ export class Operator {
       const text = await response?.text().catch(() => undefined);
       const isRefused = response?.status === 422;
       if (text !== undefined && (response?.ok || isRefused)) {
-        const { status = '', more = false }: { status?: string; more?: boolean } = JSON.parse(text);
-        if (more) continue;
+        const { status = '' }: { status?: string } = JSON.parse(text);
         const name = `${operation.do}${status === '' ? '' : `: ${status}`}`;
         this.done[name] = (this.done[name] ?? 0) + 1;
         return;

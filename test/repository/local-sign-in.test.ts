@@ -30,7 +30,7 @@ test('the production bundle contains nothing of the local sign-in, and exports t
   });
   const [local = ''] = outputFiles.map(({ text }) => text);
   for (const text of LOCAL_ONLY) expect(local).toContain(text);
-  expect(exportsOf(production)).toEqual(['Api', 'Connection', 'Directory', 'Pusher', 'RateLimiter', 'Work', 'default']);
+  expect(exportsOf(production)).toEqual(['Api', 'Connection', 'Pusher', 'RateLimiter', 'default']);
   // The local Worker contains the Worker for AI agents, which needs the entry point `Api` elsewhere.
   expect(['Api', ...exportsOf(local)]).toEqual(exportsOf(production));
 });

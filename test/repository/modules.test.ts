@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CRON_TRIGGERS } from '../../src/jobs.ts';
 import { withLocalD1 } from '../../src/ops/local.ts';
 import { LOCAL_RESOURCES, wranglerConfig } from '../../src/ops/wrangler-config.ts';
-import type { Work } from '../../src/rpc/work.ts';
+import type { Connection } from '../../src/rpc/connection.ts';
 import { makeKey } from '../reliability/restartable.ts';
 import type { LocalDatabase } from '../support/command.ts';
 import { inLongRuns } from '../support/property.ts';
@@ -117,7 +117,9 @@ async function render(): Promise<void> {
   expect(missing.flat()).toEqual([]);
 }
 
-/** Bundles and starts both Workers: a note is written, a PSA reads its change, and the jobs run. */
+const CONNECTION_PROPS = { organization: 'northwind', administrators: [] };
+
+/** Bundles and starts both Workers: a note is written, an adapter reads its change, and the jobs run. */
 async function use(): Promise<void> {
   const { outputFiles } = await build({
     absWorkingDir: copy,
@@ -143,7 +145,7 @@ async function use(): Promise<void> {
         ...LOCAL_RESOURCES,
         ...(name === 'api'
           ? { durableObjects: { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } } }
-          : { serviceBindings: { WORK: { name: 'api', entrypoint: 'Work' } } }),
+          : { serviceBindings: { CONNECTION: { name: 'api', entrypoint: 'Connection', props: CONNECTION_PROPS } } }),
       })),
     }),
   );
@@ -154,9 +156,9 @@ async function use(): Promise<void> {
       body: JSON.stringify({ message: 'Written without modules' }),
     });
     expect([response.status, await response.json()]).toEqual([201, { note: expect.anything() }]);
-    const { WORK } = await miniflare.getBindings<{ WORK: Pick<Work, 'changes'> }>('agents');
+    const { CONNECTION } = await miniflare.getBindings<{ CONNECTION: Pick<Connection, 'changes'> }>('agents');
     const created = expect.arrayContaining([expect.objectContaining({ action: 'note.created' })]);
-    expect(await WORK.changes('northwind', null)).toMatchObject({ ok: true, value: { changes: created } });
+    expect(await CONNECTION.changes(null)).toMatchObject({ ok: true, value: { changes: created } });
     const api = await miniflare.getWorker('api');
     for (const cron of Object.values(CRON_TRIGGERS))
       expect([cron, await api.scheduled({ cron })]).toMatchObject([cron, { outcome: 'ok' }]);

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { bindPageFacts } from '../../src/services/bind-facts.ts';
 import { readBatch } from '../../src/services/call-d1.ts';
+import { eraseOrganization } from '../support/erase-organization.ts';
 import { elementsOf } from '../support/page.ts';
-import { allChanges, connectionOf, failureOf, lastCursor, resultOf, untyped, work } from '../support/rpc.ts';
+import { allChanges, connectionOf, failureOf, lastCursor, resultOf, untyped, work } from '../support/psa-calls.ts';
 import { makeSettings } from '../support/settings.ts';
 import { asOperator, makeOrganization, makeWorld, rowsOf } from '../support/world.ts';
 
@@ -113,7 +114,7 @@ test('an erasure removes the connection, and an adapter does not bring the organ
   const { organization } = await makeWorld();
   const connection = connectionOf(organization);
   await connection.reportConnection(ONE, null);
-  resultOf(await work.eraseOrganization(organization, await lastCursor(organization), 'Ada'));
+  await eraseOrganization(asOperator(), { organization, cursor: await lastCursor(organization), by: 'Ada' });
   const record = {
     type: 'organization' as const,
     ...{ id: organization, name: 'Northwind', psa: true, timeZone: 'UTC', defaultHourlyRate: 120 },

@@ -19,7 +19,7 @@ export const findClock = statement<{ organizationId: string }, { at: number }>(
   'select at from directory_clock where organization_id = :organizationId',
 );
 
-/** Stands for a change without a signed message (import, service binding). */
+/** Stands for a change without a signed message (import, adapter). */
 const UNSIGNED = "''";
 const UNSIGNED_CONFLICT = `on conflict (organization_id) do update set
     at = max(directory_clock.at, excluded.at),

@@ -25,7 +25,7 @@ import {
 type PsaContext = SystemContext & DirectoryContext;
 
 /**
- * A call of the PSA over HTTP, with the service of the service bindings that it runs. `run` throws the ServiceError
+ * A call of the PSA, with the service that it runs. `run` throws the ServiceError
  * `invalid` if the data do not have the shape of the request.
  */
 function psaCall<Request extends z.ZodType>(

@@ -25,7 +25,7 @@ const messageShape = lazyObject(() => ({
 }));
 const addressed = z.lazy(() => z.object({ organization: directoryId('an organization') }));
 
-/** POST /psa runs a service of the service bindings, for a sender that signs with one of the secrets. */
+/** POST /psa runs the service of a call, for a sender that signs with one of the secrets. */
 export function createPsa(secrets: readonly WebhookSecret[]) {
   return new Hono<AppEnv>()
     .use(requireHttps, limitByIp('psa'))

@@ -18,9 +18,6 @@ import { requireCursor, startCursor } from '../work/require-cursor.ts';
 
 /** How many rows one transaction of an erasure removes at most. */
 const CHUNK_ROWS = 1_000;
-/** How many chunks one call over a service binding removes: half of the queries that it may make. */
-const CHUNKS_PER_CALL = 500;
-
 export const eraseRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   cursor: startCursor,
@@ -86,24 +83,4 @@ export async function* eraseRows(ctx: ServiceContext, erasure: OpenErasure, limi
   const [removed] = await callD1(forNextCall(ctx), 'safe_to_repeat', (db) => batch(db, close));
   ctx.changed?.(organizationId);
   if (removed && removed.meta.changes > 0) yield { table: 'organizations', rows: 1 };
-}
-
-/**
- * Erases an organization as far as one call can: `more` says that rows are left, so make the same
- * call again. `auditRows` is the number of audit rows that it had.
- * @throws ServiceError as `beginErasure`
- */
-export async function eraseOrganization(
-  ctx: ServiceContext,
-  request: z.input<typeof eraseRequest>,
-  { chunks = CHUNKS_PER_CALL, limit = CHUNK_ROWS } = {},
-): Promise<{ auditRows: number; more: boolean }> {
-  const erasure = await beginErasure(ctx, request);
-  const { lastSeq: auditRows } = erasure;
-  let done = 0;
-  for await (const { table } of eraseRows(ctx, erasure, limit)) {
-    done += 1;
-    if (done >= chunks && table !== 'organizations') return { auditRows, more: true };
-  }
-  return { auditRows, more: false };
 }

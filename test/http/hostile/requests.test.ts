@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anyText, headerValue, rowCounts, Tally } from '../../support/hostile.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
-import { allChanges } from '../../support/rpc.ts';
+import { allChanges } from '../../support/psa-calls.ts';
 import { apiContract } from '../../support/static-files.ts';
 import { makeCountedApi, makeWorld, UNLIMITED } from '../../support/world.ts';
 

@@ -1,6 +1,7 @@
-import { env, exports } from 'cloudflare:workers';
+import { env } from 'cloudflare:workers';
 import type { DirectoryRecordInput } from '../../../src/domain/directory.ts';
 import { fromKeys } from '../../../src/lib/objects.ts';
+import { directory } from '../../support/psa-calls.ts';
 import { type EventOf, ORGANIZATIONS } from './events.ts';
 
 // The organizations are as alike as they can be: they share ids of users, companies, agreements and
@@ -108,7 +109,7 @@ export const defaultRate = (organization: string) => 200 + Number(organization.a
 
 /** Writes directory records; throws if one of them is refused. */
 export async function upsert(organization: string, records: DirectoryRecordInput[]): Promise<void> {
-  const answer = await exports.Directory.upsert(organization, records);
+  const answer = await directory.upsert(organization, records);
   if (!answer.ok || !answer.value.written) throw new Error(JSON.stringify(answer));
 }
 

@@ -1,9 +1,9 @@
-import { env, exports } from 'cloudflare:workers';
+import { env } from 'cloudflare:workers';
 import { keyHint } from '../../../src/domain/api-key.ts';
 import { withReplica } from '../../support/d1.ts';
 import { ledgerInconsistencies } from '../../support/ledger.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
-import { allChanges, lastCursor } from '../../support/rpc.ts';
+import { allChanges, directory, lastCursor, work } from '../../support/psa-calls.ts';
 import { keyIn, openSettings, signIn } from '../../support/settings.ts';
 import { callTool, type ToolResult } from '../../support/tools.ts';
 import { makeApi, UNLIMITED } from '../../support/world.ts';
@@ -436,7 +436,7 @@ export class World {
       all.map(({ seq, targetId }) => [seq, targetId]),
       own.audit_log.map((row) => [row['seq'], row['target_id']]),
     );
-    const elsewhere = await exports.Work.changes(this.organization(this.named(event)).id, cursor);
+    const elsewhere = await work.changes(this.organization(this.named(event)).id, cursor);
     check(
       'cursor',
       elsewhere.ok ? elsewhere.value.changes : elsewhere.error.code,
@@ -448,7 +448,7 @@ export class World {
   private async review(event: EventOf<'review'>, own: Contents): Promise<Outcome> {
     const entry = this.idOfSome(event, 'time_entries');
     const organization = this.organization(event.at).id;
-    const answer = await exports.Work.reviewTimeEntry(organization, entry, 'APPROVED', event.reviewer);
+    const answer = await work.reviewTimeEntry(organization, entry, 'APPROVED', event.reviewer);
     const code = expectedReview(own, entry, event.reviewer);
     check('review', answer.ok ? undefined : answer.error.code, code);
     const isNew = own.time_entries.some(({ id, status }) => id === entry && status === 'SUBMITTED');
@@ -463,7 +463,7 @@ export class World {
   private async redact(event: EventOf<'redact'>, own: Contents): Promise<Outcome> {
     const table = event.kind === 'note' ? 'notes' : 'time_entries';
     const record = this.idOfSome(event, table);
-    const answer = await exports.Work.redactRecord(this.organization(event.at).id, event.kind, record, 'the PSA');
+    const answer = await work.redactRecord(this.organization(event.at).id, event.kind, record, 'the PSA');
     const expected = expectedRedaction(own, table, record);
     check('redaction', answer.ok ? answer.value.status : answer.error.code, expected ?? 'record_not_found');
     const outcome = { outcome: expected ?? 'record_not_found', asked: record, response: JSON.stringify(answer) };
@@ -476,7 +476,7 @@ export class World {
     const company = isMoved === (to === 'moved') ? 'globex' : 'acme';
     const record = changingRecord(type, organization, to === 'active' || to === 'moved', company);
     if (to === 'deactivated') {
-      const { ok } = await exports.Directory.deactivate(organization.id, [{ type, id: record.id }]);
+      const { ok } = await directory.deactivate(organization.id, [{ type, id: record.id }]);
       check('directory', ok, true);
     } else {
       await upsert(organization.id, [record]);

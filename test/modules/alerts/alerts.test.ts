@@ -3,11 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { fact, factSource, IN_RANGE } from '../../../src/db/fact-statements.ts';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { FACTS, type FactKind } from '../../../src/domain/facts.ts';
-import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
 import { revokeAsAdministrator } from '../../../src/services/keys/revoke-key.ts';
 import { aroundD1, reportingSize } from '../../support/d1.ts';
-import { lastCursor } from '../../support/rpc.ts';
+import { eraseOrganization } from '../../support/erase-organization.ts';
+import { lastCursor } from '../../support/psa-calls.ts';
 import { loggedLines } from '../../support/searched-logs.ts';
 import { makeSettings } from '../../support/settings.ts';
 import { psaContract } from '../../support/static-files.ts';

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { aroundD1 } from '../../support/d1.ts';
 import { csvRows, elementsOf } from '../../support/page.ts';
-import { allChanges, work } from '../../support/rpc.ts';
+import { allChanges, work } from '../../support/psa-calls.ts';
 import { auditedActions, openSettings, signIn } from '../../support/settings.ts';
 import { makeApi, makeKey, rowsOf } from '../../support/world.ts';
 import { importAdmin, makeTime, setApprovals } from './support.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { passDecided } from '../../../src/modules/approvals/time-queue.ts';
 import { elementsOf } from '../../support/page.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
-import { allChanges, work } from '../../support/rpc.ts';
+import { allChanges, work } from '../../support/psa-calls.ts';
 import { openSettings } from '../../support/settings.ts';
 import { asOperator } from '../../support/world.ts';
 import { importAdmin, makeTime, setApprovals } from './support.ts';

@@ -6,8 +6,8 @@ import { callText } from '../../../src/modules/psa/docs/call-texts.ts';
 import guide from '../../../src/modules/psa/docs/psa.md?raw';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../../../src/modules/psa/psa-calls.ts';
 import type { CallResult } from '../../../src/services/call-result.ts';
+import { allChanges, directory, resultOf } from '../../support/psa-calls.ts';
 import { codesOfPage } from '../../support/recipes.ts';
-import { allChanges, directory, resultOf } from '../../support/rpc.ts';
 import { importRecords, makeOrganization, makeWorld, rowsOf } from '../../support/world.ts';
 import { makePsa } from './support.ts';
 
@@ -19,7 +19,7 @@ async function makePsaWorld() {
   return { ...world, entry: entry.id, ...makePsa() };
 }
 
-describe('a call over HTTP gives the result of the same call over a service binding:', () => {
+describe('a call gives the result of its service:', () => {
   test('directory.list returns, page by page, the records that directory.upsert accepts', async () => {
     const { organization, call } = await makePsaWorld();
     const tickets = Array.from({ length: 5 }, (_, n) => ({

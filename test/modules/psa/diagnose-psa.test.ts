@@ -6,7 +6,7 @@ import { diagnoseAlerts } from '../../../src/modules/alerts/diagnose-alerts.ts';
 import { diagnosePsa } from '../../../src/modules/psa/diagnose-psa.ts';
 import { checkReceiver, checkSamples } from '../../../src/modules/push/check-receiver.ts';
 import type { Finding } from '../../../src/ops/probe.ts';
-import { resultOf, work } from '../../support/rpc.ts';
+import { resultOf, work } from '../../support/psa-calls.ts';
 import { psaContract } from '../../support/static-files.ts';
 import { makeApi, makeWorld } from '../../support/world.ts';
 import { makePsa, PSA_SECRET } from './support.ts';

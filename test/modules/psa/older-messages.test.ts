@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { aroundD1, committingTwice } from '../../support/d1.ts';
-import { directory, lastCursor, resultOf, work } from '../../support/rpc.ts';
-import { importRecords, makeApi, makeWorld, problemOf, TIME } from '../../support/world.ts';
+import { eraseOrganization } from '../../support/erase-organization.ts';
+import { directory, lastCursor, resultOf } from '../../support/psa-calls.ts';
+import { asOperator, importRecords, makeApi, makeWorld, problemOf, TIME } from '../../support/world.ts';
 import { makePsa } from './support.ts';
 
 // The clock stands still except where a test moves it: messages of one second have the same time. It is
@@ -113,7 +114,7 @@ test('an invalid message does not cause a refusal of older ones', async () => {
   expect(await deactivate(1)()).toBe(200);
 });
 
-test('a change over a service binding or by a command is not undone by an older message, and is never refused', async () => {
+test('a change without a message, as by a command, is not undone by an older message, and is never refused', async () => {
   const { organization, activate, isActive } = await makeTechnician();
   const captured = activate(1);
   expect(await captured()).toBe(200);
@@ -147,7 +148,7 @@ test('a message from before an erasure does not restore the organization', async
   ];
   // The clock of the machine that erases is ahead, and so its time must not count.
   vi.setSystemTime(START + 250 * SECOND);
-  resultOf(await work.eraseOrganization(organization, await lastCursor(organization), 'Ada'));
+  await eraseOrganization(asOperator(), { organization, cursor: await lastCursor(organization), by: 'Ada' });
   const upsert = (seconds: number) =>
     call('directory.upsert', { organization, records, recreate: true }, { at: START + seconds * SECOND });
   vi.setSystemTime(START);
@@ -178,7 +179,7 @@ test('an older message that is applied while a newer one is being compared is ov
   expect(await user.first('active')).toBe(1);
 });
 
-test('a call over a service binding that changes nothing also causes refusals of older messages', async () => {
+test('a call without a message that changes nothing also causes refusals of older messages', async () => {
   const { organization, deactivate, tess, isActive } = await makeTechnician();
   resultOf(await directory.upsert(organization, [{ ...tess, type: 'user' }]));
   resultOf(await directory.upsert(organization, [{ ...tess, type: 'user' }]));

@@ -1,14 +1,15 @@
 import { env } from 'cloudflare:workers';
 import { expect, test, vi } from 'vitest';
 import { ERASED_TABLES } from '../../../src/db/directory/erasure.ts';
-import { beginErasure, eraseOrganization, eraseRows } from '../../../src/services/directory/erase-organization.ts';
+import { beginErasure, eraseRows } from '../../../src/services/directory/erase-organization.ts';
 import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
 import { revokeAsAdministrator, revokeAsOperator } from '../../../src/services/keys/revoke-key.ts';
 import { resumePush } from '../../../src/services/work/push-control.ts';
 import { redactRecord, setApproval } from '../../../src/services/work/record-services.ts';
 import { aroundD1 } from '../../support/d1.ts';
+import { eraseOrganization } from '../../support/erase-organization.ts';
 import { inLongRuns } from '../../support/property.ts';
-import { lastCursor } from '../../support/rpc.ts';
+import { lastCursor } from '../../support/psa-calls.ts';
 import { asAdmin, asOperator, importRecords, makeApi, makeKey, makeWorld, rowsOf } from '../../support/world.ts';
 import { makePsa } from '../psa/support.ts';
 import { asPushOperator, setPush } from './support.ts';
@@ -220,18 +221,13 @@ test.each(['before', 'after'] as const)(
   },
 );
 
-test('one call removes a limited number of chunks, and the next calls remove the rest', async () => {
+test('the push learns when an erasure begins and when it has ended', async () => {
   const { organization, cursor } = await makeFull();
   const changed = vi.fn();
   const request = { organization, cursor, by: 'Ada' };
-  const auditRows = await lastSeqOf(organization);
-  let calls = 0;
-  for (let more = true; more; calls++) {
-    const result = await eraseOrganization({ ...asOperator(), changed }, request, { chunks: 3, limit: 2 });
-    expect(result.auditRows).toBe(auditRows);
-    more = result.more;
-  }
-  expect(calls).toBeGreaterThan(5);
+  await beginErasure({ ...asOperator(), changed }, request);
+  expect(changed.mock.calls).toEqual([[organization]]);
+  await eraseOrganization({ ...asOperator(), changed }, request);
   expect(changed.mock.calls).toEqual([[organization], [organization]]);
   expect(await outcome(eraseOrganization(asOperator(), request))).toBe('organization_not_found');
 });

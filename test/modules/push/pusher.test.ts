@@ -7,10 +7,11 @@ import { wakeDue } from '../../../src/modules/push/wake-due.ts';
 import { beginErasure } from '../../../src/services/directory/erase-organization.ts';
 import { resumePush } from '../../../src/services/work/push-control.ts';
 import { aroundD1, committingTwice, withoutWrites } from '../../support/d1.ts';
+import { eraseOrganization } from '../../support/erase-organization.ts';
 import { addChanges } from '../../support/many-changes.ts';
 import { elementsOf } from '../../support/page.ts';
+import { lastCursor, resultOf, work } from '../../support/psa-calls.ts';
 import type { PushedPage } from '../../support/receiver.ts';
-import { lastCursor, resultOf, work } from '../../support/rpc.ts';
 import { linesAbout } from '../../support/searched-logs.ts';
 import { openSettings, signIn } from '../../support/settings.ts';
 import { asOperator, importRecords, makeApi } from '../../support/world.ts';
@@ -410,11 +411,6 @@ test.each<[string, (organization: string) => Promise<unknown>, unknown]>([
     [200, { ok: true, value: { status: 'resumed' } }],
   ],
   [
-    'a call over a service binding',
-    (organization) => work.resumePush(organization, 'Ada'),
-    { ok: true, value: { status: 'resumed' } },
-  ],
-  [
     'the button on the banner',
     async (organization) => {
       const { get, post } = await signInTo(organization);
@@ -639,7 +635,7 @@ describe('the feed', () => {
           alarm: await storage.getAlarm(),
         }));
       expect((await storage()).values).toHaveLength(1);
-      resultOf(await work.eraseOrganization(organization, await lastCursor(organization), 'Ada'));
+      await eraseOrganization(asOperator(), { organization, cursor: await lastCursor(organization), by: 'Ada' });
       await pushOthers(organization);
       await wakeDue(asOperator(), env.PUSHER);
       // A wake that is still under way may store a state, which its own read removes.

@@ -13,7 +13,7 @@ import {
 import { changeApiKey } from '../../../src/services/keys/change-key.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { MAX_CHANGES } from '../../../src/services/work/list-changes.ts';
-import { allChanges } from '../../support/rpc.ts';
+import { allChanges } from '../../support/psa-calls.ts';
 import { asAdmin, makeApi, makeKey, makeOrganization, revoke, rotate } from '../../support/world.ts';
 
 const NOW = Date.parse('2026-11-22T08:00:00Z');

@@ -9,8 +9,8 @@ import { pushControlOf } from '../../../src/modules/push/push-control.ts';
 import { type PushRow, savePush } from '../../../src/modules/push/push-statements.ts';
 import { MODULES } from '../../../src/modules.ts';
 import { contributions } from '../../../src/startup.ts';
+import { resultOf, work } from '../../support/psa-calls.ts';
 import { Receiver, WEBHOOK_SECRET } from '../../support/receiver.ts';
-import { resultOf, work } from '../../support/rpc.ts';
 import { asOperator, config, makeApi, makeKey, makeOrganization } from '../../support/world.ts';
 
 export const WEBHOOK_URL = 'https://psa.example/push';
@@ -55,7 +55,7 @@ export function usePush() {
   let started: typeof contributions;
   beforeAll(() => {
     Object.assign(env, { WEBHOOK_URL, WEBHOOK_SECRET });
-    // The entry points of the PSA use the modules of the deployment.
+    // The entry point of adapters uses the modules of the deployment.
     const pushing = startModules(MODULES, { ...env }, config({ receiver: PUSH }));
     started = contributions.splice(0, contributions.length, ...pushing);
     vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init = {}) => {
@@ -114,7 +114,7 @@ export function makeGate() {
   };
 }
 
-/** The whole feed of an organization, as `Work.changes` returns it. */
+/** The whole feed of an organization, page by page. */
 export async function feedOf(organization: string): Promise<Change[]> {
   const changes: Change[] = [];
   let cursor: string | null = null;

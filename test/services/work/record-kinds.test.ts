@@ -4,9 +4,9 @@ import files from '../../../build/page-files.json';
 import { RECORD_TABLES } from '../../../src/db/work/record-tables.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS, SCOPE_IDS } from '../../../src/domain/record-kinds.ts';
 import { readAuditLog, searchAuditLog } from '../../../src/services/audit/read-audit-log.ts';
-import { eraseOrganization } from '../../../src/services/directory/erase-organization.ts';
 import { listChanges } from '../../../src/services/work/list-changes.ts';
 import { redactRecord } from '../../../src/services/work/record-services.ts';
+import { eraseOrganization } from '../../support/erase-organization.ts';
 import { readStatic } from '../../support/static-files.ts';
 import { asAdmin, asOperator, makeApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
 

@@ -56,8 +56,7 @@ export const success = z
 
 const callError: z.ZodType<CallError> = z
   .object({
-    // No call over HTTP erases an organization.
-    code: z.enum(CALL_ERROR_CODES).exclude(['not_exported']),
+    code: z.enum(CALL_ERROR_CODES),
     detail: z.string().meta({ description: 'The cause and the remedy. For people: compare `code` instead.' }),
     errors: z.array(fieldErrorShape).meta({ description: 'For `invalid`: the wrong fields, at most 20.' }),
     ...callErrorFields.shape,

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { changeKeyRules } from '../../src/services/keys/change-key-rules.ts';
-import { listChanges } from '../../src/services/work/list-changes.ts';
-import { countD1 } from '../support/d1.ts';
-import { allChanges, failureOf, lastCursor, resultOf, work } from '../support/rpc.ts';
+import { changeKeyRules } from '../../../src/services/keys/change-key-rules.ts';
+import { listChanges } from '../../../src/services/work/list-changes.ts';
+import { countD1 } from '../../support/d1.ts';
+import { allChanges, failureOf, lastCursor, resultOf, work } from '../../support/psa-calls.ts';
 import {
   asAdmin,
   makeApi,
@@ -14,7 +14,7 @@ import {
   revoke,
   rotate,
   TIME,
-} from '../support/world.ts';
+} from '../../support/world.ts';
 
 test('a change contains its record, its key, and texts as plain text', async () => {
   const organization = await makeOrganization();

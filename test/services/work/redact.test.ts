@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { allChanges, failureOf, work } from '../support/rpc.ts';
-import { makeOrganization, makeWorld, rowsOf, TIME } from '../support/world.ts';
+import { allChanges, failureOf, work } from '../../support/psa-calls.ts';
+import { makeOrganization, makeWorld, rowsOf, TIME } from '../../support/world.ts';
 
 test('the text of a note and of a time entry is replaced everywhere, once, and audited', async () => {
   const { organization, key, api } = await makeWorld();

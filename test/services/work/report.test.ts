@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
-import { DAY_MS } from '../../src/domain/calendar.ts';
-import { FACTS } from '../../src/domain/facts.ts';
-import { bindPageFacts } from '../../src/services/bind-facts.ts';
-import { readBatch } from '../../src/services/call-d1.ts';
-import { allChanges, failureOf, lastCursor, resultOf, untyped, work } from '../support/rpc.ts';
-import { makeSettings } from '../support/settings.ts';
-import { asOperator, makeKey, makeOrganization, makeWorld, rowsOf } from '../support/world.ts';
+import { DAY_MS } from '../../../src/domain/calendar.ts';
+import { FACTS } from '../../../src/domain/facts.ts';
+import { bindPageFacts } from '../../../src/services/bind-facts.ts';
+import { readBatch } from '../../../src/services/call-d1.ts';
+import { eraseOrganization } from '../../support/erase-organization.ts';
+import { allChanges, failureOf, lastCursor, resultOf, untyped, work } from '../../support/psa-calls.ts';
+import { makeSettings } from '../../support/settings.ts';
+import { asOperator, makeKey, makeOrganization, makeWorld, rowsOf } from '../../support/world.ts';
 
 const RECORDED = { ok: true, value: { status: 'recorded' } };
 const UNCHANGED = { ok: true, value: { status: 'unchanged' } };
@@ -87,7 +88,7 @@ test("the settings area shows a refusal on the record's entry, and as a tile", a
 test('refusals are erased with their organization', async () => {
   const { organization, note } = await makeRecords();
   expect(await work.report(organization, 'note', note, 'refused', 'The ticket is closed.')).toEqual(RECORDED);
-  resultOf(await work.eraseOrganization(organization, await lastCursor(organization), 'Ada'));
+  await eraseOrganization(asOperator(), { organization, cursor: await lastCursor(organization), by: 'Ada' });
   expect(await rowsOf('psa_refusals', organization)).toEqual([]);
 });
 

@@ -1,12 +1,13 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { ERASED_TABLES } from '../../src/db/directory/erasure.ts';
-import type { DirectoryRecordInput } from '../../src/domain/directory.ts';
-import { importDirectory } from '../../src/ops/import/import-directory.ts';
-import { upsertRecords } from '../../src/services/directory/change-records.ts';
-import { aroundD1 } from '../support/d1.ts';
-import { allChanges, directory, failureOf, lastCursor, resultOf, work } from '../support/rpc.ts';
-import { asOperator, makeApi, makeKey, makeWorld } from '../support/world.ts';
+import { ERASED_TABLES } from '../../../src/db/directory/erasure.ts';
+import type { DirectoryRecordInput } from '../../../src/domain/directory.ts';
+import { importDirectory } from '../../../src/ops/import/import-directory.ts';
+import { upsertRecords } from '../../../src/services/directory/change-records.ts';
+import { aroundD1 } from '../../support/d1.ts';
+import { eraseOrganization } from '../../support/erase-organization.ts';
+import { allChanges, directory, failureOf, lastCursor, resultOf, work } from '../../support/psa-calls.ts';
+import { asOperator, makeApi, makeKey, makeWorld } from '../../support/world.ts';
 
 /** The number of rows that an organization has in each table with a column organization_id. */
 async function rowsByTable(organization: string): Promise<Record<string, number>> {
@@ -37,10 +38,7 @@ test("an erasure deletes from every table of organizations, except for the erasu
 test('the cursor of its last change erases an organization, and a record of the erasure remains', async () => {
   const { organization, key } = await makeBusyOrganization();
   const cursor = await lastCursor(organization);
-  expect(await work.eraseOrganization(organization, cursor, 'Ada, by letter')).toEqual({
-    ok: true,
-    value: { auditRows: 3, more: false },
-  });
+  await eraseOrganization(asOperator(), { organization, cursor, by: 'Ada, by letter' });
   const { erasures, directory_clock: clock, ...rest } = await rowsByTable(organization);
   expect([erasures, clock]).toEqual([1, 1]);
   expect(Object.values(rest).every((rows) => rows === 0)).toBe(true);
@@ -57,7 +55,9 @@ test('an organization is not erased without the cursor of its last change', asyn
   const before = await rowsByTable(organization);
   const [first] = await allChanges(organization);
   for (const cursor of [null, first?.cursor ?? ''])
-    expect(failureOf(await work.eraseOrganization(organization, cursor, 'Ada'))).toEqual(['not_exported']);
+    await expect(eraseOrganization(asOperator(), { organization, cursor, by: 'Ada' })).rejects.toMatchObject({
+      code: 'not_exported',
+    });
   expect(await rowsByTable(organization)).toEqual(before);
 });
 
@@ -71,7 +71,7 @@ const linesOf = (records: readonly object[]) => records.map((record) => JSON.str
 test('a directory feed does not bring an erased organization back, and only a recorded request creates it again, empty', async () => {
   const { organization, key } = await makeBusyOrganization();
   const cursor = await lastCursor(organization);
-  await work.eraseOrganization(organization, cursor, 'Ada');
+  await eraseOrganization(asOperator(), { organization, cursor, by: 'Ada' });
   const all = directoryOf(organization);
   const erasures = env.DB.prepare('select * from erasures where organization_id = ?').bind(organization);
   const isBack = async () => failureOf(await directory.list(organization, 'user', null)).length === 0;
@@ -104,7 +104,7 @@ test('a directory feed does not bring an erased organization back, and only a re
   expect(resultOf(await work.changes(organization, null)).changes).toMatchObject([{ seq: 1 }]);
   expect(failureOf(await work.changes(organization, cursor))).toEqual(['cursor_reset']);
 
-  await work.eraseOrganization(organization, await lastCursor(organization), 'Ada');
+  await eraseOrganization(asOperator(), { organization, cursor: await lastCursor(organization), by: 'Ada' });
   expect(failureOf(await directory.upsert(organization, all))).toEqual(['organization_erased']);
   expect(await importDirectory(env.DB, linesOf(all), { recreate: true })).toMatchObject({ ok: true });
   expect((await erasures.all()).results.map((row) => row['recreated_by']).toSorted()).toEqual(['operator', 'psa']);
@@ -116,7 +116,7 @@ test('an upsert that was checked before an erasure ended does not bring the orga
     const cursor = await lastCursor(organization);
     const db = aroundD1(env.DB, async (run, _, sql) => {
       if (sql.some((text) => text.includes('insert into directory_clock')))
-        resultOf(await work.eraseOrganization(organization, cursor, 'Ada'));
+        await eraseOrganization(asOperator(), { organization, cursor, by: 'Ada' });
       return run();
     });
     const upsert = upsertRecords(asOperator(db), { organization, records: directoryOf(organization).slice(first) });
@@ -128,7 +128,7 @@ test('an upsert that was checked before an erasure ended does not bring the orga
 test('other organizations keep everything, and their audit logs still cannot be changed', async () => {
   const [{ organization }, other] = [await makeBusyOrganization(), await makeBusyOrganization()];
   const before = await rowsByTable(other.organization);
-  await work.eraseOrganization(organization, await lastCursor(organization), 'Ada');
+  await eraseOrganization(asOperator(), { organization, cursor: await lastCursor(organization), by: 'Ada' });
   expect(await rowsByTable(other.organization)).toEqual(before);
   for (const sql of [
     'delete from audit_log where organization_id = ?1',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { DirectoryRecordInput } from '../../src/domain/directory.ts';
-import { directory, failureOf, resultOf, untyped } from '../support/rpc.ts';
-import { makeOrganization, makeWorld, TIME } from '../support/world.ts';
+import type { DirectoryRecordInput } from '../../../src/domain/directory.ts';
+import { directory, failureOf, resultOf, untyped } from '../../support/psa-calls.ts';
+import { makeOrganization, makeWorld, TIME } from '../../support/world.ts';
 
 const USER = { type: 'user', name: 'Someone' } as const;
 

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { setApproval } from '../../src/services/work/record-services.ts';
-import { aroundD1 } from '../support/d1.ts';
-import { allChanges, directory, failureOf, work } from '../support/rpc.ts';
-import { asOperator, makeOrganization, makeWorld, rowsOf, TIME } from '../support/world.ts';
+import { setApproval } from '../../../src/services/work/record-services.ts';
+import { aroundD1 } from '../../support/d1.ts';
+import { allChanges, directory, failureOf, work } from '../../support/psa-calls.ts';
+import { asOperator, makeOrganization, makeWorld, rowsOf, TIME } from '../../support/world.ts';
 
 /** An organization with a time entry. `post` sends it once more. */
 async function submitEntry() {
