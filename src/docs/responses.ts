@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-import { errorOf } from '../domain/errors.ts';
+import { dailyLimitReached, errorOf, idempotencyMismatch, ticketNotFound, unknownOutcome } from '../domain/errors.ts';
 import { fieldErrors } from '../domain/fields.ts';
 import { timeEntryRequest } from '../domain/record-kinds.ts';
 import { fieldErrorShape } from '../domain/response-shapes.ts';
@@ -23,7 +23,6 @@ import {
 } from '../http/problems.ts';
 import { fromKeys, keysOf } from '../lib/objects.ts';
 import { unavailableDetail } from '../services/call-d1.ts';
-import { dailyLimitReached, idempotencyMismatch, ticketNotFound, unknownOutcome } from '../services/work/write-once.ts';
 import { errorText } from './errors.ts';
 import { apiHeader, pascalCase, REQUEST_ID, seconds, unauthorizedProblem } from './openapi.ts';
 

@@ -1,6 +1,6 @@
 import type { UnauthorizedReason } from './api-key.ts';
 import type { ExceededDayLimit } from './day-limit.ts';
-import type { FieldError } from './fields.ts';
+import { echo, type FieldError } from './fields.ts';
 import type { CallErrorFields } from './psa-shapes.ts';
 
 /** The failures whose detail is always the same. */
@@ -49,6 +49,11 @@ export type ServiceErrorCode =
   | 'organization_erased'
   | 'superseded';
 
+interface LostWrite {
+  ticketId: string;
+  idempotencyKey: string | undefined;
+}
+
 interface Info {
   errors?: readonly FieldError[];
   /** For `form_already_used`: the id of the key that the form created. */
@@ -62,7 +67,7 @@ interface Info {
   /** For `ticket_not_found`: whether the ticket exists, and the key is not for its company. The caller never learns it. */
   isOfOtherCompany?: boolean;
   /** For `idempotency_mismatch`: the write that created nothing. */
-  lostWrite?: { ticketId: string; idempotencyKey: string | undefined };
+  lostWrite?: LostWrite;
   /** The facts about the error that a program needs. */
   fields?: CallErrorFields;
   cause?: unknown;
@@ -102,6 +107,51 @@ export const errorOf = (code: keyof typeof DETAILS) => new ServiceError(code, DE
 export function organizationErased(subject = 'The organization'): ServiceError {
   const detail = `${subject} was erased, so its directory is refused. Stop sending it. To create the organization again, without its earlier records, send its directory with recreate: true (an import: --recreate).`;
   return new ServiceError('organization_erased', detail);
+}
+
+const MEASURES: Record<ExceededDayLimit['what'], (amount: number) => string> = {
+  records: (amount) => `${amount} new ${amount === 1 ? 'record' : 'records'}`,
+  minutes: (amount) => `${amount} minutes`,
+  bytes: (amount) => `${amount / 1_000_000} MB of text`,
+};
+
+export function dailyLimitReached(
+  { name, what, limit, used, added }: ExceededDayLimit,
+  timeZone: string,
+  retryAfterMs: number,
+): ServiceError {
+  const whose = name === 'key-day' ? 'This key' : 'Your organization';
+  const isTooLarge = added > limit;
+  const rest = used < limit ? ', and this record would exceed it' : '';
+  const why = isTooLarge ? `, and this record alone has ${MEASURES[what](added)}` : rest;
+  const remedy = isTooLarge
+    ? 'Write less, or ask an administrator for a higher limit.'
+    : `Send the same request with the same Idempotency-Key after midnight (${timeZone}), or ask an administrator.`;
+  const detail = `${whose} may write ${MEASURES[what](limit)} a day${why}; nothing was written. ${remedy}`;
+  return new ServiceError('daily_limit_reached', detail, { dayLimit: { name, retryAfterMs } });
+}
+
+/** The same for a ticket that does not exist and for one of a company that the key is not for. */
+export function ticketNotFound(ticketId: string, isOfOtherCompany = false): ServiceError {
+  const sent = JSON.stringify(echo(ticketId));
+  const detail = `There is no ticket ${sent} that this key may write to. Check the ticket id; a new ticket may become known here within two minutes.`;
+  return new ServiceError('ticket_not_found', detail, { isOfOtherCompany });
+}
+
+/** A different request used the Idempotency-Key, for a record on the ticket `existing`, if the key may know that. */
+export function idempotencyMismatch(lostWrite: LostWrite, existing = lostWrite.ticketId): ServiceError {
+  const where = existing === lostWrite.ticketId ? '' : ` on ticket ${existing}`;
+  const detail = `A different request${where} used this Idempotency-Key before, so nothing was written. Check that it identifies one event, and send another event with its own Idempotency-Key.`;
+  return new ServiceError('idempotency_mismatch', detail, { lostWrite });
+}
+
+/** The database did not confirm the write, and a second read did not settle whether it happened. */
+export function unknownOutcome({ idempotencyKey }: Pick<LostWrite, 'idempotencyKey'>, cause?: unknown): ServiceError {
+  const retryable = idempotencyKey !== undefined;
+  const detail = retryable
+    ? 'The database did not confirm the write, so the record may exist. Send the same request with the same Idempotency-Key again: it never creates a second record.'
+    : 'The database did not confirm the write, so the record may exist. Check the ticket before you send the request again. An Idempotency-Key makes retries safe.';
+  return new ServiceError('outcome_unknown', detail, { retryable, cause });
 }
 
 export interface KeyReference {

@@ -16,7 +16,7 @@ import type {
   Source,
   WriteContext,
 } from '../services/service-context.ts';
-import type { WriteTarget } from '../services/work/write-once.ts';
+import type { WriteTarget } from '../services/work/create-record.ts';
 
 /** The caches of one isolate. They are bounded and never authoritative. */
 export class IsolateCaches {

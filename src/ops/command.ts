@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError, Option, type OptionValues } from '@commander-js/extra-typings';
 import * as z from 'zod';
-import { D1Failure, LOCKED } from '../db/run-d1.ts';
 import { parseCursor } from '../domain/change.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { LoggableError } from '../lib/log.ts';
+import { D1Failure, LOCKED } from '../services/call-d1.ts';
 import type { SystemContext } from '../services/service-context.ts';
 import { CommandFailure, UsageError } from './failures.ts';
 

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
-import { runD1 } from '../db/run-d1.ts';
+import { runD1 } from '../services/call-d1.ts';
 import { CommandFailure } from './failures.ts';
 import { RemoteD1 } from './remote-d1.ts';
 

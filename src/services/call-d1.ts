@@ -1,14 +1,8 @@
-import {
-  BEING_ERASED_MESSAGE,
-  type D1Caller,
-  D1Failure,
-  type D1FailureKind,
-  ERASED_MESSAGE,
-  runD1,
-} from '../db/run-d1.ts';
 import { type BoundStatement, batch } from '../db/statement.ts';
 import { errorOf, organizationErased, ServiceError } from '../domain/errors.ts';
-import type { ServiceContext } from './service-context.ts';
+import { withDeadline } from '../lib/deadline.ts';
+import { LoggableError } from '../lib/log.ts';
+import type { D1Caller, ServiceContext } from './service-context.ts';
 
 /** The detail for the caller if D1 did not respond, by what the call may have done. */
 const DETAILS = {
@@ -26,8 +20,7 @@ const READ_ONLY =
 /** What a call may have done if D1 did not respond. */
 export type CallEffect = keyof typeof DETAILS;
 
-type CallContext = Pick<ServiceContext, 'db' | 'deadlineAt' | 'deadlines' | 'stats' | 'waitsForLock'> &
-  Pick<D1Caller, 'maxAttempts'>;
+type CallContext = Pick<ServiceContext, 'db'> & D1Caller;
 
 /**
  * The only way in which a service calls D1: until the request's deadline, with retries where D1's error allows them (see
@@ -89,4 +82,104 @@ export async function write(ctx: CallContext, effect: CallEffect, statement: Bou
 
 export function unavailableDetail(effect: CallEffect, kind: Exclude<D1FailureKind, 'rejected'>): string {
   return kind === 'read_only' ? READ_ONLY : DETAILS[effect];
+}
+
+/**
+ * Why a call to D1 has no result. `rejected`: a statement failed and all were rolled back, because
+ * of a bug or bad data. `not_run`: D1 was too busy, or the deadline passed before the call.
+ * `read_only`: D1 takes no writes (full or read-only) and rolled back; reads may still work.
+ * `unknown`: the response was lost, so the statements may have been committed.
+ */
+export type D1FailureKind = 'rejected' | 'not_run' | 'read_only' | 'unknown';
+
+/**
+ * Thrown by `runD1`. D1's own message may contain SQL or bound values, so only `reason` is kept: a
+ * phrase from this file, an SQLite result code, or our own message.
+ */
+export class D1Failure extends LoggableError {
+  override name = 'D1Failure';
+  readonly kind: D1FailureKind;
+  readonly reason: string;
+  constructor(kind: D1FailureKind, reason: string) {
+    super(`D1 ${kind}: ${reason}`);
+    this.kind = kind;
+    this.reason = reason;
+  }
+}
+
+/** The message of the trigger `directory_clock_forward`. */
+export const OLDER_MESSAGE = 'directory_clock: an older message';
+/** The message of the triggers that refuse audit rows and changes of the directory until the end of an erasure. */
+const BEING_ERASED_MESSAGE = 'erasures: the organization is being erased';
+/** The message of the trigger that refuses the directory of an organization that was erased. */
+const ERASED_MESSAGE = 'erasures: the organization was erased';
+
+/** The reason of a failure if another program holds the local database. */
+export const LOCKED = 'the database is locked';
+
+/** Phrases in D1's messages (developers.cloudflare.com/d1/observability/debug-d1). The first match decides. */
+const PHRASES: readonly { phrase: RegExp; kind: D1FailureKind; retry?: 'always' | 'locked' }[] = [
+  { phrase: /overloaded|queued for too long/i, kind: 'not_run' },
+  { phrase: /network connection lost|object to be reset|code was updated/i, kind: 'unknown', retry: 'always' },
+  { phrase: /exceeded maximum (?:DB size|account storage limit)|SQLITE_FULL|SQLITE_READONLY/i, kind: 'read_only' },
+  { phrase: /exceeded its (?:memory|CPU time) limit/i, kind: 'unknown' },
+  { phrase: new RegExp([OLDER_MESSAGE, BEING_ERASED_MESSAGE, ERASED_MESSAGE].join('|')), kind: 'rejected' },
+  // Another writer holds the lock, or the machine itself failed.
+  { phrase: /SQLITE_(?:BUSY|LOCKED)|database is locked/, kind: 'not_run', retry: 'locked' },
+  // Locally also a lock: it fails the bookmark that follows each call, even one that only reads.
+  { phrase: /internal error; reference/, kind: 'unknown', retry: 'locked' },
+  { phrase: /SQLITE_(?:IOERR|NOMEM|CANTOPEN|INTERRUPT|PROTOCOL)/, kind: 'unknown' },
+  { phrase: /no such (?:table|column)|(?:UNIQUE|NOT NULL|CHECK|FOREIGN KEY) constraint failed/, kind: 'rejected' },
+  { phrase: /SQLITE_[A-Z]+/, kind: 'rejected' },
+];
+
+/** Classifies an error of D1. `retry`: whether another attempt may succeed, always or for callers that wait for a lock. */
+function classify(err: unknown): Pick<(typeof PHRASES)[number], 'kind' | 'retry'> & { reason: string } {
+  if (err instanceof LoggableError) return { kind: 'unknown', reason: err.message };
+  const message = messages(err);
+  for (const { phrase, kind, retry } of PHRASES) {
+    const found = phrase.exec(message);
+    if (found) return { kind, reason: found[0], ...(retry && { retry }) };
+  }
+  const name = err instanceof Error ? err.name : typeof err;
+  return { kind: 'unknown', reason: `${name} with an unknown message` };
+}
+
+const MAX_ATTEMPTS = 3;
+const FIRST_PAUSE_MS = 50;
+
+/**
+ * Runs an idempotent call against D1, until the deadline. D1 itself retries reads but never writes,
+ * so this retries after a lost connection or an object that was reset or redeployed, and for a
+ * caller that `waitsForLock` after a lock. It never retries an overloaded database.
+ * @throws D1Failure
+ */
+export async function runD1<T>(
+  { deadlineAt, deadlines, stats, waitsForLock, maxAttempts = MAX_ATTEMPTS }: D1Caller,
+  run: () => Promise<T>,
+): Promise<T> {
+  let mayHaveRun = false;
+  for (let attempt = 1; ; attempt++) {
+    const left = deadlineAt - Date.now();
+    if (left <= 0) throw new D1Failure(mayHaveRun ? 'unknown' : 'not_run', 'the deadline passed before the call');
+    if (stats) stats.d1Calls += 1;
+    try {
+      return await withDeadline(run(), left, deadlines);
+    } catch (err) {
+      const { kind, reason, retry } = classify(err);
+      const isLocked = retry === 'locked' && waitsForLock;
+      const mayRetry = retry === 'always' || isLocked;
+      mayHaveRun ||= kind === 'unknown';
+      const pause = FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + Math.random());
+      if (!mayRetry || attempt === maxAttempts || Date.now() + pause >= deadlineAt)
+        throw new D1Failure(mayHaveRun ? 'unknown' : kind, isLocked ? LOCKED : reason);
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+}
+
+/** The messages of an error and of all its causes: D1 wraps the relevant one. */
+function messages(err: unknown): string {
+  if (!(err instanceof Error)) return String(err);
+  return err.cause === undefined ? err.message : `${err.message} ${messages(err.cause)}`;
 }

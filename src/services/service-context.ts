@@ -1,10 +1,26 @@
-import type { D1Caller, D1Counter } from '../db/run-d1.ts';
 import type { FoundKey, Principal } from '../domain/api-key.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
 import type { RecordKind } from '../domain/record-kinds.ts';
 import type { SignedMessage } from '../domain/webhook.ts';
+import type { Deadlines } from '../lib/deadline.ts';
 
-export type { D1Counter } from '../db/run-d1.ts';
+/** Counts the calls to D1, for the request log. */
+export interface D1Counter {
+  d1Calls: number;
+}
+
+/** What a call to D1 needs to know about its caller. */
+export interface D1Caller {
+  /** UTC milliseconds of the machine's own clock until which a response is awaited. */
+  readonly deadlineAt: number;
+  /** The timer of the request. Without it, each call has its own. */
+  readonly deadlines?: Deadlines | undefined;
+  readonly stats?: D1Counter | undefined;
+  /** For a local database that another program may lock: try a locked call again. */
+  readonly waitsForLock?: boolean | undefined;
+  /** How often the call is made at most. Default: 3. */
+  readonly maxAttempts?: number | undefined;
+}
 
 /** What optional modules do for the services of the core. */
 export interface Ports {
@@ -31,20 +47,13 @@ export interface PushControl {
   resume(ctx: ServiceContext, target: AuditTarget): Promise<{ status: 'resumed' | 'unchanged' }>;
 }
 
-export interface ServiceContext extends Ports {
+export interface ServiceContext extends Ports, D1Caller {
   db: D1Database;
   /** The clock (UTC milliseconds). Read it just before it matters, not once at the start. */
   now: () => number;
-  /** UTC milliseconds of the machine's own clock until which a response is awaited. */
-  deadlineAt: number;
-  deadlines?: D1Caller['deadlines'];
   requestId: string;
   /** The size in bytes at which the database is full. Without it, no fact is about the size. */
   databaseLimit?: number | undefined;
-  /** Counts the calls to D1, for the request log. */
-  stats?: D1Counter | undefined;
-  /** For a local database that another program may lock: a locked call is tried again. */
-  waitsForLock?: boolean | undefined;
 }
 
 /** The context of a service that acts for an actor. The tenant is always the actor's, never one from the input. */

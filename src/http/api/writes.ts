@@ -1,12 +1,19 @@
 import { type Context, Hono, type HonoRequest, type Next } from 'hono';
 import type * as z from 'zod';
+import { idempotencyMismatch } from '../../domain/errors.ts';
 import { checkIdempotencyKey, IDEMPOTENCY_KEY_REMEDY } from '../../domain/idempotency-key.ts';
 import { fromMinorUnits } from '../../domain/money.ts';
 import { noteRequest, RECORD_KINDS, type RecordKind, timeEntryRequest } from '../../domain/record-kinds.ts';
 import type { DryRunResult, NoteResult, ReplayFields, TimeEntryResult } from '../../domain/response-shapes.ts';
 import type { WriteContext } from '../../services/service-context.ts';
-import { createNote, createTimeEntry, dryRunNote, dryRunTimeEntry } from '../../services/work/create-record.ts';
-import { idempotencyMismatch, type WriteOutcome, type WriteTarget } from '../../services/work/write-once.ts';
+import {
+  createNote,
+  createTimeEntry,
+  dryRunNote,
+  dryRunTimeEntry,
+  type WriteOutcome,
+  type WriteTarget,
+} from '../../services/work/create-record.ts';
 import { type ApiEnv, type AppEnv, type ContextOf, writeContext } from '../hono-env.ts';
 import { jsonBody, readInput } from '../middleware/body.ts';
 import { guard } from '../middleware/guard.ts';

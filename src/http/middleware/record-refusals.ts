@@ -3,7 +3,7 @@ import { hasCode, type KeyReference, Unauthorized } from '../../domain/errors.ts
 import { isRefusedUseReason, RefusedUseMeter, type RefusedUseReason } from '../../domain/refused-use.ts';
 import { log } from '../../lib/log.ts';
 import { type NewRefusedUses, recordRefusedUses } from '../../services/keys/refused-uses.ts';
-import type { WriteTarget } from '../../services/work/write-once.ts';
+import type { WriteTarget } from '../../services/work/create-record.ts';
 import { type AppEnv, serviceContext } from '../hono-env.ts';
 
 /** A separate deadline: the request's own may have passed. */

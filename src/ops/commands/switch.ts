@@ -1,8 +1,8 @@
 import { Argument, Command } from '@commander-js/extra-typings';
 import { parseMode } from '../../config.ts';
-import { D1Failure, runD1 } from '../../db/run-d1.ts';
 import { keyHint } from '../../domain/api-key.ts';
 import { type BlockedKeys, parseBlockedKeys } from '../../domain/blocked-keys.ts';
+import { D1Failure, runD1 } from '../../services/call-d1.ts';
 import { cloudflareApi, putSecret } from '../cloudflare-api.ts';
 import { deploymentOption, parseOption } from '../command.ts';
 import { configOf, readDeployment, workerOf } from '../deploy/deployment-file.ts';

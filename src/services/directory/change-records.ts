@@ -1,14 +1,13 @@
 import * as z from 'zod';
 import { findClock } from '../../db/directory/clock.ts';
 import { DEACTIVATE_RECORDS, FIND_RECORDS } from '../../db/directory/records.ts';
-import { D1Failure, OLDER_MESSAGE } from '../../db/run-d1.ts';
 import { batch } from '../../db/statement.ts';
 import { instant } from '../../domain/change.ts';
 import { conflicts, DIRECTORY_TYPES, type DirectoryError, directoryId, readRecord } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { lazyObject, ruleError } from '../../domain/fields.ts';
 import type { DeactivatedRecord, Upserted } from '../../domain/psa-shapes.ts';
-import { callD1, readOne } from '../call-d1.ts';
+import { callD1, D1Failure, OLDER_MESSAGE, readOne } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { DirectoryContext } from '../service-context.ts';
 import { advanceClock, findConflicts, findDifferences, withoutRefused, writeRecords } from './differences.ts';

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { type D1Caller, LOCKED, runD1 } from '../../../src/db/run-d1.ts';
 import { importDirectory } from '../../../src/ops/import/import-directory.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
 import { operatorContext } from '../../../src/ops/open-database.ts';
 import { RemoteD1 } from '../../../src/ops/remote-d1.ts';
-import { callD1 } from '../../../src/services/call-d1.ts';
+import { callD1, LOCKED, runD1 } from '../../../src/services/call-d1.ts';
+import type { D1Caller } from '../../../src/services/service-context.ts';
 import { type LocalDatabase, spawnCli } from '../../support/command.ts';
 import { copyDatabase } from '../../support/shared.ts';
 
