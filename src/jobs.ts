@@ -6,6 +6,7 @@ import type { Contribution, Job } from './module.ts';
 import { callD1 } from './services/call-d1.ts';
 import { forgetOldAddresses } from './services/forget.ts';
 import type { ServiceContext } from './services/service-context.ts';
+import { passDecided } from './services/work/time-queue.ts';
 
 /** The cron triggers of wrangler.toml, by name. */
 export const CRON_TRIGGERS: Readonly<Record<Job['cron'], string>> = {
@@ -18,6 +19,7 @@ export const CRON_TRIGGERS: Readonly<Record<Job['cron'], string>> = {
 const DEADLINE_MS = 30_000;
 
 const coreJobs = ({ databaseLimit }: Config): Job[] => [
+  { name: 'approvals', cron: 'hourly', run: (ctx) => passDecided(ctx) },
   // Hourly: one key at its limit of requests fills a database within hours.
   { name: 'size', cron: 'hourly', run: (ctx) => logSize(ctx, databaseLimit) },
   { name: 'addresses', cron: 'daily', run: async (ctx) => logUnfinished('addresses', await forgetOldAddresses(ctx)) },

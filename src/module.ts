@@ -5,7 +5,6 @@ import type { AgentEnv } from './http/agent-env.ts';
 // biome-ignore lint/suspicious/noImportCycles: requests carry contributions, and contributions handle requests.
 import type { AdminEnv, Administrator, AppEnv } from './http/hono-env.ts';
 import type { FactSource } from './services/bind-facts.ts';
-import type { Tab } from './services/directory/administrators.ts';
 import type { Ports, ServiceContext } from './services/service-context.ts';
 
 /** An optional capability: a folder of src/modules, and a line in each list. */
@@ -26,7 +25,6 @@ export interface Contribution {
   settings?: Hono<AdminEnv>;
   /** A banner on the pages of an organization. It must not read or throw. */
   banner?: (administrator: Administrator) => Child | undefined;
-  tab?: Tab;
   /** Facts that need attention, beside those of the core. */
   facts?: readonly FactSource[];
   jobs?: readonly Job[];

@@ -1,8 +1,7 @@
 import type { Module } from './module.ts';
 import { alerts } from './modules/alerts/module.ts';
-import { approvals } from './modules/approvals/module.ts';
 import { psa } from './modules/psa/module.ts';
 import { push } from './modules/push/module.tsx';
 
 /** The optional capabilities of the service. Remove a line to remove one. */
-export const MODULES: readonly Module[] = [psa, push, alerts, approvals];
+export const MODULES: readonly Module[] = [psa, push, alerts];

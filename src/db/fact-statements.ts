@@ -18,6 +18,7 @@ import { liveKeyIds } from './keys/read-keys-statements.ts';
 import { NEEDS_ATTENTION } from './keys/refused-use-statements.ts';
 import { columns, type Fields, type Statement, statement } from './statement.ts';
 import { ALL_RECORDS, sum } from './work/key-days.ts';
+import { waitingEntries } from './work/time-queue-statements.ts';
 
 // The statements of the facts in domain/facts.ts.
 
@@ -199,6 +200,13 @@ const TEXTS: Readonly<Record<FactType, string>> = {
       where ${IN_RANGE} group by o.id, d.day) k
     where ${SHARE} >= ${DAY_LIMIT_PERCENT}
     order by k.day desc, k.organization, k.id limit :limit`,
+  time_waiting: `
+    select ${fact("'time_waiting'", {
+      since: 'min(o.at)',
+      level: '1 + max(o.isMinimum)',
+      count: 'count(*)',
+    })}
+    from (${waitingEntries(IN_RANGE)}) o group by o.id limit :limit`,
   database_size: `
     select ${fact("'database_size'", {
       organizationId: "''",

@@ -1,4 +1,5 @@
 import { keysOf } from '../lib/objects.ts';
+import { dateText } from './calendar.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from './record-kinds.ts';
 import type { REASONS_FOR_ATTENTION } from './refused-use.ts';
 
@@ -44,13 +45,16 @@ export interface FoundFact extends Fact {
   kind: FactKind;
 }
 
+type DateOf = (at: number) => string;
+
 /** A tile of "Needs attention", for all facts of one type that an organization has. */
 interface Tile {
   icon: 'alert' | 'ban' | 'check' | 'clock' | 'hourglass' | 'stop' | 'user';
   tone?: 'danger' | 'warning';
-  title: (facts: readonly Fact[]) => string;
-  /** The page with more, below the organization's base path. `dateOf` is in its time zone. */
-  path: (facts: readonly Fact[], dateOf: (at: number) => string) => string;
+  /** `dateOf` is in the organization's time zone. */
+  title: (facts: readonly Fact[], dateOf: DateOf) => string;
+  /** The page with more, below the organization's base path. */
+  path: (facts: readonly Fact[], dateOf: DateOf) => string;
 }
 
 export interface FactKind {
@@ -61,8 +65,6 @@ export interface FactKind {
   advice: string;
   /** None for facts that concern only the operator, or that other parts of the page show. */
   tile?: Tile;
-  /** Decides what SQL cannot: the fact with its level, or undefined if there is none. */
-  evaluate?: (row: Fact, now: number) => Fact | undefined;
 }
 
 const plural = (number: number, one: string, many = `${one.replace(/ry$/, 'rie')}s`) =>
@@ -94,6 +96,9 @@ const nounOf = (subject: string) =>
 
 const keys = (one: string, many: string) => (facts: readonly Fact[]) => plural(facts.length, one, many);
 const requests = (facts: readonly Fact[]) => facts.reduce((sum, { count }) => sum + count, 0);
+
+const waitingText = ({ count, level }: Fact) =>
+  `${level > 1 ? 'At least ' : ''}${plural(count, 'time entry waits', 'time entries wait')} for approval`;
 
 export const FACTS = {
   refused_by_psa: {
@@ -183,6 +188,18 @@ export const FACTS = {
     sentence: (fact) =>
       `${fact.keyHint === null ? 'The organization' : theKey(fact)} has used ${fact.level === 1 ? DAY_LIMIT_PERCENT : 100}% of the daily limit of ${fact.detail}.`,
     advice: "Check the automations' writes. If they are intended, raise the limit.",
+  },
+  // Its level is 2 if not all waiting entries were counted.
+  time_waiting: {
+    isUrgent: false,
+    sentence: (fact) => `${waitingText(fact)}, the oldest since ${time(fact.since)}.`,
+    advice: 'Approve or reject it in the settings area, under Time. It is not billable before.',
+    tile: {
+      icon: 'clock',
+      title: ([first], dateOf) =>
+        first ? `${waitingText(first)}, the oldest since ${dateText(dateOf(first.since))}` : '',
+      path: () => '/time',
+    },
   },
   database_size: {
     isUrgent: true,

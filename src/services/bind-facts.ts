@@ -56,18 +56,14 @@ function factValues(ctx: ServiceContext, { isPushed, dayLimits: { key, organizat
 }
 
 /** The facts of the rows that these statements return, the most urgent type first and those of modules last. */
-export function toPageFacts(rows: readonly Fact[], { ofModules }: FactOptions, now: number): FoundFact[] {
+export function toPageFacts(rows: readonly Fact[], { ofModules }: FactOptions): FoundFact[] {
   const kinds = { ...FACTS, ...Object.fromEntries(ofModules.flatMap((source) => Object.entries(source.kinds))) };
   const order = Object.keys(kinds);
-  return rows
-    .flatMap((row) => toFact(row, kinds, now) ?? [])
-    .sort((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
+  return rows.map((row) => toFact(row, kinds)).sort((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
 }
 
-/** The fact of a row, or undefined if what SQL cannot decide excludes it. */
-export function toFact(row: Fact, kinds: Readonly<Record<string, FactKind>>, now: number): FoundFact | undefined {
+export function toFact(row: Fact, kinds: Readonly<Record<string, FactKind>>): FoundFact {
   const kind = kinds[row.type];
   if (!kind) throw new Error(`there is no kind of facts for the type ${row.type}`);
-  const fact = kind.evaluate ? kind.evaluate(row, now) : row;
-  return fact && { ...fact, kind };
+  return { ...row, kind };
 }

@@ -213,12 +213,13 @@ async function fillDatabase(): Promise<{ common: Values; own: Record<string, Val
       // Every organization of the tests has an administrator with this address; ours is the first.
       findAdministrator: [{ limit: 1 }],
       ...facts,
+      'FACT_SOURCES.time_waiting.statement': [{ ...ALL_ORGANIZATIONS, each: 10 }],
+      'FACT_SOURCES.time_waiting.ofPage': [{}],
       ...fromKeys(
         ['findAuditPage', 'findAuditPageOfKey'].map((page) => `${page}.rows`),
         () => [{ minutes: null }],
       ),
       'findAuditPageOfAdministrator.rows': [{ minutes: null, keyId: '' }],
-      'TIME_WAITING.statement': [{ ...ALL_ORGANIZATIONS, each: 10 }],
       findCompanies: [{ ids: JSON.stringify(['acme']) }],
       findUnrevoked: [{ keyIds: JSON.stringify([keyId]) }],
       findKeyByHash: [{}, { hash: 'unknown' }],

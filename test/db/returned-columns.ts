@@ -97,6 +97,10 @@ export const RETURNED_COLUMNS = {
         ofPage: { organizationId: 'string', subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'number | null', level: 'number', count: 'number', lastAt: 'number', detail: 'string', type: 'string', since: 'number' },
         statement: { type: 'string', since: 'number', organizationId: 'string', subject: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', keyExpiresAt: 'number | null', level: 'number', count: 'number', lastAt: 'number', detail: 'string' },
       },
+      time_waiting: {
+        ofPage: { organizationId: 'string', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'null', type: 'string', since: 'number' },
+        statement: { type: 'string', since: 'number', organizationId: 'string', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'null' },
+      },
     },
   } satisfies ReturnedColumns<typeof import('../../src/db/fact-statements.ts')>,
   'db/keys/find-key-statements.ts': {
@@ -157,20 +161,16 @@ export const RETURNED_COLUMNS = {
     insertServiceTimeEntry: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', userId: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', agreementSource: 'string', status: 'string', chainRecords: 'number' },
     insertTechnicianTimeEntry: { id: 'string', ticketId: 'string', createdAt: 'number', requestId: 'string', requestDigest: 'string', userId: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', agreementSource: 'string', status: 'string', chainRecords: 'number' },
   } satisfies ReturnedColumns<typeof import('../../src/db/work/time-entry-statements.ts')>,
-  'modules/alerts/alert-statements.ts': {
-    claimAlerts: { organizationId: 'string', type: 'string', subject: 'string', id: 'string', foundAt: 'number', text: 'string', toReceiver: 'number', toChat: 'number' },
-    findStoredAlerts: { organizationId: 'string', type: 'string', subject: 'string', level: 'number' },
-  } satisfies ReturnedColumns<typeof import('../../src/modules/alerts/alert-statements.ts')>,
-  'modules/approvals/approval-statements.ts': {
-    TIME_WAITING: {
-      ofPage: { organizationId: 'string', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string', type: 'string', since: 'number' },
-      statement: { type: 'string', since: 'number', organizationId: 'string', subject: 'string', keyId: 'null', keyName: 'null', keyHint: 'null', keyExpiresAt: 'null', level: 'number', count: 'number', lastAt: 'null', detail: 'string' },
-    },
+  'db/work/time-queue-statements.ts': {
     countWaiting: { count: 'number' },
     findEntries: { seq: 'number', id: 'string', ticketId: 'string', companyId: 'string', company: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', status: 'string', userId: 'string', technician: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', text: 'string', decidedAt: 'number | null', decidedById: 'string | null', decidedBy: 'string | null', reason: 'null' },
     findEntriesById: { seq: 'number', id: 'string', ticketId: 'string', companyId: 'string', company: 'string', minutes: 'number', billable: 'number', workDate: 'string', hourlyRateMinor: 'number', status: 'string', userId: 'string', technician: 'string', keyId: 'string', keyName: 'string', keyHint: 'string', text: 'string', decidedAt: 'number | null', decidedById: 'string | null', decidedBy: 'string | null', reason: 'null' },
     findQueue: { start: 'number', last: 'number', approvals: 'string' },
-  } satisfies ReturnedColumns<typeof import('../../src/modules/approvals/approval-statements.ts')>,
+  } satisfies ReturnedColumns<typeof import('../../src/db/work/time-queue-statements.ts')>,
+  'modules/alerts/alert-statements.ts': {
+    claimAlerts: { organizationId: 'string', type: 'string', subject: 'string', id: 'string', foundAt: 'number', text: 'string', toReceiver: 'number', toChat: 'number' },
+    findStoredAlerts: { organizationId: 'string', type: 'string', subject: 'string', level: 'number' },
+  } satisfies ReturnedColumns<typeof import('../../src/modules/alerts/alert-statements.ts')>,
   'modules/push/push-statements.ts': {
     findDuePushes: { organizationId: 'string', isErased: 'number' },
     findPushStatus: { organizationId: 'string', confirmedSeq: 'number | null', failingSince: 'number | null', attempts: 'number | null', failure: 'string | null', nextAttemptAt: 'number | null', stoppedAt: 'null', newestSeq: 'number', waitingSince: 'number | null' },

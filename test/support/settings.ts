@@ -1,15 +1,9 @@
 import { env } from 'cloudflare:workers';
-import { startModules } from '../../src/module.ts';
-import { MODULES } from '../../src/modules.ts';
 import { makeSignIn } from './sign-in.ts';
-import { config, importRecords, makeApi, makeOrganization, rowsOf } from './world.ts';
+import { importRecords, makeApi, makeOrganization, rowsOf } from './world.ts';
 
 /** The sign-in service of all settings areas of a test file. */
 export const signIn = await makeSignIn();
-
-const contributions = startModules(MODULES, { ...env }, config());
-/** The pages of the modules' tabs. */
-export const TAB_PAGES = contributions.flatMap(({ tab }) => tab?.path ?? []);
 
 type Api = Pick<ReturnType<typeof makeApi>, 'send'>;
 type Fields = Record<string, string | string[]>;

@@ -5,7 +5,7 @@ import { type OverviewItem, readOrganizationOverview } from '../../services/dire
 import { type AppEnv, serviceContext } from '../hono-env.ts';
 import { factOptions } from './page-context.ts';
 import { Banner, Table, type TableColumn } from './pages/components.tsx';
-import { areaTabs, FindOrganization, tabOf } from './pages/header.tsx';
+import { FindOrganization, tabOf } from './pages/header.tsx';
 import { render } from './render-page.tsx';
 import { signedInAdministrations } from './sign-in.tsx';
 
@@ -16,7 +16,7 @@ import { signedInAdministrations } from './sign-in.tsx';
 export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> {
   const all = await signedInAdministrations(c);
   const text = (c.req.query('q') ?? '').trim();
-  const tab = tabOf(areaTabs(c.get('contributions')), c.req.query('tab'));
+  const tab = tabOf(c.req.query('tab'));
   const found = all.filter(({ organization: { id, name } }) =>
     [id, name].some((one) => one.toLowerCase().includes(text.toLowerCase())),
   );
@@ -88,5 +88,6 @@ function MostUrgent({ item: { organization, facts } }: { item: OverviewItem }) {
   const [first] = ofType;
   if (!first?.kind.tile) return DASH;
   const { tile } = first.kind;
-  return <a href={`/settings/${id}${tile.path(ofType, (at) => dateIn(timeZone, at))}`}>{tile.title(ofType)}</a>;
+  const dateOf = (at: number) => dateIn(timeZone, at);
+  return <a href={`/settings/${id}${tile.path(ofType, dateOf)}`}>{tile.title(ofType, dateOf)}</a>;
 }

@@ -19,6 +19,7 @@ import { refusedUses } from './refused-uses.tsx';
 import { render } from './render-page.tsx';
 import { revokeKeys } from './revoke-keys.tsx';
 import { signIn } from './sign-in.tsx';
+import { timeEntries } from './time-entries.tsx';
 import { whichKey } from './which-key.tsx';
 
 /** /settings leads to the administrator's organizations, /settings/{organization} serves the pages of one. */
@@ -30,6 +31,7 @@ export function createSettings(contributions: readonly Contribution[]) {
     .route('/', keys)
     .route('/', whichKey)
     .route('/', revokeKeys)
+    .route('/', timeEntries)
     .route('/', audit)
     .route('/', refusedUses)
     .route('/', keyRules);

@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono';
+import { dateIn } from '../../domain/calendar.ts';
 import type { DayLimits } from '../../domain/day-limit.ts';
 import { CSV_SETTINGS, companyIds } from '../../domain/key-settings.ts';
 import { containsKey } from '../../domain/pasted-keys.ts';
@@ -53,8 +54,8 @@ export async function renderKeyList(c: Context<AdminEnv>, { q, ...filters }: Key
   const today = todayOf(c);
   const hasFacts = isPlainList(query) || (query.fact !== undefined && !noteOf(query));
   const list = await listKeys(adminContext(c), query, today, hasFacts ? factOptions(c) : undefined);
-  const { hasPsa } = c.get('administrator').organization;
-  return render(c, titleOf(list, query), <KeyListPage {...{ list, query, hasPsa, searchedKey, refused }} />, {
+  const { hasPsa, timeZone } = c.get('administrator').organization;
+  return render(c, titleOf(list, query, timeZone), <KeyListPage {...{ list, query, hasPsa, searchedKey, refused }} />, {
     lead: <Lead {...{ list, today, dayLimits }} />,
     actions: <Actions list={list} />,
     ...(refused && { status: 400, hasErrors: true }),
@@ -92,13 +93,13 @@ const STATES: readonly (readonly [state: ListedState, chip: string, keys: string
 ];
 
 /** The heading of a list: its filters in words. */
-function titleOf({ facts, keys }: KeyList, query: KeyQuery): string {
+function titleOf({ facts, keys }: KeyList, query: KeyQuery, timeZone: string): string {
   if (isPlainList(query)) return 'API keys';
   const { q, state = 'live', expires, fact } = query;
   const ofType = facts.filter(({ type }) => type === fact);
   const note = noteOf(query);
   return [
-    ofType[0]?.kind.tile?.title(ofType) ?? STATES.find(([one]) => one === state)?.[2],
+    ofType[0]?.kind.tile?.title(ofType, (at) => dateIn(timeZone, at)) ?? STATES.find(([one]) => one === state)?.[2],
     note && KEY_NOTES[note].words,
     expires && 'that never expire',
     q && `with “${q}”: ${formatNumber(keys.length)}`,

@@ -12,7 +12,7 @@ import { type FormState, searchedCompany } from './forms.ts';
 import { keyListPath, readKeyQuery } from './key-query.ts';
 import { htmlOf, NOTICE, pageContext } from './page-context.ts';
 import { Banner } from './pages/components.tsx';
-import { AreaTabs, areaTabs, Bar } from './pages/header.tsx';
+import { AreaTabs, Bar } from './pages/header.tsx';
 import { Time } from './pages/time.tsx';
 
 /** The status of a page, and the parts around its title. */
@@ -37,7 +37,6 @@ export async function render<E extends AdminEnv | AppEnv>(
   const { signIn } = c.get('config');
   const { path } = c.req;
   const contributions: readonly Contribution[] = c.get('contributions');
-  const tabs = areaTabs(contributions);
   const notice = status === 200 && getCookie(c, NOTICE);
   if (notice) deleteCookie(c, NOTICE, { path });
   const page = (
@@ -45,8 +44,8 @@ export async function render<E extends AdminEnv | AppEnv>(
       title={`${hasErrors ? 'Error: ' : ''}${title}${administrator ? ` · ${administrator.organization.name}` : ''}`}
       isOnce={isOnce}
       home="/settings"
-      bar={<Bar {...{ administrator, path, tabs }} signOutPath={signIn?.signOutPath} />}
-      tabs={administrator && <AreaTabs {...{ administrator, path, tabs }} />}
+      bar={<Bar {...{ administrator, path }} signOutPath={signIn?.signOutPath} />}
+      tabs={administrator && <AreaTabs {...{ administrator, path }} />}
       footer={
         administrator && (
           <>

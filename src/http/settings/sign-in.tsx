@@ -5,7 +5,6 @@ import { provenEmail } from '../../domain/sign-in-token.ts';
 import { type Administration, administrationsOf } from '../../services/directory/administrators.ts';
 import { type AdminEnv, type AppEnv, type ContextOf, serviceContext } from '../hono-env.ts';
 import { PageProblem } from './page-problem.ts';
-import { moduleTabs } from './pages/header.tsx';
 
 const ALGORITHMS = ['RS256', 'ES256'];
 
@@ -33,8 +32,7 @@ export async function signedInAdministrations(
     );
   }
   const email = await verifiedEmail(c, signIn);
-  const tabs = organizationId === undefined ? [] : moduleTabs(c.get('contributions'));
-  const administrations = await administrationsOf(serviceContext(c), email, organizationId, tabs);
+  const administrations = await administrationsOf(serviceContext(c), email, organizationId);
   if (administrations.length > 0) return administrations;
   throw new PageProblem(
     403,

@@ -55,8 +55,7 @@ async function compare(
   for (const row of rows) {
     const identity = identityOf(row);
     try {
-      const fact = toFact(row, source.kinds, now);
-      if (fact === undefined) continue;
+      const fact = toFact(row, source.kinds);
       if ((levels.get(identity) ?? 0) < fact.level) {
         const { organizationId, type, subject, level } = fact;
         const text = alertText(fact, config.serviceUrl);

@@ -20,7 +20,7 @@ export async function readOrganizationOverview(
     ...bindPageFacts(ctx, options, ids),
   ]);
   const live = new Map(counts.map(({ organizationId, keys }) => [organizationId, keys]));
-  const facts = Map.groupBy(toPageFacts(rows.flat(), options, now), ({ organizationId }) => organizationId);
+  const facts = Map.groupBy(toPageFacts(rows.flat(), options), ({ organizationId }) => organizationId);
   return administrations
     .map(({ organization }) => {
       const found = facts.get(organization.id) ?? [];

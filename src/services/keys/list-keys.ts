@@ -55,7 +55,7 @@ async function readOverview(ctx: AdminContext, now: number, options: FactOptions
     /** What all keys have written on the latest day on which one wrote; null for an empty audit log. */
     latestDay: latest ?? null,
     /** Empty if the list was not asked for it. */
-    facts: options ? toPageFacts(others.flat(), options, now) : [],
+    facts: options ? toPageFacts(others.flat(), options) : [],
   };
 }
 

@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { TAB_PAGES } from '../../support/settings.ts';
 
 /** How many organizations take part. */
 export const ORGANIZATIONS = 3;
@@ -26,7 +25,7 @@ const ORGANIZATION_PAGES = [
   '/refused.csv',
   '/revoke-all',
   '/key-rules',
-  ...TAB_PAGES,
+  '/time',
 ] as const;
 const KEY_PAGES = ['/keys/{key}', '/keys/{key}/change', '/keys/{key}/rotate', '/keys/{key}/revoke'] as const;
 

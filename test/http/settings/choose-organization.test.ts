@@ -126,13 +126,13 @@ test('the overview lists organizations by need, with as many reasons as their li
   expect(linksIn(html).map(({ name }) => name)).toEqual(['Gamma', 'Beta', 'Alpha', 'Delta']);
   const rows = await elementsOf(html, 'tbody td');
   expect(rows.map(({ text }) => text)).toEqual([
-    ...['3 to look at', '1 key lacks a scope', '5'],
+    ...['2 to look at', '1 key lacks a scope', '5'],
     ...['1 to look at', '2 keys expire within 14 days', '2'],
     ...['–', '–', '0'],
     ...['–', '–', '0'],
   ]);
   for (const [id, tiles] of [
-    [gamma, 3],
+    [gamma, 2],
     [beta, 1],
     [delta, 0],
   ] as const)
@@ -164,7 +164,7 @@ test('the overview begins with an organization that loses work, and says where w
   const rows = await elementsOf(await (await open('/settings')).text(), 'tbody td');
   expect(rows.map(({ text }) => text)).toEqual([
     ...['1 to look at', '1 write may be lost', '1'],
-    ...['2 to look at', '1 key expires within 14 days', '2'],
+    ...['1 to look at', '1 key expires within 14 days', '2'],
     ...['–', 'Write-back is off: every request is refused', '0'],
   ]);
 });

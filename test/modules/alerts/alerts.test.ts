@@ -360,12 +360,11 @@ describe('an alert', () => {
     const [bad, good] = [await makeOrganization(), await makeOrganization()];
     const kind: FactKind = {
       isUrgent: false,
-      sentence: () => 'This is late.',
-      advice: 'Hurry.',
-      evaluate: (row) => {
-        if (row.organizationId === bad) throw new RangeError('there is no such time zone');
-        return row;
+      sentence: ({ organizationId }) => {
+        if (organizationId === bad) throw new RangeError('there is no such time');
+        return 'This is late.';
       },
+      advice: 'Hurry.',
     };
     const columns = fact("'late'", { since: ':now' });
     const late = factSource({ late: kind }, `select ${columns} from organizations o where ${IN_RANGE} limit :limit`);

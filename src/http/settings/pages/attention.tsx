@@ -33,12 +33,13 @@ function Tile({ facts }: { facts: readonly FoundFact[] }) {
   const [first] = facts;
   if (!first?.kind.tile) return null;
   const { tile, advice } = first.kind;
+  const dateOf = (at: number) => dateIn(timeZone, at);
   return (
     <li>
-      <a href={`${base}${tile.path(facts, (at) => dateIn(timeZone, at))}`} class={tile.tone}>
+      <a href={`${base}${tile.path(facts, dateOf)}`} class={tile.tone}>
         <Icon name={tile.icon} />
         <span>
-          <strong>{tile.title(facts)}</strong>
+          <strong>{tile.title(facts, dateOf)}</strong>
           {isLostWork(first) && (
             <span class="minor">{first.keyId === null ? advice : <LostWork facts={facts} first={first} />}</span>
           )}

@@ -1,43 +1,37 @@
-import type { Contribution } from '../../../module.ts';
 import type { Administrator } from '../../hono-env.ts';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 import { Menu, SearchForm } from './components.tsx';
 
-/** A tab: the last part of its address, and its title. */
-type AreaTab = readonly [tab: string, title: string];
-
-export const moduleTabs = (contributions: readonly Contribution[]) => contributions.flatMap(({ tab = [] }) => tab);
-
-export const areaTabs = (contributions: readonly Contribution[]): readonly AreaTab[] => [
+/** The tabs: the last part of their addresses, and their titles. */
+const TABS = [
   ['keys', 'API keys'],
-  ...moduleTabs(contributions).map(({ path, title }): AreaTab => [path.slice(1), title]),
+  ['time', 'Time'],
   ['audit', 'Audit log'],
   ['refused', 'Refused uses'],
   ['key-rules', 'Key rules'],
-];
+] as const;
 
 /** The tab of a page, from the part of its address after the organization; the keys for any other page. */
-export const tabOf = (tabs: readonly AreaTab[], page = '') => tabs.find(([tab]) => tab === page)?.[0] ?? 'keys';
+export const tabOf = (page = '') => TABS.find(([tab]) => tab === page)?.[0] ?? 'keys';
 
 /** From there on a tab shows that there are more. */
 const MAX_WAITING = 99;
 
 interface TabsProps {
   path: string;
-  tabs: readonly AreaTab[];
   administrator: Administrator;
 }
 
 /** The pages of an organization. A page below one of them keeps its tab marked. */
-export function AreaTabs({ path, tabs, administrator: { refused, waiting } }: TabsProps) {
+export function AreaTabs({ path, administrator: { refused, waiting } }: TabsProps) {
   const { base } = usePage();
-  const current = tabOf(tabs, path.split('/')[3]);
-  const counts = new Map([['/refused', refused], ...waiting]);
+  const current = tabOf(path.split('/')[3]);
+  const counts: Partial<Record<string, number>> = { refused, time: waiting };
   return (
     <nav class="tabs" aria-label="Settings">
-      {tabs.map(([tab, title]) => {
-        const count = counts.get(`/${tab}`) ?? 0;
+      {TABS.map(([tab, title]) => {
+        const count = counts[tab] ?? 0;
         return (
           <a
             href={`${base}/${tab}`}
@@ -55,13 +49,12 @@ export function AreaTabs({ path, tabs, administrator: { refused, waiting } }: Ta
 interface Props {
   administrator: Administrator | undefined;
   path: string;
-  tabs: readonly AreaTab[];
   signOutPath: string | undefined;
 }
 
 /** The organization, the documentation and the user. Only the documentation without an administrator. */
-export function Bar({ administrator, path, tabs, signOutPath }: Props) {
-  const tab = tabOf(tabs, path.split('/')[3]);
+export function Bar({ administrator, path, signOutPath }: Props) {
+  const tab = tabOf(path.split('/')[3]);
   return (
     <>
       {administrator && <OrganizationSwitcher {...{ administrator, tab }} />}

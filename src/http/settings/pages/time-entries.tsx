@@ -1,23 +1,22 @@
-import { dateText } from '../../domain/calendar.ts';
-import { MAX_REASON_LENGTH } from '../../domain/decision-reason.ts';
-import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../domain/record-kinds.ts';
-import { Options, Select, withSelected } from '../../http/settings/audit.tsx';
-import type { FormState } from '../../http/settings/forms.ts';
-import { addressOf, parametersOf, usePage } from '../../http/settings/page-context.ts';
+import { dateText } from '../../../domain/calendar.ts';
+import { MAX_REASON_LENGTH } from '../../../domain/decision-reason.ts';
+import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../../domain/record-kinds.ts';
+import { keysOf } from '../../../lib/objects.ts';
 import {
-  Banner,
-  counted,
-  HiddenFields,
-  money,
-  Table,
-  type TableColumn,
-  Ticket,
-} from '../../http/settings/pages/components.tsx';
-import { ErrorSummary, Field } from '../../http/settings/pages/form.tsx';
-import { KeyName } from '../../http/settings/pages/key-facts.tsx';
-import { Time } from '../../http/settings/pages/time.tsx';
-import { keysOf } from '../../lib/objects.ts';
-import { type Entry, LISTED, MAX_DECIDED, STATUSES, type TimePart, type TimeQuery } from './time-queue.ts';
+  type Entry,
+  LISTED,
+  MAX_DECIDED,
+  STATUSES,
+  type TimePart,
+  type TimeQuery,
+} from '../../../services/work/time-queue.ts';
+import { Options, Select, withSelected } from '../audit.tsx';
+import type { FormState } from '../forms.ts';
+import { addressOf, parametersOf, usePage } from '../page-context.ts';
+import { Banner, counted, HiddenFields, money, Table, type TableColumn, Ticket } from './components.tsx';
+import { ErrorSummary, Field } from './form.tsx';
+import { KeyName } from './key-facts.tsx';
+import { Time } from './time.tsx';
 
 /** Each decision: the verb of its button, the word for what is done, and the kind of the button. */
 export const DECISIONS = {

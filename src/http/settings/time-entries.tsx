@@ -2,16 +2,6 @@ import { type Context, Hono } from 'hono';
 import { decisionReason, MAX_REASON_LENGTH } from '../../domain/decision-reason.ts';
 import { fromMinorUnits } from '../../domain/money.ts';
 import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../domain/record-kinds.ts';
-import { type AdminEnv, adminContext } from '../../http/hono-env.ts';
-import { type Column, csvDownload, fileName } from '../../http/settings/download.ts';
-import { readForm } from '../../http/settings/forms.ts';
-import { addressOf, pageContext, redirectWith } from '../../http/settings/page-context.ts';
-import { PageProblem } from '../../http/settings/page-problem.ts';
-import { CsvLink } from '../../http/settings/pages/components.tsx';
-import { utcText } from '../../http/settings/pages/time.tsx';
-import { render } from '../../http/settings/render-page.tsx';
-import { shownEntries } from '../../http/settings/shown-entries.ts';
-import { ConfirmTime, countedEntries, DECISIONS, decidedText, TimePage } from './time-page.tsx';
 import {
   decideTime,
   type Entry,
@@ -23,9 +13,19 @@ import {
   readTime,
   type TimeQuery,
   timeQuery,
-} from './time-queue.ts';
+} from '../../services/work/time-queue.ts';
+import { type AdminEnv, adminContext } from '../hono-env.ts';
+import { type Column, csvDownload, fileName } from './download.ts';
+import { readForm } from './forms.ts';
+import { addressOf, pageContext, redirectWith } from './page-context.ts';
+import { PageProblem } from './page-problem.ts';
+import { CsvLink } from './pages/components.tsx';
+import { utcText } from './pages/time.tsx';
+import { ConfirmTime, countedEntries, DECISIONS, decidedText, TimePage } from './pages/time-entries.tsx';
+import { render } from './render-page.tsx';
+import { shownEntries } from './shown-entries.ts';
 
-export const time = new Hono<AdminEnv>();
+export const timeEntries = new Hono<AdminEnv>();
 
 const timeZoneOf = (c: Context<AdminEnv>) => c.get('administrator').organization.timeZone;
 const parametersOf = (c: Context<AdminEnv>) => new URL(c.req.url).searchParams;
@@ -37,7 +37,7 @@ const readQuery = (parameters: URLSearchParams): TimeQuery =>
 
 const readDecision = (text: string | null) => APPROVAL_DECISIONS.find((decision) => decision === text);
 
-time.get('/time', async (c) => {
+timeEntries.get('/time', async (c) => {
   const query = readQuery(parametersOf(c));
   const found = await readTime(adminContext(c), query, timeZoneOf(c));
   const page = <TimePage {...found} entries={shownEntries(c, found.entries, PAGE.shown)} query={query} />;
@@ -47,7 +47,7 @@ time.get('/time', async (c) => {
   });
 });
 
-time.get('/time/decide', async (c) => {
+timeEntries.get('/time/decide', async (c) => {
   const parameters = parametersOf(c);
   const { upTo, ...query } = readQuery(parameters);
   const all = readDecision(parameters.get('all'));
@@ -66,7 +66,7 @@ function confirm(c: Context<AdminEnv>, { entries, ...props }: Parameters<typeof 
   return render(c, title, page, { status: hasErrors ? 400 : 200, hasErrors });
 }
 
-time.post('/time/decide', async (c) => {
+timeEntries.post('/time/decide', async (c) => {
   const ctx = adminContext(c);
   const values = await readForm(c);
   const decision = readDecision(values.get('decision'));
@@ -125,7 +125,7 @@ const COLUMNS: readonly Column<Entry>[] = [
   ['Text', ({ text }) => text],
 ];
 
-time.get('/time.csv', (c) => {
+timeEntries.get('/time.csv', (c) => {
   const query = readQuery(parametersOf(c));
   return csvDownload(c, { name: fileName(c, `time-${query.state}`), columns: COLUMNS, pages: filePages(c, query) });
 });

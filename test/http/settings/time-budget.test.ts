@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, expect, test } from 'vitest';
-import { passDecided } from '../../../src/modules/approvals/time-queue.ts';
+import { passDecided } from '../../../src/services/work/time-queue.ts';
 import published from '../../bench/README.md?raw';
 import { countD1 } from '../../support/d1.ts';
 import { elementsOf } from '../../support/page.ts';

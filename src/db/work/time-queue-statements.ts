@@ -1,9 +1,5 @@
-import { fact, factSource, IN_RANGE } from '../../db/fact-statements.ts';
-import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../../db/statement.ts';
-import { dateIn, dateText } from '../../domain/calendar.ts';
-import type { Fact } from '../../domain/facts.ts';
 import type { TimeEntryStatus } from '../../domain/record-kinds.ts';
-import { counted } from '../../http/settings/pages/components.tsx';
+import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
 
 // Everything up to the mark of an organization is decided, so its queue is read from there on: no index of entries that
 // wait, which each write would have to update.
@@ -100,9 +96,9 @@ export const moveMarks = statement<{ from: string; to: string; examine: number }
   on conflict (organization_id) do update set seq = excluded.seq where excluded.seq > approval_marks.seq`);
 
 /** The entries that wait, of organizations that approve time in the settings area. */
-const waiting = (condition: string) => `
-  select o.id as organizationId, o.time_zone as timeZone, a.at, o.last > o.start + ${COUNTED} as isMinimum
-  from (select o.id, o.time_zone, ${START} as start, ${LAST} as last from organizations o
+export const waitingEntries = (condition: string) => `
+  select o.id, a.at, o.last > o.start + ${COUNTED} as isMinimum
+  from (select o.id, ${START} as start, ${LAST} as last from organizations o
     where o.approvals = 'settings' and ${condition}) o
   cross join audit_log a on a.organization_id = o.id and a.seq > o.start and a.seq <= o.start + ${COUNTED}
     and a.action = 'time_entry.created'
@@ -111,35 +107,5 @@ const waiting = (condition: string) => `
 
 /** How many entries wait, at most 100. */
 export const countWaiting = statement<{ organizationId: string }, { count: number }>(
-  `select count(*) as count from (${waiting('o.id = :organizationId')} limit 100)`,
-);
-
-const waitingText = ({ count, level }: Fact) =>
-  `${level > 1 ? 'At least ' : ''}${counted(count, 'time entry waits', 'time entries wait')} for approval`;
-
-/** The fact that time waits. Its level is 2 if so much waits that not all of it was counted. */
-export const TIME_WAITING = factSource(
-  {
-    time_waiting: {
-      isUrgent: false,
-      sentence: (found) => `${waitingText(found)}, the oldest since ${found.detail}.`,
-      advice: 'Approve or reject it in the settings area, under Time. It is not billable before.',
-      tile: {
-        icon: 'clock',
-        title: ([first]) => (first ? `${waitingText(first)}, the oldest since ${dateText(first.detail ?? '')}` : ''),
-        path: () => '/time',
-      },
-      // `detail` is the time zone.
-      evaluate: (row) => ({ ...row, detail: dateIn(row.detail ?? 'UTC', row.since) }),
-    },
-  },
-  `
-    select ${fact("'time_waiting'", {
-      organizationId: 'organizationId',
-      since: 'min(at)',
-      level: '1 + max(isMinimum)',
-      count: 'count(*)',
-      detail: 'timeZone',
-    })}
-    from (${waiting(IN_RANGE)}) group by organizationId limit :limit`,
+  `select count(*) as count from (${waitingEntries('o.id = :organizationId')} limit 100)`,
 );

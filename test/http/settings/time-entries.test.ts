@@ -4,8 +4,8 @@ import { aroundD1 } from '../../support/d1.ts';
 import { csvRows, elementsOf } from '../../support/page.ts';
 import { allChanges, work } from '../../support/psa-calls.ts';
 import { auditedActions, openSettings, signIn } from '../../support/settings.ts';
+import { importAdmin, makeTime, setApprovals } from '../../support/time.ts';
 import { makeApi, makeKey, rowsOf } from '../../support/world.ts';
-import { importAdmin, makeTime, setApprovals } from './support.ts';
 
 const textsOf = async (page: string, selector: string) =>
   (await elementsOf(page, selector)).map(({ text }) => text.trim());

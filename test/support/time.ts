@@ -1,5 +1,5 @@
-import { makeSettings } from '../../support/settings.ts';
-import { importRecords, makeKey, TIME } from '../../support/world.ts';
+import { makeSettings } from './settings.ts';
+import { importRecords, makeKey, TIME } from './world.ts';
 
 /** Adds an administrator, or replaces one. */
 export function importAdmin(organization: string, id: string, name: string, technician = false): Promise<void> {

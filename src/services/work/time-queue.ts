@@ -1,16 +1,23 @@
 import * as z from 'zod';
 import { ALL_ORGANIZATIONS } from '../../db/fact-statements.ts';
+import {
+  type EntryRow,
+  EXAMINED,
+  findEntries,
+  findEntriesById,
+  findQueue,
+  moveMarks,
+} from '../../db/work/time-queue-statements.ts';
 import { AUDIT_TEXT_LENGTH } from '../../domain/audit-actions.ts';
 import { addDays, startOfDate } from '../../domain/calendar.ts';
 import type { ApprovalDecision } from '../../domain/record-kinds.ts';
 import { keysOf } from '../../lib/objects.ts';
-import { seqRange } from '../../services/audit/read-audit-log.ts';
-import { readAll, readOne, write } from '../../services/call-d1.ts';
-import { type ConfirmedSet, changeConfirmed } from '../../services/confirmed-set.ts';
-import { administratorsTimeZone } from '../../services/directory/administrators.ts';
-import { type AdminContext, forNextCall } from '../../services/service-context.ts';
-import { decideEntries } from '../../services/work/record-services.ts';
-import { type EntryRow, EXAMINED, findEntries, findEntriesById, findQueue, moveMarks } from './approval-statements.ts';
+import { seqRange } from '../audit/read-audit-log.ts';
+import { readAll, readOne, write } from '../call-d1.ts';
+import { type ConfirmedSet, changeConfirmed } from '../confirmed-set.ts';
+import { administratorsTimeZone } from '../directory/administrators.ts';
+import { type AdminContext, forNextCall } from '../service-context.ts';
+import { decideEntries } from './record-services.ts';
 
 /** How many entries a page lists. */
 export const LISTED = 100;

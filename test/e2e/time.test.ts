@@ -1,8 +1,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { follow, watch } from '../../../support/browser.ts';
-import { faultsOf } from '../../../support/page-faults.ts';
-import { connectBrowser, sharedServer } from '../../../support/shared.ts';
+import { follow, watch } from '../support/browser.ts';
+import { faultsOf } from '../support/page-faults.ts';
+import { connectBrowser, sharedServer } from '../support/shared.ts';
 
 const ORGANIZATION = 'approving';
 const EMAIL = 'max@approving.example';

@@ -1,13 +1,13 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { passDecided } from '../../../src/modules/approvals/time-queue.ts';
+import { passDecided } from '../../../src/services/work/time-queue.ts';
 import { elementsOf } from '../../support/page.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
 import { allChanges, work } from '../../support/psa-calls.ts';
 import { openSettings } from '../../support/settings.ts';
+import { importAdmin, makeTime, setApprovals } from '../../support/time.ts';
 import { asOperator } from '../../support/world.ts';
-import { importAdmin, makeTime, setApprovals } from './support.ts';
 
 // Two administrators and the PSA decide about the same entries at the same time, while new ones come, and the
 // PSA changes who may decide. The model has the decision of each entry, which is made once: the feed,
