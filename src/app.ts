@@ -40,7 +40,7 @@ export function createApp(config: Config, contributions: readonly Contribution[]
     .all('/settings/*', (c) => {
       settings ??= root()
         .use(...first)
-        .route('/settings', createSettings(contributions));
+        .route('/settings', createSettings());
       return settings.fetch(c.req.raw, c.env, c.executionCtx);
     })
     .use(...first)

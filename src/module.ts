@@ -1,9 +1,8 @@
 import type { Hono } from 'hono';
-import type { Child } from 'hono/jsx';
 import type { Bindings, Config } from './config.ts';
 import type { AgentEnv } from './http/agent-env.ts';
 // biome-ignore lint/suspicious/noImportCycles: requests carry contributions, and contributions handle requests.
-import type { AdminEnv, Administrator, AppEnv } from './http/hono-env.ts';
+import type { AppEnv } from './http/hono-env.ts';
 import type { FactSource } from './services/bind-facts.ts';
 import type { Ports, ServiceContext } from './services/service-context.ts';
 
@@ -21,10 +20,6 @@ export interface Module {
 export interface Contribution {
   /** Its own path, for which it does its own checks. */
   routes?: { path: `/${string}`; app: Hono<AppEnv> };
-  /** Pages and downloads below `/settings/{organization}`. */
-  settings?: Hono<AdminEnv>;
-  /** A banner on the pages of an organization. It must not read or throw. */
-  banner?: (administrator: Administrator) => Child | undefined;
   /** Facts that need attention, beside those of the core. */
   facts?: readonly FactSource[];
   jobs?: readonly Job[];

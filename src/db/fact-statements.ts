@@ -6,6 +6,7 @@ import {
   EXPIRY_LEVELS,
   FACT_TYPES,
   FACTS,
+  FAILING_MS,
   type Fact,
   type FactKind,
   type FactType,
@@ -13,7 +14,6 @@ import {
 } from '../domain/facts.ts';
 import { REASONS_FOR_ATTENTION, REFUSED_ATTENTION_MS } from '../domain/refused-use.ts';
 import { fromKeys, pick } from '../lib/objects.ts';
-import { disconnectedSince, isPushInTrouble } from './directory/administrator-statements.ts';
 import { liveKeyIds } from './keys/read-keys-statements.ts';
 import { NEEDS_ATTENTION } from './keys/refused-use-statements.ts';
 import { columns, type Fields, type Statement, statement } from './statement.ts';
@@ -126,6 +126,7 @@ const REFUSED_USES = `
 
 /** The SQL that finds the facts of each type. */
 const TEXTS: Readonly<Record<FactType, string>> = {
+  // An adapter that does not fail reports every minute.
   push_failing: `
     select ${fact("'push_failing'", {
       subject: 's.adapter_id',
@@ -138,11 +139,11 @@ const TEXTS: Readonly<Record<FactType, string>> = {
       from pushes indexed by pushes_in_trouble
       where :isPushed = 1 and organization_id ${RANGE} and (failing_since is not null or stopped_at is not null)
       union all
-      select organization_id, adapter_id, ${disconnectedSince('c')}, stopped_at,
+      select organization_id, adapter_id, coalesce(c.failing_since, c.reported_at), stopped_at,
         coalesce(failure, 'the adapter no longer reports')
       from connections c where organization_id ${RANGE}) s
     cross join organizations o on o.id = s.organization_id
-    where o.active = 1 and ${isPushInTrouble('s')}
+    where o.active = 1 and (s.stopped_at is not null or s.failing_since <= :now - ${FAILING_MS})
     limit :limit`,
   refused_by_psa: `
     select ${fact("'refused_by_psa'", {

@@ -9,6 +9,8 @@ import type { REASONS_FOR_ATTENTION } from './refused-use.ts';
 
 /** How long a record that the PSA refused needs attention, unless the PSA takes it. */
 export const PSA_REFUSAL_DAYS = 30;
+/** How long a push may lack a confirmation, or an adapter be silent, before it needs attention. */
+export const FAILING_MS = 5 * 60_000;
 /** How many days before its expiry a key needs attention. It becomes more urgent after 3 and 1. */
 export const EXPIRING_DAYS = 14;
 export const EXPIRY_LEVELS = [3, 1] as const;
@@ -54,7 +56,7 @@ interface Tile {
   /** `dateOf` is in the organization's time zone. */
   title: (facts: readonly Fact[], dateOf: DateOf) => string;
   /** The page with more, below the organization's base path. */
-  path: (facts: readonly Fact[], dateOf: DateOf) => string;
+  path: (facts: readonly Fact[]) => string;
 }
 
 export interface FactKind {
@@ -139,7 +141,7 @@ export const FACTS = {
       icon: 'alert',
       tone: 'warning',
       title: ([first]) => (first?.level === 1 ? 'Writes do not reach your PSA' : 'Writes are not sent to your PSA'),
-      path: ([first], dateOf) => `/audit?from=${dateOf(first?.since ?? 0)}`,
+      path: () => '/push',
     },
   },
   refused_revoked: refused({

@@ -1,5 +1,5 @@
-import { FAILING_MS } from '../db/directory/administrator-statements.ts';
 import { instant, optionalInstant } from '../domain/change.ts';
+import { FAILING_MS } from '../domain/facts.ts';
 
 interface Connection {
   reportedAt: number;

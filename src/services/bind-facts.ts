@@ -3,6 +3,7 @@ import { type BoundStatement, latestSize } from '../db/statement.ts';
 import { addDays, dateIn } from '../domain/calendar.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
 import { FACTS, type Fact, type FactKind, type FoundFact } from '../domain/facts.ts';
+import { readBatch } from './call-d1.ts';
 import type { ServiceContext } from './service-context.ts';
 
 export type { FactSource } from '../db/fact-statements.ts';
@@ -60,6 +61,12 @@ export function toPageFacts(rows: readonly Fact[], { ofModules }: FactOptions): 
   const kinds = { ...FACTS, ...Object.fromEntries(ofModules.flatMap((source) => Object.entries(source.kinds))) };
   const order = Object.keys(kinds);
   return rows.map((row) => toFact(row, kinds)).sort((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
+}
+
+/** The facts of these organizations that pages show. */
+export async function readFacts(ctx: ServiceContext, options: FactOptions, organizationIds: readonly string[]) {
+  const rows = await readBatch<Fact[]>(ctx, bindPageFacts(ctx, options, organizationIds));
+  return toPageFacts(rows.flat(), options);
 }
 
 export function toFact(row: Fact, kinds: Readonly<Record<string, FactKind>>): FoundFact {

@@ -24,7 +24,7 @@ export const RETURNED_COLUMNS = {
     findTicket: { id: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/audit/audit-log-statements.ts')>,
   'db/directory/administrator-statements.ts': {
-    findAdministrator: { userId: 'string', userName: 'string', organizationId: 'string', organizationName: 'string', timeZone: 'string', hasPsa: 'number', refused: 'number', failingSince: 'number', failure: 'string', stoppedAt: 'null', disconnectedSince: 'number', disconnectedBy: 'string' },
+    findAdministrator: { userId: 'string', userName: 'string', organizationId: 'string', organizationName: 'string', timeZone: 'string', hasPsa: 'number', refused: 'number' },
     findAdministratorNames: { name: 'string' },
     findTimeZone: { timeZone: 'string' },
   } satisfies ReturnedColumns<typeof import('../../src/db/directory/administrator-statements.ts')>,

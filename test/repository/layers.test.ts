@@ -25,10 +25,10 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   [BUILT]: { parts: [] },
   'http/settings': { parts: [...HTTP, 'http/page'], packages: ['hono', 'zod', 'jose'] },
   // The interface of the optional modules: types, and how they are started.
-  'module.ts': { parts: ['http', 'http/settings', 'services', 'config.ts'], packages: ['hono'] },
+  'module.ts': { parts: ['http', 'services', 'config.ts'], packages: ['hono'] },
   // An optional module imports the core, never another module.
   modules: {
-    parts: [...HTTP, 'http/page', 'http/settings', 'db', 'ops'],
+    parts: [...HTTP, 'db', 'ops'],
     packages: ['hono', 'zod', 'cloudflare:workers', '@modelcontextprotocol/server', '@commander-js/extra-typings'],
   },
   // Its documentation, which also imports the rest of its module.

@@ -94,20 +94,23 @@ test('a failure or silence needs attention after five minutes, and a stop at onc
   expect(await soon()).toEqual([]);
 });
 
-test('a banner on every page shows since when the adapter has stopped, and why', async () => {
-  const { organization, get } = await makeSettings({ timeZone: 'UTC' });
-  const warnings = async (path: string) =>
-    (await elementsOf((await get(path)).text, '.banner.warning')).map(({ text }) => text);
-  expect(await warnings('/keys')).toEqual([]);
+test('a tile leads to the page that shows since when the adapter has stopped, and why', async () => {
+  const { organization, base, get } = await makeSettings({ timeZone: 'UTC' });
+  const tiles = async () =>
+    (await elementsOf((await get('/keys')).text, '.attention a')).map(({ attributes }) => attributes['href']);
+  expect(await tiles()).toEqual([]);
   await connectionOf(organization).reportConnection(ONE, { reason: 'A customer can see a note.', isStopped: true });
+  expect(await tiles()).toEqual([`${base}/push`]);
   const [{ stopped_at: at } = {}] = await rowsOf('connections', organization);
   const time = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }).format(
     Number(at),
   );
-  for (const path of ['/keys', '/audit'])
-    expect((await warnings(path)).join().replaceAll(/\s+/g, ' ')).toBe(
-      `The connection with your PSA has not worked since ${time}. A customer can see a note.Nothing is lost: automations can keep writing. Tell the operator of this service.`,
-    );
+  const { text } = await get('/push');
+  const [card] = await elementsOf(text, 'main section');
+  expect(card?.text.replaceAll(/\s+/g, ' ')).toContain(
+    `have not been sent to your PSA since ${time}. The connection with your PSA does not work: A customer can see a note.`,
+  );
+  expect(await elementsOf(text, 'main form')).toEqual([]);
 });
 
 test('an erasure removes the connection, and an adapter does not bring the organization back', async () => {

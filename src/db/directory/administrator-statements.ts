@@ -1,6 +1,6 @@
 import { REFUSED_ATTENTION_MS } from '../../domain/refused-use.ts';
 import { NEEDS_ATTENTION } from '../keys/refused-use-statements.ts';
-import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
+import { columns, number, type RowOf, statement, text } from '../statement.ts';
 
 export interface AdministratorValues {
   organizationId: string;
@@ -15,16 +15,6 @@ export const BY_ACTIVE_ADMINISTRATOR = `exists (select 1 from users u where ${IS
 
 const MAX_REFUSED = 100;
 
-/** How long a push may lack a confirmation, or an adapter be silent, before administrators see that it is failing. */
-export const FAILING_MS = 5 * 60_000;
-
-/** Condition: the push or adapter `alias` has been stopped, or failing for long enough to report. */
-export const isPushInTrouble = (alias: string, failingSince = `${alias}.failing_since`) =>
-  `(${alias}.stopped_at is not null or ${failingSince} <= :now - ${FAILING_MS})`;
-
-/** Since when an adapter fails, or is silent: one that does not fail reports every minute. */
-export const disconnectedSince = (alias: string) => `coalesce(${alias}.failing_since, ${alias}.reported_at)`;
-
 const ADMINISTRATOR = {
   userId: text('u.id'),
   userName: text('u.name'),
@@ -37,13 +27,6 @@ const ADMINISTRATOR = {
     number(`iif(o.id = :organizationId, (select count(*) from (select * from refused_uses where organization_id = o.id
       and last_at >= :now - ${REFUSED_ATTENTION_MS} order by last_at desc limit ${MAX_REFUSED}) r
       cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id where ${NEEDS_ATTENTION}), 0)`),
-  // What keeps the organization's changes from its PSA; null for nothing.
-  failingSince: numberOrNull('p.failing_since'),
-  failure: textOrNull('p.failure'),
-  stoppedAt: numberOrNull('p.stopped_at'),
-  // The same of an adapter; null for nothing.
-  disconnectedSince: numberOrNull(`coalesce(c.stopped_at, ${disconnectedSince('c')})`),
-  disconnectedBy: textOrNull('c.failure'),
 };
 
 export type AdministratorRow = RowOf<typeof ADMINISTRATOR>;
@@ -60,8 +43,6 @@ interface AdministratorSearch {
 export const findAdministrator = statement<AdministratorSearch, AdministratorRow>(`
   select ${columns(ADMINISTRATOR)}
   from users u join organizations o on o.id = u.organization_id and o.active = 1
-    left join pushes p on p.organization_id = o.id and ${isPushInTrouble('p')}
-    left join connections c on c.organization_id = o.id and ${isPushInTrouble('c', disconnectedSince('c'))}
   where u.email = :email and u.is_admin = 1 and u.active = 1
   order by o.id = :organizationId desc, o.name, o.id limit :limit`);
 

@@ -89,5 +89,5 @@ function MostUrgent({ item: { organization, facts } }: { item: OverviewItem }) {
   if (!first?.kind.tile) return DASH;
   const { tile } = first.kind;
   const dateOf = (at: number) => dateIn(timeZone, at);
-  return <a href={`/settings/${id}${tile.path(ofType, dateOf)}`}>{tile.title(ofType, dateOf)}</a>;
+  return <a href={`/settings/${id}${tile.path(ofType)}`}>{tile.title(ofType, dateOf)}</a>;
 }

@@ -1,7 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { hasCode, ServiceError, type ServiceErrorCode } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
-import type { Contribution } from '../../module.ts';
 import type { AdminEnv, AppEnv, AppliedLimit } from '../hono-env.ts';
 import { requireHost } from '../middleware/guard.ts';
 import { limitByIp, limitInWords } from '../middleware/limits.ts';
@@ -15,6 +14,7 @@ import { keyRules } from './key-rules.tsx';
 import { keys } from './keys.tsx';
 import { pageContext } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
+import { push } from './push.tsx';
 import { refusedUses } from './refused-uses.tsx';
 import { render } from './render-page.tsx';
 import { revokeKeys } from './revoke-keys.tsx';
@@ -23,7 +23,7 @@ import { timeEntries } from './time-entries.tsx';
 import { whichKey } from './which-key.tsx';
 
 /** /settings leads to the administrator's organizations, /settings/{organization} serves the pages of one. */
-export function createSettings(contributions: readonly Contribution[]) {
+export function createSettings() {
   const pages = new Hono<AdminEnv>()
     .use(signIn())
     .get('/', (c) => c.redirect(`/settings/${c.get('administrator').organization.id}/keys`, 303))
@@ -34,8 +34,8 @@ export function createSettings(contributions: readonly Contribution[]) {
     .route('/', timeEntries)
     .route('/', audit)
     .route('/', refusedUses)
-    .route('/', keyRules);
-  for (const { settings } of contributions) if (settings) pages.route('/', settings);
+    .route('/', keyRules)
+    .route('/', push);
 
   return new Hono<AppEnv>()
     .use(requireHost, securePages(), limitByIp('settings', refuseWithPage), ...guardForms)
@@ -116,6 +116,7 @@ const PAGE_PROBLEMS: Partial<Record<ServiceErrorCode, ConstructorParameters<type
     'This key was already rotated',
     'A key can have only one successor. Open the key to see its successor. Rotate the successor if you need another key.',
   ],
+  not_pushed: [409, 'Nothing to resume', 'This service pushes no changes to your PSA.'],
   being_erased: [403, 'No access', 'The operator is erasing this organization.'],
 };
 

@@ -2,8 +2,6 @@ import type { Context } from 'hono';
 import { deleteCookie, getCookie } from 'hono/cookie';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { Contribution } from '../../module.ts';
-import type { Administration } from '../../services/directory/administrators.ts';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import type { AdminEnv, AppEnv, ContextOf } from '../hono-env.ts';
 import { Frame } from '../page/frame.tsx';
@@ -36,7 +34,6 @@ export async function render<E extends AdminEnv | AppEnv>(
   const administrator = c.get('administrator');
   const { signIn } = c.get('config');
   const { path } = c.req;
-  const contributions: readonly Contribution[] = c.get('contributions');
   const notice = status === 200 && getCookie(c, NOTICE);
   if (notice) deleteCookie(c, NOTICE, { path });
   const page = (
@@ -62,28 +59,12 @@ export async function render<E extends AdminEnv | AppEnv>(
         </div>
         {actions && <div class="head-actions">{actions}</div>}
       </div>
-      {administrator && <ConnectionBanner trouble={administrator.connectionTrouble} />}
-      {administrator && contributions.map(({ banner }) => banner?.(administrator))}
       {notice && <Banner>{notice}</Banner>}
       {content}
     </Frame>
   );
   return c.html(htmlOf(page, pageContext(c)), status);
 }
-
-/** What an adapter reports; without a button, because only the operator can resume it. */
-const ConnectionBanner = ({ trouble }: { trouble: Administration['connectionTrouble'] }) =>
-  trouble.disconnectedSince !== null && (
-    <Banner tone="warning">
-      <p>
-        <strong>
-          The connection with your PSA has not worked since <Time at={trouble.disconnectedSince} />.
-        </strong>{' '}
-        {trouble.disconnectedBy ?? 'The adapter no longer reports.'}
-      </p>
-      <p>Nothing is lost: automations can keep writing. Tell the operator of this service.</p>
-    </Banner>
-  );
 
 /** Responds with a form: as it is opened, or as it was sent, with its errors, after a search or after a conflict. */
 export function renderForm(

@@ -68,7 +68,7 @@ export const adapterStatus = databaseCommand(
 
 export const adapterForget = databaseCommand(
   new Command('adapter:forget')
-    .summary('end the banner and the alert of a removed adapter')
+    .summary('end the fact and the alert of a removed adapter')
     .description(
       'Deletes what an adapter reported last, so that nothing shows it as silent. Delete its Worker first: otherwise it reports again within a minute.',
     )

@@ -6,7 +6,6 @@ import {
 import { countWaiting } from '../../db/work/time-queue-statements.ts';
 import { errorOf } from '../../domain/errors.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
-import { pick } from '../../lib/objects.ts';
 import { readAll, readBatch, readOne } from '../call-d1.ts';
 import type { AdminContext, ServiceContext } from '../service-context.ts';
 
@@ -38,9 +37,6 @@ export async function administrationsOf(ctx: ServiceContext, email: string, orga
       refused: row.refused,
       /** How many time entries wait for approval, at most 100; 0 except in the organization of the request. */
       waiting: row.organizationId === organizationId ? (waiting?.count ?? 0) : 0,
-      /** What keeps the changes of the organization from its PSA, and since when; all null for nothing. */
-      pushTrouble: pick(row, ['failingSince', 'failure', 'stoppedAt']),
-      connectionTrouble: pick(row, ['disconnectedSince', 'disconnectedBy']),
     }))
     .sort((a, b) => compareNaturally(a.organization.name, b.organization.name));
 }

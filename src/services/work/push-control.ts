@@ -2,9 +2,9 @@ import type * as z from 'zod';
 import { directoryId } from '../../domain/directory.ts';
 import { errorOf } from '../../domain/errors.ts';
 import { freeText, lazyObject } from '../../domain/fields.ts';
-import { bySystem } from '../audit/write-with-audit.ts';
+import { byAdministrator, bySystem } from '../audit/write-with-audit.ts';
 import { parseInput } from '../parse-input.ts';
-import type { PushControl, ServiceContext, SystemContext } from '../service-context.ts';
+import type { AdminContext, PushControl, ServiceContext, SystemContext } from '../service-context.ts';
 import { requireCursor } from './require-cursor.ts';
 
 /** The input of `resumePush`. `by` names who asked for it, for the audit log. */
@@ -18,6 +18,11 @@ export async function resumePush(ctx: SystemContext, request: z.input<typeof res
   const { organization, by } = parseInput(resumeRequest, request);
   await requireCursor(ctx, organization, null);
   return requirePushControl(ctx).resume(ctx, bySystem(ctx, organization, by));
+}
+
+/** @throws ServiceError `not_pushed`, `not_administrator` */
+export async function resumeAsAdministrator(ctx: AdminContext): Promise<void> {
+  await requirePushControl(ctx).resume(ctx, byAdministrator(ctx));
 }
 
 function requirePushControl({ pushControl }: ServiceContext): PushControl {

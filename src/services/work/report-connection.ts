@@ -23,7 +23,7 @@ const connectionReport = lazyObject(() => ({
 }));
 
 /**
- * Records how an adapter is connected with the PSA of its organization: the banner, the facts and the alerts show a
+ * Records how an adapter is connected with the PSA of its organization: the facts and the alerts show a
  * failure; null is none. `connected_elsewhere`: another adapter has reported before, and this one may write only if it
  * takes over.
  * @throws ServiceError `invalid`, `organization_not_found`

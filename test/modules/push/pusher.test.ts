@@ -411,10 +411,10 @@ test.each<[string, (organization: string) => Promise<unknown>, unknown]>([
     [200, { ok: true, value: { status: 'resumed' } }],
   ],
   [
-    'the button on the banner',
+    'the button of the page about the push',
     async (organization) => {
       const { get, post } = await signInTo(organization);
-      const forms = await elementsOf((await get('/keys')).text, '.banner form');
+      const forms = await elementsOf((await get('/push')).text, 'main form');
       const [action = ''] = forms.map(({ attributes }) => attributes['action']);
       expect(action).toBe(`/settings/${organization}/push/resume`);
       return (await post('/push/resume', '')).status;

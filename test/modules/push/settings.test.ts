@@ -1,59 +1,52 @@
-import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import type { PushRow } from '../../../src/modules/push/push-statements.ts';
-import { countD1 } from '../../support/d1.ts';
 import { elementsOf } from '../../support/page.ts';
 import { makeSettings } from '../../support/settings.ts';
-import { makeKey, makeOrganization } from '../../support/world.ts';
+import { makeOrganization } from '../../support/world.ts';
 import { PUSH, setPush } from './support.ts';
 
 const NOW = Date.parse('2026-11-22T08:00:00Z');
-const PATHS = ['/keys', '/which-key', '/audit', '/refused', '/which-key', '/revoke-all', '/keys/unknown'];
 
 /** The settings area of an organization whose push has this state; no state: it was never pushed. */
 async function makeWithPush(state?: Partial<PushRow>, isOn = true) {
-  const { db, calls } = countD1(env.DB);
   const settings = await makeSettings({
     timeZone: 'Europe/Berlin',
     now: () => NOW,
     config: { receiver: isOn ? PUSH : undefined },
-    bindings: { DB: db },
   });
   if (state) await setPush(settings.organization, state);
-  return { ...settings, calls };
+  return settings;
 }
 
 const failing = (ms: number) => ({ failingSince: NOW - ms, failure: 'HTTP 500' });
 const STOPPED = { failingSince: NOW - 1_000, failure: 'HTTP 410', stoppedAt: NOW - 1_000 };
 
-async function warningsOn(page: string): Promise<string> {
-  const warnings = await elementsOf(page, '.banner.warning');
-  return warnings.map(({ text }) => text.replaceAll(/\s+/g, ' ').trim()).join('\n');
-}
+const wordsOf = async (page: string, selector: string) =>
+  (await elementsOf(page, selector)).map(({ text }) => text.replaceAll(/\s+/g, ' ').trim());
 
-describe('the banner about the push', () => {
-  test('the banner is on every page from five minutes on, shows since when and why, and costs no call', async () => {
-    const { organization, get, calls } = await makeWithPush(failing(300_000));
-    // Without a key, /revoke-all leads to the list.
-    await makeKey(organization, {}, () => NOW);
-    for (const path of PATHS) {
-      const text = await warningsOn((await get(path)).text);
-      expect(text, path).toBe(
-        'Notes and time entries have not reached your PSA since 22 Nov 2026, 08:55. The last attempt failed: HTTP 500. They are sent again until your PSA accepts them.Nothing is lost: automations can keep writing. Tell the operator of this service.Send now',
-      );
-    }
-    calls.length = 0;
-    await get('/which-key');
-    // The sign-in.
-    expect(calls).toHaveLength(1);
+describe('the push under "Needs attention"', () => {
+  const tile = async ({ get }: Awaited<ReturnType<typeof makeWithPush>>) => {
+    const tiles = await elementsOf((await get('/keys')).text, '.attention a');
+    return tiles.map(({ attributes, text }) => [attributes['href'], text.replaceAll(/\s+/g, ' ').trim()]);
+  };
+
+  test('a tile leads from five minutes on to a page that says since when and why', async () => {
+    const failed = await makeWithPush(failing(300_000));
+    expect(await tile(failed)).toEqual([[`${failed.base}/push`, 'Writes do not reach your PSA']]);
+    const { text } = await failed.get('/push');
+    expect(await wordsOf(text, 'main section')).toEqual([
+      'Notes and time entries have not reached your PSA since 22 Nov 2026, 08:55. The last attempt failed: HTTP 500. They are sent again until your PSA accepts them.Nothing is lost: automations can keep writing. Tell the operator of this service. What was written since thenSend now',
+    ]);
+    expect(await elementsOf(text, `main a[href="${failed.base}/audit?from=2026-11-22"]`)).toHaveLength(1);
+    expect((await failed.get('/audit?from=2026-11-22')).status).toBe(200);
   });
 
-  test('the banner is on every page of an organization that the receiver has stopped', async () => {
-    const { get } = await makeWithPush(STOPPED);
-    const text = await warningsOn((await get('/keys')).text);
+  test('the page of an organization that the receiver has stopped says so', async () => {
+    const stopped = await makeWithPush(STOPPED);
+    expect(await tile(stopped)).toEqual([[`${stopped.base}/push`, 'Writes are not sent to your PSA']]);
+    const [text] = await wordsOf((await stopped.get('/push')).text, 'main section');
     expect(text).toMatch(/^Notes and time entries have not been sent to your PSA since 22 Nov 2026, 08:59\./);
     expect(text).toContain('accepts no more (HTTP 410)');
-    expect(text).toContain('Nothing is lost');
   });
 
   test.each<[string, Partial<PushRow> | undefined, boolean]>([
@@ -61,30 +54,26 @@ describe('the banner about the push', () => {
     ['has been failing for less', failing(299_999), true],
     ['works', { confirmedSeq: 5 }, true],
     ['failed before the receiver was removed', failing(3_000_000), false],
-  ])('no page shows the banner if the push %s', async (_, state, isOn) => {
-    const { get } = await makeWithPush(state, isOn);
-    for (const path of PATHS) expect([path, await warningsOn((await get(path)).text)]).toEqual([path, '']);
+    ['was stopped before the receiver was removed', STOPPED, false],
+  ])('nothing is shown if the push %s', async (_, state, isOn) => {
+    const settings = await makeWithPush(state, isOn);
+    expect(await tile(settings)).toEqual([]);
+    expect((await settings.get('/push')).text).toContain('Nothing keeps notes and time entries from your PSA.');
   });
 
-  test('a tile under "Needs attention" leads to the writes since then', async () => {
-    const tile = async ({ get }: Awaited<ReturnType<typeof makeWithPush>>) => {
-      const tiles = await elementsOf((await get('/keys')).text, '.attention a');
-      return tiles.map(({ attributes, text }) => [attributes['href'], text.replaceAll(/\s+/g, ' ').trim()]);
-    };
-    const failed = await makeWithPush(failing(9 * 3_600_000 + 300_000));
-    expect(await tile(failed)).toEqual([[`${failed.base}/audit?from=2026-11-21`, 'Writes do not reach your PSA']]);
-    expect((await failed.get('/audit?from=2026-11-21')).status).toBe(200);
-    const stopped = await makeWithPush(STOPPED);
-    expect(await tile(stopped)).toEqual([[`${stopped.base}/audit?from=2026-11-22`, 'Writes are not sent to your PSA']]);
-    expect(await tile(await makeWithPush(failing(299_999)))).toEqual([]);
-    expect(await tile(await makeWithPush(STOPPED, false))).toEqual([]);
-  });
-
-  test('no page of another organization shows the banner', async () => {
+  test('no page of another organization shows it', async () => {
     const { organization, api, headers } = await makeWithPush(failing(3_000_000));
     const other = await makeOrganization();
-    const response = await api.send(`/settings/${other}/keys`, { headers });
-    expect(await warningsOn(await response.text())).toBe('');
+    for (const page of ['keys', 'push']) {
+      const response = await api.send(`/settings/${other}/${page}`, { headers });
+      expect(await response.text()).not.toContain('not reached your PSA since');
+    }
     expect(organization).not.toBe(other);
   });
+});
+
+test('without a receiver, an order to resume changes nothing', async () => {
+  const { post } = await makeWithPush(STOPPED, false);
+  const { status, text } = await post('/push/resume', '');
+  expect([status, text.includes('Nothing to resume')]).toEqual([409, true]);
 });

@@ -36,7 +36,7 @@ function Tile({ facts }: { facts: readonly FoundFact[] }) {
   const dateOf = (at: number) => dateIn(timeZone, at);
   return (
     <li>
-      <a href={`${base}${tile.path(facts, dateOf)}`} class={tile.tone}>
+      <a href={`${base}${tile.path(facts)}`} class={tile.tone}>
         <Icon name={tile.icon} />
         <span>
           <strong>{tile.title(facts, dateOf)}</strong>

@@ -1,8 +1,6 @@
 import { placedIn } from '../../domain/jurisdiction.ts';
 import type { Module } from '../../module.ts';
-import { PushBanner } from './banner.tsx';
 import { pushControlOf } from './push-control.ts';
-import { resumeForm } from './resume-form.ts';
 import { isolateWakes } from './wake.ts';
 import { wakeDue } from './wake-due.ts';
 
@@ -15,9 +13,7 @@ export const push: Module = {
     if (!namespace) throw new Error('WEBHOOK_URL is set, but there is no Durable Object with the binding PUSHER');
     const pushers = placedIn(namespace, jurisdiction);
     return {
-      banner: ({ pushTrouble: trouble }) => <PushBanner trouble={trouble} />,
       jobs: [{ name: 'push', cron: 'frequent', run: (ctx) => wakeDue(ctx, pushers) }],
-      settings: resumeForm,
       ports: (waitUntil) => ({
         changed: (organization) => isolateWakes.afterWrite(pushers, organization, waitUntil),
         pushControl: pushControlOf(pushers),
