@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import { setCookie } from 'hono/cookie';
+import { useRequestContext } from 'hono/jsx-renderer';
 import { dateIn } from '../../domain/calendar.ts';
 import { ticketUrl } from '../../domain/ticket-url.ts';
 import type { FactOptions } from '../../services/bind-facts.ts';
@@ -18,22 +19,11 @@ interface PageContext {
   linkTo?: ((ticketId: string) => string) | undefined;
 }
 
-let rendered: PageContext | undefined;
-
-/** The HTML of content whose components call `usePage`. No component awaits: no other page is rendered meanwhile. */
-export function htmlOf(content: object, page: PageContext | undefined): string {
-  rendered = page;
-  try {
-    return content.toString();
-  } finally {
-    rendered = undefined;
-  }
-}
-
-/** Hono's `useContext` would add its renderer for browsers to the bundle, 6 KB of 185. */
+/** The page that a component is rendered on. @throws Error if it is of no organization */
 export function usePage(): PageContext {
-  if (!rendered) throw new Error('This component needs an organization.');
-  return rendered;
+  const page = pageContext(useRequestContext<AppEnv>());
+  if (!page) throw new Error('This component needs an organization.');
+  return page;
 }
 
 export function pageContext(c: ContextOf<AdminEnv>): PageContext;

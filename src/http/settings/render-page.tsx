@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import { deleteCookie, getCookie } from 'hono/cookie';
 import type { Child } from 'hono/jsx';
+import { RequestContext } from 'hono/jsx-renderer';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import type { AdminEnv, AppEnv, ContextOf } from '../hono-env.ts';
@@ -8,7 +9,7 @@ import { Frame } from '../page/frame.tsx';
 import { Icon } from '../page/icon.tsx';
 import { type FormState, searchedCompany } from './forms.ts';
 import { keyListPath, readKeyQuery } from './key-query.ts';
-import { htmlOf, NOTICE, pageContext } from './page-context.ts';
+import { NOTICE, pageContext } from './page-context.ts';
 import { Banner } from './pages/components.tsx';
 import { AreaTabs, Bar } from './pages/header.tsx';
 import { Time } from './pages/time.tsx';
@@ -63,7 +64,7 @@ export async function render<E extends AdminEnv | AppEnv>(
       {content}
     </Frame>
   );
-  return c.html(htmlOf(page, pageContext(c)), status);
+  return c.html(<RequestContext.Provider value={c}>{page}</RequestContext.Provider>, status);
 }
 
 /** Responds with a form: as it is opened, or as it was sent, with its errors, after a search or after a conflict. */
