@@ -183,6 +183,7 @@ create table notes (
 
 create trigger notes_no_delete before delete on notes
 when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
+  and old.audit_seq > coalesce((select to_seq from deletions where organization_id = old.organization_id), 0)
 begin select raise(abort, 'notes are kept as they are'); end;
 
 create trigger notes_once before insert on notes
@@ -232,8 +233,12 @@ create table time_entries (
   constraint time_entries_status check (status = 'SUBMITTED' or status = 'APPROVED' or status = 'REJECTED')
 ) strict, without rowid;
 
+-- The queue of time, and decided time.
+create index time_entries_status on time_entries (organization_id, status, audit_seq);
+
 create trigger time_entries_no_delete before delete on time_entries
 when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
+  and old.audit_seq > coalesce((select to_seq from deletions where organization_id = old.organization_id), 0)
 begin select raise(abort, 'time_entries are kept as they are'); end;
 
 create trigger time_entries_once before insert on time_entries
@@ -248,7 +253,8 @@ when (new.organization_id, new.id, new.ticket_id, new.created_at, new.key_id, ne
     and (old.status <> 'SUBMITTED' or new.status = 'SUBMITTED' or new.approval_seq is null))
 begin select raise(abort, 'time_entries are kept as they are'); end;
 
--- Append-only. `seq` counts from 1 without gaps within an organization, in commit order.
+-- Append-only. `seq` counts from 1 without gaps within an organization, in commit order. The oldest rows may be deleted, see
+-- `deletions`.
 create table audit_log (
   organization_id text not null,
   seq integer not null,
@@ -276,8 +282,8 @@ create table audit_log (
   constraint audit_log_actor_type check (actor_type = 'api_key' or actor_type = 'user' or actor_type = 'system'),
   constraint audit_log_action check (action glob '[a-z]*.[a-z]*')
 ) strict, without rowid;
--- Partial, so that writes of the API do not touch them.
-create index audit_log_actor on audit_log (organization_id, actor_id, seq) where actor_type <> 'api_key';
+create index audit_log_actor on audit_log (organization_id, actor_type, actor_id, seq);
+-- Partial, so that writes of the API do not touch it.
 create index audit_log_user_target on audit_log (organization_id, target_id, seq) where actor_type <> 'api_key';
 
 create trigger audit_log_closed_by_erasure before insert on audit_log
@@ -289,10 +295,11 @@ when new.seq <> (select coalesce(max(seq), 0) + 1 from audit_log where organizat
 begin select raise(abort, 'audit_log: seq must be the next of its organization'); end;
 
 create trigger audit_log_no_delete before delete on audit_log
-when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
-  or exists (select 1 from users where organization_id = old.organization_id)
-  or exists (select 1 from api_keys where organization_id = old.organization_id)
-  or exists (select 1 from tickets where organization_id = old.organization_id)
+when old.seq > coalesce((select to_seq from deletions where organization_id = old.organization_id), 0)
+  and (not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
+    or exists (select 1 from users where organization_id = old.organization_id)
+    or exists (select 1 from api_keys where organization_id = old.organization_id)
+    or exists (select 1 from tickets where organization_id = old.organization_id))
 begin select raise(abort, 'audit_log is append-only'); end;
 
 create trigger audit_log_no_update before update on audit_log
@@ -310,16 +317,12 @@ create table key_days (
   minutes integer not null,
   -- Bytes of text in UTF-8, as they were written: a redaction changes nothing here.
   bytes integer not null,
-  -- The first and the last audit row of the key's writes on that day.
-  first_seq integer not null,
-  last_seq integer not null,
   last_at integer not null,
   last_address text,
   primary key (organization_id, chain_id, day, key_id),
   foreign key (organization_id, key_id) references api_keys (organization_id, id),
   constraint key_days_day check (day is date(day)),
-  constraint key_days_counts check (notes >= 0 and time_entries >= 0 and notes + time_entries > 0 and minutes >= 0 and bytes > 0),
-  constraint key_days_seqs check (first_seq between 1 and last_seq)
+  constraint key_days_counts check (notes >= 0 and time_entries >= 0 and notes + time_entries > 0 and minutes >= 0 and bytes > 0)
 ) strict, without rowid;
 
 -- Refused requests with a key of the organization, by reason. The count is a lower bound.
@@ -447,6 +450,49 @@ create table psa_refusals (
   constraint psa_refusals_reason check (length(trim(reason, char(9,10,11,12,13,32,160,5760,8192,8193,8194,8195,8196,8197,8198,8199,8200,8201,8202,8232,8233,8239,8287,12288,65279))) between 1 and 32000)
 ) strict, without rowid;
 
+-- Up to which audit row an organization's old records are deleted: the permission to delete them. It only advances. The row at
+-- the position is at least 180 days old by the clock of the database. No time entry at or before it waits for the settings
+-- area, and no record at or before it was decided or redacted after it, because that change has to be delivered first. The
+-- newest audit row always stays, so that the numbers continue.
+create table deletions (
+  organization_id text primary key not null,
+  to_seq integer not null,
+  foreign key (organization_id) references organizations (id),
+  constraint deletions_seq check (to_seq > 0)
+) strict, without rowid;
+
+create trigger deletions_begin before insert on deletions
+when new.to_seq < coalesce((select to_seq from deletions where organization_id = new.organization_id), 0)
+  or new.to_seq >= coalesce((select max(seq) from audit_log where organization_id = new.organization_id), 0)
+  or (unixepoch() - 180 * 86400) * 1000 < coalesce((select at from audit_log where organization_id = new.organization_id and seq = new.to_seq), unixepoch() * 1000)
+  or exists (select 1 from organizations o join time_entries e on e.organization_id = o.id and e.status = 'SUBMITTED' and e.audit_seq <= new.to_seq
+    where o.id = new.organization_id and o.approvals = 'settings')
+  or exists (select 1 from time_entries where organization_id = new.organization_id and (status = 'APPROVED' or status = 'REJECTED')
+    and audit_seq <= new.to_seq and approval_seq > new.to_seq)
+  or exists (select 1 from audit_log a left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
+    left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
+    where a.organization_id = new.organization_id and a.actor_type = 'system' and a.seq > new.to_seq and a.action glob '*.redacted'
+      and coalesce(n.audit_seq, e.audit_seq) <= new.to_seq)
+begin select raise(abort, 'deletions: only old rows of which nothing waits, without the newest'); end;
+
+create trigger deletions_no_delete before delete on deletions
+when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
+begin select raise(abort, 'deletions are kept'); end;
+
+create trigger deletions_only_advance before update on deletions
+when new.organization_id <> old.organization_id or new.to_seq < old.to_seq
+  or new.to_seq >= coalesce((select max(seq) from audit_log where organization_id = new.organization_id), 0)
+  or (unixepoch() - 180 * 86400) * 1000 < coalesce((select at from audit_log where organization_id = new.organization_id and seq = new.to_seq), unixepoch() * 1000)
+  or exists (select 1 from organizations o join time_entries e on e.organization_id = o.id and e.status = 'SUBMITTED' and e.audit_seq <= new.to_seq
+    where o.id = new.organization_id and o.approvals = 'settings')
+  or exists (select 1 from time_entries where organization_id = new.organization_id and (status = 'APPROVED' or status = 'REJECTED')
+    and audit_seq <= new.to_seq and approval_seq > new.to_seq)
+  or exists (select 1 from audit_log a left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
+    left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
+    where a.organization_id = new.organization_id and a.actor_type = 'system' and a.seq > new.to_seq and a.action glob '*.redacted'
+      and coalesce(n.audit_seq, e.audit_seq) <= new.to_seq)
+begin select raise(abort, 'deletions: only old rows of which nothing waits, without the newest'); end;
+
 -- A copy of each push object's state.
 create table pushes (
   organization_id text primary key not null,
@@ -501,10 +547,3 @@ create table alerts (
 create index alerts_type on alerts (type);
 create index alerts_unsent on alerts (found_at) where to_receiver + to_chat > 0;
 
--- Up to which audit row every time entry of an organization is decided: its queue is read from there on.
-create table approval_marks (
-  organization_id text primary key not null,
-  seq integer not null,
-  foreign key (organization_id) references organizations (id),
-  constraint approval_marks_seq check (seq > 0)
-) strict, without rowid;

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import { DAY_MS } from '../domain/calendar.ts';
 import { WARNED_FROM } from '../domain/database-limit.ts';
 import {
@@ -14,13 +15,21 @@ import {
 } from '../domain/facts.ts';
 import { REASONS_FOR_ATTENTION, REFUSED_ATTENTION_MS } from '../domain/refused-use.ts';
 import { fromKeys, pick } from '../lib/objects.ts';
-import { liveKeyIds } from './keys/read-keys-statements.ts';
 import { NEEDS_ATTENTION } from './keys/refused-use-statements.ts';
-import { columns, type Fields, type Statement, statement } from './statement.ts';
-import { ALL_RECORDS, sum } from './work/key-days.ts';
+import type { Database } from './query.ts';
+import { type BoundStatement, columns, type Fields, type Statement, statement } from './statement.ts';
 import { waitingEntries } from './work/time-queue-statements.ts';
 
 // The statements of the facts in domain/facts.ts.
+
+const ALL_RECORDS = 'notes + time_entries';
+const sum = (expression: string) => `coalesce(sum(${expression}), 0)`;
+const LIVE_KEYS = ['is null', '> :now']
+  .map(
+    (expiry) =>
+      `select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at ${expiry}`,
+  )
+  .join(' union all ');
 
 interface CommonValues {
   now: number;
@@ -82,6 +91,25 @@ const FIELDS = ['type', 'since', ...Object.keys(OMITTED)].join(', ');
 export const fact = (type: string, fields: Partial<Fields<Fact>> & Pick<Fields<Fact>, 'since'>) =>
   columns<Fact>({ ...OMITTED, type, ...fields });
 
+/** The facts that a statement finds, for a batch with other statements of Drizzle. */
+export const selectFacts = (db: Database, statement: BoundStatement<Fact>) =>
+  db
+    .select({
+      type: sql<string>`type`,
+      organizationId: sql<string>`organizationId`,
+      subject: sql<string>`subject`,
+      keyId: sql<string | null>`keyId`,
+      keyName: sql<string | null>`keyName`,
+      keyHint: sql<string | null>`keyHint`,
+      keyExpiresAt: sql<number | null>`keyExpiresAt`,
+      since: sql<number>`since`,
+      level: sql<number>`level`,
+      count: sql<number>`count`,
+      lastAt: sql<number | null>`lastAt`,
+      detail: sql<string | null>`detail`,
+    })
+    .from(statement.toSubquery());
+
 /** The source of the facts of these kinds. Its text restricts the organization's id by `RANGE`. */
 export function factSource(kinds: FactSource['kinds'], text: string): FactSource {
   const isShown = Object.values(kinds).some(({ tile }) => tile);
@@ -103,7 +131,7 @@ const KEY = { subject: 'k.id', keyId: 'k.id', keyName: 'k.name', keyHint: 'k.hin
 const RANGE = 'between :from and :to';
 export const IN_RANGE = `o.id ${RANGE} and o.active = 1`;
 /** The live keys `k` of the organization `o` that no other key has replaced. */
-const CURRENT_KEYS = `api_keys k on k.organization_id = o.id and k.id in (${liveKeyIds('o.id')}) and k.successor_id is null`;
+const CURRENT_KEYS = `api_keys k on k.organization_id = o.id and k.id in (${LIVE_KEYS}) and k.successor_id is null`;
 
 const [SOON, VERY_SOON] = EXPIRY_LEVELS;
 const used = (amount: string, limit: string) => `${amount} * 100 / ${limit}`;
@@ -204,7 +232,6 @@ const TEXTS: Readonly<Record<FactType, string>> = {
   time_waiting: `
     select ${fact("'time_waiting'", {
       since: 'min(o.at)',
-      level: '1 + max(o.isMinimum)',
       count: 'count(*)',
     })}
     from (${waitingEntries(IN_RANGE)}) o group by o.id limit :limit`,

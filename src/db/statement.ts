@@ -1,7 +1,12 @@
+import { type SQL, sql } from 'drizzle-orm';
+
 type Bindable = string | number | null;
 
 /** A statement with its parameters bound; `Row` is a row it returns. */
 export interface BoundStatement<Row> {
+  toSQL(): { sql: string; params: Bindable[] };
+  /** The statement in parentheses, for a statement of Drizzle. */
+  toSubquery(): SQL;
   prepare(db: D1Database): D1PreparedStatement;
   all(db: D1Database): Promise<D1Result<Row>>;
   /**
@@ -29,7 +34,7 @@ export function statement<Values extends Record<keyof Values, Bindable>, Row = n
     text,
     bind: (values) => {
       numbered ??= numberParameters(text);
-      return boundTo<Row>(numbered.sql, valuesOf(values, numbered.names));
+      return boundTo<Row>(numbered.sql, valuesOf(values, numbered.names), () => toSubquery(text, values));
     },
   };
 }
@@ -53,9 +58,22 @@ function valuesOf(values: Record<string, Bindable>, names: readonly string[]): B
   });
 }
 
-function boundTo<Row>(sql: string, values: readonly Bindable[]): BoundStatement<Row> {
+function toSubquery(text: string, values: Record<string, Bindable>): SQL {
+  const chunks: SQL[] = [];
+  let end = 0;
+  for (const { 0: match, 1: name, index } of text.matchAll(TOKEN)) {
+    if (name === undefined) continue;
+    chunks.push(sql.raw(text.slice(end, index)), sql`${values[name]}`);
+    end = index + match.length;
+  }
+  return sql`(${sql.join([...chunks, sql.raw(text.slice(end))])})`;
+}
+
+function boundTo<Row>(sql: string, values: readonly Bindable[], subquery: () => SQL): BoundStatement<Row> {
   const prepare = (db: Pick<D1Database, 'prepare'>) => db.prepare(sql).bind(...values);
   return {
+    toSQL: () => ({ sql, params: [...values] }),
+    toSubquery: subquery,
     prepare,
     all: async (db) => withSizeNoted(db, await prepare(db).all<Row>()),
     allNearby: async (db) => withSizeNoted(db, await prepare(db.withSession('first-unconstrained')).all<Row>()),
@@ -83,7 +101,7 @@ export const textOrNull = <Value extends string = string>(sql: string): Column<V
 export const number = (sql: string): Column<number> => ({ sql });
 export const numberOrNull = (sql: string): Column<number | null> => ({ sql });
 
-/** The row of a select list. `test/db/returned-columns.test.ts` compares its types with what D1 returns. */
+/** The row of a select list. */
 export type RowOf<Columns extends Readonly<Record<string, Column<unknown>>>> = {
   [Field in keyof Columns]: Columns[Field] extends Column<infer Value> ? Value : never;
 };

@@ -99,8 +99,7 @@ const nounOf = (subject: string) =>
 const keys = (one: string, many: string) => (facts: readonly Fact[]) => plural(facts.length, one, many);
 const requests = (facts: readonly Fact[]) => facts.reduce((sum, { count }) => sum + count, 0);
 
-const waitingText = ({ count, level }: Fact) =>
-  `${level > 1 ? 'At least ' : ''}${plural(count, 'time entry waits', 'time entries wait')} for approval`;
+const waitingText = ({ count }: Fact) => `${plural(count, 'time entry waits', 'time entries wait')} for approval`;
 
 export const FACTS = {
   refused_by_psa: {
@@ -191,7 +190,6 @@ export const FACTS = {
       `${fact.keyHint === null ? 'The organization' : theKey(fact)} has used ${fact.level === 1 ? DAY_LIMIT_PERCENT : 100}% of the daily limit of ${fact.detail}.`,
     advice: "Check the automations' writes. If they are intended, raise the limit.",
   },
-  // Its level is 2 if not all waiting entries were counted.
   time_waiting: {
     isUrgent: false,
     sentence: (fact) => `${waitingText(fact)}, the oldest since ${time(fact.since)}.`,

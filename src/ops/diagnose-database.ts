@@ -1,6 +1,6 @@
 import { organizationRange } from '../db/fact-statements.ts';
 import { findConnections } from '../db/work/connections.ts';
-import { readAll } from '../services/call-d1.ts';
+import { query } from '../services/call-d1.ts';
 import type { Database } from './command.ts';
 import { CONNECTED, connectionState } from './connection-state.ts';
 import { count, percent } from './output.ts';
@@ -55,7 +55,7 @@ async function returned(db: D1Database): Promise<string> {
 }
 
 async function connected(context: Database['context']): Promise<string> {
-  const connections = await readAll(context(), findConnections.bind(organizationRange()));
+  const connections = await query(context(), 'nothing_written', (db) => findConnections(db, organizationRange()));
   const states = connections.map((one) => [one.organizationId, connectionState(one, Date.now())]);
   const faults = states.filter(([, state]) => state !== CONNECTED);
   if (faults.length > 0) throw new Failure(`${faults.map((one) => one.join(' is ')).join(', ')}. See adapter:status.`);

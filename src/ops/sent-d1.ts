@@ -55,7 +55,13 @@ class SentD1Statement implements D1PreparedStatement {
     return (await this.all<Record<string, T>>()).results[0]?.[column] ?? null;
   }
 
-  raw = unsupported('raw');
+  /** The columns of a query have names of their own, so its rows are objects on the way. */
+  raw<T = unknown[]>(options: { columnNames: true }): Promise<[string[], ...T[]]>;
+  raw<T = unknown[]>(options?: { columnNames?: false }): Promise<T[]>;
+  async raw(options?: { columnNames?: boolean }): Promise<unknown[]> {
+    if (options?.columnNames) throw new Error('raw with the names of columns is not supported here');
+    return (await this.all<object>()).results.map((row) => Object.values(row));
+  }
 }
 
 function unsupported(method: string): () => never {

@@ -1,3 +1,6 @@
+import { DrizzleQueryError } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/d1';
+import { type BoundStatement as BoundQuery, type Database, prepare, type Statement } from '../db/query.ts';
 import { type BoundStatement, batch } from '../db/statement.ts';
 import { errorOf, organizationErased, ServiceError } from '../domain/errors.ts';
 import { withDeadline } from '../lib/deadline.ts';
@@ -39,6 +42,24 @@ export async function callD1<T>(ctx: CallContext, effect: CallEffect, run: (db: 
     throw new ServiceError('unavailable', unavailableDetail(effect, err.kind), { database: err.kind, cause: err });
   }
 }
+
+/**
+ * Runs queries of Drizzle. `run` builds and awaits them again for each attempt. Several queries are one transaction with
+ * `db.batch`; then all columns that a query selects have names of their own. See `callD1`.
+ */
+export const query = <T>(ctx: CallContext, effect: CallEffect, run: (db: Database) => PromiseLike<T>): Promise<T> =>
+  callD1(ctx, effect, async (d1) => run(drizzle(d1)));
+
+/** Runs a statement that was built once, and returns its rows. See `callD1`. */
+export const send = <Row>(
+  ctx: CallContext,
+  effect: CallEffect,
+  bind: (db: Database) => BoundQuery<Row>,
+): Promise<Row[]> => callD1(ctx, effect, async (d1) => (await prepare(d1, bind(drizzle(d1))).all<Row>()).results);
+
+/** Sends statements as one transaction. Their rows have the names of the statements' columns. */
+export const sendBatch = <Row>(d1: D1Database, statements: readonly Statement[]): Promise<D1Result<Row>[]> =>
+  d1.batch<Row>(statements.map((statement) => prepare(d1, statement)));
 
 /** Runs a statement that reads, and returns its first row, or null. See `callD1`. */
 export async function readOne<Row>(
@@ -135,6 +156,8 @@ const PHRASES: readonly { phrase: RegExp; kind: D1FailureKind; retry?: 'always' 
 
 /** Classifies an error of D1. `retry`: whether another attempt may succeed, always or for callers that wait for a lock. */
 function classify(err: unknown): Pick<(typeof PHRASES)[number], 'kind' | 'retry'> & { reason: string } {
+  // Its message contains the values, which must be neither logged nor searched for phrases.
+  if (err instanceof DrizzleQueryError) return classify(err.cause);
   if (err instanceof LoggableError) return { kind: 'unknown', reason: err.message };
   const message = messages(err);
   for (const { phrase, kind, retry } of PHRASES) {

@@ -22,6 +22,7 @@ function statementsIn(path: string, names: string[], value: unknown): NamedState
 
 /** The files that define statements, by their paths in `src`, and how many calls of `statement` or `factSource` each has. */
 export const statementFiles = Object.entries(sources).flatMap(([path, text]) => {
+  if (!/from '[./]*\/(?:db\/)?(?:statement|fact-statements)\.ts'/.test(text)) return [];
   const calls = [...text.matchAll(/(?<!function |\w)(?:statement|factSource)(?=[<(])/g)].length;
   return calls > 0 ? [{ path: path.replace('../../src/', ''), calls }] : [];
 });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { ERASED_TABLES } from '../../src/db/directory/erasure.ts';
+import { ERASED_TABLES, tableName } from '../../src/db/directory/erasure.ts';
 import type { Change } from '../../src/domain/change.ts';
 import { REDACTED } from '../../src/domain/change.ts';
 import { exportChanges } from '../../src/ops/export-changes.ts';
@@ -129,7 +129,7 @@ export async function findExportProblems(
 /** What is left of an erased organization, in words. */
 export async function leftOf(db: D1Database, organization: string): Promise<string[]> {
   const left: string[] = [];
-  for (const table of ERASED_TABLES) {
+  for (const table of [...ERASED_TABLES.map(tableName), 'organizations']) {
     const column = table === 'organizations' ? 'id' : 'organization_id';
     const rows = await db
       .prepare(`select count(*) as n from ${table} where ${column} = ?`)

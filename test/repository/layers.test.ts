@@ -15,10 +15,10 @@ const HTTP = ['http', 'services', 'domain', 'lib', 'config.ts', 'module.ts'];
 const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly string[] }> = {
   lib: { parts: [] },
   domain: { parts: ['lib'], packages: ['zod', 'uuid', 'ipaddr.js', '@date-fns/tz'] },
-  db: { parts: ['domain', 'lib'] },
+  db: { parts: ['domain', 'lib'], packages: ['drizzle-orm'] },
   // A file with SQL, wherever it is.
-  statements: { parts: ['db', 'domain', 'lib'] },
-  services: { parts: ['db', 'domain', 'lib'], packages: ['zod'] },
+  statements: { parts: ['db', 'domain', 'lib'], packages: ['drizzle-orm'] },
+  services: { parts: ['db', 'domain', 'lib'], packages: ['drizzle-orm', 'zod'] },
   'durable-objects': { parts: ['domain'], packages: ['cloudflare:workers'] },
   'config.ts': { parts: ['domain', 'lib'], packages: ['jose'] },
   http: { parts: HTTP, packages: ['hono', 'zod'] },

@@ -74,7 +74,7 @@ async function copyRepository(): Promise<string> {
   ])
     await cp(path, join(directory, path), { recursive: true });
   // Of the tests, those of the core that need no module.
-  const others = ['test/clients', 'test/modules', 'test/db/returned-columns.test.ts'];
+  const others = ['test/clients', 'test/modules'];
   await cp('test', join(directory, 'test'), { recursive: true, filter: (path) => !others.includes(path) });
   await symlink(resolve('node_modules'), join(directory, 'node_modules'));
   const config = {

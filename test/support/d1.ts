@@ -1,5 +1,6 @@
+import { drizzle } from 'drizzle-orm/d1';
 import { findKeyByHash } from '../../src/db/keys/find-key-statements.ts';
-import { numberParameters } from '../../src/db/statement.ts';
+import { prepare } from '../../src/db/query.ts';
 
 /** A call of D1. */
 interface D1Call {
@@ -13,6 +14,9 @@ interface D1Call {
 type Run = () => Promise<D1Result[]>;
 
 type Around = (run: Run, statements: number, sql: readonly string[], isNearby: boolean) => Promise<D1Result[]>;
+
+/** SQL as tests name it: without quotes around names. */
+const shown = (sql: string) => sql.replaceAll('"', '').trim();
 
 /**
  * The database with every call passed through `around`, which gets the number of statements and
@@ -35,6 +39,8 @@ export function aroundD1(db: D1Database, around: Around): D1Database {
         if (property === 'bind') return (...values: unknown[]) => wrap(target.bind(...values), sql, isNearby);
         if (property === 'first') return async () => (await single()).results[0] ?? null;
         if (property === 'all' || property === 'run') return single;
+        // The columns of a query have names of their own.
+        if (property === 'raw') return async () => (await single()).results.map((row) => Object.values(row ?? {}));
         throw new Error(`aroundD1 does not know ${String(property)}`);
       },
     });
@@ -45,7 +51,7 @@ export function aroundD1(db: D1Database, around: Around): D1Database {
 
   return new Proxy(db, {
     get(target, property) {
-      if (property === 'prepare') return (sql: string) => wrap(target.prepare(sql), sql, false);
+      if (property === 'prepare') return (sql: string) => wrap(target.prepare(sql), shown(sql), false);
       if (property === 'batch')
         return (statements: D1PreparedStatement[]) => {
           const sql = statements.map((statement) => texts.get(statement) ?? '');
@@ -54,7 +60,7 @@ export function aroundD1(db: D1Database, around: Around): D1Database {
       if (property === 'withSession')
         return (constraint: D1SessionConstraint) => {
           const session = target.withSession(constraint);
-          return { prepare: (sql: string) => wrap(session.prepare(sql), sql, true) };
+          return { prepare: (sql: string) => wrap(session.prepare(sql), shown(sql), true) };
         };
       throw new Error(`aroundD1 does not know ${String(property)}`);
     },
@@ -71,6 +77,7 @@ export const REPLICA_REGION = 'ENAM';
  */
 export function withReplica(db: D1Database) {
   let keys = new Map<unknown, D1Result>();
+  const lookup = findKeyByHash(drizzle(db), { hash: '' }).toSQL().sql;
   const replica = {
     db,
     isSilent: false,
@@ -80,7 +87,9 @@ export function withReplica(db: D1Database) {
         .prepare(`select hash from api_keys where organization_id in (select value from json_each(?))`)
         .bind(JSON.stringify(organizations))
         .all<{ hash: string }>();
-      const found = results.map(async ({ hash }) => [hash, await findKeyByHash.bind({ hash }).all(db)] as const);
+      const found = results.map(
+        async ({ hash }) => [hash, await prepare(db, findKeyByHash(drizzle(db), { hash })).all()] as const,
+      );
       keys = new Map(await Promise.all(found));
     },
   };
@@ -108,7 +117,7 @@ export function withReplica(db: D1Database) {
           if (constraint !== 'first-unconstrained') throw new Error(`the session begins at ${constraint}`);
           return {
             prepare: (sql: string) => {
-              if (sql !== LOOKUP) throw new Error(`a replica reads keys only, and not: ${sql}`);
+              if (sql !== lookup) throw new Error(`a replica reads keys only, and not: ${sql}`);
               return session(target.prepare(sql));
             },
           };
@@ -118,8 +127,6 @@ export function withReplica(db: D1Database) {
   });
   return replica;
 }
-
-const LOOKUP = numberParameters(findKeyByHash.text).sql;
 
 /** The database when it is full or read-only: calls that write fail with this message. */
 export function withoutWrites(db: D1Database, message: string): D1Database {

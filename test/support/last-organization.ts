@@ -27,7 +27,7 @@ export async function makeLastOrganization(like: string, keyId: string): Promise
     ),
     copy(
       'key_days',
-      'organization_id, chain_id, day, key_id, notes, time_entries, minutes, bytes, first_seq, last_seq, last_at, last_address',
+      'organization_id, chain_id, day, key_id, notes, time_entries, minutes, bytes, last_at, last_address',
       'organization_id = ?1 and key_id = ?2',
       keyId,
     ),

@@ -14,7 +14,7 @@ const NOT_REDACTED = "not exists (select 1 from audit_log where organization_id 
  * before, which is no longer known: an organization with one is not compared.
  */
 const COUNTED = `
-  select r.key_id, r.audit_seq as seq, length(cast(r.text as blob)) as bytes from (${RECORDS}) r
+  select r.key_id, length(cast(r.text as blob)) as bytes from (${RECORDS}) r
   where ${NOT_REDACTED}`;
 
 /** Each statement finds one kind of inconsistency, and describes at most a few cases of it. */
@@ -37,10 +37,10 @@ const INCONSISTENCIES = [
 /** Inconsistencies between the daily ledger, the records and the totals of the day. */
 const LEDGER_INCONSISTENCIES = [
   `select 'the ledger of key ' || key_id || ' disagrees with its records: ' || group_concat(counts, ' and ') as found from (
-     select key_id, count(*) || ' records from ' || min(seq) || ' to ' || max(seq) || ', ' || sum(bytes) || ' bytes' as counts
+     select key_id, count(*) || ' records, ' || sum(bytes) || ' bytes' as counts
      from (${COUNTED}) group by key_id
      union all
-     select key_id, sum(notes + time_entries) || ' records from ' || min(first_seq) || ' to ' || max(last_seq) || ', ' || sum(bytes) || ' bytes'
+     select key_id, sum(notes + time_entries) || ' records, ' || sum(bytes) || ' bytes'
      from key_days where organization_id = ?1 and ${NOT_REDACTED} group by key_id)
    group by key_id having count(*) <> 2 or min(counts) <> max(counts)`,
   `select 'the ledger of key ' || key_id || ' on ' || day || ' disagrees with its time entries: ' || group_concat(counts, ' and ') as found from (

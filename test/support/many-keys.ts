@@ -53,7 +53,7 @@ export async function insertKeys(db: D1Database, organization: string, count: nu
   );
   await run(
     `insert into key_days
-     select ?2, value ->> 'id', value ->> 'day', value ->> 'id', value ->> 'notes', value ->> 'entries', value ->> 'minutes', 100, 1, 1,
+     select ?2, value ->> 'id', value ->> 'day', value ->> 'id', value ->> 'notes', value ->> 'entries', value ->> 'minutes', 100,
        value ->> 'at', value ->> 'address' from json_each(?1)`,
     keys.flatMap((key, number) => daysOf(key.id, number, today, now)),
   );
@@ -128,7 +128,7 @@ async function insertActivity(db: D1Database, organization: string, count: numbe
   );
   await run(
     `insert into key_days select ?1, k.chain_id, date(a.at / 1000 - 18000, 'unixepoch'), a.actor_id, sum(a.action = 'note.created'), sum(a.action <> 'note.created'),
-       sum(coalesce(e.minutes, 0)), 100 * count(*), min(a.seq), max(a.seq), max(a.at), a.source_address
+       sum(coalesce(e.minutes, 0)), 100 * count(*), max(a.at), a.source_address
      from audit_log a join api_keys k on k.organization_id = a.organization_id and k.id = a.actor_id
      left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
      where a.organization_id = ?1 and a.actor_type = 'api_key' group by a.actor_id, 3`,

@@ -1,7 +1,13 @@
+import { type SQLWrapper, sql } from 'drizzle-orm';
 import type { ActorType } from '../../domain/audit-actions.ts';
 import { forEachKind, type RecordKind } from '../../domain/record-kinds.ts';
-import { statement } from '../statement.ts';
+import { latest } from '../aliases.ts';
+import { type Input, once, valuesFor } from '../query.ts';
+import { auditLog } from '../schema/audit.ts';
+import { organizations, users } from '../schema/directory.ts';
+import { apiKeys } from '../schema/keys.ts';
 import { RECORD_TABLES } from '../work/record-tables.ts';
+import { latestAuditRow } from '../work/write.ts';
 
 // An audit row is written only by the statement that follows a write in the same batch, and only if that write changed
 // a row. There is no `on conflict`: on a conflict this statement fails, and the write with it.
@@ -26,48 +32,71 @@ interface AuditValues {
   bytes: number;
 }
 
-const ACTORS: Record<ActorType, { table: string; where: string; name: string }> = {
-  api_key: { table: 'api_keys', where: 'a.organization_id = :organizationId and a.id = :actorId', name: 'a.name' },
-  user: { table: 'users', where: 'a.organization_id = :organizationId and a.id = :actorId', name: 'a.name' },
-  system: { table: 'organizations', where: 'a.id = :organizationId', name: ':actorName' },
-};
+/** Where the actor is found, and its name. */
+const ACTORS = {
+  api_key: (values: Input<AuditValues>) => ({
+    name: apiKeys.name,
+    from: sql`${apiKeys}`,
+    where: sql`${apiKeys.organizationId} = ${values.organizationId} and ${apiKeys.id} = ${values.actorId}`,
+  }),
+  user: (values: Input<AuditValues>) => ({
+    name: users.name,
+    from: sql`${users}`,
+    where: sql`${users.organizationId} = ${values.organizationId} and ${users.id} = ${values.actorId}`,
+  }),
+  system: (values: Input<AuditValues>) => ({
+    name: sql`${values.actorName}`,
+    from: sql`${organizations}`,
+    where: sql`${organizations.id} = ${values.organizationId}`,
+  }),
+} satisfies Record<ActorType, unknown>;
 
 /**
- * The statement that inserts the audit row after the latest one, `p`. `ticketId` is the SQL expression for its ticket.
- * The totals of the day continue those of `p`, or begin with a later day. A record of an earlier day (a write that took
- * long at midnight, or after a change of the time zone) changes no total.
+ * The statement that inserts the audit row after the newest one. The totals of the day continue those of that row, or begin
+ * with a later day. A record of an earlier day (a write that took long at midnight, or after a change of the time zone)
+ * changes no total. `ticketOf` is the kind of the record whose ticket it has; without it, the ticket is a value.
  */
-function auditRow(actorType: ActorType, ticketId: string) {
-  const { table, where, name } = ACTORS[actorType];
-  return statement<AuditValues>(`
-    insert into audit_log (
-      organization_id, seq, at, actor_type, actor_id, actor_name,
-      action, target_id, ticket_id, request_id, idempotency_key,
-      source_address, user_agent, detail,
-      day,
-      day_records,
-      day_bytes)
-    select
-      :organizationId, coalesce(p.seq, 0) + 1, :now, '${actorType}', :actorId, ${name},
-      :action, :targetId, ${ticketId}, :requestId, :idempotencyKey,
-      :sourceAddress, :userAgent, :detail,
-      max(coalesce(p.day, ''), coalesce(:day, '')),
-      iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_records, 0)) + iif(:day >= coalesce(p.day, ''), :records, 0),
-      iif(:day > coalesce(p.day, ''), 0, coalesce(p.day_bytes, 0)) + iif(:day >= coalesce(p.day, ''), :bytes, 0)
-    from ${table} a
-    left join audit_log p on p.organization_id = :organizationId
-      and p.seq = (select max(seq) from audit_log where organization_id = :organizationId)
-    where ${where} and changes() = 1`);
-}
+const auditRow = (actorType: ActorType, ticketOf?: RecordKind) =>
+  once<AuditValues>((db, values) => {
+    const { name, from, where } = ACTORS[actorType](values);
+    const latestDay = sql`coalesce(${latest.day}, '')`;
+    const total = (before: SQLWrapper, added: Input<AuditValues>['records']) =>
+      sql`iif(${values.day} > ${latestDay}, 0, coalesce(${before}, 0)) + iif(${values.day} >= ${latestDay}, ${added}, 0)`;
+    return db.insert(auditLog).select(sql`
+      select ${valuesFor(auditLog, {
+        organizationId: values.organizationId,
+        seq: sql`coalesce(${latest.seq}, 0) + 1`,
+        at: values.now,
+        actorType: sql.raw(`'${actorType}'`),
+        actorId: values.actorId,
+        actorName: name,
+        action: values.action,
+        targetId: values.targetId,
+        ticketId: ticketOf === undefined ? values.ticketId : ticketIdOf(ticketOf, values),
+        requestId: values.requestId,
+        idempotencyKey: values.idempotencyKey,
+        sourceAddress: values.sourceAddress,
+        userAgent: values.userAgent,
+        detail: values.detail,
+        day: sql`max(${latestDay}, coalesce(${values.day}, ''))`,
+        dayRecords: total(latest.dayRecords, values.records),
+        dayBytes: total(latest.dayBytes, values.bytes),
+      })}
+      from ${from} ${latestAuditRow(values.organizationId)}
+      where ${where} and changes() = 1`);
+  });
 
-const ticketOf = (kind: RecordKind) =>
-  `(select r.ticket_id from ${RECORD_TABLES[kind].table} r where r.organization_id = :organizationId and r.id = :targetId)`;
+function ticketIdOf(kind: RecordKind, { organizationId, targetId }: Input<AuditValues>) {
+  const record = RECORD_TABLES[kind];
+  return sql`(select ${record.ticketId} from ${record}
+    where ${record.organizationId} = ${organizationId} and ${record.id} = ${targetId})`;
+}
 
 const auditRowsOf = (actorType: ActorType) => ({
   /** For a change whose ticket, if any, is passed in. */
-  given: auditRow(actorType, ':ticketId'),
+  given: auditRow(actorType),
   /** For a change to an existing record: uses the ticket of that record. */
-  ofRecord: forEachKind((kind) => auditRow(actorType, ticketOf(kind))),
+  ofRecord: forEachKind((kind) => auditRow(actorType, kind)),
 });
 
 export const AUDIT_ROWS = { api_key: auditRowsOf('api_key'), user: auditRowsOf('user'), system: auditRowsOf('system') };

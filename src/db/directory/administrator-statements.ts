@@ -1,5 +1,8 @@
+import { sql } from 'drizzle-orm';
 import { REFUSED_ATTENTION_MS } from '../../domain/refused-use.ts';
+import { administrator } from '../aliases.ts';
 import { NEEDS_ATTENTION } from '../keys/refused-use-statements.ts';
+import { users } from '../schema/directory.ts';
 import { columns, number, type RowOf, statement, text } from '../statement.ts';
 
 export interface AdministratorValues {
@@ -10,6 +13,15 @@ export interface AdministratorValues {
 /** Condition: the user `:userId` (alias `u`) is an active administrator of the organization. */
 export const IS_ACTIVE_ADMINISTRATOR =
   'u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1';
+
+/** Condition: the user with the alias `administrator` is an active administrator of the organization. */
+export const isActiveAdministrator = ({ organizationId, userId }: AdministratorValues) =>
+  sql`${administrator.organizationId} = ${organizationId} and ${administrator.id} = ${userId}
+    and ${administrator.isAdmin} = 1 and ${administrator.active} = 1`;
+
+/** Condition: the user is an active administrator of the organization. */
+export const byActiveAdministrator = (values: AdministratorValues) =>
+  sql`exists (select 1 from ${users} ${administrator} where ${isActiveAdministrator(values)})`;
 
 export const BY_ACTIVE_ADMINISTRATOR = `exists (select 1 from users u where ${IS_ACTIVE_ADMINISTRATOR})`;
 

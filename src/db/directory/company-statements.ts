@@ -1,15 +1,29 @@
-import { columns, number, type RowOf, statement, text } from '../statement.ts';
-
-const COMPANY = { id: text('c.id'), name: text('c.name'), active: number('c.active') };
+import { and, eq, sql } from 'drizzle-orm';
+import type { Database } from '../query.ts';
+import { companies } from '../schema/directory.ts';
 
 /** A company of the directory. `active` is 0 or 1. */
-export type CompanyRow = RowOf<typeof COMPANY>;
+const COMPANY = { id: companies.id, name: companies.name, active: companies.active };
 
-/** The organization's companies among a JSON array of ids. */
-export const findCompanies = statement<{ organizationId: string; ids: string }, CompanyRow>(`
-  select ${columns(COMPANY)} from json_each(:ids) i
-  cross join companies c on c.organization_id = :organizationId and c.id = i.value`);
+/** The organization's companies among these ids. */
+export const findCompanies = (db: Database, organizationId: string, ids: readonly string[]) =>
+  db
+    .select(COMPANY)
+    .from(companies)
+    .where(
+      and(
+        eq(companies.organizationId, organizationId),
+        // One value, because D1 binds at most 100.
+        sql`${companies.id} in (select value from json_each(${JSON.stringify(ids)}))`,
+      ),
+    );
 
-export const findFirstCompanies = statement<{ organizationId: string; limit: number }, CompanyRow>(
-  `select ${columns(COMPANY)} from companies c where c.organization_id = :organizationId order by c.id limit :limit`,
-);
+export type CompanyRow = Awaited<ReturnType<typeof findCompanies>>[number];
+
+export const findFirstCompanies = (db: Database, organizationId: string, limit: number) =>
+  db
+    .select(COMPANY)
+    .from(companies)
+    .where(eq(companies.organizationId, organizationId))
+    .orderBy(companies.id)
+    .limit(limit);

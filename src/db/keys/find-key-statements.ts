@@ -1,51 +1,59 @@
+import { sql } from 'drizzle-orm';
 import { SCOPE_IDS } from '../../domain/record-kinds.ts';
-import { columns, number, numberOrNull, type RowOf, statement, text } from '../statement.ts';
+import { type Fields, fields, once, type RowOf, template } from '../query.ts';
+import { organizations } from '../schema/directory.ts';
+import { apiKeys } from '../schema/keys.ts';
 
 /** A key with everything that decides whether it may be used. Flags are 0 or 1. */
-const KEY = {
-  organizationId: text('k.organization_id'),
-  keyId: text('k.id'),
-  keyHash: text('k.hash'),
-  chainId: text('k.chain_id'),
-  keyName: text('k.name'),
-  scopes: text('k.scopes'),
-  dayLimitRecords: numberOrNull('k.day_limit_records'),
-  dayLimitMinutes: numberOrNull('k.day_limit_minutes'),
-  allowedNetworks: text('k.allowed_networks'),
-  expiresAt: numberOrNull('k.expires_at'),
-  revokedAt: numberOrNull('k.revoked_at'),
-  organizationActive: number('o.active'),
-  hasPsa: number('o.has_psa'),
-  timeZone: text('o.time_zone'),
-};
+export const KEY = {
+  organizationId: apiKeys.organizationId,
+  keyId: apiKeys.id,
+  keyHash: apiKeys.hash,
+  chainId: apiKeys.chainId,
+  keyName: apiKeys.name,
+  scopes: apiKeys.scopes,
+  dayLimitRecords: apiKeys.dayLimitRecords,
+  dayLimitMinutes: apiKeys.dayLimitMinutes,
+  allowedNetworks: apiKeys.allowedNetworks,
+  expiresAt: apiKeys.expiresAt,
+  revokedAt: apiKeys.revokedAt,
+  organizationActive: organizations.active,
+  hasPsa: organizations.hasPsa,
+  timeZone: organizations.timeZone,
+} satisfies Fields;
 
 export type KeyRow = RowOf<typeof KEY>;
 
-export const PRINCIPAL_COLUMNS = columns(KEY);
+const text = (value: string) => sql<string>`${sql.raw(`'${value}'`)}`;
 
 /** Dummy row for an unknown key, about as long as a real one: timing does not reveal a key. */
-const UNKNOWN_KEY = columns<KeyRow>({
-  organizationId: "'nobody-here'",
-  keyId: "'00000000-0000-7000-8000-000000000000'",
-  keyHash: `'${'0'.repeat(64)}'`,
-  chainId: "'00000000-0000-7000-8000-000000000000'",
-  keyName: "'There is no such key'",
-  scopes: `'${SCOPE_IDS.join(' ')}'`,
-  dayLimitRecords: 'null',
-  dayLimitMinutes: 'null',
-  allowedNetworks: "''",
-  expiresAt: 'null',
-  revokedAt: '0',
-  organizationActive: '1',
-  hasPsa: '1',
-  timeZone: "'Etc/UTC'",
-});
+const UNKNOWN_KEY = {
+  organizationId: text('nobody-here'),
+  keyId: text('00000000-0000-7000-8000-000000000000'),
+  keyHash: text('0'.repeat(64)),
+  chainId: text('00000000-0000-7000-8000-000000000000'),
+  keyName: text('There is no such key'),
+  scopes: text(SCOPE_IDS.join(' ')),
+  dayLimitRecords: sql<number | null>`null`,
+  dayLimitMinutes: sql<number | null>`null`,
+  allowedNetworks: text(''),
+  expiresAt: sql<number | null>`null`,
+  revokedAt: sql<number | null>`0`,
+  organizationActive: sql<number>`1`,
+  hasPsa: sql<number>`1`,
+  timeZone: text('Etc/UTC'),
+} satisfies Record<keyof typeof KEY, unknown>;
 
 /** The key with this hash, always one row: `found` is 0 if there is no such key. */
-export const findKeyByHash = statement<{ hash: string }, KeyRow & { found: number }>(`
-  select ${PRINCIPAL_COLUMNS}, 1 as found
-  from api_keys k join organizations o on o.id = k.organization_id
-  where k.hash = :hash
-  union all
-  select ${UNKNOWN_KEY}, 0 as found
-  limit 1`);
+export const findKeyByHash = once<{ hash: string }, KeyRow & { found: number }>((db, { hash }) =>
+  template(
+    db,
+    sql`
+    select ${fields({ ...KEY, found: sql`1` })}
+    from ${apiKeys} join ${organizations} on ${organizations.id} = ${apiKeys.organizationId}
+    where ${apiKeys.hash} = ${hash}
+    union all
+    select ${fields({ ...UNKNOWN_KEY, found: sql`0` })}
+    limit 1`,
+  ),
+);

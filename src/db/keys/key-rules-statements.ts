@@ -1,50 +1,69 @@
-import { type AdministratorValues, IS_ACTIVE_ADMINISTRATOR } from '../directory/administrator-statements.ts';
-import { columns, insertInto, number, numberOrNull, type RowOf, statement, text } from '../statement.ts';
+import { eq, type SQL, sql } from 'drizzle-orm';
+import { administrator } from '../aliases.ts';
+import { type AdministratorValues, isActiveAdministrator } from '../directory/administrator-statements.ts';
+import { type Database, excluded, valuesFor } from '../query.ts';
+import { organizations, users } from '../schema/directory.ts';
+import { keyRules } from '../schema/keys.ts';
 
-/** The key rules and the time zone of an organization, with the default values if it has not set any rules. */
-const KEY_RULES = {
-  maxLifetimeDays: numberOrNull('r.max_lifetime_days'),
-  expiryRequired: number('coalesce(r.expiry_required, 0)'),
-  /** 0 if the organization has not set key rules. */
-  revision: number('coalesce(r.revision, 0)'),
-  timeZone: text('o.time_zone'),
-};
+/** The key rules and the time zone, with the default values without rules, if the user is an active administrator there. */
+export const findKeyRules = (db: Database, values: AdministratorValues) =>
+  db
+    .select({
+      maxLifetimeDays: keyRules.maxLifetimeDays,
+      expiryRequired: sql<number>`coalesce(${keyRules.expiryRequired}, 0)`.as('expiryRequired'),
+      /** 0 if the organization has not set key rules. */
+      revision: sql<number>`coalesce(${keyRules.revision}, 0)`.as('rulesRevision'),
+      timeZone: organizations.timeZone,
+    })
+    .from(administrator)
+    .innerJoin(organizations, eq(organizations.id, administrator.organizationId))
+    .leftJoin(keyRules, eq(keyRules.organizationId, organizations.id))
+    .where(isActiveAdministrator(values));
 
-export type KeyRulesRow = RowOf<typeof KEY_RULES>;
+export type KeyRulesRow = Awaited<ReturnType<typeof findKeyRules>>[number];
 
-/** The key rules, if the user is an active administrator of the organization. */
-export const findKeyRules = statement<AdministratorValues, KeyRulesRow>(`
-  select ${columns(KEY_RULES)} from users u join organizations o on o.id = u.organization_id
-  left join key_rules r on r.organization_id = o.id where ${IS_ACTIVE_ADMINISTRATOR}`);
+const rulesOf = (organizationId: string, what: SQL) =>
+  sql`select ${what} from ${keyRules} where ${keyRules.organizationId} = ${organizationId}`;
 
-/** Condition: the key rules admit a new key with a lifetime of `:lifetimeDays` (null for one that never expires). */
-export const ADMITTED_BY_RULES = `not exists (select 1 from key_rules r where r.organization_id = :organizationId
-    and (r.max_lifetime_days < :lifetimeDays or (r.expiry_required = 1 and :lifetimeDays is null)))`;
+/** Condition: the key rules admit a new key with a lifetime in days; null for one that never expires. */
+export const admittedByRules = (organizationId: string, lifetimeDays: number | null) =>
+  sql`not exists (${rulesOf(organizationId, sql`1`)} and (${keyRules.maxLifetimeDays} < ${lifetimeDays}
+    or (${keyRules.expiryRequired} = 1 and ${lifetimeDays} is null)))`;
 
-/** The expiry under the key rules at this moment, in a statement without its table. */
-export const EXPIRY_RULES = {
-  maxLifetimeDays: numberOrNull(
-    '(select r.max_lifetime_days from key_rules r where r.organization_id = :organizationId)',
+/** The expiry under the key rules at this moment, in a statement without their table. */
+export const expiryRules = (organizationId: string) => ({
+  maxLifetimeDays: sql<number | null>`(${rulesOf(organizationId, sql`${keyRules.maxLifetimeDays}`)})`.as(
+    'maxLifetimeDays',
   ),
-  expiryRequired: number(
-    'exists (select 1 from key_rules r where r.organization_id = :organizationId and r.expiry_required = 1)',
+  expiryRequired: sql<number>`exists (${rulesOf(organizationId, sql`1`)} and ${keyRules.expiryRequired} = 1)`.as(
+    'expiryRequired',
   ),
-};
+});
 
-export type ExpiryRulesRow = RowOf<typeof EXPIRY_RULES>;
+export type ExpiryRulesRow = Pick<KeyRulesRow, 'maxLifetimeDays' | 'expiryRequired'>;
 
-type ChangeValues = AdministratorValues & Omit<KeyRulesRow, 'revision' | 'timeZone'> & { oldRevision: number };
+type ChangeValues = AdministratorValues & ExpiryRulesRow & { oldRevision: number };
 
 /** Changes the key rules if they still have the old revision. */
-export const changeRules = statement<ChangeValues>(`
-  ${insertInto('key_rules', {
-    organization_id: ':organizationId',
-    max_lifetime_days: ':maxLifetimeDays',
-    expiry_required: ':expiryRequired',
-    revision: ':oldRevision + 1',
-  })}
-  from users u where ${IS_ACTIVE_ADMINISTRATOR}
-    and :oldRevision = coalesce((select revision from key_rules where organization_id = :organizationId), 0)
-  on conflict (organization_id) do update set
-    max_lifetime_days = excluded.max_lifetime_days, expiry_required = excluded.expiry_required,
-    revision = excluded.revision`);
+export const changeRules = (db: Database, values: ChangeValues) => {
+  const { organizationId, userId, maxLifetimeDays, expiryRequired, oldRevision } = values;
+  const revision = sql`coalesce((${rulesOf(organizationId, sql`${keyRules.revision}`)}), 0)`;
+  return db
+    .insert(keyRules)
+    .select(
+      sql`select ${valuesFor(keyRules, {
+        organizationId,
+        maxLifetimeDays,
+        expiryRequired,
+        revision: oldRevision + 1,
+      })} from ${users} ${administrator} where ${isActiveAdministrator({ organizationId, userId })} and ${revision} = ${oldRevision}`,
+    )
+    .onConflictDoUpdate({
+      target: keyRules.organizationId,
+      set: {
+        maxLifetimeDays: excluded(keyRules.maxLifetimeDays),
+        expiryRequired: excluded(keyRules.expiryRequired),
+        revision: excluded(keyRules.revision),
+      },
+    });
+};

@@ -1,29 +1,33 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { MAX_KEYS_IN_GRACE, MAX_LIVE_KEYS } from '../../domain/key-input.ts';
-import { KEY_SETTING_NAMES, type KeySettingName, type KeySettings, keySetting } from '../../domain/key-settings.ts';
+import type { KeySettings } from '../../domain/key-settings.ts';
+import { administrator, otherKey } from '../aliases.ts';
 import {
   type AdministratorValues,
-  BY_ACTIVE_ADMINISTRATOR,
-  IS_ACTIVE_ADMINISTRATOR,
+  byActiveAdministrator,
+  isActiveAdministrator,
 } from '../directory/administrator-statements.ts';
-import { columns, insertInto, number, type RowOf, statement, textOrNull } from '../statement.ts';
-import { ADMITTED_BY_RULES, EXPIRY_RULES } from './key-rules-statements.ts';
-import { LIVE_KEY_IDS } from './read-keys-statements.ts';
+import { type Database, valuesFor } from '../query.ts';
+import { organizations, users } from '../schema/directory.ts';
+import { apiKeys } from '../schema/keys.ts';
+import { admittedByRules, expiryRules } from './key-rules-statements.ts';
+import { liveKeyIds } from './read-keys-statements.ts';
 
-// Conditions that several statements share. The table is named in full, because UPDATE and
-// subqueries use the same text.
+interface KeyId {
+  organizationId: string;
+  keyId: string;
+}
 
-const THE_KEY = 'api_keys.organization_id = :organizationId and api_keys.id = :keyId';
+const isTheKey = ({ organizationId, keyId }: KeyId) =>
+  sql`${apiKeys.organizationId} = ${organizationId} and ${apiKeys.id} = ${keyId}`;
 
 /** Neither revoked nor replaced. Only such a key occupies its name. */
-const IS_CURRENT = 'api_keys.revoked_at is null and api_keys.successor_id is null';
+const isCurrent = (key: typeof apiKeys | typeof otherKey) =>
+  sql`${key.revokedAt} is null and ${key.successorId} is null`;
 
-const IS_UNEXPIRED = '(api_keys.expires_at is null or api_keys.expires_at > :now)';
+const isUnexpired = (now: number) => sql`(${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > ${now})`;
 
-/** The id of the organization's key that satisfies the condition, or null. */
-const keyIdWhere = (condition: string) =>
-  `(select api_keys.id from api_keys where api_keys.organization_id = :organizationId and ${condition})`;
-
-interface KeyValues extends AdministratorValues {
+interface NewKey extends AdministratorValues {
   id: string;
   hash: string;
   hint: string;
@@ -32,160 +36,248 @@ interface KeyValues extends AdministratorValues {
   formToken: string | null;
 }
 
-const settingColumns = (expressionOf: (name: KeySettingName, column: string) => string) =>
-  Object.fromEntries(
-    KEY_SETTING_NAMES.map((name) => [keySetting(name).column, expressionOf(name, keySetting(name).column)]),
-  );
-
-/** The columns of a new row in `api_keys`. A successor takes some of them from its predecessor. */
-const NEW_KEY = {
-  organization_id: ':organizationId',
-  id: ':id',
-  chain_id: ':id',
-  hash: ':hash',
-  hint: ':hint',
-  scopes: ':scopes',
-  ...settingColumns((name) => `:${name}`),
-  created_at: ':now',
-  created_by: ':userId',
-  expires_at: ':expiresAt',
-  revoked_at: 'null',
-  revoked_by: 'null',
-  successor_id: 'null',
-  form_token: ':formToken',
-};
-
-const count = (expiry: string) =>
-  `(select count(*) from api_keys indexed by api_keys_unrevoked where organization_id = :organizationId and ${IS_CURRENT} and expires_at ${expiry})`;
-/** Keys that are live and not replaced. Two counts on a named index: otherwise SQLite would read ended keys. */
-const LIVE_KEYS = `${count('is null')} + ${count('> :now')}`;
-
-interface NewKeyValues extends KeyValues, KeySettings {
+interface NewKeyValues extends NewKey, KeySettings {
   scopes: string;
   lifetimeDays: number | null;
 }
 
-/** No key has the id or the form token: a trigger refuses both if that key is revoked. */
-const IS_NEW =
-  'not exists (select 1 from api_keys where organization_id = :organizationId and (id = :id or form_token = :formToken))';
+/** The values of a new row that are the same with and without a predecessor. */
+const newKeyValues = ({ organizationId, userId, id, hash, hint, now, expiresAt, formToken }: NewKey) => ({
+  organizationId,
+  id,
+  hash,
+  hint,
+  createdAt: now,
+  createdBy: userId,
+  expiresAt,
+  revokedAt: sql`null`,
+  revokedBy: sql`null`,
+  successorId: sql`null`,
+  formToken,
+  revision: 0,
+});
 
-/** Neither the form token, nor the number of keys, nor the key rules stop the new key. */
-const IS_ADMITTED = `${IS_NEW} and ${LIVE_KEYS} < ${MAX_LIVE_KEYS} and ${ADMITTED_BY_RULES}`;
+/** The number of keys that are live and not replaced. Two counts on a named index: otherwise SQLite would read ended keys. */
+const liveKeys = (organizationId: string, now: number) => {
+  const count = (expiry: SQL) => sql`(select count(*) from ${apiKeys} ${otherKey} indexed by api_keys_unrevoked
+    where ${otherKey.organizationId} = ${organizationId} and ${isCurrent(otherKey)} and ${otherKey.expiresAt} ${expiry})`;
+  return sql`${count(sql`is null`)} + ${count(sql`> ${now}`)}`;
+};
+
+/** Neither the form token, nor the number of keys, nor the key rules stop the new key. A trigger refuses an id or token again. */
+const isAdmitted = ({ organizationId, id, formToken, now, lifetimeDays }: NewKeyValues) =>
+  sql`not exists (select 1 from ${apiKeys} ${otherKey}
+      where ${otherKey.organizationId} = ${organizationId} and (${otherKey.id} = ${id} or ${otherKey.formToken} = ${formToken}))
+    and ${liveKeys(organizationId, now)} < ${MAX_LIVE_KEYS} and ${admittedByRules(organizationId, lifetimeDays)}`;
 
 /** No other key occupies the name, unless the key is replaced: then it does not occupy its own. */
-const NAME_IS_FREE = `not exists (select 1 from api_keys other where other.organization_id = :organizationId
-  and other.name = :name and other.revoked_at is null and other.successor_id is null and other.id <> :keyId
-  and api_keys.successor_id is null)`;
+const nameIsFree = ({ organizationId, keyId, name }: KeyId & { name: string }) =>
+  sql`not exists (select 1 from ${apiKeys} ${otherKey} where ${otherKey.organizationId} = ${organizationId}
+    and ${otherKey.name} = ${name} and ${isCurrent(otherKey)} and ${otherKey.id} <> ${keyId} and ${apiKeys.successorId} is null)`;
 
-const insertKeyIf = (condition: string) =>
-  statement<NewKeyValues>(`
-  ${insertInto('api_keys', NEW_KEY)}
-  from users u where ${IS_ACTIVE_ADMINISTRATOR} and ${condition}
-  on conflict do nothing`);
+const insertKeyIf = (db: Database, values: NewKeyValues, condition: SQL) =>
+  db
+    .insert(apiKeys)
+    .select(
+      sql`select ${valuesFor(apiKeys, {
+        ...newKeyValues(values),
+        chainId: values.id,
+        scopes: values.scopes,
+        name: values.name,
+        description: values.description,
+        owner: values.owner,
+        dayLimitRecords: values.dayLimitRecords,
+        dayLimitMinutes: values.dayLimitMinutes,
+        allowedNetworks: values.allowedNetworks,
+        companies: values.companies,
+      })} from ${users} ${administrator} where ${isActiveAdministrator(values)} and ${condition}`,
+    )
+    .onConflictDoNothing();
 
 /** Inserts a key unless there are too many, the key rules refuse it, or its name or form token is in use. */
-export const insertKey = insertKeyIf(IS_ADMITTED);
-
-/** Revokes an expired key, whose name is then free, if nothing stops the new key that replaces it. */
-export const revokeExpired = statement<NewKeyValues & { keyId: string }>(`
-  update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
-  where ${THE_KEY} and ${IS_CURRENT} and expires_at <= :now and ${BY_ACTIVE_ADMINISTRATOR} and ${IS_ADMITTED} and ${NAME_IS_FREE}`);
+export const insertKey = (db: Database, values: NewKeyValues) => insertKeyIf(db, values, isAdmitted(values));
 
 /** Inserts the new key if the statement before it made room for it. */
-export const insertReplacement = insertKeyIf('changes() = 1');
+export const insertReplacement = (db: Database, values: NewKeyValues) => insertKeyIf(db, values, sql`changes() = 1`);
 
-const CREATED_BY_FORM = keyIdWhere('api_keys.form_token = :formToken');
-const NAMED = keyIdWhere(`api_keys.name = :name and ${IS_CURRENT}`);
+const revocation = (now: number, by: string) => ({
+  revokedAt: now,
+  revokedBy: by,
+  revision: sql`${apiKeys.revision} + 1`,
+});
+
+/** Revokes an expired key, whose name is then free, if nothing stops the new key that replaces it. */
+export const revokeExpired = (db: Database, values: NewKeyValues & KeyId) =>
+  db
+    .update(apiKeys)
+    .set(revocation(values.now, values.userId))
+    .where(
+      and(
+        isTheKey(values),
+        isCurrent(apiKeys),
+        sql`${apiKeys.expiresAt} <= ${values.now}`,
+        byActiveAdministrator(values),
+        isAdmitted(values),
+        nameIsFree(values),
+      ),
+    );
+
+interface ChangeValues extends AdministratorValues {
+  keyId: string;
+  now: number;
+  revision: number;
+}
 
 /** Replaces the settings of a live key that still has this revision, if the name is free. */
-export const changeKey = statement<
-  AdministratorValues & KeySettings & { keyId: string; now: number; revision: number }
->(`
-  update api_keys set ${KEY_SETTING_NAMES.map((name) => `${keySetting(name).column} = :${name}`).join(', ')}, revision = revision + 1
-  where ${THE_KEY} and revoked_at is null and ${IS_UNEXPIRED} and revision = :revision and ${BY_ACTIVE_ADMINISTRATOR} and ${NAME_IS_FREE}`);
+export const changeKey = (db: Database, values: ChangeValues & KeySettings) => {
+  const { name, description, owner, dayLimitRecords, dayLimitMinutes, allowedNetworks, companies } = values;
+  const settings = { name, description, owner, dayLimitRecords, dayLimitMinutes, allowedNetworks, companies };
+  return db
+    .update(apiKeys)
+    .set({ ...settings, revision: sql`${apiKeys.revision} + 1` })
+    .where(
+      and(
+        isTheKey(values),
+        sql`${apiKeys.revokedAt} is null`,
+        isUnexpired(values.now),
+        eq(apiKeys.revision, values.revision),
+        byActiveAdministrator(values),
+        nameIsFree(values),
+      ),
+    );
+};
 
 // A rotation makes up to three changes in one transaction, each with its audit row: it marks the old key, inserts the
 // successor and revokes the old key. The second and third run only if the previous one changed a row.
 
-const KEYS_IN_GRACE = `(select count(*) from api_keys replaced where replaced.organization_id = :organizationId
-    and replaced.revoked_at is null and replaced.expires_at > :now and replaced.successor_id is not null)`;
+const keysInGrace = (organizationId: string, now: number) =>
+  sql<number>`(select count(*) from ${apiKeys} ${otherKey} where ${otherKey.organizationId} = ${organizationId}
+    and ${otherKey.revokedAt} is null and ${otherKey.expiresAt} > ${now} and ${otherKey.successorId} is not null)`;
+
+/** The id of the key that a form has created; null for none. */
+const createdByForm = (organizationId: string, formToken: string | null) =>
+  sql<string | null>`(select ${otherKey.id} from ${apiKeys} ${otherKey}
+    where ${otherKey.organizationId} = ${organizationId} and ${otherKey.formToken} = ${formToken})`;
+
+interface SuccessionValues extends AdministratorValues {
+  keyId: string;
+  id: string;
+  now: number;
+  endsAt: number;
+  formToken: string | null;
+  lifetimeDays: number | null;
+}
 
 /**
  * Names the successor of a live key that has none. The key then ends at `endsAt` or at its own expiry, whichever is
  * earlier. A key that ends immediately (`endsAt` is now) can always be replaced; another one only while there is room for
  * one more in its grace period. The key rules have to admit the successor with its lifetime of `lifetimeDays`.
  */
-export const markSucceeded = statement<
-  AdministratorValues & {
-    keyId: string;
-    id: string;
-    now: number;
-    endsAt: number;
-    formToken: string | null;
-    lifetimeDays: number | null;
-  }
->(`
-  update api_keys set successor_id = :id, expires_at = min(coalesce(expires_at, :endsAt), :endsAt), revision = revision + 1
-  where ${THE_KEY} and ${IS_CURRENT} and ${IS_UNEXPIRED} and ${BY_ACTIVE_ADMINISTRATOR} and ${CREATED_BY_FORM} is null
-    and (:endsAt <= :now or ${KEYS_IN_GRACE} < ${MAX_KEYS_IN_GRACE}) and ${ADMITTED_BY_RULES}`);
-
-/** Inserts the successor of the key that names it, with the same chain, scopes and settings. */
-export const insertSuccessor = statement<KeyValues>(`
-  ${insertInto('api_keys', {
-    ...NEW_KEY,
-    chain_id: 'k.chain_id',
-    scopes: 'k.scopes',
-    ...settingColumns((_, column) => `k.${column}`),
-  })}
-  from api_keys k where k.organization_id = :organizationId and k.successor_id = :id and changes() = 1`);
-
-export const revokeSucceeded = statement<AdministratorValues & { id: string; now: number }>(`
-  update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
-  where organization_id = :organizationId and successor_id = :id and changes() = 1`);
-
-const EXPLANATION = {
-  administrator: number(BY_ACTIVE_ADMINISTRATOR),
-  /** The id of the key; null if there is no such key. */
-  found: textOrNull('api_keys.id'),
-  successorId: textOrNull('api_keys.successor_id'),
-  live: number(`api_keys.id is not null and api_keys.revoked_at is null and ${IS_UNEXPIRED}`),
-  createdByForm: textOrNull(CREATED_BY_FORM),
-  /** The current key with the name. */
-  named: textOrNull(NAMED),
-  keysInGrace: number(KEYS_IN_GRACE),
-  ...EXPIRY_RULES,
+export const markSucceeded = (db: Database, values: SuccessionValues) => {
+  const { organizationId, id, now, endsAt, formToken, lifetimeDays } = values;
+  return db
+    .update(apiKeys)
+    .set({
+      successorId: id,
+      expiresAt: sql`min(coalesce(${apiKeys.expiresAt}, ${endsAt}), ${endsAt})`,
+      revision: sql`${apiKeys.revision} + 1`,
+    })
+    .where(
+      and(
+        isTheKey(values),
+        isCurrent(apiKeys),
+        isUnexpired(now),
+        byActiveAdministrator(values),
+        sql`${createdByForm(organizationId, formToken)} is null`,
+        sql`(${endsAt} <= ${now} or ${keysInGrace(organizationId, now)} < ${MAX_KEYS_IN_GRACE})`,
+        admittedByRules(organizationId, lifetimeDays),
+      ),
+    );
 };
 
-/** Why a key was not created, changed or rotated. */
-export const explainKey = statement<
-  AdministratorValues & { keyId: string; name: string; formToken: string | null; now: number },
-  RowOf<typeof EXPLANATION>
->(`
-  select ${columns(EXPLANATION)}
-  from organizations o left join api_keys on ${THE_KEY} where o.id = :organizationId`);
+/** Inserts the successor of the key that names it, with the same chain, scopes and settings. */
+export const insertSuccessor = (db: Database, values: NewKey) => {
+  const { chainId, scopes, name, description, owner } = otherKey;
+  const { dayLimitRecords, dayLimitMinutes, allowedNetworks, companies } = otherKey;
+  return db.insert(apiKeys).select(
+    sql`select ${valuesFor(apiKeys, {
+      ...newKeyValues(values),
+      chainId,
+      scopes,
+      name,
+      description,
+      owner,
+      dayLimitRecords,
+      dayLimitMinutes,
+      allowedNetworks,
+      companies,
+    })} from ${apiKeys} ${otherKey}
+    where ${otherKey.organizationId} = ${values.organizationId} and ${otherKey.successorId} = ${values.id} and changes() = 1`,
+  );
+};
 
-interface Revocation {
-  revokedAt: number;
+export const revokeSucceeded = (db: Database, values: AdministratorValues & { id: string; now: number }) =>
+  db
+    .update(apiKeys)
+    .set(revocation(values.now, values.userId))
+    .where(
+      sql`${apiKeys.organizationId} = ${values.organizationId} and ${apiKeys.successorId} = ${values.id} and changes() = 1`,
+    );
+
+interface Asked extends AdministratorValues {
+  keyId: string;
+  name: string;
+  formToken: string | null;
+  now: number;
 }
 
+/** Why a key was not created, changed or rotated. */
+export const explainKey = (db: Database, values: Asked) => {
+  const { organizationId, name, formToken, now } = values;
+  const named = sql<string | null>`(select ${otherKey.id} from ${apiKeys} ${otherKey}
+    where ${otherKey.organizationId} = ${organizationId} and ${otherKey.name} = ${name} and ${isCurrent(otherKey)})`;
+  return db
+    .select({
+      administrator: sql<number>`${byActiveAdministrator(values)}`.as('administrator'),
+      /** The id of the key; null if there is no such key. */
+      found: sql<string | null>`${apiKeys.id}`.as('found'),
+      successorId: apiKeys.successorId,
+      live: sql<number>`${apiKeys.id} is not null and ${apiKeys.revokedAt} is null and ${isUnexpired(now)}`.as('live'),
+      createdByForm: createdByForm(organizationId, formToken).as('createdByForm'),
+      /** The current key with the name. */
+      named: named.as('named'),
+      keysInGrace: keysInGrace(organizationId, now).as('keysInGrace'),
+      ...expiryRules(organizationId),
+    })
+    .from(organizations)
+    .leftJoin(apiKeys, isTheKey(values))
+    .where(eq(organizations.id, organizationId));
+};
+
 /** Revokes a key that is not revoked yet, if the user is an active administrator. */
-export const markRevokedByAdministrator = statement<AdministratorValues & { keyId: string; now: number }, Revocation>(`
-  update api_keys set revoked_at = :now, revoked_by = :userId, revision = revision + 1
-  where ${THE_KEY} and revoked_at is null and ${BY_ACTIVE_ADMINISTRATOR} returning revoked_at as revokedAt`);
+export const markRevokedByAdministrator = (
+  db: Database,
+  values: AdministratorValues & { keyId: string; now: number },
+) =>
+  db
+    .update(apiKeys)
+    .set(revocation(values.now, values.userId))
+    .where(and(isTheKey(values), sql`${apiKeys.revokedAt} is null`, byActiveAdministrator(values)));
 
 /** The same for an operator, who is not a user: `by` describes the operator in words. */
-export const markRevokedByOperator = statement<
-  { organizationId: string; keyId: string; now: number; by: string },
-  Revocation
->(`
-  update api_keys set revoked_at = :now, revoked_by = :by, revision = revision + 1
-  where ${THE_KEY} and revoked_at is null returning revoked_at as revokedAt`);
+export const markRevokedByOperator = (db: Database, values: KeyId & { now: number; by: string }) =>
+  db
+    .update(apiKeys)
+    .set(revocation(values.now, values.by))
+    .where(and(isTheKey(values), sql`${apiKeys.revokedAt} is null`));
 
 /** Whether and when a key was revoked, or no row if there is no such key. */
-export const findRevocation = statement<{ organizationId: string; keyId: string }, { revokedAt: number | null }>(
-  `select revoked_at as revokedAt from api_keys where ${THE_KEY}`,
-);
+export const findRevocation = (db: Database, key: KeyId) =>
+  db.select({ revokedAt: apiKeys.revokedAt }).from(apiKeys).where(isTheKey(key));
 
-export const findSomeLiveKeys = statement<{ organizationId: string; now: number }, { id: string }>(
-  `${LIVE_KEY_IDS} limit 100`,
-);
+export const findSomeLiveKeys = (db: Database, organizationId: string, now: number) =>
+  db
+    .select({ id: apiKeys.id })
+    .from(apiKeys)
+    .where(sql`${apiKeys.organizationId} = ${organizationId} and ${apiKeys.id} in (${liveKeyIds(organizationId, now)})`)
+    .limit(100);

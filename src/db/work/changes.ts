@@ -1,55 +1,110 @@
-import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
-import { AUDIT_COLUMNS } from '../audit/audit-columns.ts';
-import { IS_BEING_ERASED } from '../directory/erasure.ts';
-import { columns, jsonObject, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
-import { RECORD_TABLES } from './record-tables.ts';
+import { and, eq, gt, sql } from 'drizzle-orm';
+import { isBeingErased } from '../directory/erasure.ts';
+import { type Database, type Fields, jsonObject } from '../query.ts';
+import { auditLog } from '../schema/audit.ts';
+import { databaseEpoch, organizations } from '../schema/directory.ts';
+import { apiKeys } from '../schema/keys.ts';
+import { deletions, notes, timeEntries } from '../schema/work.ts';
 
 // The change feed: the audit log, with each record in its current state. A page reads at most three rows per change.
 
-/** The target of a cursor. Null fields: there is no such organization or row. */
-const CURSOR_POSITION = {
-  epoch: text('d.epoch'),
-  organizationId: textOrNull('o.id'),
-  requestId: textOrNull('a.request_id'),
-  isBeingErased: number(IS_BEING_ERASED),
-};
+/** The target of a cursor. Null fields: there is no such organization or row. Always one row. */
+export const findCursorPosition = (db: Database, organizationId: string, seq: number) =>
+  db
+    .select({
+      epoch: databaseEpoch.epoch,
+      organizationId: organizations.id,
+      requestId: auditLog.requestId,
+      /** Up to which row the log is deleted; 0 if it is not. Its row there may be gone. */
+      deletedTo: sql<number>`coalesce(${deletions.toSeq}, 0)`.as('deletedTo'),
+      isBeingErased: sql<number>`${isBeingErased(organizationId)}`.as('isBeingErased'),
+    })
+    .from(databaseEpoch)
+    .leftJoin(organizations, eq(organizations.id, organizationId))
+    .leftJoin(deletions, eq(deletions.organizationId, organizations.id))
+    .leftJoin(auditLog, and(eq(auditLog.organizationId, organizations.id), eq(auditLog.seq, seq)));
 
-export type CursorPosition = RowOf<typeof CURSOR_POSITION>;
+export type CursorPosition = Awaited<ReturnType<typeof findCursorPosition>>[number];
 
-/** The database's epoch, the organization, and the audit row with this `seq`. Always one row. */
-export const findCursorPosition = statement<{ organizationId: string; seq: number }, CursorPosition>(`
-  select ${columns(CURSOR_POSITION)}
-  from database_epoch d
-  left join organizations o on o.id = :organizationId
-  left join audit_log a on a.organization_id = o.id and a.seq = :seq`);
+const OF_ALL = (record: typeof notes | typeof timeEntries) => ({
+  id: record.id,
+  ticketId: record.ticketId,
+  createdAt: record.createdAt,
+});
 
-const AUDITED_KEY = {
-  ...AUDIT_COLUMNS,
-  keyId: textOrNull('k.id'),
-  keyName: textOrNull('k.name'),
-  keyHint: textOrNull('k.hint'),
-  keyExpiresAt: numberOrNull('k.expires_at'),
-  keyRevokedAt: numberOrNull('k.revoked_at'),
-  keySuccessorId: textOrNull('k.successor_id'),
-};
+/** The fields of each kind of record in the feed, as `StoredRecords` has them. */
+const NOTE = { ...OF_ALL(notes), message: notes.message } satisfies Fields;
+const TIME_ENTRY = {
+  ...OF_ALL(timeEntries),
+  description: timeEntries.description,
+  userId: timeEntries.userId,
+  minutes: timeEntries.minutes,
+  billable: timeEntries.billable,
+  workDate: timeEntries.workDate,
+  hourlyRateMinor: timeEntries.hourlyRateMinor,
+  agreementSource: timeEntries.agreementSource,
+  status: timeEntries.status,
+} satisfies Fields;
 
-/** A change, with the record it is about under its kind: a `StoredRecords[Kind]` as JSON, or null. */
-export type ChangeRow = RowOf<typeof AUDITED_KEY> & Record<RecordKind, string | null>;
+/** The organization's audit rows after `seq`, in order, each with its record (as JSON, or null) and key. */
+export const findChanges = (db: Database, organizationId: string, seq: number, limit: number) =>
+  db
+    .select({
+      seq: auditLog.seq,
+      at: auditLog.at,
+      actorType: auditLog.actorType,
+      actorId: auditLog.actorId,
+      actorName: auditLog.actorName,
+      action: auditLog.action,
+      targetId: auditLog.targetId,
+      ticketId: auditLog.ticketId,
+      requestId: auditLog.requestId,
+      idempotencyKey: auditLog.idempotencyKey,
+      detail: auditLog.detail,
+      keyId: apiKeys.id,
+      keyName: apiKeys.name,
+      keyHint: apiKeys.hint,
+      keyExpiresAt: apiKeys.expiresAt,
+      keyRevokedAt: apiKeys.revokedAt,
+      keySuccessorId: apiKeys.successorId,
+      note: jsonObject(NOTE, notes.organizationId).as('note'),
+      time_entry: jsonObject(TIME_ENTRY, timeEntries.organizationId).as('time_entry'),
+    })
+    .from(auditLog)
+    .leftJoin(
+      notes,
+      and(
+        eq(notes.organizationId, auditLog.organizationId),
+        eq(notes.id, auditLog.targetId),
+        sql`${auditLog.action} glob 'note.*'`,
+      ),
+    )
+    .leftJoin(
+      timeEntries,
+      and(
+        eq(timeEntries.organizationId, auditLog.organizationId),
+        eq(timeEntries.id, auditLog.targetId),
+        sql`${auditLog.action} glob 'time_entry.*'`,
+      ),
+    )
+    .leftJoin(
+      apiKeys,
+      and(
+        eq(apiKeys.organizationId, auditLog.organizationId),
+        sql`${apiKeys.id} = coalesce(${notes.keyId}, ${timeEntries.keyId},
+          iif(${auditLog.action} glob 'api_key.*', ${auditLog.targetId}, null))`,
+      ),
+    )
+    .where(
+      and(
+        eq(auditLog.organizationId, organizationId),
+        gt(auditLog.seq, seq),
+        // A deletion removes rows in several transactions.
+        sql`${auditLog.seq} > coalesce((select ${deletions.toSeq} from ${deletions}
+          where ${deletions.organizationId} = ${organizationId}), 0)`,
+      ),
+    )
+    .orderBy(auditLog.seq)
+    .limit(limit);
 
-const isAbout = (subject: RecordKind | 'api_key') => `a.action glob '${subject}.*'`;
-/** A kind's name is also the alias of its table. */
-const joins = RECORD_KIND_NAMES.map(
-  (kind) =>
-    `left join ${RECORD_TABLES[kind].table} ${kind} on ${kind}.organization_id = a.organization_id and ${kind}.id = a.target_id and ${isAbout(kind)}`,
-);
-const keyIds = [...RECORD_KIND_NAMES.map((kind) => `${kind}.key_id`), `iif(${isAbout('api_key')}, a.target_id, null)`];
-
-/** The organization's audit rows after `seq`, in order, each with its record and key. */
-export const findChanges = statement<{ organizationId: string; seq: number; limit: number }, ChangeRow>(`
-  select ${columns(AUDITED_KEY)},
-    ${RECORD_KIND_NAMES.map((kind) => `${jsonObject(RECORD_TABLES[kind].fields, kind)} as ${kind}`).join(', ')}
-  from audit_log a
-  ${joins.join('\n  ')}
-  left join api_keys k on k.organization_id = a.organization_id and k.id = coalesce(${keyIds.join(', ')})
-  where a.organization_id = :organizationId and a.seq > :seq
-  order by a.seq limit :limit`);
+export type ChangeRow = Awaited<ReturnType<typeof findChanges>>[number];

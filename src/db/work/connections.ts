@@ -1,43 +1,57 @@
-import { IS_BEING_ERASED } from '../directory/erasure.ts';
-import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
+import { eq, sql } from 'drizzle-orm';
+import { isBeingErased } from '../directory/erasure.ts';
+import { type Database, excluded, valuesFor } from '../query.ts';
+import { organizations } from '../schema/directory.ts';
+import { connections } from '../schema/modules.ts';
 
 interface Report {
   organizationId: string;
-  /** The UUID that an adapter generated for itself. */
   adapterId: string;
   failure: string | null;
-  /** 1 if it writes nothing until a person resumes it. */
-  isStopped: number;
-  /** 1 if it replaces the adapter that has reported before. */
-  takesOver: number;
+  /** Whether it writes nothing until a person resumes it. */
+  isStopped: boolean;
+  /** Whether it replaces the adapter that has reported before. */
+  takesOver: boolean;
   now: number;
 }
 
 /** Records a report, unless another adapter has reported for the organization. */
-export const saveConnection = statement<Report>(`
-  insert into connections (organization_id, adapter_id, reported_at, failing_since, failure, stopped_at)
-  select id, :adapterId, :now, iif(:failure is null, null, :now), :failure, iif(:isStopped = 1, :now, null)
-  from organizations where id = :organizationId and not ${IS_BEING_ERASED}
-  on conflict (organization_id) do update set adapter_id = excluded.adapter_id, reported_at = excluded.reported_at,
-    failing_since = iif(excluded.failure is null, null, coalesce(failing_since, excluded.failing_since)),
-    failure = excluded.failure, stopped_at = iif(excluded.stopped_at is null, null, coalesce(stopped_at, excluded.stopped_at))
-  where adapter_id = excluded.adapter_id or :takesOver = 1`);
-
-/** Deletes the last report of an adapter that was removed. */
-export const forgetConnection = statement<{ organizationId: string }>(
-  'delete from connections where organization_id = :organizationId',
-);
-
-const CONNECTION = {
-  organizationId: text('organization_id'),
-  adapterId: text('adapter_id'),
-  reportedAt: number('reported_at'),
-  failingSince: numberOrNull('failing_since'),
-  failure: textOrNull('failure'),
-  stoppedAt: numberOrNull('stopped_at'),
+export const saveConnection = (db: Database, report: Report) => {
+  const { organizationId, adapterId, failure, isStopped, takesOver, now } = report;
+  const { failingSince, stoppedAt } = connections;
+  return db
+    .insert(connections)
+    .select(
+      sql`select ${valuesFor(connections, {
+        organizationId: organizations.id,
+        adapterId,
+        reportedAt: now,
+        failingSince: failure === null ? sql`null` : now,
+        failure,
+        stoppedAt: isStopped ? now : sql`null`,
+      })} from ${organizations} where ${organizations.id} = ${organizationId} and not ${isBeingErased(organizationId)}`,
+    )
+    .onConflictDoUpdate({
+      target: connections.organizationId,
+      set: {
+        adapterId: excluded(connections.adapterId),
+        reportedAt: excluded(connections.reportedAt),
+        failingSince: sql`iif(${excluded(connections.failure)} is null, null, coalesce(${failingSince}, ${excluded(failingSince)}))`,
+        failure: excluded(connections.failure),
+        stoppedAt: sql`iif(${excluded(stoppedAt)} is null, null, coalesce(${stoppedAt}, ${excluded(stoppedAt)}))`,
+      },
+      ...(!takesOver && { setWhere: sql`${connections.adapterId} = ${excluded(connections.adapterId)}` }),
+    });
 };
 
+/** Deletes the last report of an adapter that was removed. */
+export const forgetConnection = (db: Database, organizationId: string) =>
+  db.delete(connections).where(eq(connections.organizationId, organizationId));
+
 /** The connections of organizations with ids between `from` and `to`. */
-export const findConnections = statement<{ from: string; to: string }, RowOf<typeof CONNECTION>>(
-  `select ${columns(CONNECTION)} from connections where organization_id between :from and :to order by organization_id`,
-);
+export const findConnections = (db: Database, { from, to }: { from: string; to: string }) =>
+  db
+    .select()
+    .from(connections)
+    .where(sql`${connections.organizationId} between ${from} and ${to}`)
+    .orderBy(connections.organizationId);

@@ -1,63 +1,95 @@
-import { forEachKind, RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
-import { columns, number, type RowOf, statement, text, textOrNull } from '../statement.ts';
+import { and, type Column, desc, eq, gte, type SQL, sql } from 'drizzle-orm';
+import { forEachKind, type RecordKind } from '../../domain/record-kinds.ts';
+import { laterDay } from '../aliases.ts';
+import { type Database, excluded, once, valuesFor } from '../query.ts';
+import { organizations } from '../schema/directory.ts';
+import { apiKeys } from '../schema/keys.ts';
+import { keyDays } from '../schema/work.ts';
+import { COUNT_COLUMNS } from './record-tables.ts';
 
 // The daily ledger: one row for each key and day, written in the transaction of each record.
 
-const COUNTS: Record<RecordKind, string> = { note: 'notes', time_entry: 'time_entries' };
+export const ALL_RECORDS = sql<number>`${keyDays.notes} + ${keyDays.timeEntries}`;
 
-export const ALL_RECORDS = RECORD_KIND_NAMES.map((kind) => COUNTS[kind]).join(' + ');
+const sum = (value: SQL | Column) => sql<number>`coalesce(sum(${value}), 0)`;
 
-export const sum = (expression: string) => `coalesce(sum(${expression}), 0)`;
+/** The day of a key's last write. After a change of the time zone it need not be its latest day: three are compared. */
+export const lastDay = (key: typeof apiKeys) => sql<string>`(
+  select ${laterDay.day} from (
+    select ${laterDay.day}, ${laterDay.lastAt} from ${keyDays} ${laterDay}
+    where ${laterDay.organizationId} = ${key.organizationId} and ${laterDay.chainId} = ${key.chainId}
+      and ${laterDay.keyId} = ${key.id}
+    order by ${laterDay.day} desc limit 3) ${laterDay}
+  order by ${laterDay.lastAt} desc limit 1)`;
 
-const CHAIN_DAY = { records: number(sum(ALL_RECORDS)), minutes: number(sum('minutes')), bytes: number(sum('bytes')) };
+/** The rotation chain of a key. */
+const chainOf = (organizationId: string, keyId: string) =>
+  sql`(select ${apiKeys.chainId} from ${apiKeys} where ${apiKeys.organizationId} = ${organizationId} and ${apiKeys.id} = ${keyId})`;
 
-export type ChainDay = RowOf<typeof CHAIN_DAY>;
+/** The writes of a key's chain on a day: always one row. */
+export const findChainDay = (db: Database, organizationId: string, keyId: string, day: string) =>
+  db
+    .select({
+      records: sum(ALL_RECORDS).as('records'),
+      minutes: sum(keyDays.minutes).as('minutes'),
+      bytes: sum(keyDays.bytes).as('bytes'),
+    })
+    .from(keyDays)
+    .where(
+      and(
+        eq(keyDays.organizationId, organizationId),
+        eq(keyDays.day, day),
+        sql`${keyDays.chainId} = ${chainOf(organizationId, keyId)}`,
+      ),
+    );
 
-/** The writes of `:keyId`'s chain on `:day`: always one row. */
-export const findChainDay = statement<{ organizationId: string; keyId: string; day: string }, ChainDay>(`
-  select ${columns(CHAIN_DAY)} from key_days where organization_id = :organizationId and day = :day
-    and chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)`);
+export type ChainDay = Awaited<ReturnType<typeof findChainDay>>[number];
 
-export type KeyDayRow = Record<RecordKind, number> & {
-  keyId: string;
-  day: string;
-  minutes: number;
-  lastAddress: string | null;
-};
+/** The writes of each of these keys on each day since `since`: one range of the ledger for each key. */
+export const findKeyDays = (db: Database, organizationId: string, keyIds: readonly string[], since: string) =>
+  db
+    .select({
+      keyId: keyDays.keyId,
+      day: keyDays.day,
+      minutes: keyDays.minutes,
+      lastAddress: keyDays.lastAddress,
+      ...COUNT_COLUMNS,
+    })
+    .from(apiKeys)
+    .crossJoin(keyDays)
+    .where(
+      and(
+        eq(apiKeys.organizationId, organizationId),
+        // One value, because D1 binds at most 100.
+        sql`${apiKeys.id} in (select value from json_each(${JSON.stringify(keyIds)}))`,
+        eq(keyDays.organizationId, organizationId),
+        eq(keyDays.chainId, apiKeys.chainId),
+        eq(keyDays.keyId, apiKeys.id),
+        gte(keyDays.day, since),
+      ),
+    );
 
-/** The writes of each of these keys (a JSON array) on each day since `since`: one range of the ledger for each key. */
-export const findKeyDays = statement<{ organizationId: string; keyIds: string; since: string }, KeyDayRow>(`
-  select ${columns<KeyDayRow>({
-    keyId: 'd.key_id',
-    day: 'd.day',
-    minutes: 'd.minutes',
-    lastAddress: 'd.last_address',
-    ...forEachKind((kind) => `d.${COUNTS[kind]}`),
-  })}
-  from json_each(:keyIds) i
-  cross join api_keys k on k.organization_id = :organizationId and k.id = i.value
-  cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day >= :since
-    and d.key_id = k.id`);
+export type KeyDayRow = Awaited<ReturnType<typeof findKeyDays>>[number];
 
-/** What one key of a chain wrote on one day, and when and from where it wrote last. */
-const CHAIN_USE = {
-  day: text('d.day'),
-  records: number(ALL_RECORDS),
-  minutes: number('d.minutes'),
-  lastAt: number('d.last_at'),
-  lastAddress: textOrNull('d.last_address'),
-};
-
-/** What the key's chain wrote on each day since `since`, latest first. */
-export const findChainUse = statement<
-  { organizationId: string; keyId: string; since: string },
-  RowOf<typeof CHAIN_USE>
->(`
-  select ${columns(CHAIN_USE)}
-  from key_days d
-  where d.organization_id = :organizationId and d.day >= :since
-    and d.chain_id = (select chain_id from api_keys where organization_id = :organizationId and id = :keyId)
-  order by d.last_at desc`);
+/** What the key's chain wrote on each day since `since`, and when and from where each key wrote last, latest first. */
+export const findChainUse = (db: Database, organizationId: string, keyId: string, since: string) =>
+  db
+    .select({
+      day: keyDays.day,
+      records: ALL_RECORDS.as('records'),
+      minutes: keyDays.minutes,
+      lastAt: keyDays.lastAt,
+      lastAddress: keyDays.lastAddress,
+    })
+    .from(keyDays)
+    .where(
+      and(
+        eq(keyDays.organizationId, organizationId),
+        gte(keyDays.day, since),
+        sql`${keyDays.chainId} = ${chainOf(organizationId, keyId)}`,
+      ),
+    )
+    .orderBy(desc(keyDays.lastAt));
 
 export interface CountedRecord {
   organizationId: string;
@@ -73,30 +105,50 @@ export interface CountedRecord {
 
 /** Counts a new record: the statement after its audit row, which does nothing if that one did nothing. */
 export const countRecord = forEachKind((kind) =>
-  statement<CountedRecord>(`
-    insert into key_days (
-      organization_id, chain_id, day, key_id, ${RECORD_KIND_NAMES.map((each) => COUNTS[each]).join(', ')},
-      minutes, bytes, first_seq, last_seq, last_at, last_address)
-    select
-      :organizationId, :chainId, :day, :keyId, ${RECORD_KIND_NAMES.map((each) => Number(each === kind)).join(', ')},
-      :minutes, :bytes, seq, seq, :now, :sourceAddress
-    from (select max(seq) as seq from audit_log where organization_id = :organizationId)
-    where changes() = 1
-    on conflict (organization_id, chain_id, day, key_id) do update set
-      ${COUNTS[kind]} = ${COUNTS[kind]} + 1, minutes = minutes + excluded.minutes, bytes = bytes + excluded.bytes,
-      last_seq = excluded.last_seq, last_at = excluded.last_at, last_address = excluded.last_address`),
+  once<CountedRecord>((db, values) => {
+    const one = (counted: RecordKind) => sql.raw(kind === counted ? '1' : '0');
+    const row = valuesFor(keyDays, {
+      organizationId: values.organizationId,
+      chainId: values.chainId,
+      day: values.day,
+      keyId: values.keyId,
+      notes: one('note'),
+      timeEntries: one('time_entry'),
+      minutes: values.minutes,
+      bytes: values.bytes,
+      lastAt: values.now,
+      lastAddress: values.sourceAddress,
+    });
+    return db
+      .insert(keyDays)
+      .select(sql`select ${row} where changes() = 1`)
+      .onConflictDoUpdate({
+        target: [keyDays.organizationId, keyDays.chainId, keyDays.day, keyDays.keyId],
+        set: {
+          notes: sql`${keyDays.notes} + ${excluded(keyDays.notes)}`,
+          timeEntries: sql`${keyDays.timeEntries} + ${excluded(keyDays.timeEntries)}`,
+          minutes: sql`${keyDays.minutes} + ${excluded(keyDays.minutes)}`,
+          bytes: sql`${keyDays.bytes} + ${excluded(keyDays.bytes)}`,
+          lastAt: excluded(keyDays.lastAt),
+          lastAddress: excluded(keyDays.lastAddress),
+        },
+      });
+  }),
 );
 
-export interface StoredTextRow {
-  organizationId: string;
-  records: number;
-  bytes: number;
-  /** Those of the days from `since` on. */
-  bytesSince: number;
-}
-
 /** The writes of each organization, the largest first. Reads the whole ledger. */
-export const findStoredText = statement<{ since: string }, StoredTextRow>(`
-  select o.id as organizationId, coalesce(sum(${ALL_RECORDS}), 0) as records, coalesce(sum(d.bytes), 0) as bytes,
-    coalesce(sum(d.bytes) filter (where d.day >= :since), 0) as bytesSince
-  from organizations o left join key_days d on d.organization_id = o.id group by o.id order by bytes desc, o.id`);
+export const findStoredText = (db: Database, since: string) =>
+  db
+    .select({
+      organizationId: organizations.id,
+      records: sum(ALL_RECORDS).as('records'),
+      bytes: sum(keyDays.bytes).as('bytes'),
+      /** Those of the days from `since` on. */
+      bytesSince: sql<number>`coalesce(sum(${keyDays.bytes}) filter (where ${keyDays.day} >= ${since}), 0)`.as(
+        'bytesSince',
+      ),
+    })
+    .from(organizations)
+    .leftJoin(keyDays, eq(keyDays.organizationId, organizations.id))
+    .groupBy(organizations.id)
+    .orderBy(sql`bytes desc`, organizations.id);

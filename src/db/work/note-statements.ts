@@ -1,34 +1,32 @@
-import type { StoredRecords } from '../../domain/stored-json.ts';
-import { statement } from '../statement.ts';
+import { sql } from 'drizzle-orm';
+import { named, once, valuesFor } from '../query.ts';
+import { notes } from '../schema/work.ts';
 import {
+  admitted,
   type ExplainValues,
   type Explanation,
-  explained,
-  INSERTED_FROM,
+  explain,
   type Inserted,
   type InsertValues,
-  insertedIf,
-  type RecordTable,
+  recordValues,
+  returned,
   type StoredRecord,
-} from './record-table.ts';
+} from './write.ts';
 
 export type StoredNote = StoredRecord;
 
-export const NOTES: RecordTable<StoredRecords['note']> = {
-  table: 'notes',
-  fields: { id: 'id', ticketId: 'ticket_id', createdAt: 'created_at', message: 'message' },
-};
-
 /** Inserts the note if key, plan and ticket allow it and the id is new; returns it or nothing. */
-export const insertNote = statement<InsertValues & { message: string }, StoredNote & Inserted>(`
-  insert into notes (
-    organization_id, id, ticket_id, created_at, key_id,
-    request_id, request_digest, audit_seq, message)
-  select
-    k.organization_id, :id, t.id, :now, k.id,
-    :requestId, :requestDigest, coalesce(p.seq, 0) + 1, :message
-  ${INSERTED_FROM}
-  ${insertedIf('note')}`);
+export const insertNote = once<InsertValues & { message: string }, StoredNote & Inserted>((db, values) =>
+  db
+    .insert(notes)
+    .select(
+      sql`select ${valuesFor(notes, { ...recordValues(values), message: values.message })} ${admitted('note', values)}`,
+    )
+    .onConflictDoNothing({ target: [notes.organizationId, notes.id] })
+    .returning(named(returned('note', values))),
+);
 
 /** Why a note was not inserted. */
-export const explainNote = statement<ExplainValues, Explanation<StoredNote>>(explained(NOTES.table));
+export const explainNote = once<ExplainValues, Explanation<StoredNote>>((db, values) =>
+  explain(db, 'note', values, {}),
+);

@@ -1,33 +1,36 @@
+import { and, eq, sql } from 'drizzle-orm';
 import { REDACTED } from '../../domain/change.ts';
-import {
-  type Approver,
-  forEachKind,
-  RECORD_KINDS,
-  type RecordKind,
-  type TimeEntryStatus,
-} from '../../domain/record-kinds.ts';
-import { NEXT_SEQ } from '../audit/audit-columns.ts';
-import { type AdministratorValues, BY_ACTIVE_ADMINISTRATOR } from '../directory/administrator-statements.ts';
-import { statement } from '../statement.ts';
-import { RECORD_TABLES } from './record-tables.ts';
+import type { Approver, RecordKind, TimeEntryStatus } from '../../domain/record-kinds.ts';
+import { decision } from '../aliases.ts';
+import { nextSeq } from '../audit/audit-log-statements.ts';
+import { type AdministratorValues, byActiveAdministrator } from '../directory/administrator-statements.ts';
+import { type Database, excluded, valuesFor } from '../query.ts';
+import { organizations } from '../schema/directory.ts';
+import { psaRefusals, timeEntries } from '../schema/work.ts';
+import { RECORD_TABLES, TEXT_COLUMNS } from './record-tables.ts';
 
-interface RecordValues {
+interface RecordId {
   organizationId: string;
+  kind: RecordKind;
   id: string;
 }
 
-/** Replaces a text with "[redacted]", and removes the request digest, which could confirm a guess at it. */
-export const markRedacted = forEachKind((kind) => {
-  const { textField } = RECORD_KINDS[kind];
-  return statement<RecordValues>(`update ${RECORD_TABLES[kind].table} set ${textField} = '${REDACTED}', request_digest = ''
-    where organization_id = :organizationId and id = :id and ${textField} <> '${REDACTED}'`);
-});
+const isTheRecord = ({ organizationId, kind, id }: RecordId) => {
+  const record = RECORD_TABLES[kind];
+  return sql`${record.organizationId} = ${organizationId} and ${record.id} = ${id}`;
+};
 
-export const findRecord = forEachKind((kind) =>
-  statement<RecordValues, { id: string }>(
-    `select id from ${RECORD_TABLES[kind].table} where organization_id = :organizationId and id = :id`,
-  ),
-);
+/** Replaces a text with "[redacted]", and removes the request digest, which could confirm a guess at it. */
+export function markRedacted(db: Database, record: RecordId) {
+  const text = TEXT_COLUMNS[record.kind];
+  const isReadable = and(isTheRecord(record), sql`${text} <> ${REDACTED}`);
+  return record.kind === 'note'
+    ? db.update(RECORD_TABLES.note).set({ message: REDACTED, requestDigest: '' }).where(isReadable)
+    : db.update(RECORD_TABLES.time_entry).set({ description: REDACTED, requestDigest: '' }).where(isReadable);
+}
+
+export const findRecord = (db: Database, record: RecordId) =>
+  db.select({ id: RECORD_TABLES[record.kind].id }).from(RECORD_TABLES[record.kind]).where(isTheRecord(record));
 
 interface ApprovalValues extends AdministratorValues {
   id: string;
@@ -35,51 +38,70 @@ interface ApprovalValues extends AdministratorValues {
   approver: Approver;
 }
 
-/** Condition: the user is an active administrator, and the approver may decide now. The PSA always may. */
-const MAY_DECIDE = `${BY_ACTIVE_ADMINISTRATOR}
-    and (:approver = 'psa' or exists (select 1 from organizations where id = :organizationId and approvals = :approver))`;
+/** Sets the status of a SUBMITTED entry, if the user is an active administrator and the approver decides. The PSA always may. */
+export const recordApproval = (db: Database, { organizationId, userId, id, status, approver }: ApprovalValues) =>
+  db
+    .update(timeEntries)
+    .set({ status, approvalSeq: nextSeq(organizationId) })
+    .where(
+      and(
+        eq(timeEntries.organizationId, organizationId),
+        eq(timeEntries.id, id),
+        eq(timeEntries.status, 'SUBMITTED'),
+        byActiveAdministrator({ organizationId, userId }),
+        approver === 'psa'
+          ? undefined
+          : sql`exists (select 1 from ${organizations}
+              where ${organizations.id} = ${organizationId} and ${organizations.approvals} = ${approver})`,
+      ),
+    );
 
-/** Sets the status of a SUBMITTED entry. */
-export const recordApproval = statement<ApprovalValues>(`
-  update time_entries set status = :status, approval_seq = ${NEXT_SEQ}
-  where organization_id = :organizationId and id = :id and status = 'SUBMITTED' and ${MAY_DECIDE}`);
-
-/** The review of an entry. All fields except the status are null while it is SUBMITTED. */
-export interface ApprovalRow {
-  status: TimeEntryStatus;
-  decidedAt: number | null;
-  decidedBy: string | null;
-}
-
-/** The approval of an entry; no row if there is no such entry. */
-export const findApproval = statement<{ organizationId: string; id: string }, ApprovalRow>(`
-  select e.status, a.at as decidedAt, a.actor_id as decidedBy
-  from time_entries e left join audit_log a on a.organization_id = e.organization_id and a.seq = e.approval_seq
-  where e.organization_id = :organizationId and e.id = :id`);
+/** The approval of an entry; no row if there is no such entry. All fields but the status are null while it is SUBMITTED. */
+export const findApproval = (db: Database, organizationId: string, id: string) =>
+  db
+    .select({ status: timeEntries.status, decidedAt: decision.at, decidedBy: decision.actorId })
+    .from(timeEntries)
+    .leftJoin(
+      decision,
+      and(eq(decision.organizationId, timeEntries.organizationId), eq(decision.seq, timeEntries.approvalSeq)),
+    )
+    .where(and(eq(timeEntries.organizationId, organizationId), eq(timeEntries.id, id)));
 
 // The records that the PSA could not take. Nothing is written about a record that it takes.
 
-/** Condition: the record exists. */
-const HAS_RECORD = forEachKind(
-  (kind) =>
-    `exists (select 1 from ${RECORD_TABLES[kind].table} r where r.organization_id = :organizationId and r.id = :id)`,
-);
-
 /** Stores that the PSA refused an existing record, unless that is stored with the same reason. */
-export const recordRefusal = forEachKind((kind) =>
-  statement<RecordValues & { reason: string; now: number }>(`
-    insert into psa_refusals (organization_id, record_id, kind, reason, refused_at)
-    select :organizationId, :id, '${kind}', :reason, :now where ${HAS_RECORD[kind]}
-    on conflict (organization_id, record_id) do update set reason = excluded.reason, refused_at = excluded.refused_at
-    where psa_refusals.reason <> excluded.reason`),
-);
+export const recordRefusal = (db: Database, record: RecordId, reason: string, now: number) =>
+  db
+    .insert(psaRefusals)
+    .select(
+      sql`select ${valuesFor(psaRefusals, {
+        organizationId: record.organizationId,
+        recordId: record.id,
+        kind: record.kind,
+        reason,
+        refusedAt: now,
+      })} from ${RECORD_TABLES[record.kind]} where ${isTheRecord(record)}`,
+    )
+    .onConflictDoUpdate({
+      target: [psaRefusals.organizationId, psaRefusals.recordId],
+      set: { reason: excluded(psaRefusals.reason), refusedAt: excluded(psaRefusals.refusedAt) },
+      setWhere: sql`${psaRefusals.reason} <> ${excluded(psaRefusals.reason)}`,
+    });
 
 /** Removes the stored refusal of a record by the PSA. */
-export const withdrawRefusal = statement<RecordValues & { kind: RecordKind }>(
-  'delete from psa_refusals where organization_id = :organizationId and record_id = :id and kind = :kind',
-);
+export const withdrawRefusal = (db: Database, { organizationId, kind, id }: RecordId) =>
+  db
+    .delete(psaRefusals)
+    .where(
+      and(eq(psaRefusals.organizationId, organizationId), eq(psaRefusals.recordId, id), eq(psaRefusals.kind, kind)),
+    );
 
 /** How many records the PSA refused, and since when: of all organizations with ids between `from` and `to`. */
-export const countRefusals = statement<{ from: string; to: string }, { refused: number; since: number | null }>(
-  'select count(*) as refused, min(refused_at) as since from psa_refusals where organization_id between :from and :to',
-);
+export const countRefusals = (db: Database, { from, to }: { from: string; to: string }) =>
+  db
+    .select({
+      refused: sql<number>`count(*)`.as('refused'),
+      since: sql<number | null>`min(${psaRefusals.refusedAt})`.as('since'),
+    })
+    .from(psaRefusals)
+    .where(sql`${psaRefusals.organizationId} between ${from} and ${to}`);

@@ -1,11 +1,17 @@
 import type { RecordKind } from '../../domain/record-kinds.ts';
-import type { StoredRecords } from '../../domain/stored-json.ts';
-import { NOTES } from './note-statements.ts';
-import type { RecordTable } from './record-table.ts';
-import { TIME_ENTRIES } from './time-entry-statements.ts';
+import { keyDays, notes, timeEntries } from '../schema/work.ts';
 
-/** The table of each kind of record, for redaction, erasure, change feed and audit log search. */
-export const RECORD_TABLES: { readonly [Kind in RecordKind]: RecordTable<StoredRecords[Kind]> } = {
-  note: NOTES,
-  time_entry: TIME_ENTRIES,
-};
+/** The table of each kind of record. */
+export const RECORD_TABLES = { note: notes, time_entry: timeEntries } as const satisfies Record<RecordKind, object>;
+
+/** The column of each kind with the text from the caller. */
+export const TEXT_COLUMNS = { note: notes.message, time_entry: timeEntries.description } as const satisfies Record<
+  RecordKind,
+  object
+>;
+
+/** The column of the daily ledger that counts each kind. */
+export const COUNT_COLUMNS = { note: keyDays.notes, time_entry: keyDays.timeEntries } as const satisfies Record<
+  RecordKind,
+  object
+>;

@@ -1,93 +1,97 @@
-import type { StoredRecords } from '../../domain/stored-json.ts';
-import { columns, type Fields, statement } from '../statement.ts';
+import { type SQL, sql } from 'drizzle-orm';
+import { type Database, type Fields, type Input, named, once, type RowOf, valuesFor } from '../query.ts';
+import { agreements, organizations, tickets, users } from '../schema/directory.ts';
+import { timeEntries } from '../schema/work.ts';
 import {
+  admitted,
   type ExplainValues,
   type Explanation,
-  explained,
-  INSERTED_FROM,
+  explain,
   type Inserted,
   type InsertValues,
-  insertedIf,
-  type RecordTable,
+  recordValues,
+  returned,
   type StoredRecord,
-} from './record-table.ts';
+} from './write.ts';
 
-type TimeEntryFields = Omit<StoredRecords['time_entry'], 'id' | 'ticketId' | 'createdAt' | 'description'>;
+/** The fields of a time entry in addition to those of every kind. */
+const OWN_FIELDS = {
+  userId: timeEntries.userId,
+  minutes: timeEntries.minutes,
+  billable: timeEntries.billable,
+  workDate: timeEntries.workDate,
+  hourlyRateMinor: timeEntries.hourlyRateMinor,
+  agreementSource: timeEntries.agreementSource,
+  status: timeEntries.status,
+} satisfies Fields;
 
-export type StoredTimeEntry = StoredRecord & TimeEntryFields;
+export type StoredTimeEntry = StoredRecord & RowOf<typeof OWN_FIELDS>;
 
-const OWN_FIELDS: Fields<TimeEntryFields> = {
-  userId: 'user_id',
-  minutes: 'minutes',
-  billable: 'billable',
-  workDate: 'work_date',
-  hourlyRateMinor: 'hourly_rate_minor',
-  agreementSource: 'agreement_source',
-  status: 'status',
-};
-
-export const TIME_ENTRIES: RecordTable<StoredRecords['time_entry']> = {
-  table: 'time_entries',
-  fields: {
-    id: 'id',
-    ticketId: 'ticket_id',
-    createdAt: 'created_at',
-    description: 'description',
-    ...OWN_FIELDS,
-  },
-};
-
-export interface TimeEntryValues extends InsertValues {
+interface TimeEntryValues extends InsertValues {
   description: string;
   billable: number;
 }
 
-/** Finds the credited user `u`. Two conditions: one with `or` would read every user of the organization. */
-const CREDITED_USER = {
-  serviceAccount: 'u.organization_id = :organizationId and u.is_service = 1',
-  technician: `u.organization_id = :organizationId and u.email = :userEmail
-    and u.active = 1 and u.is_technician = 1 and u.is_service = 0`,
-};
+type ByEmail = { userEmail: string };
 
-const insertTimeEntry = (creditedUser: string) => `
-  insert into time_entries (
-    organization_id, id, ticket_id, created_at, key_id,
-    request_id, request_digest, audit_seq,
-    user_id, minutes, description, billable, work_date,
-    hourly_rate_minor,
-    agreement_source,
-    status, approval_seq)
-  select
-    k.organization_id, :id, t.id, :now, k.id,
-    :requestId, :requestDigest, coalesce(p.seq, 0) + 1,
-    u.id, :minutes, :description, :billable, :day,
-    coalesce(g.hourly_rate_minor, o.default_hourly_rate_minor),
-    iif(g.id is null, 'organization_default', 'company_default'),
-    'SUBMITTED', null
-  ${INSERTED_FROM}
-  join users u on ${creditedUser}
-  left join agreements g on g.organization_id = :organizationId and g.company_id = t.company_id and g.active = 1
-  ${insertedIf('time_entry', `\n    ${columns(OWN_FIELDS)},`)}`;
+// Conditions that find the credited user. Two of them: one with `or` would read every user of the organization.
+
+const isServiceAccount = ({ organizationId }: Input<ExplainValues>) =>
+  sql`${users.organizationId} = ${organizationId} and ${users.isService} = 1`;
+
+const isTechnician = ({ organizationId, userEmail }: Input<ExplainValues & ByEmail>) =>
+  sql`${users.organizationId} = ${organizationId} and ${users.email} = ${userEmail}
+    and ${users.active} = 1 and ${users.isTechnician} = 1 and ${users.isService} = 0`;
+
+const insertTimeEntry = (db: Database, values: Input<TimeEntryValues>, isCredited: SQL) =>
+  db
+    .insert(timeEntries)
+    .select(
+      sql`select ${valuesFor(timeEntries, {
+        ...recordValues(values),
+        userId: users.id,
+        minutes: values.minutes,
+        description: values.description,
+        billable: values.billable,
+        workDate: values.day,
+        hourlyRateMinor: sql`coalesce(${agreements.hourlyRateMinor}, ${organizations.defaultHourlyRateMinor})`,
+        agreementSource: sql`iif(${agreements.id} is null, 'organization_default', 'company_default')`,
+        status: sql`'SUBMITTED'`,
+        approvalSeq: sql`null`,
+      })}
+      ${admitted(
+        'time_entry',
+        values,
+        sql`join ${users} on ${isCredited}
+          left join ${agreements} on ${agreements.organizationId} = ${values.organizationId}
+            and ${agreements.companyId} = ${tickets.companyId} and ${agreements.active} = 1`,
+      )}`,
+    )
+    .onConflictDoNothing({ target: [timeEntries.organizationId, timeEntries.id] })
+    .returning(named({ ...returned('time_entry', values), ...OWN_FIELDS }));
 
 /** Inserts the entry, credited to the service account, if everything allows it and the id is new. */
-export const insertServiceTimeEntry = statement<TimeEntryValues, StoredTimeEntry & Inserted>(
-  insertTimeEntry(CREDITED_USER.serviceAccount),
+export const insertServiceTimeEntry = once<TimeEntryValues, StoredTimeEntry & Inserted>((db, values) =>
+  insertTimeEntry(db, values, isServiceAccount(values)),
 );
 
 /** The same, credited to the technician with this email address. */
-export const insertTechnicianTimeEntry = statement<TimeEntryValues & { userEmail: string }, StoredTimeEntry & Inserted>(
-  insertTimeEntry(CREDITED_USER.technician),
+export const insertTechnicianTimeEntry = once<TimeEntryValues & ByEmail, StoredTimeEntry & Inserted>((db, values) =>
+  insertTimeEntry(db, values, isTechnician(values)),
 );
 
-const EXPLAINED_FIELDS = `\n    ${columns(OWN_FIELDS, 'r')},`;
+const explainTimeEntry = (db: Database, values: Input<ExplainValues>, isCredited: SQL) =>
+  explain(db, 'time_entry', values, OWN_FIELDS, {
+    joins: sql`left join ${users} on ${isCredited}`,
+    isFound: sql`${users.id} is not null`,
+  });
 
 /** Why an entry for the service account was not inserted: one row, or none if the key is gone. */
-export const explainServiceTimeEntry = statement<ExplainValues, Explanation<StoredTimeEntry>>(
-  explained(TIME_ENTRIES.table, EXPLAINED_FIELDS, CREDITED_USER.serviceAccount),
+export const explainServiceTimeEntry = once<ExplainValues, Explanation<StoredTimeEntry>>((db, values) =>
+  explainTimeEntry(db, values, isServiceAccount(values)),
 );
 
 /** Why an entry for a named technician was not inserted. */
-export const explainTechnicianTimeEntry = statement<
-  ExplainValues & { userEmail: string },
-  Explanation<StoredTimeEntry>
->(explained(TIME_ENTRIES.table, EXPLAINED_FIELDS, CREDITED_USER.technician));
+export const explainTechnicianTimeEntry = once<ExplainValues & ByEmail, Explanation<StoredTimeEntry>>((db, values) =>
+  explainTimeEntry(db, values, isTechnician(values)),
+);

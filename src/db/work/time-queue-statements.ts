@@ -1,109 +1,165 @@
-import type { TimeEntryStatus } from '../../domain/record-kinds.ts';
-import { columns, number, numberOrNull, type RowOf, statement, text, textOrNull } from '../statement.ts';
+import { and, asc, desc, eq, gt, gte, lt, lte, type SQL, sql } from 'drizzle-orm';
+import { TIME_ENTRY_STATUSES, type TimeEntryStatus } from '../../domain/record-kinds.ts';
+import { decision } from '../aliases.ts';
+import { type Database, fields } from '../query.ts';
+import { companies, organizations, tickets, users } from '../schema/directory.ts';
+import { apiKeys } from '../schema/keys.ts';
+import { timeEntries } from '../schema/work.ts';
+import { statement } from '../statement.ts';
 
-// Everything up to the mark of an organization is decided, so its queue is read from there on: no index of entries that
-// wait, which each write would have to update.
+// Time by status, from an index that has it in the order of the audit log.
 
-/** How many rows of the audit log a page of the queue examines, and how many the count of what waits. */
-export const EXAMINED = 1_000;
-const COUNTED = 300;
-/** The `seq` up to which all entries of the organization `o` are decided. */
-const START = 'coalesce((select m.seq from approval_marks m where m.organization_id = o.id), 0)';
-const LAST = 'coalesce((select max(seq) from audit_log where organization_id = o.id), 0)';
+/** Which entries to find. A field that is missing matches any entry. */
+export interface TimeFilter {
+  status?: TimeEntryStatus | undefined;
+  company?: string | undefined;
+  technician?: string | undefined;
+  key?: string | undefined;
+  /** Work dates; both are included. */
+  from?: string | undefined;
+  to?: string | undefined;
+  /** Numbers of audit rows: after `after`, before `before`, up to `upTo`. */
+  after?: number | undefined;
+  before?: number | undefined;
+  upTo?: number | undefined;
+}
 
-const QUEUE = {
-  /** The `seq` after which the queue begins, and the last one. */
-  start: number(START),
-  last: number(LAST),
-  approvals: text('o.approvals'),
-};
+const ifGiven = <Value>(value: Value | undefined, condition: (value: Value) => SQL) =>
+  value === undefined ? undefined : condition(value);
 
-export const findQueue = statement<{ organizationId: string }, RowOf<typeof QUEUE>>(
-  `select ${columns(QUEUE)} from organizations o where o.id = :organizationId`,
-);
+/** The entries of one status that match, by the index, which SQLite would not choose over the primary key. */
+const byStatus = sql`${timeEntries} indexed by time_entries_status`;
 
-const ENTRY = {
-  /** The audit row of its write. */
-  seq: number('w.seq'),
-  id: text('w.id'),
-  ticketId: text('w.ticket_id'),
-  companyId: text('c.id'),
-  company: text('c.name'),
-  minutes: number('w.minutes'),
-  billable: number('w.billable'),
-  workDate: text('w.work_date'),
-  hourlyRateMinor: number('w.hourly_rate_minor'),
-  status: text<TimeEntryStatus>('w.status'),
-  userId: text('w.user_id'),
-  technician: text('u.name'),
-  keyId: text('w.key_id'),
-  keyName: text('k.name'),
-  keyHint: text('k.hint'),
-  /** Its first characters. */
-  text: text('w.description'),
-  decidedAt: numberOrNull('d.at'),
-  decidedById: textOrNull('d.actor_id'),
-  decidedBy: textOrNull('d.actor_name'),
-  reason: textOrNull('d.detail'),
-};
+const matches = (organizationId: string, status: TimeEntryStatus, filter: TimeFilter) =>
+  and(
+    eq(timeEntries.organizationId, organizationId),
+    eq(timeEntries.status, status),
+    ifGiven(
+      filter.company,
+      (id) =>
+        sql`exists (select 1 from ${tickets} where ${tickets.organizationId} = ${organizationId} and ${tickets.id} = ${timeEntries.ticketId} and ${tickets.companyId} = ${id})`,
+    ),
+    ifGiven(filter.technician, (id) => eq(timeEntries.userId, id)),
+    ifGiven(filter.key, (id) => eq(timeEntries.keyId, id)),
+    ifGiven(filter.from, (day) => gte(timeEntries.workDate, day)),
+    ifGiven(filter.to, (day) => lte(timeEntries.workDate, day)),
+    ifGiven(filter.after, (seq) => gt(timeEntries.auditSeq, seq)),
+    ifGiven(filter.before, (seq) => lt(timeEntries.auditSeq, seq)),
+    ifGiven(filter.upTo, (seq) => lte(timeEntries.auditSeq, seq)),
+  );
 
-export type EntryRow = RowOf<typeof ENTRY>;
-type EntryValues = { organizationId: string; characters: number };
+/** One select for each status that a filter permits, joined by `union all`. */
+const ofEachStatus = ({ status }: TimeFilter, select: (status: TimeEntryStatus) => SQL) =>
+  sql.join((status === undefined ? TIME_ENTRY_STATUSES : [status]).map(select), sql` union all `);
 
-/** The fields of an entry `e`. */
-const FIELDS = `e.id, e.ticket_id, e.minutes, e.billable, e.work_date, e.hourly_rate_minor, e.status, e.user_id, e.key_id,
-      substr(e.description, 1, :characters) as description, e.approval_seq`;
-const entries = (source: string) => `
-  select ${columns(ENTRY)}
-  from (${source}) w
-  cross join tickets t on t.organization_id = :organizationId and t.id = w.ticket_id
-  cross join companies c on c.organization_id = :organizationId and c.id = t.company_id
-  cross join users u on u.organization_id = :organizationId and u.id = w.user_id
-  cross join api_keys k on k.organization_id = :organizationId and k.id = w.key_id
-  left join audit_log d on d.organization_id = :organizationId and d.seq = w.approval_seq
-  order by w.seq`;
+/** Entries with what names them, and the first `characters` of each text. */
+const entries = (db: Database, organizationId: string, characters: number) =>
+  db
+    .select({
+      /** The audit row of its write. */
+      seq: timeEntries.auditSeq,
+      id: timeEntries.id,
+      ticketId: timeEntries.ticketId,
+      companyId: tickets.companyId,
+      company: sql<string>`${companies.name}`.as('company'),
+      minutes: timeEntries.minutes,
+      billable: timeEntries.billable,
+      workDate: timeEntries.workDate,
+      hourlyRateMinor: timeEntries.hourlyRateMinor,
+      status: timeEntries.status,
+      userId: timeEntries.userId,
+      technician: sql<string>`${users.name}`.as('technician'),
+      keyId: timeEntries.keyId,
+      keyName: sql<string>`${apiKeys.name}`.as('keyName'),
+      keyHint: apiKeys.hint,
+      text: sql<string>`substr(${timeEntries.description}, 1, ${characters})`.as('text'),
+      decidedAt: decision.at,
+      decidedById: decision.actorId,
+      decidedBy: decision.actorName,
+      reason: decision.detail,
+    })
+    .from(timeEntries)
+    .innerJoin(tickets, and(eq(tickets.organizationId, organizationId), eq(tickets.id, timeEntries.ticketId)))
+    .innerJoin(companies, and(eq(companies.organizationId, organizationId), eq(companies.id, tickets.companyId)))
+    .innerJoin(users, and(eq(users.organizationId, organizationId), eq(users.id, timeEntries.userId)))
+    .innerJoin(apiKeys, and(eq(apiKeys.organizationId, organizationId), eq(apiKeys.id, timeEntries.keyId)))
+    .leftJoin(decision, and(eq(decision.organizationId, organizationId), eq(decision.seq, timeEntries.approvalSeq)));
 
-/** The entries of a range of the audit log that have the status (null: any). */
-export const findEntries = statement<
-  EntryValues & { from: number; to: number; status: TimeEntryStatus | null },
-  EntryRow
->(
-  entries(`
-    select a.seq, ${FIELDS}
-    from audit_log a cross join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
-    where a.organization_id = :organizationId and a.seq >= :from and a.seq < :to
-      and a.action = 'time_entry.created' and (:status is null or e.status = :status)`),
-);
+export type EntryRow = Awaited<ReturnType<typeof findEntries>>[number];
 
-/** The entries with these ids, a JSON array. */
-export const findEntriesById = statement<EntryValues & { ids: string }, EntryRow>(
-  entries(`
-    select e.audit_seq as seq, ${FIELDS}
-    from json_each(:ids) i cross join time_entries e on e.organization_id = :organizationId and e.id = i.value`),
-);
+/** How many entries a call finds, in which order, and how many characters of each text. */
+export interface TimePageSize {
+  oldestFirst: boolean;
+  limit: number;
+  characters: number;
+}
 
-/** Moves the mark of each organization with an id in a range past at most `examine` rows that need no decision. */
-export const moveMarks = statement<{ from: string; to: string; examine: number }>(`
-  insert into approval_marks (organization_id, seq)
-  select p.id, p.seq from (
-    select o.id, coalesce((
-      select a.seq - 1 from audit_log a cross join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
-      where a.organization_id = o.id and a.seq > o.start and a.seq <= o.start + :examine
-        and a.action = 'time_entry.created' and e.status = 'SUBMITTED' order by a.seq limit 1),
-      min(o.start + :examine, ${LAST})) as seq
-    from (select o.id, ${START} as start from organizations o where o.id between :from and :to and o.active = 1) o) p
-  where p.seq > 0
-  on conflict (organization_id) do update set seq = excluded.seq where excluded.seq > approval_marks.seq`);
+export function findEntries(
+  db: Database,
+  organizationId: string,
+  filter: TimeFilter,
+  { oldestFirst, limit, characters }: TimePageSize,
+) {
+  const order = oldestFirst ? asc(timeEntries.auditSeq) : desc(timeEntries.auditSeq);
+  const ids = ofEachStatus(
+    filter,
+    (status) =>
+      sql`select * from (select ${timeEntries.id} from ${byStatus} where ${matches(organizationId, status, filter)} order by ${order} limit ${limit})`,
+  );
+  return entries(db, organizationId, characters)
+    .where(and(eq(timeEntries.organizationId, organizationId), sql`${timeEntries.id} in (${ids})`))
+    .orderBy(order)
+    .limit(limit);
+}
 
-/** The entries that wait, of organizations that approve time in the settings area. */
+/** The entries with these ids. */
+export const findEntriesById = (db: Database, organizationId: string, ids: readonly string[], characters: number) =>
+  entries(db, organizationId, characters)
+    .where(
+      and(
+        eq(timeEntries.organizationId, organizationId),
+        // One value, because D1 binds at most 100.
+        sql`${timeEntries.id} in (select value from json_each(${JSON.stringify(ids)}))`,
+      ),
+    )
+    .orderBy(timeEntries.auditSeq);
+
+/** The most entries that the totals of a page include. */
+export const MAX_TOTAL = 50_000;
+
+/**
+ * How many entries match, their minutes, and the amount of the billable ones in minor units. Always one row. If `count`
+ * is above `MAX_TOTAL`, there are more entries, and the sums are of some of them.
+ */
+export const sumEntries = (db: Database, organizationId: string, filter: TimeFilter) =>
+  db
+    .select({
+      count: sql<number>`count(*)`.as('entries'),
+      minutes: sql<number>`coalesce(sum(minutes), 0)`.as('minutes'),
+      amountMinor: sql<number>`coalesce(sum(amount), 0)`.as('amountMinor'),
+      lastSeq: sql<number | null>`max(seq)`.as('lastSeq'),
+    })
+    .from(
+      sql`(select * from (${ofEachStatus(
+        filter,
+        (status) => sql`
+          select ${fields({ minutes: timeEntries.minutes, amount: AMOUNT, seq: timeEntries.auditSeq })}
+          from ${byStatus} where ${matches(organizationId, status, filter)}`,
+      )}) limit ${MAX_TOTAL + 1})`,
+    );
+
+/** In minor units. */
+const AMOUNT = sql<number>`${timeEntries.billable} * round(${timeEntries.minutes} * ${timeEntries.hourlyRateMinor} / 60.0)`;
+
+/** Whether the PSA approves the organization's time. */
+export const findApprover = (db: Database, organizationId: string) =>
+  db.select({ approvals: organizations.approvals }).from(organizations).where(eq(organizations.id, organizationId));
+
+/** The entries that wait, of organizations that approve time in the settings area and satisfy a condition. */
 export const waitingEntries = (condition: string) => `
-  select o.id, a.at, o.last > o.start + ${COUNTED} as isMinimum
-  from (select o.id, ${START} as start, ${LAST} as last from organizations o
-    where o.approvals = 'settings' and ${condition}) o
-  cross join audit_log a on a.organization_id = o.id and a.seq > o.start and a.seq <= o.start + ${COUNTED}
-    and a.action = 'time_entry.created'
-  cross join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
-  where e.status = 'SUBMITTED'`;
+  select o.id, e.created_at as at
+  from organizations o cross join time_entries e indexed by time_entries_status on e.organization_id = o.id and e.status = 'SUBMITTED'
+  where o.approvals = 'settings' and ${condition}`;
 
 /** How many entries wait, at most 100. */
 export const countWaiting = statement<{ organizationId: string }, { count: number }>(

@@ -11,6 +11,7 @@ import {
   PAGE,
   readEntries,
   readTime,
+  readUndecided,
   type TimeQuery,
   timeQuery,
 } from '../../services/work/time-queue.ts';
@@ -27,7 +28,6 @@ import { shownEntries } from './shown-entries.ts';
 
 export const timeEntries = new Hono<AdminEnv>();
 
-const timeZoneOf = (c: Context<AdminEnv>) => c.get('administrator').organization.timeZone;
 const parametersOf = (c: Context<AdminEnv>) => new URL(c.req.url).searchParams;
 const listPath = (c: Context<AdminEnv>, query: TimeQuery) => addressOf(`${pageContext(c).base}/time`, query);
 
@@ -39,7 +39,7 @@ const readDecision = (text: string | null) => APPROVAL_DECISIONS.find((decision)
 
 timeEntries.get('/time', async (c) => {
   const query = readQuery(parametersOf(c));
-  const found = await readTime(adminContext(c), query, timeZoneOf(c));
+  const found = await readTime(adminContext(c), query);
   const page = <TimePage {...found} entries={shownEntries(c, found.entries, PAGE.shown)} query={query} />;
   return render(c, 'Time', page, {
     lead: <p class="minor">Time that keys logged. It becomes billable when an administrator approves it.</p>,
@@ -52,10 +52,9 @@ timeEntries.get('/time/decide', async (c) => {
   const { upTo, ...query } = readQuery(parameters);
   const all = readDecision(parameters.get('all'));
   const decision = all ?? readDecision(parameters.get('selected'));
-  const selected = new Set(parameters.getAll('entry'));
-  const found = await readTime(adminContext(c), { ...query, upTo }, timeZoneOf(c));
-  const entries = found.entries.filter(({ id }) => all !== undefined || selected.has(id));
-  if (!decision || entries.length === 0 || found.range.isReadOnly) return c.redirect(listPath(c, query), 303);
+  const ctx = adminContext(c);
+  const entries = await readUndecided(ctx, all ? { ...query, upTo } : parameters.getAll('entry'));
+  if (!decision || entries.length === 0) return c.redirect(listPath(c, query), 303);
   return confirm(c, { entries, decision, query });
 });
 
@@ -131,6 +130,6 @@ timeEntries.get('/time.csv', (c) => {
 });
 
 async function* filePages(c: Context<AdminEnv>, query: TimeQuery) {
-  for await (const { items, next } of exportTime(adminContext(c), query, timeZoneOf(c)))
+  for await (const { items, next } of exportTime(adminContext(c), query))
     yield { items: shownEntries(c, items, FILE_PART.shown), next };
 }

@@ -5,7 +5,7 @@ import { COMMON_VARIABLES } from '../../adapters/kit/settings.ts';
 import { organizationRange } from '../../db/fact-statements.ts';
 import { findConnections, forgetConnection } from '../../db/work/connections.ts';
 import { instant } from '../../domain/change.ts';
-import { readAll, write } from '../../services/call-d1.ts';
+import { query } from '../../services/call-d1.ts';
 import { adapterNamed, adapterVariables, adapterWorkerOf, definitionOf } from '../adapters.ts';
 import { cloudflareApi, putSecret } from '../cloudflare-api.ts';
 import { databaseCommand, deploymentOption } from '../command.ts';
@@ -55,7 +55,9 @@ export const adapterStatus = databaseCommand(
       'Shows what each adapter reported last: every minute, and when its state changes. Nothing is written.',
     ),
   async (withDatabase) => {
-    const rows = await withDatabase(({ context }) => readAll(context(), findConnections.bind(organizationRange())));
+    const rows = await withDatabase(({ context }) =>
+      query(context(), 'nothing_written', (db) => findConnections(db, organizationRange())),
+    );
     if (rows.length === 0) return print('No adapter has reported.\n');
     for (const row of rows) {
       const { organizationId, adapterId, reportedAt, failure } = row;
@@ -75,9 +77,10 @@ export const adapterForget = databaseCommand(
     .requiredOption('--organization <ORGANIZATION>', 'The id of the organization.'),
   async (withDatabase, { organization: organizationId }) => {
     const deleted = await withDatabase(({ context }) =>
-      write(context(), 'safe_to_repeat', forgetConnection.bind({ organizationId })),
+      query(context(), 'safe_to_repeat', (db) => forgetConnection(db, organizationId)),
     );
-    if (deleted === 0) throw new CommandFailure(`No adapter has reported for ${printable(organizationId)}.`);
+    if (deleted.meta.changes === 0)
+      throw new CommandFailure(`No adapter has reported for ${printable(organizationId)}.`);
     await print(`The adapter of ${printable(organizationId)} is forgotten.\n`);
   },
 );

@@ -1,9 +1,8 @@
 import { Command } from '@commander-js/extra-typings';
-import { latestSize } from '../../db/statement.ts';
 import { findStoredText } from '../../db/work/key-days.ts';
 import { addDays, dateIn } from '../../domain/calendar.ts';
 import { parseDatabaseLimit } from '../../domain/database-limit.ts';
-import { readAll } from '../../services/call-d1.ts';
+import { callD1, query } from '../../services/call-d1.ts';
 import { databaseCommand } from '../command.ts';
 import { formatBytes, percent, print, table } from '../output.ts';
 import { printable } from '../printable.ts';
@@ -23,8 +22,9 @@ export const size = databaseCommand(
     const since = addDays(dateIn('UTC', Date.now()), 1 - RECENT_DAYS);
     await withDatabase(async ({ context }) => {
       const ctx = context();
-      const organizations = await readAll(ctx, findStoredText.bind({ since }));
-      const size = latestSize(ctx.db) ?? 0;
+      const organizations = await query(ctx, 'nothing_written', (db) => findStoredText(db, since));
+      const { meta } = await callD1(ctx, 'nothing_written', (d1) => d1.prepare('select 1').all());
+      const size = meta.size_after;
       const written = organizations.map(({ organizationId, bytes, bytesSince, records }) => [
         printable(organizationId),
         formatBytes(bytes),

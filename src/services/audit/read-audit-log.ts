@@ -1,13 +1,13 @@
 import {
   type AuditLogRow,
+  type AuditRange,
   countMatching,
   countWritesOfKey,
-  type ExaminedWindow,
+  type Examined,
   findAuditAdministrators,
   findAuditPage,
-  findAuditPageOfAdministrator,
-  findAuditPageOfKey,
   findAuditRowsAbout,
+  findExamined,
   findFirstSeqSince,
   findTicket,
 } from '../../db/audit/audit-log-statements.ts';
@@ -16,7 +16,7 @@ import { parseIdempotencyKey } from '../../domain/idempotency-key.ts';
 import { derivedId, timeOfId } from '../../domain/record-id.ts';
 import { forEachKind, RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
-import { readAll, readBatch, readOne } from '../call-d1.ts';
+import { query } from '../call-d1.ts';
 import { type AdminContext, type ExportPage, forNextCall } from '../service-context.ts';
 
 /** An entry of the audit log. Times are UTC milliseconds. */
@@ -52,10 +52,8 @@ export interface AuditPage {
 const PAGE_SIZE = 50;
 /** How many entries a filtered page examines before it asks whether to continue. */
 const EXAMINED_PER_PAGE = 20_000;
-/** The same for the entries of a key, of which each takes several reads of the ledger. */
-const EXAMINED_OF_KEY = 1_000;
-/** How many entries the page of a key examines. */
-const EXAMINED_FOR_LATEST = 200;
+/** The same for the entries of a key or administrator, of which each takes several reads. */
+const EXAMINED_OF_ACTOR = 1_000;
 const EXPORT_PAGE_SIZE = 2_500;
 /** Up to how many entries a filtered page counts. */
 export const MAX_COUNTED = 1_000;
@@ -64,7 +62,7 @@ const MAX_LISTED_ACTORS = 500;
 /** Maximum clock skew between two machines: times may deviate from the order of `seq` by this. */
 const CLOCK_SKEW_MS = 30_000;
 /** A request id is created at arrival; the body may take 20 s, and the write 10 s. */
-const LONGEST_REQUEST_MS = 30_000;
+export const LONGEST_REQUEST_MS = 30_000;
 /** How many entries around the time in it a search by request id examines. */
 const EXAMINED_FOR_REQUEST = 10_000;
 
@@ -73,7 +71,8 @@ export async function readAuditLog(ctx: AdminContext, filter: AuditFilter, curso
   const found = filter.search === undefined ? undefined : await searchAuditLog(ctx, filter.search);
   if (found) return { entries: found, next: undefined, searchedTo: undefined, isById: true };
   const isFiltered = Object.values(filter).some((condition) => condition !== undefined);
-  const examine = filter.keyId !== undefined ? EXAMINED_OF_KEY : isFiltered ? EXAMINED_PER_PAGE : PAGE_SIZE + 1;
+  const isOfActor = filter.keyId !== undefined || filter.administratorId !== undefined;
+  const examine = isOfActor ? EXAMINED_OF_ACTOR : isFiltered ? EXAMINED_PER_PAGE : PAGE_SIZE + 1;
   const window = { ...(await seqRange(ctx, filter, cursor)), limit: PAGE_SIZE, examine };
   const { examined, ...page } = await readPage(ctx, filter, window);
   if (page.searchedTo !== undefined || examined === undefined) return page;
@@ -81,27 +80,32 @@ export async function readAuditLog(ctx: AdminContext, filter: AuditFilter, curso
   const last = entries.at(-1);
   if (next === undefined || last === undefined) return { ...page, total: { count: entries.length, isMinimum: false } };
   // The numbers of the log have no gaps.
-  const unfiltered = entries[0]?.seq ?? 0;
+  const unfiltered = (entries[0]?.seq ?? 0) - examined.oldest + 1;
   if (!isFiltered) return { ...page, total: { count: unfiltered, isMinimum: false } };
   // The rest of what the page examined, so that a page never examines more.
   const rest = { ...window, before: last.seq, from: examined.lowest ?? 0, limit: MAX_COUNTED + 1 - entries.length };
-  const counted = async () => (await readOne(ctx, countMatching.bind(valuesOf(ctx, filter, rest))))?.count ?? 0;
+  const counted = async () => {
+    const [found] = await query(ctx, 'nothing_written', (db) => countMatching(db, rangeOf(ctx, filter, rest)));
+    return found?.count ?? 0;
+  };
   const count = examined.matching ?? entries.length + (await counted());
   const isAll = nextCursor(undefined, examined, window) === undefined;
   return { ...page, total: { count: Math.min(count, MAX_COUNTED), isMinimum: count > MAX_COUNTED || !isAll } };
 }
 
-/** The latest entries about one key: at most `limit`, fewer if other keys wrote most of the latest rows. */
+/** The latest entries about one key: its writes, and the changes to it. */
 export async function readLatestOfKey(ctx: AdminContext, keyId: string, limit: number): Promise<AuditEntry[]> {
-  const window = { before: Number.MAX_SAFE_INTEGER, from: 0, examine: EXAMINED_FOR_LATEST, limit };
-  const rows = await readAll(ctx, findAuditPageOfKey.rows.bind(valuesOf(ctx, { keyId }, window)));
+  const window = { before: Number.MAX_SAFE_INTEGER, from: 0, examine: limit, limit };
+  const rows = await query(ctx, 'nothing_written', (db) => findAuditPage(db, rangeOf(ctx, { keyId }, window)));
   return rows.map(toEntry);
 }
 
 /** What a key wrote since an instant (UTC milliseconds): exact, unless the organization wrote a very large number. */
 export async function countWritesSince(ctx: AdminContext, keyId: string, since: number) {
-  const values = { organizationId: ctx.actor.organizationId, keyId, since, examine: EXAMINED_PER_PAGE };
-  const found = await readOne(ctx, countWritesOfKey.bind({ ...values, ...(await seqRange(ctx, { since })) }));
+  const { organizationId } = ctx.actor;
+  const limits = { examine: EXAMINED_PER_PAGE, limit: EXAMINED_PER_PAGE };
+  const range = { organizationId, keyId, since, ...limits, ...(await seqRange(ctx, { since })) };
+  const [found] = await query(ctx, 'nothing_written', (db) => countWritesOfKey(db, range));
   if (!found) throw new Error('the count of writes returned no row');
   const { writes, addresses, examined } = found;
   return { writes, addresses, isMinimum: examined >= EXAMINED_PER_PAGE };
@@ -109,8 +113,11 @@ export async function countWritesSince(ctx: AdminContext, keyId: string, since: 
 
 /** The administrators who are actors in the audit log, by name, the present ones first. */
 export async function listAuditAdministrators(ctx: AdminContext) {
-  const results = await readAll(ctx, findAuditAdministrators.bind({ ...ctx.actor, limit: MAX_LISTED_ACTORS }));
-  return results
+  const { organizationId } = ctx.actor;
+  const found = await query(ctx, 'nothing_written', (db) =>
+    findAuditAdministrators(db, organizationId, MAX_LISTED_ACTORS),
+  );
+  return found
     .map(({ id, name, isPresent }) => ({ id, name, isFormer: isPresent === 0 }))
     .sort((a, b) => Number(a.isFormer) - Number(b.isFormer) || compareNaturally(a.name, b.name));
 }
@@ -144,11 +151,10 @@ export async function searchAuditLog(ctx: AdminContext, text: string): Promise<A
   const values = await searchedIds(organizationId, text);
   if (!values) return [];
   const { id } = values;
-  const [results, tickets] = await readBatch(ctx, [
-    findAuditRowsAbout.bind(values),
-    findTicket.bind({ organizationId, id: text }),
-  ]);
-  if (results.length > 0) return results.map(toEntry);
+  const [found, tickets] = await query(ctx, 'nothing_written', (db) =>
+    db.batch([findAuditRowsAbout(db, values), findTicket(db, organizationId, text)]),
+  );
+  if (found.length > 0) return found.map(toEntry);
   if (tickets.length > 0) return undefined;
   const receivedAt = timeOfId(id);
   if (receivedAt === undefined) return [];
@@ -156,7 +162,7 @@ export async function searchAuditLog(ctx: AdminContext, text: string): Promise<A
   // Clocks differ and a write may be slow: search a narrow range of the log for the entry.
   const range = await seqRange(ctx, { since: receivedAt, until: receivedAt + LONGEST_REQUEST_MS });
   const limits = { limit: PAGE_SIZE, examine: EXAMINED_FOR_REQUEST };
-  return (await readPage(ctx, {}, { ...range, ...limits, requestId: id })).entries;
+  return (await readPage(ctx, {}, { ...range, ...limits }, id)).entries;
 }
 
 /** A text as an id, and the ids that each kind derives from it as an Idempotency-Key; undefined if neither. */
@@ -173,28 +179,20 @@ async function searchedIds(organizationId: string, text: string) {
 }
 
 /** The range of the log that a page examines, and how many entries it returns at most. */
-interface Window {
-  before: number;
-  from: number;
-  limit: number;
-  examine: number;
-  requestId?: string;
+type Window = Pick<AuditRange, 'before' | 'from' | 'limit' | 'examine'>;
+
+function rangeOf({ actor: { organizationId } }: AdminContext, filter: AuditFilter, window: Window): AuditRange {
+  const { search, action, ticketId, ...match } = filter;
+  const ticketIds = [search, ticketId].filter((id) => id !== undefined);
+  const actions = action === undefined ? undefined : actionsNamed(action);
+  return { ...match, organizationId, actions, ticketIds, ...window };
 }
 
-function valuesOf({ actor: { organizationId } }: AdminContext, filter: AuditFilter, window: Window) {
-  const { administratorId = '', keyId = '', action, minutes = null, since = null, until = null } = filter;
-  const actions = action === undefined ? null : JSON.stringify(actionsNamed(action));
-  const ticketId = filter.search ?? filter.ticketId ?? null;
-  const ids = { organizationId, administratorId, keyId, ticketId, requestId: null };
-  return { ...ids, actions, minutes, since, until, ...window };
-}
-
-async function readPage(ctx: AdminContext, filter: AuditFilter, window: Window) {
-  const values = valuesOf(ctx, filter, window);
-  const { administratorId, keyId } = values;
-  const page =
-    administratorId !== '' ? findAuditPageOfAdministrator : keyId !== '' ? findAuditPageOfKey : findAuditPage;
-  const [rows, [examined]] = await readBatch(ctx, [page.rows.bind(values), page.examined.bind(values)]);
+async function readPage(ctx: AdminContext, filter: AuditFilter, window: Window, requestId?: string) {
+  const range = { ...rangeOf(ctx, filter, window), requestId };
+  const [rows, [examined]] = await query(ctx, 'nothing_written', (db) =>
+    db.batch([findAuditPage(db, range), findExamined(db, range)]),
+  );
   const isFull = rows.length === window.limit;
   const next = nextCursor(isFull ? rows.at(-1) : undefined, examined, window);
   const searchedTo = next === undefined || isFull ? undefined : (examined?.lowestAt ?? undefined);
@@ -202,10 +200,10 @@ async function readPage(ctx: AdminContext, filter: AuditFilter, window: Window) 
 }
 
 /** The next page begins after the last row of a full page, otherwise after the last one examined. */
-function nextCursor(last: AuditLogRow | undefined, examined: ExaminedWindow | undefined, { examine, from }: Window) {
+function nextCursor(last: AuditLogRow | undefined, examined: Examined | undefined, { examine, from }: Window) {
   if (examined === undefined || examined.lowest === null) return undefined;
   if (last && examined.lowest < last.seq) return last.seq;
-  const first = Math.max(from, 1);
+  const first = Math.max(from, examined.oldest);
   return examined.examined === examine && examined.lowest > first ? examined.lowest : undefined;
 }
 
@@ -216,7 +214,7 @@ export async function seqRange(
   cursor = Number.MAX_SAFE_INTEGER,
 ): Promise<{ from: number; before: number }> {
   const firstSince = async (at: number) => {
-    const row = await readOne(ctx, findFirstSeqSince.bind({ ...ctx.actor, at }));
+    const [row] = await query(ctx, 'nothing_written', (db) => findFirstSeqSince(db, ctx.actor.organizationId, at));
     if (!row) throw new Error('the binary search returned no row');
     return row.seq;
   };

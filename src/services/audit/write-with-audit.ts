@@ -1,14 +1,16 @@
+import { drizzle } from 'drizzle-orm/d1';
 import { AUDIT_ROWS } from '../../db/audit/audit-row.ts';
-import { type BoundStatement, batch } from '../../db/statement.ts';
+import type { BoundStatement, Database, Statement } from '../../db/query.ts';
 import { type CountedRecord, countRecord } from '../../db/work/key-days.ts';
 import type { AuditAction } from '../../domain/audit-actions.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
-import { type CallEffect, callD1 } from '../call-d1.ts';
+import { type CallEffect, callD1, sendBatch } from '../call-d1.ts';
 import type { AdminContext, AuditTarget, ServiceContext, SystemContext } from '../service-context.ts';
 
 /** One change: its statement, and its entry in the audit log. */
-export interface AuditedChange<Row> {
-  statement: BoundStatement<Row>;
+export interface AuditedChange<Row = unknown> {
+  /** Its rows are those of a statement that was built once. */
+  statement: Statement | BoundStatement<Row>;
   action: AuditAction;
   targetId: string;
   /** An id, or the ticket of the target, which is a record of this kind. */
@@ -19,7 +21,7 @@ export interface AuditedChange<Row> {
   /** For a new record: what the daily ledger counts. The actor is its key. */
   counted?: Pick<CountedRecord, 'chainId' | 'day' | 'minutes' | 'bytes'> & { kind: RecordKind };
   /** A statement after the audit row, for `changes() = 1` if that was written. */
-  completion?: BoundStatement<never>;
+  completion?: Statement;
 }
 
 /**
@@ -32,10 +34,11 @@ export async function writeWithAudit<Row>(
   ctx: ServiceContext,
   { organizationId, actor, source }: AuditTarget,
   effect: CallEffect,
-  changes: (now: number) => readonly AuditedChange<Row>[],
+  changes: (db: Database, now: number) => readonly AuditedChange<Row>[],
 ): Promise<D1Result<Row>[]> {
   let positions: number[] = [];
-  const results = await callD1(ctx, effect, (db) => {
+  const results = await callD1(ctx, effect, (d1) => {
+    const db = drizzle(d1);
     const now = ctx.now();
     const origin = {
       organizationId,
@@ -46,9 +49,9 @@ export async function writeWithAudit<Row>(
       sourceAddress: source.address,
       userAgent: source.userAgent,
     };
-    const statements: BoundStatement<Row>[] = [];
+    const statements: Statement[] = [];
     positions = [];
-    for (const { statement, ticket, action, targetId, ...change } of changes(now)) {
+    for (const { statement, ticket, action, targetId, ...change } of changes(db, now)) {
       const { idempotencyKey = null, detail = null, counted, completion } = change;
       const rows = AUDIT_ROWS[actor.type];
       const auditRow = ticket && 'of' in ticket ? rows.ofRecord[ticket.of] : rows.given;
@@ -57,12 +60,12 @@ export async function writeWithAudit<Row>(
       positions.push(statements.length);
       statements.push(
         statement,
-        auditRow.bind({ ...origin, ...added, action, targetId, ticketId, idempotencyKey, detail }),
+        auditRow(db, { ...origin, ...added, action, targetId, ticketId, idempotencyKey, detail }),
       );
-      if (counted) statements.push(countRecord[counted.kind].bind({ ...origin, ...counted, keyId: actor.id }));
+      if (counted) statements.push(countRecord[counted.kind](db, { ...origin, ...counted, keyId: actor.id }));
       if (completion) statements.push(completion);
     }
-    return batch<Row[]>(db, statements);
+    return sendBatch<Row>(d1, statements);
   });
   const ofChanges = results.filter((_, index) => positions.includes(index));
   if (ofChanges.some(hasChanged)) ctx.changed?.(organizationId);

@@ -1,13 +1,13 @@
+import { drizzle } from 'drizzle-orm/d1';
 import * as z from 'zod';
 import { findClock } from '../../db/directory/clock.ts';
-import { DEACTIVATE_RECORDS, FIND_RECORDS } from '../../db/directory/records.ts';
-import { batch } from '../../db/statement.ts';
+import { deactivateRecords as deactivate, type FoundRow, findRecords } from '../../db/directory/records.ts';
 import { instant } from '../../domain/change.ts';
 import { conflicts, DIRECTORY_TYPES, type DirectoryError, directoryId, readRecord } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { lazyObject, ruleError } from '../../domain/fields.ts';
 import type { DeactivatedRecord, Upserted } from '../../domain/psa-shapes.ts';
-import { callD1, D1Failure, OLDER_MESSAGE, readOne } from '../call-d1.ts';
+import { callD1, D1Failure, OLDER_MESSAGE, query, sendBatch } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { DirectoryContext } from '../service-context.ts';
 import { advanceClock, findConflicts, findDifferences, withoutRefused, writeRecords } from './differences.ts';
@@ -95,24 +95,25 @@ export async function deactivateRecords(
   const { organization, records } = parseInput(deactivateRequest, request);
   const types = DIRECTORY_TYPES.filter((type) => records.some((reference) => reference.type === type));
   if (types.length === 0) return { records: [] };
-  const statements = types.map((type) => {
+  const changes = types.map((type) => {
     const ids = records.filter((reference) => reference.type === type).map(({ id }) => id);
     const values = { organizationId: organization, json: JSON.stringify(ids) };
-    return { type, deactivate: DEACTIVATE_RECORDS[type].bind(values), find: FIND_RECORDS[type].bind(values) };
+    return { type, values };
   });
-  const [, ...results] = await callD1(ctx, 'safe_to_repeat', (db) =>
-    batch<{ id: string; active?: number }[]>(db, [
-      advanceClock(organization, ctx.message),
-      ...statements.flatMap(({ deactivate, find }) => [deactivate, find]),
-    ]),
-  ).catch((err: unknown) => refuse(ctx, organization, err));
+  const [, ...results] = await callD1(ctx, 'safe_to_repeat', (d1) => {
+    const db = drizzle(d1);
+    return sendBatch<FoundRow>(d1, [
+      advanceClock(db, organization, ctx.message),
+      ...changes.flatMap(({ type, values }) => [deactivate(type)(db, values), findRecords(type)(db, values)]),
+    ]);
+  }).catch((err: unknown) => refuse(ctx, organization, err));
   const statusOf = ({ type, id }: RecordReference): DeactivatedRecord['status'] => {
     const [changed, found] = [0, 1].map((offset) =>
       results[2 * types.indexOf(type) + offset]?.results.find((row) => row.id === id),
     );
     if (changed) return 'deactivated';
     if (!found) return 'not_found';
-    return found.active === 1 ? 'service_account' : 'unchanged';
+    return found.found === '1' ? 'service_account' : 'unchanged';
   };
   return { records: records.map((reference) => ({ status: statusOf(reference) })) };
 }
@@ -123,7 +124,7 @@ export async function deactivateRecords(
  */
 async function refuse(ctx: DirectoryContext, organizationId: string, err: unknown): Promise<never> {
   if (!(err instanceof D1Failure && err.reason === OLDER_MESSAGE)) throw err;
-  const clock = await readOne(ctx, findClock.bind({ organizationId }), 'safe_to_repeat');
+  const [clock] = await query(ctx, 'safe_to_repeat', (db) => findClock(db, organizationId));
   const now = ctx.now();
   const newest = clock?.at ?? now;
   const retryAfter = Math.max(1, Math.ceil((newest - now) / 1000));

@@ -2,7 +2,7 @@ import { type CompanyRow, findCompanies, findFirstCompanies } from '../../db/dir
 import type { FieldError } from '../../domain/fields.ts';
 import { companyIds, MAX_COMPANIES, settingInputs } from '../../domain/key-settings.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
-import { readAll, readBatch } from '../call-d1.ts';
+import { query } from '../call-d1.ts';
 import { searchable } from '../keys/select-keys.ts';
 import type { AdminContext } from '../service-context.ts';
 
@@ -14,7 +14,8 @@ export const MAX_FOUND = 20;
 
 export async function listCompanies(ctx: AdminContext, ids: readonly string[]): Promise<Company[]> {
   if (ids.length === 0) return [];
-  return byName(await readAll(ctx, findCompanies.bind({ ...ctx.actor, ids: JSON.stringify(ids) })));
+  const { organizationId } = ctx.actor;
+  return byName(await query(ctx, 'nothing_written', (db) => findCompanies(db, organizationId, ids)));
 }
 
 /** The chosen companies, and with a text the active ones whose name contains it, or whose id it is. */
@@ -23,10 +24,12 @@ export async function searchCompanies(ctx: AdminContext, chosen: readonly string
   const ids = [...new Set(chosen)].slice(0, 2 * MAX_COMPANIES);
   if (text === undefined) return listCompanies(ctx, ids);
   const { organizationId } = ctx.actor;
-  const [known, examined] = await readBatch(ctx, [
-    findCompanies.bind({ organizationId, ids: JSON.stringify([...ids, text]) }),
-    findFirstCompanies.bind({ organizationId, limit: EXAMINED_COMPANIES }),
-  ]);
+  const [known, examined] = await query(ctx, 'nothing_written', (db) =>
+    db.batch([
+      findCompanies(db, organizationId, [...ids, text]),
+      findFirstCompanies(db, organizationId, EXAMINED_COMPANIES),
+    ]),
+  );
   const isKnown = new Set(known.map(({ id }) => id));
   const found = examined.filter(
     ({ id, name, active }) => active === 1 && !isKnown.has(id) && searchable(name).includes(searchable(text)),

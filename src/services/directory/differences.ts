@@ -1,20 +1,22 @@
+import { drizzle } from 'drizzle-orm/d1';
 import { applyMessage, applyUnsigned } from '../../db/directory/clock.ts';
 import { recordReturn } from '../../db/directory/erasure.ts';
 import {
-  DEACTIVATE_AGREEMENTS,
-  ENSURE_SERVICE_ACCOUNT,
-  FIND_COMPANIES,
-  FIND_DIFFERING_RECORDS,
-  FIND_ERASURES,
-  FIND_HELD_COMPANIES,
-  FIND_HELD_EMAILS,
-  FIND_ORGANIZATIONS,
+  type DirectoryStatement,
+  deactivateAgreements,
+  ensureServiceAccount,
   type FoundRow,
-  RETIRE_SERVICE_ACCOUNT,
-  UPSERT_RECORDS,
-  VACATE_EMAILS,
+  findCompanies,
+  findDifferingRecords,
+  findErasures,
+  findHeldCompanies,
+  findHeldEmails,
+  findOrganizations,
+  retireServiceAccount,
+  upsertRecords,
+  vacateEmails,
 } from '../../db/directory/records.ts';
-import { type BoundStatement, batch, type Statement } from '../../db/statement.ts';
+import type { Database, Statement } from '../../db/query.ts';
 import {
   BUILT_IN_SERVICE_ACCOUNT,
   DIRECTORY_TYPES,
@@ -26,7 +28,7 @@ import {
 } from '../../domain/directory.ts';
 import { errorOf, organizationErased } from '../../domain/errors.ts';
 import type { SignedMessage } from '../../domain/webhook.ts';
-import { callD1 } from '../call-d1.ts';
+import { callD1, sendBatch } from '../call-d1.ts';
 import type { ServiceContext, SystemActor } from '../service-context.ts';
 
 // The parts of an upsert of one organization's records: what would change, what prevents it, and
@@ -57,8 +59,8 @@ export async function findDifferences(
 ): Promise<DirectoryDifference[]> {
   const records = validRecords(entries);
   const [organizations = [], ...differing] = await query(ctx, organization, [
-    { statement: FIND_ORGANIZATIONS, items: [organization] },
-    ...DIRECTORY_TYPES.map((type) => ({ statement: FIND_DIFFERING_RECORDS[type], items: ofType(records, type) })),
+    { statement: findOrganizations, items: [organization] },
+    ...DIRECTORY_TYPES.map((type) => ({ statement: findDifferingRecords(type), items: ofType(records, type) })),
   ]);
   const differences = DIRECTORY_TYPES.flatMap((type, index) =>
     (differing[index] ?? []).map(
@@ -93,11 +95,11 @@ export async function findConflicts(
     records.flatMap((record) => ('company' in record && !here.has(`company ${record.company}`) ? record.company : [])),
   );
   const [organizations = [], erasures = [], found = [], emails = [], agreements = []] = await query(ctx, organization, [
-    { statement: FIND_ORGANIZATIONS, items: [organization] },
-    { statement: FIND_ERASURES, items: [organization] },
-    { statement: FIND_COMPANIES, items: [...companies] },
-    { statement: FIND_HELD_EMAILS, items: ofType(records, 'user') },
-    { statement: FIND_HELD_COMPANIES, items: ofType(records, 'agreement') },
+    { statement: findOrganizations, items: [organization] },
+    { statement: findErasures, items: [organization] },
+    { statement: findCompanies, items: [...companies] },
+    { statement: findHeldEmails, items: ofType(records, 'user') },
+    { statement: findHeldCompanies, items: ofType(records, 'agreement') },
   ]);
   // Otherwise a record could be refused for a reference to one that is already removed.
   if (erasures.some(({ found }) => found === 'open')) throw errorOf('being_erased');
@@ -164,9 +166,8 @@ export function withoutRefused(entries: readonly DirectoryEntry[], errors: reado
  * The statement that belongs to every change of a directory: it keeps a message that was captured
  * and sent again from undoing later changes.
  */
-export function advanceClock(organizationId: string, message: SignedMessage | undefined): BoundStatement<never> {
-  if (message) return applyMessage.bind({ organizationId, at: message.at, message: message.id });
-  return applyUnsigned.bind({ organizationId });
+export function advanceClock(db: Database, organizationId: string, message: SignedMessage | undefined): Statement {
+  return message ? applyMessage(db, organizationId, message) : applyUnsigned(db, organizationId);
 }
 
 /**
@@ -184,42 +185,44 @@ export async function writeRecords(
   { message, recreatedBy }: { message?: SignedMessage | undefined; recreatedBy?: SystemActor | undefined } = {},
 ): Promise<number> {
   const records = validRecords(entries);
-  const each = (type: DirectoryType, statement: DirectoryStatement<never>) =>
-    bindChunks(statement, organizationId, ofType(records, type));
-  const results = await call(ctx, [
-    ...(recreatedBy ? [recordReturn.bind({ organizationId, by: recreatedBy })] : []),
-    advanceClock(organizationId, message),
-    ...each('organization', UPSERT_RECORDS.organization),
-    ...each('company', UPSERT_RECORDS.company),
-    ...each('user', RETIRE_SERVICE_ACCOUNT),
-    ...each('user', VACATE_EMAILS),
-    ...each('user', UPSERT_RECORDS.user),
-    ENSURE_SERVICE_ACCOUNT.bind({ organizationId }),
-    ...each('agreement', DEACTIVATE_AGREEMENTS),
-    ...each('agreement', UPSERT_RECORDS.agreement),
-    ...each('ticket', UPSERT_RECORDS.ticket),
-  ]);
+  const results = await call(ctx, (db) => {
+    const each = (type: DirectoryType, statement: DirectoryStatement) =>
+      bindChunks(db, statement, organizationId, ofType(records, type));
+    return [
+      ...(recreatedBy ? [recordReturn(db, organizationId, recreatedBy)] : []),
+      advanceClock(db, organizationId, message),
+      ...each('organization', upsertRecords('organization')),
+      ...each('company', upsertRecords('company')),
+      ...each('user', retireServiceAccount),
+      ...each('user', vacateEmails),
+      ...each('user', upsertRecords('user')),
+      ensureServiceAccount(db, organizationId),
+      ...each('agreement', deactivateAgreements),
+      ...each('agreement', upsertRecords('agreement')),
+      ...each('ticket', upsertRecords('ticket')),
+    ];
+  });
   return results.reduce((total, { meta }) => total + meta.rows_written, 0);
 }
 
-type DirectoryStatement<Row> = Statement<{ organizationId: string; json: string }, Row>;
-
 interface Query {
-  statement: DirectoryStatement<FoundRow>;
+  statement: DirectoryStatement;
   items: readonly unknown[];
 }
 
 /** Runs queries with lists of any length in one call. Results are in query order. */
 async function query(ctx: DirectoryDatabase, organizationId: string, queries: readonly Query[]): Promise<FoundRow[][]> {
-  const bound = queries.map(({ statement, items }) => bindChunks(statement, organizationId, items));
-  const results = await call(ctx, bound.flat());
-  return bound.map(({ length }) => results.splice(0, length).flatMap(({ results: rows }) => rows));
+  const lengths = queries.map(({ items }) => Math.ceil(items.length / RECORDS_PER_STATEMENT));
+  const results = await call<FoundRow>(ctx, (db) =>
+    queries.flatMap(({ statement, items }) => bindChunks(db, statement, organizationId, items)),
+  );
+  return lengths.map((length) => results.splice(0, length).flatMap(({ results: rows }) => rows));
 }
 
 /** All statements here are safe to repeat. */
-function call<Row>(ctx: DirectoryDatabase, statements: readonly BoundStatement<Row>[]): Promise<D1Result<Row>[]> {
-  return callD1({ ...ctx, deadlineAt: Date.now() + CALL_DEADLINE_MS }, 'safe_to_repeat', (db) =>
-    batch<Row[]>(db, statements),
+function call<Row>(ctx: DirectoryDatabase, statements: (db: Database) => Statement[]): Promise<D1Result<Row>[]> {
+  return callD1({ ...ctx, deadlineAt: Date.now() + CALL_DEADLINE_MS }, 'safe_to_repeat', (d1) =>
+    sendBatch<Row>(d1, statements(drizzle(d1))),
   );
 }
 
@@ -229,10 +232,10 @@ const ofType = (records: readonly DirectoryRecord[], type: DirectoryType) =>
   records.filter((record) => record.type === type);
 
 /** The statement for each `RECORDS_PER_STATEMENT` of the items. */
-function bindChunks<Row>(statement: DirectoryStatement<Row>, organizationId: string, items: readonly unknown[]) {
+function bindChunks(db: Database, statement: DirectoryStatement, organizationId: string, items: readonly unknown[]) {
   const length = Math.ceil(items.length / RECORDS_PER_STATEMENT);
   return Array.from({ length }, (_, i) => {
     const chunk = items.slice(i * RECORDS_PER_STATEMENT, (i + 1) * RECORDS_PER_STATEMENT);
-    return statement.bind({ organizationId, json: JSON.stringify(chunk) });
+    return statement(db, { organizationId, json: JSON.stringify(chunk) });
   });
 }

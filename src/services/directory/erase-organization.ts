@@ -1,17 +1,20 @@
+import { drizzle } from 'drizzle-orm/d1';
 import type * as z from 'zod';
 import {
-  CLOSE_ERASURE,
+  closeErasure,
   deactivateErased,
+  ERASED_TABLES,
   findOpenErasure,
   type OpenErasure,
   openErasure,
-  REMOVE_ROWS,
+  removeRows,
+  tableName,
 } from '../../db/directory/erasure.ts';
-import { batch } from '../../db/statement.ts';
+import type { Database, Statement } from '../../db/query.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { freeText, lazyObject } from '../../domain/fields.ts';
-import { callD1, readOne, write } from '../call-d1.ts';
+import { callD1, query, sendBatch } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import { forNextCall, type ServiceContext } from '../service-context.ts';
 import { requireCursor, startCursor } from '../work/require-cursor.ts';
@@ -28,7 +31,8 @@ const organizationRequest = lazyObject(() => ({ organization: directoryId('an or
 /** The erasure that was begun and not finished, if there is one. @throws ServiceError `invalid` */
 export async function findErasure(ctx: ServiceContext, request: { organization: string }) {
   const { organization: organizationId } = parseInput(organizationRequest, request);
-  return (await readOne(ctx, findOpenErasure.bind({ organizationId }))) ?? undefined;
+  const [found] = await query(ctx, 'nothing_written', (db) => findOpenErasure(db, organizationId));
+  return found;
 }
 
 /**
@@ -47,15 +51,11 @@ export async function beginErasure(ctx: ServiceContext, request: z.input<typeof 
 
   const { requestId } = ctx;
   const cursorRequestId = cursor?.requestId ?? null;
-  const values = { organizationId, requestId };
-  const [, , found] = await callD1(ctx, 'safe_to_repeat', (db) =>
-    batch(db, [
-      openErasure.bind({ ...values, by, seq, cursorRequestId }),
-      deactivateErased.bind({ organizationId }),
-      findOpenErasure.bind({ organizationId }),
-    ]),
+  const values = { organizationId, requestId, by, seq, cursorRequestId };
+  const [, , found] = await query(ctx, 'safe_to_repeat', (db) =>
+    db.batch([openErasure(db, values), deactivateErased(db, organizationId), findOpenErasure(db, organizationId)]),
   );
-  const [erasure] = found.results;
+  const [erasure] = found;
   if (!erasure) {
     const detail = `Organization ${organizationId} has changes after the cursor; read them all, then erase with the cursor of the last one.`;
     throw new ServiceError('not_exported', detail);
@@ -71,16 +71,16 @@ export async function beginErasure(ctx: ServiceContext, request: z.input<typeof 
  * @throws ServiceError `unavailable`: some of the rows are removed, call this again
  */
 export async function* eraseRows(ctx: ServiceContext, erasure: OpenErasure, limit = CHUNK_ROWS) {
-  const { organizationId, requestId } = erasure;
-  for (const { table, statement } of REMOVE_ROWS) {
+  const send = (build: (db: Database) => readonly Statement[]) =>
+    callD1(forNextCall(ctx), 'safe_to_repeat', (d1) => sendBatch(d1, build(drizzle(d1))));
+  for (const table of ERASED_TABLES) {
     for (let rows = limit; rows === limit; ) {
-      const remove = statement.bind({ organizationId, requestId, limit });
-      rows = await write(forNextCall(ctx), 'safe_to_repeat', remove);
-      if (rows > 0) yield { table, rows };
+      const [removed] = await send((db) => [removeRows(db, table, erasure, limit)]);
+      rows = removed?.meta.changes ?? 0;
+      if (rows > 0) yield { table: tableName(table), rows };
     }
   }
-  const close = CLOSE_ERASURE.map((statement) => statement.bind({ organizationId, requestId }));
-  const [removed] = await callD1(forNextCall(ctx), 'safe_to_repeat', (db) => batch(db, close));
-  ctx.changed?.(organizationId);
+  const [removed] = await send((db) => closeErasure(db, erasure));
+  ctx.changed?.(erasure.organizationId);
   if (removed && removed.meta.changes > 0) yield { table: 'organizations', rows: 1 };
 }

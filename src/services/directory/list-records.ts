@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { LIST_RECORDS } from '../../db/directory/records.ts';
+import { listRecords as findRecordPage } from '../../db/directory/records.ts';
 import { findCursorPosition } from '../../db/work/changes.ts';
 import { DIRECTORY_TYPES, directoryId } from '../../domain/directory.ts';
 import { lazyObject, ruleError, wholeUpTo } from '../../domain/fields.ts';
 import type { ListedRecords } from '../../domain/psa-shapes.ts';
 import { parseStored } from '../../domain/stored-json.ts';
-import { readBatch } from '../call-d1.ts';
+import { query } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ServiceContext } from '../service-context.ts';
 import { requireValidCursor } from '../work/require-cursor.ts';
@@ -29,10 +29,12 @@ const recordShape = z.lazy(() => z.record(z.string(), z.union([z.string(), z.num
  */
 export async function listRecords(ctx: ServiceContext, request: z.input<typeof listRequest>): Promise<ListedRecords> {
   const { organization: organizationId, type, cursor, limit } = parseInput(listRequest, request);
-  const [[position], rows] = await readBatch(ctx, [
-    findCursorPosition.bind({ organizationId, seq: 0 }),
-    LIST_RECORDS[type].bind({ organizationId, after: cursor ?? '', limit }),
-  ]);
+  const [[position], rows] = await query(ctx, 'nothing_written', (db) =>
+    db.batch([
+      findCursorPosition(db, organizationId, 0),
+      findRecordPage(db, type, { organizationId, after: cursor ?? '', limit }),
+    ]),
+  );
   requireValidCursor(position, organizationId, null);
   return {
     records: rows.map(({ id, record }) => parseStored(recordShape, record, `the stored ${type} ${id}`)),

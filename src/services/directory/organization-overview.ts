@@ -1,7 +1,8 @@
+import { selectFacts } from '../../db/fact-statements.ts';
 import { countLiveKeysOf } from '../../db/keys/read-keys-statements.ts';
-import { type Fact, isLostWork } from '../../domain/facts.ts';
+import { isLostWork } from '../../domain/facts.ts';
 import { bindPageFacts, type FactOptions, toPageFacts } from '../bind-facts.ts';
-import { readBatch } from '../call-d1.ts';
+import { query } from '../call-d1.ts';
 import type { ServiceContext } from '../service-context.ts';
 import type { Administration } from './administrators.ts';
 
@@ -15,10 +16,10 @@ export async function readOrganizationOverview(
 ) {
   const now = ctx.now();
   const ids = administrations.map(({ organization }) => organization.id);
-  const [counts, ...rows] = await readBatch<[{ organizationId: string; keys: number }, ...Fact[]]>(ctx, [
-    countLiveKeysOf.bind({ organizationIds: JSON.stringify(ids), now }),
-    ...bindPageFacts(ctx, options, ids),
-  ]);
+  const statements = bindPageFacts(ctx, options, ids);
+  const [counts, ...rows] = await query(ctx, 'nothing_written', (db) =>
+    db.batch([countLiveKeysOf(db, ids, now), ...statements.map((statement) => selectFacts(db, statement))]),
+  );
   const live = new Map(counts.map(({ organizationId, keys }) => [organizationId, keys]));
   const facts = Map.groupBy(toPageFacts(rows.flat(), options), ({ organizationId }) => organizationId);
   return administrations

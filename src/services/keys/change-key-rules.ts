@@ -3,7 +3,7 @@ import { changeRules, type ExpiryRulesRow, findKeyRules } from '../../db/keys/ke
 import { errorOf, invalidInput } from '../../domain/errors.ts';
 import { brokenRule, type KeyRules, keyRules, type NewKeyLifetime } from '../../domain/key-rules.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
-import { readOne } from '../call-d1.ts';
+import { query } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { AdminContext } from '../service-context.ts';
 
@@ -11,7 +11,7 @@ export type StoredKeyRules = Awaited<ReturnType<typeof getKeyRules>>;
 
 /** @throws ServiceError `not_administrator` */
 export async function getKeyRules(ctx: AdminContext) {
-  const row = await readOne(ctx, findKeyRules.bind(ctx.actor));
+  const [row] = await query(ctx, 'nothing_written', (db) => findKeyRules(db, ctx.actor));
   if (!row) throw errorOf('not_administrator');
   return { ...row, expiryRequired: row.expiryRequired === 1 };
 }
@@ -51,9 +51,9 @@ export async function changeKeyRules(
   if (details.length === 0) return 'unchanged';
 
   const values = { ...ctx.actor, ...to, expiryRequired: to.expiryRequired ? 1 : 0, oldRevision };
-  const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', () => [
+  const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (db) => [
     {
-      statement: changeRules.bind(values),
+      statement: changeRules(db, values),
       action: 'key_rules.changed',
       targetId: ctx.actor.organizationId,
       detail: details.join(', '),

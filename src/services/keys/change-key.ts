@@ -6,7 +6,7 @@ import { keyChanges } from '../../domain/key-input.ts';
 import { describeChanges, type KeySettings, type SettingsInput } from '../../domain/key-settings.ts';
 import { isAllowedFrom } from '../../domain/networks.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
-import { readOne } from '../call-d1.ts';
+import { query } from '../call-d1.ts';
 import { unknownCompanies } from '../directory/companies.ts';
 import type { AdminContext } from '../service-context.ts';
 import { NAME_TAKEN, takenName } from './create-key.ts';
@@ -35,9 +35,9 @@ export async function changeApiKey(ctx: AdminContext, key: KeyDetails, input: Se
 
   const { id: keyId } = key;
   const uses = await usesRepairedBy(ctx, key, settings);
-  const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
+  const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (db, now) => [
     {
-      statement: changeKey.bind({ ...ctx.actor, ...settings, keyId, revision, now }),
+      statement: changeKey(db, { ...ctx.actor, ...settings, keyId, revision, now }),
       action: 'api_key.changed',
       targetId: keyId,
       detail: details.join(', '),
@@ -47,7 +47,7 @@ export async function changeApiKey(ctx: AdminContext, key: KeyDetails, input: Se
   if (hasChanged(result)) return 'changed';
 
   const asked = { ...ctx.actor, keyId: key.id, name: settings.name, formToken: null, now: ctx.now() };
-  const found = await readOne(ctx, explainKey.bind(asked), 'may_have_written');
+  const [found] = await query(ctx, 'may_have_written', (db) => explainKey(db, asked));
   if (!found?.administrator) throw errorOf('not_administrator');
   if (found.live === 0) throw errorOf('key_not_live');
   if (found.named !== null && found.named !== key.id) throw invalidInput([NAME_TAKEN]);

@@ -9,7 +9,7 @@ import { type SettingsInput, settingInputs } from '../../domain/key-settings.ts'
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { formatScopes, type Scope } from '../../domain/record-kinds.ts';
 import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
-import { readOne } from '../call-d1.ts';
+import { query } from '../call-d1.ts';
 import { unknownCompanies } from '../directory/companies.ts';
 import type { AdminContext } from '../service-context.ts';
 import { getKeyRules, requireAdmittedByRow } from './change-key-rules.ts';
@@ -66,17 +66,17 @@ export async function createApiKey(
     formToken: formToken ?? null,
     lifetimeDays: lifetime.days,
   };
-  const results = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => {
+  const results = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (db, now) => {
     const changes: AuditedChange<never>[] = [];
     if (replaces)
       changes.push({
-        statement: revokeExpired.bind({ ...values, keyId: replaces.id, now }),
+        statement: revokeExpired(db, { ...values, keyId: replaces.id, now }),
         action: 'api_key.revoked',
         targetId: replaces.id,
         detail: `replaced by ${key.hint}`,
       });
     changes.push({
-      statement: (replaces ? insertReplacement : insertKey).bind({ ...values, now }),
+      statement: (replaces ? insertReplacement : insertKey)(db, { ...values, now }),
       action: 'api_key.created',
       targetId: key.id,
       detail: details.filter(Boolean).join(', '),
@@ -110,7 +110,7 @@ export async function takenName(ctx: AdminContext, input: unknown, ownId = ''): 
   const { data: name } = settingInputs.name.safeParse(input);
   if (name === undefined) return [];
   const asked = { ...ctx.actor, keyId: ownId, name, formToken: null, now: ctx.now() };
-  const found = await readOne(ctx, explainKey.bind(asked));
+  const [found] = await query(ctx, 'nothing_written', (db) => explainKey(db, asked));
   return found && found.named !== null && found.named !== ownId ? [NAME_TAKEN] : [];
 }
 
@@ -121,7 +121,8 @@ async function requireCreated(
   lifetime: NewKeyLifetime,
   replacedId: string | undefined,
 ): Promise<void> {
-  const found = await readOne(ctx, explainKey.bind({ ...ctx.actor, ...key, now: ctx.now() }), 'may_have_written');
+  const asked = { ...ctx.actor, ...key, now: ctx.now() };
+  const [found] = await query(ctx, 'may_have_written', (db) => explainKey(db, asked));
   if (!found?.administrator) throw errorOf('not_administrator');
   if (found.found !== null) return;
   if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);

@@ -1,13 +1,16 @@
+import { drizzle } from 'drizzle-orm/d1';
 import { findKeyByHash, type KeyRow } from '../../db/keys/find-key-statements.ts';
+import { prepare } from '../../db/query.ts';
 import type { FoundKey } from '../../domain/api-key.ts';
 import { ownDayLimit } from '../../domain/key-settings.ts';
 import { parseScopes } from '../../domain/record-kinds.ts';
-import { callD1, readOne } from '../call-d1.ts';
+import { callD1 } from '../call-d1.ts';
 import type { ServiceContext } from '../service-context.ts';
 
 /** Finds a key by the hash of its value. Does not check whether it may be used: see `whyUnauthorized`. */
 export async function findKey(ctx: ServiceContext, hash: string): Promise<FoundKey | undefined> {
-  return keyIn(await readOne(ctx, findKeyByHash.bind({ hash })));
+  const { results } = await callD1(ctx, 'nothing_written', (d1) => lookup(d1, hash, d1));
+  return keyIn(results[0]);
 }
 
 /** What the nearest copy of the database has of a key. */
@@ -28,11 +31,19 @@ const NEARBY_DEADLINE_MS = 3_000;
  */
 export async function findKeyNearby(ctx: ServiceContext, hash: string): Promise<NearbyKey> {
   const once = { ...ctx, deadlineAt: Math.min(ctx.deadlineAt, Date.now() + NEARBY_DEADLINE_MS), maxAttempts: 1 };
-  const { results, meta } = await callD1(once, 'nothing_written', findKeyByHash.bind({ hash }).allNearby);
+  const { results, meta } = await callD1(once, 'nothing_written', (d1) =>
+    lookup(d1, hash, d1.withSession('first-unconstrained')),
+  );
   return { key: keyIn(results[0]), isCurrent: meta.served_by_primary !== false, region: meta.served_by_region };
 }
 
-function keyIn(row: (KeyRow & { found: number }) | null | undefined): FoundKey | undefined {
+/** Looks the key up in the database, or in a session that reads from its nearest copy. */
+const lookup = (d1: D1Database, hash: string, at: Pick<D1Database, 'prepare'>) =>
+  prepare(at, findKeyByHash(drizzle(d1), { hash })).all<FoundRow>();
+
+type FoundRow = KeyRow & { found: number };
+
+function keyIn(row: FoundRow | undefined): FoundKey | undefined {
   if (!row) throw new Error('the key lookup returned no row');
   const key = toFoundKey(row);
   return row.found === 1 ? key : undefined;

@@ -3,7 +3,7 @@ import { addDays } from '../../domain/calendar.ts';
 import type { KeySettings } from '../../domain/key-settings.ts';
 import { isAllowedFrom } from '../../domain/networks.ts';
 import { forEachKind, RECORD_KIND_NAMES } from '../../domain/record-kinds.ts';
-import { readAll } from '../call-d1.ts';
+import { query } from '../call-d1.ts';
 import type { AdminContext } from '../service-context.ts';
 import { readUsesOfKey } from './refused-uses.ts';
 
@@ -18,9 +18,13 @@ export type Usage = readonly DayUsage[];
 
 export async function readUsage(ctx: AdminContext, keyIds: readonly string[], today: string) {
   const days = Array.from({ length: USAGE_DAYS }, (_, index) => addDays(today, index + 1 - USAGE_DAYS));
-  const values = { ...ctx.actor, keyIds: JSON.stringify(keyIds), since: days[0] ?? today };
-  const results = keyIds.length === 0 ? [] : await readAll(ctx, findKeyDays.bind(values));
-  const rows = new Map(results.map((row) => [`${row.keyId} ${row.day}`, row]));
+  const { organizationId } = ctx.actor;
+  const since = days[0] ?? today;
+  const found =
+    keyIds.length === 0
+      ? []
+      : await query(ctx, 'nothing_written', (db) => findKeyDays(db, organizationId, keyIds, since));
+  const rows = new Map(found.map((row) => [`${row.keyId} ${row.day}`, row]));
   return new Map(keyIds.map((id) => [id, days.map((day) => toDayUsage(day, rows.get(`${id} ${day}`)))]));
 }
 
@@ -45,8 +49,12 @@ export type RecentUse = Awaited<ReturnType<typeof readRecentUse>>;
 
 /** The recent use, to decide which networks and daily limits the key should have. */
 export async function readRecentUse(ctx: AdminContext, keyId: string, today: string) {
-  const values = { ...ctx.actor, keyId, since: addDays(today, 1 - USAGE_DAYS) };
-  const [rows, refused] = await Promise.all([readAll(ctx, findChainUse.bind(values)), readUsesOfKey(ctx, keyId)]);
+  const { organizationId } = ctx.actor;
+  const since = addDays(today, 1 - USAGE_DAYS);
+  const [rows, refused] = await Promise.all([
+    query(ctx, 'nothing_written', (db) => findChainUse(db, organizationId, keyId, since)),
+    readUsesOfKey(ctx, keyId),
+  ]);
   const wrote = Map.groupBy(rows, ({ lastAddress }) => lastAddress);
   const days = [...Map.groupBy(rows, ({ day }) => day).values()];
   const most = (measure: 'records' | 'minutes') =>

@@ -1,10 +1,11 @@
-import { findLatestDay, type OrganizationDay } from '../../db/audit/audit-log-statements.ts';
-import { findKeyPage, findLiveKeys, type KeyDetailsRow } from '../../db/keys/read-keys-statements.ts';
+import { findLatestDay } from '../../db/audit/audit-log-statements.ts';
+import { selectFacts } from '../../db/fact-statements.ts';
+import { findKeyPage, findLiveKeys } from '../../db/keys/read-keys-statements.ts';
 import { isLive } from '../../domain/api-key.ts';
 import type { Fact } from '../../domain/facts.ts';
 import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
 import { bindPageFacts, type FactOptions, toPageFacts } from '../bind-facts.ts';
-import { readAll, readBatch } from '../call-d1.ts';
+import { query as queryD1 } from '../call-d1.ts';
 import type { AdminContext } from '../service-context.ts';
 import { readUsage } from './key-usage.ts';
 import { type KeyDetails, listKeysById, toKeyDetails } from './read-keys.ts';
@@ -45,11 +46,14 @@ export async function listKeys(ctx: AdminContext, query: KeyQuery, today: string
 /** The live keys, the totals of the latest day and what needs attention. */
 async function readOverview(ctx: AdminContext, now: number, options: FactOptions | undefined) {
   const { organizationId } = ctx.actor;
-  const [live, [latest], ...others] = await readBatch<[KeyDetailsRow, OrganizationDay, ...Fact[]]>(ctx, [
-    findLiveKeys.bind({ organizationId, now }),
-    findLatestDay.bind({ organizationId }),
-    ...(options ? bindPageFacts(ctx, options, [organizationId]) : []),
-  ]);
+  const facts = options ? bindPageFacts(ctx, options, [organizationId]) : [];
+  const [live, [latest], ...others] = await queryD1(ctx, 'nothing_written', (db) =>
+    db.batch([
+      findLiveKeys(db, organizationId, now),
+      findLatestDay(db, organizationId),
+      ...facts.map((statement) => selectFacts(db, statement)),
+    ]),
+  );
   return {
     live: live.map((row) => toKeyDetails(row, now)),
     /** What all keys have written on the latest day on which one wrote; null for an empty audit log. */
@@ -70,7 +74,9 @@ async function keysOfFacts(ctx: AdminContext, facts: readonly Fact[], type: stri
 async function readOtherKeys(ctx: AdminContext, query: KeyQuery, now: number) {
   const { before = AFTER_ALL_IDS, fact } = query;
   if (fact !== undefined || !['all', 'ended'].includes(stateOf(query))) return { keys: [] };
-  const rows = await readAll(ctx, findKeyPage.bind({ ...ctx.actor, before, limit: EXAMINED_KEYS + 1 }));
+  const rows = await queryD1(ctx, 'nothing_written', (db) =>
+    findKeyPage(db, ctx.actor.organizationId, before, EXAMINED_KEYS + 1),
+  );
   const keys = rows.slice(0, EXAMINED_KEYS).map((row) => toKeyDetails(row, now));
   const older = rows.length > EXAMINED_KEYS ? keys.at(-1)?.id : undefined;
   return { keys: keys.filter(({ state }) => !isLive(state)), older };

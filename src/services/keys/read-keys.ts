@@ -15,7 +15,7 @@ import { errorOf, ServiceError } from '../../domain/errors.ts';
 import { lazyObject } from '../../domain/fields.ts';
 import { AFTER_ALL_IDS, recordId } from '../../domain/record-id.ts';
 import { parseScopes } from '../../domain/record-kinds.ts';
-import { readAll, readBatch, readOne } from '../call-d1.ts';
+import { query } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import { type AdminContext, type ExportPage, forNextCall, type SystemContext } from '../service-context.ts';
 
@@ -33,17 +33,16 @@ const EXPORT_PAGE_SIZE = 500;
 export async function listKeysToChoose(ctx: AdminContext): Promise<KeyDetails[]> {
   const { organizationId } = ctx.actor;
   const now = ctx.now();
-  const [live, newest] = await readBatch(ctx, [
-    findLiveKeys.bind({ organizationId, now }),
-    findKeyPage.bind({ organizationId, before: AFTER_ALL_IDS, limit: CHOICE_SIZE }),
-  ]);
+  const [live, newest] = await query(ctx, 'nothing_written', (db) =>
+    db.batch([findLiveKeys(db, organizationId, now), findKeyPage(db, organizationId, AFTER_ALL_IDS, CHOICE_SIZE)]),
+  );
   const ended = newest.map((row) => toKeyDetails(row, now)).filter(({ state }) => !isLive(state));
   return [...live.map((row) => toKeyDetails(row, now)), ...ended];
 }
 
 export async function countLiveKeys(ctx: AdminContext): Promise<number> {
-  const organizationIds = JSON.stringify([ctx.actor.organizationId]);
-  const row = await readOne(ctx, countLiveKeysOf.bind({ organizationIds, now: ctx.now() }));
+  const { organizationId } = ctx.actor;
+  const [row] = await query(ctx, 'nothing_written', (db) => countLiveKeysOf(db, [organizationId], ctx.now()));
   return row?.keys ?? 0;
 }
 
@@ -52,23 +51,28 @@ export async function* everyKey(
   ctx: AdminContext,
   beforeKeyId = AFTER_ALL_IDS,
 ): AsyncGenerator<ExportPage<KeyDetails>> {
+  const { organizationId } = ctx.actor;
   for (let before: string | undefined = beforeKeyId; before !== undefined; ) {
-    const page = findKeyPage.bind({ ...ctx.actor, before, limit: EXPORT_PAGE_SIZE });
-    const results: KeyDetailsRow[] = await readAll(forNextCall(ctx), page);
+    const after: string = before;
+    const results: KeyDetailsRow[] = await query(forNextCall(ctx), 'nothing_written', (db) =>
+      findKeyPage(db, organizationId, after, EXPORT_PAGE_SIZE),
+    );
     before = results.length === EXPORT_PAGE_SIZE ? results.at(-1)?.id : undefined;
     yield { items: results.map((row) => toKeyDetails(row, ctx.now())), next: before };
   }
 }
 
 export async function findOwnKey(ctx: AdminContext, keyId: string): Promise<KeyDetails | undefined> {
-  const row = await readOne(ctx, findKeyDetails.bind({ ...ctx.actor, keyId }));
+  const { organizationId } = ctx.actor;
+  const [row] = await query(ctx, 'nothing_written', (db) => findKeyDetails(db, organizationId, keyId));
   return row ? toKeyDetails(row, ctx.now()) : undefined;
 }
 
 /** The keys of the organization among `keyIds`, by name. */
 export async function listKeysById(ctx: AdminContext, keyIds: readonly string[]): Promise<KeyDetails[]> {
   if (keyIds.length === 0) return [];
-  const rows = await readAll(ctx, findKeys.bind({ ...ctx.actor, keyIds: JSON.stringify(keyIds) }));
+  const { organizationId } = ctx.actor;
+  const rows = await query(ctx, 'nothing_written', (db) => findKeys(db, organizationId, keyIds));
   return rows.map((row) => toKeyDetails(row, ctx.now()));
 }
 
@@ -82,10 +86,9 @@ export async function getOwnKey(ctx: AdminContext, keyId: string): Promise<KeyDe
 /** A key, and what its chain has written on `day`. @throws ServiceError `key_not_found` */
 export async function getKeyAndDay(ctx: AdminContext, keyId: string, day: string) {
   const { organizationId } = ctx.actor;
-  const [[row], [written]] = await readBatch(ctx, [
-    findKeyDetails.bind({ organizationId, keyId }),
-    findChainDay.bind({ organizationId, keyId, day }),
-  ]);
+  const [[row], [written]] = await query(ctx, 'nothing_written', (db) =>
+    db.batch([findKeyDetails(db, organizationId, keyId), findChainDay(db, organizationId, keyId, day)]),
+  );
   if (!row) throw keyNotFound(organizationId, keyId);
   if (!written) throw new Error('the sum over the ledger returned no row');
   return { key: toKeyDetails(row, ctx.now()), written };
@@ -99,7 +102,8 @@ export function keyNotFound(organizationId: string, keyId: string): ServiceError
 export async function identifyKey(ctx: AdminContext, keyPrefix: string, pasted: string): Promise<KeyDetails[]> {
   const key = await parsePastedKey(pasted);
   if (!key?.hint.startsWith(`${keyPrefix}_`)) throw errorOf('not_a_key');
-  const rows = await readAll(ctx, findOwnKeys.bind({ ...ctx.actor, ...key }));
+  const { organizationId } = ctx.actor;
+  const rows = await query(ctx, 'nothing_written', (db) => findOwnKeys(db, organizationId, key));
   return rows.map((row) => toKeyDetails(row, ctx.now()));
 }
 
@@ -129,7 +133,7 @@ export type AnyKey = Awaited<ReturnType<typeof getKeyAnywhere>>;
 export async function findKeysAnywhere(ctx: SystemContext, pasted: string): Promise<AnyKey[]> {
   const key = await parsePastedKey(pasted);
   if (!key) throw errorOf('not_a_key');
-  const found = await readAll(ctx, findAnyKeys.bind(key));
+  const found = await query(ctx, 'nothing_written', (db) => findAnyKeys(db, key));
   return Promise.all(found.map((one) => getKeyAnywhere(ctx, one)));
 }
 
@@ -138,7 +142,7 @@ const keyRequest = lazyObject(() => ({ organization: directoryId('an organizatio
 /** @throws ServiceError `invalid`, `key_not_found` */
 export async function getKeyAnywhere(ctx: SystemContext, request: { organization: string; key: string }) {
   const { organization: organizationId, key: keyId } = parseInput(keyRequest, request);
-  const row = await readOne(ctx, findKeyDetails.bind({ organizationId, keyId }));
+  const [row] = await query(ctx, 'nothing_written', (db) => findKeyDetails(db, organizationId, keyId));
   if (!row) throw keyNotFound(organizationId, keyId);
   return { organizationId, ...toKeyDetails(row, ctx.now()) };
 }

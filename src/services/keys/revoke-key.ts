@@ -4,12 +4,13 @@ import {
   markRevokedByAdministrator,
   markRevokedByOperator,
 } from '../../db/keys/key-statements.ts';
+import type { Database } from '../../db/query.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { errorOf } from '../../domain/errors.ts';
 import { freeText, lazyObject } from '../../domain/fields.ts';
 import { recordId } from '../../domain/record-id.ts';
 import { byAdministrator, bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
-import { readAll, readOne } from '../call-d1.ts';
+import { query } from '../call-d1.ts';
 import { type ConfirmedSet, changeConfirmed } from '../confirmed-set.ts';
 import { administratorsTimeZone } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
@@ -18,16 +19,16 @@ import { keyNotFound } from './read-keys.ts';
 
 // After a revocation has returned, no write with the key is committed. Revoking again changes nothing.
 
-const revocationBy = ({ actor }: AdminContext, keyId: string, now: number) => ({
-  statement: markRevokedByAdministrator.bind({ ...actor, keyId, now }),
+const revocationBy = ({ actor }: AdminContext, db: Database, keyId: string, now: number) => ({
+  statement: markRevokedByAdministrator(db, { ...actor, keyId, now }),
   action: 'api_key.revoked' as const,
   targetId: keyId,
 });
 
 /** @throws ServiceError `key_not_found`, `not_administrator` */
 export async function revokeAsAdministrator(ctx: AdminContext, keyId: string): Promise<'revoked' | 'already_revoked'> {
-  const [revoked] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => [
-    revocationBy(ctx, keyId, now),
+  const [revoked] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (db, now) => [
+    revocationBy(ctx, db, keyId, now),
   ]);
   if (hasChanged(revoked)) return 'revoked';
   if ((await revocationOf(ctx, ctx.actor.organizationId, keyId)) === null) throw errorOf('not_administrator');
@@ -42,10 +43,10 @@ export async function revokeAsAdministrator(ctx: AdminContext, keyId: string): P
  */
 export async function revokeAllKeys(ctx: AdminContext): Promise<number> {
   for (let revoked = 0; ; ) {
-    const live = findSomeLiveKeys.bind({ ...ctx.actor, now: ctx.now() });
-    const results = await readAll(ctx, live, 'may_have_written');
-    if (results.length === 0) return revoked;
-    const ids = results.map(({ id }) => id);
+    const { organizationId } = ctx.actor;
+    const live = await query(ctx, 'may_have_written', (db) => findSomeLiveKeys(db, organizationId, ctx.now()));
+    if (live.length === 0) return revoked;
+    const ids = live.map(({ id }) => id);
     revoked += (await revokeInOneBatch(ctx, ids)).length;
   }
 }
@@ -55,8 +56,8 @@ export const revokeSelectedKeys = (ctx: AdminContext, keyIds: readonly string[])
   changeConfirmed(keyIds, (some) => revokeInOneBatch(ctx, some));
 
 async function revokeInOneBatch(ctx: AdminContext, keyIds: readonly string[]): Promise<string[]> {
-  const changes = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) =>
-    keyIds.map((id) => revocationBy(ctx, id, now)),
+  const changes = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (db, now) =>
+    keyIds.map((id) => revocationBy(ctx, db, id, now)),
   );
   const revoked = keyIds.filter((_, index) => hasChanged(changes[index]));
   // None: another request has just revoked the same keys, or the user is not an administrator.
@@ -78,23 +79,21 @@ export async function revokeAsOperator(
   const { organization: organizationId, key: keyId, by } = parseInput(revokeRequest, request);
   // User ids cannot contain spaces or parentheses, so this is never mistaken for one.
   const operator = `${ctx.actor} (${by})`;
-  const [revoked] = await writeWithAudit(ctx, bySystem(ctx, organizationId, by), 'safe_to_repeat', (now) => [
+  const [revoked] = await writeWithAudit(ctx, bySystem(ctx, organizationId, by), 'safe_to_repeat', (db, now) => [
     {
-      statement: markRevokedByOperator.bind({ organizationId, keyId, now, by: operator }),
+      statement: markRevokedByOperator(db, { organizationId, keyId, now, by: operator }),
       action: 'api_key.revoked',
       targetId: keyId,
     },
   ]);
-  const [revocation] = revoked?.results ?? [];
-  if (revocation) return { status: 'revoked', revokedAt: revocation.revokedAt };
   const revokedAt = await revocationOf(ctx, organizationId, keyId);
   if (revokedAt === null) throw new Error('an existing, unrevoked key was not revoked');
-  return { status: 'already_revoked', revokedAt };
+  return { status: hasChanged(revoked) ? 'revoked' : 'already_revoked', revokedAt };
 }
 
 /** UTC milliseconds, or null if it was not revoked. @throws ServiceError `key_not_found` */
 async function revocationOf(ctx: ServiceContext, organizationId: string, keyId: string): Promise<number | null> {
-  const found = await readOne(ctx, findRevocation.bind({ organizationId, keyId }), 'safe_to_repeat');
+  const [found] = await query(ctx, 'safe_to_repeat', (db) => findRevocation(db, { organizationId, keyId }));
   if (!found) throw keyNotFound(organizationId, keyId);
   return found.revokedAt;
 }

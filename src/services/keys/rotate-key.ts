@@ -4,7 +4,7 @@ import { errorOf, invalidInput } from '../../domain/errors.ts';
 import { GRACE_MS, MAX_KEYS_IN_GRACE, type Rotation, rotation } from '../../domain/key-input.ts';
 import { pick } from '../../lib/objects.ts';
 import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
-import { readOne } from '../call-d1.ts';
+import { query } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { AdminContext } from '../service-context.ts';
 import { requireAdmittedByRow } from './change-key-rules.ts';
@@ -38,26 +38,26 @@ export async function rotateApiKey(
   const ids = { ...actor, keyId: old.id, id: key.id, formToken };
   let replaced = old;
 
-  const [rotated] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (now) => {
+  const [rotated] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (db, now) => {
     const endsAt = now + (grace === 'now' ? 0 : GRACE_MS[grace]);
     const end = { expiresAt: Math.min(old.expiresAt ?? endsAt, endsAt), revokedAt: grace === 'now' ? now : null };
     replaced = { ...old, ...end, state: keyState(end, now) };
     const changes: AuditedChange<never>[] = [
       {
-        statement: markSucceeded.bind({ ...ids, now, endsAt, lifetimeDays: lifetime.days }),
+        statement: markSucceeded(db, { ...ids, now, endsAt, lifetimeDays: lifetime.days }),
         action: 'api_key.rotated',
         targetId: old.id,
         detail: `replaced by ${key.hint}`,
       },
       {
-        statement: insertSuccessor.bind({ ...actor, ...key, now, formToken }),
+        statement: insertSuccessor(db, { ...actor, ...key, now, formToken }),
         action: 'api_key.created',
         targetId: key.id,
         detail: `${old.name}, replaces ${old.hint}`,
       },
     ];
     if (grace === 'now') {
-      const statement = revokeSucceeded.bind({ ...actor, id: key.id, now });
+      const statement = revokeSucceeded(db, { ...actor, id: key.id, now });
       changes.push({ statement, action: 'api_key.revoked', targetId: old.id });
     }
     return changes;
@@ -67,7 +67,7 @@ export async function rotateApiKey(
   if (hasChanged(rotated)) return successor;
 
   const asked = { ...actor, keyId: old.id, name: old.name, formToken, now: ctx.now() };
-  const found = await readOne(ctx, explainKey.bind(asked), 'may_have_written');
+  const [found] = await query(ctx, 'may_have_written', (db) => explainKey(db, asked));
   if (!found?.administrator) throw errorOf('not_administrator');
   // The batch was committed; only the acknowledgement was lost.
   if (found.successorId === key.id) return successor;

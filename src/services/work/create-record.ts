@@ -1,6 +1,5 @@
-import type { BoundStatement } from '../../db/statement.ts';
+import type { BoundStatement, Database } from '../../db/query.ts';
 import { explainNote, insertNote, type StoredNote } from '../../db/work/note-statements.ts';
-import type { ExplainValues, Explanation, Inserted, InsertValues, StoredRecord } from '../../db/work/record-table.ts';
 import {
   explainServiceTimeEntry,
   explainTechnicianTimeEntry,
@@ -8,6 +7,7 @@ import {
   insertTechnicianTimeEntry,
   type StoredTimeEntry,
 } from '../../db/work/time-entry-statements.ts';
+import type { ExplainValues, Explanation, Inserted, InsertValues, StoredRecord } from '../../db/work/write.ts';
 import { type Principal, whyUnauthorized } from '../../domain/api-key.ts';
 import { dateIn } from '../../domain/calendar.ts';
 import { exceededDayLimit, lower, type OwnDayLimit, untilMidnight } from '../../domain/day-limit.ts';
@@ -25,7 +25,7 @@ import { derivedId, timeOrderedId } from '../../domain/record-id.ts';
 import { type NoteRequest, RECORD_KINDS, type RecordKind, type TimeEntryRequest } from '../../domain/record-kinds.ts';
 import { sha256, utf8Length } from '../../lib/bytes.ts';
 import { writeWithAudit } from '../audit/write-with-audit.ts';
-import { readOne } from '../call-d1.ts';
+import { send } from '../call-d1.ts';
 import { toFoundKey } from '../keys/find-key.ts';
 import type { WriteContext } from '../service-context.ts';
 
@@ -34,8 +34,8 @@ const noteWrite = (body: NoteRequest): RecordWrite<StoredNote> => ({
   body,
   text: body.message,
   minutes: 0,
-  insert: (values) => insertNote.bind({ ...values, message: body.message }),
-  explain: (values) => explainNote.bind(values),
+  insert: (db, values) => insertNote(db, { ...values, message: body.message }),
+  explain: explainNote,
 });
 
 function timeEntryWrite(body: TimeEntryRequest): RecordWrite<StoredTimeEntry> {
@@ -45,16 +45,16 @@ function timeEntryWrite(body: TimeEntryRequest): RecordWrite<StoredTimeEntry> {
     body,
     text: description,
     minutes,
-    insert: (values) => {
+    insert: (db, values) => {
       const entry = { ...values, description, billable: Number(billable) };
       return userEmail === undefined
-        ? insertServiceTimeEntry.bind(entry)
-        : insertTechnicianTimeEntry.bind({ ...entry, userEmail });
+        ? insertServiceTimeEntry(db, entry)
+        : insertTechnicianTimeEntry(db, { ...entry, userEmail });
     },
-    explain: (values) =>
+    explain: (db, values) =>
       userEmail === undefined
-        ? explainServiceTimeEntry.bind(values)
-        : explainTechnicianTimeEntry.bind({ ...values, userEmail }),
+        ? explainServiceTimeEntry(db, values)
+        : explainTechnicianTimeEntry(db, { ...values, userEmail }),
   };
 }
 
@@ -100,8 +100,8 @@ interface RecordWrite<Row> {
   /** The text from the caller, and the minutes worked, as the daily ledger counts them. */
   text: string;
   minutes: number;
-  insert: (values: InsertValues) => BoundStatement<Row & Inserted>;
-  explain: (values: ExplainValues) => BoundStatement<Explanation<Row>>;
+  insert: (db: Database, values: InsertValues) => BoundStatement<Row & Inserted>;
+  explain: (db: Database, values: ExplainValues) => BoundStatement<Explanation<Row>>;
 }
 
 /** The outcome of a write. `mismatch`: a different request created the record. */
@@ -160,7 +160,8 @@ async function writeOnce<Row extends StoredRecord>(
       return { row: inserted, replayed: false, mismatch: false };
     }
 
-    const found = await readOne(ctx, write.explain({ ...write.values, day })).catch((err: unknown) => {
+    const asked = { ...write.values, day };
+    const [found] = await send(ctx, 'nothing_written', (db) => write.explain(db, asked)).catch((err: unknown) => {
       throw unknown ? unknownOutcome(target, unknown.cause ?? err) : err;
     });
     // The actor may be from a cache or a replica; the response shows the key as the primary has it.
@@ -241,7 +242,7 @@ async function insertRecord<Row extends StoredRecord>(
   const untilSettling = { ...ctx, deadlineAt: ctx.deadlineAt - SETTLE_MS };
   let day = dateIn(timeZone, ctx.now());
   let attempts = 0;
-  const batch = (now: number) => {
+  const batch = (db: Database, now: number) => {
     attempts += 1;
     day = dateIn(timeZone, now);
     const key = { timeZone, allowedNetworks, expiresAt, dayLimitRecords: dayLimit.records };
@@ -251,7 +252,7 @@ async function insertRecord<Row extends StoredRecord>(
         targetId: id,
         ticket: { id: ticketId },
         idempotencyKey,
-        statement: insert({ ...values, ...key, now, day }),
+        statement: insert(db, { ...values, ...key, now, day }),
         counted: { kind, chainId, day, minutes, bytes },
       },
     ];

@@ -14,7 +14,7 @@ import { fromMinorUnits } from '../../domain/money.ts';
 import type { ChangesPage } from '../../domain/psa-shapes.ts';
 import { parseStored, STORED_RECORDS, type StoredRecords } from '../../domain/stored-json.ts';
 import { utf8Length } from '../../lib/bytes.ts';
-import { readBatch } from '../call-d1.ts';
+import { query } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ServiceContext } from '../service-context.ts';
 import { requireValidCursor, startCursor } from './require-cursor.ts';
@@ -44,12 +44,11 @@ export async function listChanges(
   maxBytes = Infinity,
 ): Promise<ChangesPage> {
   const { organization, cursor, limit } = parseInput(changesRequest, request);
-  const after = { organizationId: organization, seq: cursor?.seq ?? 0 };
+  const seq = cursor?.seq ?? 0;
   // One transaction: the cursor is checked in the same state that the page is read from.
-  const [[position], page] = await readBatch(ctx, [
-    findCursorPosition.bind(after),
-    findChanges.bind({ ...after, limit }),
-  ]);
+  const [[position], page] = await query(ctx, 'nothing_written', (db) =>
+    db.batch([findCursorPosition(db, organization, seq), findChanges(db, organization, seq, limit)]),
+  );
   const epoch = requireValidCursor(position, organization, cursor);
   const found = page.map((row) => toChange(row, epoch));
   const changes = firstWithin(maxBytes, found);

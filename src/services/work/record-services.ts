@@ -24,7 +24,7 @@ import {
   type RecordKind,
 } from '../../domain/record-kinds.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
-import { readOne } from '../call-d1.ts';
+import { query } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { RedactionRequest, ServiceContext, Source, SystemContext } from '../service-context.ts';
 
@@ -46,18 +46,23 @@ export async function redactRecord(
   request: RedactionRequest,
 ): Promise<{ status: 'redacted' | 'unchanged' }> {
   const { organization: organizationId, kind, id, by } = parseInput(redactRequest, request);
-  const [redacted] = await writeWithAudit(ctx, bySystem(ctx, organizationId, by), 'safe_to_repeat', () => [
+  const [redacted] = await writeWithAudit(ctx, bySystem(ctx, organizationId, by), 'safe_to_repeat', (db) => [
     {
-      statement: markRedacted[kind].bind({ organizationId, id }),
+      statement: markRedacted(db, { organizationId, kind, id }),
       action: `${kind}.redacted`,
       targetId: id,
       ticket: { of: kind },
     },
   ]);
   if (hasChanged(redacted)) return { status: 'redacted' };
-  const found = await readOne(ctx, findRecord[kind].bind({ organizationId, id }), 'safe_to_repeat');
-  if (!found) throw recordNotFound(organizationId, kind, id);
+  await requireRecord(ctx, organizationId, kind, id);
   return { status: 'unchanged' };
+}
+
+/** @throws ServiceError `record_not_found` */
+async function requireRecord(ctx: ServiceContext, organizationId: string, kind: RecordKind, id: string): Promise<void> {
+  const [found] = await query(ctx, 'safe_to_repeat', (db) => findRecord(db, { organizationId, kind, id }));
+  if (!found) throw recordNotFound(organizationId, kind, id);
 }
 
 function recordNotFound(organizationId: string, kind: RecordKind, id: string): ServiceError {
@@ -90,12 +95,12 @@ export async function reportRecord(
   request: z.input<typeof reportRequest>,
 ): Promise<{ status: 'recorded' | 'unchanged' }> {
   const { organization: organizationId, kind, id, result, reason = '' } = parseInput(reportRequest, request);
-  const [reported] = await writeWithAudit(ctx, bySystem(ctx, organizationId, 'PSA'), 'safe_to_repeat', (now) => [
+  const [reported] = await writeWithAudit(ctx, bySystem(ctx, organizationId, 'PSA'), 'safe_to_repeat', (db, now) => [
     {
       statement:
         result === 'refused'
-          ? recordRefusal[kind].bind({ organizationId, id, reason, now })
-          : withdrawRefusal.bind({ organizationId, id, kind }),
+          ? recordRefusal(db, { organizationId, kind, id }, reason, now)
+          : withdrawRefusal(db, { organizationId, kind, id }),
       action: `${kind}.${result}`,
       targetId: id,
       ticket: { of: kind },
@@ -103,8 +108,7 @@ export async function reportRecord(
     },
   ]);
   if (hasChanged(reported)) return { status: 'recorded' };
-  if (!(await readOne(ctx, findRecord[kind].bind({ organizationId, id }), 'safe_to_repeat')))
-    throw recordNotFound(organizationId, kind, id);
+  await requireRecord(ctx, organizationId, kind, id);
   return { status: 'unchanged' };
 }
 
@@ -118,7 +122,7 @@ export const statusRequest = lazyObject(() => ({
  */
 export async function readPsaStatus(ctx: ServiceContext, request: z.input<typeof statusRequest>): Promise<PsaStatus> {
   const { organization } = parseInput(statusRequest, request);
-  const row = await readOne(ctx, countRefusals.bind(organizationRange(organization)));
+  const [row] = await query(ctx, 'nothing_written', (db) => countRefusals(db, organizationRange(organization)));
   return { refused: row?.refused ?? 0, refusedSince: optionalInstant(row?.since ?? null) };
 }
 
@@ -144,9 +148,9 @@ export async function decideEntries(
   reason?: string,
 ): Promise<string[]> {
   const target = { organizationId, actor: { type: 'user' as const, id: userId }, source };
-  const results = await writeWithAudit(ctx, target, 'safe_to_repeat', () =>
+  const results = await writeWithAudit(ctx, target, 'safe_to_repeat', (db) =>
     ids.map((id) => ({
-      statement: recordApproval.bind({ organizationId, id, userId, status, approver }),
+      statement: recordApproval(db, { organizationId, id, userId, status, approver }),
       action: APPROVAL_ACTIONS[status],
       targetId: id,
       ticket: { of: 'time_entry' },
@@ -183,7 +187,7 @@ export async function setApproval(
   const [decided] = await decideEntries(ctx, reviewer, [id], status);
   if (decided !== undefined) return { status };
 
-  const found = await readOne(ctx, findApproval.bind({ organizationId, id }), 'safe_to_repeat');
+  const [found] = await query(ctx, 'safe_to_repeat', (db) => findApproval(db, organizationId, id));
   if (!found) throw recordNotFound(organizationId, 'time_entry', id);
   // Also if the batch of this request was committed and only its acknowledgement was lost.
   if (found.status === status && found.decidedBy === userId) return { status };

@@ -3,7 +3,7 @@ import { organizationRange } from '../../db/fact-statements.ts';
 import { findConnections, saveConnection } from '../../db/work/connections.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { freeText, lazyObject, ruleError } from '../../domain/fields.ts';
-import { readOne, write } from '../call-d1.ts';
+import { query } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ServiceContext } from '../service-context.ts';
 import { organizationNotFound } from './require-cursor.ts';
@@ -33,10 +33,11 @@ export async function reportConnection(
   request: z.input<typeof connectionReport>,
 ): Promise<{ status: 'recorded' | 'connected_elsewhere' }> {
   const { organization: organizationId, adapterId, failure, takesOver } = parseInput(connectionReport, request);
-  const flags = { isStopped: failure?.isStopped ? 1 : 0, takesOver: takesOver ? 1 : 0 };
-  const values = { organizationId, adapterId, failure: failure?.reason ?? null, ...flags, now: ctx.now() };
-  if ((await write(ctx, 'safe_to_repeat', saveConnection.bind(values))) > 0) return { status: 'recorded' };
-  if (await readOne(ctx, findConnections.bind(organizationRange(organizationId))))
-    return { status: 'connected_elsewhere' };
+  const state = { failure: failure?.reason ?? null, isStopped: failure?.isStopped ?? false };
+  const report = { organizationId, adapterId, ...state, takesOver, now: ctx.now() };
+  const saved = await query(ctx, 'safe_to_repeat', (db) => saveConnection(db, report));
+  if (saved.meta.changes > 0) return { status: 'recorded' };
+  const reported = await query(ctx, 'nothing_written', (db) => findConnections(db, organizationRange(organizationId)));
+  if (reported.length > 0) return { status: 'connected_elsewhere' };
   throw organizationNotFound(organizationId);
 }

@@ -3,7 +3,7 @@ import { type CursorPosition, findCursorPosition } from '../../db/work/changes.t
 import { type ChangeCursor, parseCursor } from '../../domain/change.ts';
 import { errorOf, ServiceError } from '../../domain/errors.ts';
 import { ruleError } from '../../domain/fields.ts';
-import { readOne } from '../call-d1.ts';
+import { query } from '../call-d1.ts';
 import type { ServiceContext } from '../service-context.ts';
 
 const error = ruleError('the cursor of an earlier response, or null to start from the beginning');
@@ -30,10 +30,10 @@ export function requireValidCursor(
   cursor: ChangeCursor | null,
 ): string {
   if (!position) throw new Error('the database has no epoch; apply the migrations');
-  const { epoch, organizationId, requestId, isBeingErased } = position;
+  const { epoch, organizationId, isBeingErased } = position;
   // Check this first: an erasure may have removed the row of the cursor.
   if (isBeingErased === 1) throw errorOf('being_erased');
-  if (cursor && (cursor.epoch !== epoch || (organizationId !== null && cursor.requestId !== requestId))) {
+  if (cursor && (cursor.epoch !== epoch || (organizationId !== null && !isAt(position, cursor)))) {
     throw errorOf('cursor_reset');
   }
   if (organizationId === null) throw organizationNotFound(organization);
@@ -42,10 +42,15 @@ export function requireValidCursor(
 
 /** Requires that there is the organization, and that the cursor, if one is given, is one of its changes. */
 export async function requireCursor(ctx: ServiceContext, organizationId: string, cursor: ChangeCursor | null) {
-  const statement = findCursorPosition.bind({ organizationId, seq: cursor?.seq ?? 0 });
-  requireValidCursor((await readOne(ctx, statement, 'safe_to_repeat')) ?? undefined, organizationId, cursor);
+  const seq = cursor?.seq ?? 0;
+  const [position] = await query(ctx, 'safe_to_repeat', (db) => findCursorPosition(db, organizationId, seq));
+  requireValidCursor(position, organizationId, cursor);
 }
 
 export function organizationNotFound(organization: string): ServiceError {
   return new ServiceError('organization_not_found', `There is no organization ${organization}.`);
 }
+
+/** Whether the row of the cursor is there, or was the last one that was deleted. */
+const isAt = ({ requestId, deletedTo }: CursorPosition, { seq, requestId: asked }: ChangeCursor): boolean =>
+  seq === deletedTo || (seq > deletedTo && requestId === asked);

@@ -1,37 +1,35 @@
 import * as z from 'zod';
-import { ALL_ORGANIZATIONS } from '../../db/fact-statements.ts';
 import {
   type EntryRow,
-  EXAMINED,
+  findApprover,
   findEntries,
   findEntriesById,
-  findQueue,
-  moveMarks,
+  sumEntries,
+  type TimeFilter,
 } from '../../db/work/time-queue-statements.ts';
 import { AUDIT_TEXT_LENGTH } from '../../domain/audit-actions.ts';
-import { addDays, startOfDate } from '../../domain/calendar.ts';
 import type { ApprovalDecision } from '../../domain/record-kinds.ts';
 import { keysOf } from '../../lib/objects.ts';
-import { seqRange } from '../audit/read-audit-log.ts';
-import { readAll, readOne, write } from '../call-d1.ts';
+import { query } from '../call-d1.ts';
 import { type ConfirmedSet, changeConfirmed } from '../confirmed-set.ts';
 import { administratorsTimeZone } from '../directory/administrators.ts';
 import { type AdminContext, forNextCall } from '../service-context.ts';
 import { decideEntries } from './record-services.ts';
 
-/** How many entries a page lists. */
+export { MAX_TOTAL } from '../../db/work/time-queue-statements.ts';
+
+/** How many entries a page lists, and how many "all" decides about at most. */
 export const LISTED = 100;
-// The rows that a page or a part of a file examines, and the characters of a text that it reads and shows. It shows fewer,
-// so that no key that was pasted into a text is cut off, and therefore not recognized.
-export const PAGE = { examine: EXAMINED, characters: 1_000, shown: 300 };
-export const FILE_PART = { examine: 2_500, characters: AUDIT_TEXT_LENGTH, shown: 3_000 };
-/** How many rows one move of a mark passes at most. */
-const MAX_PASSED = 10_000;
+export const MAX_ALL = 1_000;
+// The characters of a text that a page or a file reads and shows. It shows fewer, so that no key that was pasted into a text
+// is cut off, and therefore not recognized.
+export const PAGE = { characters: 1_000, shown: 300 };
+export const FILE_PART = { limit: 2_500, characters: AUDIT_TEXT_LENGTH, shown: 3_000 };
 /** How many entries one request decides: each takes two of the 1,000 statements that an invocation may send. */
 export const MAX_DECIDED = 200;
 
 /** The states of a filter, in the order of the page, and their statuses. */
-export const STATUSES = { waiting: 'SUBMITTED', approved: 'APPROVED', rejected: 'REJECTED', all: null } as const;
+export const STATUSES = { waiting: 'SUBMITTED', approved: 'APPROVED', rejected: 'REJECTED', all: undefined } as const;
 
 /** Which entries to show, where another page continues, and up to which `seq` an administrator has seen them. */
 export const timeQuery = z.lazy(() =>
@@ -48,7 +46,7 @@ export const timeQuery = z.lazy(() =>
 );
 export type TimeQuery = z.output<typeof timeQuery>;
 
-/** An entry. Amounts are in minor units. */
+/** Amounts are in minor units. */
 export type Entry = ReturnType<typeof toEntry>;
 
 const toEntry = (row: EntryRow, userId: string) => ({
@@ -58,76 +56,75 @@ const toEntry = (row: EntryRow, userId: string) => ({
   isOwn: row.userId === (row.decidedById ?? userId),
 });
 
-const toEntries = (ctx: AdminContext, rows: readonly EntryRow[]): Entry[] =>
-  rows.map((row) => toEntry(row, ctx.actor.userId));
-
-const matches = (entry: Entry, { company, technician, key, from, to }: TimeQuery) =>
-  (company === undefined || entry.companyId === company) &&
-  (technician === undefined || entry.userId === technician) &&
-  (key === undefined || entry.keyId === key) &&
-  (from === undefined || entry.workDate >= from) &&
-  (to === undefined || entry.workDate <= to);
-
-/** The range of the audit log that a filter covers. The queue begins at the mark. */
-async function readRange(ctx: AdminContext, { state, from, to, upTo }: TimeQuery, timeZone: string) {
-  const [queue, days] = await Promise.all([
-    readOne(ctx, findQueue.bind(ctx.actor)),
-    seqRange(ctx, {
-      since: from === undefined ? undefined : startOfDate(from, timeZone),
-      until: to === undefined ? undefined : startOfDate(addDays(to, 1), timeZone),
-    }),
-  ]);
-  if (!queue) throw new Error('the organization of an administrator was not found');
-  const first = Math.max(days.from, (state === 'waiting' ? queue.start : 0) + 1);
-  const end = Math.min(days.before, (upTo ?? queue.last) + 1);
-  return { first, end, isReadOnly: queue.approvals === 'psa' };
+/** Entries that wait are listed oldest first, all others newest first. `before` is the last entry of the page before. */
+function filterOf({ state, before, ...filter }: TimeQuery): TimeFilter & { oldestFirst: boolean } {
+  const oldestFirst = state === 'waiting';
+  return { ...filter, status: STATUSES[state], [oldestFirst ? 'after' : 'before']: before, oldestFirst };
 }
 
-/**
- * The entries of a filter among some rows of its range: those that wait oldest first, all others newest first. `next` is
- * the cursor of the next rows, `upTo` the last `seq` of these.
- */
-export async function readTime(
-  ctx: AdminContext,
-  query: TimeQuery,
-  timeZone: string,
-  { examine, characters } = PAGE,
-  known?: Awaited<ReturnType<typeof readRange>>,
-) {
-  const { state, before } = query;
-  const range = known ?? (await readRange(ctx, query, timeZone));
-  const { first, end } = range;
-  const isQueue = state === 'waiting';
-  const from = isQueue ? Math.max(first, (before ?? 0) + 1) : Math.max(first, Math.min(end, before ?? end) - examine);
-  const to = isQueue ? Math.min(end, from + examine) : Math.min(end, before ?? end);
-  const values = { ...ctx.actor, from, to, status: STATUSES[state], characters };
-  const rows = await readAll(ctx, findEntries.bind(values));
-  const examined = toEntries(ctx, isQueue ? rows : rows.toReversed());
-  const next = isQueue ? to - 1 : from;
+/** A page of the entries of a filter, with the totals of all of them. `next` is the cursor of the next page. */
+export async function readTime(ctx: AdminContext, asked: TimeQuery) {
+  const { organizationId, userId } = ctx.actor;
+  const { oldestFirst, ...filter } = filterOf(asked);
+  const size = { oldestFirst, limit: LISTED + 1, characters: PAGE.characters };
+  const [rows, [totals], [organization]] = await query(ctx, 'nothing_written', (db) =>
+    db.batch([
+      findEntries(db, organizationId, filter, size),
+      sumEntries(db, organizationId, { ...filter, after: undefined, before: undefined }),
+      findApprover(db, organizationId),
+    ]),
+  );
+  if (!totals || !organization) throw new Error('the organization of an administrator was not found');
+  const entries = rows.slice(0, LISTED).map((row) => toEntry(row, userId));
   return {
-    examined,
-    entries: examined.filter((entry) => matches(entry, query)),
-    next: (isQueue ? to < end : from > first) ? next : undefined,
-    upTo: to - 1,
-    range,
+    entries,
+    totals,
+    next: rows.length > LISTED ? entries.at(-1)?.seq : undefined,
+    isReadOnly: organization.approvals === 'psa',
   };
 }
 
 export type TimePart = Awaited<ReturnType<typeof readTime>>;
 
-/** All entries of a filter, a part with two queries at a time. */
-export async function* exportTime(ctx: AdminContext, query: TimeQuery, timeZone: string) {
-  for (let [part, before]: [TimePart | undefined, TimeQuery['before']] = [undefined, query.before]; ; ) {
-    part = await readTime(forNextCall(ctx), { ...query, before }, timeZone, FILE_PART, part?.range);
-    yield { items: part.entries, next: part.next?.toString() };
-    if (part.next === undefined) return;
-    before = part.next;
+/**
+ * The entries that wait and that an administrator wants to decide about: those with these ids, or all of a filter, at
+ * most `MAX_ALL`, the oldest first. None if the organization approves time in its PSA.
+ */
+export async function readUndecided(ctx: AdminContext, asked: readonly string[] | TimeQuery): Promise<Entry[]> {
+  const { organizationId, userId } = ctx.actor;
+  const size = { oldestFirst: true, limit: MAX_ALL, characters: PAGE.characters };
+  const [rows, [organization]] = await query(ctx, 'nothing_written', (db) =>
+    db.batch([
+      'state' in asked
+        ? findEntries(db, organizationId, { ...asked, status: 'SUBMITTED', before: undefined }, size)
+        : findEntriesById(db, organizationId, asked, size.characters),
+      findApprover(db, organizationId),
+    ]),
+  );
+  if (organization?.approvals === 'psa') return [];
+  return rows.filter(({ status }) => status === 'SUBMITTED').map((row) => toEntry(row, userId));
+}
+
+/** All entries of a filter, a part with one query at a time. */
+export async function* exportTime(ctx: AdminContext, asked: TimeQuery) {
+  const { organizationId, userId } = ctx.actor;
+  for (let { before } = asked; ; ) {
+    const { oldestFirst, ...filter } = filterOf({ ...asked, before });
+    const rows: EntryRow[] = await query(forNextCall(ctx), 'nothing_written', (db) =>
+      findEntries(db, organizationId, filter, { ...FILE_PART, oldestFirst }),
+    );
+    const items = rows.map((row) => toEntry(row, userId));
+    before = items.length === FILE_PART.limit ? items.at(-1)?.seq : undefined;
+    yield { items, next: before?.toString() };
+    if (before === undefined) return;
   }
 }
 
 export async function readEntries(ctx: AdminContext, ids: readonly string[]): Promise<Entry[]> {
-  const values = { ...ctx.actor, ids: JSON.stringify(ids), characters: PAGE.characters };
-  return ids.length === 0 ? [] : toEntries(ctx, await readAll(ctx, findEntriesById.bind(values)));
+  if (ids.length === 0) return [];
+  const { organizationId, userId } = ctx.actor;
+  const rows = await query(ctx, 'nothing_written', (db) => findEntriesById(db, organizationId, ids, PAGE.characters));
+  return rows.map((row) => toEntry(row, userId));
 }
 
 /**
@@ -142,8 +139,6 @@ export async function decideTime(
   reason?: string,
 ): Promise<ConfirmedSet & { others: Entry[] }> {
   const { organizationId, userId } = ctx.actor;
-  // Not afterwards: a failure would hide that the entries are decided.
-  await passDecided(ctx, { from: organizationId, to: organizationId });
   const reviewer = { organizationId, userId, source: ctx.source, approver: 'settings' as const };
   const result = await changeConfirmed(ids.slice(0, MAX_DECIDED), (some) =>
     decideEntries(ctx, reviewer, some, decision, reason),
@@ -157,12 +152,4 @@ export async function decideTime(
     done: [...result.done, ...found.filter(isDone).map(({ id }) => id)],
     others: found.filter((entry) => !isDone(entry)),
   };
-}
-
-/** Moves the marks of organizations past what needs no decision, such as notes and what the PSA has decided. */
-export async function passDecided(
-  ctx: Parameters<typeof write>[0],
-  organizations: { from: string; to: string } = ALL_ORGANIZATIONS,
-): Promise<void> {
-  await write(ctx, 'nothing_written', moveMarks.bind({ ...organizations, examine: MAX_PASSED }));
 }

@@ -211,7 +211,7 @@ describe('which entries a page of the audit log shows', () => {
          'note.created', 'r' || i, iif(i % 10, '1001', '1002'), 'q', null, null, null, null, '', 0, 0 from n`,
     );
     const days = env.DB.prepare(
-      `insert into key_days select organization_id, actor_id, '2027-01-01', actor_id, count(*), 0, 0, 9, min(seq), max(seq), 1, null
+      `insert into key_days select organization_id, actor_id, '2027-01-01', actor_id, count(*), 0, 0, 9, 1, null
        from audit_log where organization_id = ?1 and actor_type = 'api_key' group by actor_id`,
     );
     await env.DB.batch([insert.bind(organization, 1_630, key.id), days.bind(organization)]);
@@ -311,7 +311,10 @@ describe('a file that is full', () => {
       return results.map((result, index) => {
         if (!sql[index]?.includes('as examined')) return result;
         count.lowest -= 2_500;
-        return { ...result, results: [{ examined: 2_500, lowest: count.lowest, lowestAt: 0 }] };
+        return {
+          ...result,
+          results: [{ examined: 2_500, lowest: count.lowest, lowestAt: 0, oldest: 1, matching: null }],
+        };
       });
     });
     return { db, count };

@@ -1,13 +1,11 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { passDecided } from '../../../src/services/work/time-queue.ts';
 import { elementsOf } from '../../support/page.ts';
 import { inLongRuns, runs } from '../../support/property.ts';
 import { allChanges, work } from '../../support/psa-calls.ts';
 import { openSettings } from '../../support/settings.ts';
 import { importAdmin, makeTime, setApprovals } from '../../support/time.ts';
-import { asOperator } from '../../support/world.ts';
 
 // Two administrators and the PSA decide about the same entries at the same time, while new ones come, and the
 // PSA changes who may decide. The model has the decision of each entry, which is made once: the feed,
@@ -88,7 +86,6 @@ async function makeModel() {
       const [checks] = await Promise.all([
         Promise.all(actions.map((one) => act(one, approvals === 'settings' && !changesDuring))),
         changesDuring ? setApprovals(organization, approvals) : undefined,
-        passDecided(asOperator()),
       ]);
       const all = await decisionsOf(organization);
       expect(all.map(([id]) => id)).toEqual([...new Set(all.map(([id]) => id))]);

@@ -77,7 +77,7 @@ function expectPublished(
   const { calls, read, written } = line;
   expect(published).toContain(`| ${what} | ${calls} | ${read.toLocaleString('en')} | ${written} |`);
   expect(found).toEqual({ calls, written, read: expect.any(Number) });
-  expect(Math.abs(found.read - read)).toBeLessThan(10);
+  expect(Math.abs(found.read - read), `${found.read} rows read instead of ${read}`).toBeLessThan(10);
 }
 
 test('a run every five minutes reads two rows of each organization, in as many calls for 1,000 as for 50', async () => {
@@ -85,7 +85,7 @@ test('a run every five minutes reads two rows of each organization, in as many c
   expectPublished('50 organizations, nothing happened', { calls: 5, read: 100, written: 0 }, await urgent());
   await makeOrganizations('more', 950);
   expectPublished('1,000 organizations, nothing happened', { calls: 5, read: 2_000, written: 0 }, await urgent());
-  expectPublished('1,000 organizations, daily', { calls: 3, read: 8_000, written: 0 }, await daily());
+  expectPublished('1,000 organizations, daily', { calls: 3, read: 7_000, written: 0 }, await daily());
 });
 
 test('the daily cost of a full organization does not depend on facts that were sent', async () => {

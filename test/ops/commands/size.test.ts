@@ -28,7 +28,7 @@ describe('size', () => {
       remote.db.prepare('delete from key_days'),
       ...rows.map(([organization, ago, bytes]) =>
         remote.db
-          .prepare('insert into key_days values (?1, ?2, ?3, ?2, 1, 1, 5, ?4, 1, 1, 1, null)')
+          .prepare('insert into key_days values (?1, ?2, ?3, ?2, 1, 1, 5, ?4, 1, null)')
           .bind(organization, keys[organization], addDays(today, -ago), bytes),
       ),
     ]);

@@ -11,7 +11,7 @@ import {
 import { everyKey, listKeysToChoose } from '../../../src/services/keys/read-keys.ts';
 import type { AdminContext } from '../../../src/services/service-context.ts';
 import { aroundD1, countD1 } from '../../support/d1.ts';
-import { asAdmin, importRecords, makeApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
+import { asAdmin, importRecords, makeApi, makeKey, makeOrganization } from '../../support/world.ts';
 
 const ROWS = 100_000;
 const STEP_MS = 60_000;
@@ -41,7 +41,7 @@ beforeAll(async () => {
 async function fillLedger(own: string): Promise<void> {
   await env.DB.prepare(
     `insert into key_days select organization_id, actor_id, date(at / 1000, 'unixepoch'), actor_id, count(*), 0, 0, count(*),
-       min(seq), max(seq), max(at), null from audit_log where organization_id = ?1 and actor_type = 'api_key' group by actor_id, date(at / 1000, 'unixepoch')`,
+       max(at), null from audit_log where organization_id = ?1 and actor_type = 'api_key' group by actor_id, date(at / 1000, 'unixepoch')`,
   )
     .bind(own)
     .run();
@@ -113,7 +113,7 @@ describe('a log of 100,000 entries', () => {
     expect(rowsRead).toBeLessThan(8_000);
   });
 
-  test('the entries of a key on a busy day are found in pages that read a bounded number of rows', async () => {
+  test('the entries of a key on a busy day are found without reading those of other keys', async () => {
     const own = await makeOrganization();
     const [busy, quiet] = [await makeKey(own), await makeKey(own)];
     await env.DB.prepare(
@@ -125,8 +125,8 @@ describe('a log of 100,000 entries', () => {
       .run();
     await fillLedger(own);
     const { found, pages, most } = await readAllPages({ keyId: quiet.id }, own);
-    expect([found, pages]).toEqual([[4_900, 100, 2], 5]);
-    expect(most).toBeLessThan(10_000);
+    expect([found, pages]).toEqual([[4_900, 100, 2], 1]);
+    expect(most).toBeLessThan(200);
   });
 
   test('the entries of a key are all found once, in order, although days overlap after its time zone moved west', async () => {
@@ -144,11 +144,6 @@ describe('a log of 100,000 entries', () => {
     const moved = { type: 'organization', id: organization, name, psa: true, defaultHourlyRate: 1 };
     await importRecords({ ...moved, timeZone: 'Pacific/Pago_Pago' });
     await write(5, FIRST_AT + 24 * 3_600_000 + 60_000);
-    const ranges = (await rowsOf('key_days', organization)).map(({ first_seq, last_seq }) => [first_seq, last_seq]);
-    expect(ranges).toEqual([
-      [2, 67],
-      [3, 62],
-    ]);
     const { found } = await readAllPages({ keyId: key.id }, organization);
     expect(found).toEqual(Array.from({ length: 67 }, (_, i) => 67 - i));
   });

@@ -70,7 +70,7 @@ beforeAll(async () => {
          iif(i > 90, 'successor-' || i, null) from n, (select * from api_keys where organization_id = ?1)`,
     ).bind(organization),
     env.DB.prepare(
-      `insert into key_days select k.organization_id, k.id, d.day, k.id, 1, 0, 0, 1, 1, 1, 1, null
+      `insert into key_days select k.organization_id, k.id, d.day, k.id, 1, 0, 0, 1, 1, null
        from api_keys k join key_days d on d.organization_id = k.organization_id where k.organization_id = ?1 and k.id like 'key-%'`,
     ).bind(organization),
   ]);

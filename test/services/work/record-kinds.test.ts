@@ -1,4 +1,5 @@
 import { env } from 'cloudflare:workers';
+import { getTableConfig } from 'drizzle-orm/sqlite-core';
 import { describe, expect, test } from 'vitest';
 import files from '../../../build/page-files.json';
 import { RECORD_TABLES } from '../../../src/db/work/record-tables.ts';
@@ -29,7 +30,7 @@ describe.each(RECORD_KIND_NAMES.map((kind) => ({ kind, ...RECORD_KINDS[kind] }))
       return { organization, key, api, post, id: String(record['id']) };
     }
 
-    const { table } = RECORD_TABLES[kind];
+    const { name: table } = getTableConfig(RECORD_TABLES[kind]);
     const rows = async (organization: string) =>
       (await env.DB.prepare(`select * from ${table} where organization_id = ?`).bind(organization).all()).results;
 

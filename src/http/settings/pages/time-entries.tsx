@@ -5,7 +5,9 @@ import { keysOf } from '../../../lib/objects.ts';
 import {
   type Entry,
   LISTED,
+  MAX_ALL,
   MAX_DECIDED,
+  MAX_TOTAL,
   STATUSES,
   type TimePart,
   type TimeQuery,
@@ -30,10 +32,13 @@ export const countedEntries = (count: number) => counted(count, 'entry', 'entrie
 export const decidedText = (count: number, decision: ApprovalDecision) =>
   `${countedEntries(count)} ${DECISIONS[decision].word}`;
 
-/** The totals in words: `12 entries, 340 minutes, amount 1,020.00`. */
-function totalsText(entries: readonly Entry[]): string {
+/** Totals in words: `12 entries, 340 minutes, amount 1,020.00`. */
+const totalsText = ({ count, minutes, amountMinor }: Pick<TimePart['totals'], 'count' | 'minutes' | 'amountMinor'>) =>
+  `${countedEntries(count)}, ${counted(minutes, 'minute')}, amount ${money(amountMinor)}`;
+
+function totalsOf(entries: readonly Entry[]) {
   const sum = (name: 'minutes' | 'amountMinor') => entries.reduce((total, entry) => total + entry[name], 0);
-  return `${countedEntries(entries.length)}, ${counted(sum('minutes'), 'minute')}, amount ${money(sum('amountMinor'))}`;
+  return { count: entries.length, minutes: sum('minutes'), amountMinor: sum('amountMinor') };
 }
 
 const columnsFor = (canSelect: boolean): readonly TableColumn<Entry>[] => [
@@ -60,7 +65,7 @@ const columnsFor = (canSelect: boolean): readonly TableColumn<Entry>[] => [
   ['Work', (entry) => <Work entry={entry} />],
 ];
 
-/** The text and the decision. */
+/** The text, and the decision. */
 function Work({ entry }: { entry: Entry }) {
   const { text, status, decidedAt, decidedBy, reason } = entry;
   return (
@@ -84,35 +89,31 @@ interface Props extends TimePart {
 
 export function TimePage(props: Props) {
   const { base } = usePage();
-  const { query, entries, next, range } = props;
-  const isQueue = query.state === 'waiting';
-  const canDecide = isQueue && !range.isReadOnly;
-  const shown = entries.slice(0, LISTED);
-  const rest = shown.length < entries.length ? shown.at(-1)?.seq : next;
+  const { query, entries, totals, next, isReadOnly } = props;
+  const canDecide = query.state === 'waiting' && !isReadOnly;
   return (
     <>
-      {range.isReadOnly && (
+      {isReadOnly && (
         <Banner tone="neutral">Your organization approves time in its PSA. This page changes nothing.</Banner>
       )}
       <Filters {...props} />
       {entries.length === 0 ? (
-        <Banner tone="neutral">
-          No entries{next !== undefined && ' in the part of the audit log that was examined'}.
-        </Banner>
+        <Banner tone="neutral">No entries.</Banner>
       ) : (
         <form method="get" action={`${base}/time/decide`}>
           <p id="totals">
-            {totalsText(entries)}
-            {next !== undefined && `, in the ${isQueue ? 'oldest' : 'newest'} part of the audit log that was examined`}
+            {totals.count > MAX_TOTAL
+              ? `More than ${countedEntries(MAX_TOTAL)}. Filter by dates for totals.`
+              : totalsText(totals)}
           </p>
-          <Table caption="Time entries" columns={columnsFor(canDecide)} rows={shown}>
+          <Table caption="Time entries" columns={columnsFor(canDecide)} rows={entries}>
             {canDecide && <Buttons {...props} />}
           </Table>
         </form>
       )}
-      {rest !== undefined && (
+      {next !== undefined && (
         <p>
-          <a class="button quiet" href={addressOf(`${base}/time`, { ...query, before: rest })}>
+          <a class="button quiet" href={addressOf(`${base}/time`, { ...query, before: next })}>
             More entries
           </a>
         </p>
@@ -121,10 +122,10 @@ export function TimePage(props: Props) {
   );
 }
 
-/** Decides about the selected entries, or about all that the page counted. */
-const Buttons = ({ query, entries, upTo }: Props) => (
+/** Decides about the selected entries, or about all that the page counted, as far as one form can. */
+const Buttons = ({ query, totals: { count, lastSeq } }: Props) => (
   <div class="pages row">
-    <HiddenFields fields={parametersOf({ ...query, upTo })} />
+    <HiddenFields fields={parametersOf({ ...query, upTo: lastSeq ?? undefined })} />
     <label hidden>
       <input type="checkbox" data-all="entry" /> Select all
     </label>
@@ -136,14 +137,15 @@ const Buttons = ({ query, entries, upTo }: Props) => (
           value={decision}
           class={which === 'all' ? 'quiet' : DECISIONS[decision].kind}
         >
-          {DECISIONS[decision].verb} {which === 'all' ? `all ${entries.length}` : 'selected'}…
+          {DECISIONS[decision].verb}{' '}
+          {which === 'selected' ? which : count > MAX_ALL ? `the oldest ${MAX_ALL}` : `all ${count}`}…
         </button>
       )),
     )}
   </div>
 );
 
-/** The filters with a list, whose choices are those of the entries that the page examined. */
+/** The filters with a list, whose choices are those of the entries on the page. */
 const CHOICES = [
   ['company', 'Company', ({ companyId, company }: Entry) => [companyId, company] as const],
   ['technician', 'Technician', ({ userId, technician }: Entry) => [userId, technician] as const],
@@ -151,7 +153,7 @@ const CHOICES = [
 ] as const;
 
 /** The states as chips, and the other filters. */
-function Filters({ query, examined }: Props) {
+function Filters({ query, entries }: Props) {
   const { base } = usePage();
   const { state, before: _, ...others } = query;
   const isFiltered = Object.values(others).some((one) => one !== undefined);
@@ -165,7 +167,7 @@ function Filters({ query, examined }: Props) {
             <div class="filters">
               {CHOICES.map(([name, label, choiceOf]) => (
                 <Select label={label} name={name}>
-                  <Options options={withSelected(query[name], undefined, examined.map(choiceOf))} value={query[name]} />
+                  <Options options={withSelected(query[name], undefined, entries.map(choiceOf))} value={query[name]} />
                 </Select>
               ))}
               {(['from', 'to'] as const).map((name) => (
@@ -224,7 +226,7 @@ export function ConfirmTime({
       <ErrorSummary nothing="Nothing was decided." messages={form.messages} fields={[['reason', REASON]]} />
       {done && <Banner>{done}</Banner>}
       <p>
-        {verb} {totalsText(entries)}? This cannot be undone.
+        {verb} {totalsText(totalsOf(entries))}? This cannot be undone.
         {own > 0 && ` Own time: ${countedEntries(own)}.`}
         {entries.length > MAX_DECIDED && ` At most ${MAX_DECIDED} are decided at once; the page then offers the rest.`}
       </p>

@@ -1,0 +1,34 @@
+import { alias } from 'drizzle-orm/sqlite-core';
+import { auditLog } from './schema/audit.ts';
+import { companies, tickets, users } from './schema/directory.ts';
+import { apiKeys } from './schema/keys.ts';
+import { keyDays } from './schema/work.ts';
+
+// The second names of tables that a statement reads twice, or in a subquery. Drizzle leaves out the name of a table that is
+// the only one of its query, so a subquery that compares with a column outside needs its own name.
+
+/** The newest audit row of the organization. */
+export const latest = alias(auditLog, 'latest');
+/** The audit rows that a page examines. */
+export const examined = alias(auditLog, 'examined');
+/** The audit row of the decision about a time entry. */
+export const decision = alias(auditLog, 'decision');
+/** A key other than the one that the statement is about. */
+export const otherKey = alias(apiKeys, 'other_key');
+/** The key that replaced a key, and the key that it replaced. */
+export const successor = alias(apiKeys, 'successor');
+export const predecessor = alias(apiKeys, 'predecessor');
+/** The administrators who created and who revoked a key. */
+export const creator = alias(users, 'creator');
+export const revoker = alias(users, 'revoker');
+/** The administrator who acts. */
+export const administrator = alias(users, 'administrator');
+/** The key of the same rotation chain that wrote a record. */
+export const writer = alias(apiKeys, 'writer');
+/** The ticket of a record that exists, and its company. */
+export const recordTicket = alias(tickets, 'record_ticket');
+export const recordCompany = alias(companies, 'record_company');
+/** A user who is already present, beside those that a statement inserts. */
+export const present = alias(users, 'present');
+/** A later day of the same key in the daily ledger. */
+export const laterDay = alias(keyDays, 'later_day');
