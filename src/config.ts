@@ -5,6 +5,7 @@ import { DEFAULT_DATABASE_LIMIT, parseDatabaseLimit } from './domain/database-li
 import { parseDayLimit } from './domain/day-limit.ts';
 import { parseJurisdiction } from './domain/jurisdiction.ts';
 import { parseRequestLimit } from './domain/request-limit.ts';
+import { parseKeepDays } from './domain/retention.ts';
 import { parseContactAddresses, parseExpires, type SecurityContact } from './domain/security-contact.ts';
 import { parseTicketUrl } from './domain/ticket-url.ts';
 import { parseWebhookSecrets, parseWebhookUrl } from './domain/webhook.ts';
@@ -23,6 +24,7 @@ export const VARIABLES = [
   'ADMIN_JWKS_URL',
   'ADMIN_TOKEN_HEADER',
   'DATABASE_LIMIT',
+  'KEEP_DAYS',
   'TICKET_URL',
   'WEBHOOK_URL',
   'SERVICE_URL',
@@ -68,6 +70,8 @@ export function parseConfig(vars: Variables) {
     /** `paused`: the API responds with 503. Settings area, documentation, `/psa` and adapters keep working. */
     mode: read('MODE', parseMode),
     databaseLimit: read('DATABASE_LIMIT', parseDatabaseLimit, DEFAULT_DATABASE_LIMIT),
+    /** For how many days records are kept at least. Undefined: permanently. */
+    keepDays: read('KEEP_DAYS', parseKeepDays),
     signIn: parseSignIn(vars),
     /** The PSA's receiver of messages: changes and alerts. Undefined: nothing is sent to it. */
     receiver: parseReceiver(vars),

@@ -4,9 +4,9 @@ import { timeOrderedId } from './domain/record-id.ts';
 import { log } from './lib/log.ts';
 import type { Contribution, Job } from './module.ts';
 import { callD1 } from './services/call-d1.ts';
+import { deleteOld, type Retention } from './services/delete-old.ts';
 import { forgetOldAddresses } from './services/forget.ts';
 import type { ServiceContext } from './services/service-context.ts';
-import { passDecided } from './services/work/time-queue.ts';
 
 /** The cron triggers of wrangler.toml, by name. */
 export const CRON_TRIGGERS: Readonly<Record<Job['cron'], string>> = {
@@ -18,12 +18,18 @@ export const CRON_TRIGGERS: Readonly<Record<Job['cron'], string>> = {
 /** The deadline of a D1 call of a job. */
 const DEADLINE_MS = 30_000;
 
-const coreJobs = ({ databaseLimit }: Config): Job[] => [
-  { name: 'approvals', cron: 'hourly', run: (ctx) => passDecided(ctx) },
+const coreJobs = ({ databaseLimit, keepDays, receiver }: Config): Job[] => [
   // Hourly: one key at its limit of requests fills a database within hours.
   { name: 'size', cron: 'hourly', run: (ctx) => logSize(ctx, databaseLimit) },
   { name: 'addresses', cron: 'daily', run: async (ctx) => logUnfinished('addresses', await forgetOldAddresses(ctx)) },
+  ...(keepDays === undefined ? [] : [deletionOf({ keepDays, isPushed: receiver !== undefined })]),
 ];
+
+const deletionOf = (retention: Retention): Job => ({
+  name: 'deletion',
+  cron: 'daily',
+  run: async (ctx) => logUnfinished('deletion', await deleteOld(ctx, retention)),
+});
 
 /** How full the database is decides the level. Every statement returns the size; this one works in a full database. */
 async function logSize(ctx: ServiceContext, limit: number): Promise<void> {

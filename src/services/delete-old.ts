@@ -1,0 +1,93 @@
+import { drizzle } from 'drizzle-orm/d1';
+import { findFirstSeqSince } from '../db/audit/audit-log-statements.ts';
+import {
+  deleteDays,
+  deleteOldest,
+  findDeletable,
+  findFirstRedactedLater,
+  findFirstUndecided,
+  moveDeletion,
+} from '../db/work/deletion-statements.ts';
+import { addDays, DAY_MS, dateIn } from '../domain/calendar.ts';
+import { callD1, query, sendBatch } from './call-d1.ts';
+import { forNextCall, type ServiceContext } from './service-context.ts';
+
+/** How long the daily ledger is kept at least: 13 months, so that a month can be compared with a year ago. */
+export const LEDGER_RETENTION_DAYS = 400;
+
+/** An adapter that has not reported for this long is silent, and may not have the organization's changes. */
+const SILENT_MS = 5 * 60_000;
+
+/** How much one run deletes: at most `chunks` transactions of at most `rows` audit rows. A daily run may make 1,000 queries. */
+const LIMITS = { rows: 500, chunks: 150 };
+
+/** How often a position is lowered to before a record that was changed after it. The next day's run continues. */
+const MAX_ROUNDS = 20;
+
+/** How long records are kept. */
+export interface Retention {
+  keepDays: number;
+  /** Whether changes are pushed: then only confirmed ones are deleted. */
+  isPushed: boolean;
+}
+
+/**
+ * Deletes audit rows that are older than the retention, with the records that they created, and old days of the ledger.
+ * Every transaction leaves a state that the next run continues from. Returns whether nothing is left to delete.
+ */
+export async function deleteOld(ctx: ServiceContext, retention: Retention, limits = LIMITS): Promise<boolean> {
+  const found = await query(forNextCall(ctx), 'safe_to_repeat', (db) => findDeletable(db, ctx.now() - SILENT_MS));
+  let chunks = limits.chunks;
+  for (const { organizationId, toSeq, confirmedSeq, newestSeq } of found) {
+    const last = Math.min(newestSeq - 1, retention.isPushed ? confirmedSeq : Number.POSITIVE_INFINITY);
+    const target = await findTarget(ctx, organizationId, toSeq, last, retention.keepDays);
+    if (target > toSeq)
+      await query(forNextCall(ctx), 'safe_to_repeat', (db) => moveDeletion(db, organizationId, target));
+    for (let deleted = limits.rows; target > 0 && deleted === limits.rows; chunks -= 1) {
+      if (chunks === 0) return false;
+      deleted = await deleteChunk(ctx, organizationId, limits.rows);
+    }
+  }
+  return deleteOldDays(ctx, limits);
+}
+
+/** The last row of an organization that may be deleted: nothing at or before it waits, or was changed after it. */
+async function findTarget(ctx: ServiceContext, organizationId: string, from: number, last: number, keepDays: number) {
+  const before = ctx.now() - keepDays * DAY_MS;
+  const [first] = await query(forNextCall(ctx), 'safe_to_repeat', (db) =>
+    findFirstSeqSince(db, organizationId, before),
+  );
+  let target = Math.min(last, (first?.seq ?? 1) - 1);
+  for (let round = 0; round < MAX_ROUNDS && target > from; round++) {
+    const to = target;
+    const [[undecided], [redacted]] = await query(forNextCall(ctx), 'safe_to_repeat', (db) =>
+      db.batch([
+        findFirstUndecided(db, organizationId, from, to),
+        findFirstRedactedLater(db, organizationId, from, to),
+      ]),
+    );
+    const blocked = Math.min(undecided?.seq ?? Number.POSITIVE_INFINITY, redacted?.seq ?? Number.POSITIVE_INFINITY);
+    if (blocked === Number.POSITIVE_INFINITY) return target;
+    target = blocked - 1;
+  }
+  return from;
+}
+
+/** Deletes the oldest rows in one transaction, and returns how many audit rows it deleted. */
+async function deleteChunk(ctx: ServiceContext, organizationId: string, rows: number): Promise<number> {
+  const results = await callD1(forNextCall(ctx), 'safe_to_repeat', (d1) =>
+    sendBatch(d1, deleteOldest(drizzle(d1), organizationId, rows)),
+  );
+  return results.at(-1)?.meta.changes ?? 0;
+}
+
+async function deleteOldDays(ctx: ServiceContext, { rows, chunks }: typeof LIMITS): Promise<boolean> {
+  const before = addDays(dateIn('UTC', ctx.now()), -LEDGER_RETENTION_DAYS);
+  for (let chunk = 0; chunk < chunks; chunk++) {
+    const [result] = await callD1(forNextCall(ctx), 'safe_to_repeat', (d1) =>
+      sendBatch(d1, [deleteDays(drizzle(d1), before, rows)]),
+    );
+    if ((result?.meta.changes ?? 0) < rows) return true;
+  }
+  return false;
+}

@@ -1,0 +1,191 @@
+import { env } from 'cloudflare:workers';
+import { expect, test } from 'vitest';
+import { DAY_MS } from '../../src/domain/calendar.ts';
+import { parseKeepDays } from '../../src/domain/retention.ts';
+import { deleteOld } from '../../src/services/delete-old.ts';
+import { beginErasure, eraseRows } from '../../src/services/directory/erase-organization.ts';
+import { listChanges } from '../../src/services/work/list-changes.ts';
+import { decideEntries, redactRecord, reportRecord } from '../../src/services/work/record-services.ts';
+import { aroundD1 } from '../support/d1.ts';
+import { asOperator, makeApi, makeKey, makeOrganization, TIME } from '../support/world.ts';
+
+const KEEP_DAYS = 200;
+const NOW = Date.now();
+/** Everything that is written at this time is older than the retention. */
+const OLD = NOW - (KEEP_DAYS + 10) * DAY_MS;
+const LIMITS = { rows: 2, chunks: 100 };
+
+const run = (db: D1Database = env.DB, isPushed = false, limits = LIMITS) =>
+  deleteOld(asOperator(db), { keepDays: KEEP_DAYS, isPushed }, limits);
+
+/** An organization with a key and four notes from long ago (audit rows 1 to 5), and one note from today (6). */
+async function makeOldWorld({ approvals = 'psa' } = {}) {
+  const organization = await makeOrganization();
+  await env.DB.prepare('update organizations set approvals = ? where id = ?').bind(approvals, organization).run();
+  const { value: key, id: keyId } = await makeKey(organization, {}, () => OLD);
+  const api = makeApi({ now: () => OLD });
+  for (const name of ['a', 'b', 'c', 'd']) await note(api, key, name);
+  const today = makeApi();
+  await note(today, key, 'today');
+  return { organization, key, keyId, old: api, today };
+}
+
+async function note(api: ReturnType<typeof makeApi>, key: string, name: string): Promise<number> {
+  return (await api.postNote(key, { message: `Note ${name}` }, { 'Idempotency-Key': `event:${name}` })).status;
+}
+
+async function logTime({ old, key }: Awaited<ReturnType<typeof makeOldWorld>>): Promise<string> {
+  const answer = await old.postTime(key, TIME);
+  return (await answer.json<{ entry: { id: string } }>()).entry.id;
+}
+
+async function stateOf(organization: string) {
+  const count = (table: string) =>
+    env.DB.prepare(`select count(*) as n from ${table} where organization_id = ?1`).bind(organization);
+  const [position, rows, notes, entries] = await env.DB.batch<{ n: number | null }>([
+    env.DB.prepare('select max(to_seq) as n from deletions where organization_id = ?1').bind(organization),
+    env.DB.prepare('select min(seq) as n from audit_log where organization_id = ?1').bind(organization),
+    count('notes'),
+    count('time_entries'),
+  ]);
+  const of = (result: D1Result<{ n: number | null }> | undefined) => result?.results[0]?.n ?? 0;
+  return { deletedTo: of(position), firstRow: of(rows), notes: of(notes), entries: of(entries) };
+}
+
+test('Old audit rows are deleted with their records and refusals, and the newest row and its record stay', async () => {
+  const { organization } = await makeOldWorld();
+  const [refused] = (
+    await env.DB.prepare('select id from notes where organization_id = ?').bind(organization).all<{ id: string }>()
+  ).results;
+  const report = {
+    organization,
+    kind: 'note' as const,
+    id: refused?.id ?? '',
+    result: 'refused' as const,
+    reason: 'Closed',
+  };
+  await reportRecord(asOperator(), report);
+  expect(await run()).toBe(true);
+  expect(await stateOf(organization)).toEqual({ deletedTo: 5, firstRow: 6, notes: 1, entries: 0 });
+  expect(
+    await env.DB.prepare('select 1 from psa_refusals where organization_id = ?').bind(organization).first(),
+  ).toBeNull();
+});
+
+test('A run that dies between two transactions is continued by the next one', async () => {
+  const { organization } = await makeOldWorld();
+  for (let calls = 1; calls < 30; calls++) {
+    let left = calls;
+    const dying = aroundD1(env.DB, (call) => (left-- > 0 ? call() : Promise.reject(new Error('killed'))));
+    await run(dying).catch(() => undefined);
+    const { firstRow, notes } = await stateOf(organization);
+    // A record exists as long as its audit row.
+    expect(notes).toBe(Math.min(5, 7 - firstRow));
+  }
+  expect(await stateOf(organization)).toMatchObject({ deletedTo: 5, firstRow: 6, notes: 1 });
+});
+
+test('The feed continues after the position: its cursor is valid, an earlier one is not, and null begins there', async () => {
+  const { organization } = await makeOldWorld();
+  const before = await listChanges(asOperator(), { organization, cursor: null });
+  await run();
+  const cursorOf = (seq: number) => before.changes.find((change) => change.seq === seq)?.cursor ?? null;
+  const seqs = async (cursor: string | null) =>
+    (await listChanges(asOperator(), { organization, cursor })).changes.map(({ seq }) => seq);
+  expect(await seqs(null)).toEqual([6]);
+  expect(await seqs(cursorOf(5))).toEqual([6]);
+  expect(await seqs(cursorOf(6))).toEqual([]);
+  await expect(seqs(cursorOf(4))).rejects.toMatchObject({ code: 'cursor_reset' });
+});
+
+test('The Idempotency-Key of a deleted record writes it again under the same id, and a kept one is replayed', async () => {
+  const { organization, key, today } = await makeOldWorld();
+  const idOf = async (name: string) => {
+    const answer = await today.postNote(key, { message: `Note ${name}` }, { 'Idempotency-Key': `event:${name}` });
+    return [answer.status, (await answer.json<{ note: { id: string } }>()).note.id] as const;
+  };
+  const [, id] = await idOf('a');
+  await run();
+  expect(await idOf('a')).toEqual([201, id]);
+  expect((await idOf('today'))[0]).toBe(200);
+  expect((await stateOf(organization)).notes).toBe(2);
+});
+
+test('A time entry that waits for the settings area stays, and one that was decided lately until its decision is old', async () => {
+  const organization = await makeOrganization();
+  const { value: key } = await makeKey(organization, {}, () => OLD);
+  const old = makeApi({ now: () => OLD });
+  await note(old, key, 'a');
+  const world = { organization, key, keyId: '', old, today: makeApi() };
+  const entry = await logTime(world);
+  await note(old, key, 'b');
+  const source = { address: null, userAgent: null };
+  const reviewer = { organizationId: organization, userId: 'ada', source, approver: 'settings' as const };
+  expect(await stateOf(organization)).toMatchObject({ notes: 2, entries: 1 });
+  await run();
+  // The entry waits at row 3.
+  expect(await stateOf(organization)).toMatchObject({ deletedTo: 2, firstRow: 3, entries: 1 });
+  await decideEntries(asOperator(), reviewer, [entry], 'APPROVED');
+  await run();
+  expect(await stateOf(organization)).toMatchObject({ deletedTo: 2, firstRow: 3, entries: 1 });
+  const insert =
+    'insert into deletions (organization_id, to_seq) values (?, 3) on conflict do update set to_seq = excluded.to_seq';
+  await expect(env.DB.prepare(insert).bind(organization).run()).rejects.toThrow('deletions: only old rows');
+});
+
+test('A redaction keeps its record until it is old', async () => {
+  const { organization } = await makeOldWorld();
+  const { changes } = await listChanges(asOperator(), { organization, cursor: null });
+  const [, , second] = changes;
+  await redactRecord(asOperator(), { organization, kind: 'note', id: second?.targetId ?? '', by: 'Test' });
+  await run();
+  expect(await stateOf(organization)).toMatchObject({ deletedTo: 2, firstRow: 3, notes: 4 });
+});
+
+test.each([
+  [
+    'the push has not confirmed them',
+    'insert into pushes (organization_id, confirmed_seq, attempts) values (?, 2, 0)',
+    true,
+    2,
+  ],
+  ['their adapter fails', "insert into connections values (?, 'a', unixepoch() * 1000, 1, 'HTTP 500', null)", false, 0],
+  ['their adapter is silent', "insert into connections values (?, 'a', 1, null, null, null)", false, 0],
+])('Rows stay where %s', async (_, sql, isPushed, deletedTo) => {
+  const { organization } = await makeOldWorld();
+  await env.DB.prepare(sql).bind(organization).run();
+  await run(env.DB, isPushed);
+  expect((await stateOf(organization)).deletedTo).toBe(deletedTo);
+});
+
+test('Triggers keep what is younger than 180 days, and the position does not go back', async () => {
+  const { organization } = await makeOldWorld();
+  const set = (seq: number) =>
+    env.DB.prepare(
+      'insert into deletions (organization_id, to_seq) values (?1, ?2) on conflict do update set to_seq = ?2',
+    )
+      .bind(organization, seq)
+      .run();
+  await expect(set(6)).rejects.toThrow('deletions: only old rows');
+  await set(4);
+  await expect(set(3)).rejects.toThrow('deletions: only old rows');
+  const remove = (sql: string) => env.DB.prepare(sql).bind(organization).run();
+  await expect(remove('delete from audit_log where organization_id = ? and seq = 5')).rejects.toThrow('append-only');
+  await expect(remove('delete from notes where organization_id = ? and audit_seq = 5')).rejects.toThrow('kept');
+  await expect(remove('delete from deletions where organization_id = ?')).rejects.toThrow('deletions are kept');
+});
+
+test('An erasure beside a deletion removes the position, too', async () => {
+  const { organization } = await makeOldWorld();
+  await run();
+  const { cursor } = await listChanges(asOperator(), { organization, cursor: null });
+  const erasure = await beginErasure(asOperator(), { organization, cursor, by: 'Test' });
+  await run();
+  for await (const _ of eraseRows(asOperator(), erasure)) await run();
+  expect(await stateOf(organization)).toEqual({ deletedTo: 0, firstRow: 0, notes: 0, entries: 0 });
+});
+
+test('KEEP_DAYS is empty or at least 180', () => {
+  expect(['', '180', ' 400 '].map(parseKeepDays)).toEqual([undefined, 180, 400]);
+  for (const text of ['179', '0', '-1', '1e3', 'a year']) expect(() => parseKeepDays(text)).toThrow(/180 or more/);
+});
