@@ -112,7 +112,7 @@ export const selectFacts = (db: Database, statement: BoundStatement<Fact>) =>
 
 /** The source of the facts of these kinds. Its text restricts the organization's id by `RANGE`. */
 export function factSource(kinds: FactSource['kinds'], text: string): FactSource {
-  const isShown = Object.values(kinds).some(({ tile }) => tile);
+  const isShown = Object.values(kinds).some((kind) => kind.isShown);
   const ofPage = isShown
     ? statement(text.replaceAll(RANGE, 'in (select value from json_each(:organizationIds))'))
     : undefined;

@@ -1,11 +1,10 @@
 import { keysOf } from '../lib/objects.ts';
-import { dateText } from './calendar.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from './record-kinds.ts';
 import type { REASONS_FOR_ATTENTION } from './refused-use.ts';
 
 // The facts that need attention: what, since when, which key, and what to do. The settings area shows the facts of an
-// organization, and the alerts send the facts of all organizations. A new fact is an entry here and a statement in
-// db/fact-statements.ts. A module contributes a `FactSource`.
+// organization, and the alerts send the facts of all organizations. A new fact is an entry here, a statement in
+// db/fact-statements.ts, and a tile in http/settings/fact-tiles.ts if it is shown. A module contributes a `FactSource`.
 
 /** How long a record that the PSA refused needs attention, unless the PSA takes it. */
 export const PSA_REFUSAL_DAYS = 30;
@@ -47,59 +46,34 @@ export interface FoundFact extends Fact {
   kind: FactKind;
 }
 
-type DateOf = (at: number) => string;
-
-/** A tile of "Needs attention", for all facts of one type that an organization has. */
-interface Tile {
-  icon: 'alert' | 'ban' | 'check' | 'clock' | 'hourglass' | 'stop' | 'user';
-  tone?: 'danger' | 'warning';
-  /** `dateOf` is in the organization's time zone. */
-  title: (facts: readonly Fact[], dateOf: DateOf) => string;
-  /** The page with more, below the organization's base path. */
-  path: (facts: readonly Fact[]) => string;
-}
-
 export interface FactKind {
   /** Whether alerts are looked for every five minutes instead of once a day. */
   isUrgent: boolean;
   /** For alerts. Without any text that a tenant can choose: a chat may show it as a link or a mention. */
   sentence: (fact: Fact) => string;
   advice: string;
-  /** None for facts that concern only the operator, or that other parts of the page show. */
-  tile?: Tile;
+  /** Whether work is lost while there is such a fact. */
+  losesWork?: true;
+  /** Whether the settings area shows it. Not facts that concern only the operator, or that other parts of a page show. */
+  isShown?: true;
 }
 
 const plural = (number: number, one: string, many = `${one.replace(/ry$/, 'rie')}s`) =>
   `${number} ${number === 1 ? one : many}`;
 /** An instant as `2026-11-22 08:00 UTC`. */
 const time = (at: number | null) => `${new Date(at ?? 0).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-/** The page of the key that facts of one type are about, or the list of these keys. */
-function keysAbout(facts: readonly Fact[]): string {
-  const [first, ...others] = new Set(facts.map(({ keyId }) => keyId));
-  return others.length === 0 ? `/keys/${first}` : `/keys?fact=${facts[0]?.type}`;
-}
 const theKey = ({ keyHint }: Fact) => `API key ${keyHint ?? ''}`;
 
-function refused({
-  says,
-  advice,
-  ...tile
-}: Omit<Tile, 'path'> & { says: string; advice: FactKind['advice'] }): FactKind {
-  return {
+const refused = (says: string, advice: string) =>
+  ({
     isUrgent: true,
+    isShown: true,
     sentence: (fact) => `${theKey(fact)} ${says}. Last at ${time(fact.lastAt)}.`,
     advice,
-    tile: { ...tile, path: keysAbout },
-  };
-}
+  }) as const satisfies FactKind;
 
 const nounOf = (subject: string) =>
   RECORD_KIND_NAMES.filter((kind) => kind === subject).map((kind) => RECORD_KINDS[kind].noun)[0] ?? 'record';
-
-const keys = (one: string, many: string) => (facts: readonly Fact[]) => plural(facts.length, one, many);
-const requests = (facts: readonly Fact[]) => facts.reduce((sum, { count }) => sum + count, 0);
-
-const waitingText = ({ count }: Fact) => `${plural(count, 'time entry waits', 'time entries wait')} for approval`;
 
 export const FACTS = {
   refused_by_psa: {
@@ -108,81 +82,52 @@ export const FACTS = {
       `The PSA has refused ${plural(count, nounOf(subject))}. Last at ${time(lastAt)}.`,
     advice:
       'The audit log shows each reason. Enter these records in the PSA, or repair the cause there and have it take them.',
-    tile: {
-      icon: 'ban',
-      tone: 'danger',
-      title: (facts) => `${plural(requests(facts), 'record')} refused by your PSA`,
-      path: ([first]) => `/audit?action=${first?.subject}.refused`,
-    },
+    losesWork: true,
+    isShown: true,
   },
-  refused_expired: refused({
-    icon: 'stop',
-    tone: 'danger',
-    title: keys('expired key is still in use', 'expired keys are still in use'),
-    says: 'has expired and is still in use; its requests are refused',
-    advice: 'Create a new key, enter it in the automation, and revoke the expired key.',
-  }),
-  refused_idempotency_mismatch: refused({
-    icon: 'alert',
-    tone: 'danger',
-    title: (facts) => plural(requests(facts), 'write may be lost', 'writes may be lost'),
-    says: 'used an Idempotency-Key again for a different request; that write may be lost',
-    advice:
+  refused_expired: {
+    ...refused(
+      'has expired and is still in use; its requests are refused',
+      'Create a new key, enter it in the automation, and revoke the expired key.',
+    ),
+    losesWork: true,
+  },
+  refused_idempotency_mismatch: {
+    ...refused(
+      'used an Idempotency-Key again for a different request; that write may be lost',
       'Enter the writes by hand, unless an AI agent only worded a retry differently. Build the Idempotency-Key from the ID of the event, which must never be empty.',
-  }),
+    ),
+    losesWork: true,
+  },
   push_failing: {
     isUrgent: true,
     sentence: ({ level, since, detail }) =>
       `Changes ${level === 1 ? 'have not reached' : 'are not sent to'} the PSA since ${time(since)}${detail === null ? '' : ` (${detail})`}.`,
     advice:
       'Find out why the PSA does not accept the changes. Nothing is lost: they are sent again, and after a stop when the operator resumes the push or the adapter.',
-    tile: {
-      icon: 'alert',
-      tone: 'warning',
-      title: ([first]) => (first?.level === 1 ? 'Writes do not reach your PSA' : 'Writes are not sent to your PSA'),
-      path: () => '/push',
-    },
+    isShown: true,
   },
-  refused_revoked: refused({
-    icon: 'ban',
-    tone: 'warning',
-    title: keys('revoked key is still in use', 'revoked keys are still in use'),
-    says: 'is revoked and still in use; its requests are refused',
-    advice: 'Find the automation at the source address, and give it a new key or turn it off.',
-  }),
-  refused_scope_missing: refused({
-    icon: 'alert',
-    tone: 'warning',
-    title: keys('key lacks a scope', 'keys lack a scope'),
-    says: 'lacks a scope for what an automation does with it',
-    advice:
-      'The scopes of a key cannot be changed: create a key with both scopes, enter it in the automation, and revoke the old key.',
-  }),
-  refused_address_not_allowed: refused({
-    icon: 'stop',
-    tone: 'warning',
-    title: keys('key was used from elsewhere', 'keys were used from elsewhere'),
-    says: 'was used from outside its allowed networks',
-    advice:
-      'If the automation has moved, add its network to the key. If you do not know the address, another person may have the key: rotate it.',
-  }),
-  refused_daily_limit_reached: refused({
-    icon: 'hourglass',
-    tone: 'warning',
-    title: keys('key reached a daily limit', 'keys reached a daily limit'),
-    says: 'was refused a write because of a daily limit',
-    advice: "Check the automation's writes; if they are intended, raise the limit.",
-  }),
+  refused_revoked: refused(
+    'is revoked and still in use; its requests are refused',
+    'Find the automation at the source address, and give it a new key or turn it off.',
+  ),
+  refused_scope_missing: refused(
+    'lacks a scope for what an automation does with it',
+    'The scopes of a key cannot be changed: create a key with both scopes, enter it in the automation, and revoke the old key.',
+  ),
+  refused_address_not_allowed: refused(
+    'was used from outside its allowed networks',
+    'If the automation has moved, add its network to the key. If you do not know the address, another person may have the key: rotate it.',
+  ),
+  refused_daily_limit_reached: refused(
+    'was refused a write because of a daily limit',
+    "Check the automation's writes; if they are intended, raise the limit.",
+  ),
   key_expiring: {
     isUrgent: false,
     sentence: (fact) => `${theKey(fact)} expires at ${time(fact.keyExpiresAt)}.`,
     advice: 'Rotate the key and enter its successor in the automation before it expires, or let it end.',
-    tile: {
-      icon: 'hourglass',
-      tone: 'warning',
-      title: (facts) => `${plural(facts.length, 'key expires', 'keys expire')} within ${EXPIRING_DAYS} days`,
-      path: keysAbout,
-    },
+    isShown: true,
   },
   daily_limit: {
     isUrgent: false,
@@ -192,14 +137,10 @@ export const FACTS = {
   },
   time_waiting: {
     isUrgent: false,
-    sentence: (fact) => `${waitingText(fact)}, the oldest since ${time(fact.since)}.`,
+    sentence: (fact) =>
+      `${plural(fact.count, 'time entry waits', 'time entries wait')} for approval, the oldest since ${time(fact.since)}.`,
     advice: 'Approve or reject it in the settings area, under Time. It is not billable before.',
-    tile: {
-      icon: 'clock',
-      title: ([first], dateOf) =>
-        first ? `${waitingText(first)}, the oldest since ${dateText(dateOf(first.since))}` : '',
-      path: () => '/time',
-    },
+    isShown: true,
   },
   database_size: {
     isUrgent: true,
@@ -213,5 +154,8 @@ export type FactType = keyof typeof FACTS;
 /** The most urgent first. */
 export const FACT_TYPES = keysOf(FACTS);
 
-/** Whether work is lost while there is such a fact. */
-export const isLostWork = ({ kind }: FoundFact): boolean => kind.tile?.tone === 'danger';
+export type ShownFactType = {
+  [Type in FactType]: (typeof FACTS)[Type] extends { isShown: true } ? Type : never;
+}[FactType];
+
+export const isLostWork = ({ kind }: FoundFact): boolean => kind.losesWork ?? false;

@@ -3,6 +3,7 @@ import { dateIn } from '../../domain/calendar.ts';
 import { MAX_LISTED_ORGANIZATIONS } from '../../services/directory/administrators.ts';
 import { type OverviewItem, readOrganizationOverview } from '../../services/directory/organization-overview.ts';
 import { type AppEnv, serviceContext } from '../hono-env.ts';
+import { tileOf } from './fact-tiles.ts';
 import { factOptions } from './page-context.ts';
 import { Banner, Table, type TableColumn } from './pages/components.tsx';
 import { FindOrganization, tabOf } from './pages/header.tsx';
@@ -85,9 +86,6 @@ function MostUrgent({ item: { organization, facts } }: { item: OverviewItem }) {
   const { id, timeZone, hasPsa } = organization;
   if (!hasPsa) return <strong>Write-back is off: every request is refused</strong>;
   const [ofType = []] = facts.values();
-  const [first] = ofType;
-  if (!first?.kind.tile) return DASH;
-  const { tile } = first.kind;
-  const dateOf = (at: number) => dateIn(timeZone, at);
-  return <a href={`/settings/${id}${tile.path(ofType)}`}>{tile.title(ofType, dateOf)}</a>;
+  const tile = tileOf(ofType, (at) => dateIn(timeZone, at));
+  return tile ? <a href={`/settings/${id}${tile.path}`}>{tile.title}</a> : DASH;
 }

@@ -17,6 +17,7 @@ import {
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { Icon } from '../page/icon.tsx';
 import { type Column, csvDownload, fileName } from './download.ts';
+import { tileOf } from './fact-tiles.ts';
 import { isFiltered, isPlainList, keyListPath, readKeyQuery } from './key-query.ts';
 import { addressOf, factOptions, parametersOf, todayOf, usePage } from './page-context.ts';
 import { NeedsAttention } from './pages/attention.tsx';
@@ -99,7 +100,7 @@ function titleOf({ facts, keys }: KeyList, query: KeyQuery, timeZone: string): s
   const ofType = facts.filter(({ type }) => type === fact);
   const note = noteOf(query);
   return [
-    ofType[0]?.kind.tile?.title(ofType, (at) => dateIn(timeZone, at)) ?? STATES.find(([one]) => one === state)?.[2],
+    tileOf(ofType, (at) => dateIn(timeZone, at))?.title ?? STATES.find(([one]) => one === state)?.[2],
     note && KEY_NOTES[note].words,
     expires && 'that never expire',
     q && `with “${q}”: ${formatNumber(keys.length)}`,

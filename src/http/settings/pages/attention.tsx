@@ -1,6 +1,7 @@
 import { dateIn } from '../../../domain/calendar.ts';
 import { type FoundFact, isLostWork } from '../../../domain/facts.ts';
 import { Icon } from '../../page/icon.tsx';
+import { tileOf } from '../fact-tiles.ts';
 import { usePage } from '../page-context.ts';
 import { Address, counted } from './components.tsx';
 import { Ago } from './time.tsx';
@@ -31,17 +32,18 @@ export function NeedsAttention({ facts }: { facts: readonly FoundFact[] }) {
 function Tile({ facts }: { facts: readonly FoundFact[] }) {
   const { base, timeZone } = usePage();
   const [first] = facts;
-  if (!first?.kind.tile) return null;
-  const { tile, advice } = first.kind;
-  const dateOf = (at: number) => dateIn(timeZone, at);
+  const tile = tileOf(facts, (at) => dateIn(timeZone, at));
+  if (!first || !tile) return null;
   return (
     <li>
-      <a href={`${base}${tile.path(facts)}`} class={tile.tone}>
+      <a href={`${base}${tile.path}`} class={tile.tone}>
         <Icon name={tile.icon} />
         <span>
-          <strong>{tile.title(facts, dateOf)}</strong>
+          <strong>{tile.title}</strong>
           {isLostWork(first) && (
-            <span class="minor">{first.keyId === null ? advice : <LostWork facts={facts} first={first} />}</span>
+            <span class="minor">
+              {first.keyId === null ? first.kind.advice : <LostWork facts={facts} first={first} />}
+            </span>
           )}
         </span>
       </a>

@@ -1,0 +1,85 @@
+import { dateText } from '../../domain/calendar.ts';
+import { EXPIRING_DAYS, FACTS, type Fact, type ShownFactType } from '../../domain/facts.ts';
+import { keysOf } from '../../lib/objects.ts';
+import { counted } from './pages/components.tsx';
+
+/** A tile of "Needs attention", for all facts of one type that an organization has. Lost work is in the tone of danger. */
+interface Tile {
+  icon: 'alert' | 'ban' | 'clock' | 'hourglass' | 'stop';
+  isCalm?: true;
+  /** `dateOf` is in the organization's time zone. */
+  title: (facts: readonly Fact[], dateOf: (at: number) => string) => string;
+  /** The page with more, below the organization's base path. */
+  path: (facts: readonly Fact[]) => string;
+}
+
+/** The page of the key that facts of one type are about, or the list of these keys. */
+function keysAbout(facts: readonly Fact[]): string {
+  const [first, ...others] = new Set(facts.map(({ keyId }) => keyId));
+  return others.length === 0 ? `/keys/${first}` : `/keys?fact=${facts[0]?.type}`;
+}
+
+const keys = (one: string, many: string) => (facts: readonly Fact[]) => counted(facts.length, one, many);
+const requests = (facts: readonly Fact[]) => facts.reduce((sum, { count }) => sum + count, 0);
+
+const TILES: Record<ShownFactType, Tile> = {
+  refused_by_psa: {
+    icon: 'ban',
+    title: (facts) => `${counted(requests(facts), 'record')} refused by your PSA`,
+    path: ([first]) => `/audit?action=${first?.subject}.refused`,
+  },
+  refused_expired: {
+    icon: 'stop',
+    title: keys('expired key is still in use', 'expired keys are still in use'),
+    path: keysAbout,
+  },
+  refused_idempotency_mismatch: {
+    icon: 'alert',
+    title: (facts) => counted(requests(facts), 'write may be lost', 'writes may be lost'),
+    path: keysAbout,
+  },
+  push_failing: {
+    icon: 'alert',
+    title: ([first]) => (first?.level === 1 ? 'Writes do not reach your PSA' : 'Writes are not sent to your PSA'),
+    path: () => '/push',
+  },
+  refused_revoked: {
+    icon: 'ban',
+    title: keys('revoked key is still in use', 'revoked keys are still in use'),
+    path: keysAbout,
+  },
+  refused_scope_missing: { icon: 'alert', title: keys('key lacks a scope', 'keys lack a scope'), path: keysAbout },
+  refused_address_not_allowed: {
+    icon: 'stop',
+    title: keys('key was used from elsewhere', 'keys were used from elsewhere'),
+    path: keysAbout,
+  },
+  refused_daily_limit_reached: {
+    icon: 'hourglass',
+    title: keys('key reached a daily limit', 'keys reached a daily limit'),
+    path: keysAbout,
+  },
+  key_expiring: {
+    icon: 'hourglass',
+    title: (facts) => `${counted(facts.length, 'key expires', 'keys expire')} within ${EXPIRING_DAYS} days`,
+    path: keysAbout,
+  },
+  time_waiting: {
+    icon: 'clock',
+    isCalm: true,
+    title: ([first], dateOf) =>
+      first
+        ? `${counted(first.count, 'time entry waits', 'time entries wait')} for approval, the oldest since ${dateText(dateOf(first.since))}`
+        : '',
+    path: () => '/time',
+  },
+};
+
+/** The tile for facts of a type; undefined for one that is not shown. */
+export function tileOf(facts: readonly Fact[], dateOf: (at: number) => string) {
+  const type = keysOf(TILES).find((one) => one === facts[0]?.type);
+  if (type === undefined) return undefined;
+  const { icon, isCalm, title, path } = TILES[type];
+  const tone = 'losesWork' in FACTS[type] ? 'danger' : isCalm ? undefined : 'warning';
+  return { icon, tone, title: title(facts, dateOf), path: path(facts) };
+}
