@@ -134,8 +134,10 @@ export const timeEntryRequest = strictObject({
       ),
     })
     .meta({ description: 'Whether the time is billable.' }),
-  userEmail: emailAddress('the email address of a technician, or leave the field out').optional().meta({
-    description: 'Credits this active technician instead of the automation service account. Case is ignored.',
+  // Some clients send null for optional values.
+  userEmail: emailAddress('the email address of a technician, or leave the field out').nullish().meta({
+    description:
+      'Credits this active technician instead of the automation service account. Case is ignored, and null is as if the field were left out.',
   }),
 });
 

@@ -21,11 +21,11 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   services: { parts: ['db', 'domain', 'lib'], packages: ['drizzle-orm', 'zod'] },
   'durable-objects': { parts: ['domain'], packages: ['cloudflare:workers'] },
   'config.ts': { parts: ['domain', 'lib'], packages: ['jose'] },
-  http: { parts: HTTP, packages: ['hono', 'zod'] },
+  http: { parts: HTTP, packages: ['hono', '@hono/zod-validator', 'zod'] },
   'http/api': { parts: HTTP, packages: ['hono', 'zod'] },
   'http/page': { parts: [BUILT], packages: ['hono'] },
   [BUILT]: { parts: [] },
-  'http/settings': { parts: [...HTTP, 'http/page'], packages: ['hono', 'zod', 'jose'] },
+  'http/settings': { parts: [...HTTP, 'http/page'], packages: ['hono', '@hono/zod-validator', 'zod', 'jose'] },
   // The interface of the optional modules: types, and how they are started.
   'module.ts': { parts: ['http', 'services', 'config.ts'], packages: ['hono'] },
   // An optional module imports the core, never another module.

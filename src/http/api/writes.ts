@@ -15,7 +15,7 @@ import {
   type WriteTarget,
 } from '../../services/work/create-record.ts';
 import { type ApiEnv, type AppEnv, type ContextOf, writeContext } from '../hono-env.ts';
-import { jsonBody, readInput } from '../middleware/body.ts';
+import { receiveJson, validJson } from '../middleware/body.ts';
 import { guard } from '../middleware/guard.ts';
 import { appliedPreference, Problem } from '../problems.ts';
 
@@ -34,17 +34,22 @@ function recordRoutes<Input, Row extends { ticketId: string }>(
 ) {
   const { path, scope } = RECORD_KINDS[kind];
   return new Hono<AppEnv>()
-    .post(`/tickets/:ticketId/${path}`, ...guard(scope), jsonBody, async (c) => {
-      const input = await readInput(c, shape);
+    .post(`/tickets/:ticketId/${path}`, ...guard(scope), receiveJson, validJson(shape), async (c) => {
       const target = writeTarget(c);
-      const outcome = await create(writeContext(c), target, input);
+      const outcome = await create(writeContext(c), target, c.req.valid('json'));
       return respondToWrite(c, target, outcome, show(outcome.row));
     })
-    .post(`/tickets/:ticketId/${path}/dry-run`, ...guard(scope), markDryRun, jsonBody, async (c) => {
-      const input = await readInput(c, shape);
-      const target = writeTarget(c);
-      return respondToDryRun(c, target, await dryRun(writeContext(c), target, input));
-    });
+    .post(
+      `/tickets/:ticketId/${path}/dry-run`,
+      ...guard(scope),
+      markDryRun,
+      receiveJson,
+      validJson(shape),
+      async (c) => {
+        const target = writeTarget(c);
+        return respondToDryRun(c, target, await dryRun(writeContext(c), target, c.req.valid('json')));
+      },
+    );
 }
 
 export const RECORD_ROUTES: Readonly<Record<RecordKind, Hono<AppEnv>>> = {

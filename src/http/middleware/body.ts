@@ -1,3 +1,4 @@
+import { zValidator } from '@hono/zod-validator';
 import type { Context, Next } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type * as z from 'zod';
@@ -17,23 +18,27 @@ const BODY_ERRORS: BodyErrors = {
 /** The limit of a JSON body, and its errors. */
 export const JSON_BODY = [MAX_BODY_BYTES, BODY_ERRORS] as const;
 
-/** Receives the body before the handler, which reads it with `readInput`: checks media type and size. @throws Problem */
-export async function jsonBody(c: Context<AppEnv>, next: Next): Promise<void> {
+/**
+ * Receives the body for `validJson`: checks media type, size, encoding and JSON, in this order. Hono's validator takes
+ * another media type as an empty object, decodes leniently, and does not say where JSON is malformed. @throws Problem
+ */
+export async function receiveJson(c: Context<AppEnv>, next: Next): Promise<void> {
   requireJson(c);
   await readBody(c, ...JSON_BODY);
+  await readJson(c);
   await next();
 }
 
-/** The received body: checks encoding, JSON and shape, in this order. @throws Problem */
-export async function readInput<Input>(c: Pick<ContextOf<AppEnv>, 'req'>, schema: z.ZodType<Input>): Promise<Input> {
-  const { success, data, error } = schema.safeParse(await readJson(c));
-  if (!success) throw validationFailed(fieldErrors(error));
-  return data;
-}
+/** The received body has this shape: the handler gets it by `c.req.valid('json')`. @throws Problem with all faults */
+export const validJson = <Shape extends z.ZodType>(shape: Shape) =>
+  zValidator('json', shape, (result) => {
+    if (!result.success) throw validationFailed(fieldErrors(result.error));
+  });
 
-/** The received body: checks encoding and JSON, in this order. @throws Problem */
-export async function readJson(c: Pick<ContextOf<AppEnv>, 'req'>): Promise<unknown> {
-  const body = decodeUtf8(await c.req.arrayBuffer());
+/** The received body: checks encoding and JSON, in this order. The text stays in Hono's cache. @throws Problem */
+export async function readJson({ req }: Pick<ContextOf<AppEnv>, 'req'>): Promise<unknown> {
+  const body = decodeUtf8(await req.arrayBuffer());
+  Object.assign(req.bodyCache, { text: Promise.resolve(body) });
   try {
     return JSON.parse(body);
   } catch (err) {

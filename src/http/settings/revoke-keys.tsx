@@ -1,4 +1,6 @@
+import { zValidator } from '@hono/zod-validator';
 import { type Context, Hono } from 'hono';
+import * as z from 'zod';
 import { log } from '../../lib/log.ts';
 import { listKeys } from '../../services/keys/list-keys.ts';
 import { countLiveKeys, getOwnKey, type KeyDetails, listKeysById } from '../../services/keys/read-keys.ts';
@@ -100,8 +102,8 @@ revokeKeys.post('/revoke-keys', async (c) => {
 
 revokeKeys.get('/revoke-all', (c) => confirmRevokeAll(c));
 
-revokeKeys.post('/revoke-all', async (c) => {
-  const typed = (await readForm(c)).get('organization') ?? '';
+revokeKeys.post('/revoke-all', zValidator('form', z.object({ organization: z.string().catch('') })), async (c) => {
+  const { organization: typed } = c.req.valid('form');
   if (searchable(typed) !== searchable(c.get('administrator').organization.name)) return confirmRevokeAll(c, typed);
   const revoked = await revokeAllKeys(adminContext(c));
   return redirectWith(c, '/keys', revokedText(revoked));

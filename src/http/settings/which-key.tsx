@@ -1,8 +1,10 @@
+import { zValidator } from '@hono/zod-validator';
 import { Hono } from 'hono';
+import * as z from 'zod';
 import { hasCode } from '../../domain/errors.ts';
 import { identifyKey } from '../../services/keys/read-keys.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
-import { type FormState, readForm } from './forms.ts';
+import type { FormState } from './forms.ts';
 import { keyListPath } from './key-query.ts';
 import { redirectWith, usePage } from './page-context.ts';
 import { Banner } from './pages/components.tsx';
@@ -16,8 +18,8 @@ const TITLE = 'Which key is this?';
 
 whichKey.get('/which-key', (c) => render(c, TITLE, <WhichKeyForm form={{ values: new URLSearchParams() }} />));
 
-whichKey.post('/which-key', async (c) => {
-  const pasted = (await readForm(c)).get('pasted') ?? '';
+whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.string().catch('') })), async (c) => {
+  const { pasted } = c.req.valid('form');
   const found = await identifyKey(adminContext(c), c.get('config').keyPrefix, pasted).catch((err: unknown) => {
     if (!hasCode(err, 'not_a_key')) throw err;
   });

@@ -40,13 +40,11 @@ export interface Tool {
 
 interface ToolDescription<Input extends z.ZodType, Response> extends Omit<Tool, 'parse' | 'resultOf'> {
   input: Input;
-  toBody: (fields: Omit<z.output<Input>, Target>) => object;
   show: (response: Response, ticketId: string) => Written;
 }
 
 /** `Shown` is the response of the API to a write. */
 export const makeTool = <Input extends z.ZodType<Record<Target, string>>, Shown extends ReplayFields>({
-  toBody,
   show,
   ...tool
 }: ToolDescription<Input, Shown>): Tool => ({
@@ -59,7 +57,7 @@ export const makeTool = <Input extends z.ZodType<Record<Target, string>>, Shown 
     }
     const { ticketId, idempotencyKey, ...body } = parsed.data;
     const checked = checkIdempotencyKey(idempotencyKey, keyPrefix);
-    if (checked.ok) return { ok: true, ticketId, idempotencyKey, body: toBody(body) };
+    if (checked.ok) return { ok: true, ticketId, idempotencyKey, body };
     const detail = `idempotencyKey ${checked.rule}; ${checked.remedy}.`;
     return { ok: false, problem: { code: 'invalid_idempotency_key', detail } };
   },

@@ -18,7 +18,6 @@ export const TOOLS: Readonly<Record<RecordKind, Tool>> = {
       message: noteRequest.shape.message.meta({ description: 'The text of the note.' }),
       idempotencyKey,
     }),
-    toBody: (fields) => fields,
     show: ({ note: { id, createdAt } }: NoteResult, ticketId) => ({
       id,
       sentence: `Added the internal note ${id} to ticket ${ticketId}. Only the team sees it`,
@@ -37,14 +36,12 @@ export const TOOLS: Readonly<Record<RecordKind, Tool>> = {
       billable: fields.billable.meta({
         description: 'Whether the customer pays for the time. If you were not told, ask.',
       }),
-      // Some clients send null for optional values.
-      userEmail: fields.userEmail.nullable().meta({
+      userEmail: fields.userEmail.meta({
         description:
           'The email address of the technician who did the work. Leave it out unless you were told who it was.',
       }),
       idempotencyKey,
     }),
-    toBody: ({ userEmail, ...fields }) => (userEmail ? { ...fields, userEmail } : fields),
     show: ({ entry: { id, minutes, billable, status, userId, ...entry } }: TimeEntryResult, ticketId) => {
       const workDate = entry.workDate.slice(0, 10);
       return {

@@ -39,7 +39,8 @@ const noteWrite = (body: NoteRequest): RecordWrite<StoredNote> => ({
 });
 
 function timeEntryWrite(body: TimeEntryRequest): RecordWrite<StoredTimeEntry> {
-  const { minutes, description, billable, userEmail } = body;
+  const { minutes, description, billable } = body;
+  const userEmail = body.userEmail ?? undefined;
   return {
     kind: 'time_entry',
     body,
@@ -96,7 +97,7 @@ interface RecordWrite<Row> {
    * The validated body. Together with the ticket it decides whether a replay is the same request. Do not add a field with
    * a default: a retry from before that deployment would become a mismatch.
    */
-  body: Record<string, string | number | boolean | undefined>;
+  body: Record<string, string | number | boolean | null | undefined>;
   /** The text from the caller, and the minutes worked, as the daily ledger counts them. */
   text: string;
   minutes: number;
@@ -111,9 +112,11 @@ export interface WriteOutcome<Row> {
   mismatch: boolean;
 }
 
-/** Identifies a request: the SHA-256 in hex of its ticket and its body. */
-const digestOf = async (ticketId: string, body: object): Promise<string> =>
-  (await sha256(JSON.stringify([ticketId, Object.entries(body).sort()]))).toHex();
+/** Identifies a request: the SHA-256 in hex of its ticket and its body. A field that is null is as if it were left out. */
+async function digestOf(ticketId: string, body: RecordWrite<never>['body']): Promise<string> {
+  const fields = Object.entries(body).filter(([, value]) => value !== undefined && value !== null);
+  return (await sha256(JSON.stringify([ticketId, fields.sort()]))).toHex();
+}
 
 /** `write` inserts the record. `dryRun` inserts nothing, and tells what a write would get now. */
 type Mode = 'write' | 'dryRun';

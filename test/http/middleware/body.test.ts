@@ -51,7 +51,6 @@ describe('an invalid time entry', () => {
     ['no billable', { billable: undefined }, '/billable required'],
     ['no description', { description: undefined }, '/description required'],
     ['an empty userEmail', { userEmail: '' }, '/userEmail invalid_format'],
-    ['null for userEmail', { userEmail: null }, '/userEmail invalid_type'],
     ['a userEmail that is no address', { userEmail: 'tess' }, '/userEmail invalid_format'],
     ['a field of the response', { hourlyRate: 500 }, '/hourlyRate unknown_field'],
     ['another field of the response', { status: 'APPROVED' }, '/status unknown_field'],
@@ -75,6 +74,17 @@ describe('an invalid time entry', () => {
     const { detail } = await (await api.postTime(key, { ...TIME, ...change })).json<{ detail: string }>();
     expect(detail).toMatch(new RegExp(`\\b${proposed} without quotes`));
   });
+});
+
+test('null for userEmail is as if the field were left out, also for a retry', async () => {
+  const { organization, key, api } = await makeWorld();
+  const retry = { 'Idempotency-Key': 'retry' };
+  expect(contract.allows('POST /tickets/{ticketId}/time-entries', { ...TIME, userEmail: null })).toBe(true);
+  const first = await api.postTime(key, { ...TIME, userEmail: null }, retry);
+  expect(await first.json()).toMatchObject({ entry: { userId: 'automation' } });
+  const second = await api.postTime(key, TIME, retry);
+  expect([first.status, second.status, second.headers.get('Idempotency-Mismatch')]).toEqual([201, 200, null]);
+  expect(await rowsOf('time_entries', organization)).toHaveLength(1);
 });
 
 describe('the errors of a body', () => {
