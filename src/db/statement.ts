@@ -80,16 +80,6 @@ function boundTo<Row>(sql: string, values: readonly Bindable[], subquery: () => 
   };
 }
 
-/** Runs statements as one D1 call, which is one transaction. Results are in statement order. */
-export function batch<const Rows extends readonly unknown[]>(
-  db: D1Database,
-  statements: { readonly [Index in keyof Rows]: BoundStatement<Rows[Index]> },
-): Promise<{ [Index in keyof Rows]: D1Result<Rows[Index]> }>;
-export async function batch(db: D1Database, statements: readonly BoundStatement<unknown>[]): Promise<unknown> {
-  const results = await db.batch(statements.map((statement) => statement.prepare(db)));
-  return results.map((result) => withSizeNoted(db, result));
-}
-
 /** The SQL expression of a column, and as a type what it returns. */
 interface Column<Value> {
   readonly sql: string;
@@ -133,7 +123,8 @@ export function insertInto(table: string, expressions: Readonly<Record<string, s
 /** The size of each database in bytes, as its latest result reported it. */
 const sizes = new WeakMap<D1Database, number>();
 
-function withSizeNoted<Result extends D1Result<unknown>>(db: D1Database, result: Result): Result {
+/** Notes the size of the database that a result reports. */
+export function withSizeNoted<Result extends D1Result<unknown>>(db: D1Database, result: Result): Result {
   sizes.set(db, result.meta.size_after);
   return result;
 }

@@ -1,7 +1,7 @@
 import { DrizzleQueryError } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { type BoundStatement as BoundQuery, type Database, prepare, type Statement } from '../db/query.ts';
-import { type BoundStatement, batch } from '../db/statement.ts';
+import { type BoundStatement, withSizeNoted } from '../db/statement.ts';
 import { errorOf, organizationErased, ServiceError } from '../domain/errors.ts';
 import { withDeadline } from '../lib/deadline.ts';
 import { LoggableError } from '../lib/log.ts';
@@ -58,8 +58,10 @@ export const send = <Row>(
 ): Promise<Row[]> => callD1(ctx, effect, async (d1) => (await prepare(d1, bind(drizzle(d1))).all<Row>()).results);
 
 /** Sends statements as one transaction. Their rows have the names of the statements' columns. */
-export const sendBatch = <Row>(d1: D1Database, statements: readonly Statement[]): Promise<D1Result<Row>[]> =>
-  d1.batch<Row>(statements.map((statement) => prepare(d1, statement)));
+export async function sendBatch<Row>(d1: D1Database, statements: readonly Statement[]): Promise<D1Result<Row>[]> {
+  const results = await d1.batch<Row>(statements.map((statement) => prepare(d1, statement)));
+  return results.map((result) => withSizeNoted(d1, result));
+}
 
 /** Runs a statement that reads, and returns its first row, or null. See `callD1`. */
 export async function readOne<Row>(
@@ -84,15 +86,15 @@ export async function readAll<Row>(
 /** Runs statements as one transaction, and returns the rows of each. See `callD1`. */
 export function readBatch<const Rows extends readonly unknown[]>(
   ctx: CallContext,
-  statements: { readonly [Index in keyof Rows]: BoundStatement<Rows[Index]> },
+  statements: { readonly [Index in keyof Rows]: BoundStatement<Rows[Index]> | BoundQuery<Rows[Index]> },
   effect?: CallEffect,
 ): Promise<{ [Index in keyof Rows]: Rows[Index][] }>;
 export async function readBatch(
   ctx: CallContext,
-  statements: readonly BoundStatement<unknown>[],
+  statements: readonly Statement[],
   effect: CallEffect = 'nothing_written',
 ): Promise<unknown> {
-  const results = await callD1(ctx, effect, (db) => batch<unknown[]>(db, statements));
+  const results = await callD1(ctx, effect, (d1) => sendBatch(d1, statements));
   return results.map((result) => result.results);
 }
 

@@ -1,7 +1,8 @@
+import { drizzle } from 'drizzle-orm/d1';
 import { forgetAddresses } from '../db/keys/refused-use-statements.ts';
-import type { BoundStatement } from '../db/statement.ts';
+import type { Database, Statement } from '../db/query.ts';
 import { ADDRESS_RETENTION_MS } from '../domain/refused-use.ts';
-import { write } from './call-d1.ts';
+import { callD1, sendBatch } from './call-d1.ts';
 import { forNextCall, type ServiceContext } from './service-context.ts';
 
 // The daily removal of old data. Each function returns whether nothing is left to remove.
@@ -12,18 +13,19 @@ const LIMITS = { rows: 1_000, chunks: 200 };
 /** Removes the source addresses of old refused uses. */
 export function forgetOldAddresses(ctx: ServiceContext, limits = LIMITS): Promise<boolean> {
   const before = ctx.now() - ADDRESS_RETENTION_MS;
-  return runInChunks(ctx, limits, (limit) => forgetAddresses.bind({ before, limit }));
+  return runInChunks(ctx, limits, (_db, limit) => forgetAddresses.bind({ before, limit }));
 }
 
 async function runInChunks(
   ctx: ServiceContext,
   { rows, chunks }: typeof LIMITS,
-  change: (limit: number) => BoundStatement<never>,
+  change: (db: Database, limit: number) => Statement,
 ): Promise<boolean> {
-  const statement = change(rows);
   for (let chunk = 0; chunk < chunks; chunk++) {
-    const changes = await write(forNextCall(ctx), 'safe_to_repeat', statement);
-    if (changes < rows) return true;
+    const [result] = await callD1(forNextCall(ctx), 'safe_to_repeat', (d1) =>
+      sendBatch(d1, [change(drizzle(d1), rows)]),
+    );
+    if ((result?.meta.changes ?? 0) < rows) return true;
   }
   return false;
 }

@@ -1,99 +1,132 @@
-import { columns, insertInto, statement } from '../../db/statement.ts';
+import { and, eq, sql } from 'drizzle-orm';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
+import { type Database, excluded, fields, once, template, valuesFor } from '../../db/query.ts';
+import { organizations } from '../../db/schema/directory.ts';
+import { alerts } from '../../db/schema/modules.ts';
 
 // The alerts: a row for each fact that exists.
 
-interface AlertKey {
-  /** Empty for an alert about the deployment. */
-  organizationId: string;
-  type: string;
-  subject: string;
-}
+type AlertRow = typeof alerts.$inferSelect;
 
-const KEY = { organizationId: 'organization_id', type: 'type', subject: 'subject' };
+/** Empty `organizationId`: an alert about the deployment. */
+const KEY = { organizationId: alerts.organizationId, type: alerts.type, subject: alerts.subject };
+const KEY_COLUMNS = sql`${KEY.organizationId}, ${KEY.type}, ${KEY.subject}`;
 
 /** An alert whose fact existed when the facts were last compared. */
-export type StoredAlert = AlertKey & { level: number };
+export type StoredAlert = Pick<AlertRow, keyof typeof KEY | 'level'>;
 
 /** The oldest alerts about these types of facts, with shares as those of the facts. `types` is a JSON array. */
-export const findStoredAlerts = statement<{ types: string; each: number; limit: number }, StoredAlert>(`
-  select ${columns<StoredAlert>({ ...KEY, level: 'level' })} from (
-    select *, row_number() over (partition by organization_id order by found_at, subject) as place
-    from alerts indexed by alerts_type where type in (select value from json_each(:types)))
-  where place <= :each order by place, organization_id limit :limit`);
+export const findStoredAlerts = once<{ types: string; each: number; limit: number }, StoredAlert>((db, values) =>
+  template(
+    db,
+    // The numbered rows have the name of the table, as in `claimAlerts`.
+    sql`select ${fields({ ...KEY, level: alerts.level })} from (
+      select *, row_number() over (
+        partition by ${alerts.organizationId} order by ${alerts.foundAt}, ${alerts.subject}) as place
+      from ${alerts} indexed by alerts_type where ${alerts.type} in (select value from json_each(${values.types}))) as ${alerts}
+    where place <= ${values.each} order by place, ${alerts.organizationId} limit ${values.limit}`,
+  ),
+);
 
-export interface NewAlert extends StoredAlert {
-  id: string;
-  text: string;
-}
+export type NewAlert = StoredAlert & Pick<AlertRow, 'id' | 'text'>;
 
-const field = (name: keyof NewAlert) => `a.value ->> '${name}'`;
-const IS_ACTIVE = (id: string) =>
-  `(${id} = '' or exists (select 1 from organizations o where o.id = ${id} and o.active = 1))`;
+/** A field of the alert from a JSON array. */
+const given = (name: keyof NewAlert) => sql`value ->> ${name}`;
+
+const isActive = (organizationId: SQLiteColumn | ReturnType<typeof given>) =>
+  sql`((${organizationId}) = '' or exists (
+    select 1 from ${organizations} where ${organizations.id} = (${organizationId}) and ${organizations.active} = 1))`;
 
 /** Which outlets an alert still has to be sent to: 1 or 0. */
-interface Unsent {
-  toReceiver: number;
-  toChat: number;
+type Unsent = Pick<AlertRow, 'toReceiver' | 'toChat'>;
+
+/** Stores alerts unless they are stored with the same level or a higher one. */
+export const saveAlerts = (db: Database, found: readonly NewAlert[], { toReceiver, toChat }: Unsent, now: number) =>
+  db
+    .insert(alerts)
+    .select(
+      sql`select ${valuesFor(alerts, {
+        organizationId: given('organizationId'),
+        type: given('type'),
+        subject: given('subject'),
+        level: given('level'),
+        id: given('id'),
+        foundAt: now,
+        text: given('text'),
+        toReceiver,
+        toChat,
+        triedAt: 0,
+      })}
+      from json_each(${JSON.stringify(found)}) where ${isActive(given('organizationId'))}`,
+    )
+    .onConflictDoUpdate({
+      target: Object.values(KEY),
+      set: {
+        level: excluded(alerts.level),
+        id: excluded(alerts.id),
+        foundAt: excluded(alerts.foundAt),
+        text: excluded(alerts.text),
+        toReceiver: excluded(alerts.toReceiver),
+        toChat: excluded(alerts.toChat),
+        triedAt: 0,
+      },
+      setWhere: sql`${excluded(alerts.level)} > ${alerts.level}`,
+    });
+
+/** Deletes alerts whose facts are gone. */
+export const withdrawAlerts = (db: Database, gone: readonly StoredAlert[]) =>
+  db.delete(alerts).where(
+    sql`(${KEY_COLUMNS}) in (
+      select ${given('organizationId')}, ${given('type')}, ${given('subject')} from json_each(${JSON.stringify(gone)}))`,
+  );
+
+interface Claim {
+  now: number;
+  givenUpUntil: number;
+  claimedUntil: number;
+  each: number;
+  limit: number;
 }
-
-/** Stores alerts, a JSON array of `NewAlert`, unless they are stored with the same level or a higher one. */
-export const saveAlerts = statement<Unsent & { alerts: string; now: number }>(`
-  ${insertInto('alerts', {
-    organization_id: field('organizationId'),
-    type: field('type'),
-    subject: field('subject'),
-    level: field('level'),
-    id: field('id'),
-    found_at: ':now',
-    text: field('text'),
-    to_receiver: ':toReceiver',
-    to_chat: ':toChat',
-    tried_at: '0',
-  })}
-  from json_each(:alerts) a where ${IS_ACTIVE(`(${field('organizationId')})`)}
-  on conflict do update set level = excluded.level, id = excluded.id, found_at = excluded.found_at, text = excluded.text,
-    to_receiver = excluded.to_receiver, to_chat = excluded.to_chat, tried_at = 0
-  where excluded.level > alerts.level`);
-
-/** Deletes alerts, a JSON array of `StoredAlert`: their facts are gone. */
-export const withdrawAlerts = statement<{ alerts: string }>(`
-  delete from alerts where (organization_id, type, subject) in (
-    select value ->> 'organizationId', value ->> 'type', value ->> 'subject' from json_each(:alerts))`);
-
-export interface DueAlert extends AlertKey, Unsent {
-  id: string;
-  foundAt: number;
-  text: string;
-}
-
-const DUE = columns<DueAlert>({
-  ...KEY,
-  id: 'id',
-  foundAt: 'found_at',
-  text: 'text',
-  toReceiver: 'to_receiver',
-  toChat: 'to_chat',
-});
 
 /**
  * Claims at most `limit` unsent alerts that were found after `givenUpUntil`, and at most `each` of one organization: no
  * other run sends those that were claimed after `claimedUntil`. The first alert of each organization comes before the
  * second of any, and the alert that was tried least recently before the others.
  */
-export const claimAlerts = statement<
-  { now: number; givenUpUntil: number; claimedUntil: number; each: number; limit: number },
-  DueAlert
->(`
-  update alerts set tried_at = :now where (organization_id, type, subject) in (
-    select organization_id, type, subject from (
-      select *, row_number() over (partition by organization_id order by tried_at, found_at, type, subject) as place
-      from alerts indexed by alerts_unsent
-      where to_receiver + to_chat > 0 and found_at > :givenUpUntil and tried_at <= :claimedUntil
-        and ${IS_ACTIVE('organization_id')})
-    where place <= :each order by place, tried_at limit :limit)
-  returning ${DUE}`);
+export const claimAlerts = (db: Database, { now, givenUpUntil, claimedUntil, each, limit }: Claim) =>
+  db
+    .update(alerts)
+    .set({ triedAt: now })
+    .where(
+      sql`(${KEY_COLUMNS}) in (select ${KEY_COLUMNS} from (
+        select *, row_number() over (partition by ${alerts.organizationId}
+          order by ${alerts.triedAt}, ${alerts.foundAt}, ${alerts.type}, ${alerts.subject}) as place
+        from ${alerts} indexed by alerts_unsent
+        where ${alerts.toReceiver} + ${alerts.toChat} > 0 and ${alerts.foundAt} > ${givenUpUntil}
+          and ${alerts.triedAt} <= ${claimedUntil} and ${isActive(alerts.organizationId)}) as ${alerts}
+      where place <= ${each} order by place, ${alerts.triedAt} limit ${limit})`,
+    )
+    .returning({
+      ...KEY,
+      id: alerts.id,
+      foundAt: alerts.foundAt,
+      text: alerts.text,
+      toReceiver: alerts.toReceiver,
+      toChat: alerts.toChat,
+    });
+
+export type DueAlert = Awaited<ReturnType<typeof claimAlerts>>[number];
 
 /** Records what is still unsent. Also by its id: the fact may have become more urgent since the alert was claimed. */
-export const recordAttempt = statement<Omit<DueAlert, 'foundAt' | 'text'>>(`
-  update alerts set to_receiver = :toReceiver, to_chat = :toChat
-  where organization_id = :organizationId and type = :type and subject = :subject and id = :id`);
+export const recordAttempt = (db: Database, alert: Omit<DueAlert, 'foundAt' | 'text'>) =>
+  db
+    .update(alerts)
+    .set({ toReceiver: alert.toReceiver, toChat: alert.toChat })
+    .where(
+      and(
+        eq(alerts.organizationId, alert.organizationId),
+        eq(alerts.type, alert.type),
+        eq(alerts.subject, alert.subject),
+        eq(alerts.id, alert.id),
+      ),
+    );

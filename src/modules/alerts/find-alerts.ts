@@ -1,7 +1,9 @@
+import { drizzle } from 'drizzle-orm/d1';
+import type { Statement } from '../../db/query.ts';
 import type { Fact } from '../../domain/facts.ts';
 import { log } from '../../lib/log.ts';
 import { bindFacts, type FactOptions, type FactSource, toFact } from '../../services/bind-facts.ts';
-import { readBatch } from '../../services/call-d1.ts';
+import { callD1, readBatch, sendBatch } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
 import { alertText } from './alert.ts';
 import { findStoredAlerts, type NewAlert, type StoredAlert, saveAlerts, withdrawAlerts } from './alert-statements.ts';
@@ -47,7 +49,7 @@ async function compare(
   const types = Object.keys(source.kinds);
   const [rows, stored] = await readBatch(ctx, [
     bindFacts(ctx, source, options, MAX_FACTS),
-    findStoredAlerts.bind({ types: JSON.stringify(types), ...MAX_FACTS }),
+    findStoredAlerts(drizzle(ctx.db), { types: JSON.stringify(types), ...MAX_FACTS }),
   ]);
   const levels = new Map(stored.map((alert) => [identityOf(alert), alert.level]));
   const present = new Set<string>();
@@ -77,11 +79,13 @@ async function compare(
   const mayBeTrue = (alert: StoredAlert) => isCut(alert.organizationId) || present.has(identityOf(alert));
   const gone = stored.filter((alert) => !mayBeTrue(alert));
   const unsent = { toReceiver: Number(config.receiver !== undefined), toChat: Number(config.alertUrl !== undefined) };
-  const statements = [];
-  for (let start = 0; start < found.length; start += SAVED_AT_ONCE)
-    statements.push(
-      saveAlerts.bind({ alerts: JSON.stringify(found.slice(start, start + SAVED_AT_ONCE)), now, ...unsent }),
-    );
-  if (gone.length > 0) statements.push(withdrawAlerts.bind({ alerts: JSON.stringify(gone) }));
-  if (statements.length > 0) await readBatch(ctx, statements, 'safe_to_repeat');
+  if (found.length === 0 && gone.length === 0) return;
+  await callD1(ctx, 'safe_to_repeat', (d1) => {
+    const db = drizzle(d1);
+    const statements: Statement[] = [];
+    for (let start = 0; start < found.length; start += SAVED_AT_ONCE)
+      statements.push(saveAlerts(db, found.slice(start, start + SAVED_AT_ONCE), unsent, now));
+    if (gone.length > 0) statements.push(withdrawAlerts(db, gone));
+    return sendBatch(d1, statements);
+  });
 }

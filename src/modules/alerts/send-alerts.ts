@@ -1,5 +1,5 @@
 import { log } from '../../lib/log.ts';
-import { readAll } from '../../services/call-d1.ts';
+import { query } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
 import { claimAlerts, type DueAlert, recordAttempt } from './alert-statements.ts';
 import type { Outlet } from './outlets.ts';
@@ -24,8 +24,9 @@ const LAST_ATTEMPT_MS = 60_000;
 export async function sendAlerts(ctx: ServiceContext, outlets: readonly Outlet[]): Promise<void> {
   const now = ctx.now();
   const times = { now, givenUpUntil: now - TRIED_MS, claimedUntil: now - CLAIM_MS };
-  const claim = claimAlerts.bind({ ...times, each: MAX_SENT_EACH, limit: MAX_SENT });
-  const due = await readAll(ctx, claim, 'safe_to_repeat');
+  const due = await query(ctx, 'safe_to_repeat', (db) =>
+    claimAlerts(db, { ...times, each: MAX_SENT_EACH, limit: MAX_SENT }),
+  );
   const runs = outlets.map((outlet) => ({ outlet, failures: 0, failedFor: new Set<string>() }));
   // Alerts that failed for hours come last.
   for (const alert of due.toSorted((a, b) => b.foundAt - a.foundAt)) {
@@ -34,7 +35,7 @@ export async function sendAlerts(ctx: ServiceContext, outlets: readonly Outlet[]
     if (!ended.has('toReceiver') && !ended.has('toChat')) continue;
     const left = (field: Outlet['unsent']) => (ended.has(field) ? 0 : alert[field]);
     const unsent = { toReceiver: left('toReceiver'), toChat: left('toChat') };
-    await readAll(ctx, recordAttempt.bind({ ...alert, ...unsent }), 'safe_to_repeat');
+    await query(ctx, 'safe_to_repeat', (db) => recordAttempt(db, { ...alert, ...unsent }));
   }
 }
 

@@ -16,9 +16,8 @@ const OBJECT_DEADLINE_MS = 10_000;
 export const pushControlOf = (pushers: ControlledPushers): PushControl => ({
   async resume(ctx, target) {
     const { organizationId } = target;
-    const order = touchPush.bind({ organizationId, requestId: ctx.requestId });
-    await writeWithAudit(ctx, target, 'safe_to_repeat', () => [
-      { statement: order, action: 'push.resumed', targetId: organizationId },
+    await writeWithAudit(ctx, target, 'safe_to_repeat', (db) => [
+      { statement: touchPush(db, organizationId, ctx.requestId), action: 'push.resumed', targetId: organizationId },
     ]);
     const isResumed = await acted(pushers.getByName(organizationId).resume(organizationId));
     return { status: isResumed ? 'resumed' : 'unchanged' };

@@ -1,72 +1,110 @@
-import { IS_BEING_ERASED } from '../../db/directory/erasure.ts';
-import { columns, number, numberOrNull, type RowOf, statement, textOrNull } from '../../db/statement.ts';
+import { eq, sql } from 'drizzle-orm';
+import { isBeingErased } from '../../db/directory/erasure.ts';
+import { type Database, excluded, valuesFor } from '../../db/query.ts';
+import { auditLog } from '../../db/schema/audit.ts';
+import { erasures, organizations } from '../../db/schema/directory.ts';
+import { pushes } from '../../db/schema/modules.ts';
 
 // A copy of the state of each object, for the push job, the commands and the settings area.
 
+type StoredPush = typeof pushes.$inferSelect;
+
 /** The state of an organization's push, as its object reports it. Times are UTC milliseconds. */
-const STATE = {
-  /** The last change that the receiver has confirmed; 0 for none. */
-  confirmedSeq: number('p.confirmed_seq'),
-  failingSince: numberOrNull('p.failing_since'),
-  attempts: number('p.attempts'),
-  failure: textOrNull('p.failure'),
-  nextAttemptAt: numberOrNull('p.next_attempt_at'),
-  stoppedAt: numberOrNull('p.stopped_at'),
-};
-export type PushRow = RowOf<typeof STATE>;
+export type PushRow = Omit<StoredPush, 'organizationId'>;
+
+/** The changes of the organization of the outer query. */
+const ofOrganization = sql`${auditLog.organizationId} = ${organizations.id}`;
 
 /** Writes the state. Does nothing if the organization was or is being erased. */
-export const savePush = statement<PushRow & { organizationId: string }>(`
-  insert into pushes (
-    organization_id, confirmed_seq, failing_since, attempts, failure, next_attempt_at, stopped_at)
-  select
-    :organizationId, :confirmedSeq, :failingSince, :attempts, :failure, :nextAttemptAt, :stoppedAt
-  from organizations where id = :organizationId and not ${IS_BEING_ERASED}
-  on conflict (organization_id) do update set
-    confirmed_seq = excluded.confirmed_seq, failing_since = excluded.failing_since, attempts = excluded.attempts,
-    failure = excluded.failure, next_attempt_at = excluded.next_attempt_at, stopped_at = excluded.stopped_at`);
+export const savePush = (db: Database, push: StoredPush) =>
+  db
+    .insert(pushes)
+    .select(
+      sql`select ${valuesFor(pushes, push)} from ${organizations}
+        where ${organizations.id} = ${push.organizationId} and not ${isBeingErased(push.organizationId)}`,
+    )
+    .onConflictDoUpdate({
+      target: pushes.organizationId,
+      set: {
+        confirmedSeq: excluded(pushes.confirmedSeq),
+        failingSince: excluded(pushes.failingSince),
+        attempts: excluded(pushes.attempts),
+        failure: excluded(pushes.failure),
+        nextAttemptAt: excluded(pushes.nextAttemptAt),
+        stoppedAt: excluded(pushes.stoppedAt),
+      },
+    });
 
-export interface DuePush {
-  organizationId: string;
-  /** Whether it was erased: 1 or 0. */
-  isErased: number;
+interface DueAt {
+  now: number;
+  erasedSince: number;
+  limit: number;
 }
 
 /**
  * Organizations with an unconfirmed change whose push is not stopped and does not wait, and those
  * erased since `erasedSince`, whose objects delete their storage. More than `limit`: a random choice.
  */
-export const findDuePushes = statement<{ now: number; erasedSince: number; limit: number }, DuePush>(`
-  select organizationId, isErased from (
-    select o.id as organizationId, 0 as isErased
-    from organizations o left join pushes p on p.organization_id = o.id
-    where p.stopped_at is null and coalesce(p.next_attempt_at, 0) <= :now
-      and coalesce(p.confirmed_seq, 0) < (select max(seq) from audit_log where organization_id = o.id)
-    union all
-    select e.organization_id, 1 from erasures e where e.open = 0 and e.erased_at > :erasedSince
-      and not exists (select 1 from organizations where id = e.organization_id))
-  order by random() limit :limit`);
+export const findDuePushes = (db: Database, { now, erasedSince, limit }: DueAt) =>
+  db
+    .select({
+      organizationId: sql<string>`organizationId`,
+      /** Whether it was erased: 1 or 0. */
+      isErased: sql<number>`isErased`,
+    })
+    .from(
+      sql`(select ${organizations.id} as organizationId, 0 as isErased
+        from ${organizations} left join ${pushes} on ${pushes.organizationId} = ${organizations.id}
+        where ${pushes.stoppedAt} is null and coalesce(${pushes.nextAttemptAt}, 0) <= ${now}
+          and coalesce(${pushes.confirmedSeq}, 0) < (select max(${auditLog.seq}) from ${auditLog} where ${ofOrganization})
+        union all
+        select ${erasures.organizationId}, 1 from ${erasures}
+        where ${erasures.open} = 0 and ${erasures.erasedAt} > ${erasedSince}
+          and not exists (select 1 from ${organizations} where ${organizations.id} = ${erasures.organizationId}))`,
+    )
+    .orderBy(sql`random()`)
+    .limit(limit);
 
-/** An organization with its push. Null fields: it was never pushed. */
-export type PushStatusRow = { [Field in keyof PushRow]: PushRow[Field] | null } & {
-  organizationId: string;
-  /** The `seq` of its latest change; 0 for none. */
-  newestSeq: number;
-  /** When the oldest change was made that is not confirmed. */
-  waitingSince: number | null;
-};
+/** All organizations, in the order of their ids. Null fields: it was never pushed. */
+export const findPushStatus = (db: Database) =>
+  db
+    .select({
+      organizationId: organizations.id,
+      confirmedSeq: pushes.confirmedSeq,
+      failingSince: pushes.failingSince,
+      attempts: pushes.attempts,
+      failure: pushes.failure,
+      nextAttemptAt: pushes.nextAttemptAt,
+      stoppedAt: pushes.stoppedAt,
+      /** The `seq` of its latest change; 0 for none. */
+      newestSeq: sql<number>`coalesce((select max(${auditLog.seq}) from ${auditLog} where ${ofOrganization}), 0)`,
+      /** When the oldest change was made that is not confirmed. */
+      waitingSince: sql<number | null>`(
+        select ${auditLog.at} from ${auditLog} where ${ofOrganization} and ${auditLog.seq} > coalesce(${pushes.confirmedSeq}, 0)
+        order by ${auditLog.seq} limit 1)`,
+    })
+    .from(organizations)
+    .leftJoin(pushes, eq(pushes.organizationId, organizations.id))
+    .orderBy(organizations.id);
 
-/** All organizations, in the order of their ids. */
-export const findPushStatus = statement<Record<never, never>, PushStatusRow>(`
-  select o.id as organizationId, ${columns(STATE)},
-    coalesce((select max(seq) from audit_log where organization_id = o.id), 0) as newestSeq,
-    (select at from audit_log where organization_id = o.id and seq > coalesce(p.confirmed_seq, 0) order by seq limit 1) as waitingSince
-  from organizations o left join pushes p on p.organization_id = o.id
-  order by o.id`);
+export type PushStatusRow = Awaited<ReturnType<typeof findPushStatus>>[number];
 
 /** Changes no value, and the row once for each request: so each order to resume gets its audit row. */
-export const touchPush = statement<{ organizationId: string; requestId: string }>(`
-  insert into pushes (organization_id, confirmed_seq, attempts)
-  select id, 0, 0 from organizations where id = :organizationId and :requestId is not
-    (select request_id from audit_log where organization_id = :organizationId order by seq desc limit 1)
-  on conflict (organization_id) do update set confirmed_seq = confirmed_seq`);
+export const touchPush = (db: Database, organizationId: string, requestId: string) =>
+  db
+    .insert(pushes)
+    .select(
+      sql`select ${valuesFor(pushes, {
+        organizationId: organizations.id,
+        confirmedSeq: 0,
+        failingSince: null,
+        attempts: 0,
+        failure: null,
+        nextAttemptAt: null,
+        stoppedAt: null,
+      })}
+      from ${organizations} where ${organizations.id} = ${organizationId} and ${requestId} is not (
+        select ${auditLog.requestId} from ${auditLog} where ${auditLog.organizationId} = ${organizationId}
+        order by ${auditLog.seq} desc limit 1)`,
+    )
+    .onConflictDoUpdate({ target: pushes.organizationId, set: { confirmedSeq: sql`${pushes.confirmedSeq}` } });

@@ -3,7 +3,7 @@ import { instant } from '../../domain/change.ts';
 import { databaseCommand } from '../../ops/command.ts';
 import { count, print } from '../../ops/output.ts';
 import { printable } from '../../ops/printable.ts';
-import { readAll } from '../../services/call-d1.ts';
+import { query } from '../../services/call-d1.ts';
 import { findPushStatus, type PushStatusRow } from './push-statements.ts';
 
 export const pushStatus = databaseCommand(
@@ -13,7 +13,7 @@ export const pushStatus = databaseCommand(
       'Shows for each organization how many changes wait to be pushed and since when, and what failed. The numbers are those that the push last wrote to the database: while it delivers many pages, it may be further on. Nothing is written.',
     ),
   async (withDatabase) => {
-    const pushes = await withDatabase(({ context }) => readAll(context(), findPushStatus.bind({})));
+    const pushes = await withDatabase(({ context }) => query(context(), 'nothing_written', findPushStatus));
     await print(pushes.map(describe).join(''));
   },
 );

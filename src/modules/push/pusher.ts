@@ -6,7 +6,7 @@ import type { PostOutcome } from '../../domain/post-outcome.ts';
 import type { ChangesPage } from '../../domain/psa-shapes.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { log } from '../../lib/log.ts';
-import { write } from '../../services/call-d1.ts';
+import { query } from '../../services/call-d1.ts';
 import { deliver } from '../../services/post.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
 import { listChanges, MAX_CHANGES } from '../../services/work/list-changes.ts';
@@ -222,10 +222,8 @@ export class Pusher extends DurableObject<Env> {
     const row = rowOf(state);
     this.savedSeq = undefined;
     try {
-      await write(
-        context(this.env.DB),
-        'safe_to_repeat',
-        savePush.bind({ ...row, organizationId: state.organization }),
+      await query(context(this.env.DB), 'safe_to_repeat', (db) =>
+        savePush(db, { ...row, organizationId: state.organization }),
       );
       this.savedSeq = row.confirmedSeq;
     } catch (err) {

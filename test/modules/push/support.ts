@@ -1,5 +1,6 @@
 import { listDurableObjectIds, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
+import { drizzle } from 'drizzle-orm/d1';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import type { Config } from '../../../src/config.ts';
 import type { Change } from '../../../src/domain/change.ts';
@@ -28,7 +29,7 @@ const PUSH_STATE: PushRow = {
 
 /** Saves the state of a push, as its object does: one that has confirmed nothing, with these changes. */
 export const setPush = (organizationId: string, changes: Partial<PushRow> = {}) =>
-  savePush.bind({ organizationId, ...PUSH_STATE, ...changes }).all(env.DB);
+  savePush(drizzle(env.DB), { organizationId, ...PUSH_STATE, ...changes });
 
 /** The context of an operator of a deployment that pushes. */
 export const asPushOperator = (db = env.DB) => ({ ...asOperator(db), pushControl: pushControlOf(env.PUSHER) });

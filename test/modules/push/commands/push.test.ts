@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { drizzle } from 'drizzle-orm/d1';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type PushRow, savePush } from '../../../../src/modules/push/push-statements.ts';
@@ -60,7 +61,7 @@ describe('the commands of the push and the alerts', () => {
 
   const run = (command: string, ...args: string[]) => runCli(command, [...args, '--remote'], { env: remote.env });
   const save = (state: Partial<PushRow>) =>
-    savePush.bind({ organizationId: 'fabrikam', ...FAILING, ...state }).all(remote.db);
+    savePush(drizzle(remote.db), { organizationId: 'fabrikam', ...FAILING, ...state });
 
   test('push:status reports that nothing was ever pushed, then the progress of each organization', async () => {
     const before = await run('push:status');
