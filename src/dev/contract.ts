@@ -46,6 +46,16 @@ const contract = z.looseObject({
 });
 export type Contract = z.output<typeof contract>;
 
+const nullable = z.looseObject({ anyOf: z.tuple([z.looseObject({}), z.looseObject({ type: z.literal('null') })]) });
+
+/** A schema that also permits null, without it: connectors leave the field out. */
+function withoutNull(_: string, value: unknown): unknown {
+  const { data } = nullable.safeParse(value);
+  if (!data) return value;
+  const { anyOf, ...rest } = data;
+  return { ...anyOf[0], ...rest };
+}
+
 export async function readContract(): Promise<Contract> {
-  return contract.parse(JSON.parse(await readFile(DOCUMENT, 'utf8')));
+  return contract.parse(JSON.parse(await readFile(DOCUMENT, 'utf8'), withoutNull));
 }

@@ -14,7 +14,7 @@ export interface components {
             billable: boolean;
             /**
              * Format: email
-             * @description Credits this active technician instead of the automation service account. Case is ignored.
+             * @description Credits this active technician instead of the automation service account. Case is ignored, and null is as if the field were left out.
              */
             userEmail?: string;
         };

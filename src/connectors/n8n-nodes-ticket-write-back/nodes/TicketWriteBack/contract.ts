@@ -128,6 +128,6 @@ export const FIELDS: INodeProperties[] = [
       }
     },
     "default": "",
-    "description": "Credits this active technician instead of the automation service account. Case is ignored."
+    "description": "Credits this active technician instead of the automation service account. Case is ignored, and null is as if the field were left out."
   }
 ];
