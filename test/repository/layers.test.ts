@@ -31,7 +31,14 @@ const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly st
   // An optional module imports the core, never another module.
   modules: {
     parts: [...HTTP, 'db', 'ops'],
-    packages: ['hono', 'zod', 'cloudflare:workers', '@modelcontextprotocol/server', '@commander-js/extra-typings'],
+    packages: [
+      'hono',
+      'zod',
+      'drizzle-orm',
+      'cloudflare:workers',
+      '@modelcontextprotocol/server',
+      '@commander-js/extra-typings',
+    ],
   },
   // Its documentation, which also imports the rest of its module.
   'modules/docs': { parts: [...HTTP, 'http/page', 'docs'], packages: ['zod', 'zod-openapi'] },
