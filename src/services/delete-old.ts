@@ -13,7 +13,7 @@ import { callD1, query, sendBatch } from './call-d1.ts';
 import { forNextCall, type ServiceContext } from './service-context.ts';
 
 /** How long the daily ledger is kept at least: 13 months, so that a month can be compared with a year ago. */
-export const LEDGER_RETENTION_DAYS = 400;
+const LEDGER_RETENTION_DAYS = 400;
 
 /** An adapter that has not reported for this long is silent, and may not have the organization's changes. */
 const SILENT_MS = 5 * 60_000;

@@ -12,7 +12,7 @@ import { RECORD_TABLES } from '../work/record-tables.ts';
 // Reads of the audit log, each of a bounded number of rows. An index by actor has the rows of a key or administrator.
 
 /** Which entries a page shows. Times are UTC milliseconds; `until` is excluded. A field that is missing matches any value. */
-export interface AuditMatch {
+interface AuditMatch {
   keyId?: string | undefined;
   administratorId?: string | undefined;
   actions?: readonly string[] | undefined;

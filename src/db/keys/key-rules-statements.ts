@@ -20,7 +20,7 @@ export const findKeyRules = (db: Database, values: AdministratorValues) =>
     .leftJoin(keyRules, eq(keyRules.organizationId, organizations.id))
     .where(isActiveAdministrator(values));
 
-export type KeyRulesRow = Awaited<ReturnType<typeof findKeyRules>>[number];
+type KeyRulesRow = Awaited<ReturnType<typeof findKeyRules>>[number];
 
 const rulesOf = (organizationId: string, what: SQL) =>
   sql`select ${what} from ${keyRules} where ${keyRules.organizationId} = ${organizationId}`;

@@ -9,7 +9,7 @@ import { COUNT_COLUMNS } from './record-tables.ts';
 
 // The daily ledger: one row for each key and day, written in the transaction of each record.
 
-export const ALL_RECORDS = sql<number>`${keyDays.notes} + ${keyDays.timeEntries}`;
+const ALL_RECORDS = sql<number>`${keyDays.notes} + ${keyDays.timeEntries}`;
 
 const sum = (value: SQL | Column) => sql<number>`coalesce(sum(${value}), 0)`;
 

@@ -66,7 +66,7 @@ type Value = SQLWrapper | Placeholder | string | number | null;
 const sum = (value: SQLWrapper) => sql`coalesce(sum(${value}), 0)`;
 
 /** Condition: the key may write to the tickets of a company. Ids contain no spaces. */
-export const admitsCompany = (company: SQLWrapper) =>
+const admitsCompany = (company: SQLWrapper) =>
   sql`(${apiKeys.companies} = '' or instr(' ' || ${apiKeys.companies} || ' ', ' ' || ${company} || ' ') > 0)`;
 
 export const latestAuditRow = (organizationId: Value) => sql`
@@ -74,7 +74,7 @@ export const latestAuditRow = (organizationId: Value) => sql`
     and ${latest.seq} = (select max(${auditLog.seq}) from ${auditLog} where ${auditLog.organizationId} = ${organizationId})`;
 
 /** The key of a write, by its id and its hash. */
-export const isTheKey = ({ organizationId, keyId, keyHash }: Input<ExplainValues>) =>
+const isTheKey = ({ organizationId, keyId, keyHash }: Input<ExplainValues>) =>
   sql`${apiKeys.organizationId} = ${organizationId} and ${apiKeys.id} = ${keyId} and ${apiKeys.hash} = ${keyHash}`;
 
 const ALL_RECORDS = sql`${keyDays.notes} + ${keyDays.timeEntries}`;
@@ -84,8 +84,7 @@ const ofChain = ({ organizationId, chainId, day }: Input<ExplainValues>) => sql`
     and ${keyDays.day} = ${day}`;
 
 /** How many records the chain of the key has written on the day. */
-export const chainRecords = (values: Input<ExplainValues>) =>
-  sql<number>`(select ${sum(ALL_RECORDS)} ${ofChain(values)})`;
+const chainRecords = (values: Input<ExplainValues>) => sql<number>`(select ${sum(ALL_RECORDS)} ${ofChain(values)})`;
 
 /**
  * What the organization has written on the day: the total on the latest audit row, if that is of this day. If it is of a

@@ -62,7 +62,7 @@ const MAX_LISTED_ACTORS = 500;
 /** Maximum clock skew between two machines: times may deviate from the order of `seq` by this. */
 const CLOCK_SKEW_MS = 30_000;
 /** A request id is created at arrival; the body may take 20 s, and the write 10 s. */
-export const LONGEST_REQUEST_MS = 30_000;
+const LONGEST_REQUEST_MS = 30_000;
 /** How many entries around the time in it a search by request id examines. */
 const EXAMINED_FOR_REQUEST = 10_000;
 
@@ -208,7 +208,7 @@ function nextCursor(last: AuditLogRow | undefined, examined: Examined | undefine
 }
 
 /** The range of the log before the cursor that contains all entries of a period, even if clocks differed. */
-export async function seqRange(
+async function seqRange(
   ctx: AdminContext,
   { since, until }: Pick<AuditFilter, 'since' | 'until'>,
   cursor = Number.MAX_SAFE_INTEGER,
