@@ -19,7 +19,7 @@ const DETAILS = {
   not_a_key: 'This is neither a hint such as twb_Ab12…x9Yz nor a whole key; it may be truncated.',
   // The PSA and operators.
   cursor_reset:
-    'The position of the cursor is not in this database, for example because it was restored, or the organization was erased and created again. Read the changes from null again.',
+    'The position of the cursor is not in this database, for example because it was restored, changes after it were deleted, or the organization was erased and created again. Read the changes from null again.',
   not_pushed: 'This deployment pushes no changes: the operator has not set WEBHOOK_URL.',
   being_erased:
     'The organization is being erased and cannot be read or changed. Afterwards, its directory is accepted only with recreate.',

@@ -107,7 +107,7 @@ export const psaRefusals = sqliteTable(
   'psa_refusals',
   {
     organizationId: text('organization_id').notNull(),
-    /** The id of a note or time entry, archived or not: there is no foreign key. */
+    /** The id of a note or time entry: there is no foreign key, because these are in two tables. */
     recordId: text('record_id').notNull(),
     kind: text('kind').notNull(),
     reason: text('reason').notNull(),
