@@ -55,7 +55,9 @@ async function stateOf(organization: string) {
 test('Old audit rows are deleted with their records and refusals, and the newest row and its record stay', async () => {
   const { organization } = await makeOldWorld();
   const [refused] = (
-    await env.DB.prepare('select id from notes where organization_id = ?').bind(organization).all<{ id: string }>()
+    await env.DB.prepare('select id from notes where organization_id = ? order by audit_seq')
+      .bind(organization)
+      .all<{ id: string }>()
   ).results;
   const report = {
     organization,
