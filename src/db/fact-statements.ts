@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { type Column, type SQL, sql } from 'drizzle-orm';
 import { DAY_MS } from '../domain/calendar.ts';
 import { WARNED_FROM } from '../domain/database-limit.ts';
 import {
@@ -15,23 +15,21 @@ import {
 } from '../domain/facts.ts';
 import { REASONS_FOR_ATTENTION, REFUSED_ATTENTION_MS } from '../domain/refused-use.ts';
 import { fromKeys, pick } from '../lib/objects.ts';
-import { NEEDS_ATTENTION } from './keys/refused-use-statements.ts';
-import type { Database } from './query.ts';
-import { type BoundStatement, columns, type Fields, type Statement, statement } from './statement.ts';
+import { liveKeyIds } from './keys/read-keys-statements.ts';
+import { needsAttention } from './keys/refused-use-statements.ts';
+import { BoundStatement, type Database, fields } from './query.ts';
+import { organizations } from './schema/directory.ts';
+import { apiKeys, refusedUses } from './schema/keys.ts';
+import { connections, pushes } from './schema/modules.ts';
+import { keyDays, psaRefusals } from './schema/work.ts';
+import { ALL_RECORDS, sum } from './work/key-days.ts';
 import { waitingEntries } from './work/time-queue-statements.ts';
 
-// The statements of the facts in domain/facts.ts.
+// The statements of the facts in domain/facts.ts. Joins keep their order, with `cross join`: SQLite would read all keys of
+// the database instead.
 
-const ALL_RECORDS = 'notes + time_entries';
-const sum = (expression: string) => `coalesce(sum(${expression}), 0)`;
-const LIVE_KEYS = ['is null', '> :now']
-  .map(
-    (expiry) =>
-      `select id from api_keys indexed by api_keys_unrevoked where organization_id = o.id and revoked_at is null and expires_at ${expiry}`,
-  )
-  .join(' union all ');
-
-interface CommonValues {
+/** What facts depend on. */
+export interface FactValues {
   now: number;
   /** The largest number of facts, the latest first where there may be many. */
   limit: number;
@@ -47,209 +45,285 @@ interface CommonValues {
   databaseLimit: number;
 }
 
-interface FactValues extends CommonValues {
-  from: string;
-  to: string;
-  /** The largest number of facts of one organization. */
-  each: number;
+/** Facts of which organizations a statement finds. */
+export interface FactSearch extends FactValues {
+  /** Condition: the organization with this id is one of them. */
+  isIn: (organizationId: Column | SQL) => SQL;
+  /** The end of the statement: at most `limit` facts, or all, if the statement around it has a limit. */
+  upToLimit: SQL;
 }
 
 /** The ids between which all organizations are: `~` sorts after every other character of an id. */
-export const ALL_ORGANIZATIONS = { from: '', to: '~'.repeat(65) } as const;
+const ALL_ORGANIZATIONS = { from: '', to: '~'.repeat(65) } as const;
 
 /** The ids between which the organizations are, or only one of them. */
 export const organizationRange = (only?: string) => (only === undefined ? ALL_ORGANIZATIONS : { from: only, to: only });
+
+const name = (field: keyof Fact) => sql.identifier(field);
+
+const selectFacts = (db: Database, facts: SQL) =>
+  db
+    .select({
+      type: sql<string>`${name('type')}`,
+      organizationId: sql<string>`${name('organizationId')}`,
+      subject: sql<string>`${name('subject')}`,
+      keyId: sql<string | null>`${name('keyId')}`,
+      keyName: sql<string | null>`${name('keyName')}`,
+      keyHint: sql<string | null>`${name('keyHint')}`,
+      keyExpiresAt: sql<number | null>`${name('keyExpiresAt')}`,
+      since: sql<number>`${name('since')}`,
+      level: sql<number>`${name('level')}`,
+      count: sql<number>`${name('count')}`,
+      lastAt: sql<number | null>`${name('lastAt')}`,
+      detail: sql<string | null>`${name('detail')}`,
+    })
+    .from(facts);
+
+type FactQuery = ReturnType<typeof selectFacts>;
 
 /** The facts that one statement finds. */
 export interface FactSource {
   /** The kinds of these facts, by type. */
   kinds: Readonly<Record<string, FactKind>>;
   /**
-   * Finds the facts of all organizations whose ids are between `from` and `to`: the first of each organization before
-   * the second of any, so that no organization takes the place of another.
+   * Finds the facts of all organizations, at most `each` of one: the first of each organization before the second of any,
+   * so that no organization takes the place of another.
    */
-  statement: Statement<FactValues, Fact>;
-  /** Finds the facts of the organizations in a JSON array of ids. Undefined if no page shows them. */
-  ofPage: Statement<CommonValues & { organizationIds: string }, Fact> | undefined;
+  ofAll: (db: Database, values: FactValues, each: number) => BoundStatement<Fact>;
+  /** Finds the facts of these organizations. Undefined if no page shows them. */
+  ofPage: ((db: Database, values: FactValues, organizationIds: readonly string[]) => FactQuery) | undefined;
 }
 
+/** Values that a fact about one of the `organizations` has unless its select list says otherwise. */
 const OMITTED = {
-  organizationId: 'o.id',
-  subject: "''",
-  keyId: 'null',
-  keyName: 'null',
-  keyHint: 'null',
-  keyExpiresAt: 'null',
-  level: '1',
-  count: '0',
-  lastAt: 'null',
-  detail: 'null',
+  organizationId: sql`${organizations.id}`,
+  subject: sql`''`,
+  keyId: sql`null`,
+  keyName: sql`null`,
+  keyHint: sql`null`,
+  keyExpiresAt: sql`null`,
+  level: sql`1`,
+  count: sql`0`,
+  lastAt: sql`null`,
+  detail: sql`null`,
 };
-const FIELDS = ['type', 'since', ...Object.keys(OMITTED)].join(', ');
 
-/** The select list of a fact about the organization `o`, of a type in SQL. Omitted columns are empty. */
-export const fact = (type: string, fields: Partial<Fields<Fact>> & Pick<Fields<Fact>, 'since'>) =>
-  columns<Fact>({ ...OMITTED, type, ...fields });
+type FactFields = Readonly<Record<keyof Fact, Column | SQL>>;
 
-/** The facts that a statement finds, for a batch with other statements of Drizzle. */
-export const selectFacts = (db: Database, statement: BoundStatement<Fact>) =>
-  db
-    .select({
-      type: sql<string>`type`,
-      organizationId: sql<string>`organizationId`,
-      subject: sql<string>`subject`,
-      keyId: sql<string | null>`keyId`,
-      keyName: sql<string | null>`keyName`,
-      keyHint: sql<string | null>`keyHint`,
-      keyExpiresAt: sql<number | null>`keyExpiresAt`,
-      since: sql<number>`since`,
-      level: sql<number>`level`,
-      count: sql<number>`count`,
-      lastAt: sql<number | null>`lastAt`,
-      detail: sql<string | null>`detail`,
-    })
-    .from(statement.toSubquery());
+/** The select list of a fact. Its type is SQL; omitted fields are empty. */
+export const fact = (
+  type: SQL,
+  { since, ...others }: Partial<Omit<FactFields, 'type'>> & Pick<FactFields, 'since'>,
+): SQL => {
+  const selected: FactFields = { ...OMITTED, type, since, ...others };
+  return fields(selected);
+};
 
-/** The source of the facts of these kinds. Its text restricts the organization's id by `RANGE`. */
-export function factSource(kinds: FactSource['kinds'], text: string): FactSource {
-  const isShown = Object.values(kinds).some((kind) => kind.isShown);
-  const ofPage = isShown
-    ? statement(text.replaceAll(RANGE, 'in (select value from json_each(:organizationIds))'))
-    : undefined;
-  const shared = `
-    select ${FIELDS} from (
-      select *, row_number() over (
-        partition by organizationId order by level desc, coalesce(lastAt, since) desc, subject) as place
-      from (${text.replaceAll('limit :limit', '')}))
-    where place <= :each order by place, organizationId limit :limit`;
-  return { kinds, statement: statement(shared), ofPage };
-}
+/** The source of the facts of these kinds. `find` is a statement that respects its search. */
+export const factSource = (kinds: FactSource['kinds'], find: (search: FactSearch) => SQL): FactSource => ({
+  kinds,
+  ofAll: (db, values, each) => {
+    const { from, to } = ALL_ORGANIZATIONS;
+    const facts = find({ ...values, isIn: (id) => sql`${id} between ${from} and ${to}`, upToLimit: sql.empty() });
+    const place = sql`row_number() over (partition by ${name('organizationId')}
+      order by ${name('level')} desc, coalesce(${name('lastAt')}, ${name('since')}) desc, ${name('subject')})`;
+    const query = selectFacts(db, sql`(select *, ${place} as place from (${facts}))`)
+      .where(sql`place <= ${each}`)
+      .orderBy(sql`place, ${name('organizationId')}`)
+      .limit(values.limit)
+      .toSQL();
+    return new BoundStatement(query);
+  },
+  ofPage: Object.values(kinds).some(({ isShown }) => isShown)
+    ? (db, values, organizationIds) => {
+        const ids = JSON.stringify(organizationIds);
+        const isIn = (id: Column | SQL) => sql`${id} in (select value from json_each(${ids}))`;
+        return selectFacts(db, sql`(${find({ ...values, isIn, upToLimit: sql`limit ${values.limit}` })})`);
+      }
+    : undefined,
+});
 
-const KEY = { subject: 'k.id', keyId: 'k.id', keyName: 'k.name', keyHint: 'k.hint', keyExpiresAt: 'k.expires_at' };
+const KEY = {
+  subject: apiKeys.id,
+  keyId: apiKeys.id,
+  keyName: apiKeys.name,
+  keyHint: apiKeys.hint,
+  keyExpiresAt: apiKeys.expiresAt,
+};
 
-/** Joins keep their order: SQLite would read all keys of the database instead. */
-const RANGE = 'between :from and :to';
-export const IN_RANGE = `o.id ${RANGE} and o.active = 1`;
-/** The live keys `k` of the organization `o` that no other key has replaced. */
-const CURRENT_KEYS = `api_keys k on k.organization_id = o.id and k.id in (${LIVE_KEYS}) and k.successor_id is null`;
+/** Condition: the organization is active and one of the search. */
+export const isActiveIn = ({ isIn }: FactSearch) => sql`${isIn(organizations.id)} and ${organizations.active} = 1`;
+
+const findRefused = (search: FactSearch) => sql`
+  select ${fact(sql`'refused_' || ${refusedUses.reason}`, {
+    ...KEY,
+    since: refusedUses.firstAt,
+    count: refusedUses.count,
+    lastAt: refusedUses.lastAt,
+    detail: refusedUses.sourceAddress,
+  })}
+  from ${organizations}
+  cross join ${refusedUses} indexed by refused_uses_latest on ${refusedUses.organizationId} = ${organizations.id}
+    and ${refusedUses.lastAt} >= ${search.now - REFUSED_ATTENTION_MS}
+  cross join ${apiKeys} on ${apiKeys.organizationId} = ${refusedUses.organizationId} and ${apiKeys.id} = ${refusedUses.keyId}
+  where ${isActiveIn(search)} and ${needsAttention(search.now)}
+  order by ${refusedUses.lastAt} desc ${search.upToLimit}`;
+
+/** Pushes in trouble and all adapters, as rows of `connections`. An adapter that does not fail reports every minute. */
+const findTroubles = ({ isIn, isPushed }: FactSearch) => sql`
+  select ${pushes.organizationId}, '' as ${sql.identifier(connections.adapterId.name)}, ${pushes.failingSince},
+    ${pushes.stoppedAt}, ${pushes.failure}
+  from ${pushes} indexed by pushes_in_trouble
+  where ${isPushed} = 1 and ${isIn(pushes.organizationId)} and (${pushes.failingSince} is not null or ${pushes.stoppedAt} is not null)
+  union all
+  select ${connections.organizationId}, ${connections.adapterId}, coalesce(${connections.failingSince}, ${connections.reportedAt}),
+    ${connections.stoppedAt}, coalesce(${connections.failure}, 'the adapter no longer reports')
+  from ${connections} where ${isIn(connections.organizationId)}`;
+
+const findFailing = (search: FactSearch) => sql`
+  select ${fact(sql`'push_failing'`, {
+    subject: connections.adapterId,
+    since: sql`coalesce(${connections.failingSince}, ${connections.stoppedAt})`,
+    level: sql`iif(${connections.stoppedAt} is null, 1, 2)`,
+    detail: connections.failure,
+  })}
+  from (${findTroubles(search)}) ${connections}
+  cross join ${organizations} on ${organizations.id} = ${connections.organizationId}
+  where ${organizations.active} = 1
+    and (${connections.stoppedAt} is not null or ${connections.failingSince} <= ${search.now - FAILING_MS})
+  ${search.upToLimit}`;
+
+const findRefusedByPsa = ({ isIn, now, upToLimit }: FactSearch) => sql`
+  select ${fact(sql`'refused_by_psa'`, {
+    subject: psaRefusals.kind,
+    since: sql`min(${psaRefusals.refusedAt})`,
+    level: sql`length(count(*))`,
+    count: sql`count(*)`,
+    lastAt: sql`max(${psaRefusals.refusedAt})`,
+  })}
+  from ${psaRefusals} cross join ${organizations} on ${organizations.id} = ${psaRefusals.organizationId}
+  where ${isIn(psaRefusals.organizationId)} and ${psaRefusals.refusedAt} >= ${now - PSA_REFUSAL_DAYS * DAY_MS}
+    and ${organizations.active} = 1
+  group by ${organizations.id}, ${psaRefusals.kind} order by ${name('lastAt')} desc ${upToLimit}`;
 
 const [SOON, VERY_SOON] = EXPIRY_LEVELS;
-const used = (amount: string, limit: string) => `${amount} * 100 / ${limit}`;
-const SHARE = `max(${used('k.records', 'k.maxRecords')}, ${used('k.minutes', 'k.maxMinutes')}, ${used('k.bytes', 'k.maxBytes')})`;
-const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
-const REFUSED_USES = `
-  select ${fact("'refused_' || r.reason", {
-    ...KEY,
-    since: 'r.first_at',
-    count: 'r.count',
-    lastAt: 'r.last_at',
-    detail: 'r.source_address',
+function findExpiring(search: FactSearch): SQL {
+  const endsWithin = (days: number) => sql`${apiKeys.expiresAt} <= ${search.now + days * DAY_MS}`;
+  return sql`
+    select ${fact(sql`'key_expiring'`, {
+      ...KEY,
+      since: sql`${apiKeys.expiresAt} - ${EXPIRING_DAYS * DAY_MS}`,
+      level: sql`1 + (${endsWithin(SOON)}) + (${endsWithin(VERY_SOON)})`,
+    })}
+    from ${organizations}
+    cross join ${apiKeys} indexed by api_keys_unrevoked on ${apiKeys.organizationId} = ${organizations.id}
+      and ${apiKeys.revokedAt} is null and ${apiKeys.expiresAt} > ${search.now} and ${endsWithin(EXPIRING_DAYS)}
+    where ${isActiveIn(search)} and ${apiKeys.successorId} is null
+    order by ${apiKeys.expiresAt} ${search.upToLimit}`;
+}
+
+const NO_LIMIT = sql.raw(String(Number.MAX_SAFE_INTEGER));
+
+/** What each current key, and each organization, has written on each day, with its limits. */
+function findUsedLimits(search: FactSearch): SQL {
+  const { now, firstDay, keyRecords, keyBytes, organizationRecords, organizationBytes } = search;
+  const written = { day: keyDays.day, records: sum(ALL_RECORDS), bytes: sum(keyDays.bytes) };
+  const ofKeys = fields({
+    organizationId: organizations.id,
+    keyId: apiKeys.id,
+    keyName: apiKeys.name,
+    keyHint: apiKeys.hint,
+    keyExpiresAt: apiKeys.expiresAt,
+    ...written,
+    minutes: sum(keyDays.minutes),
+    maxRecords: sql`min(coalesce(${apiKeys.dayLimitRecords}, ${keyRecords}), ${keyRecords})`,
+    maxMinutes: sql`coalesce(${apiKeys.dayLimitMinutes}, ${NO_LIMIT})`,
+    maxBytes: sql`${keyBytes}`,
+  });
+  const ofOrganizations = fields({
+    organizationId: organizations.id,
+    keyId: sql`null`,
+    keyName: sql`null`,
+    keyHint: sql`null`,
+    keyExpiresAt: sql`null`,
+    ...written,
+    minutes: sql`0`,
+    maxRecords: sql`${organizationRecords}`,
+    maxMinutes: NO_LIMIT,
+    maxBytes: sql`${organizationBytes}`,
+  });
+  // The ledger is read by chain: of each current key, and for the organization of every key.
+  const ledger = sql`cross join ${keyDays} on ${keyDays.organizationId} = ${apiKeys.organizationId}
+    and ${keyDays.chainId} = ${apiKeys.chainId} and ${keyDays.day} >= ${firstDay}`;
+  return sql`
+    select ${ofKeys} from ${organizations}
+    cross join ${apiKeys} on ${apiKeys.organizationId} = ${organizations.id}
+      and ${apiKeys.id} in (${liveKeyIds(sql`${organizations.id}`, now)}) and ${apiKeys.successorId} is null
+    ${ledger} where ${isActiveIn(search)} group by ${organizations.id}, ${apiKeys.id}, ${keyDays.day}
+    union all
+    select ${ofOrganizations} from ${organizations}
+    cross join ${apiKeys} on ${apiKeys.organizationId} = ${organizations.id} and ${apiKeys.id} = ${apiKeys.chainId}
+    ${ledger} where ${isActiveIn(search)} group by ${organizations.id}, ${keyDays.day}`;
+}
+
+/** The used percentage of a limit of `findUsedLimits`. */
+const RECORDS = sql`records * 100 / maxRecords`;
+const MINUTES = sql`minutes * 100 / maxMinutes`;
+const SHARE = sql`max(${RECORDS}, ${MINUTES}, bytes * 100 / maxBytes)`;
+
+const findFullDays = (search: FactSearch) => sql`
+  select ${fact(sql`'daily_limit'`, {
+    organizationId: sql`organizationId`,
+    subject: sql`coalesce(keyId, '') || ' ' || day`,
+    keyId: sql`keyId`,
+    keyName: sql`keyName`,
+    keyHint: sql`keyHint`,
+    keyExpiresAt: sql`keyExpiresAt`,
+    since: sql`${search.now}`,
+    level: sql`1 + (${SHARE} >= 100)`,
+    count: SHARE,
+    detail: sql`case ${SHARE} when ${RECORDS} then printf('%,d new records', maxRecords)
+      when ${MINUTES} then printf('%,d minutes', maxMinutes)
+      else printf('%,d MB of text', maxBytes / 1000000) end || ', on ' || day`,
   })}
-  from organizations o
-  cross join refused_uses r indexed by refused_uses_latest on r.organization_id = o.id and r.last_at >= :now - ${REFUSED_ATTENTION_MS}
-  cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id
-  where ${IN_RANGE} and ${NEEDS_ATTENTION}
-  order by r.last_at desc limit :limit`;
+  from (${findUsedLimits(search)}) where ${SHARE} >= ${DAY_LIMIT_PERCENT}
+  order by day desc, organizationId, keyId ${search.upToLimit}`;
 
-/** The SQL that finds the facts of each type. */
-const TEXTS: Readonly<Record<FactType, string>> = {
-  // An adapter that does not fail reports every minute.
-  push_failing: `
-    select ${fact("'push_failing'", {
-      subject: 's.adapter_id',
-      since: 'coalesce(s.failing_since, s.stopped_at)',
-      level: 'iif(s.stopped_at is null, 1, 2)',
-      detail: 's.failure',
-    })}
-    from (
-      select organization_id, '' as adapter_id, failing_since, stopped_at, failure
-      from pushes indexed by pushes_in_trouble
-      where :isPushed = 1 and organization_id ${RANGE} and (failing_since is not null or stopped_at is not null)
-      union all
-      select organization_id, adapter_id, coalesce(c.failing_since, c.reported_at), stopped_at,
-        coalesce(failure, 'the adapter no longer reports')
-      from connections c where organization_id ${RANGE}) s
-    cross join organizations o on o.id = s.organization_id
-    where o.active = 1 and (s.stopped_at is not null or s.failing_since <= :now - ${FAILING_MS})
-    limit :limit`,
-  refused_by_psa: `
-    select ${fact("'refused_by_psa'", {
-      subject: 'f.kind',
-      since: 'min(f.refused_at)',
-      level: 'length(count(*))',
-      count: 'count(*)',
-      lastAt: 'max(f.refused_at)',
-    })}
-    from psa_refusals f cross join organizations o on o.id = f.organization_id
-    where f.organization_id ${RANGE} and f.refused_at >= :now - ${PSA_REFUSAL_DAYS * DAY_MS} and o.active = 1
-    group by o.id, f.kind order by lastAt desc limit :limit`,
+const findWaiting = (search: FactSearch) => sql`
+  select ${fact(sql`'time_waiting'`, {
+    organizationId: sql`organizationId`,
+    since: sql`min(at)`,
+    count: sql`count(*)`,
+  })}
+  from (${waitingEntries(isActiveIn(search))}) group by organizationId ${search.upToLimit}`;
+
+const findFullDatabase = ({ isIn, now, databaseBytes, databaseLimit }: FactSearch) => sql`
+  select ${fact(sql`'database_size'`, {
+    organizationId: sql`''`,
+    since: sql`${now}`,
+    level: sql`1 + (${databaseBytes} >= ${databaseLimit * WARNED_FROM[1]})`,
+    count: sql`${databaseBytes}`,
+    detail: sql`printf('%,d MB', ${databaseLimit / 1_000_000})`,
+  })}
+  where ${isIn(sql`''`)} and ${databaseBytes} >= ${databaseLimit * WARNED_FROM[0]}`;
+
+/** What finds the facts of each type. */
+const FINDERS: Readonly<Record<FactType, (search: FactSearch) => SQL>> = {
+  push_failing: findFailing,
+  refused_by_psa: findRefusedByPsa,
   ...fromKeys(
     REASONS_FOR_ATTENTION.map((reason) => `refused_${reason}` as const),
-    () => REFUSED_USES,
+    () => findRefused,
   ),
-  key_expiring: `
-    select ${fact("'key_expiring'", {
-      ...KEY,
-      since: `k.expires_at - ${EXPIRING_DAYS * DAY_MS}`,
-      level: `1 + (k.expires_at <= :now + ${SOON * DAY_MS}) + (k.expires_at <= :now + ${VERY_SOON * DAY_MS})`,
-    })}
-    from organizations o
-    cross join api_keys k indexed by api_keys_unrevoked on k.organization_id = o.id and k.revoked_at is null
-      and k.expires_at > :now and k.expires_at <= :now + ${EXPIRING_DAYS * DAY_MS}
-    where ${IN_RANGE} and k.successor_id is null
-    order by k.expires_at limit :limit`,
-  // The ledger is read by chain: of each current key, and for the organization of every key.
-  daily_limit: `
-    select ${fact("'daily_limit'", {
-      ...KEY,
-      organizationId: 'k.organization',
-      subject: "coalesce(k.id, '') || ' ' || k.day",
-      since: ':now',
-      level: `1 + (${SHARE} >= 100)`,
-      count: SHARE,
-      detail: `case ${SHARE}
-        when ${used('k.records', 'k.maxRecords')} then printf('%,d new records', k.maxRecords)
-        when ${used('k.minutes', 'k.maxMinutes')} then printf('%,d minutes', k.maxMinutes)
-        else printf('%,d MB of text', k.maxBytes / 1000000) end || ', on ' || k.day`,
-    })}
-    from (
-      select o.id as organization, k.id, k.name, k.hint, k.expires_at, d.day,
-        ${sum(ALL_RECORDS)} as records, ${sum('d.minutes')} as minutes, ${sum('d.bytes')} as bytes,
-        min(coalesce(k.day_limit_records, :keyRecords), :keyRecords) as maxRecords,
-        coalesce(k.day_limit_minutes, ${NO_LIMIT}) as maxMinutes, :keyBytes as maxBytes
-      from organizations o cross join ${CURRENT_KEYS}
-      cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day >= :firstDay
-      where ${IN_RANGE} group by o.id, k.id, d.day
-      union all
-      select o.id, null, null, null, null, d.day, ${sum(ALL_RECORDS)}, 0, ${sum('d.bytes')},
-        :organizationRecords, ${NO_LIMIT}, :organizationBytes
-      from organizations o cross join api_keys k on k.organization_id = o.id and k.id = k.chain_id
-      cross join key_days d on d.organization_id = k.organization_id and d.chain_id = k.chain_id and d.day >= :firstDay
-      where ${IN_RANGE} group by o.id, d.day) k
-    where ${SHARE} >= ${DAY_LIMIT_PERCENT}
-    order by k.day desc, k.organization, k.id limit :limit`,
-  time_waiting: `
-    select ${fact("'time_waiting'", {
-      since: 'min(o.at)',
-      count: 'count(*)',
-    })}
-    from (${waitingEntries(IN_RANGE)}) o group by o.id limit :limit`,
-  database_size: `
-    select ${fact("'database_size'", {
-      organizationId: "''",
-      since: ':now',
-      level: `1 + (:databaseBytes >= :databaseLimit * ${WARNED_FROM[1]})`,
-      count: ':databaseBytes',
-      detail: "printf('%,d MB', :databaseLimit / 1000000)",
-    })}
-    where '' ${RANGE} and :databaseBytes >= :databaseLimit * ${WARNED_FROM[0]}`,
+  key_expiring: findExpiring,
+  daily_limit: findFullDays,
+  time_waiting: findWaiting,
+  database_size: findFullDatabase,
 };
 
-/** The sources of the core's facts, one for each statement, by the first of their types. */
-export const FACT_SOURCES: Readonly<Record<string, FactSource>> = Object.fromEntries(
-  Array.from(
-    Map.groupBy(FACT_TYPES, (type) => TEXTS[type]),
-    ([text, types]) => [types[0], factSource(pick(FACTS, types), text)],
-  ),
+/** The sources of the core's facts, one for each statement. */
+export const FACT_SOURCES: readonly FactSource[] = Array.from(
+  Map.groupBy(FACT_TYPES, (type) => FINDERS[type]),
+  ([find, types]) => factSource(pick(FACTS, types), find),
 );

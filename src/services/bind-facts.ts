@@ -1,9 +1,9 @@
-import { ALL_ORGANIZATIONS, FACT_SOURCES, type FactSource } from '../db/fact-statements.ts';
-import { type BoundStatement, latestSize } from '../db/statement.ts';
+import { FACT_SOURCES, type FactSource, type FactValues } from '../db/fact-statements.ts';
+import type { Database } from '../db/query.ts';
 import { addDays, dateIn } from '../domain/calendar.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
 import { FACTS, type Fact, type FactKind, type FoundFact } from '../domain/facts.ts';
-import { readBatch } from './call-d1.ts';
+import { latestSize, query } from './call-d1.ts';
 import type { ServiceContext } from './service-context.ts';
 
 export type { FactSource } from '../db/fact-statements.ts';
@@ -17,29 +17,38 @@ export interface FactOptions {
 }
 
 export const factSources = ({ ofModules }: Pick<FactOptions, 'ofModules'>): readonly FactSource[] => [
-  ...Object.values(FACT_SOURCES),
+  ...FACT_SOURCES,
   ...ofModules,
 ];
 
 /** How many facts of an organization a page examines of each statement. */
 const MAX_PAGE_FACTS = 500;
 
-/** Binds a statement to all organizations. */
-export const bindFacts = (
+/** The statement of the facts of all organizations, at most `limit`, and `each` of one organization. */
+export const findFacts = (
   ctx: ServiceContext,
-  { statement }: FactSource,
+  db: Database,
+  { ofAll }: FactSource,
   options: FactOptions,
   { each, limit }: { each: number; limit: number },
-): BoundStatement<Fact> => statement.bind({ ...ALL_ORGANIZATIONS, ...factValues(ctx, options, limit), each });
+) => ofAll(db, factValues(ctx, options, limit), each);
 
-/** The statements of the facts that pages show, bound to these organizations. */
-export function bindPageFacts(ctx: ServiceContext, options: FactOptions, organizationIds: readonly string[]) {
-  const limit = MAX_PAGE_FACTS * organizationIds.length;
-  const values = { ...factValues(ctx, options, limit), organizationIds: JSON.stringify(organizationIds) };
-  return factSources(options).flatMap(({ ofPage }) => ofPage?.bind(values) ?? []);
+/** The statements of the facts of these organizations that pages show. */
+export function findPageFacts(
+  ctx: ServiceContext,
+  db: Database,
+  options: FactOptions,
+  organizationIds: readonly string[],
+) {
+  const values = factValues(ctx, options, MAX_PAGE_FACTS * organizationIds.length);
+  return factSources(options).flatMap(({ ofPage }) => ofPage?.(db, values, organizationIds) ?? []);
 }
 
-function factValues(ctx: ServiceContext, { isPushed, dayLimits: { key, organization } }: FactOptions, limit: number) {
+function factValues(
+  ctx: ServiceContext,
+  { isPushed, dayLimits: { key, organization } }: FactOptions,
+  limit: number,
+): FactValues {
   const now = ctx.now();
   return {
     now,
@@ -65,7 +74,10 @@ export function toPageFacts(rows: readonly Fact[], { ofModules }: FactOptions): 
 
 /** The facts of these organizations that pages show. */
 export async function readFacts(ctx: ServiceContext, options: FactOptions, organizationIds: readonly string[]) {
-  const rows = await readBatch<Fact[]>(ctx, bindPageFacts(ctx, options, organizationIds));
+  const rows = await query<Fact[][]>(ctx, 'nothing_written', async (db) => {
+    const [first, ...others] = findPageFacts(ctx, db, options, organizationIds);
+    return first ? db.batch([first, ...others]) : [];
+  });
   return toPageFacts(rows.flat(), options);
 }
 

@@ -1,7 +1,6 @@
 import { DrizzleQueryError } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { type BoundStatement as BoundQuery, type Database, prepare, type Statement } from '../db/query.ts';
-import { type BoundStatement, withSizeNoted } from '../db/statement.ts';
+import { type BoundStatement, type Database, prepare, type Statement } from '../db/query.ts';
 import { errorOf, organizationErased, ServiceError } from '../domain/errors.ts';
 import { withDeadline } from '../lib/deadline.ts';
 import { LoggableError } from '../lib/log.ts';
@@ -54,53 +53,30 @@ export const query = <T>(ctx: CallContext, effect: CallEffect, run: (db: Databas
 export const send = <Row>(
   ctx: CallContext,
   effect: CallEffect,
-  bind: (db: Database) => BoundQuery<Row>,
+  bind: (db: Database) => BoundStatement<Row>,
 ): Promise<Row[]> => callD1(ctx, effect, async (d1) => (await prepare(d1, bind(drizzle(d1))).all<Row>()).results);
+
+/** The size of each database in bytes, as its latest batch reported it. */
+const sizes = new WeakMap<D1Database, number>();
+
+/** The size of the database in bytes, or undefined before its first batch in this isolate: Drizzle drops it. */
+export const latestSize = (d1: D1Database): number | undefined => sizes.get(d1);
 
 /** Sends statements as one transaction. Their rows have the names of the statements' columns. */
 export async function sendBatch<Row>(d1: D1Database, statements: readonly Statement[]): Promise<D1Result<Row>[]> {
   const results = await d1.batch<Row>(statements.map((statement) => prepare(d1, statement)));
-  return results.map((result) => withSizeNoted(d1, result));
+  for (const { meta } of results) sizes.set(d1, meta.size_after);
+  return results;
 }
 
-/** Runs a statement that reads, and returns its first row, or null. See `callD1`. */
-export async function readOne<Row>(
-  ctx: CallContext,
-  statement: BoundStatement<Row>,
-  effect: CallEffect = 'nothing_written',
-): Promise<Row | null> {
-  // Not D1's `first`, which drops the metadata and reads no less.
-  const [row] = await readAll(ctx, statement, effect);
-  return row ?? null;
-}
-
-/** Runs a statement and returns its rows. See `callD1`. */
-export async function readAll<Row>(
-  ctx: CallContext,
-  statement: BoundStatement<Row>,
-  effect: CallEffect = 'nothing_written',
-): Promise<Row[]> {
-  return (await callD1(ctx, effect, (db) => statement.all(db))).results;
-}
-
-/** Runs statements as one transaction, and returns the rows of each. See `callD1`. */
+/** Runs statements that read as one transaction, and returns the rows of each. See `callD1`. */
 export function readBatch<const Rows extends readonly unknown[]>(
   ctx: CallContext,
-  statements: { readonly [Index in keyof Rows]: BoundStatement<Rows[Index]> | BoundQuery<Rows[Index]> },
-  effect?: CallEffect,
+  statements: { readonly [Index in keyof Rows]: BoundStatement<Rows[Index]> },
 ): Promise<{ [Index in keyof Rows]: Rows[Index][] }>;
-export async function readBatch(
-  ctx: CallContext,
-  statements: readonly Statement[],
-  effect: CallEffect = 'nothing_written',
-): Promise<unknown> {
-  const results = await callD1(ctx, effect, (d1) => sendBatch(d1, statements));
+export async function readBatch(ctx: CallContext, statements: readonly Statement[]): Promise<unknown> {
+  const results = await callD1(ctx, 'nothing_written', (d1) => sendBatch(d1, statements));
   return results.map((result) => result.results);
-}
-
-/** Runs a statement that writes, and returns how many rows it changed. See `callD1`. */
-export async function write(ctx: CallContext, effect: CallEffect, statement: BoundStatement<unknown>): Promise<number> {
-  return (await callD1(ctx, effect, (db) => statement.all(db))).meta.changes;
 }
 
 export function unavailableDetail(effect: CallEffect, kind: Exclude<D1FailureKind, 'rejected'>): string {

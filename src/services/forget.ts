@@ -13,7 +13,7 @@ const LIMITS = { rows: 1_000, chunks: 200 };
 /** Removes the source addresses of old refused uses. */
 export function forgetOldAddresses(ctx: ServiceContext, limits = LIMITS): Promise<boolean> {
   const before = ctx.now() - ADDRESS_RETENTION_MS;
-  return runInChunks(ctx, limits, (_db, limit) => forgetAddresses.bind({ before, limit }));
+  return runInChunks(ctx, limits, (db, limit) => forgetAddresses(db, { before, limit }));
 }
 
 async function runInChunks(

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { bindPageFacts } from '../../src/services/bind-facts.ts';
-import { readBatch } from '../../src/services/call-d1.ts';
+import { readFacts } from '../../src/services/bind-facts.ts';
 import { eraseOrganization } from '../support/erase-organization.ts';
 import { elementsOf } from '../support/page.ts';
 import { allChanges, connectionOf, failureOf, lastCursor, resultOf, untyped, work } from '../support/psa-calls.ts';
@@ -16,8 +15,8 @@ const RECORDED = { ok: true, value: { status: 'recorded' } };
 async function factsOf(organization: string, now: number) {
   const options = { isPushed: false, dayLimits: { key: null, organization: null }, ofModules: [] };
   const ctx = { ...asOperator(), now: () => now };
-  const facts = await readBatch(ctx, bindPageFacts(ctx, options, [organization]));
-  return facts.flat().filter(({ type }) => type === 'push_failing');
+  const facts = await readFacts(ctx, options, [organization]);
+  return facts.filter(({ type }) => type === 'push_failing');
 }
 
 test('a connection reads and writes only the organization of its binding', async () => {

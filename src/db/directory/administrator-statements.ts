@@ -1,18 +1,15 @@
-import { sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { REFUSED_ATTENTION_MS } from '../../domain/refused-use.ts';
 import { administrator } from '../aliases.ts';
-import { NEEDS_ATTENTION } from '../keys/refused-use-statements.ts';
-import { users } from '../schema/directory.ts';
-import { columns, number, type RowOf, statement, text } from '../statement.ts';
+import { needsAttention } from '../keys/refused-use-statements.ts';
+import type { Database } from '../query.ts';
+import { organizations, users } from '../schema/directory.ts';
+import { apiKeys, refusedUses } from '../schema/keys.ts';
 
 export interface AdministratorValues {
   organizationId: string;
   userId: string;
 }
-
-/** Condition: the user `:userId` (alias `u`) is an active administrator of the organization. */
-export const IS_ACTIVE_ADMINISTRATOR =
-  'u.organization_id = :organizationId and u.id = :userId and u.is_admin = 1 and u.active = 1';
 
 /** Condition: the user with the alias `administrator` is an active administrator of the organization. */
 export const isActiveAdministrator = ({ organizationId, userId }: AdministratorValues) =>
@@ -23,25 +20,7 @@ export const isActiveAdministrator = ({ organizationId, userId }: AdministratorV
 export const byActiveAdministrator = (values: AdministratorValues) =>
   sql`exists (select 1 from ${users} ${administrator} where ${isActiveAdministrator(values)})`;
 
-export const BY_ACTIVE_ADMINISTRATOR = `exists (select 1 from users u where ${IS_ACTIVE_ADMINISTRATOR})`;
-
 const MAX_REFUSED = 100;
-
-const ADMINISTRATOR = {
-  userId: text('u.id'),
-  userName: text('u.name'),
-  organizationId: text('o.id'),
-  organizationName: text('o.name'),
-  timeZone: text('o.time_zone'),
-  hasPsa: number('o.has_psa'),
-  /** Refused uses that need attention, only of the organization that was asked for. */
-  refused:
-    number(`iif(o.id = :organizationId, (select count(*) from (select * from refused_uses where organization_id = o.id
-      and last_at >= :now - ${REFUSED_ATTENTION_MS} order by last_at desc limit ${MAX_REFUSED}) r
-      cross join api_keys k on k.organization_id = r.organization_id and k.id = r.key_id where ${NEEDS_ATTENTION}), 0)`),
-};
-
-export type AdministratorRow = RowOf<typeof ADMINISTRATOR>;
 
 interface AdministratorSearch {
   email: string;
@@ -51,18 +30,49 @@ interface AdministratorSearch {
   now: number;
 }
 
+/** How many refused uses of the organization need attention, of the latest `MAX_REFUSED`. */
+const countRefused = (now: number) => sql`(
+  select count(*) from (
+    select * from ${refusedUses}
+    where ${refusedUses.organizationId} = ${organizations.id} and ${refusedUses.lastAt} >= ${now - REFUSED_ATTENTION_MS}
+    order by ${refusedUses.lastAt} desc limit ${MAX_REFUSED}) ${refusedUses}
+  cross join ${apiKeys} on ${apiKeys.organizationId} = ${refusedUses.organizationId} and ${apiKeys.id} = ${refusedUses.keyId}
+  where ${needsAttention(now)})`;
+
 /** The first `limit` active organizations, by name, that the person is an active administrator of. */
-export const findAdministrator = statement<AdministratorSearch, AdministratorRow>(`
-  select ${columns(ADMINISTRATOR)}
-  from users u join organizations o on o.id = u.organization_id and o.active = 1
-  where u.email = :email and u.is_admin = 1 and u.active = 1
-  order by o.id = :organizationId desc, o.name, o.id limit :limit`);
+export const findAdministrator = (db: Database, { email, organizationId, limit, now }: AdministratorSearch) =>
+  db
+    .select({
+      userId: sql<string>`${users.id}`.as('userId'),
+      userName: sql<string>`${users.name}`.as('userName'),
+      organizationId: sql<string>`${organizations.id}`.as('organizationId'),
+      organizationName: sql<string>`${organizations.name}`.as('organizationName'),
+      timeZone: organizations.timeZone,
+      hasPsa: organizations.hasPsa,
+      /** Refused uses that need attention, only of the organization that was asked for. */
+      refused: sql<number>`iif(${organizations.id} = ${organizationId}, ${countRefused(now)}, 0)`.as('refused'),
+    })
+    .from(users)
+    .innerJoin(organizations, and(eq(organizations.id, users.organizationId), eq(organizations.active, 1)))
+    // Constants, because SQLite uses a partial index only if it sees its condition.
+    .where(sql`${users.email} = ${email} and ${users.isAdmin} = 1 and ${users.active} = 1`)
+    .orderBy(sql`${organizations.id} = ${organizationId} desc`, organizations.name, organizations.id)
+    .limit(limit);
 
 /** The time zone of the organization, if the user is an active administrator there. */
-export const findTimeZone = statement<AdministratorValues, { timeZone: string }>(`
-  select o.time_zone as timeZone from users u join organizations o on o.id = u.organization_id where ${IS_ACTIVE_ADMINISTRATOR}`);
+export const findTimeZone = (db: Database, values: AdministratorValues) =>
+  db
+    .select({ timeZone: organizations.timeZone })
+    .from(administrator)
+    .innerJoin(organizations, eq(organizations.id, administrator.organizationId))
+    .where(isActiveAdministrator(values));
 
 /** The names of the active administrators among the organization's first 1,000 users. */
-export const findAdministratorNames = statement<{ organizationId: string }, { name: string }>(`
-  select u.name as name from (select name, active, is_admin from users where organization_id = :organizationId limit 1000) u
-  where u.active = 1 and u.is_admin = 1 order by u.name`);
+export const findAdministratorNames = (db: Database, organizationId: string) => {
+  const first = db.select().from(users).where(eq(users.organizationId, organizationId)).limit(1_000).as('first_users');
+  return db
+    .select({ name: first.name })
+    .from(first)
+    .where(and(eq(first.active, 1), eq(first.isAdmin, 1)))
+    .orderBy(first.name);
+};

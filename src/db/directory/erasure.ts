@@ -12,10 +12,6 @@ import { applyErasure } from './clock.ts';
 export const isBeingErased = (organizationId: string) =>
   sql`exists (select 1 from ${erasures} where ${erasures.organizationId} = ${organizationId} and ${erasures.open} = 1)`;
 
-/** The same for statements as text. */
-export const IS_BEING_ERASED =
-  'exists (select 1 from erasures where erasures.organization_id = :organizationId and erasures.open = 1)';
-
 // The statements of an erasure: one transaction opens it, many remove rows, and one closes it. The
 // triggers of the audit log allow deletes only while the erasure is open and nothing else of the
 // organization is left. From the opening on, they refuse every new audit row.

@@ -1,4 +1,6 @@
-import { statement } from '../statement.ts';
+import { sql } from 'drizzle-orm';
+import type { Database } from '../query.ts';
+import { refusedUses } from '../schema/keys.ts';
 
 interface EndValues {
   organizationId: string;
@@ -9,7 +11,12 @@ interface EndValues {
 }
 
 /** Ends refused uses whose cause the statement before it removed. */
-export const endRepairedUses = statement<EndValues>(`
-  update refused_uses set ends_at = :now
-  where organization_id = :organizationId and key_id = :keyId and coalesce(ends_at > :now, 1)
-    and (reason, last_at) in (select value ->> 'reason', value ->> 'lastAt' from json_each(:uses)) and changes() = 1`);
+export const endRepairedUses = (db: Database, { organizationId, keyId, uses, now }: EndValues) =>
+  db
+    .update(refusedUses)
+    .set({ endsAt: now })
+    .where(sql`
+    ${refusedUses.organizationId} = ${organizationId} and ${refusedUses.keyId} = ${keyId}
+      and coalesce(${refusedUses.endsAt} > ${now}, 1) and (${refusedUses.reason}, ${refusedUses.lastAt}) in (
+        select value ->> 'reason', value ->> 'lastAt' from json_each(${uses}))
+      and changes() = 1`);

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { check, foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { RefusedUseReason } from '../../domain/refused-use.ts';
 import { flags, words } from './checks.ts';
 import { organizations, users } from './directory.ts';
 
@@ -81,7 +82,7 @@ export const refusedUses = sqliteTable(
   {
     organizationId: text('organization_id').notNull(),
     keyId: text('key_id').notNull(),
-    reason: text('reason').notNull(),
+    reason: text('reason').$type<RefusedUseReason>().notNull(),
     count: integer('count').notNull(),
     firstAt: integer('first_at').notNull(),
     lastAt: integer('last_at').notNull(),

@@ -9,9 +9,9 @@ import { COUNT_COLUMNS } from './record-tables.ts';
 
 // The daily ledger: one row for each key and day, written in the transaction of each record.
 
-const ALL_RECORDS = sql<number>`${keyDays.notes} + ${keyDays.timeEntries}`;
+export const ALL_RECORDS = sql<number>`${keyDays.notes} + ${keyDays.timeEntries}`;
 
-const sum = (value: SQL | Column) => sql<number>`coalesce(sum(${value}), 0)`;
+export const sum = (value: SQL | Column) => sql<number>`coalesce(sum(${value}), 0)`;
 
 /** The day of a key's last write. After a change of the time zone it need not be its latest day: three are compared. */
 export const lastDay = (key: typeof apiKeys) => sql<string>`(

@@ -5,7 +5,6 @@ import { type Database, fields } from '../query.ts';
 import { companies, organizations, tickets, users } from '../schema/directory.ts';
 import { apiKeys } from '../schema/keys.ts';
 import { timeEntries } from '../schema/work.ts';
-import { statement } from '../statement.ts';
 
 // Time by status, from an index that has it in the order of the audit log.
 
@@ -156,12 +155,13 @@ export const findApprover = (db: Database, organizationId: string) =>
   db.select({ approvals: organizations.approvals }).from(organizations).where(eq(organizations.id, organizationId));
 
 /** The entries that wait, of organizations that approve time in the settings area and satisfy a condition. */
-export const waitingEntries = (condition: string) => `
-  select o.id, e.created_at as at
-  from organizations o cross join time_entries e indexed by time_entries_status on e.organization_id = o.id and e.status = 'SUBMITTED'
-  where o.approvals = 'settings' and ${condition}`;
+export const waitingEntries = (condition: SQL) => sql`
+  select ${fields({ organizationId: organizations.id, at: timeEntries.createdAt })}
+  from ${organizations} cross join ${byStatus} on ${timeEntries.organizationId} = ${organizations.id} and ${timeEntries.status} = 'SUBMITTED'
+  where ${organizations.approvals} = 'settings' and ${condition}`;
 
-/** How many entries wait, at most 100. */
-export const countWaiting = statement<{ organizationId: string }, { count: number }>(
-  `select count(*) as count from (${waitingEntries('o.id = :organizationId')} limit 100)`,
-);
+/** How many entries wait, at most 100. Always one row. */
+export const countWaiting = (db: Database, organizationId: string) =>
+  db
+    .select({ count: sql<number>`count(*)`.as('waiting') })
+    .from(sql`(${waitingEntries(eq(organizations.id, organizationId))} limit 100)`);

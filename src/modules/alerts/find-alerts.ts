@@ -2,7 +2,7 @@ import { drizzle } from 'drizzle-orm/d1';
 import type { Statement } from '../../db/query.ts';
 import type { Fact } from '../../domain/facts.ts';
 import { log } from '../../lib/log.ts';
-import { bindFacts, type FactOptions, type FactSource, toFact } from '../../services/bind-facts.ts';
+import { type FactOptions, type FactSource, findFacts, toFact } from '../../services/bind-facts.ts';
 import { callD1, readBatch, sendBatch } from '../../services/call-d1.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
 import { alertText } from './alert.ts';
@@ -47,9 +47,10 @@ async function compare(
 ): Promise<void> {
   const now = ctx.now();
   const types = Object.keys(source.kinds);
+  const db = drizzle(ctx.db);
   const [rows, stored] = await readBatch(ctx, [
-    bindFacts(ctx, source, options, MAX_FACTS),
-    findStoredAlerts(drizzle(ctx.db), { types: JSON.stringify(types), ...MAX_FACTS }),
+    findFacts(ctx, db, source, options, MAX_FACTS),
+    findStoredAlerts(db, { types: JSON.stringify(types), ...MAX_FACTS }),
   ]);
   const levels = new Map(stored.map((alert) => [identityOf(alert), alert.level]));
   const present = new Set<string>();

@@ -6,22 +6,18 @@ import {
 import { countWaiting } from '../../db/work/time-queue-statements.ts';
 import { errorOf } from '../../domain/errors.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
-import { readAll, readBatch, readOne } from '../call-d1.ts';
+import { query } from '../call-d1.ts';
 import type { AdminContext, ServiceContext } from '../service-context.ts';
 
 export const MAX_LISTED_ORGANIZATIONS = 100;
 
 /** The organizations that a person administers, by name. Beyond the first 100, only `organizationId`. */
 export async function administrationsOf(ctx: ServiceContext, email: string, organizationId?: string) {
-  const [results, [waiting]] = await readBatch(ctx, [
-    findAdministrator.bind({
-      email,
-      organizationId: organizationId ?? '',
-      limit: MAX_LISTED_ORGANIZATIONS,
-      now: ctx.now(),
-    }),
-    countWaiting.bind({ organizationId: organizationId ?? '' }),
-  ]);
+  const asked = organizationId ?? '';
+  const search = { email, organizationId: asked, limit: MAX_LISTED_ORGANIZATIONS, now: ctx.now() };
+  const [results, [waiting]] = await query(ctx, 'nothing_written', (db) =>
+    db.batch([findAdministrator(db, search), countWaiting(db, asked)]),
+  );
   return results
     .map((row) => ({
       userId: row.userId,
@@ -44,12 +40,13 @@ export async function administrationsOf(ctx: ServiceContext, email: string, orga
 export type Administration = Awaited<ReturnType<typeof administrationsOf>>[number];
 
 export async function listAdministratorNames(ctx: AdminContext): Promise<string[]> {
-  return (await readAll(ctx, findAdministratorNames.bind(ctx.actor))).map(({ name }) => name);
+  const rows = await query(ctx, 'nothing_written', (db) => findAdministratorNames(db, ctx.actor.organizationId));
+  return rows.map(({ name }) => name);
 }
 
 /** @throws ServiceError `not_administrator` */
 export async function administratorsTimeZone(ctx: AdminContext): Promise<string> {
-  const found = await readOne(ctx, findTimeZone.bind(ctx.actor));
+  const [found] = await query(ctx, 'nothing_written', (db) => findTimeZone(db, ctx.actor));
   if (!found) throw errorOf('not_administrator');
   return found.timeZone;
 }

@@ -1,7 +1,6 @@
-import { selectFacts } from '../../db/fact-statements.ts';
 import { countLiveKeysOf } from '../../db/keys/read-keys-statements.ts';
 import { isLostWork } from '../../domain/facts.ts';
-import { bindPageFacts, type FactOptions, toPageFacts } from '../bind-facts.ts';
+import { type FactOptions, findPageFacts, toPageFacts } from '../bind-facts.ts';
 import { query } from '../call-d1.ts';
 import type { ServiceContext } from '../service-context.ts';
 import type { Administration } from './administrators.ts';
@@ -16,9 +15,8 @@ export async function readOrganizationOverview(
 ) {
   const now = ctx.now();
   const ids = administrations.map(({ organization }) => organization.id);
-  const statements = bindPageFacts(ctx, options, ids);
   const [counts, ...rows] = await query(ctx, 'nothing_written', (db) =>
-    db.batch([countLiveKeysOf(db, ids, now), ...statements.map((statement) => selectFacts(db, statement))]),
+    db.batch([countLiveKeysOf(db, ids, now), ...findPageFacts(ctx, db, options, ids)]),
   );
   const live = new Map(counts.map(({ organizationId, keys }) => [organizationId, keys]));
   const facts = Map.groupBy(toPageFacts(rows.flat(), options), ({ organizationId }) => organizationId);

@@ -41,7 +41,7 @@ export async function changeApiKey(ctx: AdminContext, key: KeyDetails, input: Se
       action: 'api_key.changed',
       targetId: keyId,
       detail: details.join(', '),
-      completion: endRepairedUses.bind({ ...ctx.actor, keyId, uses, now }),
+      completion: endRepairedUses(db, { organizationId: ctx.actor.organizationId, keyId, uses, now }),
     },
   ]);
   if (hasChanged(result)) return 'changed';

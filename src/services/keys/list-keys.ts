@@ -1,10 +1,9 @@
 import { findLatestDay } from '../../db/audit/audit-log-statements.ts';
-import { selectFacts } from '../../db/fact-statements.ts';
 import { findKeyPage, findLiveKeys } from '../../db/keys/read-keys-statements.ts';
 import { isLive } from '../../domain/api-key.ts';
 import type { Fact } from '../../domain/facts.ts';
 import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
-import { bindPageFacts, type FactOptions, toPageFacts } from '../bind-facts.ts';
+import { type FactOptions, findPageFacts, toPageFacts } from '../bind-facts.ts';
 import { query as queryD1 } from '../call-d1.ts';
 import type { AdminContext } from '../service-context.ts';
 import { readUsage } from './key-usage.ts';
@@ -46,12 +45,11 @@ export async function listKeys(ctx: AdminContext, query: KeyQuery, today: string
 /** The live keys, the totals of the latest day and what needs attention. */
 async function readOverview(ctx: AdminContext, now: number, options: FactOptions | undefined) {
   const { organizationId } = ctx.actor;
-  const facts = options ? bindPageFacts(ctx, options, [organizationId]) : [];
   const [live, [latest], ...others] = await queryD1(ctx, 'nothing_written', (db) =>
     db.batch([
       findLiveKeys(db, organizationId, now),
       findLatestDay(db, organizationId),
-      ...facts.map((statement) => selectFacts(db, statement)),
+      ...(options ? findPageFacts(ctx, db, options, [organizationId]) : []),
     ]),
   );
   return {

@@ -9,7 +9,7 @@ import type { KeyReference } from '../../domain/errors.ts';
 import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
 import { type LostWrite, lostWrite, type RefusedUseReason } from '../../domain/refused-use.ts';
 import { parseStored } from '../../domain/stored-json.ts';
-import { readAll, write } from '../call-d1.ts';
+import { query } from '../call-d1.ts';
 import { type AdminContext, type ExportPage, forNextCall, type ServiceContext } from '../service-context.ts';
 
 const PAGE_SIZE = 100;
@@ -33,16 +33,20 @@ export async function recordRefusedUses(
 ): Promise<void> {
   const lostWrites = lost.length === 0 ? null : JSON.stringify(lost);
   const values = { organizationId, keyId, reason, count, sourceAddress, lostWrites, endsAt, now: ctx.now() };
-  await write(ctx, 'may_have_written', addRefusedUses.bind(values));
+  await query(ctx, 'may_have_written', (db) => addRefusedUses(db, values));
 }
 
 export async function listRefusedUses(ctx: AdminContext): Promise<RefusedUse[]> {
-  const rows = await readAll(ctx, findRefusedUses.bind({ ...ctx.actor, limit: PAGE_SIZE, now: ctx.now() }));
+  const rows = await query(ctx, 'nothing_written', (db) =>
+    findRefusedUses(db, ctx.actor.organizationId, PAGE_SIZE, ctx.now()),
+  );
   return rows.map(toRefusedUse);
 }
 
 export async function readUsesOfKey(ctx: AdminContext, keyId: string): Promise<RefusedUse[]> {
-  const rows = await readAll(ctx, findUsesOfKey.bind({ ...ctx.actor, keyId, now: ctx.now() }));
+  const rows = await query(ctx, 'nothing_written', (db) =>
+    findUsesOfKey(db, ctx.actor.organizationId, keyId, ctx.now()),
+  );
   return rows.map(toRefusedUse);
 }
 
@@ -53,9 +57,10 @@ export async function* everyRefusedUse(
 ): AsyncGenerator<ExportPage<RefusedUse>> {
   for (let before: string | undefined = cursor; before !== undefined; ) {
     const [beforeKeyId = '', beforeReason = '']: string[] = before.split('.');
-    const from = { ...ctx.actor, beforeKeyId, beforeReason };
-    const page = findRefusedUsesPage.bind({ ...from, limit: EXPORT_PAGE_SIZE, now: ctx.now() });
-    const results: RefusedUseRow[] = await readAll(forNextCall(ctx), page);
+    const page = { beforeKeyId, beforeReason, limit: EXPORT_PAGE_SIZE, now: ctx.now() };
+    const results: RefusedUseRow[] = await query(forNextCall(ctx), 'nothing_written', (db) =>
+      findRefusedUsesPage(db, ctx.actor.organizationId, page),
+    );
     const last = results.length === EXPORT_PAGE_SIZE ? results.at(-1) : undefined;
     before = last && `${last.keyId}.${last.reason}`;
     yield { items: results.map(toRefusedUse), next: before };

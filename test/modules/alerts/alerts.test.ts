@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:workers';
+import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { fact, factSource, IN_RANGE } from '../../../src/db/fact-statements.ts';
+import { fact, factSource, isActiveIn } from '../../../src/db/fact-statements.ts';
+import { organizations } from '../../../src/db/schema/directory.ts';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { FACTS, type FactKind } from '../../../src/domain/facts.ts';
 import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
@@ -366,8 +368,10 @@ describe('an alert', () => {
       },
       advice: 'Hurry.',
     };
-    const columns = fact("'late'", { since: ':now' });
-    const late = factSource({ late: kind }, `select ${columns} from organizations o where ${IN_RANGE} limit :limit`);
+    const late = factSource({ late: kind }, (search) => {
+      const columns = fact(sql`'late'`, { since: sql`${search.now}` });
+      return sql`select ${columns} from ${organizations} where ${isActiveIn(search)} ${search.upToLimit}`;
+    });
     await runDailyAlerts(now, {}, env.DB, [late]);
     await pass(RUN_MS);
     expect(texts().map((text) => text.split(' https')[0])).toEqual([`${good}: This is late. Hurry.`]);

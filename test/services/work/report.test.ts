@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { FACTS } from '../../../src/domain/facts.ts';
-import { bindPageFacts } from '../../../src/services/bind-facts.ts';
-import { readBatch } from '../../../src/services/call-d1.ts';
+import { readFacts } from '../../../src/services/bind-facts.ts';
 import { eraseOrganization } from '../../support/erase-organization.ts';
 import { allChanges, failureOf, lastCursor, resultOf, untyped, work } from '../../support/psa-calls.ts';
 import { makeSettings } from '../../support/settings.ts';
@@ -27,8 +26,8 @@ const actionsOf = async (organization: string) =>
 async function factsOf(organization: string, now = Date.now()) {
   const ctx = { ...asOperator(), now: () => now };
   const options = { isPushed: true, dayLimits: { key: null, organization: null }, ofModules: [] };
-  const facts = await readBatch(ctx, bindPageFacts(ctx, options, [organization]));
-  return facts.flat().filter(({ type }) => type === 'refused_by_psa');
+  const facts = await readFacts(ctx, options, [organization]);
+  return facts.filter(({ type }) => type === 'refused_by_psa');
 }
 
 test('a refused record is recorded and audited once, until the PSA has taken it', async () => {
