@@ -36,14 +36,18 @@ export interface Retention {
  * Every transaction leaves a state that the next run continues from. Returns whether nothing is left to delete.
  */
 export async function deleteOld(ctx: ServiceContext, retention: Retention, limits = LIMITS): Promise<boolean> {
-  const found = await query(forNextCall(ctx), 'safe_to_repeat', (db) => findDeletable(db, ctx.now() - SILENT_MS));
+  const before = ctx.now() - retention.keepDays * DAY_MS;
+  const found = await query(forNextCall(ctx), 'safe_to_repeat', (db) =>
+    findDeletable(db, before, ctx.now() - SILENT_MS),
+  );
   let chunks = limits.chunks;
-  for (const { organizationId, toSeq, confirmedSeq, newestSeq } of found) {
+  for (const { organizationId, toSeq, oldestSeq, confirmedSeq, newestSeq } of found) {
     const last = Math.min(newestSeq - 1, retention.isPushed ? confirmedSeq : Number.POSITIVE_INFINITY);
-    const target = await findTarget(ctx, organizationId, toSeq, last, retention.keepDays);
+    const target = await findTarget(ctx, organizationId, toSeq, last, before);
     if (target > toSeq)
       await query(forNextCall(ctx), 'safe_to_repeat', (db) => moveDeletion(db, organizationId, target));
-    for (let deleted = limits.rows; target > 0 && deleted === limits.rows; chunks -= 1) {
+    // Without old rows up to the position, an organization takes nothing of the run from others.
+    for (let deleted = limits.rows; target >= oldestSeq && deleted === limits.rows; chunks -= 1) {
       if (chunks === 0) return false;
       deleted = await deleteChunk(ctx, organizationId, limits.rows);
     }
@@ -52,8 +56,7 @@ export async function deleteOld(ctx: ServiceContext, retention: Retention, limit
 }
 
 /** The last row of an organization that may be deleted: nothing at or before it waits, or was changed after it. */
-async function findTarget(ctx: ServiceContext, organizationId: string, from: number, last: number, keepDays: number) {
-  const before = ctx.now() - keepDays * DAY_MS;
+async function findTarget(ctx: ServiceContext, organizationId: string, from: number, last: number, before: number) {
   const [first] = await query(forNextCall(ctx), 'safe_to_repeat', (db) =>
     findFirstSeqSince(db, organizationId, before),
   );

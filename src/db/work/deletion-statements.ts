@@ -1,4 +1,4 @@
-import { and, eq, isNull, or, sql } from 'drizzle-orm';
+import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { laterDay, latest } from '../aliases.ts';
 import { nextSeq } from '../audit/audit-log-statements.ts';
@@ -14,28 +14,42 @@ import { RECORD_TABLES } from './record-tables.ts';
 // The deletion of old audit rows with the records that they created, up to a position of each organization. Triggers guard the
 // position, and admit deletes of rows up to there only.
 
-/** The organizations whose adapter, if there is one, has reported without a failure since an instant. */
-export const findDeletable = (db: Database, reportedSince: number) =>
+/**
+ * The organizations with audit rows from before `before`, the oldest first, whose adapter, if there is one, has reported
+ * without a failure since `reportedSince`.
+ */
+export const findDeletable = (db: Database, before: number, reportedSince: number) =>
   db
     .select({
       organizationId: organizations.id,
       /** The present position; 0 if nothing was deleted. */
       toSeq: sql<number>`coalesce(${deletions.toSeq}, 0)`.as('deletedTo'),
+      /** The oldest row that is left. */
+      oldestSeq: auditLog.seq,
       /** The last change that the push has confirmed; 0 for none. */
       confirmedSeq: sql<number>`coalesce(${pushes.confirmedSeq}, 0)`.as('confirmedSeq'),
       /** The newest change; 0 for none. */
       newestSeq: sql<number>`${nextSeq(organizations.id)} - 1`.as('newestSeq'),
     })
     .from(organizations)
+    .innerJoin(
+      auditLog,
+      sql`${auditLog.organizationId} = ${organizations.id} and ${auditLog.seq} = (
+        select min(${latest.seq}) from ${auditLog} ${latest} where ${latest.organizationId} = ${organizations.id})`,
+    )
     .leftJoin(deletions, eq(deletions.organizationId, organizations.id))
     .leftJoin(pushes, eq(pushes.organizationId, organizations.id))
     .leftJoin(connections, eq(connections.organizationId, organizations.id))
     .where(
-      or(
-        isNull(connections.organizationId),
-        and(isNull(connections.failingSince), sql`${connections.reportedAt} > ${reportedSince}`),
+      and(
+        lt(auditLog.at, before),
+        or(
+          isNull(connections.organizationId),
+          and(isNull(connections.failingSince), sql`${connections.reportedAt} > ${reportedSince}`),
+        ),
       ),
-    );
+    )
+    .orderBy(auditLog.at);
 
 /** The first time entry of the range (`from` is excluded) that waits for the settings area, or was decided after `to`. */
 export const findFirstUndecided = (db: Database, organizationId: string, from: number, to: number) =>
