@@ -75,7 +75,9 @@ const selectFacts = (db: Database, facts: SQL) =>
       level: sql<number>`${name('level')}`,
       count: sql<number>`${name('count')}`,
       lastAt: sql<number | null>`${name('lastAt')}`,
-      detail: sql<string | null>`${name('detail')}`,
+      sourceAddress: sql<string | null>`${name('sourceAddress')}`,
+      failure: sql<string | null>`${name('failure')}`,
+      limitInWords: sql<string | null>`${name('limitInWords')}`,
     })
     .from(facts);
 
@@ -105,7 +107,9 @@ const OMITTED = {
   level: sql`1`,
   count: sql`0`,
   lastAt: sql`null`,
-  detail: sql`null`,
+  sourceAddress: sql`null`,
+  failure: sql`null`,
+  limitInWords: sql`null`,
 };
 
 type FactFields = Readonly<Record<keyof Fact, Column | SQL>>;
@@ -160,7 +164,7 @@ const findRefused = (search: FactSearch) => sql`
     since: refusedUses.firstAt,
     count: refusedUses.count,
     lastAt: refusedUses.lastAt,
-    detail: refusedUses.sourceAddress,
+    sourceAddress: refusedUses.sourceAddress,
   })}
   from ${organizations}
   cross join ${refusedUses} indexed by refused_uses_latest on ${refusedUses.organizationId} = ${organizations.id}
@@ -185,7 +189,7 @@ const findFailing = (search: FactSearch) => sql`
     subject: connections.adapterId,
     since: sql`coalesce(${connections.failingSince}, ${connections.stoppedAt})`,
     level: sql`iif(${connections.stoppedAt} is null, 1, 2)`,
-    detail: connections.failure,
+    failure: connections.failure,
   })}
   from (${findTroubles(search)}) ${connections}
   cross join ${organizations} on ${organizations.id} = ${connections.organizationId}
@@ -283,7 +287,7 @@ const findFullDays = (search: FactSearch) => sql`
     since: sql`${search.now}`,
     level: sql`1 + (${SHARE} >= 100)`,
     count: SHARE,
-    detail: sql`case ${SHARE} when ${RECORDS} then printf('%,d new records', maxRecords)
+    limitInWords: sql`case ${SHARE} when ${RECORDS} then printf('%,d new records', maxRecords)
       when ${MINUTES} then printf('%,d minutes', maxMinutes)
       else printf('%,d MB of text', maxBytes / 1000000) end || ', on ' || day`,
   })}
@@ -304,7 +308,7 @@ const findFullDatabase = ({ isIn, now, databaseBytes, databaseLimit }: FactSearc
     since: sql`${now}`,
     level: sql`1 + (${databaseBytes} >= ${databaseLimit * WARNED_FROM[1]})`,
     count: sql`${databaseBytes}`,
-    detail: sql`printf('%,d MB', ${databaseLimit / 1_000_000})`,
+    limitInWords: sql`printf('%,d MB', ${databaseLimit / 1_000_000})`,
   })}
   where ${isIn(sql`''`)} and ${databaseBytes} >= ${databaseLimit * WARNED_FROM[0]}`;
 

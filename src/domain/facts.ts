@@ -37,8 +37,12 @@ export interface Fact {
   count: number;
   /** The latest event, such as the last refused request or the last write. */
   lastAt: number | null;
-  /** Further details, such as the last failure. */
-  detail: string | null;
+  /** Where a refused key was last used from, if its address is still stored. */
+  sourceAddress: string | null;
+  /** Why changes do not reach the PSA. */
+  failure: string | null;
+  /** The limit that is used up, in words. */
+  limitInWords: string | null;
 }
 
 /** A fact with its kind. */
@@ -101,8 +105,8 @@ export const FACTS = {
   },
   push_failing: {
     isUrgent: true,
-    sentence: ({ level, since, detail }) =>
-      `Changes ${level === 1 ? 'have not reached' : 'are not sent to'} the PSA since ${time(since)}${detail === null ? '' : ` (${detail})`}.`,
+    sentence: ({ level, since, failure }) =>
+      `Changes ${level === 1 ? 'have not reached' : 'are not sent to'} the PSA since ${time(since)}${failure === null ? '' : ` (${failure})`}.`,
     advice:
       'Find out why the PSA does not accept the changes. Nothing is lost: they are sent again, and after a stop when the operator resumes the push or the adapter.',
     isShown: true,
@@ -132,7 +136,7 @@ export const FACTS = {
   daily_limit: {
     isUrgent: false,
     sentence: (fact) =>
-      `${fact.keyHint === null ? 'The organization' : theKey(fact)} has used ${fact.level === 1 ? DAY_LIMIT_PERCENT : 100}% of the daily limit of ${fact.detail}.`,
+      `${fact.keyHint === null ? 'The organization' : theKey(fact)} has used ${fact.level === 1 ? DAY_LIMIT_PERCENT : 100}% of the daily limit of ${fact.limitInWords}.`,
     advice: "Check the automations' writes. If they are intended, raise the limit.",
   },
   time_waiting: {
@@ -144,7 +148,8 @@ export const FACTS = {
   },
   database_size: {
     isUrgent: true,
-    sentence: ({ level, detail }) => `The database has reached ${level === 1 ? 70 : 90}% of its limit of ${detail}.`,
+    sentence: ({ level, limitInWords }) =>
+      `The database has reached ${level === 1 ? 70 : 90}% of its limit of ${limitInWords}.`,
     advice: 'Make room before writes fail, or use a database with a higher limit.',
   },
 } satisfies Record<string, FactKind> & Record<`refused_${ReasonForAttention}`, FactKind>;

@@ -81,14 +81,14 @@ test('a failure or silence needs attention after five minutes, and a stop at onc
   const later = () => factsOf(organization, Date.now() + 6 * MINUTE_MS);
   await connection.reportConnection(ONE, null);
   expect(await soon()).toEqual([]);
-  expect(await later()).toMatchObject([{ subject: ONE, level: 1, detail: 'the adapter no longer reports' }]);
+  expect(await later()).toMatchObject([{ subject: ONE, level: 1, failure: 'the adapter no longer reports' }]);
   await connection.reportConnection(ONE, failing('HTTP 401'));
   const [row] = await rowsOf('connections', organization);
   await connection.reportConnection(ONE, failing('HTTP 403'));
   expect(await soon()).toEqual([]);
-  expect(await later()).toMatchObject([{ subject: ONE, level: 1, since: row?.['failing_since'], detail: 'HTTP 403' }]);
+  expect(await later()).toMatchObject([{ subject: ONE, level: 1, since: row?.['failing_since'], failure: 'HTTP 403' }]);
   await connection.reportConnection(ONE, { reason: 'A customer can see a note.', isStopped: true });
-  expect(await soon()).toMatchObject([{ level: 2, detail: 'A customer can see a note.' }]);
+  expect(await soon()).toMatchObject([{ level: 2, failure: 'A customer can see a note.' }]);
   await connection.reportConnection(ONE, null);
   expect(await soon()).toEqual([]);
 });

@@ -32,7 +32,7 @@ push.post('/push/resume', async (c) => {
 /** An adapter has no button: only the operator can resume it. */
 function Trouble({ trouble, canResume }: { trouble: FoundFact; canResume: boolean }) {
   const { base, timeZone } = usePage();
-  const { subject: adapter, since, level, detail } = trouble;
+  const { subject: adapter, since, level, failure } = trouble;
   const isStopped = level > 1;
   return (
     <section class="card">
@@ -41,7 +41,7 @@ function Trouble({ trouble, canResume }: { trouble: FoundFact; canResume: boolea
           Notes and time entries {isStopped ? 'have not been sent to' : 'have not reached'} your PSA since{' '}
           <Time at={since} />.
         </strong>{' '}
-        {whyOf(adapter !== '', isStopped, detail)}
+        {whyOf(adapter !== '', isStopped, failure)}
       </p>
       <p>
         Nothing is lost: automations can keep writing. Tell the operator of this service.{' '}

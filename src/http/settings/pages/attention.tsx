@@ -52,7 +52,13 @@ function Tile({ facts }: { facts: readonly FoundFact[] }) {
 }
 
 /** The keys whose work is lost, how often, and since when from where. */
-function LostWork({ facts, first: { keyName, lastAt, detail } }: { facts: readonly FoundFact[]; first: FoundFact }) {
+function LostWork({
+  facts,
+  first: { keyName, lastAt, sourceAddress },
+}: {
+  facts: readonly FoundFact[];
+  first: FoundFact;
+}) {
   const requests = facts.reduce((sum, { count }) => sum + count, 0);
   return (
     <>
@@ -69,10 +75,10 @@ function LostWork({ facts, first: { keyName, lastAt, detail } }: { facts: readon
           , last <Ago at={lastAt} />
         </>
       )}
-      {detail !== null && (
+      {sourceAddress !== null && (
         <>
           {' '}
-          from <Address address={detail} />
+          from <Address address={sourceAddress} />
         </>
       )}
     </>
