@@ -37,6 +37,8 @@ export interface FactValues {
   isPushed: number;
   /** The first day of the daily ledger to examine, `YYYY-MM-DD`. */
   firstDay: string;
+  /** Records from before it are deleted (UTC milliseconds); 0 if all are kept. */
+  keptSince: number;
   keyRecords: number;
   keyBytes: number;
   organizationRecords: number;
@@ -298,6 +300,7 @@ const findWaiting = (search: FactSearch) => sql`
   select ${fact(sql`'time_waiting'`, {
     organizationId: sql`organizationId`,
     since: sql`min(at)`,
+    level: sql`1 + (min(at) < ${search.keptSince})`,
     count: sql`count(*)`,
   })}
   from (${waitingEntries(isActiveIn(search))}) group by organizationId ${search.upToLimit}`;

@@ -139,10 +139,11 @@ export const FACTS = {
       `${fact.keyHint === null ? 'The organization' : theKey(fact)} has used ${fact.level === 1 ? DAY_LIMIT_PERCENT : 100}% of the daily limit of ${fact.limitInWords}.`,
     advice: "Check the automations' writes. If they are intended, raise the limit.",
   },
+  // At level 2, the oldest entry keeps old records from being deleted.
   time_waiting: {
     isUrgent: false,
-    sentence: (fact) =>
-      `${plural(fact.count, 'time entry waits', 'time entries wait')} for approval, the oldest since ${time(fact.since)}.`,
+    sentence: ({ count, since, level }) =>
+      `${plural(count, 'time entry waits', 'time entries wait')} for approval, the oldest since ${time(since)}.${level > 1 ? ' Until it is decided, no old records of the organization are deleted.' : ''}`,
     advice: 'Approve or reject it in the settings area, under Time. It is not billable before.',
     isShown: true,
   },

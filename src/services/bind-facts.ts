@@ -1,6 +1,6 @@
 import { FACT_SOURCES, type FactSource, type FactValues } from '../db/fact-statements.ts';
 import type { Database } from '../db/query.ts';
-import { addDays, dateIn } from '../domain/calendar.ts';
+import { addDays, DAY_MS, dateIn } from '../domain/calendar.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
 import { FACTS, type Fact, type FactKind, type FoundFact } from '../domain/facts.ts';
 import { latestSize, query } from './call-d1.ts';
@@ -12,6 +12,8 @@ export type { FactSource } from '../db/fact-statements.ts';
 export interface FactOptions {
   isPushed: boolean;
   dayLimits: DayLimits;
+  /** How many days records are kept; undefined for always. */
+  keepDays: number | undefined;
   /** The sources that modules contribute. */
   ofModules: readonly FactSource[];
 }
@@ -46,7 +48,7 @@ export function findPageFacts(
 
 function factValues(
   ctx: ServiceContext,
-  { isPushed, dayLimits: { key, organization } }: FactOptions,
+  { isPushed, keepDays, dayLimits: { key, organization } }: FactOptions,
   limit: number,
 ): FactValues {
   const now = ctx.now();
@@ -56,6 +58,7 @@ function factValues(
     isPushed: isPushed ? 1 : 0,
     // The two days that have ended last in every time zone, and the present ones.
     firstDay: addDays(dateIn('UTC', now), -2),
+    keptSince: keepDays === undefined ? 0 : now - keepDays * DAY_MS,
     keyRecords: key?.records ?? Number.MAX_SAFE_INTEGER,
     keyBytes: key?.bytes ?? Number.MAX_SAFE_INTEGER,
     organizationRecords: organization?.records ?? Number.MAX_SAFE_INTEGER,

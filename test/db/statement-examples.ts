@@ -107,6 +107,7 @@ const factValues = {
   limit: 10,
   isPushed: 1,
   firstDay: day,
+  keptSince: 0,
   keyRecords: 1,
   keyBytes: 1,
   organizationRecords: 1,

@@ -13,7 +13,7 @@ const RECORDED = { ok: true, value: { status: 'recorded' } };
 
 /** The facts of the organization's connection at this time. */
 async function factsOf(organization: string, now: number) {
-  const options = { isPushed: false, dayLimits: { key: null, organization: null }, ofModules: [] };
+  const options = { isPushed: false, dayLimits: { key: null, organization: null }, keepDays: undefined, ofModules: [] };
   const ctx = { ...asOperator(), now: () => now };
   const facts = await readFacts(ctx, options, [organization]);
   return facts.filter(({ type }) => type === 'push_failing');

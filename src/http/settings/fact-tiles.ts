@@ -69,7 +69,7 @@ const TILES: Record<ShownFactType, Tile> = {
     isCalm: true,
     title: ([first], dateOf) =>
       first
-        ? `${counted(first.count, 'time entry waits', 'time entries wait')} for approval, the oldest since ${dateText(dateOf(first.since))}`
+        ? `${counted(first.count, 'time entry waits', 'time entries wait')} for approval, the oldest since ${dateText(dateOf(first.since))}${first.level > 1 ? ': it keeps old records from being deleted' : ''}`
         : '',
     path: () => '/time',
   },

@@ -41,9 +41,9 @@ export function pageContext(c: ContextOf<AppEnv>): PageContext | undefined {
 
 /** What decides about the facts that need attention. */
 export function factOptions(c: ContextOf<AppEnv>): FactOptions {
-  const { receiver, dayLimits } = c.get('config');
+  const { receiver, dayLimits, keepDays } = c.get('config');
   const ofModules = c.get('contributions').flatMap(({ facts = [] }) => facts);
-  return { isPushed: receiver !== undefined, dayLimits, ofModules };
+  return { isPushed: receiver !== undefined, dayLimits, keepDays, ofModules };
 }
 
 /** Today's date in the organization's time zone. */

@@ -4,10 +4,11 @@ import type { PostOutcome } from '../../domain/post-outcome.ts';
 import { deliver, post } from '../../services/post.ts';
 import type { DueAlert } from './alert-statements.ts';
 
-export type AlertConfig = Pick<Config, 'receiver' | 'serviceUrl' | 'dayLimits'> & {
-  /** Where alerts are posted to as `{text}`. */
-  alertUrl?: string | undefined;
-};
+export type AlertConfig = Pick<Config, 'receiver' | 'serviceUrl' | 'dayLimits'> &
+  Partial<Pick<Config, 'keepDays'>> & {
+    /** Where alerts are posted to as `{text}`. */
+    alertUrl?: string | undefined;
+  };
 
 export interface Outlet {
   name: 'receiver' | 'chat';

@@ -29,8 +29,9 @@ export async function findDailyAlerts(config: AlertConfig, job: JobContext): Pro
   await findAlerts({ ...job, deadlineAt: Date.now() + DEADLINE_MS }, sources, config, options);
 }
 
-const optionsOf = ({ receiver, dayLimits }: AlertConfig, ofModules: readonly FactSource[]): FactOptions => ({
+const optionsOf = ({ receiver, dayLimits, keepDays }: AlertConfig, ofModules: readonly FactSource[]): FactOptions => ({
   isPushed: receiver !== undefined,
   dayLimits,
+  keepDays,
   ofModules,
 });

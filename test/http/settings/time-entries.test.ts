@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { csvRows, elementsOf } from '../../support/page.ts';
 import { allChanges, work } from '../../support/psa-calls.ts';
@@ -270,6 +271,23 @@ test('the file has approved time with approver, time and own time, and no formul
   );
   expect(csvRows((await bea.get('/time.csv?state=approved')).text)).toEqual([line]);
   expect(csvRows((await bea.get('/time.csv')).text)[0]).not.toContain('own time');
+});
+
+test('the tile of waiting time says if it keeps old records from being deleted', async () => {
+  const created = Date.now() - 210 * DAY_MS;
+  const { organization, log } = await makeTime({ now: () => created });
+  await log();
+  const tiles = async (keepDays: number | undefined) => {
+    const api = makeApi({ config: { signIn: signIn.config, keepDays } });
+    const { get } = await openSettings(api, organization, `ada@${organization}.example`);
+    return (await textsOf((await get('/keys')).text, '.attention a')).join();
+  };
+  expect(await tiles(200)).toContain(': it keeps old records from being deleted');
+  for (const longer of [220, undefined]) {
+    const text = await tiles(longer);
+    expect(text).toContain('1 time entry waits for approval');
+    expect(text).not.toContain('deleted');
+  }
 });
 
 /** Adds copies of the organization's only time entry, each with its audit row. */

@@ -25,7 +25,7 @@ const actionsOf = async (organization: string) =>
 /** What needs attention in an organization because its PSA refused it. */
 async function factsOf(organization: string, now = Date.now()) {
   const ctx = { ...asOperator(), now: () => now };
-  const options = { isPushed: true, dayLimits: { key: null, organization: null }, ofModules: [] };
+  const options = { isPushed: true, dayLimits: { key: null, organization: null }, keepDays: undefined, ofModules: [] };
   const facts = await readFacts(ctx, options, [organization]);
   return facts.filter(({ type }) => type === 'refused_by_psa');
 }
