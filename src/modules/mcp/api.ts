@@ -4,7 +4,7 @@ import { internalError } from '../../http/problems.ts';
 import { log } from '../../lib/log.ts';
 import { problemResponse } from './responses.ts';
 
-/** Stands in for a Host that is none. The API answers about the key before this is reported. */
+/** Replaces a Host header that is no host: the API checks the key first, and then refuses this one. */
 const NO_HOST = 'host.invalid';
 
 /** Sends a request to the API for the caller. Any failure to do so is a response with the status 500. */

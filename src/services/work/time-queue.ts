@@ -96,7 +96,7 @@ export async function readUndecided(ctx: AdminContext, asked: readonly string[] 
   const [rows, [organization]] = await query(ctx, 'nothing_written', (db) =>
     db.batch([
       'state' in asked
-        ? findEntries(db, organizationId, { ...asked, status: 'SUBMITTED', before: undefined }, size)
+        ? findEntries(db, organizationId, filterOf({ ...asked, before: undefined }), size)
         : findEntriesById(db, organizationId, asked, size.characters),
       findApprover(db, organizationId),
     ]),

@@ -273,6 +273,13 @@ test('the file has approved time with approver, time and own time, and no formul
   expect(csvRows((await bea.get('/time.csv')).text)[0]).not.toContain('own time');
 });
 
+test('a decision about all of a list without waiting time leads back to it', async () => {
+  const { get, log } = await makeTime();
+  await log();
+  expect((await get('/time/decide?all=APPROVED')).status).toBe(200);
+  expect((await get('/time/decide?all=APPROVED&state=rejected')).status).toBe(303);
+});
+
 test('the tile of waiting time says if it keeps old records from being deleted', async () => {
   const created = Date.now() - 210 * DAY_MS;
   const { organization, log } = await makeTime({ now: () => created });
