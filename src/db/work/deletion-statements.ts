@@ -43,6 +43,8 @@ export const findDeletable = (db: Database, before: number, reportedSince: numbe
     .where(
       and(
         lt(auditLog.at, before),
+        // Of a single row nothing is deleted: the newest row stays.
+        sql`${auditLog.seq} < ${nextSeq(organizations.id)} - 1`,
         or(
           isNull(connections.organizationId),
           and(isNull(connections.failingSince), sql`${connections.reportedAt} > ${reportedSince}`),
