@@ -3,7 +3,7 @@ import type { Bindings, Config } from './config.ts';
 import type { AgentEnv } from './http/agent-env.ts';
 // biome-ignore lint/suspicious/noImportCycles: requests carry contributions, and contributions handle requests.
 import type { AppEnv } from './http/hono-env.ts';
-import type { FactSource } from './services/bind-facts.ts';
+import type { FactSource } from './services/facts.ts';
 import type { Ports, ServiceContext } from './services/service-context.ts';
 
 /** An optional capability: a folder of src/modules, and a line in each list. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readFacts } from '../../src/services/bind-facts.ts';
+import { readFacts } from '../../src/services/facts.ts';
 import { eraseOrganization } from '../support/erase-organization.ts';
 import { elementsOf } from '../support/page.ts';
 import { allChanges, connectionOf, failureOf, lastCursor, resultOf, untyped, work } from '../support/psa-calls.ts';

@@ -3,7 +3,7 @@ import { setCookie } from 'hono/cookie';
 import { useRequestContext } from 'hono/jsx-renderer';
 import { dateIn } from '../../domain/calendar.ts';
 import { ticketUrl } from '../../domain/ticket-url.ts';
-import type { FactOptions } from '../../services/bind-facts.ts';
+import type { FactOptions } from '../../services/facts.ts';
 import type { AdminEnv, AppEnv, ContextOf } from '../hono-env.ts';
 
 /** The organization's pages: its name, the path of all its links, its time zone, and the current time. */

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { dateIn } from '../../domain/calendar.ts';
 import type { FoundFact } from '../../domain/facts.ts';
-import { readFacts } from '../../services/bind-facts.ts';
+import { readFacts } from '../../services/facts.ts';
 import { resumeAsAdministrator } from '../../services/work/push-control.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { factOptions, redirectWith, usePage } from './page-context.ts';

@@ -1,5 +1,5 @@
 import type { JobContext } from '../../module.ts';
-import { type FactOptions, type FactSource, factSources } from '../../services/bind-facts.ts';
+import { type FactOptions, type FactSource, factSources } from '../../services/facts.ts';
 import { findAlerts } from './find-alerts.ts';
 import { type AlertConfig, outletsOf } from './outlets.ts';
 import { sendAlerts } from './send-alerts.ts';

@@ -1,7 +1,7 @@
 import { countLiveKeysOf } from '../../db/keys/read-keys-statements.ts';
 import { isLostWork } from '../../domain/facts.ts';
-import { type FactOptions, findPageFacts, toPageFacts } from '../bind-facts.ts';
 import { query } from '../call-d1.ts';
+import { type FactOptions, findPageFacts, toPageFacts } from '../facts.ts';
 import type { ServiceContext } from '../service-context.ts';
 import type { Administration } from './administrators.ts';
 

@@ -3,8 +3,8 @@ import { findKeyPage, findLiveKeys } from '../../db/keys/read-keys-statements.ts
 import { isLive } from '../../domain/api-key.ts';
 import type { Fact } from '../../domain/facts.ts';
 import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
-import { type FactOptions, findPageFacts, toPageFacts } from '../bind-facts.ts';
 import { query as queryD1 } from '../call-d1.ts';
+import { type FactOptions, findPageFacts, toPageFacts } from '../facts.ts';
 import type { AdminContext } from '../service-context.ts';
 import { readUsage } from './key-usage.ts';
 import { type KeyDetails, listKeysById, toKeyDetails } from './read-keys.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { FACTS } from '../../../src/domain/facts.ts';
-import { readFacts } from '../../../src/services/bind-facts.ts';
+import { readFacts } from '../../../src/services/facts.ts';
 import { eraseOrganization } from '../../support/erase-organization.ts';
 import { allChanges, failureOf, lastCursor, resultOf, untyped, work } from '../../support/psa-calls.ts';
 import { makeSettings } from '../../support/settings.ts';
