@@ -24,14 +24,17 @@ const EMPTY_PLACEHOLDER = new RegExp(
   ].join('|'),
 );
 
-/** The header in the contract. `not` instead of a lookahead, which Go (RE2) and Rust cannot compile. */
+/**
+ * The header in the contract. `not` instead of a lookahead, which Go (RE2) and Rust cannot compile; with a type, because
+ * generators take a schema without one as any value, and would refuse every key.
+ */
 export const idempotencyKeyHeader = () =>
   z
     .string()
     .min(1)
     .max(MAX_LENGTH)
     .regex(PLAIN_OR_QUOTED)
-    .meta({ not: { pattern: EMPTY_PLACEHOLDER.source } });
+    .meta({ not: { type: 'string', pattern: EMPTY_PLACEHOLDER.source } });
 
 /**
  * Parses the Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header): `abc` and the quoted `"abc"` (a

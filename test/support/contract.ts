@@ -2,7 +2,7 @@ import { Validator } from '@cfworker/json-schema';
 import * as z from 'zod';
 
 const json = z.json();
-type Json = z.infer<typeof json>;
+export type Json = z.infer<typeof json>;
 
 const schema = z.record(z.string(), json);
 const content = z.record(
@@ -33,7 +33,7 @@ const ORDINARY = ['cache-control', 'content-type', 'strict-transport-security', 
  */
 export function readContract(text: string) {
   const raw = json.parse(JSON.parse(text));
-  const { paths, webhooks, components } = openapi.parse(dereference(raw, raw));
+  const { paths, webhooks, components } = openapi.parse(dereference(raw, raw, (reference) => !isSchema(reference)));
   const operations = Object.fromEntries(
     Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operation]),
@@ -137,20 +137,20 @@ function objectOf(node: Json | undefined): Record<string, Json> {
   return schema.parse(node);
 }
 
-/**
- * The document with its references replaced, except for those to schemas, which the validator
- * follows.
- */
-function dereference(node: Json, root: Json): Json {
-  if (Array.isArray(node)) return node.map((item) => dereference(item, root));
+/** The validator follows the references to schemas. */
+const isSchema = (reference: string) => reference.startsWith('#/components/schemas/');
+
+/** The document with these of its references replaced. */
+export function dereference(node: Json, root: Json, which: (reference: string) => boolean = () => true): Json {
+  if (Array.isArray(node)) return node.map((item) => dereference(item, root, which));
   if (typeof node !== 'object' || node === null) return node;
   const reference = node['$ref'];
-  if (typeof reference !== 'string' || reference.startsWith('#/components/schemas/')) {
-    return Object.fromEntries(Object.entries(node).map(([name, value]) => [name, dereference(value, root)]));
+  if (typeof reference !== 'string' || !which(reference)) {
+    return Object.fromEntries(Object.entries(node).map(([name, value]) => [name, dereference(value, root, which)]));
   }
   let target: Json = root;
   for (const name of reference.slice(2).split('/')) target = objectOf(target)[name] ?? null;
-  return dereference(target, root);
+  return dereference(target, root, which);
 }
 
 /**
