@@ -62,20 +62,28 @@ const sizes = new WeakMap<D1Database, number>();
 /** The size of the database in bytes, or undefined before its first batch in this isolate: Drizzle drops it. */
 export const latestSize = (d1: D1Database): number | undefined => sizes.get(d1);
 
-/** Sends statements as one transaction. Their rows have the names of the statements' columns. */
-export async function sendBatch<Row>(d1: D1Database, statements: readonly Statement[]): Promise<D1Result<Row>[]> {
-  const results = await d1.batch<Row>(statements.map((statement) => prepare(d1, statement)));
-  for (const { meta } of results) sizes.set(d1, meta.size_after);
-  return results;
-}
+/**
+ * Sends statements as one transaction. `build` is called again for each attempt. Rows have the names of the statements'
+ * columns. See `callD1`.
+ */
+export const sendBatch = <Row>(
+  ctx: CallContext,
+  effect: CallEffect,
+  build: (db: Database) => readonly Statement[],
+): Promise<D1Result<Row>[]> =>
+  callD1(ctx, effect, async (d1) => {
+    const results = await d1.batch<Row>(build(drizzle(d1)).map((statement) => prepare(d1, statement)));
+    for (const { meta } of results) sizes.set(d1, meta.size_after);
+    return results;
+  });
 
 /** Runs statements that read as one transaction, and returns the rows of each. See `callD1`. */
 export function readBatch<const Rows extends readonly unknown[]>(
   ctx: CallContext,
-  statements: { readonly [Index in keyof Rows]: BoundStatement<Rows[Index]> },
+  build: (db: Database) => { readonly [Index in keyof Rows]: BoundStatement<Rows[Index]> },
 ): Promise<{ [Index in keyof Rows]: Rows[Index][] }>;
-export async function readBatch(ctx: CallContext, statements: readonly Statement[]): Promise<unknown> {
-  const results = await callD1(ctx, 'nothing_written', (d1) => sendBatch(d1, statements));
+export async function readBatch(ctx: CallContext, build: (db: Database) => readonly Statement[]): Promise<unknown> {
+  const results = await sendBatch(ctx, 'nothing_written', build);
   return results.map((result) => result.results);
 }
 

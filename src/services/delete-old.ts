@@ -1,4 +1,3 @@
-import { drizzle } from 'drizzle-orm/d1';
 import { findFirstSeqSince } from '../db/audit/audit-log-statements.ts';
 import {
   deleteDays,
@@ -9,7 +8,8 @@ import {
   moveDeletion,
 } from '../db/work/deletion-statements.ts';
 import { addDays, DAY_MS, dateIn } from '../domain/calendar.ts';
-import { callD1, query, sendBatch } from './call-d1.ts';
+import { query, sendBatch } from './call-d1.ts';
+import { runInChunks } from './forget.ts';
 import { forNextCall, type ServiceContext } from './service-context.ts';
 
 /** How long the daily ledger is kept at least: 13 months, so that a month can be compared with a year ago. */
@@ -78,19 +78,11 @@ async function findTarget(ctx: ServiceContext, organizationId: string, from: num
 
 /** Deletes the oldest rows in one transaction, and returns how many audit rows it deleted. */
 async function deleteChunk(ctx: ServiceContext, organizationId: string, rows: number): Promise<number> {
-  const results = await callD1(forNextCall(ctx), 'safe_to_repeat', (d1) =>
-    sendBatch(d1, deleteOldest(drizzle(d1), organizationId, rows)),
-  );
+  const results = await sendBatch(forNextCall(ctx), 'safe_to_repeat', (db) => deleteOldest(db, organizationId, rows));
   return results.at(-1)?.meta.changes ?? 0;
 }
 
-async function deleteOldDays(ctx: ServiceContext, { rows, chunks }: typeof LIMITS): Promise<boolean> {
+function deleteOldDays(ctx: ServiceContext, limits: typeof LIMITS): Promise<boolean> {
   const before = addDays(dateIn('UTC', ctx.now()), -LEDGER_RETENTION_DAYS);
-  for (let chunk = 0; chunk < chunks; chunk++) {
-    const [result] = await callD1(forNextCall(ctx), 'safe_to_repeat', (d1) =>
-      sendBatch(d1, [deleteDays(drizzle(d1), before, rows)]),
-    );
-    if ((result?.meta.changes ?? 0) < rows) return true;
-  }
-  return false;
+  return runInChunks(ctx, limits, (db, limit) => deleteDays(db, before, limit));
 }

@@ -1,8 +1,7 @@
-import { drizzle } from 'drizzle-orm/d1';
 import { forgetAddresses } from '../db/keys/refused-use-statements.ts';
 import type { Database, Statement } from '../db/query.ts';
 import { ADDRESS_RETENTION_MS } from '../domain/refused-use.ts';
-import { callD1, sendBatch } from './call-d1.ts';
+import { sendBatch } from './call-d1.ts';
 import { forNextCall, type ServiceContext } from './service-context.ts';
 
 // The daily removal of old data. Each function returns whether nothing is left to remove.
@@ -16,15 +15,14 @@ export function forgetOldAddresses(ctx: ServiceContext, limits = LIMITS): Promis
   return runInChunks(ctx, limits, (db, limit) => forgetAddresses(db, { before, limit }));
 }
 
-async function runInChunks(
+/** Makes a change of at most `rows` rows until it finds fewer. */
+export async function runInChunks(
   ctx: ServiceContext,
   { rows, chunks }: typeof LIMITS,
   change: (db: Database, limit: number) => Statement,
 ): Promise<boolean> {
   for (let chunk = 0; chunk < chunks; chunk++) {
-    const [result] = await callD1(forNextCall(ctx), 'safe_to_repeat', (d1) =>
-      sendBatch(d1, [change(drizzle(d1), rows)]),
-    );
+    const [result] = await sendBatch(forNextCall(ctx), 'safe_to_repeat', (db) => [change(db, rows)]);
     if ((result?.meta.changes ?? 0) < rows) return true;
   }
   return false;

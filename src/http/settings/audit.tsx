@@ -25,6 +25,7 @@ import { Banner, CsvLink, formatNumber } from './pages/components.tsx';
 import { Time } from './pages/time.tsx';
 import { render } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
+import { validQuery } from './valid-query.ts';
 
 export const audit = new Hono<AdminEnv>();
 
@@ -60,20 +61,22 @@ const addressShape = z.lazy(() =>
   }),
 );
 
-type AuditQuery = Omit<z.infer<typeof addressShape>, 'before' | 'nth'>;
+type Address = z.infer<typeof addressShape>;
+type AuditQuery = Omit<Address, 'before' | 'nth'>;
 
-/** @throws PageProblem for a date or a number that is none */
-function readQuery(c: Context<AdminEnv>) {
-  const given = [...new URL(c.req.url).searchParams].filter(([, value]) => value.trim() !== '');
-  const { success, data } = addressShape.safeParse(Object.fromEntries(given));
-  if (!success) {
-    const detail =
-      'Enter calendar dates, such as 2027-03-31, and whole minutes, or open the audit log again and choose there.';
-    throw new PageProblem(400, 'Invalid date or number', detail);
-  }
-  const { before: cursor, nth = cursor === undefined ? 1 : undefined, ...asked } = data;
+const validAddress = validQuery(
+  addressShape,
+  () =>
+    new PageProblem(
+      400,
+      'Invalid date or number',
+      'Enter calendar dates, such as 2027-03-31, and whole minutes, or open the audit log again and choose there.',
+    ),
+);
+
+function readQuery(address: Address, timeZone: string) {
+  const { before: cursor, nth = cursor === undefined ? 1 : undefined, ...asked } = address;
   const { q, ticket, by, key, action, minutes, from, to } = asked;
-  const { timeZone } = c.get('administrator').organization;
   const filter: AuditFilter = {
     search: q,
     ticketId: ticket,
@@ -87,9 +90,9 @@ function readQuery(c: Context<AdminEnv>) {
   return { asked, filter, cursor, nth };
 }
 
-audit.get('/audit', async (c) => {
+audit.get('/audit', validAddress, async (c) => {
   const ctx = adminContext(c);
-  const { asked, filter, cursor, nth } = readQuery(c);
+  const { asked, filter, cursor, nth } = readQuery(c.req.valid('query'), c.get('administrator').organization.timeZone);
   const [page, keys, administrators] = await Promise.all([
     readAuditLog(ctx, filter, cursor),
     listKeysToChoose(ctx),
@@ -133,9 +136,9 @@ const COLUMNS: readonly Column<ShownEntry>[] = [
 
 const KINDS = { api_key: 'API key', user: 'User', system: 'System' };
 
-audit.get('/audit.csv', async (c) => {
+audit.get('/audit.csv', validAddress, async (c) => {
   const ctx = adminContext(c);
-  const { filter, cursor } = readQuery(c);
+  const { filter, cursor } = readQuery(c.req.valid('query'), c.get('administrator').organization.timeZone);
   const key = filter.keyId === undefined ? undefined : await findOwnKey(ctx, filter.keyId);
   const name = fileName(c, key ? `audit-${slug(key.name) || key.id}` : 'audit');
   return csvDownload(c, { name, columns: COLUMNS, pages: shownPages(c, exportAuditLog(ctx, filter, cursor)) });

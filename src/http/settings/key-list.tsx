@@ -8,6 +8,7 @@ import { everyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import {
   KEY_NOTES,
   type KeyQuery,
+  keyQuery,
   type ListedState,
   matchOf,
   noteOf,
@@ -18,7 +19,7 @@ import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { Icon } from '../page/icon.tsx';
 import { type Column, csvDownload, fileName } from './download.ts';
 import { tileOf } from './fact-tiles.ts';
-import { isFiltered, isPlainList, keyListPath, readKeyQuery } from './key-query.ts';
+import { isFiltered, isPlainList, keyListPath } from './key-query.ts';
 import { addressOf, factOptions, parametersOf, todayOf, usePage } from './page-context.ts';
 import { NeedsAttention } from './pages/attention.tsx';
 import {
@@ -42,10 +43,11 @@ import { RecipeLinks } from './pages/new-key.tsx';
 import { Ago, ShortExpiry, Time } from './pages/time.tsx';
 import { SmallChart } from './pages/usage-chart.tsx';
 import { render } from './render-page.tsx';
+import { validQuery } from './valid-query.ts';
 
 export const keyList = new Hono<AdminEnv>();
 
-keyList.get('/keys', (c) => renderKeyList(c, readKeyQuery(new URL(c.req.url).searchParams)));
+keyList.get('/keys', validQuery(keyQuery), (c) => renderKeyList(c, c.req.valid('query')));
 
 /** Responds with the list; with the reason and the selection, if the revocation of selected keys was `refused`. */
 export async function renderKeyList(c: Context<AdminEnv>, { q, ...filters }: KeyQuery, refused?: Props['refused']) {

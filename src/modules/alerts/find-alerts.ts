@@ -1,8 +1,7 @@
-import { drizzle } from 'drizzle-orm/d1';
 import type { Statement } from '../../db/query.ts';
 import type { Fact } from '../../domain/facts.ts';
 import { log } from '../../lib/log.ts';
-import { callD1, readBatch, sendBatch } from '../../services/call-d1.ts';
+import { readBatch, sendBatch } from '../../services/call-d1.ts';
 import { type FactOptions, type FactSource, findFacts, toFact } from '../../services/facts.ts';
 import type { ServiceContext } from '../../services/service-context.ts';
 import { alertText } from './alert.ts';
@@ -47,8 +46,7 @@ async function compare(
 ): Promise<void> {
   const now = ctx.now();
   const types = Object.keys(source.kinds);
-  const db = drizzle(ctx.db);
-  const [rows, stored] = await readBatch(ctx, [
+  const [rows, stored] = await readBatch(ctx, (db) => [
     findFacts(ctx, db, source, options, MAX_FACTS),
     findStoredAlerts(db, { types: JSON.stringify(types), ...MAX_FACTS }),
   ]);
@@ -81,12 +79,11 @@ async function compare(
   const gone = stored.filter((alert) => !mayBeTrue(alert));
   const unsent = { toReceiver: Number(config.receiver !== undefined), toChat: Number(config.alertUrl !== undefined) };
   if (found.length === 0 && gone.length === 0) return;
-  await callD1(ctx, 'safe_to_repeat', (d1) => {
-    const db = drizzle(d1);
+  await sendBatch(ctx, 'safe_to_repeat', (db) => {
     const statements: Statement[] = [];
     for (let start = 0; start < found.length; start += SAVED_AT_ONCE)
       statements.push(saveAlerts(db, found.slice(start, start + SAVED_AT_ONCE), unsent, now));
     if (gone.length > 0) statements.push(withdrawAlerts(db, gone));
-    return sendBatch(d1, statements);
+    return statements;
   });
 }

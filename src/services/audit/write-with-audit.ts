@@ -1,10 +1,9 @@
-import { drizzle } from 'drizzle-orm/d1';
 import { AUDIT_ROWS } from '../../db/audit/audit-row.ts';
 import type { BoundStatement, Database, Statement } from '../../db/query.ts';
 import { type CountedRecord, countRecord } from '../../db/work/key-days.ts';
 import type { AuditAction } from '../../domain/audit-actions.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
-import { type CallEffect, callD1, sendBatch } from '../call-d1.ts';
+import { type CallEffect, sendBatch } from '../call-d1.ts';
 import type { AdminContext, AuditTarget, ServiceContext, SystemContext } from '../service-context.ts';
 
 /** One change: its statement, and its entry in the audit log. */
@@ -37,8 +36,7 @@ export async function writeWithAudit<Row>(
   changes: (db: Database, now: number) => readonly AuditedChange<Row>[],
 ): Promise<D1Result<Row>[]> {
   let positions: number[] = [];
-  const results = await callD1(ctx, effect, (d1) => {
-    const db = drizzle(d1);
+  const results = await sendBatch<Row>(ctx, effect, (db) => {
     const now = ctx.now();
     const origin = {
       organizationId,
@@ -65,7 +63,7 @@ export async function writeWithAudit<Row>(
       if (counted) statements.push(countRecord[counted.kind](db, { ...origin, ...counted, keyId: actor.id }));
       if (completion) statements.push(completion);
     }
-    return sendBatch<Row>(d1, statements);
+    return statements;
   });
   const ofChanges = results.filter((_, index) => positions.includes(index));
   if (ofChanges.some(hasChanged)) ctx.changed?.(organizationId);

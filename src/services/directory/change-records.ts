@@ -1,4 +1,3 @@
-import { drizzle } from 'drizzle-orm/d1';
 import * as z from 'zod';
 import { findClock } from '../../db/directory/clock.ts';
 import { deactivateRecords as deactivate, type FoundRow, findRecords } from '../../db/directory/records.ts';
@@ -7,7 +6,7 @@ import { conflicts, DIRECTORY_TYPES, type DirectoryError, directoryId, readRecor
 import { ServiceError } from '../../domain/errors.ts';
 import { lazyObject, ruleError } from '../../domain/fields.ts';
 import type { DeactivatedRecord, Upserted } from '../../domain/psa-shapes.ts';
-import { callD1, D1Failure, OLDER_MESSAGE, query, sendBatch } from '../call-d1.ts';
+import { D1Failure, OLDER_MESSAGE, query, sendBatch } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { DirectoryContext } from '../service-context.ts';
 import { advanceClock, findConflicts, findDifferences, withoutRefused, writeRecords } from './differences.ts';
@@ -100,13 +99,10 @@ export async function deactivateRecords(
     const values = { organizationId: organization, json: JSON.stringify(ids) };
     return { type, values };
   });
-  const [, ...results] = await callD1(ctx, 'safe_to_repeat', (d1) => {
-    const db = drizzle(d1);
-    return sendBatch<FoundRow>(d1, [
-      advanceClock(db, organization, ctx.message),
-      ...changes.flatMap(({ type, values }) => [deactivate(type)(db, values), findRecords(type)(db, values)]),
-    ]);
-  }).catch((err: unknown) => refuse(ctx, organization, err));
+  const [, ...results] = await sendBatch<FoundRow>(ctx, 'safe_to_repeat', (db) => [
+    advanceClock(db, organization, ctx.message),
+    ...changes.flatMap(({ type, values }) => [deactivate(type)(db, values), findRecords(type)(db, values)]),
+  ]).catch((err: unknown) => refuse(ctx, organization, err));
   const statusOf = ({ type, id }: RecordReference): DeactivatedRecord['status'] => {
     const [changed, found] = [0, 1].map((offset) =>
       results[2 * types.indexOf(type) + offset]?.results.find((row) => row.id === id),

@@ -1,4 +1,3 @@
-import { drizzle } from 'drizzle-orm/d1';
 import { applyMessage, applyUnsigned } from '../../db/directory/clock.ts';
 import { recordReturn } from '../../db/directory/erasure.ts';
 import {
@@ -28,7 +27,7 @@ import {
 } from '../../domain/directory.ts';
 import { errorOf, organizationErased } from '../../domain/errors.ts';
 import type { SignedMessage } from '../../domain/webhook.ts';
-import { callD1, sendBatch } from '../call-d1.ts';
+import { sendBatch } from '../call-d1.ts';
 import type { ServiceContext, SystemActor } from '../service-context.ts';
 
 // The parts of an upsert of one organization's records: what would change, what prevents it, and
@@ -221,9 +220,7 @@ async function query(ctx: DirectoryDatabase, organizationId: string, queries: re
 
 /** All statements here are safe to repeat. */
 function call<Row>(ctx: DirectoryDatabase, statements: (db: Database) => Statement[]): Promise<D1Result<Row>[]> {
-  return callD1({ ...ctx, deadlineAt: Date.now() + CALL_DEADLINE_MS }, 'safe_to_repeat', (d1) =>
-    sendBatch<Row>(d1, statements(drizzle(d1))),
-  );
+  return sendBatch({ ...ctx, deadlineAt: Date.now() + CALL_DEADLINE_MS }, 'safe_to_repeat', statements);
 }
 
 const idsOf = (entries: readonly DirectoryEntry[]) => new Set(entries.map(({ type, id }) => `${type} ${id}`));

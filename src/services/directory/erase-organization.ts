@@ -1,4 +1,3 @@
-import { drizzle } from 'drizzle-orm/d1';
 import type * as z from 'zod';
 import {
   closeErasure,
@@ -14,7 +13,7 @@ import type { Database, Statement } from '../../db/query.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { freeText, lazyObject } from '../../domain/fields.ts';
-import { callD1, query, sendBatch } from '../call-d1.ts';
+import { query, sendBatch } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import { forNextCall, type ServiceContext } from '../service-context.ts';
 import { requireCursor, startCursor } from '../work/require-cursor.ts';
@@ -71,8 +70,7 @@ export async function beginErasure(ctx: ServiceContext, request: z.input<typeof 
  * @throws ServiceError `unavailable`: some of the rows are removed, call this again
  */
 export async function* eraseRows(ctx: ServiceContext, erasure: OpenErasure, limit = CHUNK_ROWS) {
-  const send = (build: (db: Database) => readonly Statement[]) =>
-    callD1(forNextCall(ctx), 'safe_to_repeat', (d1) => sendBatch(d1, build(drizzle(d1))));
+  const send = (build: (db: Database) => readonly Statement[]) => sendBatch(forNextCall(ctx), 'safe_to_repeat', build);
   for (const table of ERASED_TABLES) {
     for (let rows = limit; rows === limit; ) {
       const [removed] = await send((db) => [removeRows(db, table, erasure, limit)]);

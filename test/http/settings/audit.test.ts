@@ -19,6 +19,17 @@ describe('the audit log', () => {
       expect((await get(path)).status).toBe(400);
   });
 
+  test('ignores empty filters, and takes the last of a repeated one', async () => {
+    const { organization, api, get } = await makeSettings();
+    const key = await makeKey(organization);
+    await api.postNote(key.value);
+    const { text } = await get('/audit?q=&minutes=%20&from=&action=key.created&action=note.created&before=');
+    expect((await elementsOf(text, '.log li')).length).toBe(1);
+    expect((await elementsOf(text, 'a[href*="audit.csv"]')).map(({ attributes }) => attributes['href'])).toEqual([
+      expect.stringMatching(/\.csv\?action=note\.created$/),
+    ]);
+  });
+
   test('links tickets to the PSA if the deployment knows its address', async () => {
     for (const [ticketUrl, links] of [
       [undefined, []],

@@ -1,0 +1,18 @@
+import { zValidator } from '@hono/zod-validator';
+import * as z from 'zod';
+
+/**
+ * The filters in the address of a page have this shape: the handler gets them by `c.req.valid('query')`. Empty filters are
+ * ignored, and of a repeated one the last counts.
+ *
+ * @throws what `invalid` makes, if the shape refuses a value
+ */
+export const validQuery = <Shape extends z.ZodType>(shape: Shape, invalid?: () => Error) =>
+  zValidator('query', z.preprocess(givenFilters, shape), (result) => {
+    if (!result.success) throw invalid?.() ?? result.error;
+  });
+
+function givenFilters(parameters: unknown): unknown {
+  const lastOf = z.record(z.string(), z.union([z.string(), z.array(z.string()).transform((all) => all.at(-1) ?? '')]));
+  return Object.fromEntries(Object.entries(lastOf.parse(parameters)).filter(([, value]) => value.trim() !== ''));
+}
