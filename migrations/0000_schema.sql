@@ -17,7 +17,7 @@ create table organizations (
   time_zone text not null,
   default_hourly_rate_minor integer not null,
   active integer not null,
-  -- Where time is approved: 'settings' or 'psa'.
+  -- Where new time is approved: 'settings' or 'psa'.
   approvals text default 'settings' not null,
   constraint organizations_id check (length(id) between 1 and 64 and id not glob '*[^A-Za-z0-9._~-]*' and id not in ('.', '..')),
   constraint organizations_flags check (has_psa in (0, 1) and active in (0, 1)),
@@ -217,6 +217,8 @@ create table time_entries (
   work_date text not null,
   hourly_rate_minor integer not null,
   agreement_source text not null,
+  -- Who decides about it: the organization's 'settings' area or its 'psa', as the directory had it when it was written.
+  approvals text not null,
   status text not null,
   -- The audit row of the approval or rejection, null while SUBMITTED: identifies that of a retried batch.
   approval_seq integer,
@@ -230,11 +232,12 @@ create table time_entries (
   constraint time_entries_work_date check (work_date is date(work_date)),
   constraint time_entries_rate check (hourly_rate_minor between 0 and 10000000),
   constraint time_entries_source check (agreement_source = 'company_default' or agreement_source = 'organization_default'),
+  constraint time_entries_approvals check (approvals = 'settings' or approvals = 'psa'),
   constraint time_entries_status check (status = 'SUBMITTED' or status = 'APPROVED' or status = 'REJECTED')
 ) strict, without rowid;
 
 -- The queue of time, and decided time.
-create index time_entries_status on time_entries (organization_id, status, audit_seq);
+create index time_entries_status on time_entries (organization_id, approvals, status, audit_seq);
 
 create trigger time_entries_no_delete before delete on time_entries
 when not exists (select 1 from erasures where organization_id = old.organization_id and open = 1)
@@ -246,8 +249,8 @@ when exists (select 1 from time_entries where (organization_id, id) = (new.organ
 begin select raise(ignore); end;
 
 create trigger time_entries_only_change before update on time_entries
-when (new.organization_id, new.id, new.ticket_id, new.created_at, new.key_id, new.request_id, new.audit_seq, new.user_id, new.minutes, new.billable, new.work_date, new.hourly_rate_minor, new.agreement_source)
-  is not (old.organization_id, old.id, old.ticket_id, old.created_at, old.key_id, old.request_id, old.audit_seq, old.user_id, old.minutes, old.billable, old.work_date, old.hourly_rate_minor, old.agreement_source)
+when (new.organization_id, new.id, new.ticket_id, new.created_at, new.key_id, new.request_id, new.audit_seq, new.user_id, new.minutes, new.billable, new.work_date, new.hourly_rate_minor, new.agreement_source, new.approvals)
+  is not (old.organization_id, old.id, old.ticket_id, old.created_at, old.key_id, old.request_id, old.audit_seq, old.user_id, old.minutes, old.billable, old.work_date, old.hourly_rate_minor, old.agreement_source, old.approvals)
   or ((new.description, new.request_digest) is not (old.description, old.request_digest) and (new.description, new.request_digest) is not ('[redacted]', ''))
   or ((new.status, new.approval_seq) is not (old.status, old.approval_seq)
     and (old.status <> 'SUBMITTED' or new.status = 'SUBMITTED' or new.approval_seq is null))
@@ -465,10 +468,10 @@ create trigger deletions_begin before insert on deletions
 when new.to_seq < coalesce((select to_seq from deletions where organization_id = new.organization_id), 0)
   or new.to_seq >= coalesce((select max(seq) from audit_log where organization_id = new.organization_id), 0)
   or (unixepoch() - 180 * 86400) * 1000 < coalesce((select at from audit_log where organization_id = new.organization_id and seq = new.to_seq), unixepoch() * 1000)
-  or exists (select 1 from organizations o join time_entries e on e.organization_id = o.id and e.status = 'SUBMITTED' and e.audit_seq <= new.to_seq
-    where o.id = new.organization_id and o.approvals = 'settings')
-  or exists (select 1 from time_entries where organization_id = new.organization_id and (status = 'APPROVED' or status = 'REJECTED')
-    and audit_seq <= new.to_seq and approval_seq > new.to_seq)
+  or exists (select 1 from time_entries where organization_id = new.organization_id and approvals = 'settings' and status = 'SUBMITTED'
+    and audit_seq <= new.to_seq)
+  or exists (select 1 from time_entries where organization_id = new.organization_id and (approvals = 'settings' or approvals = 'psa')
+    and (status = 'APPROVED' or status = 'REJECTED') and audit_seq <= new.to_seq and approval_seq > new.to_seq)
   or exists (select 1 from audit_log a left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
     left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
     where a.organization_id = new.organization_id and a.actor_type = 'system' and a.seq > new.to_seq and a.action glob '*.redacted'
@@ -483,10 +486,10 @@ create trigger deletions_only_advance before update on deletions
 when new.organization_id <> old.organization_id or new.to_seq < old.to_seq
   or new.to_seq >= coalesce((select max(seq) from audit_log where organization_id = new.organization_id), 0)
   or (unixepoch() - 180 * 86400) * 1000 < coalesce((select at from audit_log where organization_id = new.organization_id and seq = new.to_seq), unixepoch() * 1000)
-  or exists (select 1 from organizations o join time_entries e on e.organization_id = o.id and e.status = 'SUBMITTED' and e.audit_seq <= new.to_seq
-    where o.id = new.organization_id and o.approvals = 'settings')
-  or exists (select 1 from time_entries where organization_id = new.organization_id and (status = 'APPROVED' or status = 'REJECTED')
-    and audit_seq <= new.to_seq and approval_seq > new.to_seq)
+  or exists (select 1 from time_entries where organization_id = new.organization_id and approvals = 'settings' and status = 'SUBMITTED'
+    and audit_seq <= new.to_seq)
+  or exists (select 1 from time_entries where organization_id = new.organization_id and (approvals = 'settings' or approvals = 'psa')
+    and (status = 'APPROVED' or status = 'REJECTED') and audit_seq <= new.to_seq and approval_seq > new.to_seq)
   or exists (select 1 from audit_log a left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
     left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
     where a.organization_id = new.organization_id and a.actor_type = 'system' and a.seq > new.to_seq and a.action glob '*.redacted'

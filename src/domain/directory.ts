@@ -115,7 +115,7 @@ export function describedRecord() {
 
 const DESCRIPTIONS: Record<DirectoryType, string> = {
   organization:
-    'A tenant. `timeZone` is an IANA name; work dates are computed in it. `psa`: whether write-back is enabled; without it, writes get `psa_not_included`. `approvals`: `psa` if time is approved only in your system; with `settings`, administrators also approve it in the settings area. All keys of an inactive organization are refused.',
+    'A tenant. `timeZone` is an IANA name; work dates are computed in it. `psa`: whether write-back is enabled; without it, writes get `psa_not_included`. `approvals`: who decides about time that is written from now on, `psa` (your system) or `settings` (administrators in the settings area). All keys of an inactive organization are refused.',
   company: 'A customer of the organization. Tickets of an inactive company cannot be written to.',
   user: '`email` is unique within the organization, ignoring case. At most one user is the service account, to which time is credited by default; it must be active and neither admin nor technician. The id service-account is reserved for a service account, and addresses in .invalid are refused.',
   agreement: 'The hourly rate for the company, at most two decimals. A company has at most one active agreement.',

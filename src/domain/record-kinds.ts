@@ -151,7 +151,7 @@ export type TimeEntryStatus = (typeof TIME_ENTRY_STATUSES)[number];
 export const APPROVAL_DECISIONS = ['APPROVED', 'REJECTED'] as const satisfies readonly TimeEntryStatus[];
 export type ApprovalDecision = (typeof APPROVAL_DECISIONS)[number];
 
-/** Where an organization approves time: in the settings area, which the PSA may precede, or in the PSA only. */
+/** Who decides about a time entry: the administrators in the settings area, or the PSA. An entry keeps its approver. */
 export const APPROVERS = ['settings', 'psa'] as const;
 export type Approver = (typeof APPROVERS)[number];
 

@@ -330,7 +330,8 @@ describe('the table of keys', () => {
 describe('the tables of records', () => {
   const copy = (table: 'notes' | 'time_entries', changes: Record<string, string>) => {
     const ofAll = 'organization_id, id, ticket_id, created_at, key_id, request_id, request_digest, audit_seq';
-    const ofTime = 'user_id, minutes, description, billable, work_date, hourly_rate_minor, agreement_source, status';
+    const ofTime =
+      'user_id, minutes, description, billable, work_date, hourly_rate_minor, agreement_source, approvals, status';
     const columns = `${ofAll}, ${table === 'notes' ? 'message' : ofTime}`.split(', ');
     const values = columns.map((column) => changes[column] ?? column).join(', ');
     return `insert into ${table} (${columns.join(', ')}) select ${values} from ${table} where organization_id = $org limit 1`;
@@ -366,6 +367,7 @@ describe('the tables of records', () => {
     ["time_entries set description = 'forged'"],
     ["time_entries set description = '[redacted]', request_digest = '', minutes = 1"],
     ['time_entries set minutes = 1'],
+    ["time_entries set approvals = 'psa'"],
     ["time_entries set status = 'APPROVED'"],
     ["time_entries set status = 'APPROVED', approval_seq = 3, hourly_rate_minor = 1"],
     ['time_entries set approval_seq = 3'],
@@ -388,6 +390,7 @@ describe('the tables of records', () => {
     ['time_entries', { minutes: '1441' }, /time_entries_minutes/],
     ['time_entries', { minutes: "'thirty'" }, /cannot store TEXT value in INTEGER column/],
     ['time_entries', { status: "'PAID'" }, /time_entries_status/],
+    ['time_entries', { approvals: "'us'" }, /time_entries_approvals/],
     ['time_entries', { agreement_source: "'request'" }, /time_entries_source/],
     ['time_entries', { work_date: "'2026-02-30'" }, /time_entries_work_date/],
     ['time_entries', { work_date: "'nonsense'" }, /time_entries_work_date/],

@@ -120,7 +120,7 @@ async function insertActivity(db: D1Database, organization: string, count: numbe
      from audit_log where organization_id = ?1 and action = 'note.created' and actor_type = 'api_key'`,
   );
   await run(
-    `insert into time_entries select ${record}, 'max', 5 + seq % 60, 'Cleared temporary files on WS-' || seq, 1, date(at / 1000, 'unixepoch'), 10000, 'company_default', 'SUBMITTED', null
+    `insert into time_entries select ${record}, 'max', 5 + seq % 60, 'Cleared temporary files on WS-' || seq, 1, date(at / 1000, 'unixepoch'), 10000, 'company_default', 'settings', 'SUBMITTED', null
      from audit_log where organization_id = ?1 and action = 'time_entry.created' and actor_type = 'api_key'`,
   );
   await run(

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { check, foreignKey, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { MAX_HOURLY_RATE_MINOR } from '../../domain/money.ts';
-import { AGREEMENT_SOURCES, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../../domain/record-kinds.ts';
+import { AGREEMENT_SOURCES, APPROVERS, MAX_MINUTES, TIME_ENTRY_STATUSES } from '../../domain/record-kinds.ts';
 import { flags, freeText, oneOf, words } from './checks.ts';
 import { organizations, tickets, users } from './directory.ts';
 import { apiKeys } from './keys.ts';
@@ -52,6 +52,8 @@ export const timeEntries = sqliteTable(
     workDate: text('work_date').notNull(),
     hourlyRateMinor: integer('hourly_rate_minor').notNull(),
     agreementSource: text('agreement_source', { enum: AGREEMENT_SOURCES }).notNull(),
+    /** Who decides about it: as the directory had it when it was written. */
+    approvals: text('approvals', { enum: APPROVERS }).notNull(),
     status: text('status', { enum: TIME_ENTRY_STATUSES }).notNull(),
     /** The audit row of the approval or rejection, null while SUBMITTED: identifies that of a retried batch. */
     approvalSeq: integer('approval_seq'),
@@ -61,13 +63,14 @@ export const timeEntries = sqliteTable(
     foreignKey({ columns: [t.organizationId, t.ticketId], foreignColumns: [tickets.organizationId, tickets.id] }),
     foreignKey({ columns: [t.organizationId, t.userId], foreignColumns: [users.organizationId, users.id] }),
     foreignKey({ columns: [t.organizationId, t.keyId], foreignColumns: [apiKeys.organizationId, apiKeys.id] }),
-    index('time_entries_status').on(t.organizationId, t.status, t.auditSeq),
+    index('time_entries_status').on(t.organizationId, t.approvals, t.status, t.auditSeq),
     check('time_entries_minutes', sql.raw(`minutes between 1 and ${MAX_MINUTES}`)),
     check('time_entries_description', freeText('description')),
     check('time_entries_flags', flags('billable')),
     check('time_entries_work_date', sql`work_date is date(work_date)`),
     check('time_entries_rate', sql.raw(`hourly_rate_minor between 0 and ${MAX_HOURLY_RATE_MINOR}`)),
     check('time_entries_source', oneOf('agreement_source', AGREEMENT_SOURCES)),
+    check('time_entries_approvals', oneOf('approvals', APPROVERS)),
     check('time_entries_status', oneOf('status', TIME_ENTRY_STATUSES)),
   ],
 );

@@ -58,13 +58,12 @@ export const findFirstUndecided = (db: Database, organizationId: string, from: n
   db
     .select({ seq: timeEntries.auditSeq })
     .from(timeEntries)
-    .innerJoin(organizations, eq(organizations.id, timeEntries.organizationId))
     .where(
       and(
         eq(timeEntries.organizationId, organizationId),
         sql`${timeEntries.auditSeq} > ${from} and ${timeEntries.auditSeq} <= ${to}`,
         or(
-          sql`${timeEntries.status} = 'SUBMITTED' and ${organizations.approvals} = 'settings'`,
+          sql`${timeEntries.status} = 'SUBMITTED' and ${timeEntries.approvals} = 'settings'`,
           sql`${timeEntries.status} <> 'SUBMITTED' and ${timeEntries.approvalSeq} > ${to}`,
         ),
       ),

@@ -5,7 +5,6 @@ import { decision } from '../aliases.ts';
 import { nextSeq } from '../audit/audit-log-statements.ts';
 import { type AdministratorValues, byActiveAdministrator } from '../directory/administrator-statements.ts';
 import { type Database, excluded, valuesFor } from '../query.ts';
-import { organizations } from '../schema/directory.ts';
 import { psaRefusals, timeEntries } from '../schema/work.ts';
 import { RECORD_TABLES, TEXT_COLUMNS } from './record-tables.ts';
 
@@ -38,7 +37,7 @@ interface ApprovalValues extends AdministratorValues {
   approver: Approver;
 }
 
-/** Sets the status of a SUBMITTED entry, if the user is an active administrator and the approver decides. The PSA always may. */
+/** Sets the status of a SUBMITTED entry, if the user is an active administrator and the approver decides about it. The PSA always may. */
 export const recordApproval = (db: Database, { organizationId, userId, id, status, approver }: ApprovalValues) =>
   db
     .update(timeEntries)
@@ -49,10 +48,7 @@ export const recordApproval = (db: Database, { organizationId, userId, id, statu
         eq(timeEntries.id, id),
         eq(timeEntries.status, 'SUBMITTED'),
         byActiveAdministrator({ organizationId, userId }),
-        approver === 'psa'
-          ? undefined
-          : sql`exists (select 1 from ${organizations}
-              where ${organizations.id} = ${organizationId} and ${organizations.approvals} = ${approver})`,
+        approver === 'psa' ? undefined : eq(timeEntries.approvals, approver),
       ),
     );
 

@@ -56,6 +56,7 @@ const insertTimeEntry = (db: Database, values: Input<TimeEntryValues>, isCredite
         workDate: values.day,
         hourlyRateMinor: sql`coalesce(${agreements.hourlyRateMinor}, ${organizations.defaultHourlyRateMinor})`,
         agreementSource: sql`iif(${agreements.id} is null, 'organization_default', 'company_default')`,
+        approvals: organizations.approvals,
         status: sql`'SUBMITTED'`,
         approvalSeq: sql`null`,
       })}

@@ -1,15 +1,16 @@
 import { and, asc, desc, eq, gt, gte, lt, lte, type SQL, sql } from 'drizzle-orm';
-import { TIME_ENTRY_STATUSES, type TimeEntryStatus } from '../../domain/record-kinds.ts';
+import { APPROVERS, type Approver, TIME_ENTRY_STATUSES, type TimeEntryStatus } from '../../domain/record-kinds.ts';
 import { decision } from '../aliases.ts';
 import { type Database, fields } from '../query.ts';
 import { companies, organizations, tickets, users } from '../schema/directory.ts';
 import { apiKeys } from '../schema/keys.ts';
 import { timeEntries } from '../schema/work.ts';
 
-// Time by status, from an index that has it in the order of the audit log.
+// Time by who decides about it and by status, from an index that has it in the order of the audit log.
 
 /** Which entries to find. A field that is missing matches any entry. */
 export interface TimeFilter {
+  approvals?: Approver | undefined;
   status?: TimeEntryStatus | undefined;
   company?: string | undefined;
   technician?: string | undefined;
@@ -26,12 +27,19 @@ export interface TimeFilter {
 const ifGiven = <Value>(value: Value | undefined, condition: (value: Value) => SQL) =>
   value === undefined ? undefined : condition(value);
 
-/** The entries of one status that match, by the index, which SQLite would not choose over the primary key. */
+/** What the index has in order. */
+interface Part {
+  approvals: Approver;
+  status: TimeEntryStatus;
+}
+
+/** The entries by the index, which SQLite would not choose over the primary key. */
 const byStatus = sql`${timeEntries} indexed by time_entries_status`;
 
-const matches = (organizationId: string, status: TimeEntryStatus, filter: TimeFilter) =>
+const matches = (organizationId: string, { approvals, status }: Part, filter: TimeFilter) =>
   and(
     eq(timeEntries.organizationId, organizationId),
+    eq(timeEntries.approvals, approvals),
     eq(timeEntries.status, status),
     ifGiven(
       filter.company,
@@ -47,9 +55,14 @@ const matches = (organizationId: string, status: TimeEntryStatus, filter: TimeFi
     ifGiven(filter.upTo, (seq) => lte(timeEntries.auditSeq, seq)),
   );
 
-/** One select for each status that a filter permits, joined by `union all`. */
-const ofEachStatus = ({ status }: TimeFilter, select: (status: TimeEntryStatus) => SQL) =>
-  sql.join((status === undefined ? TIME_ENTRY_STATUSES : [status]).map(select), sql` union all `);
+/** One select for each part that a filter permits, joined by `union all`, of which D1 takes at most five terms. */
+function ofEachPart(filter: TimeFilter, select: (part: Part) => SQL): SQL {
+  const statuses = filter.status === undefined ? TIME_ENTRY_STATUSES : [filter.status];
+  const approvers = filter.approvals === undefined ? APPROVERS : [filter.approvals];
+  const union = (selects: SQL[]) => sql.join(selects, sql` union all `);
+  const ofApprover = (approvals: Approver) => union(statuses.map((status) => select({ approvals, status })));
+  return union(approvers.map((approvals) => sql`select * from (${ofApprover(approvals)})`));
+}
 
 /** Entries with what names them, and the first `characters` of each text. */
 const entries = (db: Database, organizationId: string, characters: number) =>
@@ -65,6 +78,7 @@ const entries = (db: Database, organizationId: string, characters: number) =>
       billable: timeEntries.billable,
       workDate: timeEntries.workDate,
       hourlyRateMinor: timeEntries.hourlyRateMinor,
+      approvals: timeEntries.approvals,
       status: timeEntries.status,
       userId: timeEntries.userId,
       technician: sql<string>`${users.name}`.as('technician'),
@@ -100,10 +114,10 @@ export function findEntries(
   { oldestFirst, limit, characters }: TimePageSize,
 ) {
   const order = oldestFirst ? asc(timeEntries.auditSeq) : desc(timeEntries.auditSeq);
-  const ids = ofEachStatus(
+  const ids = ofEachPart(
     filter,
-    (status) =>
-      sql`select * from (select ${timeEntries.id} from ${byStatus} where ${matches(organizationId, status, filter)} order by ${order} limit ${limit})`,
+    (part) =>
+      sql`select * from (select ${timeEntries.id} from ${byStatus} where ${matches(organizationId, part, filter)} order by ${order} limit ${limit})`,
   );
   return entries(db, organizationId, characters)
     .where(and(eq(timeEntries.organizationId, organizationId), sql`${timeEntries.id} in (${ids})`))
@@ -139,26 +153,27 @@ export const sumEntries = (db: Database, organizationId: string, filter: TimeFil
       lastSeq: sql<number | null>`max(seq)`.as('lastSeq'),
     })
     .from(
-      sql`(select * from (${ofEachStatus(
+      sql`(select * from (${ofEachPart(
         filter,
-        (status) => sql`
+        (part) => sql`
           select ${fields({ minutes: timeEntries.minutes, amount: AMOUNT, seq: timeEntries.auditSeq })}
-          from ${byStatus} where ${matches(organizationId, status, filter)}`,
+          from ${byStatus} where ${matches(organizationId, part, filter)}`,
       )}) limit ${MAX_TOTAL + 1})`,
     );
 
 /** In minor units. */
 const AMOUNT = sql<number>`${timeEntries.billable} * round(${timeEntries.minutes} * ${timeEntries.hourlyRateMinor} / 60.0)`;
 
-/** Whether the PSA approves the organization's time. */
+/** Who approves the organization's new time. */
 export const findApprover = (db: Database, organizationId: string) =>
   db.select({ approvals: organizations.approvals }).from(organizations).where(eq(organizations.id, organizationId));
 
-/** The entries that wait, of organizations that approve time in the settings area and satisfy a condition. */
+/** The entries that wait for the settings area, of organizations that satisfy a condition. */
 export const waitingEntries = (condition: SQL) => sql`
   select ${fields({ organizationId: organizations.id, at: timeEntries.createdAt })}
-  from ${organizations} cross join ${byStatus} on ${timeEntries.organizationId} = ${organizations.id} and ${timeEntries.status} = 'SUBMITTED'
-  where ${organizations.approvals} = 'settings' and ${condition}`;
+  from ${organizations} cross join ${byStatus} on ${timeEntries.organizationId} = ${organizations.id}
+    and ${timeEntries.approvals} = 'settings' and ${timeEntries.status} = 'SUBMITTED'
+  where ${condition}`;
 
 /** How many entries wait, at most 100. Always one row. */
 export const countWaiting = (db: Database, organizationId: string) =>

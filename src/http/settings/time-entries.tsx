@@ -42,7 +42,7 @@ timeEntries.get('/time', async (c) => {
   const found = await readTime(adminContext(c), query);
   const page = <TimePage {...found} entries={shownEntries(c, found.entries, PAGE.shown)} query={query} />;
   return render(c, 'Time', page, {
-    lead: <p class="minor">Time that keys logged. It becomes billable when an administrator approves it.</p>,
+    lead: <p class="minor">Time that keys logged. It becomes billable when it is approved.</p>,
     actions: <CsvLink to={addressOf(`${pageContext(c).base}/time.csv`, { ...query, before: undefined })} />,
   });
 });
@@ -97,7 +97,7 @@ function partlyDecided(
       `${countedEntries(failed.length)} may still wait, because an error ended the request. Decide about them again.`,
     before.length > 0 &&
       `${countedEntries(before.length)} had been decided before, such as ${before.slice(0, 3).map(decisionText).join('; ')}.`,
-    before.length < others.length && 'Your organization now approves time in its PSA, so the others still wait.',
+    before.length < others.length && 'The PSA decides about the others.',
   ];
   return new PageProblem(failed.length > 0 ? 503 : 409, title, details.filter(Boolean).join(' '), cause);
 }

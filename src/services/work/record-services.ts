@@ -128,7 +128,7 @@ export async function readPsaStatus(ctx: ServiceContext, request: z.input<typeof
 
 const APPROVAL_ACTIONS = { APPROVED: 'time_entry.approved', REJECTED: 'time_entry.rejected' } as const;
 
-/** Who decides about time, and where: the settings area may only if the organization approves time there. */
+/** Who decides about time, and where: the settings area only about entries that it decides. */
 interface Reviewer {
   organizationId: string;
   userId: string;

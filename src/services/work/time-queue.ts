@@ -56,10 +56,14 @@ const toEntry = (row: EntryRow, userId: string) => ({
   isOwn: row.userId === (row.decidedById ?? userId),
 });
 
-/** Entries that wait are listed oldest first, all others newest first. `before` is the last entry of the page before. */
+/**
+ * Entries that wait are listed oldest first, without those that wait for the PSA. All others are listed newest first.
+ * `before` is the last entry of the page before.
+ */
 function filterOf({ state, before, ...filter }: TimeQuery): TimeFilter & { oldestFirst: boolean } {
   const oldestFirst = state === 'waiting';
-  return { ...filter, status: STATUSES[state], [oldestFirst ? 'after' : 'before']: before, oldestFirst };
+  const approvals = state === 'waiting' ? 'settings' : undefined;
+  return { ...filter, approvals, status: STATUSES[state], [oldestFirst ? 'after' : 'before']: before, oldestFirst };
 }
 
 /** A page of the entries of a filter, with the totals of all of them. `next` is the cursor of the next page. */
@@ -80,7 +84,7 @@ export async function readTime(ctx: AdminContext, asked: TimeQuery) {
     entries,
     totals,
     next: rows.length > LISTED ? entries.at(-1)?.seq : undefined,
-    isReadOnly: organization.approvals === 'psa',
+    approvals: organization.approvals,
   };
 }
 
@@ -88,21 +92,18 @@ export type TimePart = Awaited<ReturnType<typeof readTime>>;
 
 /**
  * The entries that wait and that an administrator wants to decide about: those with these ids, or all of a filter, at
- * most `MAX_ALL`, the oldest first. None if the organization approves time in its PSA.
+ * most `MAX_ALL`, the oldest first. Without those that the PSA decides.
  */
 export async function readUndecided(ctx: AdminContext, asked: readonly string[] | TimeQuery): Promise<Entry[]> {
   const { organizationId, userId } = ctx.actor;
   const size = { oldestFirst: true, limit: MAX_ALL, characters: PAGE.characters };
-  const [rows, [organization]] = await query(ctx, 'nothing_written', (db) =>
-    db.batch([
-      'state' in asked
-        ? findEntries(db, organizationId, filterOf({ ...asked, before: undefined }), size)
-        : findEntriesById(db, organizationId, asked, size.characters),
-      findApprover(db, organizationId),
-    ]),
+  const rows: EntryRow[] = await query(ctx, 'nothing_written', (db) =>
+    'state' in asked
+      ? findEntries(db, organizationId, filterOf({ ...asked, before: undefined }), size)
+      : findEntriesById(db, organizationId, asked, size.characters),
   );
-  if (organization?.approvals === 'psa') return [];
-  return rows.filter(({ status }) => status === 'SUBMITTED').map((row) => toEntry(row, userId));
+  const isUndecided = ({ approvals, status }: EntryRow) => approvals === 'settings' && status === 'SUBMITTED';
+  return rows.filter(isUndecided).map((row) => toEntry(row, userId));
 }
 
 /** All entries of a filter, a part with one query at a time. */

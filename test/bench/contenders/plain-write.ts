@@ -11,8 +11,8 @@ interface PlainEntry {
 const NEXT_SEQ = '(select coalesce(max(seq), 0) + 1 from audit_log where organization_id = ?1)';
 
 const INSERT_ENTRY = `insert into time_entries (organization_id, id, ticket_id, created_at, key_id, request_id, request_digest, audit_seq,
-    user_id, minutes, description, billable, work_date, hourly_rate_minor, agreement_source, status)
-  values (?1, ?2, ?3, ?4, ?5, ?6, '', ${NEXT_SEQ}, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 'SUBMITTED')`;
+    user_id, minutes, description, billable, work_date, hourly_rate_minor, agreement_source, approvals, status)
+  values (?1, ?2, ?3, ?4, ?5, ?6, '', ${NEXT_SEQ}, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 'settings', 'SUBMITTED')`;
 
 const INSERT_AUDIT = `insert into audit_log (organization_id, seq, at, actor_type, actor_id, actor_name, action, target_id, ticket_id, request_id)
   values (?1, ${NEXT_SEQ}, ?2, 'api_key', ?3, ?4, 'time_entry.created', ?5, ?6, ?7)`;

@@ -33,7 +33,7 @@ beforeAll(async () => {
   await env.DB.prepare(
     `${numbers} insert into time_entries
      select ?1, ${entryId}, '1001', ${at(seqOf('i'))}, ?3, 'request', 'digest', ${seqOf('i')}, 'tess', 30, 'Work ' || i, 1,
-       date((${at(seqOf('i'))}) / 1000, 'unixepoch'), 15000, 'company_default', iif(i <= ${DECIDED}, 'APPROVED', 'SUBMITTED'), iif(i <= ${DECIDED}, 2 * i + 1, null)
+       date((${at(seqOf('i'))}) / 1000, 'unixepoch'), 15000, 'company_default', 'settings', iif(i <= ${DECIDED}, 'APPROVED', 'SUBMITTED'), iif(i <= ${DECIDED}, 2 * i + 1, null)
      from n`,
   )
     .bind(organization, DECIDED + WAITING, id)

@@ -220,23 +220,42 @@ describe('a decision', () => {
 });
 
 describe('an organization that approves time in its PSA', () => {
-  test('the page shows the queue without buttons, and no fact or number calls to it', async () => {
+  test('time that the PSA decides is not in the queue, and no button, fact or number is about it', async () => {
     const { organization, get, log, decide } = await makeTime();
-    const id = await log();
     await setApprovals(organization, 'psa');
+    const id = await log();
     const { text } = await get('/time');
     expect(await textsOf(text, '[role=status]')).toEqual([
-      'Your organization approves time in its PSA. This page changes nothing.',
+      'Your PSA approves new time. Entries from before that are approved or rejected here.',
+      'No entries.',
     ]);
-    expect(await textsOf(text, 'tbody tr')).toHaveLength(1);
-    expect(await textsOf(text, 'input[type=checkbox][name=entry], .pages button')).toEqual([]);
     expect(await textsOf(text, 'nav.tabs a[href$="/time"]')).toEqual(['Time']);
+    expect(await textsOf((await get('/time?state=all')).text, 'tbody tr')).toHaveLength(1);
     expect(await textsOf((await get('/keys')).text, '.attention a')).toEqual([]);
     expect((await get(`/time/decide?selected=APPROVED&entry=${id}`)).status).toBe(303);
     const refused = await decide('APPROVED', id);
     expect([refused.status, await textsOf(refused.text, 'h1')]).toEqual([409, ['0 of 1 entry approved']]);
-    expect(refused.text).toContain('Your organization now approves time in its PSA');
+    expect(refused.text).toContain('The PSA decides about the others');
     expect(await work.reviewTimeEntry(organization, id, 'APPROVED', 'ada')).toMatchObject({ ok: true });
+  });
+
+  test('an entry keeps who decides about it after a change of the field', async () => {
+    const { organization, get, log, decide } = await makeTime();
+    const ofSettings = await log();
+    await setApprovals(organization, 'psa');
+    const ofPsa = await log();
+    const waiting = async () =>
+      (await elementsOf((await get('/time')).text, 'tbody input')).map(({ attributes }) => attributes['value']);
+    expect(await waiting()).toEqual([ofSettings]);
+    await setApprovals(organization, 'settings');
+    expect(await waiting()).toEqual([ofSettings]);
+    expect((await decide('APPROVED', [ofSettings, ofPsa])).status).toBe(409);
+    expect((await rowsOf('time_entries', organization)).map(({ approvals, status }) => [approvals, status])).toEqual(
+      expect.arrayContaining([
+        ['settings', 'APPROVED'],
+        ['psa', 'SUBMITTED'],
+      ]),
+    );
   });
 
   test('the field is settings unless the PSA sends it, and the directory shows it', async () => {
@@ -309,7 +328,7 @@ async function multiply(organization: string, count: number): Promise<void> {
     ).bind(organization, count),
     env.DB.prepare(
       `${numbers} insert into time_entries select organization_id, ${id}, ticket_id, created_at, key_id, request_id, request_digest, audit_seq + i,
-         user_id, minutes, description || i, billable, work_date, hourly_rate_minor, agreement_source, status, null
+         user_id, minutes, description || i, billable, work_date, hourly_rate_minor, agreement_source, approvals, status, null
        from n, time_entries where organization_id = ?1`,
     ).bind(organization, count),
   ]);

@@ -58,7 +58,7 @@ beforeAll(async () => {
     ).bind(organization),
     env.DB.prepare(
       `insert into time_entries ${numbers} select organization_id, 'e' || i, ticket_id, created_at, key_id, request_id, request_digest, audit_seq + i,
-         user_id, minutes, description, billable, work_date, hourly_rate_minor, agreement_source, status, approval_seq from n, (select * from time_entries where organization_id = ?1)`,
+         user_id, minutes, description, billable, work_date, hourly_rate_minor, agreement_source, approvals, status, approval_seq from n, (select * from time_entries where organization_id = ?1)`,
     ).bind(organization),
   ]);
   // 150 more keys that have written today, 60 of them replaced.

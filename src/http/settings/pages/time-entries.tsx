@@ -89,12 +89,14 @@ interface Props extends TimePart {
 
 export function TimePage(props: Props) {
   const { base } = usePage();
-  const { query, entries, totals, next, isReadOnly } = props;
-  const canDecide = query.state === 'waiting' && !isReadOnly;
+  const { query, entries, totals, next, approvals } = props;
+  const canDecide = query.state === 'waiting';
   return (
     <>
-      {isReadOnly && (
-        <Banner tone="neutral">Your organization approves time in its PSA. This page changes nothing.</Banner>
+      {approvals === 'psa' && (
+        <Banner tone="neutral">
+          Your PSA approves new time. Entries from before that are approved or rejected here.
+        </Banner>
       )}
       <Filters {...props} />
       {entries.length === 0 ? (
