@@ -68,9 +68,12 @@ export async function serve({ request, json, tools, call }: Exchange): Promise<R
 async function serveLegacy(server: Server, request: Request, json: unknown, onError: (err: Error) => void) {
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   transport.onerror = onError;
+  // The library refuses clients that do not accept both types, even in this spelling. The response is JSON anyway.
+  const headers = new Headers(request.headers);
+  headers.set('Accept', 'application/json, text/event-stream');
   await server.connect(transport);
   try {
-    return await transport.handleRequest(request, { parsedBody: json });
+    return await transport.handleRequest(new Request(request.url, { method: 'POST', headers }), { parsedBody: json });
   } finally {
     await server.close();
   }

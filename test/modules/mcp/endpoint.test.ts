@@ -1,3 +1,4 @@
+import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/client';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createAgents } from '../../../src/agents/app.ts';
@@ -164,6 +165,43 @@ test('a call whose headers name another tool writes nothing', async () => {
   const response = await makeMcpApi().post('/mcp', key, body, { ...headers, 'Mcp-Name': 'log_time' });
   expect([response.status, await response.json()]).toMatchObject([400, { error: { code: -32020 } }]);
   expect(await rowsOf('notes', organization)).toEqual([]);
+});
+
+describe.each([...SUPPORTED_PROTOCOL_VERSIONS, '2026-07-28'])('a client of the revision %s', (revision) => {
+  const clientInfo = { name: 'test', version: '1.0.0' };
+  const isLegacy = revision !== '2026-07-28';
+  const sent = (method: string, params: Record<string, unknown> = {}) =>
+    isLegacy
+      ? { body: { jsonrpc: '2.0', id: 1, method, params }, headers: { 'MCP-Protocol-Version': revision } }
+      : message(method, params);
+
+  test.each([
+    undefined,
+    '',
+    '*/*',
+    'application/json',
+    'text/event-stream',
+    'text/event-stream, */*',
+    'Application/JSON, Text/Event-Stream',
+    'text/html',
+  ])('gets JSON, whatever it accepts: %s', async (accept) => {
+    const { key } = await makeWorld();
+    const api = makeMcpApi();
+    const send = async ({ body, headers }: ReturnType<typeof sent>) => {
+      const all = new Headers(headers);
+      all.delete('Accept');
+      if (accept !== undefined) all.set('Accept', accept);
+      const response = await api.post('/mcp', key, body, Object.fromEntries(all));
+      return [response.status, response.headers.get('Content-Type'), await response.json()];
+    };
+    const found = (result: object) => [200, 'application/json', { result }];
+    const opening = isLegacy
+      ? sent('initialize', { protocolVersion: revision, capabilities: {}, clientInfo })
+      : sent('server/discover');
+    expect(await send(opening)).toMatchObject(found({ capabilities: { tools: {} } }));
+    expect(await send(sent('tools/list'))).toMatchObject(found({ tools: [{}, {}] }));
+    expect(await send(sent('tools/call', NOTE_CALL))).toMatchObject(found({ structuredContent: { ticketId: '1001' } }));
+  });
 });
 
 test('an unknown revision, method or tool gets the error of the protocol', async () => {
