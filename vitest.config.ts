@@ -18,6 +18,9 @@ const ON_NODE = [
 /** Tests that only `npm run test:long` runs. */
 const LONG = 'test/**/*.long.test.ts';
 
+/** For a slow machine: only a test that hangs takes that long. */
+const TIMEOUTS = { testTimeout: 120_000, hookTimeout: 120_000 };
+
 /** Files that take longest and are short. */
 const LONGEST = [
   'test/repository/modules.test.ts',
@@ -83,7 +86,7 @@ export default defineConfig(async ({ mode }) => {
             // After the tests on Node, whose browsers need both processors.
             sequence: { groupOrder: 1 },
             setupFiles: ['./test/support/workerd-setup.ts'],
-            testTimeout: 30_000,
+            ...TIMEOUTS,
           },
         },
         {
@@ -94,8 +97,7 @@ export default defineConfig(async ({ mode }) => {
             // Loading Miniflare, wrangler and Playwright takes longer than most files run.
             isolate: false,
             globalSetup: './test/support/shared-setup.ts',
-            testTimeout: 120_000,
-            hookTimeout: 120_000,
+            ...TIMEOUTS,
           },
         },
       ],
