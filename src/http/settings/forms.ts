@@ -136,14 +136,14 @@ export function allowRecentUse(form: URLSearchParams, { addresses, records, minu
 /** An invalid date for contradictory choices, so that all field errors are reported together. */
 const NO_DATE = '';
 
-/** The last day on which the key works, in the organization's time zone; none for no expiration. */
+/** The last day on which the key works, in the organization's time zone; none for a key that never expires. */
 export function chosenExpiry(form: URLSearchParams, today: string): { expires?: string } {
   const choice = form.get('expires') ?? '';
   const date = form.get('date') ?? '';
   if (choice === 'date') return { expires: date };
   // Without script, a date can be entered with another choice selected. Do not guess the intention.
   if (date !== '') return { expires: NO_DATE };
-  if (choice === 'none') return {};
+  if (choice === 'none' || choice === '') return {};
   return { expires: /^(30|90|365)$/.test(choice) ? addDays(today, Number(choice)) : NO_DATE };
 }
 

@@ -156,6 +156,8 @@ describe('a form for a new key', () => {
 
   test.each([
     ['a date without the choice of a date', { expires: '30', date: '2027-12-31' }, 'expires'],
+    ['the choice of a date without a date', { expires: 'date', date: '' }, 'expires'],
+    ['a date without any choice', { expires: '', date: '2027-12-31' }, 'expires'],
     ['a date that has passed', { expires: 'date', date: '2001-01-01' }, 'expires'],
     ['a date more than ten years away', { expires: 'date', date: '9999-12-31' }, 'expires'],
     ['an expiration that is not offered', { expires: '7' }, 'expires'],
@@ -175,6 +177,22 @@ describe('a form for a new key', () => {
     expect((await elementsOf(text, '.error')).map(({ attributes }) => attributes['id'])).toEqual([`${field}-error`]);
     expect(await rowsOf('api_keys', organization)).toEqual([]);
   });
+
+  test.each([
+    ['an empty expiration', { expires: '' }],
+    ['no expiration', { expires: [] }],
+    ['no expiration and an empty date', { expires: [], date: '' }],
+  ])(
+    'a form with %s creates a key that never expires, unless the key rules require an expiration',
+    async (_, fields) => {
+      const { organization, createKey, post } = await makeSettings();
+      expect((await createKey({ name: 'First', ...fields })).status).toBe(200);
+      expect(await rowsOf('api_keys', organization)).toMatchObject([{ expires_at: null }]);
+      await post('/key-rules', { revision: '0', expiryRequired: 'on' });
+      const { status, text } = await createKey({ name: 'Second', ...fields });
+      expect([status, await countElements(text, '#expires-error')]).toEqual([400, 1]);
+    },
+  );
 
   test('a form that is sent twice, even simultaneously, creates one key and leads to it', async () => {
     const { organization, base, post } = await makeSettings();
