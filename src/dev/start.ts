@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, parseEnv, stripVTControlCharacters } from 'node:util';
 import { type Config, parseConfig, reader, SECRETS, VARIABLES } from '../config.ts';
@@ -17,6 +18,7 @@ import { importDirectory } from '../ops/import/import-directory.ts';
 import { removalAdvice, withLocalD1 } from '../ops/local.ts';
 import { migrate, refuseOtherSchema } from '../ops/migrations.ts';
 import { MODULE_SECRETS, MODULE_VARIABLES } from '../ops/modules.ts';
+import { announce } from '../ops/wait.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
 import { administratorsTimeZone } from '../services/directory/administrators.ts';
 import { getKeyRules } from '../services/keys/change-key-rules.ts';
@@ -26,9 +28,11 @@ import type { AdminContext } from '../services/service-context.ts';
 import { adapterDemo } from './adapter-demo.ts';
 import { logDemoTime } from './demo-time.ts';
 import { fireCronsUntil } from './fire-crons.ts';
+import { untilReady } from './until-ready.ts';
 
 const DEMO_KEY_NAME = 'Local demo';
-const READY_TIMEOUT_MS = 60_000;
+/** A server that prints nothing for so long does not start any more, even on a slow machine. */
+const STALLED_AFTER_MS = 5 * 60_000;
 const OF_MODULES = new Map([...MODULE_VARIABLES, ...MODULE_SECRETS]);
 
 // Offline, the lookup of Request.cf only produces a warning.
@@ -139,7 +143,7 @@ async function prepareDemo(db: D1Database): Promise<string> {
   const ctx: AdminContext = {
     db,
     now: Date.now,
-    deadlineAt: Date.now() + READY_TIMEOUT_MS,
+    deadlineAt: Date.now() + STALLED_AFTER_MS,
     requestId: timeOrderedId(Date.now()),
     actor: demo?.actor ?? { organizationId: 'northwind', userId: 'ada' },
     source: { address: null, userAgent: 'npm start' },
@@ -168,30 +172,52 @@ async function serve(): Promise<void> {
   // Wrangler looks for the local data beside its configuration.
   if (demo && persistTo === undefined) flags.push('--persist-to', '.wrangler/state');
   const entry = demo ? ['-c', demo.path] : ['src/dev/index.tsx'];
-  const server = spawnWrangler(['dev', ...entry, ...flags, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  if (server.stdout) {
-    createInterface({ input: server.stdout }).on('line', (line) => {
-      if (!isWranglerInfo(line)) console.log(line);
-    });
-  }
+  const server = spawnWrangler(['dev', ...entry, ...flags, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill(signal));
   const ended = once(server, 'close').then(([code]) => {
     process.exitCode ||= code ?? 0;
     return 'ended' as const;
   });
-  const outcome = await Promise.race([ended, answers()]);
+  let heardAt = Date.now();
+  for (const stream of [server.stdout, server.stderr]) stream?.on('data', () => (heardAt = Date.now()));
+  server.stderr?.pipe(process.stderr);
+  const early = printLines(server.stdout);
+  const outcome = await announce(console.log, `Starting ${baseUrl}`, () =>
+    Promise.race([ended, untilReady(`${baseUrl}/dev/ready`, () => heardAt, STALLED_AFTER_MS)]),
+  );
+  const lines = early();
   if (outcome === 'ready') {
     console.log(welcome());
     fireCronsUntil(ended, baseUrl);
+    return void (await ended);
   }
-  if (outcome === 'silent') {
-    console.error(`${baseUrl} did not answer within ${READY_TIMEOUT_MS / 1000} s`);
+  console.error(lines.join('\n'));
+  if (outcome === 'stalled') {
+    console.error(
+      `${baseUrl} does not answer, and wrangler has printed nothing for five minutes. Run npm start again.`,
+    );
     process.exitCode = 1;
     server.kill();
   }
   await ended;
+}
+
+/**
+ * Prints what a server prints once the returned function is called, which returns what it printed before: a list of
+ * bindings, which helps only if it does not start.
+ */
+function printLines(stdout: Readable | null): () => string[] {
+  let early: string[] | undefined = [];
+  if (stdout)
+    createInterface({ input: stdout }).on('line', (line) => {
+      if (early) early.push(line);
+      else if (!isWranglerInfo(line)) console.log(line);
+    });
+  return () => {
+    const lines = early ?? [];
+    early = undefined;
+    return lines;
+  };
 }
 
 /** Wrangler's request lines, ready message and build command, which no option omits. */
@@ -199,40 +225,24 @@ function isWranglerInfo(line: string): boolean {
   return /^\[(wrangler:info|custom build\] Running)/.test(stripVTControlCharacters(line));
 }
 
-async function answers(): Promise<'ready' | 'silent'> {
-  const until = Date.now() + READY_TIMEOUT_MS;
-  while (Date.now() < until) {
-    const response = await fetch(`${baseUrl}/dev/ready`).catch(() => undefined);
-    if (response?.ok) return 'ready';
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-  return 'silent';
-}
-
 function welcome(): string {
   const { actor, ticketId = '1001', fake } = demo ?? {};
   const curl = (path: string, body: string) =>
     `  curl -i ${baseUrl}/api/v1/tickets/${ticketId}/${path} -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -H 'Idempotency-Key: first-try-${Date.now()}' -d '${body}'`;
-  const note = `Once the adapter is connected (about 15 seconds), write a note on ticket ${ticketId}:
-
-${curl('notes', '{"message": "Disk was full, old logs removed."}')}
-${
-  fake
-    ? `\nThe settings of the fake, also for adapter:doctor:\n\n  ${Object.entries(fake.env)
-        .map(([name, value]) => `${name}="${value}"`)
-        .join('\n  ')}\n`
-    : ''
-}
-`;
+  const env = Object.entries(fake?.env ?? {}).map(([name, value]) => `${name}="${value}"`);
+  const settings = `The settings of the fake, also for adapter:doctor:\n\n  ${env.join('\n  ')}\n\n`;
   return `
 Ready. A new key for the demo organization ${actor?.organizationId ?? 'northwind'} (the key of the previous start is revoked):
 
   ${key}
 
-${demo ? note : ''}Log 30 minutes on ticket ${ticketId}. Send it twice: the second response is the same entry, marked as a replay.
-Then approve it: open ${fake ? `${fake.url}/approve` : 'the settings, choose Ada, and open Time'}.
+${demo ? 'Once the adapter is connected (about 15 seconds), write' : 'Write'} a note on ticket ${ticketId}. Send it twice: the second response is the same note, marked as a replay.
 
-${curl('time-entries', '{"minutes": 30, "description": "Cleared the print queue", "billable": true}')}
+${curl('notes', '{"message": "Disk was full, old logs removed."}')}
+
+${fake ? settings : ''}Log 30 minutes on the ticket. Then approve it: open ${fake ? `${fake.url}/approve` : 'the settings, choose Ada, and open Time'}.
+
+${curl('time-entries', '{"minutes": 30, "description": "Removed old logs", "billable": true}')}
 
   API            ${baseUrl}/api/v1
   Documentation  ${baseUrl}/docs

@@ -20,7 +20,8 @@ import { copyDatabase } from '../support/shared.ts';
 
 const run = promisify(execFile);
 
-const curlIn = (output: string) => output.split('\n').find((line) => line.trim().startsWith('curl')) ?? '';
+/** The commands for a note and for time. */
+const curlsIn = (output: string) => output.split('\n').filter((line) => line.trim().startsWith('curl'));
 
 describe('npm start', () => {
   let directory: string;
@@ -110,24 +111,31 @@ describe('npm start', () => {
     }
   });
 
-  test('prints a curl line that logs time on ticket 1001 once, however often it runs', async () => {
-    const first = await run('sh', ['-c', curlIn(running.output)]);
+  test('prints a curl line for a note and one for time, which write once, however often they run', async () => {
+    const [note = '', time = ''] = curlsIn(running.output);
+    expect((await run('sh', ['-c', note])).stdout).toMatch(/^HTTP\/1\.1 201 Created[\s\S]*\{"note":\{"id":/);
+    expect((await run('sh', ['-c', note])).stdout).toContain('"idempotentReplay":true');
+    const first = await run('sh', ['-c', time]);
     expect(first.stdout).toContain('HTTP/1.1 201 Created');
     expect(JSON.parse(first.stdout.split('\r\n\r\n').at(-1) ?? '')).toMatchObject({
       entry: { minutes: 30, hourlyRate: 150, status: 'SUBMITTED', billable: true, userId: 'automation' },
       agreementSource: 'company_default',
     });
-    const second = await run('sh', ['-c', curlIn(running.output)]);
+    const second = await run('sh', ['-c', time]);
     expect(second.stdout).toContain('HTTP/1.1 200 OK');
     expect(second.stdout).toContain('"idempotentReplay":true');
   });
 
-  test('prints the key, the curl line and the addresses together, after all other output', () => {
+  test('prints what it waits for, then the key, the curl lines and the addresses together, and nothing of wrangler', () => {
     const lines = running.output.trimEnd().split('\n').filter(Boolean);
     const url = `http://localhost:${port}`;
-    expect(lines.slice(-10)).toEqual([
+    const shown = lines.filter((line) => !/^Warning: |^Starting .*: \d+ s$/.test(line));
+    expect(shown).toEqual([
+      `Starting ${url} ...`,
+      expect.stringMatching(/^Ready\. /),
       `  ${keyIn(running.output)}`,
       expect.stringContaining('ticket 1001'),
+      expect.stringMatching(`^  curl -i ${url}/api/v1/tickets/1001/notes `),
       expect.stringContaining('open Time'),
       expect.stringMatching(`^  curl -i ${url}/api/v1/tickets/1001/time-entries `),
       expect.stringMatching(` ${url}/api/v1$`),
@@ -235,7 +243,7 @@ test.concurrent.for(inLongRuns(['connectwise', 'halo', 'redmine'], ['redmine']))
         const line = `"adapter_wrote","ticket":"501","kind":"${kind}","internal":true,"id":"${id}`;
         expect(printedBy(server)).toContain(line);
       }, 60_000);
-    const [note = '', time = ''] = output.split('\n').filter((line) => line.trim().startsWith('curl'));
+    const [note = '', time = ''] = curlsIn(output);
     await arrives('note', 'test-');
     const approve = async () => (await fetch(/open (http:\S+\/approve)/.exec(output)?.[1] ?? '')).text();
     expect(await approve()).toMatch(/^No time entry has arrived yet\./);
