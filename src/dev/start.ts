@@ -153,6 +153,8 @@ async function prepareDemo(db: D1Database): Promise<string> {
     .bind(ctx.actor.organizationId, DEMO_KEY_NAME)
     .all<{ id: string }>();
   for (const { id } of results) await revokeAsAdministrator(ctx, id);
+  // The adapter of an earlier start would be reported as silent.
+  await db.prepare('delete from connections').run();
   // A developer may have tried the key rules.
   const rules = await getKeyRules(ctx);
   const today = dateIn(await administratorsTimeZone(ctx), ctx.now());

@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { adapterDemo } from '../../src/dev/adapter-demo.ts';
 import { CRON_TRIGGERS } from '../../src/jobs.ts';
+import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { withLocalD1 } from '../../src/ops/local.ts';
 import { operatorContext } from '../../src/ops/open-database.ts';
 import { makeKey } from '../reliability/restartable.ts';
@@ -231,11 +232,19 @@ test.concurrent('a port that is not a number from 1 to 65535 stops the start', a
 });
 
 test.concurrent.for(inLongRuns(['connectwise', 'halo', 'redmine'], ['redmine']))(
-  'with --adapter %s, a note and time arrive in the PSA and are printed, and time that is approved there is approved here',
+  'with --adapter %s, a note and time arrive in the PSA and are printed, time that is approved there is approved here, and no alert is about an earlier demo',
   { timeout: 180_000 },
   async (psa, { onTestFinished }) => {
     const port = await freePort();
     const { persistTo, remove } = await copyDatabase();
+    await withLocalD1(persistTo, async (db) => {
+      // Demos of the day before.
+      for (const id of [psa, 'other']) {
+        const organization = { type: 'organization', id, name: id, psa: true, timeZone: 'UTC', defaultHourlyRate: 1 };
+        await importDirectory(db, JSON.stringify(organization));
+        await db.prepare("insert into connections values (?, 'adapter-1', 1, null, null, null)").bind(id).run();
+      }
+    });
     const { server, output } = await start('--port', String(port), '--persist-to', persistTo, '--adapter', psa);
     onTestFinished(() => stop(server).then(remove));
     const arrives = (kind: string, id = 'missing') =>
@@ -254,6 +263,7 @@ test.concurrent.for(inLongRuns(['connectwise', 'halo', 'redmine'], ['redmine']))
     expect(await approve()).toBe('1 time entry is approved.\n');
     const repeat = async () => expect((await run('sh', ['-c', time])).stdout).toContain('"status":"APPROVED"');
     await vi.waitFor(repeat, { timeout: 60_000, interval: 1_000 });
+    expect(printedBy(server)).not.toContain('"event":"alert"');
   },
 );
 
