@@ -153,11 +153,15 @@ keys.get('/keys/:key', async (c) => {
 keys.get('/keys/:key/change', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   requireLive(key);
-  const values = openedForm(settingsInForm(key));
-  const networks = [values.get('allowedNetworks'), clientAddress(c.req.query('allow'))].filter(Boolean);
-  values.set('allowedNetworks', networks.join('\n'));
-  return renderChange(c, { subject: key, revision: key.revision, form: { values } });
+  return openChange(c, key);
 });
+
+/** The form as it is opened, with one more allowed address if there is one to add. */
+function openChange(c: Context<AdminEnv>, subject: KeyDetails, added: string | null = null) {
+  const values = openedForm(settingsInForm(subject));
+  values.set('allowedNetworks', [values.get('allowedNetworks'), added].filter(Boolean).join('\n'));
+  return renderChange(c, { subject, revision: subject.revision, form: { values } });
+}
 
 async function renderChange(
   c: Context<AdminEnv>,
@@ -180,6 +184,8 @@ keys.post('/keys/:key/change', async (c) => {
   const key = await getOwnKey(ctx, c.req.param('key'));
   requireLive(key);
   const values = await readForm(c);
+  const allow = values.get('allow');
+  if (allow !== null) return openChange(c, key, clientAddress(allow));
   // The revision that the form showed, not a later one.
   const revision = shownCount(values, 'revision');
   const page = { subject: key, revision };

@@ -117,14 +117,32 @@ describe('allowed networks', () => {
     expect((await post(path, { ...form, widened: `${widened} 203.0.113.66` })).status).toBe(303);
   });
 
-  test.each(['0.0.0.0/1', '198.51.100.9 0.0.0.0/1', 'x'])('a link that allows %j enters nothing', async (allow) => {
+  test('no link enters an address in the form of a key', async () => {
     const { organization, get } = await makeSettings();
     const { id } = await makeKey(organization, { networks: '203.0.113.0/24' });
-    const { text } = await get(`/keys/${id}/change?allow=${encodeURIComponent(allow)}`);
+    const { text } = await get(`/keys/${id}/change?allow=198.51.100.9&allowedNetworks=198.51.100.9`);
     expect(await textOf(text, '#allowedNetworks')).toEqual(['203.0.113.0/24']);
   });
 
-  test('a use of the key from elsewhere needs attention', async () => {
+  test.each([
+    ['198.51.100.9', '203.0.113.0/24\n198.51.100.9'],
+    ['0.0.0.0/1', '203.0.113.0/24'],
+    ['198.51.100.9 0.0.0.0/1', '203.0.113.0/24'],
+    ['x', '203.0.113.0/24'],
+    ['', '203.0.113.0/24'],
+  ])('a button that allows %j opens the form with the networks %j, and saves nothing', async (allow, networks) => {
+    const { organization, post } = await makeSettings();
+    const { id } = await makeKey(organization, { networks: '203.0.113.0/24' });
+    const { status, text } = await post(`/keys/${id}/change`, { allow });
+    expect([status, await textOf(text, '#allowedNetworks'), await textOf(text, '#errors')]).toEqual([
+      200,
+      [networks],
+      [],
+    ]);
+    expect(await rowsOf('api_keys', organization)).toMatchObject([{ allowed_networks: '203.0.113.0/24', revision: 0 }]);
+  });
+
+  test('a use of the key from elsewhere needs attention, and its button allows the address', async () => {
     const { organization, api, base, get } = await makeSettings();
     const key = await makeKey(organization, { networks: '203.0.113.0/24' });
     await api.postNote(key.value, undefined, { 'CF-Connecting-IP': '198.51.100.9' });
@@ -133,13 +151,10 @@ describe('allowed networks', () => {
     expect(text).toContain('1 key was used from elsewhere');
     expect((await get('/keys?fact=refused_address_not_allowed&state=all')).text).toContain('n8n: triage');
     // The page of the key says so first, with what to do.
-    const path = `/keys/${key.id}/change?allow=198.51.100.9`;
     const page = (await get(`/keys/${key.id}`)).text;
-    expect((await elementsOf(page, '.banner.danger a')).map(({ attributes }) => attributes['href'])).toEqual([
-      `${base}${path}#allowedNetworks`,
-    ]);
-    expect(await elementsOf((await get(path)).text, '#allowedNetworks')).toMatchObject([
-      { text: '203.0.113.0/24\n198.51.100.9' },
-    ]);
+    const action = `${base}/keys/${key.id}/change#allowedNetworks`;
+    expect(
+      await elementsOf(page, `.banner.danger form[method=post][action="${action}"] button[name=allow]`),
+    ).toMatchObject([{ text: 'Allow this address', attributes: { value: '198.51.100.9' } }]);
   });
 });

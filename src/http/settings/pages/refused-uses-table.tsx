@@ -26,28 +26,29 @@ export function adviceOf({ reason }: RefusedUse): string | undefined {
   return type && FACTS[type].advice;
 }
 
-/** Where the repair of refused uses begins: the words of the button, and its address below that of the organization. */
-function repairOf({ key, reason, sourceAddress }: RefusedUse): readonly [text?: string, path?: string] {
-  const change = `/keys/${key.id}/change`;
-  if (reason === 'address_not_allowed' && sourceAddress !== null)
-    return ['Allow this address', `${change}?allow=${encodeURIComponent(sourceAddress)}#allowedNetworks`];
-  if (reason === 'daily_limit_reached') return ['Raise the limit', `${change}#dayLimitRecords`];
-  const needsKey = reason === 'expired' || reason === 'scope_missing' || reason === 'revoked';
-  return needsKey ? ['Create key', `/new-key?like=${key.id}`] : [];
-}
-
 /** The button that repairs refused uses, if there is a repair. */
 export function Repair({ use, kind }: { use: RefusedUse; kind: 'actions' | 'row' }) {
   const { base } = usePage();
-  const [text, path] = repairOf(use);
+  const { key, reason, sourceAddress } = use;
+  const change = `${base}/keys/${key.id}/change`;
+  if (reason === 'address_not_allowed' && sourceAddress !== null) {
+    // A form, because any site can lead to a link with an address of its own.
+    return (
+      <form method="post" action={`${change}#allowedNetworks`} class={kind}>
+        <button type="submit" name="allow" value={sourceAddress} class="quiet">
+          Allow this address
+        </button>
+      </form>
+    );
+  }
+  const needsKey = reason === 'expired' || reason === 'scope_missing' || reason === 'revoked';
+  if (!needsKey && reason !== 'daily_limit_reached') return null;
   return (
-    text !== undefined && (
-      <div class={kind}>
-        <a class="button quiet" href={`${base}${path}`}>
-          {text}
-        </a>
-      </div>
-    )
+    <div class={kind}>
+      <a class="button quiet" href={needsKey ? `${base}/new-key?like=${key.id}` : `${change}#dayLimitRecords`}>
+        {needsKey ? 'Create key' : 'Raise the limit'}
+      </a>
+    </div>
   );
 }
 
