@@ -46,7 +46,9 @@ export async function openSettings(api: Api, organization: string, email: string
       status: response.status,
       text: await response.text(),
       location: response.headers.get('Location'),
-      notice: decodeURIComponent(/^notice=([^;]*)/.exec(response.headers.get('Set-Cookie') ?? '')?.[1] ?? ''),
+      notice: decodeURIComponent(
+        /^__Host-notice=.*?%20([^;]*)/.exec(response.headers.get('Set-Cookie') ?? '')?.[1] ?? '',
+      ),
       headers: response.headers,
     };
   };

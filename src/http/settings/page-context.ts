@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { setCookie } from 'hono/cookie';
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { useRequestContext } from 'hono/jsx-renderer';
 import { dateIn } from '../../domain/calendar.ts';
 import { ticketUrl } from '../../domain/ticket-url.ts';
@@ -51,21 +51,32 @@ export function todayOf(c: ContextOf<AdminEnv>): string {
   return dateIn(c.get('administrator').organization.timeZone, c.get('now')());
 }
 
-/** The cookie with what was just done. */
-export const NOTICE = 'notice';
+/**
+ * The cookie with the path of a page and what was just done. Its prefix keeps other hosts of the zone from setting it
+ * (RFC 6265bis, section 4.1.3.2). The prefix needs HTTPS, which a local server does not have.
+ */
+function noticeCookie({ protocol }: URL) {
+  const secure = protocol === 'https:';
+  return [secure ? '__Host-notice' : 'notice', { path: '/', httpOnly: true, sameSite: 'Lax', secure }] as const;
+}
 
 /** Leads to a page of the organization, which shows once what was done. Only this browser can claim it, no link. */
 export function redirectWith(c: Context<AdminEnv>, path: string, notice: string): Response {
   const to = `${pageContext(c).base}${path}`;
-  const { protocol, pathname } = new URL(to, c.req.url);
-  setCookie(c, NOTICE, notice, {
-    path: pathname,
-    httpOnly: true,
-    sameSite: 'Lax',
-    secure: protocol === 'https:',
-    maxAge: 60,
-  });
+  const url = new URL(to, c.req.url);
+  const [name, options] = noticeCookie(url);
+  setCookie(c, name, `${url.pathname} ${notice}`, { ...options, maxAge: 60 });
   return c.redirect(to, 303);
+}
+
+/** What was just done, if this page is to show it. */
+export function takeNotice(c: Context): string | undefined {
+  const url = new URL(c.req.url);
+  const [name, options] = noticeCookie(url);
+  const [, path, notice] = /^(\S+) (.*)$/s.exec(getCookie(c, name) ?? '') ?? [];
+  if (path !== url.pathname) return undefined;
+  deleteCookie(c, name, options);
+  return notice;
 }
 
 /** The parameters of a query that are given. */

@@ -1,5 +1,4 @@
 import type { Context } from 'hono';
-import { deleteCookie, getCookie } from 'hono/cookie';
 import type { Child } from 'hono/jsx';
 import { RequestContext } from 'hono/jsx-renderer';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
@@ -9,7 +8,7 @@ import { Frame } from '../page/frame.tsx';
 import { Icon } from '../page/icon.tsx';
 import { type FormState, searchedCompany } from './forms.ts';
 import { keyListPath, readKeyQuery } from './key-query.ts';
-import { NOTICE, pageContext } from './page-context.ts';
+import { pageContext, takeNotice } from './page-context.ts';
 import { Banner } from './pages/components.tsx';
 import { AreaTabs, Bar } from './pages/header.tsx';
 import { Time } from './pages/time.tsx';
@@ -35,8 +34,7 @@ export async function render<E extends AdminEnv | AppEnv>(
   const administrator = c.get('administrator');
   const { signIn } = c.get('config');
   const { path } = c.req;
-  const notice = status === 200 && getCookie(c, NOTICE);
-  if (notice) deleteCookie(c, NOTICE, { path });
+  const notice = status === 200 && takeNotice(c);
   const page = (
     <Frame
       title={`${hasErrors ? 'Error: ' : ''}${title}${administrator ? ` · ${administrator.organization.name}` : ''}`}

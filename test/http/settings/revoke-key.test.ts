@@ -187,23 +187,29 @@ test('an organization without a key in use has nothing to revoke', async () => {
   expect([status, headers.get('Location')]).toEqual([303, `${base}/keys`]);
 });
 
-test('the notice about a change is shown once, by a cookie of its page, and by no page with an error', async () => {
+test('the notice about a change is shown once, by its page, and by no page with an error', async () => {
   let down = false;
   const DB = aroundD1(env.DB, (run) => (down ? Promise.reject(new Error('D1 DB is overloaded.')) : run()));
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
   const { organization, base, api, headers, post } = await makeSettings({ bindings: { DB } });
   const { id } = await makeKey(organization);
-  const path = `${base}/keys/${id}`;
   const set = (await post(`/keys/${id}/revoke`, {})).headers.get('Set-Cookie') ?? '';
-  expect(set).toMatch(new RegExp(`^notice=[^;]+; Max-Age=60; Path=${path}; HttpOnly; Secure; SameSite=Lax$`));
-  const open = async () => {
-    const response = await api.send(path, { headers: { ...headers, Cookie: set.split(';')[0] ?? '' } });
+  // A browser accepts a cookie with this prefix only from the host itself.
+  expect(set).toMatch(/^__Host-notice=[^;]+; Max-Age=60; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
+  const [cookie = ''] = set.split(';');
+  const open = async (path: string, sent = cookie) => {
+    const response = await api.send(`${base}${path}`, { headers: { ...headers, Cookie: sent } });
     const shown = await elementsOf(await response.text(), '.banner.good');
     return [response.status, shown.map(({ text }) => text), response.headers.get('Set-Cookie')];
   };
+  const page = `/keys/${id}`;
   down = true;
-  expect(await open()).toEqual([503, [], null]);
+  expect(await open(page)).toEqual([503, [], null]);
   down = false;
+  expect(await open('/keys')).toEqual([200, [], null]);
+  // Other hosts of the zone can set this one.
+  expect(await open(page, cookie.replace('__Host-', ''))).toEqual([200, [], null]);
   const text = 'The key is revoked. Requests with it are now refused.';
-  expect(await open()).toEqual([200, [text], `notice=; Max-Age=0; Path=${path}`]);
+  const removed = '__Host-notice=; Max-Age=0; Path=/; HttpOnly; Secure; SameSite=Lax';
+  expect(await open(page)).toEqual([200, [text], removed]);
 });
