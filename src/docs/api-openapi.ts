@@ -38,7 +38,7 @@ const writeParameters = {
   header: z.object({
     'Idempotency-Key': idempotencyKeyHeader().optional().meta({
       description:
-        'Makes the request safe to retry: the same value never creates a second record of the same kind. Use `<workflow>:<event id>`, and append `:2` for an intended second entry; never use a ticket number, an execution id or a value that changes with each attempt. A value whose event id came out empty is refused, such as `triage:`, `triage:undefined` or `triage:{{eventId}}`. It never expires; `"abc"` and `abc` are the same value.',
+        'Makes the request safe to retry: the same value never creates a second record of the same kind. Use `<workflow>:<event id>`, and append `:2` for an intended second entry; never use a ticket number, an execution id or a value that changes with each attempt. A value whose event id is empty or a placeholder is refused, such as `triage:`, `triage:undefined:2` or `triage:$EVENT_ID`, and so is a value sent twice. It never expires; `"abc"` and `abc` are the same value.',
       example: 'triage:evt-20418',
     }),
     Prefer: z.string().optional().meta({

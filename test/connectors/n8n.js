@@ -174,10 +174,13 @@ const tests = {
     );
     assert.equal(tess.entry.userId, 'tess');
   },
-  'refuses an event id that came out empty': async () => {
-    for (const eventId of ['', undefined]) {
+  'refuses an event id that is empty or a placeholder': async () => {
+    for (const eventId of ['', undefined, ':2', 'undefined-note', '$EVENT_ID', '{event_id}', '%s', '<event-id>']) {
       const { error } = await execute([note(eventId)], NOTE);
-      assert.match(`${error.message} ${error.description}`, /event id in it came out empty.*invalid_idempotency_key/);
+      assert.match(
+        `${error.message} ${error.description}`,
+        /event id in it is empty or a placeholder.*invalid_idempotency_key/,
+      );
     }
   },
   'fails if another event used the event id, unless the workflow accepts it': async () => {

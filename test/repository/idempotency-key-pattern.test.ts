@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { hasEmptyEventId, parseIdempotencyKey } from '../../src/domain/idempotency-key.ts';
 import { API } from '../support/api-document.ts';
+import { WITH_EVENT_ID, WITHOUT_EVENT_ID } from '../support/idempotency-keys.ts';
 import { runs } from '../support/property.ts';
 
 const parameters = z.array(
@@ -19,6 +20,11 @@ const schemas = Object.values(API.paths ?? {}).flatMap((path) =>
 );
 const allows = (header: string) =>
   schemas.every((schema) => new Validator(schema, '2020-12', false).validate(header).valid);
+const isTwice = (text: string) => {
+  const values = text.split(',');
+  const half = values.length / 2;
+  return values.slice(0, half).join() === values.slice(half).join();
+};
 const accepts = (header: string) => parseIdempotencyKey(header).ok && !hasEmptyEventId(header);
 
 describe('the Idempotency-Key in the document', () => {
@@ -48,18 +54,15 @@ describe('the Idempotency-Key in the document', () => {
     ['\x7f', false],
     ['ä', false],
     ['x'.repeat(256), false],
-    ['triage:', false],
-    ['triage:NULL', false],
-    ['"triage:undefined"', false],
-    ['[object', false],
-    ['triage:{{id}}', false],
-    [`\${id}`, false],
+    ...WITHOUT_EVENT_ID.map((key): [string, boolean] => [key, false]),
+    ...WITHOUT_EVENT_ID.map((key): [string, boolean] => [`"${key}"`, false]),
+    ...WITH_EVENT_ID.map((key): [string, boolean] => [key, true]),
   ])('the pattern allows the keys that the service accepts: %s', (header, allowed) => {
     expect([accepts(header), allows(header)]).toEqual([allowed, allowed]);
   });
 
-  test('the pattern never allows a key that the service refuses, and allows all accepted keys except long quoted ones', () => {
-    const piece = fc.constantFrom(...'"\\:/{}$a é', '[object', 'null', 'NaN', 'None', 'undefined');
+  test('the pattern never allows a key that the service refuses, and allows all accepted keys except long quoted ones; it cannot tell one value sent twice', () => {
+    const piece = fc.constantFrom(...'"\\:/{}[]<>()$%#@-_.,?2afsx é', '[object', 'null', 'NaN', 'None', 'undefined');
     const header = fc.oneof(
       fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join('')),
       fc.array(piece, { maxLength: 8 }).map((pieces) => `"${pieces.join('')}"`),
@@ -70,7 +73,7 @@ describe('the Idempotency-Key in the document', () => {
     );
     fc.assert(
       fc.property(
-        header.filter((text) => text === text.trim()),
+        header.filter((text) => text === text.trim() && !isTwice(text)),
         (text) => {
           const isLongQuoted = text.startsWith('"') && text.length > 255;
           expect([text, allows(text)]).toEqual([text, accepts(text) && !isLongQuoted]);

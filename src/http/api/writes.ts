@@ -102,7 +102,9 @@ function respondToDryRun(
 
 /** The ticket and Idempotency-Key of a write. @throws Problem `invalid_idempotency_key` */
 function writeTarget(c: Pick<ContextOf<AppEnv>, 'get'> & { req: HonoRequest<'/:ticketId'> }): WriteTarget {
-  const checked = checkIdempotencyKey(c.req.header('Idempotency-Key'), c.get('config').keyPrefix);
+  const sent = c.req.header('Idempotency-Key');
+  if (sent === undefined && c.req.header('X-Idempotency-Key') !== undefined) throw misnamedIdempotencyKey();
+  const checked = checkIdempotencyKey(sent, c.get('config').keyPrefix);
   if (!checked.ok) throw invalidIdempotencyKey(checked.rule, checked.remedy);
   return { ticketId: c.req.param('ticketId'), idempotencyKey: checked.key };
 }
@@ -111,6 +113,12 @@ function writeTarget(c: Pick<ContextOf<AppEnv>, 'get'> & { req: HonoRequest<'/:t
 export function invalidIdempotencyKey(rule: string, remedy = IDEMPOTENCY_KEY_REMEDY): Problem {
   return new Problem('invalid_idempotency_key', `Idempotency-Key ${rule}; ${remedy}, or omit the header.`);
 }
+
+const misnamedIdempotencyKey = () =>
+  new Problem(
+    'invalid_idempotency_key',
+    'X-Idempotency-Key has no effect here; send its value as Idempotency-Key, or omit the header.',
+  );
 
 /**
  * 201 for a new record; 200 for a replay, with whether the requests were the same. If they were not and the request

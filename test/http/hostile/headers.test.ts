@@ -17,7 +17,7 @@ describe('headers', async () => {
     expect((await note({ Authorization })).status).toBe(401);
   });
 
-  test.each(['x'.repeat(255), `"${'y'.repeat(255)}"`, 'a,b', '__proto__', '%00', "';--", '../..', '{}'])(
+  test.each(['x'.repeat(255), `"${'y'.repeat(255)}"`, 'a,b', '__proto__', '%00', "';--", '../..', '{"a":1}'])(
     'an Idempotency-Key %s creates one note and one replay',
     async (value) => {
       const answers = [await note({ 'Idempotency-Key': value }), await note({ 'Idempotency-Key': value })];

@@ -67,13 +67,13 @@ test('names are shown as text, never as markup, and are not formulas in a spread
   const { organization, api, get, createKey } = await makeSettings();
   const name = '=HYPERLINK("//evil")<script>alert(1)</script><img src=x onerror=alert(1)>';
   const { text } = await createKey({ name });
-  const headers = { 'Idempotency-Key': '<script>', 'User-Agent': '"><script>' };
+  const headers = { 'Idempotency-Key': '<script/src=1>', 'User-Agent': '"><script>' };
   await api.postNote(keyIn(text), { message: name }, headers);
   const [key] = await rowsOf('api_keys', organization);
   const paths = ['/keys', `/keys/${key?.['id']}`, `/keys/${key?.['id']}/revoke`, '/audit'];
   const pages = await Promise.all([...paths, `/audit?q=${encodeURIComponent(name)}`].map(get));
   for (const page of [text, ...pages.map((one) => one.text)]) {
-    expect(page).not.toContain('<script>');
+    expect(page).not.toMatch(/<script[>/]/);
     expect(page).not.toContain('<img src=x');
     expect(page).not.toContain('<b>Lovelace');
   }

@@ -2,7 +2,9 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test, vi } from 'vitest';
 import { blocksOf, codesIn } from '../../../src/docs/blocks.ts';
 import agentsPage from '../../../src/modules/mcp/docs/agents.md?raw';
+import { TOOLS } from '../../../src/modules/mcp/tools.ts';
 import { aroundD1 } from '../../support/d1.ts';
+import { WITH_EVENT_ID, WITHOUT_EVENT_ID } from '../../support/idempotency-keys.ts';
 import type { ToolResult } from '../../support/tools.ts';
 import { makeCountedApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
 import { callTool, makeMcpApi, NOTE_ARGUMENTS, post, resultOf, TIME_ARGUMENTS } from './support.ts';
@@ -155,7 +157,7 @@ describe.each(['add_internal_note', 'log_time'] as const)('%s', (name) => {
       'an empty event id',
       { idempotencyKey: 'triage:{{id}}' },
       'invalid_idempotency_key',
-      /^idempotencyKey was "triage:\{\{id\}\}": the event id in it came out empty; fill it/,
+      /^idempotencyKey was "triage:\{\{id\}\}": the event id in it is empty or a placeholder; fill it/,
     ],
     [
       'a space in the key',
@@ -177,6 +179,17 @@ describe.each(['add_internal_note', 'log_time'] as const)('%s', (name) => {
     expect(result.structuredContent['message']).toBe(sentence(result));
     expect(await rowsOf(table, organization)).toEqual([]);
     expect((await resultOf(api, key, name, args)).isError).toBeUndefined();
+  });
+
+  test('refuses an idempotencyKey without an event id, and accepts what looks like one but is not', () => {
+    const tool = Object.values(TOOLS).find((each) => each.name === name);
+    const codesOf = (keys: readonly string[]) =>
+      keys.map((idempotencyKey) => {
+        const parsed = tool?.parse({ ...args, idempotencyKey }, 'twb');
+        return [idempotencyKey, parsed?.ok ? 'accepted' : parsed?.problem.code];
+      });
+    expect(codesOf(WITHOUT_EVENT_ID)).toEqual(WITHOUT_EVENT_ID.map((key) => [key, 'invalid_idempotency_key']));
+    expect(codesOf(WITH_EVENT_ID)).toEqual(WITH_EVENT_ID.map((key) => [key, 'accepted']));
   });
 
   test('accepts a ticket id as an integer: it is the same request', async () => {
