@@ -16,14 +16,15 @@ export interface CalledTool {
 }
 
 /** The body of a request with wrong arguments: the API refuses it after it has checked key, scope, limit and plan. */
-const REFUSED = { ticketId: '-', idempotencyKey: undefined, body: {} };
+const REFUSED = { ticketId: '-', idempotencyKey: undefined, dryRun: false, body: {} };
 
-/** Writes what the call asks for with one request to the API. Its refusals are results too: agents read results. */
+/** Writes or checks what the call asks for with one request to the API. Its refusals are results too: agents read results. */
 export async function callTool(c: Context<AgentEnv>, call: ToolCall): Promise<CalledTool> {
   const tool = TOOLS[call.kind];
   const parsed = tool.parse(call.arguments, keyPrefixOf(c));
-  const { ticketId, idempotencyKey, body } = parsed.ok ? parsed : REFUSED;
-  const answer = await sendToApi(c, `/tickets/${ticketId}/${RECORD_KINDS[call.kind].path}`, {
+  const { ticketId, idempotencyKey, dryRun, body } = parsed.ok ? parsed : REFUSED;
+  const path = `/tickets/${ticketId}/${RECORD_KINDS[call.kind].path}${dryRun ? '/dry-run' : ''}`;
+  const answer = await sendToApi(c, path, {
     method: 'POST',
     headers: {
       'Content-Type': 'application/json',
@@ -31,7 +32,7 @@ export async function callTool(c: Context<AgentEnv>, call: ToolCall): Promise<Ca
     },
     body: JSON.stringify(body),
   });
-  if (answer.ok) return { answer, isFinal: false, result: await tool.resultOf(answer, ticketId) };
+  if (answer.ok) return { answer, isFinal: false, result: await tool.resultOf(answer, { ticketId, dryRun }) };
   const refusal = await answer.clone().json<ProblemJson>();
   const isFinal = isAboutCaller(answer, refusal);
   const { requestId } = refusal;

@@ -1,5 +1,5 @@
 import type { FieldError } from '../../domain/fields.ts';
-import type { ReplayFields } from '../../domain/response-shapes.ts';
+import type { DryRunResult, ReplayFields } from '../../domain/response-shapes.ts';
 import type { ProblemCode } from '../../http/problems.ts';
 
 export interface ToolResult {
@@ -38,6 +38,14 @@ export function writtenResult(
     ? 'An earlier call with this idempotencyKey wrote this record, from different arguments. It is unchanged, and nothing was written now. Do not call again with another idempotencyKey, unless you report another event.'
     : 'An earlier call with this idempotencyKey wrote this record, and nothing was written now. There is nothing left to do.';
   return resultOf(text, record);
+}
+
+/** The result of a dry run, with the fields of the API's response. */
+export function dryRunResult(facts: DryRunResult): ToolResult {
+  const text = facts.idempotentReplay
+    ? 'Nothing was written. An earlier call with this idempotencyKey wrote a record, so this call would write nothing without dryRun either.'
+    : 'Nothing was written. The call passed all checks: to write, send it without dryRun.';
+  return resultOf(text, { ...facts });
 }
 
 /** The body of a problem. */

@@ -1,13 +1,14 @@
 import * as z from 'zod';
 import { DIRECTORY_ID } from '../../domain/directory-id.ts';
-import { fieldErrors, ruleError } from '../../domain/fields.ts';
+import { fieldErrors, ruleError, unquoted } from '../../domain/fields.ts';
 import { checkIdempotencyKey } from '../../domain/idempotency-key.ts';
-import type { ReplayFields } from '../../domain/response-shapes.ts';
-import { type ProblemJson, type ToolResult, type Written, writtenResult } from './tool-result.ts';
+import type { DryRunResult, ReplayFields } from '../../domain/response-shapes.ts';
+import { dryRunResult, type ProblemJson, type ToolResult, type Written, writtenResult } from './tool-result.ts';
 
 const ticketRule = 'the id of a ticket: a string of 1 to 64 letters, digits and ._~-';
 
-export const targetFields = {
+/** The arguments of every tool that are not in the body of its request. */
+export const callFields = {
   ticketId: z
     .string({ error: ruleError(ticketRule) })
     .regex(DIRECTORY_ID, { error: ruleError(ticketRule) })
@@ -19,12 +20,21 @@ export const targetFields = {
     description:
       'Identifies the event that this call reports: `<workflow>:<event id>`, such as `triage:evt-20418`; ASCII without spaces. If you were not given an event id, ask for one: do not use a random value, the time, or the ticket id alone. Use the same value in every retry of this call, even after a timeout or with other words: a second call with it never writes a second record.',
   }),
+  dryRun: z
+    .boolean({
+      error: ruleError(
+        'true or false, or leave the field out',
+        unquoted((value) => typeof value === 'boolean'),
+      ),
+    })
+    .nullish()
+    .meta({ description: 'With true, the call is checked and nothing is written. The idempotencyKey stays unused.' }),
 };
-type Target = keyof typeof targetFields;
+type CallFields = z.output<z.ZodObject<typeof callFields>>;
 
 /** What a call asks for, or what is wrong with its arguments. */
 type ParsedCall =
-  | { ok: true; ticketId: string; idempotencyKey: string; body: object }
+  | { ok: true; ticketId: string; idempotencyKey: string; dryRun: boolean; body: object }
   | { ok: false; problem: Omit<ProblemJson, 'requestId'> };
 
 /** An entry in `tools/list`, and its translation into a request to the API. */
@@ -34,8 +44,8 @@ export interface Tool {
   description: string;
   input: z.ZodType;
   parse: (args: unknown, keyPrefix: string) => ParsedCall;
-  /** The result for a response to the request: a record, written now or before. */
-  resultOf: (response: Response, ticketId: string) => Promise<ToolResult>;
+  /** The result for a response to the request: a record, written now or before, or that the request was accepted. */
+  resultOf: (response: Response, call: { ticketId: string; dryRun: boolean }) => Promise<ToolResult>;
 }
 
 interface ToolDescription<Input extends z.ZodType, Response> extends Omit<Tool, 'parse' | 'resultOf'> {
@@ -44,7 +54,7 @@ interface ToolDescription<Input extends z.ZodType, Response> extends Omit<Tool, 
 }
 
 /** `Shown` is the response of the API to a write. */
-export const makeTool = <Input extends z.ZodType<Record<Target, string>>, Shown extends ReplayFields>({
+export const makeTool = <Input extends z.ZodType<CallFields>, Shown extends ReplayFields>({
   show,
   ...tool
 }: ToolDescription<Input, Shown>): Tool => ({
@@ -55,13 +65,14 @@ export const makeTool = <Input extends z.ZodType<Record<Target, string>>, Shown 
       const errors = fieldErrors(parsed.error);
       return { ok: false, problem: { code: 'validation_failed', detail: '', errors } };
     }
-    const { ticketId, idempotencyKey, ...body } = parsed.data;
+    const { ticketId, idempotencyKey, dryRun, ...body } = parsed.data;
     const checked = checkIdempotencyKey(idempotencyKey, keyPrefix);
-    if (checked.ok) return { ok: true, ticketId, idempotencyKey, body };
+    if (checked.ok) return { ok: true, ticketId, idempotencyKey, dryRun: dryRun === true, body };
     const detail = `idempotencyKey ${checked.rule}; ${checked.remedy}.`;
     return { ok: false, problem: { code: 'invalid_idempotency_key', detail } };
   },
-  resultOf: async (response, ticketId) => {
+  resultOf: async (response, { ticketId, dryRun }) => {
+    if (dryRun) return dryRunResult(await response.json<DryRunResult>());
     const shown = await response.json<Shown>();
     return writtenResult({ ticketId }, show(shown, ticketId), shown);
   },
@@ -74,12 +85,21 @@ function withTextId(args: unknown): unknown {
 }
 const numericId = z.object({ ticketId: z.int().nonnegative() });
 
-/** The schema of the arguments. Patterns cost tokens in every conversation, and the error of a call tells more. */
+/**
+ * The schema of the arguments, with few keywords: some clients refuse a tool with a format, or with null as an
+ * alternative, and all pay for its tokens. The error of a call tells more.
+ */
 export function inputSchemaOf({ input }: Tool): { type: 'object' } {
-  const schema: object = z.toJSONSchema(input, {
+  const { $schema: _, ...schema } = z.toJSONSchema(input, {
     io: 'input',
     override: ({ jsonSchema }) => {
+      const [value, other] = jsonSchema.anyOf ?? [];
+      if (other?.type === 'null') {
+        delete jsonSchema.anyOf;
+        Object.assign(jsonSchema, { ...value, ...jsonSchema });
+      }
       delete jsonSchema.pattern;
+      delete jsonSchema.format;
     },
   });
   return { ...schema, type: 'object' };

@@ -1,9 +1,9 @@
 import { strictObject } from '../../domain/fields.ts';
 import { noteRequest, RECORD_KIND_NAMES, type RecordKind, timeEntryRequest } from '../../domain/record-kinds.ts';
 import type { NoteResult, TimeEntryResult } from '../../domain/response-shapes.ts';
-import { makeTool, type Tool, targetFields } from './tool.ts';
+import { callFields, makeTool, type Tool } from './tool.ts';
 
-const { ticketId, idempotencyKey } = targetFields;
+const { ticketId, idempotencyKey, dryRun } = callFields;
 const fields = timeEntryRequest.shape;
 
 /** The tool that writes each kind of record. There is no tool that reads. */
@@ -17,6 +17,7 @@ export const TOOLS: Readonly<Record<RecordKind, Tool>> = {
       ticketId,
       message: noteRequest.shape.message.meta({ description: 'The text of the note.' }),
       idempotencyKey,
+      dryRun,
     }),
     show: ({ note: { id, createdAt } }: NoteResult, ticketId) => ({
       id,
@@ -41,6 +42,7 @@ export const TOOLS: Readonly<Record<RecordKind, Tool>> = {
           'The email address of the technician who did the work. Leave it out unless you were told who it was.',
       }),
       idempotencyKey,
+      dryRun,
     }),
     show: ({ entry: { id, minutes, billable, status, userId, ...entry } }: TimeEntryResult, ticketId) => {
       const workDate = entry.workDate.slice(0, 10);

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test, vi } from 'vitest';
+import * as z from 'zod';
 import { blocksOf, codesIn } from '../../../src/docs/blocks.ts';
 import agentsPage from '../../../src/modules/mcp/docs/agents.md?raw';
 import { TOOLS } from '../../../src/modules/mcp/tools.ts';
@@ -43,6 +44,54 @@ test("tools/list contains only the tools of the key's scopes, without patterns, 
   expect(JSON.stringify(result)).toMatch(/given for this task.*ask for one.*told, ask/);
 });
 
+const toolList = z.object({
+  result: z.object({ tools: z.array(z.object({ name: z.string(), inputSchema: z.record(z.string(), z.json()) })) }),
+});
+
+async function publishedTools() {
+  const { key, api } = await makeWorld();
+  return toolList.parse(await (await post(api, key, 'tools/list')).json()).result.tools;
+}
+
+/** The keywords of a schema, and those of its properties. */
+const keywordsIn = (schema: Record<string, z.core.util.JSONType>): string[] =>
+  Object.entries(schema).flatMap(([keyword, value]) =>
+    keyword === 'properties'
+      ? Object.values(z.record(z.string(), z.record(z.string(), z.json())).parse(value)).flatMap(keywordsIn)
+      : [keyword],
+  );
+
+test('the schemas of all tools have only keywords that every known client accepts, and one type for each argument', async () => {
+  const tools = await publishedTools();
+  expect(tools).toHaveLength(2);
+  const known = [
+    'additionalProperties',
+    'description',
+    'maxLength',
+    'maximum',
+    'minLength',
+    'minimum',
+    'required',
+    'type',
+  ];
+  expect([...new Set(tools.flatMap(({ inputSchema }) => keywordsIn(inputSchema)))].sort()).toEqual(known);
+  for (const { inputSchema } of tools) {
+    const properties = z.record(z.string(), z.object({ type: z.string() })).parse(inputSchema['properties']);
+    expect(properties['dryRun']).toMatchObject({ type: 'boolean' });
+    expect(properties).toMatchObject(Object.hasOwn(properties, 'minutes') ? { userEmail: { type: 'string' } } : {});
+  }
+});
+
+test('the page for agents lists the arguments of each tool', async () => {
+  for (const { name, inputSchema } of await publishedTools()) {
+    const { properties, required } = z
+      .object({ properties: z.record(z.string(), z.json()), required: z.array(z.string()) })
+      .parse(inputSchema);
+    const listed = Object.keys(properties).map((one) => `\`${one}\`${required.includes(one) ? '' : ' (optional)'}`);
+    expect(agentsPage).toContain(`| \`${name}\` | ${listed.join(', ')} |`);
+  }
+});
+
 test('the page for agents shows the fields of a result', async () => {
   const { key, api } = await makeWorld();
   const { structuredContent } = await resultOf(api, key, 'log_time', TIME_ARGUMENTS);
@@ -76,6 +125,63 @@ describe.each(['add_internal_note', 'log_time'] as const)('%s', (name) => {
       structuredContent: { id: row?.['id'], idempotentReplay: true, idempotencyMismatch: false },
     });
     expect(await rowsOf(table, organization)).toHaveLength(1);
+  });
+
+  test('a dry run gets the answer of the REST interface, writes nothing and leaves the idempotencyKey unused', async () => {
+    const { organization, key, api } = await makeWorld();
+    const { ticketId, idempotencyKey, ...body } = args;
+    const overHttp = async () => {
+      const path = `/api/v1/tickets/${ticketId}/${name === 'log_time' ? 'time-entries' : 'notes'}/dry-run`;
+      return (await api.post(path, key, body, { 'Idempotency-Key': idempotencyKey })).json();
+    };
+    const dryRun = async () => {
+      const result = await resultOf(api, key, name, { ...args, dryRun: true });
+      expect(result.isError).toBeUndefined();
+      const { message: text, ...fields } = result.structuredContent;
+      expect([text, fields]).toEqual([sentence(result), await overHttp()]);
+      return result.structuredContent;
+    };
+    expect(await dryRun()).toMatchObject({
+      dryRun: true,
+      message: 'Nothing was written. The call passed all checks: to write, send it without dryRun.',
+    });
+    expect(await rowsOf(table, organization)).toEqual([]);
+    for (const no of [false, null]) {
+      const written = await resultOf(api, key, name, { ...args, dryRun: no });
+      expect(written.structuredContent).toMatchObject({ idempotentReplay: no === null });
+    }
+    expect(await dryRun()).toMatchObject({
+      idempotentReplay: true,
+      message: expect.stringMatching(/^Nothing was written\. An earlier call with this idempotencyKey wrote a record/),
+    });
+    expect(await rowsOf(table, organization)).toHaveLength(1);
+  });
+
+  test.each(['dryrun', 'dry_run', 'DryRun', 'dry-run', 'test'])(
+    'a misspelt dryRun is refused and writes nothing: %s',
+    async (misspelt) => {
+      const { organization, key, api } = await makeWorld();
+      const result = await resultOf(api, key, name, { ...args, [misspelt]: true });
+      expect(result).toMatchObject({ isError: true, structuredContent: { code: 'validation_failed' } });
+      expect(sentence(result)).toMatch(
+        new RegExp(`^${misspelt} is not accepted; remove it\\. .*idempotencyKey, dryRun`),
+      );
+      expect(await rowsOf(table, organization)).toEqual([]);
+    },
+  );
+
+  test('a dry run gets the errors of a call', async () => {
+    const { organization, key, api } = await makeWorld();
+    for (const [change, code] of [
+      [{ ticketId: '9999' }, 'ticket_not_found'],
+      [{ dryRun: 'true' }, 'validation_failed'],
+      [{ idempotencyKey: '' }, 'invalid_idempotency_key'],
+    ] as const) {
+      const result = await resultOf(api, key, name, { ...args, dryRun: true, ...change });
+      expect(result).toMatchObject({ isError: true, structuredContent: { code } });
+    }
+    await api.settled();
+    expect([await rowsOf(table, organization), await rowsOf('refused_uses', organization)]).toEqual([[], []]);
   });
 
   test('shares its records with the REST interface', async () => {
