@@ -8,14 +8,14 @@ import { RECORD_ROUTES } from './http/api/writes.ts';
 import type { AppEnv } from './http/hono-env.ts';
 import { firstChecks, guard } from './http/middleware/guard.ts';
 import { limitByIp } from './http/middleware/limits.ts';
-import { requestContext, requestLog } from './http/middleware/request.ts';
+import { type Clock, requestContext, requestLog, SYSTEM_CLOCK } from './http/middleware/request.ts';
 import { notFound } from './http/not-found.ts';
 import { endpointNotFound, methodNotAllowedProblem, problem, respondWithError } from './http/problems.ts';
 import { createSettings } from './http/settings/index.tsx';
 import type { Contribution } from './module.ts';
 
-/** Creates the routes of the core and of the modules that are on. `now` is the clock (UTC milliseconds). */
-export function createApp(config: Config, contributions: readonly Contribution[], now: () => number = Date.now) {
+/** Creates the routes of the core and of the modules that are on. */
+export function createApp(config: Config, contributions: readonly Contribution[], clock: Clock = SYSTEM_CLOCK) {
   const v1 = new Hono<AppEnv>();
   v1.use(
     methodNotAllowed({
@@ -32,7 +32,7 @@ export function createApp(config: Config, contributions: readonly Contribution[]
   // Pinned: the default SmartRouter silently falls back to a slower router. With this one, an unsupported path fails
   // every test.
   const root = () => new Hono<AppEnv>({ router: new RegExpRouter() }).onError(respondWithError);
-  const first = [requestContext(config, contributions, now), requestLog] as const;
+  const first = [requestContext(config, contributions, clock), requestLog] as const;
   let settings: Hono<AppEnv> | undefined;
 
   const app = root()

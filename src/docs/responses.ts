@@ -55,6 +55,7 @@ export const replayHeaders = z.object({
 });
 
 const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
+  404: { 'Retry-After': apiHeader('Retry-After', seconds.optional(), 'RetryAfterIfNew') },
   405: { Allow: apiHeader('Allow', z.string()) },
   409: applied,
   429: { 'Retry-After': apiHeader('Retry-After', seconds) },

@@ -64,6 +64,8 @@ interface Info {
   database?: 'not_run' | 'read_only' | 'unknown';
   /** For `daily_limit_reached`: which limit, and the milliseconds until it admits again. */
   dayLimit?: { name: ExceededDayLimit['name']; retryAfterMs: number };
+  /** For `ticket_not_found`: when to try again, if an adapter may be about to send the ticket. */
+  retryAfterMs?: number | undefined;
   /** For `ticket_not_found`: whether the ticket exists, and the key is not for its company. The caller never learns it. */
   isOfOtherCompany?: boolean;
   /** For `idempotency_mismatch`: the write that created nothing. */
@@ -132,10 +134,13 @@ export function dailyLimitReached(
 }
 
 /** The same for a ticket that does not exist and for one of a company that the key is not for. */
-export function ticketNotFound(ticketId: string, isOfOtherCompany = false): ServiceError {
+export function ticketNotFound(
+  ticketId: string,
+  info: Pick<Info, 'isOfOtherCompany' | 'retryAfterMs'> = {},
+): ServiceError {
   const sent = JSON.stringify(echo(ticketId));
   const detail = `There is no ticket ${sent} that this key may write to. Check the ticket id; a new ticket may become known here within two minutes.`;
-  return new ServiceError('ticket_not_found', detail, { isOfOtherCompany });
+  return new ServiceError('ticket_not_found', detail, info);
 }
 
 /** A different request used the Idempotency-Key, for a record on the ticket `existing`, if the key may know that. */

@@ -14,8 +14,10 @@ import type {
   KeyDayUse,
   ServiceContext,
   Source,
+  TicketWaits,
   WriteContext,
 } from '../services/service-context.ts';
+import { ticketWaits } from '../services/work/await-ticket.ts';
 import type { WriteTarget } from '../services/work/create-record.ts';
 
 /** The caches of one isolate. They are bounded and never authoritative. */
@@ -24,6 +26,11 @@ export class IsolateCaches {
   readonly keys = new ExpiringMap<FoundKey>(1_000);
   /** Limits that have refused, by object, limit and subnet, until the object would admit again. */
   readonly limitRefusals = new ExpiringMap<number>(10_000);
+  readonly ticketWaits: TicketWaits;
+
+  constructor(sleep: TicketWaits['sleep']) {
+    this.ticketWaits = ticketWaits(sleep);
+  }
 }
 
 /** The limit that a request was counted against, for the RateLimit headers. */
@@ -130,6 +137,7 @@ export function writeContext(c: Context<ApiEnv>): WriteContext {
     actor: c.get('principal'),
     source: c.get('source'),
     dayLimits: c.get('config').dayLimits,
+    ticketWaits: c.get('caches').ticketWaits,
     onDecided: c.get('onDecided'),
     onKeyDay: (use) => c.set('keyDay', use),
   };

@@ -150,8 +150,10 @@ function problemOf(err: unknown, c: ContextOf<AppEnv>): Problem {
   if (err instanceof ServiceError && isProblemCode(err.code)) {
     const { code } = err;
     if (PROBLEMS[code].status >= 500) log('error', code, { requestId: c.get('requestId'), cause: err.cause });
-    const { dayLimit, retryable } = err.info;
+    const { dayLimit, retryable, retryAfterMs } = err.info;
     if (dayLimit) return new Problem(code, err.detail, dayLimitExtras(dayLimit));
+    if (retryAfterMs !== undefined)
+      return new Problem(code, err.detail, { headers: { 'Retry-After': retryAfter(retryAfterMs) } });
     if (code === 'idempotency_mismatch') return new Problem(code, err.detail, { headers: appliedPreference(c) });
     const mayRetry = code === 'unavailable' || retryable;
     return new Problem(code, err.detail, mayRetry ? { headers: retryAfter503() } : {});

@@ -75,6 +75,8 @@ export interface DirectoryContext extends ServiceContext {
 
 export interface WriteContext extends ActorContext<Principal> {
   dayLimits: DayLimits;
+  /** Without it, no write waits for its ticket. */
+  ticketWaits?: TicketWaits | undefined;
   /**
    * Called once the database has checked the key for the response: in the batch of the write, or in the explanation why
    * nothing was written, with the key that it has, if any.
@@ -82,6 +84,13 @@ export interface WriteContext extends ActorContext<Principal> {
   onDecided: (key?: FoundKey) => void;
   /** Gets how much of its daily limit of records the key has used, once the database has said so. */
   onKeyDay: (use: KeyDayUse) => void;
+}
+
+/** The writes of one isolate that wait for a ticket. */
+export interface TicketWaits {
+  /** Takes one of a key's places. Returns the function that frees it, or undefined if none is free. */
+  enter: (key: string, now: number) => (() => void) | undefined;
+  sleep: (ms: number) => Promise<void>;
 }
 
 /** How many of the records that a key may write in a day it has written. */

@@ -67,8 +67,14 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
       await pass(60_000);
     },
     write,
+    /** What happens while a request to the API waits for its ticket. */
+    onApiSleep: async (_: number): Promise<void> => undefined,
     // The limiter's clock is the real one.
-    api: makeApi({ now: clock, config: { keyLimit: { quota: 10_000, windowMs: 1_000 } } }),
+    api: makeApi({
+      now: clock,
+      sleep: (ms: number): Promise<void> => world.onApiSleep(ms),
+      config: { keyLimit: { quota: 10_000, windowMs: 1_000 } },
+    }),
     key: '',
     makeKey: async () => {
       const created = await createApiKey(asAdmin(organization), 'twb', { name: 'n8n', scopes: BOTH_SCOPES }).catch(() =>

@@ -6,6 +6,7 @@ import { type Config, parseConfig } from '../../src/config.ts';
 import type { NewApiKey, Rotation } from '../../src/domain/key-input.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
 import type { Scope } from '../../src/domain/record-kinds.ts';
+import { SYSTEM_CLOCK } from '../../src/http/middleware/request.ts';
 import { startModules } from '../../src/module.ts';
 import { MODULES } from '../../src/modules.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
@@ -198,6 +199,8 @@ export async function rotate(
 
 interface ApiOptions {
   now?: () => number;
+  /** How requests wait for a ticket. */
+  sleep?: (ms: number) => Promise<void>;
   config?: Partial<Config>;
   bindings?: Partial<Env>;
   /** The origin of its URLs. It may be one that cannot be parsed, as after an invalid Host header. */
@@ -213,7 +216,11 @@ export function makeApi({ origin = 'https://api.example', ...options }: ApiOptio
   const bindings: Env = { ...env, RATE_LIMITER: limitersInMemory(env.RATE_LIMITER), ...options.bindings };
   const deployed = config(options.config);
   const contributions = startModules(MODULES, { ...bindings, ...options.vars }, deployed);
-  const app = createApp(deployed, contributions, options.now);
+  const app = createApp(deployed, contributions, {
+    ...SYSTEM_CLOCK,
+    ...(options.now && { now: options.now }),
+    ...(options.sleep && { sleep: options.sleep }),
+  });
   const agents = options.agents && createAgents();
   const contexts: ExecutionContext[] = [];
 

@@ -6,6 +6,7 @@ import { type Database, type Fields, fields, type Input, type Statement, templat
 import { auditLog } from '../schema/audit.ts';
 import { companies, organizations, tickets } from '../schema/directory.ts';
 import { apiKeys } from '../schema/keys.ts';
+import { connections } from '../schema/modules.ts';
 import { keyDays } from '../schema/work.ts';
 import { RECORD_TABLES } from './record-tables.ts';
 
@@ -162,7 +163,7 @@ export const returned = (kind: RecordKind, values: Input<InsertValues>) => {
  * Why nothing was inserted: the key, what it and its organization have written on that day, whether ticket and credited
  * user were found (1 if the kind needs no user), and the existing record with the id, if there is one. All flags are 0 or 1.
  */
-export type Explanation<Row> = KeyRow & WrittenOfDay & ExplanationFlags & (Row | { id: null });
+export type Explanation<Row> = KeyRow & WrittenOfDay & ExplanationFlags & AdapterState & (Row | { id: null });
 
 interface WrittenOfDay {
   chainRecords: number;
@@ -170,6 +171,11 @@ interface WrittenOfDay {
   chainBytes: number;
   organizationRecords: number;
   organizationBytes: number;
+}
+
+interface AdapterState {
+  /** When the organization's adapter reported, if its latest report has no failure. */
+  connectedAt: number | null;
 }
 
 interface ExplanationFlags {
@@ -222,6 +228,7 @@ export function explain(
     fromOwnChain: sql`${apiKeys.companies} = '' or ${writer.id} is not null`,
     recordAdmitted: sql`${recordCompany.id} is not null and ${admitsCompany(recordTicket.companyId)}`,
     userFound: credited?.isFound ?? sql`1`,
+    connectedAt: sql`iif(${connections.failure} is null, ${connections.reportedAt}, null)`,
   };
   return template(
     db,
@@ -239,6 +246,7 @@ export function explain(
       and ${recordTicket.id} = iif(${apiKeys.companies} = '', null, ${record.ticketId})
     left join ${companies} ${recordCompany} on ${recordCompany.organizationId} = ${organizationId}
       and ${recordCompany.id} = ${recordTicket.companyId} and ${recordCompany.active} = 1
+    left join ${connections} on ${connections.organizationId} = ${organizationId}
     join ${used}
     ${latestAuditRow(organizationId)}
     ${credited?.joins ?? sql``}

@@ -20,13 +20,21 @@ const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
 /** Only this much of a User-Agent is searched for keys; text after it cannot become part of the stored value. */
 const MAX_SEARCHED_LENGTH = 1_000;
 
+/** The clock of the API (UTC milliseconds), and how it waits. Tests replace both. */
+export interface Clock {
+  now: () => number;
+  sleep: (ms: number) => Promise<void>;
+}
+
+export const SYSTEM_CLOCK: Clock = { now: () => Date.now(), sleep: (ms) => scheduler.wait(ms) };
+
 /** Sets the id, clock, deadline and source of the request, and the headers of every response. */
 export function requestContext(
   config: Config,
   contributions: readonly Contribution[],
-  now: () => number,
+  { now, sleep }: Clock,
 ): MiddlewareHandler<AppEnv> {
-  const caches = new IsolateCaches();
+  const caches = new IsolateCaches(sleep);
   return async function requestContext(c, next) {
     c.set('config', config);
     c.set('caches', caches);

@@ -28,6 +28,7 @@ import { writeWithAudit } from '../audit/write-with-audit.ts';
 import { send } from '../call-d1.ts';
 import { toFoundKey } from '../keys/find-key.ts';
 import type { WriteContext } from '../service-context.ts';
+import { awaitTicket } from './await-ticket.ts';
 
 const noteWrite = (body: NoteRequest): RecordWrite<StoredNote> => ({
   kind: 'note',
@@ -81,10 +82,17 @@ export async function dryRunNote(ctx: WriteContext, target: WriteTarget, body: N
 export const dryRunTimeEntry = (ctx: WriteContext, target: WriteTarget, body: TimeEntryRequest) =>
   writeOnce(ctx, target, timeEntryWrite(body), 'dryRun');
 
-/** Reserved to find out, within the deadline, whether a batch without a response was committed. */
+/**
+ * Reserved to find out, within the deadline, whether a batch without a response was committed; half of the rest of the
+ * deadline, if that is less.
+ */
 const SETTLE_MS = 2_000;
 /** The cause may disappear before we read it; then insert again. */
 const MAX_ROUNDS = 3;
+/** An adapter reports every minute. */
+const REPORTED_MS = 2 * 60_000;
+/** After this time, an adapter that works has sent a new ticket. */
+const TICKET_RETRY_MS = 10_000;
 
 export interface WriteTarget {
   ticketId: string;
@@ -153,6 +161,15 @@ async function writeOnce<Row extends StoredRecord>(
   mode: Mode,
 ): Promise<WriteOutcome<Row> | Accepted> {
   const write = { ...record, target, values: await valuesOf(ctx, target, record) };
+  return awaitTicket(ctx, { run: () => tryWrite(ctx, write, mode), look: () => tryWrite(ctx, write, 'dryRun') });
+}
+
+async function tryWrite<Row extends StoredRecord>(
+  ctx: WriteContext,
+  write: Write<Row>,
+  mode: Mode,
+): Promise<WriteOutcome<Row> | Accepted> {
+  const { target } = write;
   let key: KeyState = ctx.actor;
   for (let round = 1; round <= MAX_ROUNDS; round++) {
     const tried = mode === 'write' ? await insertRecord(ctx, write, key) : { day: dateIn(key.timeZone, ctx.now()) };
@@ -186,7 +203,7 @@ async function writeOnce<Row extends StoredRecord>(
     // All are checked now, and the next round requires them.
     key = toFoundKey(found);
   }
-  throw new Error(`nothing prevents a new ${record.kind}, but nothing was inserted`);
+  throw new Error(`nothing prevents a new ${write.kind}, but nothing was inserted`);
 }
 
 /** The parts of the key that an insert requires to be those that were checked. */
@@ -242,7 +259,8 @@ async function insertRecord<Row extends StoredRecord>(
 ): Promise<Tried<Row>> {
   const { organizationId, keyId, chainId, bytes, id } = values;
   const actor = { type: 'api_key' as const, id: keyId };
-  const untilSettling = { ...ctx, deadlineAt: ctx.deadlineAt - SETTLE_MS };
+  const left = ctx.deadlineAt - Date.now();
+  const untilSettling = { ...ctx, deadlineAt: ctx.deadlineAt - Math.min(SETTLE_MS, left / 2) };
   let day = dateIn(timeZone, ctx.now());
   let attempts = 0;
   const batch = (db: Database, now: number) => {
@@ -288,7 +306,7 @@ function whyNotInserted<Row extends StoredRecord>(
   // One reading of the clock: Retry-After must not be earlier than the end of the day.
   const resetMs = untilMidnight(day, timeZone, ctx.now());
   if (isSameZone) showDayUse(ctx, found.chainRecords, key.dayLimit, resetMs);
-  const noTicket = () => ticketNotFound(target.ticketId, found.otherCompany === 1);
+  const noTicket = () => ticketNotFound(target.ticketId, missingTicket(found, ctx.now()));
   if (found.id !== null) {
     if (found.fromOwnChain === 0) {
       if (found.ticketFound === 0) throw noTicket();
@@ -307,6 +325,12 @@ function whyNotInserted<Row extends StoredRecord>(
   if (found.userFound === 0) throw errorOf('technician_not_eligible');
   return undefined;
 }
+
+/** Whether the ticket exists, for the administrators, and when to try again: the same whatever the reason is. */
+const missingTicket = ({ otherCompany, connectedAt }: Explanation<StoredRecord>, now: number) => ({
+  isOfOtherCompany: otherCompany === 1,
+  retryAfterMs: connectedAt !== null && now - connectedAt <= REPORTED_MS ? TICKET_RETRY_MS : undefined,
+});
 
 /** Shows in the RateLimit header how much of its limit of records the key has used on that day. */
 function showDayUse({ dayLimits, onKeyDay }: WriteContext, used: number, own: OwnDayLimit, resetMs: number): void {

@@ -6,8 +6,9 @@ import agentsPage from '../../../src/modules/mcp/docs/agents.md?raw';
 import { TOOLS } from '../../../src/modules/mcp/tools.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { WITH_EVENT_ID, WITHOUT_EVENT_ID } from '../../support/idempotency-keys.ts';
+import { connectionOf } from '../../support/psa-calls.ts';
 import type { ToolResult } from '../../support/tools.ts';
-import { makeCountedApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
+import { importRecords, makeCountedApi, makeKey, makeOrganization, rowsOf } from '../../support/world.ts';
 import { callTool, makeMcpApi, NOTE_ARGUMENTS, post, resultOf, TIME_ARGUMENTS } from './support.ts';
 
 const TABLES = { add_internal_note: 'notes', log_time: 'time_entries' } as const;
@@ -236,6 +237,27 @@ describe.each(['add_internal_note', 'log_time'] as const)('%s', (name) => {
       },
     });
     expect(sentence(replay)).toMatch(/^This idempotencyKey was used on ticket 1001; nothing was written\./);
+    expect(await rowsOf(table, organization)).toHaveLength(1);
+  });
+
+  test('waits for a ticket that an adapter may be about to send, and then reports when to call again', async () => {
+    const organization = await makeOrganization();
+    const { value: key } = await makeKey(organization);
+    await connectionOf(organization).reportConnection(crypto.randomUUID(), null);
+    const slept: number[] = [];
+    let onSleep = async (): Promise<unknown> => undefined;
+    const api = makeMcpApi({
+      sleep: async (ms) => {
+        slept.push(ms);
+        await onSleep();
+      },
+    });
+    const unknown = { ...args, ticketId: '4711' };
+    const refusal = await resultOf(api, key, name, unknown);
+    expect(refusal.structuredContent).toMatchObject({ code: 'ticket_not_found', retryAfterSeconds: 10 });
+    expect(slept).toEqual([2_000, 2_000, 2_000, 2_000]);
+    onSleep = () => importRecords({ type: 'ticket', organization, id: '4711', company: 'acme' });
+    expect(await resultOf(api, key, name, unknown)).toMatchObject({ structuredContent: { ticketId: '4711' } });
     expect(await rowsOf(table, organization)).toHaveLength(1);
   });
 
