@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { fromKeys } from '../lib/objects.ts';
 import { ACTOR_TYPES, AUDIT_ACTION_GROUPS } from './audit-actions.ts';
 import { DIRECTORY_FIELDS, DIRECTORY_TYPES, fieldsOf } from './directory.ts';
-import { AGREEMENT_SOURCES, APPROVAL_DECISIONS, TIME_ENTRY_STATUSES } from './record-kinds.ts';
+import { AGREEMENT_SOURCES, APPROVAL_DECISIONS, APPROVERS, TIME_ENTRY_STATUSES } from './record-kinds.ts';
 import { fieldErrorShape } from './response-shapes.ts';
 
 // What the PSA receives. The shapes are for the documents: the Worker imports only their types, so the shapes are not
@@ -34,6 +34,10 @@ const timeEntry = z
       .meta({ description: "The day in the organization's time zone, written as midnight UTC." }),
     hourlyRate: z.number(),
     agreementSource: z.enum(AGREEMENT_SOURCES),
+    approvals: z.enum(APPROVERS).meta({
+      description:
+        'Who decides about it. Create it in your system if `approvals` is `psa` or `status` is `APPROVED`, whatever the action.',
+    }),
     status: z.enum(TIME_ENTRY_STATUSES),
   })
   .meta({ id: 'TimeEntry' });

@@ -1,6 +1,12 @@
 import * as z from 'zod';
 import { LoggableError } from '../lib/log.ts';
-import { AGREEMENT_SOURCES, type RECORD_KINDS, type RecordKind, TIME_ENTRY_STATUSES } from './record-kinds.ts';
+import {
+  AGREEMENT_SOURCES,
+  APPROVERS,
+  type RECORD_KINDS,
+  type RecordKind,
+  TIME_ENTRY_STATUSES,
+} from './record-kinds.ts';
 
 /** The stored text differs from the written one: a bug, or another program wrote it. */
 export class DamagedData extends LoggableError {
@@ -41,6 +47,7 @@ export const STORED_RECORDS = {
       workDate: z.iso.date(),
       hourlyRateMinor: z.int(),
       agreementSource: z.enum(AGREEMENT_SOURCES),
+      approvals: z.enum(APPROVERS),
       status: z.enum(TIME_ENTRY_STATUSES),
     }),
   ),

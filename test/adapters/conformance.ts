@@ -9,6 +9,7 @@ import {
   approve,
   connectionRow,
   DAY_MS,
+  decide,
   HOUR_MS,
   isWrite,
   MINUTE_MS,
@@ -21,6 +22,8 @@ import {
   statusOf,
   TESS,
   time,
+  timesOf,
+  withoutReviews,
 } from './world.ts';
 
 // What every mapping has to do, through the kit, the entry point `Connection` and a fake of its PSA. kit.test.ts has what
@@ -242,6 +245,61 @@ export function testMapping(makeFake: MakeFake): void {
   });
 
   describe('approvals', () => {
+    test('time that the settings area decides reaches the PSA once when it is approved, and never otherwise, whatever is killed', async () => {
+      const world = await makeReadyWorld(withoutReviews(makeFake));
+      const kills = ['killed', 'killed_before', undefined] as const;
+      let writes = 0;
+      world.onRequest = (request) => (isWrite(request) ? kills[writes++ % kills.length] : undefined);
+      const ids: string[] = [];
+      for (let index = 0; index < 9; index++) ids.push((await world.write(501 + index, time(`Work ${index}`))).id);
+      await world.pass(2 * MINUTE_MS);
+      expect(world.data.entries).toEqual([]);
+      await decide(world, 'APPROVED', ids.slice(0, 2));
+      // One is being written when the next decisions are made.
+      await world.pass(SECOND_MS);
+      await decide(world, 'REJECTED', ids.slice(3, 6));
+      await decide(world, 'APPROVED', ids.slice(2, 4));
+      for (let wait = 0; wait < 5; wait++) await world.skip(5 * MINUTE_MS);
+      expect(timesOf(world)).toEqual(['Work 0', 'Work 1', 'Work 2']);
+      expect(await reportsOf(world)).toEqual([]);
+      expect(writes).toBeGreaterThan(3);
+    });
+
+    test('a redaction before the approval keeps the text from the PSA', async () => {
+      const world = await makeReadyWorld(withoutReviews(makeFake));
+      const [first, second] = [await world.write(501, time('Secret 1')), await world.write(502, time('Secret 2'))];
+      world.onRequest = () => 'refused';
+      await world.pass(MINUTE_MS);
+      for (const { id } of [first, second])
+        resultOf(await work.redactRecord(world.organization, 'time_entry', id, 'Ada'));
+      await decide(world, 'APPROVED', [first.id]);
+      await decide(world, 'REJECTED', [second.id]);
+      world.onRequest = () => undefined;
+      await world.skip(30 * MINUTE_MS);
+      expect(timesOf(world)).toEqual(['[redacted]']);
+    });
+
+    test('an entry that waits for the settings area stays there when the PSA begins to approve time', async () => {
+      const world = await makeReadyWorld(withoutReviews(makeFake));
+      const before = await world.write(501, time('Before'), 'before');
+      await world.pass(MINUTE_MS);
+      world.fake.psa = makeFake(world.clock).psa;
+      await world.skip(20 * MINUTE_MS);
+      const after = await world.write(502, time('After'), 'after');
+      await world.pass(MINUTE_MS);
+      expect(timesOf(world)).toEqual(['After']);
+      expect((await decide(world, 'APPROVED', [before.id, after.id])).done).toEqual([before.id]);
+      await world.skip(5 * MINUTE_MS);
+      approve(world, '1');
+      await world.skip(20 * MINUTE_MS);
+      expect(timesOf(world)).toEqual(['After', 'Before']);
+      for (const [ticket, text] of [
+        [501, 'Before'],
+        [502, 'After'],
+      ] as const)
+        expect((await world.write(ticket, time(text), text.toLowerCase())).entryStatus).toBe('APPROVED');
+    });
+
     test('an approval is shown by the replay, also one that was made during an outage', async () => {
       const world = await makeReadyWorld(makeFake);
       // No administrator, in whose name nothing is approved if the PSA says who decided.

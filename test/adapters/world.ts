@@ -4,7 +4,9 @@ import { contextOf, run } from '../../src/adapters/kit/adapter.ts';
 import type { Service } from '../../src/adapters/kit/context.ts';
 import type { Settings } from '../../src/adapters/kit/settings.ts';
 import { waitingIn } from '../../src/adapters/kit/store.ts';
+import type { ApprovalDecision } from '../../src/domain/record-kinds.ts';
 import { createApiKey } from '../../src/services/keys/create-key.ts';
+import { decideTime } from '../../src/services/work/time-queue.ts';
 import { allChanges, connectionOf } from '../support/psa-calls.ts';
 import { asAdmin, BOTH_SCOPES, makeApi, rowsOf } from '../support/world.ts';
 import type { MakeFake } from './fake.ts';
@@ -38,7 +40,7 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
   const organization = `adapter-${++worlds}-${crypto.randomUUID().slice(0, 8)}`;
   const settings: Settings = {
     ...{ ORGANIZATION: organization, ORGANIZATION_NAME: 'Northwind', TIME_ZONE: 'UTC', DEFAULT_HOURLY_RATE: 120 },
-    ...{ TEST_TICKET: '501', REVIEWER: '1', RESUME: '', APPROVALS: 'settings', ...changes },
+    ...{ TEST_TICKET: '501', REVIEWER: '1', RESUME: '', ...changes },
   };
   const later: { at: number; run: () => Promise<unknown> }[] = [];
   let isKilled = false;
@@ -216,6 +218,22 @@ export const statusOf = async (world: AdapterWorld, ticket: number) =>
 export function resume(world: AdapterWorld, order: string): void {
   world.settings.RESUME = order;
 }
+
+/** The same PSA without an approval of time. */
+export const withoutReviews =
+  (makeFake: MakeFake): MakeFake =>
+  (clock) => {
+    const fake = makeFake(clock);
+    const { reviews: _, ...psa } = fake.psa;
+    return { ...fake, psa };
+  };
+
+/** Decides about time in the settings area, as the administrator. */
+export const decide = ({ organization, clock }: AdapterWorld, decision: ApprovalDecision, ids: readonly string[]) =>
+  decideTime({ ...asAdmin(organization, clock), actor: { organizationId: organization, userId: '1' } }, ids, decision);
+
+/** The texts of the time in the PSA, in their order. */
+export const timesOf = ({ data, fake }: AdapterWorld) => data.entries.map(({ text }) => fake.plain(text)).sort();
 
 /** Approves all time in the PSA. */
 export function approve(world: AdapterWorld, reviewer: string): void {

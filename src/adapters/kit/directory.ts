@@ -18,7 +18,7 @@ export async function takePeople(ctx: Context): Promise<void> {
     psa: true,
     timeZone: settings.TIME_ZONE,
     defaultHourlyRate: settings.DEFAULT_HOURLY_RATE,
-    approvals: settings.APPROVALS,
+    approvals: psa.reviews ? 'psa' : 'settings',
   };
   const items = await psa.people(send);
   await upsert(ctx, [organization]);

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { DirectoryRecordInput } from '../../domain/directory.ts';
 import type { Change } from '../../domain/psa-shapes.ts';
-import type { ApprovalDecision } from '../../domain/record-kinds.ts';
+import type { ApprovalDecision, Approver } from '../../domain/record-kinds.ts';
 
 /** A request to the PSA, and the shape of the part of the response that the mapping reads. */
 export interface PsaRequest<Response> {
@@ -20,7 +20,14 @@ export type Send = <Response>(request: PsaRequest<Response>) => Promise<Response
 /** A text for the PSA. It ends with its mark there: the id of the record, which the adapter looks for. */
 export type PsaRecord = { id: string; ticketId: string; createdAt: string; text: string; mark: string } & (
   | { kind: 'note' }
-  | { kind: 'time_entry'; userId: string; minutes: number; workDate: string; billable: boolean }
+  | {
+      kind: 'time_entry';
+      userId: string;
+      minutes: number;
+      workDate: string;
+      billable: boolean;
+      approvals: Approver;
+    }
 );
 export type PsaTime = Extract<PsaRecord, { kind: 'time_entry' }>;
 
@@ -61,7 +68,7 @@ export interface Psa {
   redact: (send: Send, record: PsaRecord, psaId: string) => Promise<void>;
   /**
    * Decisions on time since a time of the PSA's clock, with the id of the user who decided, if the PSA says so. Missing:
-   * the PSA has no approval.
+   * the PSA has no approval, so the settings area decides, and the PSA gets only approved time.
    */
   reviews?: (
     send: Send,
@@ -96,16 +103,23 @@ export const unlessGone = <T>(run: Promise<T>): Promise<T | undefined> =>
     throw err;
   });
 
-/** The record of a change that the PSA has to get; undefined for every other change. */
-export function recordOf({ action, note, timeEntry }: Change): PsaRecord | undefined {
+/**
+ * Whether the PSA gets the record of a change: a note, a time entry that it decides, and any other when it is approved,
+ * whatever the action.
+ */
+export const isForPsa = ({ note, timeEntry }: Change): boolean =>
+  note !== null || timeEntry?.approvals === 'psa' || timeEntry?.status === 'APPROVED';
+
+/** The record of a change; undefined if it has none. */
+export function recordOf({ note, timeEntry }: Change): PsaRecord | undefined {
   const found = note ?? timeEntry;
-  if (!found || !/^(note|time_entry)\.(created|redacted)$/.test(action)) return undefined;
+  if (!found) return undefined;
   const { id, ticketId, createdAt } = found;
   const common = { id, ticketId, createdAt, mark: `[twb:${id}]` };
   if (note) return { ...common, kind: 'note', text: note.message.text };
   if (!timeEntry) return undefined;
-  const { userId, minutes, workDate, billable, description } = timeEntry;
-  return { ...common, kind: 'time_entry', userId, minutes, workDate, billable, text: description.text };
+  const { userId, minutes, workDate, billable, approvals, description } = timeEntry;
+  return { ...common, kind: 'time_entry', userId, minutes, workDate, billable, approvals, text: description.text };
 }
 
 /** The note with the whole text of a time entry. */

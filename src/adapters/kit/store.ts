@@ -1,7 +1,7 @@
 import type { PsaRecord } from './psa.ts';
 
-// Keys of the store: `pending/ID` and `written/ID` of records, `entry/PSA ID` of time entries without a decision, `unread`
-// and `public` for the note that is not read back or not removed yet, and the names of states and jobs.
+// Keys of the store: `pending/ID` and `written/ID` of records, `entry/PSA ID` of time entries that wait for a decision of
+// the PSA, `unread` and `public` for the note that is not read back or not removed yet, and the names of states and jobs.
 
 /** A record that the PSA has to get. Refused records wait until a person resumes the adapter. */
 export interface Pending {

@@ -1,5 +1,6 @@
+import type { Change } from '../../domain/psa-shapes.ts';
 import { type Context, unwrap } from './context.ts';
-import { PsaFault, type PsaRecord, recordOf, unlessGone } from './psa.ts';
+import { isForPsa, PsaFault, type PsaRecord, recordOf, unlessGone } from './psa.ts';
 import { nextIn, type Pending, pendingIn, retryRefused, save, type Written, waitingIn } from './store.ts';
 import { ensure, writeRecord } from './writer.ts';
 
@@ -52,15 +53,25 @@ async function collect({ service, kv }: Context): Promise<void> {
       continue;
     }
     const page = unwrap(result);
-    for (const change of page.changes) {
-      const [record, isRedaction] = [recordOf(change), change.action.endsWith('.redacted')];
-      if (!record || (!isRedaction && kv.get<Written>(`written/${record.id}`)?.isRead)) continue;
-      const known = kv.get<Pending>(`pending/${record.id}`);
-      save(kv, { seq: change.seq, mayCreate: !isRedaction, dueAt: 0, attempts: 0, ...known, record, isRedaction });
-    }
+    for (const change of page.changes) collectChange(kv, change);
     kv.put('cursor', page.cursor);
     ({ more } = page);
   }
+}
+
+function collectChange(kv: SyncKvStorage, change: Change): void {
+  const record = recordOf(change);
+  if (!record) return;
+  const written = kv.get<Written>(`written/${record.id}`);
+  const known = kv.get<Pending>(`pending/${record.id}`);
+  const isRedaction = change.action.endsWith('.redacted');
+  const mayCreate = isForPsa(change) && (!isRedaction || known?.mayCreate === true);
+  const { seq } = change;
+  const pending = { dueAt: 0, attempts: 0, seq, ...known, record, mayCreate };
+  if (isRedaction || known?.isRedaction) save(kv, { ...pending, isRedaction: true });
+  else if (mayCreate && !written?.isRead) save(kv, { ...pending, isRedaction: false });
+  // The PSA leaves the decision to the settings area before it has taken the entry.
+  else if (!mayCreate) kv.delete(`pending/${record.id}`);
 }
 
 /** Writes a note, reads it back and removes it. Until this has succeeded, no record is written. */

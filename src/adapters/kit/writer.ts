@@ -72,7 +72,7 @@ async function readBack({ psa, send, kv }: Context, record: PsaRecord, psaId: st
       );
     }
   }
-  if (kind === 'time_entry') kv.put(`entry/${psaId}`, id);
+  if (record.kind === 'time_entry' && record.approvals === 'psa') kv.put(`entry/${psaId}`, id);
   kv.put<Written>(`written/${id}`, { psaId, isRead: true, settledAt: 0 });
   console.log(JSON.stringify({ event: 'adapter_wrote', ticket: ticketId, kind, internal: true, id, psaId }));
   return psaId;

@@ -43,6 +43,7 @@ const TIME_ENTRY = {
   workDate: timeEntries.workDate,
   hourlyRateMinor: timeEntries.hourlyRateMinor,
   agreementSource: timeEntries.agreementSource,
+  approvals: timeEntries.approvals,
   status: timeEntries.status,
 } satisfies Fields;
 

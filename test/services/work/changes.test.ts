@@ -57,6 +57,7 @@ test('a change contains its record, its key, and texts as plain text', async () 
       billable: true,
       status: 'SUBMITTED',
       agreementSource: 'company_default',
+      approvals: 'settings',
       userId: 'automation',
     },
   });

@@ -33,7 +33,7 @@ const note = (seq: number, text: string, { action = 'note.created', number = seq
 const timeEntry = (
   seq: number,
   text: string,
-  { action = 'time_entry.created', number = seq, status = 'SUBMITTED' } = {},
+  { action = 'time_entry.created', number = seq, status = 'SUBMITTED', approvals = 'psa' } = {},
 ) => ({
   seq,
   action,
@@ -49,6 +49,7 @@ const timeEntry = (
     billable: false,
     workDate: '2026-11-21T00:00:00.000Z',
     hourlyRate: 150.5,
+    approvals,
     status,
   },
   key: null,
@@ -251,6 +252,24 @@ describe.concurrent.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PS
     await waitForEmptyQueue();
     expect(records()).toMatchObject([{ id: 1 }, { id: 2, text: '<b>', status: 'REJECTED' }]);
     expect(records()).toHaveLength(2);
+  });
+
+  test.sequential('creates time that the settings area decides when it is approved, and never if it is rejected', async () => {
+    const settings = { approvals: 'settings' };
+    const decided = (seq: number, number: number, status: string) =>
+      timeEntry(seq, '', { ...settings, number, status, action: `time_entry.${status.toLowerCase()}` });
+    const created = [30, 31, 32].map((number) => timeEntry(number, '', { ...settings, number }));
+    const redacted = timeEntry(33, '[redacted]', { ...settings, number: 32, action: 'time_entry.redacted' });
+    const before = records().length;
+    expect(await world.post(page(...created, redacted, decided(34, 31, 'REJECTED')))).toBe(204);
+    await waitForEmptyQueue();
+    expect(records()).toHaveLength(before);
+    // The change of the creation can show the approval, and comes again.
+    const late = timeEntry(30, '', { ...settings, number: 30, status: 'APPROVED' });
+    expect(await world.post(page(late, decided(35, 30, 'APPROVED')))).toBe(204);
+    await waitForEmptyQueue();
+    expect(records().slice(before)).toMatchObject([{ externalId: idOf(30), status: 'APPROVED' }]);
+    world.psa.records.splice(before);
   });
 
   test.sequential('writes a decision and a redaction into the existing records', async () => {

@@ -94,7 +94,9 @@ async function write({ action, note, timeEntry, targetId: externalId, ticketId: 
   // A review can come without its record.
   const status = timeEntry?.status ?? action.split('.')[1].toUpperCase();
   const fields = note ? { internal: true, text: note.message.text } : timeEntry && fieldsOf(timeEntry);
-  if (!found && fields) await psa('POST', path, { ...fields, externalId, ticket });
+  // Time that the settings area decides is created when it is approved, and never when it is rejected.
+  const mayCreate = note || timeEntry?.approvals === 'psa' || timeEntry?.status === 'APPROVED';
+  if (!found && mayCreate) await psa('POST', path, { ...fields, externalId, ticket });
   // Only what the change is about: an older one may come later, and must not bring a redacted text back.
   else if (found && action.endsWith('.redacted')) await psa('PATCH', `${path}/${found.id}`, { text: fields.text });
   else if (found && !action.endsWith('.created')) await psa('PATCH', `${path}/${found.id}`, { status });

@@ -107,10 +107,12 @@ def write(change):
 
     With several tenants, change["organization"] says into which one.
     """
-    record = change["note"] or change["timeEntry"]
-    if note := change["note"]:
+    note, entry = change["note"], change["timeEntry"]
+    # Time that the settings area decides is created when it is approved, and never when it is rejected.
+    may_create = note or (entry and (entry["approvals"] == "psa" or entry["status"] == "APPROVED"))
+    if note:
         path, fields = "/notes", {"internal": True, "text": note["message"]["text"]}
-    elif entry := change["timeEntry"]:
+    elif entry:
         path = "/time-entries"
         fields = {"text": entry["description"]["text"], "user": entry["userId"], "date": entry["workDate"][:10]}
         fields |= {name: entry[name] for name in ("minutes", "billable", "hourlyRate", "status")}
@@ -118,7 +120,7 @@ def write(change):
         path, fields = "/time-entries", {"status": change["action"].split(".")[1].upper()}
     found = psa("GET", f"{path}?externalId={change['targetId']}")
     if not found:
-        if record:
+        if may_create:
             psa("POST", path, {**fields, "externalId": change["targetId"], "ticket": change["ticketId"]})
     elif not change["action"].endswith(".created"):
         # Only what the change is about: an older one may come later, and must not bring a redacted text back.
