@@ -46,25 +46,34 @@ export function keyHint(value: string): string {
   return `${value.slice(0, -(RANDOM_LENGTH + CHECKSUM_LENGTH))}${random.slice(0, 4)}…${random.slice(-4)}`;
 }
 
-/** Text that people often copy along with a key: part of a header, of code or of JSON. */
-const BEFORE_KEY = /^["']?(?:Authorization["']?\s*:\s*["']?)?(?:Bearer\s+)?["']?/i;
-const AFTER_KEY = /["']?[,;]?$/;
-
 /** What a text says of a key: its hint, and the hash of its value if it is the whole value. */
 export interface PastedKey {
   hint: string;
   hash: string | null;
 }
 
+/** Prefix and rest of what may be a key value or a hint. URLs encode `_`, and some JSON encodes `…`. */
+const IN_TEXT =
+  /(?<![0-9A-Za-z])([a-z][a-z0-9]{1,15})(?:_|%5[Ff])([0-9A-Za-z]{46}|[0-9A-Za-z]{4}(?:…|\.{3}|\\u2026)[0-9A-Za-z]{4})(?![0-9A-Za-z])/g;
+
+/** The most keys of one text. */
+const MAX_PASTED_KEYS = 20;
+
 /**
- * Parses a pasted text as a whole key value or a hint. `Authorization:`, `Bearer`, quotes and a trailing comma or
- * semicolon are ignored. Returns undefined for anything else, such as a truncated value.
+ * The whole key values and the hints in any text, such as a line of a log or a header, each once, in the order of the text,
+ * and at most 20. A truncated value is none.
  */
-export async function parsePastedKey(pasted: string): Promise<PastedKey | undefined> {
-  const text = pasted.trim().replace(BEFORE_KEY, '').replace(AFTER_KEY, '').replace('...', '…');
-  if (isWellFormedKey(text, text.slice(0, text.indexOf('_'))))
-    return { hint: keyHint(text), hash: await hashKey(text) };
-  return /^[a-z][a-z0-9]+_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$/.test(text) ? { hint: text, hash: null } : undefined;
+export async function findPastedKeys(text: string): Promise<PastedKey[]> {
+  const found = new Map<string, PastedKey>();
+  for (const [, prefix = '', rest = ''] of text.matchAll(IN_TEXT)) {
+    if (found.size === MAX_PASTED_KEYS) break;
+    const pasted = `${prefix}_${rest}`;
+    const isValue = rest.length === KEY_LENGTH;
+    if (isValue && !isWellFormedKey(pasted, prefix)) continue;
+    const hint = isValue ? keyHint(pasted) : pasted.replace(/\.{3}|\\u2026/, '…');
+    found.set(isValue ? pasted : hint, { hint, hash: isValue ? await hashKey(pasted) : null });
+  }
+  return [...found.values()];
 }
 
 /** CRC-32 (ISO 3309, as in zlib) of an ASCII text as 6 base62 digits, most significant first. */

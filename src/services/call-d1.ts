@@ -1,4 +1,5 @@
 import { DrizzleQueryError } from 'drizzle-orm';
+import type { BatchItem } from 'drizzle-orm/batch';
 import { drizzle } from 'drizzle-orm/d1';
 import { type BoundStatement, type Database, prepare, type Statement } from '../db/query.ts';
 import { errorOf, organizationErased, ServiceError } from '../domain/errors.ts';
@@ -48,6 +49,17 @@ export async function callD1<T>(ctx: CallContext, effect: CallEffect, run: (db: 
  */
 export const query = <T>(ctx: CallContext, effect: CallEffect, run: (db: Database) => PromiseLike<T>): Promise<T> =>
   callD1(ctx, effect, async (d1) => run(drizzle(d1)));
+
+/** Runs any number of queries of Drizzle as one transaction, and returns the rows of each. See `query`. */
+export const queryAll = <Query extends BatchItem<'sqlite'>>(
+  ctx: CallContext,
+  effect: CallEffect,
+  build: (db: Database) => readonly Query[],
+) =>
+  query(ctx, effect, async (db) => {
+    const [first, ...others] = build(db);
+    return first ? db.batch([first, ...others]) : [];
+  });
 
 /** Runs a statement that was built once, and returns its rows. See `callD1`. */
 export const send = <Row>(

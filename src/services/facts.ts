@@ -3,7 +3,7 @@ import type { Database } from '../db/query.ts';
 import { addDays, DAY_MS, dateIn } from '../domain/calendar.ts';
 import type { DayLimits } from '../domain/day-limit.ts';
 import { FACTS, type Fact, type FactKind, type FoundFact } from '../domain/facts.ts';
-import { latestSize, query } from './call-d1.ts';
+import { latestSize, queryAll } from './call-d1.ts';
 import type { ServiceContext } from './service-context.ts';
 
 export type { FactSource } from '../db/fact-statements.ts';
@@ -77,10 +77,7 @@ export function toPageFacts(rows: readonly Fact[], { ofModules }: FactOptions): 
 
 /** The facts of these organizations that pages show. */
 export async function readFacts(ctx: ServiceContext, options: FactOptions, organizationIds: readonly string[]) {
-  const rows = await query<Fact[][]>(ctx, 'nothing_written', async (db) => {
-    const [first, ...others] = findPageFacts(ctx, db, options, organizationIds);
-    return first ? db.batch([first, ...others]) : [];
-  });
+  const rows = await queryAll(ctx, 'nothing_written', (db) => findPageFacts(ctx, db, options, organizationIds));
   return toPageFacts(rows.flat(), options);
 }
 

@@ -2,12 +2,12 @@ import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import {
   EXPIRING_MS,
+  findPastedKeys,
   generateKey,
   hashKey,
   isWellFormedKey,
   keyHint,
   keyState,
-  parsePastedKey,
   whyUnauthorized,
 } from '../../src/domain/api-key.ts';
 import { formatScopes, parseScopes } from '../../src/domain/record-kinds.ts';
@@ -82,30 +82,38 @@ describe('a pasted text', () => {
     ['in quotes with a semicolon after them', (key) => `'${key}'; `],
     ['with a comma after it', (key) => `${key},`],
     ['with a semicolon after it', (key) => `Bearer ${key};`],
+    ['in a line of a log', (key) => `09:41 INFO curl -H "Authorization: Bearer ${key}" https://x.example`],
+    ['in another member of JSON', (key) => `{"id":7,"apiKey":"${key}"}`],
+    ['in a URL', (key) => `https://x.example/?key=${key.replace('_', '%5F')}&a=b`],
+    ['in the second of several lines', (key) => `POST /hook\r\nX-Api-Key: ${key}\r\nAccept: */*`],
   ];
 
   test.each(ways)('a key or a hint %s is recognized', async (_, paste) => {
-    expect(await parsePastedKey(paste(value))).toEqual({ hint, hash: await hashKey(value) });
-    expect(await parsePastedKey(paste(hint))).toEqual({ hint, hash: null });
-    expect(await parsePastedKey(paste(hint.replace('…', '...')))).toEqual({ hint, hash: null });
+    expect(await findPastedKeys(paste(value))).toEqual([{ hint, hash: await hashKey(value) }]);
+    expect(await findPastedKeys(paste(hint))).toEqual([{ hint, hash: null }]);
+    expect(await findPastedKeys(paste(hint.replace('…', '...')))).toEqual([{ hint, hash: null }]);
+  });
+
+  test('every key and hint of a text is found once, in its order, up to 20', async () => {
+    const other = generateKey('twb');
+    const text = `${hint} failed\n{"a":"${other}","b":"${value}"}\n${other} ${hint.replace('…', '...')}`;
+    expect((await findPastedKeys(text)).map((key) => [key.hint, key.hash !== null])).toEqual([
+      [hint, false],
+      [keyHint(other), true],
+      [hint, true],
+    ]);
+    const many = Array.from({ length: 30 }, () => generateKey('twb'));
+    expect((await findPastedKeys(many.join(' '))).map((key) => key.hint)).toEqual(many.slice(0, 20).map(keyHint));
   });
 
   test('any other text is not recognized', async () => {
-    const others = [
-      '',
-      '""',
-      'Bearer',
-      'Authorization: Bearer',
-      'Authorization: Basic dTpw',
-      `X-Key: ${value}`,
-      `${value} ${value}`,
-    ];
-    expect(await Promise.all(others.map(parsePastedKey))).toEqual(others.map(() => undefined));
+    const others = ['', '""', 'Bearer', 'Authorization: Bearer', 'Authorization: Basic dTpw', `x${value}`, `${value}x`];
+    expect(await Promise.all(others.map(findPastedKeys))).toEqual(others.map(() => []));
   });
 
   test.each(ways)('a truncated key %s is not recognized', async (_, paste) => {
-    expect(await parsePastedKey(paste(value.slice(0, -1)))).toBeUndefined();
-    expect(await parsePastedKey(paste(value.slice(1)))).toBeUndefined();
+    expect(await findPastedKeys(paste(value.slice(0, -1)))).toEqual([]);
+    expect(await findPastedKeys(paste(value.slice(1)))).toEqual([]);
   });
 });
 

@@ -1,17 +1,19 @@
 import { zValidator } from '@hono/zod-validator';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { hasCode } from '../../domain/errors.ts';
-import { identifyKey } from '../../services/keys/read-keys.ts';
+import { KEY_LENGTH } from '../../domain/api-key.ts';
+import { identifyKeys, type KeyDetails } from '../../services/keys/read-keys.ts';
+import { stateInList } from '../../services/keys/select-keys.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import type { FormState } from './forms.ts';
-import { keyListPath } from './key-query.ts';
 import { redirectWith, usePage } from './page-context.ts';
-import { Banner } from './pages/components.tsx';
+import { Banner, Hint, State, Table, type TableColumn } from './pages/components.tsx';
 import { Field } from './pages/form.tsx';
+import { EndKey } from './pages/key.tsx';
+import { KeyName, LastWrite } from './pages/key-facts.tsx';
 import { render } from './render-page.tsx';
 
-/** The page that leads from the value or hint of a key to its page. It never shows the submitted value. */
+/** The page that leads from a text with keys to their pages. It never shows the submitted text. */
 export const whichKey = new Hono<AdminEnv>();
 
 const TITLE = 'Which key is this?';
@@ -20,25 +22,48 @@ whichKey.get('/which-key', (c) => render(c, TITLE, <WhichKeyForm form={{ values:
 
 whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.string().catch('') })), async (c) => {
   const { pasted } = c.req.valid('form');
-  const found = await identifyKey(adminContext(c), c.get('config').keyPrefix, pasted).catch((err: unknown) => {
-    if (!hasCode(err, 'not_a_key')) throw err;
-  });
-  const [key, ...others] = found ?? [];
-  if (key && others.length > 0)
-    return redirectWith(c, keyListPath('', { q: key.hint, state: 'all' }), 'Several keys have this hint.');
-  if (key) return redirectWith(c, `/keys/${key.id}`, 'This is the key that you entered.');
+  const { keyPrefix } = c.get('config');
+  const found = await identifyKeys(adminContext(c), keyPrefix, pasted);
+  const keys = [...new Map(found.flatMap((one) => one.keys).map((key) => [key.id, key])).values()];
+  const [key] = keys;
+  const foreign = found.filter((one) => one.keys.length === 0).map(({ hint }) => hint);
+  if (key && keys.length === 1 && foreign.length === 0)
+    return redirectWith(c, `/keys/${key.id}`, 'This is the key that you entered.');
   const page = (
     <>
-      <Banner tone="warning">
-        {found
-          ? 'Your organization does not have this key.'
-          : 'This is neither a complete key nor a hint. Part of it may be missing, or the key belongs to another system or environment.'}
-      </Banner>
+      {found.length === 0 && (
+        <Banner tone="warning">
+          No key of this service is in this text. Check that the key was copied in full: {KEY_LENGTH} characters after{' '}
+          <code>{keyPrefix}_</code>.
+        </Banner>
+      )}
+      {foreign.length > 0 && (
+        <Banner tone="warning">
+          Your organization does not have {foreign.length === 1 ? 'this key' : 'these keys'}:{' '}
+          {foreign.map((hint, index) => [index > 0 && ', ', <Hint hint={hint} />])}.
+        </Banner>
+      )}
+      {keys.length > 0 && <Table caption="Keys in the text" columns={COLUMNS} rows={keys} />}
       <WhichKeyForm form={{ values: new URLSearchParams(), messages: {} }} />
     </>
   );
   return render(c, TITLE, page);
 });
+
+const COLUMNS: readonly TableColumn<KeyDetails>[] = [
+  ['Key', (key) => <KeyName subject={key} />],
+  ['Hint', ({ hint }) => <Hint hint={hint} />],
+  ['State', (key) => <State state={stateInList(key)} />],
+  ['Last write', (key) => <LastWrite subject={key} />],
+  [
+    'Actions',
+    (key) => (
+      <div class="actions">
+        <EndKey subject={key} />
+      </div>
+    ),
+  ],
+];
 
 function WhichKeyForm({ form }: { form: FormState }) {
   const { base } = usePage();
@@ -47,13 +72,13 @@ function WhichKeyForm({ form }: { form: FormState }) {
       <Field
         name="pasted"
         form={form}
-        control="line"
-        label="Key or hint"
+        control="lines"
+        label="Key, hint or text with keys"
         required
-        help="Did you find a key in a workflow or a log? Paste it here to see which key it is. Only its hash is compared, and the value is not stored."
+        help="Did you find a key in a workflow or a log? Paste the line, the header or the file: every key in it is found. Only hashes are compared, and the text is not stored."
       />
       <div class="actions">
-        <button type="submit">Find key</button>
+        <button type="submit">Find keys</button>
       </div>
     </form>
   );

@@ -54,7 +54,9 @@ async function identify(
   const lines = meant.map(
     (each) => `\n  --organization ${each.organizationId} --key ${each.id}: ${describeKey(each)}, ${each.state}`,
   );
-  throw new CommandFailure(`${meant.length} keys have this hint; nothing was revoked. Say which one:${lines.join('')}`);
+  throw new CommandFailure(
+    `${meant.length} keys are named by this text; nothing was revoked. Say which one:${lines.join('')}`,
+  );
 }
 
 function describeKey({ name, hint, id, organizationId }: AnyKey): string {

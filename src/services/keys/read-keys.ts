@@ -9,13 +9,13 @@ import {
   type KeyDetailsRow,
 } from '../../db/keys/read-keys-statements.ts';
 import { findChainDay } from '../../db/work/key-days.ts';
-import { isLive, keyState, parsePastedKey } from '../../domain/api-key.ts';
+import { findPastedKeys, isLive, keyState } from '../../domain/api-key.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { errorOf, ServiceError } from '../../domain/errors.ts';
 import { lazyObject } from '../../domain/fields.ts';
 import { AFTER_ALL_IDS, recordId } from '../../domain/record-id.ts';
 import { parseScopes } from '../../domain/record-kinds.ts';
-import { query } from '../call-d1.ts';
+import { query, queryAll } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import { type AdminContext, type ExportPage, forNextCall, type SystemContext } from '../service-context.ts';
 
@@ -98,13 +98,23 @@ export function keyNotFound(organizationId: string, keyId: string): ServiceError
   return new ServiceError('key_not_found', `Organization ${organizationId} has no key ${keyId}.`);
 }
 
-/** The keys that a pasted value or hint names. A value is never stored or logged. @throws ServiceError `not_a_key` */
-export async function identifyKey(ctx: AdminContext, keyPrefix: string, pasted: string): Promise<KeyDetails[]> {
-  const key = await parsePastedKey(pasted);
-  if (!key?.hint.startsWith(`${keyPrefix}_`)) throw errorOf('not_a_key');
-  const { organizationId } = ctx.actor;
-  const rows = await query(ctx, 'nothing_written', (db) => findOwnKeys(db, organizationId, key));
-  return rows.map((row) => toKeyDetails(row, ctx.now()));
+/**
+ * The values and hints of this deployment's keys in a pasted text, each with the keys of the organization that it names. A
+ * value is never stored or logged.
+ */
+export async function identifyKeys(
+  ctx: AdminContext,
+  keyPrefix: string,
+  text: string,
+): Promise<{ hint: string; keys: KeyDetails[] }[]> {
+  const pasted = (await findPastedKeys(text)).filter(({ hint }) => hint.startsWith(`${keyPrefix}_`));
+  const found = await queryAll(ctx, 'nothing_written', (db) =>
+    pasted.map((one) => findOwnKeys(db, ctx.actor.organizationId, one)),
+  );
+  return pasted.map(({ hint }, index) => ({
+    hint,
+    keys: (found[index] ?? []).map((row) => toKeyDetails(row, ctx.now())),
+  }));
 }
 
 export function toKeyDetails(row: KeyDetailsRow, now: number) {
@@ -129,12 +139,12 @@ const toLink = (id: string | null, hint: string | null) => (id === null || hint 
 /** A key of any organization, as an operator sees it. */
 export type AnyKey = Awaited<ReturnType<typeof getKeyAnywhere>>;
 
-/** The keys of all organizations that a pasted value or hint names. @throws ServiceError `not_a_key` */
-export async function findKeysAnywhere(ctx: SystemContext, pasted: string): Promise<AnyKey[]> {
-  const key = await parsePastedKey(pasted);
-  if (!key) throw errorOf('not_a_key');
-  const found = await query(ctx, 'nothing_written', (db) => findAnyKeys(db, key));
-  return Promise.all(found.map((one) => getKeyAnywhere(ctx, one)));
+/** The keys of all organizations that the values and hints in a text name. @throws ServiceError `not_a_key` without any */
+export async function findKeysAnywhere(ctx: SystemContext, text: string): Promise<AnyKey[]> {
+  const pasted = await findPastedKeys(text);
+  if (pasted.length === 0) throw errorOf('not_a_key');
+  const found = await queryAll(ctx, 'nothing_written', (db) => pasted.map((one) => findAnyKeys(db, one)));
+  return Promise.all(found.flat().map((one) => getKeyAnywhere(ctx, one)));
 }
 
 const keyRequest = lazyObject(() => ({ organization: directoryId('an organization'), key: recordId('the key') }));

@@ -96,13 +96,29 @@ describe('“Which key is this?”', () => {
     expect(await find(key.value)).toEqual([303, `${base}/keys/${key.id}`]);
   });
 
-  test('leads to the list of the keys that have the same hint', async () => {
-    const { organization, base, get, post } = await makeSettings();
+  test('lists all keys of a text, with their states and how to end them, and names those of others by their hints only', async () => {
+    const { organization, base, post } = await makeSettings();
+    const [one, two, ended] = [await makeKey(organization), await makeKey(organization), await makeKey(organization)];
+    await revoke(organization, ended.id);
+    const other = await makeKey((await makeSettings()).organization);
+    const log = `{"apiKey":"${one.value}"}\nINFO curl -H "Authorization: Bearer ${two.value}"\n${ended.hint} ${other.value}`;
+    const { status, text } = await post('/which-key', { pasted: log });
+    expect(status).toBe(200);
+    for (const { value } of [one, two, ended, other]) expect(text).not.toContain(value);
+    const actions = (await elementsOf(text, 'td form')).map(({ attributes }) => attributes['action']);
+    const pathsOf = ({ id }: typeof one) => [`${base}/keys/${id}/rotate`, `${base}/keys/${id}/revoke`];
+    expect(actions).toEqual([...pathsOf(one), ...pathsOf(two)]);
+    expect((await elementsOf(text, 'th a')).map(({ attributes }) => attributes['href'])).toEqual(
+      [one, two, ended].map(({ id }) => `${base}/keys/${id}`),
+    );
+    expect(text).toContain(other.hint);
+  });
+
+  test('lists the keys that have the same hint', async () => {
+    const { organization, post } = await makeSettings();
     const key = await makeKey(organization);
     await copyKey(organization, key.id, { prefix: 'same-', count: 1 });
-    const { location } = await post('/which-key', { pasted: key.hint });
-    expect(location).toContain(`${base}/keys?q=`);
-    expect(await countElements((await get(String(location).replace(base, ''))).text, '.keys tbody tr')).toBe(2);
+    expect(await countElements((await post('/which-key', { pasted: key.hint })).text, 'tbody tr')).toBe(2);
   });
 
   test('shows that a text is neither a key nor a hint, or no key of the organization', async () => {

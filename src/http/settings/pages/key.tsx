@@ -59,6 +59,16 @@ export function KeyActions({ subject: key }: Pick<Props, 'subject'>) {
           Change settings
         </LinkButton>
       )}
+      <EndKey subject={key} />
+    </>
+  );
+}
+
+/** The buttons that replace and revoke a key, as far as its state permits. */
+export function EndKey({ subject: key }: Pick<Props, 'subject'>) {
+  const path = `${usePage().base}/keys/${key.id}`;
+  return (
+    <>
       {isLive(key.state) && !key.successor && (
         <LinkButton to={`${path}/rotate`} kind="quiet">
           Rotate
