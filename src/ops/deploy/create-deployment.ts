@@ -1,13 +1,13 @@
 import * as z from 'zod';
-import { DEFAULT_KEY_PREFIX } from '../../config.ts';
 import { ApiError, type CloudflareApi, resultOf } from '../cloudflare-api.ts';
 import { CommandFailure } from '../failures.ts';
 import { accessOf, denialOf } from './access-settings.ts';
 import { type Resource, resourcesOf } from './cloudflare-resources.ts';
-import { deployWorkers, type Tools } from './deploy-workers.ts';
+import { deployWorkers } from './deploy-workers.ts';
 import { deployedBindings, findZone, hostOwner, routeOwner } from './deployed-state.ts';
 import * as files from './deployment-file.ts';
 import { type Deployment, deploymentShape } from './deployment-file.ts';
+import type { Tools } from './deployment-tools.ts';
 import type { Ask } from './setup-questions.ts';
 
 export interface SetupTools extends Tools {
@@ -130,13 +130,14 @@ async function chooseSettings(
   const deployed = await deployedBindings(api, files.workerOf(empty));
   const vars: Record<string, string> = {};
   if (deployed) {
-    const { KEY_PREFIX: _, ...derived } = files.variablesOf({ ...empty, team: '', audience: '' });
+    const { KEY_PREFIX: standard, ...derived } = files.variablesOf({ ...empty, team: '', audience: '' });
     for (const { type, name: variable, text = '' } of deployed)
       if (type === 'plain_text' && !(variable in derived)) vars[variable] = text;
+    if (vars['KEY_PREFIX'] === standard) delete vars['KEY_PREFIX'];
     const agents = (await deployedBindings(api, files.agentsWorkerOf(empty))) !== undefined;
     return { ...empty, agents, vars };
   }
-  vars['KEY_PREFIX'] = isFirst ? DEFAULT_KEY_PREFIX : name.replaceAll('-', '');
+  if (!isFirst) vars['KEY_PREFIX'] = name.replaceAll('-', '');
   if ((await ask('cloudflare-plan', z.enum(['free', 'paid']))) === 'free') vars['DATABASE_LIMIT'] = '500MB';
   return { ...empty, agents: (await ask('agents', yesOrNo, 'no')) === 'yes', vars };
 }

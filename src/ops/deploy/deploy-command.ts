@@ -1,9 +1,9 @@
 // npm run deploy [NAME...]: builds and deploys this commit to one deployment after the other.
 import { parseArgs } from 'node:util';
-import { cloudflareApi } from '../cloudflare-api.ts';
 import { runScript } from '../command.ts';
-import { agrees, deployWorkers, runStep } from './deploy-workers.ts';
+import { deployWorkers } from './deploy-workers.ts';
 import { deploymentName, requireDistinctDeployments } from './deployment-file.ts';
+import { deploymentTools } from './deployment-tools.ts';
 
 const HELP = `Usage: npm run deploy -- [NAME...] [--migrate] [--dry-run]
        npm run deploy -- --help
@@ -19,9 +19,9 @@ await runScript(HELP, async () => {
   const { migrate, 'dry-run': dryRun } = values;
   const names = await Promise.all((positionals.length > 0 ? positionals : [undefined]).map(deploymentName));
   await requireDistinctDeployments();
-  const tools = { run: runStep, agrees, api: cloudflareApi, print: console.log, fetch };
+  const tools = deploymentTools();
   for (const [index, name] of names.entries()) {
-    if (index > 0 && !dryRun && !(await agrees(`Verify it, then type yes to deploy ${name}: `))) return;
+    if (index > 0 && !dryRun && !(await tools.agrees(`Verify it, then type yes to deploy ${name}: `))) return;
     await deployWorkers(name, { migrate, dryRun }, tools);
   }
 });

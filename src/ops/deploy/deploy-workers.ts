@@ -1,12 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
-import type { CloudflareApi } from '../cloudflare-api.ts';
 import { CommandFailure } from '../failures.ts';
-import { prompt } from '../input.ts';
 import { refuseOtherSchema } from '../migrations.ts';
 import { RemoteD1 } from '../remote-d1.ts';
-import { spawnWrangler } from '../wrangler.ts';
+import { announce } from '../wait.ts';
 import {
   deployedBindings,
   findZone,
@@ -17,17 +13,8 @@ import {
   variableChanges,
 } from './deployed-state.ts';
 import { agentsRouteOf, readDeployment } from './deployment-file.ts';
+import type { Tools } from './deployment-tools.ts';
 import { writeAdapterConfigs, writeConfigs } from './render-configs.ts';
-
-/** What a deployment does to the world; tests replace it. */
-export interface Tools {
-  /** @throws Error if the program fails */
-  run: (program: 'build' | 'wrangler', args: readonly string[]) => Promise<void>;
-  api: (account: string | undefined) => CloudflareApi;
-  print: (line: string) => void;
-  agrees: typeof agrees;
-  fetch: typeof fetch;
-}
 
 /** Builds a deployment, shows what changes, asks what must be asked, migrates, and deploys its Workers. */
 export async function deployWorkers(
@@ -38,7 +25,9 @@ export async function deployWorkers(
   const deployment = await readDeployment(name);
   const { main, agents } = writeConfigs(name, deployment);
   const adapters = await writeAdapterConfigs(name, deployment);
-  await run('build', ['--deployment', name]);
+  const step = (what: string, ...[program, args]: Parameters<Tools['run']>) =>
+    announce(print, what, () => run(program, args));
+  await step(`Building ${name}`, 'build', ['--deployment', name]);
 
   const [account, root] = [api(deployment.account), api(undefined)];
   const zoneId = await findZone(root, deployment.account, deployment.zone);
@@ -54,8 +43,7 @@ export async function deployWorkers(
     throw new CommandFailure(
       `The route ${agentsRouteOf(deployment)} is assigned to ${taken}: delete that route first.`,
     );
-  if (!deployed) print(`${main.name} is new.`);
-  for (const change of variableChanges(deployed ?? [], main.vars)) print(change);
+  for (const line of deployed ? variableChanges(deployed, main.vars) : [`${main.name} is new.`]) print(line);
   for (const worker of await removedAdapters(account, deployment))
     print(
       `${worker} is deployed, and not in the file: it still connects its organization. See src/adapters/README.md.`,
@@ -70,39 +58,25 @@ export async function deployWorkers(
   if (risks.length > 0 && !(await isAgreed('Type yes to deploy this: ')))
     throw new CommandFailure(`${name} was not deployed.`);
 
-  if (migrate) await run('wrangler', ['d1', 'migrations', 'apply', 'DB', '--remote', '-c', main.path]);
+  if (migrate)
+    await step('Migrating the database', 'wrangler', ['d1', 'migrations', 'apply', 'DB', '--remote', '-c', main.path]);
+  const deploy = (worker: { name: string; path: string }, ...more: string[]) =>
+    step(`Deploying ${worker.name}`, 'wrangler', ['deploy', '-c', worker.path, ...more]);
   // The secrets are in the same upload: no version starts without them.
-  await run('wrangler', ['deploy', '-c', main.path, ...(secretsFile ? ['--secrets-file', secretsFile] : [])]);
-  if (deployment.agents) await run('wrangler', ['deploy', '-c', agents.path]);
+  await deploy(main, ...(secretsFile ? ['--secrets-file', secretsFile] : []));
+  if (deployment.agents) await deploy(agents);
   // After the main Worker, to whose entry point they are bound.
-  for (const { path } of adapters) await run('wrangler', ['deploy', '-c', path]);
-  await waitForHealth(`https://${deployment.host}/healthz`, send);
+  for (const adapter of adapters) await deploy(adapter);
+  const health = `https://${deployment.host}/healthz`;
+  await announce(print, `Waiting for ${health} (a new host takes up to ten minutes)`, () => untilHealthy(health, send));
   print(`${name} is deployed: https://${deployment.host}`);
-}
-
-/** Runs a program of a deployment. Only wrangler gets the token. */
-export const runStep: Tools['run'] = async (program, args) => {
-  const env = { ...process.env, CLOUDFLARE_API_TOKEN: undefined };
-  const child =
-    program === 'wrangler'
-      ? // Without a terminal it asks nothing: everything was agreed to before.
-        spawnWrangler([...args], { stdio: ['ignore', 'inherit', 'inherit'] })
-      : spawn(process.execPath, ['src/dev/build.ts', ...args], { stdio: 'inherit', env });
-  const [code] = await once(child, 'close');
-  if (code !== 0) throw new CommandFailure(`${program} ${args.join(' ')} failed. The deployment ends here.`);
-};
-
-/** Asks at the terminal. @throws CommandFailure without one: a job of CI must not decide this */
-export async function agrees(question: string): Promise<boolean> {
-  if (process.stdin.isTTY) return (await prompt(question)).trim() === 'yes';
-  throw new CommandFailure('This needs a confirmation: run the command in a terminal.');
 }
 
 /** A new host needs a certificate. */
 const HEALTH_TIMEOUT_MS = 10 * 60_000;
 const HEALTH_INTERVAL_MS = 3_000;
 
-async function waitForHealth(url: string, send: typeof fetch): Promise<void> {
+async function untilHealthy(url: string, send: typeof fetch): Promise<void> {
   const until = Date.now() + HEALTH_TIMEOUT_MS;
   for (;;) {
     const response = await send(url, { redirect: 'error' }).catch(() => undefined);

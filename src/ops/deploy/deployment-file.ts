@@ -140,7 +140,10 @@ export const findDeployment = async (name: string) =>
 export async function writeDeployment(name: string, deployment: Deployment): Promise<string> {
   await mkdir(directory(), { recursive: true });
   const file = join(directory(), `${name}.toml`);
-  await writeFile(file, `# Described in src/ops/deploy.md. It has no secrets: keep a copy.\n${stringify(deployment)}`);
+  const isEmpty = (value: unknown) => typeof value === 'object' && Object.keys(value ?? {}).length === 0;
+  const settings = Object.entries(deployment).filter(([, value]) => !isEmpty(value));
+  const content = stringify(Object.fromEntries(settings));
+  await writeFile(file, `# Described in src/ops/deploy.md. It has no secrets: keep a copy.\n${content}`);
   return file;
 }
 

@@ -5,14 +5,13 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { cloudflareApi } from '../cloudflare-api.ts';
 import { runScript } from '../command.ts';
 import { CommandFailure, UsageError } from '../failures.ts';
 import { prompt, readSecret } from '../input.ts';
 import { runProgram } from '../program.ts';
 import { TEST_TICKET } from './cloudflare-resources.ts';
 import { createDeployment } from './create-deployment.ts';
-import { runStep } from './deploy-workers.ts';
+import { deploymentTools } from './deployment-tools.ts';
 import { type Ask, QUESTIONS } from './setup-questions.ts';
 
 const TOKENS = 'https://dash.cloudflare.com/profile/api-tokens';
@@ -79,7 +78,7 @@ async function setup(): Promise<void> {
     await writeFile(file, JSON.stringify(secrets), { mode: 0o600 });
     return file;
   };
-  const tools = { ask, agrees, storeSecrets, run: runStep, api: cloudflareApi, print: console.log, fetch };
+  const tools = { ...deploymentTools(), ask, agrees, storeSecrets };
   const deployment = await createDeployment(name, { plan: values.plan === true, psa: values.psa === true }, tools);
   if (!deployment) return;
   const url = `https://${deployment.host}`;

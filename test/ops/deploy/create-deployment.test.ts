@@ -126,13 +126,15 @@ test('setup creates everything from nothing, and a repetition asks and writes no
     rules: [{ expression: expect.stringMatching(/^http\.host eq "tickets\.example\.com" and/) }],
   });
   const file = parse(await readFile(join(directory, 'production.toml'), 'utf8'));
+  // Only settings that differ from their defaults.
+  expect(file).not.toHaveProperty('adapters');
   expect(file).toMatchObject({
     account: ACCOUNT,
     host: HOST,
     team: 'northwind',
     audience: expect.stringMatching(/^id-/),
-    vars: { DATABASE_LIMIT: '500MB' },
   });
+  expect(file['vars']).toEqual({ DATABASE_LIMIT: '500MB' });
 
   const [before] = [world(), fake.calls.splice(0)];
   const second = await run();
@@ -358,7 +360,7 @@ test('a lost file is rebuilt with the variables of the deployed Workers', async 
   expect([ended, asked]).toEqual(['completed', ['host', 'place']]);
   expect(parse(await readFile(path, 'utf8'))).toEqual({
     ...before,
-    vars: { DATABASE_LIMIT: '500MB', KEY_PREFIX: 'twb', KEY_LIMIT: '100/10s' },
+    vars: { DATABASE_LIMIT: '500MB', KEY_LIMIT: '100/10s' },
   });
 });
 

@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { cloudflareApi } from '../../../src/ops/cloudflare-api.ts';
-import { agrees, deployWorkers } from '../../../src/ops/deploy/deploy-workers.ts';
+import { deployWorkers } from '../../../src/ops/deploy/deploy-workers.ts';
+import { agrees, PROGRAM_LOG, programRunner } from '../../../src/ops/deploy/deployment-tools.ts';
 import { MINIMAL, writeDeployments } from '../../support/deployments.ts';
 import { fakeDeployment, type Script } from '../../support/fake-cloudflare.ts';
 
@@ -42,7 +44,7 @@ async function fakeOf({ workers = {}, domains = [], records = [], routes = [], s
   return fake;
 }
 
-/** Releases with wrangler and the build written down; `fails` is a step that fails. */
+/** Deploys with wrangler and the build written down; `fails` is a step that fails. `waits` is what it waited for. */
 async function deployTo(
   world: World,
   { settings = {}, migrate = false, dryRun = false, answer = false, fails = '', isUp = (): boolean => true } = {},
@@ -76,7 +78,8 @@ async function deployTo(
     () => 'deployed',
     (err: Error) => err.message,
   );
-  return { ended, steps, printed };
+  const waits = printed.filter((line) => line.endsWith(' ...'));
+  return { ended, steps, waits, printed: printed.filter((line) => !waits.includes(line)) };
 }
 
 const BUILD = 'build --deployment eu';
@@ -84,12 +87,19 @@ const MIGRATE = 'wrangler d1 migrations apply DB --remote -c eu/main.json';
 const HEALTH = `GET https://${HOST}/healthz`;
 
 test('a deployment builds, migrates, deploys both Workers, and waits for the host', async () => {
-  const { ended, steps, printed } = await deployTo({}, { settings: { agents: true }, migrate: true });
+  const { ended, steps, printed, waits } = await deployTo({}, { settings: { agents: true }, migrate: true });
   expect([ended, steps]).toEqual([
     'deployed',
     [BUILD, MIGRATE, 'wrangler deploy -c eu/main.json', 'wrangler deploy -c eu/agents.json', HEALTH],
   ]);
-  expect(printed[0]).toBe(`${WORKER} is new.`);
+  expect(printed).toEqual([`${WORKER} is new.`, `eu is deployed: https://${HOST}`]);
+  expect(waits).toEqual([
+    'Building eu ...',
+    'Migrating the database ...',
+    `Deploying ${WORKER} ...`,
+    `Deploying ${WORKER}-agents ...`,
+    `Waiting for https://${HOST}/healthz (a new host takes up to ten minutes) ...`,
+  ]);
 });
 
 test('a deployment waits for a late certificate, and after ten minutes says how to continue', async () => {
@@ -100,6 +110,14 @@ test('a deployment waits for a late certificate, and after ten minutes says how 
   expect((await deployTo({}, { isUp: () => ++requests < 0 })).ended).toMatch(
     /^https:\/\/tickets\.example\.com\/healthz did not respond with 200 within 10 minutes\..* run the command again\.$/,
   );
+});
+
+test('the error of a program shows the end of its output, and the file with all of it', async () => {
+  const program = programRunner();
+  await expect(program('build', ['--deployment', 'none'])).rejects.toThrow(
+    /There is no deployment[\s\S]*\n\nbuild --deployment none failed\. The deployment ends here\. All output is in build\/deploy\.log\.$/,
+  );
+  expect(await readFile(PROGRAM_LOG, 'utf8')).toMatch(/^\n> build --deployment none\n/);
 });
 
 test('a bundle that cannot be built changes nothing, not even the schema', async () => {

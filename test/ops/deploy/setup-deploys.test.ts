@@ -31,6 +31,10 @@ test('setup deploys both rendered Workers with the real wrangler, imports the di
   });
   console.log(`setup: ${fake.calls.length} calls, ${Math.round((Date.now() - startedAt) / 1000)} s`);
   expect([code, output]).toEqual([0, expect.stringContaining('All checks passed.')]);
+  // What wrangler prints is in a file.
+  expect(output.split('\n').filter((line) => !/: \d+ s$/.test(line)).length).toBeLessThan(45);
+  expect(output).not.toContain('Total Upload');
+  expect(await readFile(join(cwd, 'build/deploy.log'), 'utf8')).toContain('Total Upload');
   expect(fake.unknown).toEqual([]);
   const world = worldOf(fake);
   expect(world).toMatchObject({
