@@ -69,6 +69,18 @@ test.each([
   }
 });
 
+test('the secrets of a local service are in a file that only its owner reads, and on no command line', async () => {
+  const start = codeOf('Start the service on your machine', 'bash', 'http://localhost:8787');
+  const show = `npm() { printf '%s ' "$@"; stat -c %a .dev.vars.psa; }\n`;
+  const sh = async (script: string) => (await run('sh', ['-c', script], { cwd: directory })).stdout;
+  expect(await sh(show + start)).toBe('start -- --env-file .dev.vars.psa 600\n');
+  const read = codeOf('Read the secrets', 'bash', 'http://localhost:8787');
+  const variables = await sh(`${read}\nenv | grep -E '^(PSA|WEBHOOK)_' | sort`);
+  expect(variables).toMatch(
+    /^PSA_SECRET=whsec_.{44}\nWEBHOOK_SECRET=whsec_.{44}\nWEBHOOK_URL=http:\/\/127\.0\.0\.1:8971\/\n$/,
+  );
+});
+
 /** The test vector of the page by the first cell of its rows. */
 const vector = Object.fromEntries(
   Array.from(psa.matchAll(/^\| (secret|id|timestamp|body|signature) \| `(.+)` \|$/gm), ([, name = '', value]) => [
