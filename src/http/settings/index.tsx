@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono';
+import { trimTrailingSlash } from 'hono/trailing-slash';
 import { hasCode, ServiceError, type ServiceErrorCode } from '../../domain/errors.ts';
 import { log } from '../../lib/log.ts';
 import type { AdminEnv, AppEnv, AppliedLimit } from '../hono-env.ts';
@@ -37,14 +38,18 @@ export function createSettings() {
     .route('/', keyRules)
     .route('/', push);
 
-  return new Hono<AppEnv>()
-    .use(requireHost, securePages(), limitByIp('settings', refuseWithPage), ...guardForms)
-    .get('/', chooseOrganization)
-    .route('/:organization', pages)
-    .all('*', () => {
-      throw new PageProblem(404, 'This page does not exist', 'Check the URL.');
-    })
-    .onError(respondWithPage);
+  return (
+    new Hono<AppEnv>()
+      .use(requireHost, securePages(), limitByIp('settings', refuseWithPage))
+      // As the documentation does.
+      .use(trimTrailingSlash({ alwaysRedirect: true }), ...guardForms)
+      .get('/', chooseOrganization)
+      .route('/:organization', pages)
+      .all('*', () => {
+        throw new PageProblem(404, 'This page does not exist', 'Check the URL.');
+      })
+      .onError(respondWithPage)
+  );
 }
 
 /** The 429 of the settings area: the same limit and headers as in the API, on a page. */

@@ -52,6 +52,16 @@ describe('a form', () => {
   });
 });
 
+test('an address with a slash at its end redirects to the page without it, even before the sign-in', async () => {
+  const { api, base, headers } = await makeSettings();
+  const signedIn = { headers: { 'Cf-Access-Jwt-Assertion': headers['Cf-Access-Jwt-Assertion'] } };
+  for (const path of ['/settings', base, `${base}/keys`])
+    for (const request of [signedIn, {}]) {
+      const response = await api.send(`${path}/?q=1`, request);
+      expect([response.status, response.headers.get('Location')]).toEqual([301, `https://api.example${path}?q=1`]);
+    }
+});
+
 test('every page forbids foreign scripts, frames and caches', async () => {
   const { get } = await makeSettings();
   const { headers } = await get('/keys');
