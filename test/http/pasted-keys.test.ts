@@ -19,7 +19,7 @@ describe('a key pasted where it does not belong', () => {
         expect(await response.json()).toMatchObject({
           code: 'invalid_idempotency_key',
           detail:
-            'Idempotency-Key contains an API key; send a value that identifies the event, and the API key only in Authorization, or omit the header.',
+            'Idempotency-Key contains an API key; send a value that identifies the event, and the API key only in Authorization.',
         });
       }
     }

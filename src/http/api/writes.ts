@@ -111,7 +111,7 @@ function writeTarget(c: Pick<ContextOf<AppEnv>, 'get'> & { req: HonoRequest<'/:t
 
 /** The Idempotency-Key breaks a rule; `rule` completes the sentence "Idempotency-Key …". */
 export function invalidIdempotencyKey(rule: string, remedy = IDEMPOTENCY_KEY_REMEDY): Problem {
-  return new Problem('invalid_idempotency_key', `Idempotency-Key ${rule}; ${remedy}, or omit the header.`);
+  return new Problem('invalid_idempotency_key', `Idempotency-Key ${rule}; ${remedy}.`);
 }
 
 const misnamedIdempotencyKey = () =>
