@@ -62,6 +62,28 @@ describe('an unknown address', () => {
     }
   });
 
+  test.each([
+    ['/api/v1/ping/', 'The path ends with a slash; send the request to /api/v1/ping, without it.'],
+    ['/psa-x/', 'The path ends with a slash; send the request to /psa-x, without it.'],
+    ['//api/v1/ping', 'The path contains //; remove one slash, or fill in what is missing between'],
+    ['/api/v1//ping', 'The path contains //; remove one slash, or fill in what is missing between'],
+    ['/api/v1/tickets//notes', 'what is missing between them, such as the ticket id.'],
+    ['/api/v1/tickets/1001/notes//', 'The path contains //; remove one slash'],
+    ['/api/v1/nowhere', 'There is no API endpoint at this path; check the path.'],
+    ['/', 'There is nothing at this path; the API is at /api/v1.'],
+  ])('the 404 for the path %s shows what is wrong with it', async (path, detail) => {
+    const { key } = await makeWorld();
+    const response = await makeApi().send(path, { key });
+    expect([response.status, await response.json()]).toMatchObject([404, { detail: expect.stringContaining(detail) }]);
+  });
+
+  test('the 404 repeats only the start of a long path, and no key', async () => {
+    const { key } = await makeWorld();
+    const detailOf = async (path: string) => (await (await makeApi().send(path)).json<{ detail: string }>()).detail;
+    expect(await detailOf(`/${'x'.repeat(300)}/`)).toContain(` to /${'x'.repeat(199)}…, without it.`);
+    expect(await detailOf(`/${key}/`)).not.toContain(key.slice(4));
+  });
+
   test('an address with another method returns 405 with Allow', async () => {
     const { key, api } = await makeWorld();
     const { value: withoutPlan } = await makeKey(await makeOrganization({ psa: false }));

@@ -89,7 +89,7 @@ const examples: Record<ProblemCode, Pick<Problem, 'detail'> & Partial<Pick<Probl
   invalid_host: new Problem(...invalidHost()),
   https_required: httpsRequired(),
   psa_not_included: errorOf('psa_not_included'),
-  not_found: new Problem(...endpointNotFound()),
+  not_found: new Problem(...endpointNotFound('/api/v1/tickets')),
   ticket_not_found: ticketNotFound('4711'),
   method_not_allowed: new Problem(...methodNotAllowedProblem('DELETE', ['POST'])),
   idempotency_mismatch: idempotencyMismatch({ ticketId: '1001', idempotencyKey: 'triage:evt-20418' }, '1002'),

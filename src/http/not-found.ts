@@ -1,7 +1,7 @@
 import type { Context, NotFoundHandler } from 'hono';
 import { accepts } from 'hono/accepts';
 import type { AppEnv, ContextOf } from './hono-env.ts';
-import { invalidHost, problem } from './problems.ts';
+import { invalidHost, pathNotFound, problem } from './problems.ts';
 
 /**
  * Where MCP clients look for an OAuth server after a 401: its metadata (RFC 8414, RFC 9728, OpenID Connect Discovery),
@@ -34,7 +34,8 @@ export const notFound: NotFoundHandler<AppEnv> = async (c) => {
   const isForBrowser = !c.req.path.startsWith('/api/') && prefersPage(c);
   const page = isForBrowser ? await c.env.ASSETS.fetch(new URL('/404', c.req.url)) : undefined;
   // Not ok: the page was not deployed.
-  if (!page?.ok) return problem(c, 'not_found', 'There is nothing at this path; the API is at /api/v1.');
+  if (!page?.ok)
+    return problem(c, ...pathNotFound(c.req.path, 'There is nothing at this path; the API is at /api/v1.'));
   c.get('requestStats').problem = 'not_found';
   const headers = new Headers(page.headers);
   headers.set('Cache-Control', 'no-store');

@@ -1,5 +1,5 @@
 import { ServiceError, Unauthorized } from '../domain/errors.ts';
-import type { FieldError } from '../domain/fields.ts';
+import { echo, type FieldError } from '../domain/fields.ts';
 import { jsonWithoutKeys } from '../domain/pasted-keys.ts';
 import { describeJsonError } from '../lib/json-error.ts';
 import { log } from '../lib/log.ts';
@@ -124,8 +124,24 @@ export function invalidHost(): ProblemArguments {
   return ['invalid_host', 'The Host header is not a host name; send it once, with the name of this service.'];
 }
 
-export function endpointNotFound(): ProblemArguments {
-  return ['not_found', 'There is no API endpoint at this path; check the path.'];
+/** Enough for every path of the API. */
+const MAX_SHOWN_PATH = 200;
+
+/** There is nothing at a path. `otherwise` is the detail unless the path has a slash too many. */
+export function pathNotFound(path: string, otherwise: string): ProblemArguments {
+  if (path.includes('//')) {
+    const remedy = 'remove one slash, or fill in what is missing between them, such as the ticket id';
+    return ['not_found', `The path contains //; ${remedy}.`];
+  }
+  if (path !== '/' && path.endsWith('/')) {
+    const shown = echo(path.slice(0, -1), MAX_SHOWN_PATH);
+    return ['not_found', `The path ends with a slash; send the request to ${shown}, without it.`];
+  }
+  return ['not_found', otherwise];
+}
+
+export function endpointNotFound(path: string): ProblemArguments {
+  return pathNotFound(path, 'There is no API endpoint at this path; check the path.');
 }
 
 export function methodNotAllowedProblem(method: string, supported: readonly string[]): ProblemArguments {

@@ -47,6 +47,9 @@ export async function readJson({ req }: Pick<ContextOf<AppEnv>, 'req'>): Promise
   }
 }
 
+/** The charsets of bodies that are UTF-8, of which ASCII is a part. */
+const UTF_8 = ['utf-8', 'utf8', 'us-ascii'];
+
 /** Refuses bodies that are not declared as JSON in UTF-8. @throws Problem */
 export function requireJson(c: Pick<ContextOf<AppEnv>, 'req'>): void {
   const [mediaType = '', ...parameters] = (c.req.header('Content-Type') ?? '')
@@ -55,13 +58,17 @@ export function requireJson(c: Pick<ContextOf<AppEnv>, 'req'>): void {
   if (mediaType !== 'application/json') throw unsupportedMediaType(mediaType);
   for (const parameter of parameters) {
     const [name, charset = ''] = parameter.split('=').map((part) => part.trim().replaceAll('"', ''));
-    if (name === 'charset' && charset !== 'utf-8' && charset !== 'utf8') {
-      throw new Problem('unsupported_media_type', `Content-Type has the charset ${echo(charset)}; send UTF-8.`);
+    if (name === 'charset' && !UTF_8.includes(charset)) {
+      const sent = charset === '' ? 'an empty charset' : `the charset ${echo(charset)}`;
+      const remedy = 'encode the body as UTF-8, and send application/json without a charset';
+      throw new Problem('unsupported_media_type', `Content-Type has ${sent}; ${remedy}.`);
     }
   }
   const encoding = c.req.header('Content-Encoding')?.trim().toLowerCase() ?? 'identity';
-  if (encoding !== 'identity')
-    throw new Problem('unsupported_media_type', `Content-Encoding was ${echo(encoding)}; send the body uncompressed.`);
+  if (encoding !== 'identity') {
+    const remedy = 'remove this header, and send the body uncompressed';
+    throw new Problem('unsupported_media_type', `Content-Encoding was ${echo(encoding) || 'empty'}; ${remedy}.`);
+  }
 }
 
 /** Refuses bytes that are not UTF-8: a lenient decoder would replace them silently. @throws Problem */

@@ -146,10 +146,40 @@ describe('the media type', () => {
     expect(await response.json()).toMatchObject({ detail: expect.stringContaining(named) });
   });
 
-  test('a Content-Encoding is refused', async () => {
+  test.each([
+    ["application/json; charset='utf-8'", "Content-Type has the charset 'utf-8'; encode"],
+    ['application/json; charset=', 'Content-Type has an empty charset; encode'],
+    ['application/json; charset', 'Content-Type has an empty charset; encode'],
+  ])('the error for %s shows the charset, and to leave it out', async (type, start) => {
     const { key, api } = await makeWorld();
-    const response = await api.postNote(key, { message: 'x' }, { 'Content-Encoding': 'gzip' });
+    const response = await api.postNote(key, { message: 'x' }, { 'Content-Type': type });
+    expect([response.status, await response.json()]).toMatchObject([
+      415,
+      { detail: `${start} the body as UTF-8, and send application/json without a charset.` },
+    ]);
+    expect((await api.postNote(key, { message: 'ä' }, { 'Content-Type': 'application/json' })).status).toBe(201);
+  });
+
+  test.each(['us-ascii', 'US-ASCII', '"us-ascii"', 'utf-8', 'utf8', 'UTF-8'])(
+    'the charset %s is accepted, because its bytes are UTF-8',
+    async (charset) => {
+      const { organization, key, api } = await makeWorld();
+      const type = { 'Content-Type': `application/json; charset=${charset}` };
+      expect((await api.postNote(key, '{"message":"\\u00e4"}', type)).status).toBe(201);
+      expect(await rowsOf('notes', organization)).toMatchObject([{ message: 'ä' }]);
+    },
+  );
+
+  test.each([
+    ['gzip', 'gzip'],
+    ['utf-8', 'utf-8'],
+    ['UTF-8', 'utf-8'],
+    ['', 'empty'],
+  ])('the Content-Encoding %j is refused, and the error says to remove the header', async (encoding, named) => {
+    const { key, api } = await makeWorld();
+    const response = await api.postNote(key, { message: 'x' }, { 'Content-Encoding': encoding });
     expect(await problemOf(response.clone())).toBe('415 unsupported_media_type');
-    expect(await response.json()).toMatchObject({ detail: expect.stringContaining('gzip') });
+    const remedy = 'remove this header, and send the body uncompressed.';
+    expect(await response.json()).toMatchObject({ detail: `Content-Encoding was ${named}; ${remedy}` });
   });
 });

@@ -88,6 +88,16 @@ test('paths below /mcp offer no OAuth and nothing else', async () => {
   expect(await at('/mcp-other')).toMatchObject({ code: 'not_found' });
 });
 
+test('/mcp with a slash at its end gets 404, and the error names the path without it', async () => {
+  const { key } = await makeWorld();
+  const { body, headers } = message('tools/list');
+  const response = await makeMcpApi().post('/mcp/', key, body, headers);
+  expect([response.status, await response.json()]).toMatchObject([
+    404,
+    { code: 'not_found', detail: 'The path ends with a slash; send the request to /mcp, without it.' },
+  ]);
+});
+
 test('if the API cannot be reached, a call gets a result that asks to repeat it, and any other message the status 500', async () => {
   loggedLines('api_unreachable');
   const API = { send: () => Promise.reject(new Error('Network connection lost.')) };
