@@ -7,14 +7,15 @@ import { keyDays } from './schema/work.ts';
 // The second names of tables that a statement reads twice, or in a subquery. Drizzle leaves out the name of a table that is
 // the only one of its query, so a subquery that compares with a column outside needs its own name.
 
-/** The newest audit row of the organization. */
+/** The newest and the oldest audit row of the organization. */
 export const latest = alias(auditLog, 'latest');
+export const oldest = alias(auditLog, 'oldest');
 /** The audit rows that a page examines. */
 export const examined = alias(auditLog, 'examined');
 /** The audit row of the decision about a time entry. */
 export const decision = alias(auditLog, 'decision');
-/** A key other than the one that the statement is about. */
-export const otherKey = alias(apiKeys, 'other_key');
+/** Any key of the organization, in a subquery. */
+export const anyKey = alias(apiKeys, 'any_key');
 /** The key that replaced a key, and the key that it replaced. */
 export const successor = alias(apiKeys, 'successor');
 export const predecessor = alias(apiKeys, 'predecessor');
@@ -30,5 +31,5 @@ export const recordTicket = alias(tickets, 'record_ticket');
 export const recordCompany = alias(companies, 'record_company');
 /** A user who is already present, beside those that a statement inserts. */
 export const present = alias(users, 'present');
-/** A later day of the same key in the daily ledger. */
-export const laterDay = alias(keyDays, 'later_day');
+/** Any day of a key in the daily ledger, in a subquery. */
+export const anyDay = alias(keyDays, 'any_day');

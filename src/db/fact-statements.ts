@@ -175,7 +175,7 @@ const findRefused = (search: FactSearch) => sql`
   where ${isActiveIn(search)} and ${needsAttention(search.now)}
   order by ${refusedUses.lastAt} desc ${search.upToLimit}`;
 
-/** Pushes in trouble and all adapters, as rows of `connections`. An adapter that does not fail reports every minute. */
+/** Pushes in trouble and all adapters, as rows like those of `connections`. An adapter that does not fail reports every minute. */
 const findTroubles = ({ isIn, isPushed }: FactSearch) => sql`
   select ${pushes.organizationId}, '' as ${sql.identifier(connections.adapterId.name)}, ${pushes.failingSince},
     ${pushes.stoppedAt}, ${pushes.failure}

@@ -13,7 +13,8 @@ import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 
 // What the statements of this folder share. Most are ordinary builders, which `query` in services/call-d1.ts runs. The
-// statements of a write are built once for each isolate, because Drizzle takes 0.1 ms or more to build one.
+// statements of a write, of the key lookup and of the alerts are built once for each isolate, because Drizzle takes 0.1 ms or
+// more to build one.
 
 /** D1 through Drizzle. It has no schema object: building one takes 0.07 ms for each request. */
 export type Database = DrizzleD1Database;
@@ -64,7 +65,7 @@ export function once<Values extends Record<keyof Values, unknown>, Row = never>(
 /** A placeholder for every name that is read. */
 function placeholders<Values>(): Input<Values> {
   const named = new Proxy({}, { get: (_, name) => sql.placeholder(String(name)) });
-  // The only cast of this folder: the type of a proxy is that of its target, which is empty.
+  // The type of a proxy is that of its target, which is empty.
   return named as Input<Values>;
 }
 

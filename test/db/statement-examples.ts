@@ -153,7 +153,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
     ]),
   },
   'db/directory/administrator-statements.ts': {
-    findAdministrator: administrator.findAdministrator(db, {
+    findAdministered: administrator.findAdministered(db, {
       email: 'ada@northwind.example',
       organizationId,
       limit: 10,

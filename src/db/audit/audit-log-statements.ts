@@ -1,7 +1,7 @@
 import { and, desc, eq, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
 import { AUDIT_TEXT_LENGTH } from '../../domain/audit-actions.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
-import { decision, examined, latest } from '../aliases.ts';
+import { decision, examined, latest, oldest } from '../aliases.ts';
 import { type Database, fields, type RowOf } from '../query.ts';
 import { auditLog } from '../schema/audit.ts';
 import { tickets, users } from '../schema/directory.ts';
@@ -61,7 +61,7 @@ const matches = (range: AuditRange) =>
 
 /** The number of the organization's oldest audit row; 1 if there is none. */
 const oldestSeq = (organizationId: string) =>
-  sql<number>`(select coalesce(min(${latest.seq}), 1) from ${auditLog} ${latest} where ${latest.organizationId} = ${organizationId})`;
+  sql<number>`(select coalesce(min(${oldest.seq}), 1) from ${auditLog} ${oldest} where ${oldest.organizationId} = ${organizationId})`;
 
 /** The first row that a page of the whole log examines: its numbers have no gaps. */
 const lowest = ({ organizationId, before, from, examine }: AuditRange) =>

@@ -40,7 +40,7 @@ const countRefused = (now: number) => sql`(
   where ${needsAttention(now)})`;
 
 /** The first `limit` active organizations, by name, that the person is an active administrator of. */
-export const findAdministrator = (db: Database, { email, organizationId, limit, now }: AdministratorSearch) =>
+export const findAdministered = (db: Database, { email, organizationId, limit, now }: AdministratorSearch) =>
   db
     .select({
       userId: sql<string>`${users.id}`.as('userId'),

@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { type Database, type Statement, template, valuesFor } from '../query.ts';
+import { type Database, type Statement, valuesFor } from '../query.ts';
 import { auditLog } from '../schema/audit.ts';
 import { agreements, companies, erasures, organizations, tickets, users } from '../schema/directory.ts';
 import { apiKeys, keyRules, refusedUses } from '../schema/keys.ts';
@@ -110,9 +110,8 @@ export const tableName = (table: SQLiteTable): string => getTableConfig(table).n
 /** Removes the first `limit` rows of a table. The rows of an organization are one range of its primary key. */
 export function removeRows(db: Database, table: ErasedTable, erasure: TheErasure, limit: number): Statement {
   const key = sql.join(primaryKeyOf(table), sql`, `);
-  return template(
-    db,
-    sql`delete from ${table} where ${isOpen(erasure)} and (${key}) in (
+  return db.delete(table).where(
+    sql`${isOpen(erasure)} and (${key}) in (
       select ${key} from ${table} where ${table.organizationId} = ${erasure.organizationId} order by ${key} limit ${limit})`,
   );
 }

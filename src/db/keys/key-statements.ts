@@ -1,7 +1,7 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { MAX_KEYS_IN_GRACE, MAX_LIVE_KEYS } from '../../domain/key-input.ts';
 import type { KeySettings } from '../../domain/key-settings.ts';
-import { administrator, otherKey } from '../aliases.ts';
+import { administrator, anyKey, predecessor } from '../aliases.ts';
 import {
   type AdministratorValues,
   byActiveAdministrator,
@@ -22,8 +22,7 @@ const isTheKey = ({ organizationId, keyId }: KeyId) =>
   sql`${apiKeys.organizationId} = ${organizationId} and ${apiKeys.id} = ${keyId}`;
 
 /** Neither revoked nor replaced. Only such a key occupies its name. */
-const isCurrent = (key: typeof apiKeys | typeof otherKey) =>
-  sql`${key.revokedAt} is null and ${key.successorId} is null`;
+const isCurrent = (key: typeof apiKeys | typeof anyKey) => sql`${key.revokedAt} is null and ${key.successorId} is null`;
 
 const isUnexpired = (now: number) => sql`(${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > ${now})`;
 
@@ -59,21 +58,21 @@ const newKeyValues = ({ organizationId, userId, id, hash, hint, now, expiresAt, 
 
 /** The number of keys that are live and not replaced. Two counts on a named index: otherwise SQLite would read ended keys. */
 const liveKeys = (organizationId: string, now: number) => {
-  const count = (expiry: SQL) => sql`(select count(*) from ${apiKeys} ${otherKey} indexed by api_keys_unrevoked
-    where ${otherKey.organizationId} = ${organizationId} and ${isCurrent(otherKey)} and ${otherKey.expiresAt} ${expiry})`;
+  const count = (expiry: SQL) => sql`(select count(*) from ${apiKeys} ${anyKey} indexed by api_keys_unrevoked
+    where ${anyKey.organizationId} = ${organizationId} and ${isCurrent(anyKey)} and ${anyKey.expiresAt} ${expiry})`;
   return sql`${count(sql`is null`)} + ${count(sql`> ${now}`)}`;
 };
 
 /** Neither the form token, nor the number of keys, nor the key rules stop the new key. A trigger refuses an id or token again. */
 const isAdmitted = ({ organizationId, id, formToken, now, lifetimeDays }: NewKeyValues) =>
-  sql`not exists (select 1 from ${apiKeys} ${otherKey}
-      where ${otherKey.organizationId} = ${organizationId} and (${otherKey.id} = ${id} or ${otherKey.formToken} = ${formToken}))
+  sql`not exists (select 1 from ${apiKeys} ${anyKey}
+      where ${anyKey.organizationId} = ${organizationId} and (${anyKey.id} = ${id} or ${anyKey.formToken} = ${formToken}))
     and ${liveKeys(organizationId, now)} < ${MAX_LIVE_KEYS} and ${admittedByRules(organizationId, lifetimeDays)}`;
 
 /** No other key occupies the name, unless the key is replaced: then it does not occupy its own. */
 const nameIsFree = ({ organizationId, keyId, name }: KeyId & { name: string }) =>
-  sql`not exists (select 1 from ${apiKeys} ${otherKey} where ${otherKey.organizationId} = ${organizationId}
-    and ${otherKey.name} = ${name} and ${isCurrent(otherKey)} and ${otherKey.id} <> ${keyId} and ${apiKeys.successorId} is null)`;
+  sql`not exists (select 1 from ${apiKeys} ${anyKey} where ${anyKey.organizationId} = ${organizationId}
+    and ${anyKey.name} = ${name} and ${isCurrent(anyKey)} and ${anyKey.id} <> ${keyId} and ${apiKeys.successorId} is null)`;
 
 const insertKeyIf = (db: Database, values: NewKeyValues, condition: SQL) =>
   db
@@ -151,13 +150,13 @@ export const changeKey = (db: Database, values: ChangeValues & KeySettings) => {
 // successor and revokes the old key. The second and third run only if the previous one changed a row.
 
 const keysInGrace = (organizationId: string, now: number) =>
-  sql<number>`(select count(*) from ${apiKeys} ${otherKey} where ${otherKey.organizationId} = ${organizationId}
-    and ${otherKey.revokedAt} is null and ${otherKey.expiresAt} > ${now} and ${otherKey.successorId} is not null)`;
+  sql<number>`(select count(*) from ${apiKeys} ${anyKey} where ${anyKey.organizationId} = ${organizationId}
+    and ${anyKey.revokedAt} is null and ${anyKey.expiresAt} > ${now} and ${anyKey.successorId} is not null)`;
 
 /** The id of the key that a form has created; null for none. */
 const createdByForm = (organizationId: string, formToken: string | null) =>
-  sql<string | null>`(select ${otherKey.id} from ${apiKeys} ${otherKey}
-    where ${otherKey.organizationId} = ${organizationId} and ${otherKey.formToken} = ${formToken})`;
+  sql<string | null>`(select ${anyKey.id} from ${apiKeys} ${anyKey}
+    where ${anyKey.organizationId} = ${organizationId} and ${anyKey.formToken} = ${formToken})`;
 
 interface SuccessionValues extends AdministratorValues {
   keyId: string;
@@ -197,8 +196,8 @@ export const markSucceeded = (db: Database, values: SuccessionValues) => {
 
 /** Inserts the successor of the key that names it, with the same chain, scopes and settings. */
 export const insertSuccessor = (db: Database, values: NewKey) => {
-  const { chainId, scopes, name, description, owner } = otherKey;
-  const { dayLimitRecords, dayLimitMinutes, allowedNetworks, companies } = otherKey;
+  const { chainId, scopes, name, description, owner } = predecessor;
+  const { dayLimitRecords, dayLimitMinutes, allowedNetworks, companies } = predecessor;
   return db.insert(apiKeys).select(
     sql`select ${valuesFor(apiKeys, {
       ...newKeyValues(values),
@@ -211,8 +210,8 @@ export const insertSuccessor = (db: Database, values: NewKey) => {
       dayLimitMinutes,
       allowedNetworks,
       companies,
-    })} from ${apiKeys} ${otherKey}
-    where ${otherKey.organizationId} = ${values.organizationId} and ${otherKey.successorId} = ${values.id} and changes() = 1`,
+    })} from ${apiKeys} ${predecessor}
+    where ${predecessor.organizationId} = ${values.organizationId} and ${predecessor.successorId} = ${values.id} and changes() = 1`,
   );
 };
 
@@ -234,8 +233,8 @@ interface Asked extends AdministratorValues {
 /** Why a key was not created, changed or rotated. */
 export const explainKey = (db: Database, values: Asked) => {
   const { organizationId, name, formToken, now } = values;
-  const named = sql<string | null>`(select ${otherKey.id} from ${apiKeys} ${otherKey}
-    where ${otherKey.organizationId} = ${organizationId} and ${otherKey.name} = ${name} and ${isCurrent(otherKey)})`;
+  const named = sql<string | null>`(select ${anyKey.id} from ${apiKeys} ${anyKey}
+    where ${anyKey.organizationId} = ${organizationId} and ${anyKey.name} = ${name} and ${isCurrent(anyKey)})`;
   return db
     .select({
       administrator: sql<number>`${byActiveAdministrator(values)}`.as('administrator'),

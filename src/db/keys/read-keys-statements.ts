@@ -1,6 +1,6 @@
 import { and, desc, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import type { PastedKey } from '../../domain/api-key.ts';
-import { creator, otherKey, predecessor, revoker, successor } from '../aliases.ts';
+import { anyKey, creator, predecessor, revoker, successor } from '../aliases.ts';
 import type { Database } from '../query.ts';
 import { organizations } from '../schema/directory.ts';
 import { apiKeys } from '../schema/keys.ts';
@@ -74,8 +74,8 @@ export type KeyDetailsRow = Awaited<ReturnType<typeof findKeyDetails>>[number];
 
 /** The ids of live keys. Two ranges of a named index: otherwise SQLite would read all keys of the organization. */
 export function liveKeyIds(organizationId: string | SQLWrapper, now: number): SQL {
-  const unrevoked = (expiry: SQL) => sql`select ${otherKey.id} from ${apiKeys} ${otherKey} indexed by api_keys_unrevoked
-    where ${otherKey.organizationId} = ${organizationId} and ${otherKey.revokedAt} is null and ${otherKey.expiresAt} ${expiry}`;
+  const unrevoked = (expiry: SQL) => sql`select ${anyKey.id} from ${apiKeys} ${anyKey} indexed by api_keys_unrevoked
+    where ${anyKey.organizationId} = ${organizationId} and ${anyKey.revokedAt} is null and ${anyKey.expiresAt} ${expiry}`;
   return sql`${unrevoked(sql`is null`)} union all ${unrevoked(sql`> ${now}`)}`;
 }
 

@@ -1,9 +1,9 @@
 import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
-import { laterDay, latest } from '../aliases.ts';
+import { anyDay, oldest } from '../aliases.ts';
 import { nextSeq } from '../audit/audit-log-statements.ts';
 import { isBeingErased } from '../directory/erasure.ts';
-import { type Database, excluded, type Statement, template } from '../query.ts';
+import { type Database, excluded, type Statement } from '../query.ts';
 import { auditLog } from '../schema/audit.ts';
 import { organizations } from '../schema/directory.ts';
 import { apiKeys } from '../schema/keys.ts';
@@ -35,7 +35,7 @@ export const findDeletable = (db: Database, before: number, reportedSince: numbe
     .innerJoin(
       auditLog,
       sql`${auditLog.organizationId} = ${organizations.id} and ${auditLog.seq} = (
-        select min(${latest.seq}) from ${auditLog} ${latest} where ${latest.organizationId} = ${organizations.id})`,
+        select min(${oldest.seq}) from ${auditLog} ${oldest} where ${oldest.organizationId} = ${organizations.id})`,
     )
     .leftJoin(deletions, eq(deletions.organizationId, organizations.id))
     .leftJoin(pushes, eq(pushes.organizationId, organizations.id))
@@ -99,7 +99,7 @@ export const moveDeletion = (db: Database, organizationId: string, toSeq: number
 export function deleteOldest(db: Database, organizationId: string, limit: number): Statement[] {
   const rows = sql`${auditLog.organizationId} = ${organizationId}
     and ${auditLog.seq} <= (select ${deletions.toSeq} from ${deletions} where ${deletions.organizationId} = ${organizationId})
-    and ${auditLog.seq} < ${limit} + (select min(${latest.seq}) from ${auditLog} ${latest} where ${latest.organizationId} = ${organizationId})`;
+    and ${auditLog.seq} < ${limit} + (select min(${oldest.seq}) from ${auditLog} ${oldest} where ${oldest.organizationId} = ${organizationId})`;
   const created = (kind: RecordKind) =>
     sql`(select ${auditLog.targetId} from ${auditLog} where ${rows} and ${auditLog.action} = ${`${kind}.created`})`;
   return [
@@ -111,10 +111,7 @@ export function deleteOldest(db: Database, organizationId: string, limit: number
           .where(
             sql`${psaRefusals.organizationId} = ${organizationId} and ${psaRefusals.recordId} in ${created(kind)}`,
           ),
-        template(
-          db,
-          sql`delete from ${record} where ${record.organizationId} = ${organizationId} and ${record.id} in ${created(kind)}`,
-        ),
+        db.delete(record).where(sql`${record.organizationId} = ${organizationId} and ${record.id} in ${created(kind)}`),
       ];
     }),
     db.delete(auditLog).where(rows),
@@ -127,18 +124,17 @@ export function deleteOldest(db: Database, organizationId: string, limit: number
  */
 export const deleteDays = (db: Database, before: string, limit: number): Statement => {
   const key = sql`${keyDays.organizationId}, ${keyDays.chainId}, ${keyDays.day}, ${keyDays.keyId}`;
-  return template(
-    db,
-    sql`delete from ${keyDays} where (${key}) in (
+  return db.delete(keyDays).where(
+    sql`(${key}) in (
       select ${key}
       from ${deletions}
       join ${auditLog} on ${auditLog.organizationId} = ${deletions.organizationId} and ${auditLog.seq} = (
-        select min(${latest.seq}) from ${auditLog} ${latest} where ${latest.organizationId} = ${deletions.organizationId})
+        select min(${oldest.seq}) from ${auditLog} ${oldest} where ${oldest.organizationId} = ${deletions.organizationId})
       cross join ${apiKeys} on ${apiKeys.organizationId} = ${deletions.organizationId} and ${apiKeys.id} = ${apiKeys.chainId}
       cross join ${keyDays} on ${keyDays.organizationId} = ${apiKeys.organizationId} and ${keyDays.chainId} = ${apiKeys.chainId}
         and ${keyDays.day} < ${before} and ${keyDays.day} < date(${auditLog.at} / 1000, 'unixepoch', '-1 day')
-      where exists (select 1 from ${keyDays} ${laterDay} where ${laterDay.organizationId} = ${keyDays.organizationId}
-        and ${laterDay.chainId} = ${keyDays.chainId} and ${laterDay.keyId} = ${keyDays.keyId} and ${laterDay.day} > ${keyDays.day})
+      where exists (select 1 from ${keyDays} ${anyDay} where ${anyDay.organizationId} = ${keyDays.organizationId}
+        and ${anyDay.chainId} = ${keyDays.chainId} and ${anyDay.keyId} = ${keyDays.keyId} and ${anyDay.day} > ${keyDays.day})
       limit ${limit})`,
   );
 };

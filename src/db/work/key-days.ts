@@ -1,6 +1,6 @@
 import { and, type Column, desc, eq, gte, type SQL, sql } from 'drizzle-orm';
 import { forEachKind, type RecordKind } from '../../domain/record-kinds.ts';
-import { laterDay } from '../aliases.ts';
+import { anyDay } from '../aliases.ts';
 import { type Database, excluded, once, valuesFor } from '../query.ts';
 import { organizations } from '../schema/directory.ts';
 import { apiKeys } from '../schema/keys.ts';
@@ -15,12 +15,12 @@ export const sum = (value: SQL | Column) => sql<number>`coalesce(sum(${value}), 
 
 /** The day of a key's last write. After a change of the time zone it need not be its latest day: three are compared. */
 export const lastDay = (key: typeof apiKeys) => sql<string>`(
-  select ${laterDay.day} from (
-    select ${laterDay.day}, ${laterDay.lastAt} from ${keyDays} ${laterDay}
-    where ${laterDay.organizationId} = ${key.organizationId} and ${laterDay.chainId} = ${key.chainId}
-      and ${laterDay.keyId} = ${key.id}
-    order by ${laterDay.day} desc limit 3) ${laterDay}
-  order by ${laterDay.lastAt} desc limit 1)`;
+  select ${anyDay.day} from (
+    select ${anyDay.day}, ${anyDay.lastAt} from ${keyDays} ${anyDay}
+    where ${anyDay.organizationId} = ${key.organizationId} and ${anyDay.chainId} = ${key.chainId}
+      and ${anyDay.keyId} = ${key.id}
+    order by ${anyDay.day} desc limit 3) ${anyDay}
+  order by ${anyDay.lastAt} desc limit 1)`;
 
 /** The rotation chain of a key. */
 const chainOf = (organizationId: string, keyId: string) =>

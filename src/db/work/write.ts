@@ -1,6 +1,6 @@
 import { type Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
-import { latest, otherKey, recordCompany, recordTicket, writer } from '../aliases.ts';
+import { anyKey, latest, recordCompany, recordTicket, writer } from '../aliases.ts';
 import { KEY, type KeyRow } from '../keys/find-key-statements.ts';
 import { type Database, type Fields, fields, type Input, type Statement, template } from '../query.ts';
 import { auditLog } from '../schema/audit.ts';
@@ -99,10 +99,10 @@ const ofOrganization = (
 ) => sql<number>`case
   when ${day} = ${latest.day} then ${total}
   when ${day} < ${latest.day} then (
-    select ${sum(counted)} from ${apiKeys} ${otherKey}
-    cross join ${keyDays} on ${keyDays.organizationId} = ${otherKey.organizationId}
-      and ${keyDays.chainId} = ${otherKey.chainId} and ${keyDays.day} = ${day}
-    where ${otherKey.organizationId} = ${organizationId} and ${otherKey.id} = ${otherKey.chainId})
+    select ${sum(counted)} from ${apiKeys} ${anyKey}
+    cross join ${keyDays} on ${keyDays.organizationId} = ${anyKey.organizationId}
+      and ${keyDays.chainId} = ${anyKey.chainId} and ${keyDays.day} = ${day}
+    where ${anyKey.organizationId} = ${organizationId} and ${anyKey.id} = ${anyKey.chainId})
   else 0 end`;
 const organizationRecords = (values: Input<ExplainValues>) => ofOrganization(values, latest.dayRecords, ALL_RECORDS);
 const organizationBytes = (values: Input<ExplainValues>) => ofOrganization(values, latest.dayBytes, keyDays.bytes);

@@ -1,8 +1,4 @@
-import {
-  findAdministrator,
-  findAdministratorNames,
-  findTimeZone,
-} from '../../db/directory/administrator-statements.ts';
+import { findAdministered, findAdministratorNames, findTimeZone } from '../../db/directory/administrator-statements.ts';
 import { countWaiting } from '../../db/work/time-queue-statements.ts';
 import { errorOf } from '../../domain/errors.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
@@ -16,7 +12,7 @@ export async function administrationsOf(ctx: ServiceContext, email: string, orga
   const asked = organizationId ?? '';
   const search = { email, organizationId: asked, limit: MAX_LISTED_ORGANIZATIONS, now: ctx.now() };
   const [results, [waiting]] = await query(ctx, 'nothing_written', (db) =>
-    db.batch([findAdministrator(db, search), countWaiting(db, asked)]),
+    db.batch([findAdministered(db, search), countWaiting(db, asked)]),
   );
   return results
     .map((row) => ({

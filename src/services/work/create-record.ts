@@ -172,7 +172,7 @@ async function tryWrite<Row extends StoredRecord>(
   const { target } = write;
   let key: KeyState = ctx.actor;
   for (let round = 1; round <= MAX_ROUNDS; round++) {
-    const tried = mode === 'write' ? await insertRecord(ctx, write, key) : { day: dateIn(key.timeZone, ctx.now()) };
+    const tried = mode === 'write' ? await sendWrite(ctx, write, key) : { day: dateIn(key.timeZone, ctx.now()) };
     const { day, inserted, unknown, readOnly } = tried;
     if (inserted) {
       ctx.onDecided();
@@ -252,7 +252,7 @@ interface Tried<Row> {
 }
 
 /** Sends the batch of a write. @throws ServiceError `unavailable` if it was not run */
-async function insertRecord<Row extends StoredRecord>(
+async function sendWrite<Row extends StoredRecord>(
   ctx: WriteContext,
   { target: { ticketId, idempotencyKey }, values, kind, minutes, insert }: Write<Row>,
   { timeZone, allowedNetworks, expiresAt, dayLimit }: KeyState,
