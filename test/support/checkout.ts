@@ -15,11 +15,11 @@ export async function checkout(): Promise<string> {
   return directory;
 }
 
-/** Runs a script of src/ops/deploy in a directory, without a terminal. `killed` ends it and its children at once. */
+/** Runs a script of src/ops/deploy in a directory, without a terminal. `killed` ends it and its children with its signal. */
 export async function runScript(
   script: string,
   args: string[],
-  { cwd, env, killed }: { cwd: string; env: Record<string, string>; killed?: Promise<unknown> },
+  { cwd, env, killed }: { cwd: string; env: Record<string, string>; killed?: Promise<NodeJS.Signals> },
 ): Promise<{ code: number | null; output: string }> {
   const child = spawn('node', [`src/ops/deploy/${script}`, ...args], {
     cwd,
@@ -27,7 +27,8 @@ export async function runScript(
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
-  void killed?.then(() => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL'));
+  const isOver = () => child.exitCode !== null || child.signalCode !== null;
+  void killed?.then((signal) => child.pid !== undefined && !isOver() && process.kill(-child.pid, signal));
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   return { code, output: stdout + stderr };
 }
@@ -41,3 +42,6 @@ export function insteadOf(host: string, url: string): { NODE_OPTIONS: string } {
     };`;
   return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(script)}` };
 }
+
+/** The source of a module that lets setup believe that a terminal shows its output. */
+export const IN_TERMINAL = "if (process.argv[1]?.endsWith('setup-command.ts')) process.stdout.isTTY = true;";

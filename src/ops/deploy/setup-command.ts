@@ -26,7 +26,7 @@ const HELP = `Usage: npm run setup -- [NAME] [OPTIONS]
 Creates on Cloudflare what the deployment NAME (default: production) lacks, and deploys it.
 
   --plan  Show what would be created, and create nothing.
-  --psa   Also create the secrets for a PSA that are missing.
+  --psa   Also create the secrets for a PSA that are missing, and show them: only in a terminal.
   --yes   Agree to the plan, and to store the secrets.
 
 Options that answer a question:
@@ -45,6 +45,8 @@ async function setup(): Promise<void> {
   const [name = 'production', ...others] = positionals;
   if (!/^[a-z][a-z0-9-]{1,15}$/.test(name) || others.length > 0)
     throw new UsageError('Write one NAME: a lower-case letter, then 1 to 15 lower-case letters, digits and hyphens.');
+  if (values.psa === true && process.stdout.isTTY !== true)
+    throw new UsageError('--psa shows new secrets, which belong in no log: run it in a terminal.');
   const answers = new Map(Object.entries(values));
   const isTerminal = process.stdin.isTTY === true;
   const form = new URLSearchParams({ permissionGroupKeys: JSON.stringify(PERMISSIONS), accountId: '*', zoneId: 'all' });
@@ -72,6 +74,8 @@ async function setup(): Promise<void> {
     for (const [secret, value] of Object.entries(secrets)) console.log(`${secret}=${value}`);
     if (!(await agrees('They are not shown again. Store them, then type yes: ')))
       throw new CommandFailure('The secrets were not set, and nothing was deployed.');
+    // A signal would end the process without its exit handlers.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
     const directory = await mkdtemp(join(tmpdir(), 'setup-'));
     process.once('exit', () => rmSync(directory, { recursive: true }));
     const file = join(directory, 'secrets.json');

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkout, insteadOf, runScript } from '../../support/checkout.ts';
+import { checkout, IN_TERMINAL, insteadOf, runScript } from '../../support/checkout.ts';
 import { startFakeCloudflare, TOKEN, worldOf } from '../../support/fake-cloudflare.ts';
 import { SETUP_ANSWERS } from '../../support/setup-answers.ts';
 import { sharedServer } from '../../support/shared.ts';
@@ -17,6 +17,7 @@ test('setup deploys both rendered Workers with the real wrangler, imports the di
   const { NODE_OPTIONS } = insteadOf('tickets.example.com', (await sharedServer()).url);
   // Each program that gets the token writes its name.
   const report = `import { appendFileSync } from 'node:fs';
+    ${IN_TERMINAL}
     if (process.env.CLOUDFLARE_API_TOKEN) appendFileSync('${directory}/programs', process.argv[1] + '\\n');`;
   const env = {
     ...fake.env,
