@@ -378,6 +378,8 @@ export async function startFakeCloudflare() {
     unknown,
     /** Lets the next calls of this kind fail. */
     fail: (on: RegExp, fault: Fault, times = 1) => void faults.push({ on, fault, times }),
+    /** Lets no further call fail. */
+    succeed: () => void faults.splice(0),
     close: async () => {
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));
