@@ -1,4 +1,4 @@
-import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
+import { convertV4MiniflareOptions, Miniflare, type MiniflareOptions } from 'miniflare';
 import * as z from 'zod';
 import { SentD1, type SentStatement } from './sent-d1.ts';
 import { LOCAL_RESOURCES } from './wrangler-config.ts';
@@ -22,36 +22,57 @@ const RUNS_BATCHES = `export default {
   },
 }`;
 
+/** How much text one runtime returns at most, give or take a call: its memory grows with that, and an export is long. */
+const MAX_RETURNED = 16 * 1024 * 1024;
+
 /** The local database, in a runtime with the Worker above. */
 class LocalD1 extends SentD1 {
+  private readonly options: MiniflareOptions;
   private readonly miniflare: Miniflare;
-  constructor(miniflare: Miniflare) {
+  private returned = 0;
+  private pending = 0;
+  constructor(persistTo: string | undefined) {
     super();
-    this.miniflare = miniflare;
-  }
-
-  protected override async send<T>(batch: readonly SentStatement[]): Promise<D1Result<T>[]> {
-    const response = await this.miniflare.dispatchFetch('http://d1', { method: 'POST', body: JSON.stringify(batch) });
-    if (!response.ok) throw new Error(await response.text());
-    return z.array(z.custom<D1Result<T>>()).parse(await response.json());
-  }
-}
-
-/** Opens the database that `wrangler dev` uses. */
-export async function withLocalD1<T>(persistTo: string | undefined, use: (db: D1Database) => Promise<T>): Promise<T> {
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
+    this.options = convertV4MiniflareOptions({
       modules: true,
       script: RUNS_BATCHES,
       ...LOCAL_RESOURCES,
       // A call that fails has an error of its own; the runtime's lines would add a stack to it.
       handleStructuredLogs: () => undefined,
       resourcePersistencePath: stateFolder(persistTo),
-    }),
-  );
+    });
+    this.miniflare = new Miniflare(this.options);
+  }
+
+  protected override async send<T>(batch: readonly SentStatement[]): Promise<D1Result<T>[]> {
+    // This starts another runtime. Calls that begin meanwhile wait for it; a pending one would be lost.
+    if (this.returned >= MAX_RETURNED && this.pending === 0) {
+      this.returned = 0;
+      await this.miniflare.setOptions(this.options);
+    }
+    this.pending += 1;
+    try {
+      const response = await this.miniflare.dispatchFetch('http://d1', { method: 'POST', body: JSON.stringify(batch) });
+      const text = await response.text();
+      if (!response.ok) throw new Error(text);
+      this.returned += text.length;
+      return z.array(z.custom<D1Result<T>>()).parse(JSON.parse(text));
+    } finally {
+      this.pending -= 1;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.miniflare.dispose();
+  }
+}
+
+/** Opens the database that `wrangler dev` uses. */
+export async function withLocalD1<T>(persistTo: string | undefined, use: (db: D1Database) => Promise<T>): Promise<T> {
+  const db = new LocalD1(persistTo);
   try {
-    return await use(new LocalD1(miniflare));
+    return await use(db);
   } finally {
-    await miniflare.dispose();
+    await db.close();
   }
 }
