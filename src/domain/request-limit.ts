@@ -83,8 +83,10 @@ export class AdmissionLog {
   private readonly subnets = new Map<number | undefined, number[]>();
 
   /**
-   * Counts one request at `now` (milliseconds), or refuses it. A clock that steps back is held still. If it steps back
-   * by more than a window, it was wrong before, and what it admitted then is dropped.
+   * Counts one request at `now` (milliseconds), or refuses it. If `now` is earlier than the last admission, the time of
+   * that admission counts. If it is earlier by more than the longest window, the clock was wrong before: what was
+   * admitted after `now` plus a window is dropped. An object in a local workerd does not see a step back of the clock
+   * before it has been idle for 10 s: until then `Date.now()` stands still there, and a used quota stays used.
    */
   take(requestLimit: RequestLimit, now: number, subnet?: SubnetLimit): LimiterDecision {
     this.drop(firstAfter(this.times, now + MAX_WINDOW_MS), this.times.length);
