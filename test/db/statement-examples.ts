@@ -140,6 +140,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
     findExamined: [auditLog.findExamined(db, range), auditLog.findExamined(db, { ...range, ...ofKey })],
     countMatching: auditLog.countMatching(db, range),
     countWritesOfKey: auditLog.countWritesOfKey(db, { ...range, ...ofKey, since: 0 }),
+    findKeyWorkflows: auditLog.findKeyWorkflows(db, { organizationId, keyId: 'k', since: 0, limit: 10 }),
     findLatestDay: auditLog.findLatestDay(db, organizationId),
     findAuditAdministrators: auditLog.findAuditAdministrators(db, organizationId, 10),
     findFirstSeqSince: ofTemplate(auditLog.findFirstSeqSince(db, organizationId, 0)),

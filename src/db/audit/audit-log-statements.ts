@@ -35,6 +35,9 @@ export interface AuditRange extends AuditMatch {
   limit: number;
 }
 
+/** How many characters of the beginning of an Idempotency-Key tell workflows apart. */
+const MAX_SHOWN_PREFIX = 40;
+
 /** How many changes of a key a search by its id shows. */
 const MAX_CHANGES = 50;
 
@@ -237,6 +240,40 @@ export const countWritesOfKey = (db: Database, range: AuditRange & { keyId: stri
         sql`${auditLog.seq} in (${newest(range, 'audit_log_actor', byActor('api_key', range.keyId))})`,
       ),
     );
+
+/** The text before the first `end`; null if there is none. */
+const beginning = (text: unknown, end: string) =>
+  sql`iif(instr(${text}, ${end}) > 0, substr(${text}, 1, instr(${text}, ${end}) - 1), null)`;
+
+/**
+ * The writes of a key since an instant, among its latest `limit`, by the beginning of the Idempotency-Key up to its first `:` and
+ * by the name of the program in the User-Agent. The workflow that wrote last is the first.
+ */
+export function findKeyWorkflows(
+  db: Database,
+  { organizationId, keyId, since, limit }: { organizationId: string; keyId: string; since: number; limit: number },
+) {
+  const writes = sql`select ${auditLog.at}, ${auditLog.idempotencyKey}, ${auditLog.userAgent}
+    from ${auditLog} indexed by audit_log_actor
+    where ${auditLog.organizationId} = ${organizationId} and ${byActor('api_key', keyId)}
+    order by ${auditLog.seq} desc limit ${limit}`;
+  const prefix = sql<string | null>`substr(${beginning(examined.idempotencyKey, ':')}, 1, ${MAX_SHOWN_PREFIX})`;
+  // The first word, without its version.
+  const word = sql`coalesce(${beginning(examined.userAgent, ' ')}, ${examined.userAgent})`;
+  const program = sql<string | null>`coalesce(${beginning(word, '/')}, ${word})`;
+  const lastAt = sql<number>`max(${examined.at})`;
+  return db
+    .select({
+      prefix: prefix.as('prefix'),
+      program: program.as('program'),
+      writes: sql<number>`count(*)`.as('writes'),
+      lastAt: lastAt.as('lastAt'),
+    })
+    .from(sql`(${writes}) ${examined}`)
+    .where(gte(examined.at, since))
+    .groupBy(prefix, program)
+    .orderBy(desc(lastAt), prefix, program);
+}
 
 /** What all keys wrote on the latest day on which one did, from the newest audit row; no row if there is none. */
 export const findLatestDay = (db: Database, organizationId: string) =>

@@ -12,6 +12,7 @@ import { changeApiKey, findLockout } from '../../services/keys/change-key.ts';
 import { getKeyRules } from '../../services/keys/change-key-rules.ts';
 import { createApiKey, isReplaceable } from '../../services/keys/create-key.ts';
 import { readRecentUse, readUsage } from '../../services/keys/key-usage.ts';
+import { readWorkflows } from '../../services/keys/key-workflows.ts';
 import { getKeyAndDay, getOwnKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { readUsesOfKey } from '../../services/keys/refused-uses.ts';
 import { rotateApiKey } from '../../services/keys/rotate-key.ts';
@@ -124,11 +125,12 @@ keys.get('/keys/:key', async (c) => {
   const ctx = adminContext(c);
   const today = todayOf(c);
   const { key, written } = await getKeyAndDay(ctx, c.req.param('key'), today);
-  const [entries, refused, companies, usages] = await Promise.all([
+  const [entries, refused, companies, usages, { workflows, rotation }] = await Promise.all([
     readLatestOfKey(ctx, key.id, LATEST_ENTRIES),
     readUsesOfKey(ctx, key.id),
     listCompanies(ctx, companyIds(key.companies)),
     readUsage(ctx, [key.id], today),
+    readWorkflows(ctx, key),
   ]);
   const usage = usages.get(key.id) ?? [];
   const since = ctx.now() - DAY_MS;
@@ -141,6 +143,8 @@ keys.get('/keys/:key', async (c) => {
     entries: shownEntries(c, entries, SHOWN_TEXT),
     refused,
     companies,
+    workflows,
+    rotation,
     lastDay: isJustRevoked ? { since, ...(await countWritesSince(ctx, key.id, since)) } : undefined,
   };
   return render(c, key.name, <KeyPage {...page} />, {

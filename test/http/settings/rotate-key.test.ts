@@ -85,7 +85,7 @@ describe('the form for a rotation', () => {
     expect(await countElements(open, '[name=expires][required]')).toBe(5);
     const unanswered = await post(`/keys/${endless.id}/rotate`, {
       token: crypto.randomUUID(),
-      expires: '',
+      expires: 'date',
       grace: '1h',
     });
     expect([unanswered.status, await countElements(unanswered.text, '#expires-error')]).toEqual([400, 1]);
@@ -117,4 +117,36 @@ test('the page of an expired key offers its replacement only if the key has no s
     );
   expect(await offered(ended)).toEqual(['Create its replacement']);
   expect(await offered(rotated)).toEqual(['Duplicate']);
+});
+
+describe('after a rotation', () => {
+  test('the pages of both keys show which workflows still use the old key', async () => {
+    const { api, get, old, successor, newRow } = await makeRotated({ grace: '7d' });
+    const write = (key: string, event: string, agent: string) =>
+      api.postNote(key, { message: 'x' }, { 'Idempotency-Key': event, 'User-Agent': agent });
+    await write(old.value, 'triage:1', 'n8n/1.70 (linux)');
+    await write(old.value, 'triage:2', 'n8n/1.71');
+    await write(old.value, 'onboard', 'Make Integration');
+    const wordsOf = async (id: unknown, selector: string) =>
+      (await elementsOf((await get(`/keys/${id}`)).text, selector)).map(({ text }) =>
+        text.replaceAll(/\s+/g, ' ').trim(),
+      );
+    for (const id of [old.id, newRow['id']])
+      expect(await wordsOf(id, '.banner.neutral')).toEqual([
+        expect.stringMatching(
+          /^Since the rotation on .*: old key \S+ 3 writes, last just now, by no prefix \(Make\), triage \(n8n\); new key \S+ 0 writes\. ?Revoke the old key now$/,
+        ),
+      ]);
+    await write(successor, 'triage:3', 'n8n/1.71');
+    expect((await wordsOf(newRow['id'], '.banner.neutral'))[0]).toMatch(
+      /new key \S+ 1 write, last just now, by triage \(n8n\)/,
+    );
+    expect(await wordsOf(newRow['id'], '.facts dd')).toContain('triage (n8n) just now');
+  });
+
+  test('after the end of the old key its rotation is not shown', async () => {
+    const { get, old, newRow } = await makeRotated({ grace: 'now' });
+    for (const id of [old.id, newRow['id']])
+      expect(await countElements((await get(`/keys/${id}`)).text, '.banner.neutral')).toBe(0);
+  });
 });

@@ -7,6 +7,7 @@ import type { countWritesSince } from '../../../services/audit/read-audit-log.ts
 import type { Company } from '../../../services/directory/companies.ts';
 import { isReplaceable } from '../../../services/keys/create-key.ts';
 import { recordsOf, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
+import { EXAMINED_WRITES, type Rotation, type Workflow } from '../../../services/keys/key-workflows.ts';
 import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { stateInList } from '../../../services/keys/select-keys.ts';
@@ -16,7 +17,7 @@ import { Address, Banner, counted, Facts, Hint, LinkButton, Scopes, State } from
 import { limitWords, useText } from './day-use.ts';
 import { CompanyNames, Creator, From, KeysOf, LastWrite, OtherKey } from './key-facts.tsx';
 import { adviceOf, REFUSAL_REASONS, RefusedUsesTable, Repair } from './refused-uses-table.tsx';
-import { Expiry, Time } from './time.tsx';
+import { Ago, Expiry, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
 
 interface Props {
@@ -31,6 +32,9 @@ interface Props {
   refused: readonly RefusedUse[];
   /** The companies that the key is limited to. */
   companies: readonly Company[];
+  /** What wrote with the key, and with each key of its rotation as long as the old one works. */
+  workflows: readonly Workflow[];
+  rotation: Rotation | undefined;
   /** What the key wrote since an instant (UTC milliseconds), if it was just revoked. */
   lastDay: ({ since: number } & Awaited<ReturnType<typeof countWritesSince>>) | undefined;
 }
@@ -84,7 +88,8 @@ export function EndKey({ subject: key }: Pick<Props, 'subject'>) {
 }
 
 /** One key with its details, use, latest activity, refused uses and settings. */
-export function KeyPage({ subject: key, dayLimit, written, usage, entries, refused, companies, lastDay }: Props) {
+export function KeyPage({ subject: key, dayLimit, written, usage, entries, refused, companies, ...props }: Props) {
+  const { workflows, rotation, lastDay } = props;
   const { base } = usePage();
   const reported = refused.filter(({ needsAttention }) => needsAttention);
   const isAllReported =
@@ -97,6 +102,7 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
   return (
     <>
       {lastDay && <LastDay subject={key} lastDay={lastDay} usage={usage} />}
+      {rotation && <SinceRotation {...rotation} />}
       {reported.map((use) => (
         <RefusedNow use={use} />
       ))}
@@ -105,6 +111,7 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
           ['Scopes', <Scopes scopes={key.scopes} />],
           key.revokedAt === null ? ['Expires', <Expiry subject={key} />] : ['Revoked', <Revocation subject={key} />],
           ['Last write', <LastWrite subject={key} />],
+          ['Workflows', workflows.length > 0 && <Workflows workflows={workflows} />],
           ['Wrote from', addressesOf(usage)],
           ['Created', [<Time at={key.createdAt} />, ' ', <Creator subject={key} />]],
           [
@@ -137,6 +144,77 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
         <>
           <h2>Refused uses</h2>
           <RefusedUsesTable uses={refused} forOneKey />
+        </>
+      )}
+    </>
+  );
+}
+
+const SHOWN_WORKFLOWS = 5;
+
+/** Workflows by the beginning of their Idempotency-Keys and the program that sends them. */
+function Workflows({ workflows }: Pick<Props, 'workflows'>) {
+  const others = workflows.length - SHOWN_WORKFLOWS;
+  return (
+    <>
+      {workflows.slice(0, SHOWN_WORKFLOWS).map(({ lastAt, ...workflow }, index) => (
+        <>
+          {index > 0 && ', '}
+          <WorkflowName {...workflow} />{' '}
+          <span class="minor">
+            <Ago at={lastAt} />
+          </span>
+        </>
+      ))}
+      {others > 0 && ` and ${counted(others, 'other')}`}
+    </>
+  );
+}
+
+const WorkflowName = ({ prefix, program }: Pick<Workflow, 'prefix' | 'program'>) => (
+  <span>
+    <bdi>{prefix ?? 'no prefix'}</bdi>
+    {program && (
+      <>
+        {' '}
+        (<bdi>{program}</bdi>)
+      </>
+    )}
+  </span>
+);
+
+/** Which of the two keys of a rotation is in use, and by what. */
+function SinceRotation({ since, old, new: successor }: Rotation) {
+  const { base } = usePage();
+  return (
+    <Banner tone="neutral">
+      <strong>
+        Since the rotation on <Time at={since} />
+      </strong>
+      : old key <UseOf {...old} />; new key <UseOf {...successor} />.
+      <div class="actions">
+        <LinkButton to={`${base}/keys/${old.subject.id}/revoke`} kind="danger">
+          Revoke the old key now
+        </LinkButton>
+      </div>
+    </Banner>
+  );
+}
+
+/** How often a key wrote, when it did last, and by which workflows. */
+function UseOf({ subject, workflows }: Rotation['old']) {
+  const writes = workflows.reduce((sum, one) => sum + one.writes, 0);
+  const [latest] = workflows;
+  return (
+    <>
+      <Hint hint={subject.hint} /> {writes === EXAMINED_WRITES && 'at least '}
+      {counted(writes, 'write')}
+      {latest && (
+        <>
+          , last <Ago at={latest.lastAt} />, by{' '}
+          {workflows
+            .slice(0, SHOWN_WORKFLOWS)
+            .map((workflow, index) => [index > 0 && ', ', <WorkflowName {...workflow} />])}
         </>
       )}
     </>
