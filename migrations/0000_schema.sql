@@ -350,17 +350,20 @@ create table refused_uses (
 create index refused_uses_latest on refused_uses (organization_id, last_at);
 create index refused_uses_with_address on refused_uses (last_at) where source_address is not null;
 
--- The organization's rules for new keys. Without a row there are none.
+-- The organization's rules for keys and their time. Without a row there are the default ones.
 create table key_rules (
   organization_id text primary key not null,
   -- The longest lifetime of a new key; null if it is not limited.
   max_lifetime_days integer,
   expiry_required integer not null,
+  -- From how many minutes on an entry of time is marked in the queue.
+  long_minutes integer not null,
   -- Counts the changes, so that no form overwrites a change that it did not show.
   revision integer not null,
   foreign key (organization_id) references organizations (id),
   constraint key_rules_flags check (expiry_required in (0, 1)),
-  constraint key_rules_lifetime check (max_lifetime_days is null or (max_lifetime_days > 0 and expiry_required = 1))
+  constraint key_rules_lifetime check (max_lifetime_days is null or (max_lifetime_days > 0 and expiry_required = 1)),
+  constraint key_rules_long_minutes check (long_minutes between 1 and 1440)
 ) strict, without rowid;
 
 -- When each organization's directory was last changed, so that an older signed message does not undo a newer change. A

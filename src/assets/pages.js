@@ -47,6 +47,27 @@ for (const all of document.querySelectorAll('[data-all]')) {
   });
 }
 
+// The selected entries of time in words, and the links that select some of them.
+for (const selected of document.querySelectorAll('[data-selected]')) {
+  const { form } = selected;
+  const boxes = Array.from(form.querySelectorAll('[name="entry"]'));
+  const show = () => {
+    const chosen = boxes.filter((box) => box.checked);
+    const sum = (name) => chosen.reduce((total, box) => total + Number(box.dataset[name]), 0);
+    const amount = new Intl.NumberFormat('en-GB', { minimumFractionDigits: 2 }).format(sum('amount') / 100);
+    selected.textContent = chosen.length > 0 ? `${chosen.length} selected · ${sum('minutes')} min · ${amount}` : '';
+  };
+  form.addEventListener('change', show);
+  for (const link of form.querySelectorAll('[data-select]')) {
+    link.addEventListener('click', (event) => {
+      event.preventDefault();
+      for (const box of boxes) box.checked = link.dataset.select === 'all' || 'marked' in box.dataset;
+      show();
+    });
+  }
+  show();
+}
+
 const newToken = document.getElementById('new-token');
 if (newToken) {
   newToken.hidden = false;

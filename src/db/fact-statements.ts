@@ -23,7 +23,7 @@ import { apiKeys, refusedUses } from './schema/keys.ts';
 import { connections, pushes } from './schema/modules.ts';
 import { keyDays, psaRefusals } from './schema/work.ts';
 import { ALL_RECORDS, sum } from './work/key-days.ts';
-import { waitingEntries } from './work/time-queue-statements.ts';
+import { waitingCount, waitingSince } from './work/time-queue-statements.ts';
 
 // The statements of the facts in domain/facts.ts. Joins keep their order, with `cross join`: SQLite would read all keys of
 // the database instead.
@@ -299,11 +299,17 @@ const findFullDays = (search: FactSearch) => sql`
 const findWaiting = (search: FactSearch) => sql`
   select ${fact(sql`'time_waiting'`, {
     organizationId: sql`organizationId`,
-    since: sql`min(at)`,
-    level: sql`1 + (min(at) < ${search.keptSince})`,
-    count: sql`count(*)`,
+    since: sql`since`,
+    level: sql`1 + (since < ${search.keptSince})`,
+    count: sql`waiting`,
   })}
-  from (${waitingEntries(isActiveIn(search))}) group by organizationId ${search.upToLimit}`;
+  from (
+    select ${fields({
+      organizationId: organizations.id,
+      since: waitingSince(organizations.id),
+      waiting: waitingCount(organizations.id),
+    })} from ${organizations} where ${isActiveIn(search)}
+  ) where since is not null ${search.upToLimit}`;
 
 const findFullDatabase = ({ isIn, now, databaseBytes, databaseLimit }: FactSearch) => sql`
   select ${fact(sql`'database_size'`, {

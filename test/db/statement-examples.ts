@@ -23,6 +23,7 @@ import * as deletion from '../../src/db/work/deletion-statements.ts';
 import * as keyDays from '../../src/db/work/key-days.ts';
 import * as note from '../../src/db/work/note-statements.ts';
 import * as record from '../../src/db/work/record-statements.ts';
+import * as sortedTime from '../../src/db/work/sorted-time-statements.ts';
 import * as timeEntry from '../../src/db/work/time-entry-statements.ts';
 import * as timeQueue from '../../src/db/work/time-queue-statements.ts';
 import { DAY_MS } from '../../src/domain/calendar.ts';
@@ -203,7 +204,9 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
   'db/keys/find-key-statements.ts': { findKeyByHash: findKey.findKeyByHash(db, { hash: '0'.repeat(64) }) },
   'db/keys/key-rules-statements.ts': {
     findKeyRules: keyRules.findKeyRules(db, byAda),
-    changeRules: keyRules.changeRules(db, { ...byAda, maxLifetimeDays: null, expiryRequired: 0, oldRevision: 0 }),
+    changeRules: keyRules.changeRules(db, {
+      ...{ ...byAda, maxLifetimeDays: null, expiryRequired: 0, longMinutes: 240, oldRevision: 0 },
+    }),
   },
   'db/keys/key-statements.ts': {
     insertKey: key.insertKey(db, newKeyValues),
@@ -317,12 +320,21 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
       userEmail: 'tess@northwind.example',
     }),
   },
+  'db/work/sorted-time-statements.ts': {
+    sortWaiting: [true, false].map((one) =>
+      ofTemplate(
+        sortedTime.sortWaiting(db, organizationId, filter, { readsOnlyMatching: one, isUnmarkedOnly: one, limit: 10 }),
+      ),
+    ),
+  },
   'db/work/time-queue-statements.ts': {
     findEntries: [filter, {}].map((one) =>
-      timeQueue.findEntries(db, organizationId, one, { oldestFirst: true, limit: 10, characters: 10 }),
+      timeQueue.findEntries(db, organizationId, one, { limit: 10, characters: 10 }),
     ),
     findEntriesById: timeQueue.findEntriesById(db, organizationId, [id], 10),
-    sumEntries: timeQueue.sumEntries(db, organizationId, filter),
+    sumEntries: ofTemplate(timeQueue.sumEntries(db, organizationId, filter)),
+    findTechnicians: timeQueue.findTechnicians(db, organizationId, 10),
+    findLastDecision: timeQueue.findLastDecision(db, organizationId),
     countWaiting: timeQueue.countWaiting(db, organizationId),
     findApprover: timeQueue.findApprover(db, organizationId),
   },
@@ -356,9 +368,9 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   'db/directory/administrator-statements.ts': ['byActiveAdministrator', 'isActiveAdministrator'],
   'db/keys/refused-use-statements.ts': ['needsAttention'],
   'db/directory/erasure.ts': ['isBeingErased', 'tableName'],
-  'db/keys/key-rules-statements.ts': ['admittedByRules', 'expiryRules'],
+  'db/keys/key-rules-statements.ts': ['admittedByRules', 'expiryRules', 'longMinutesOf'],
   'db/keys/read-keys-statements.ts': ['liveKeyIds'],
   'db/work/key-days.ts': ['lastDay', 'sum'],
-  'db/work/time-queue-statements.ts': ['waitingEntries'],
+  'db/work/time-queue-statements.ts': ['matches', 'ofQueue', 'totalsOf', 'waitingCount', 'waitingSince'],
   'db/work/write.ts': ['latestAuditRow', 'admitted', 'recordValues', 'returned', 'explain'],
 };

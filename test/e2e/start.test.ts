@@ -176,7 +176,7 @@ describe('npm start', () => {
     await stop(running.server);
     await withLocalD1(directory, async (db) => {
       await eraseOrganization(operatorContext(db), { organization: 'contoso', cursor: null, by: 'Ada' });
-      await db.prepare("insert into key_rules values ('northwind', 1, 1, 1)").run();
+      await db.prepare("insert into key_rules values ('northwind', 1, 1, 240, 1)").run();
     });
     const file = join(directory, 'other.vars');
     await writeFile(file, 'KEY_PREFIX=stg\nKEY_LIMIT=2/10s\n');

@@ -41,9 +41,9 @@ async function open(javaScriptEnabled = true): Promise<Page> {
 }
 
 /** Moves the focus with the Tab key until an element has it. */
-async function tabTo(page: Page, name: string): Promise<void> {
+async function tabTo(page: Page, name: string, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
   for (let stops = 0; stops < 60; stops++) {
-    await page.keyboard.press('Tab');
+    await page.keyboard.press(key);
     const focused = await page.evaluate(
       `document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent`,
     );
@@ -63,7 +63,8 @@ test('a key logs time, an administrator approves it by keyboard, and a replay an
   ).toMatch(/Time\s2/);
   await tabTo(page, 'Select 540 min by Tess on ticket 1001');
   await page.keyboard.press('Space');
-  await tabTo(page, 'Approve selected');
+  expect(await page.locator('.decide output').textContent()).toBe('1 selected · 540 min · 900.00');
+  await tabTo(page, 'Approve selected', 'Shift+Tab');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Approve 1 entry?' }).waitFor();
   expect(await page.locator('main').textContent()).toContain('This cannot be undone.');
@@ -95,7 +96,8 @@ test('without script, all that a filter shows is rejected with a reason', async 
   await page.locator('summary', { hasText: 'Filters' }).click();
   await page.getByLabel('Company').selectOption('Acme');
   await follow(page.getByRole('button', { name: 'Show' }));
-  await follow(page.getByRole('button', { name: /^Reject all \d/ }));
+  await follow(page.getByRole('link', { name: 'Select all' }));
+  await follow(page.getByRole('button', { name: 'Reject selected' }));
   await page.getByLabel('Reason for the rejection').fill('Logged twice');
   await follow(page.getByRole('button', { name: /^Reject \d/ }));
   await page.getByText(/^\d entr(y|ies) rejected$/).waitFor();

@@ -290,7 +290,7 @@ export const seenByProber = async (response: Response) => ({
 });
 
 /** The input that removes all key rules. */
-export const NO_KEY_RULES = { maxLifetimeDays: null, expiryRequired: false };
+export const NO_KEY_RULES = { maxLifetimeDays: null, expiryRequired: false, longMinutes: 240 };
 
 /** A valid body for a note. */
 export const NOTE = { message: 'Restarted the print spooler' };

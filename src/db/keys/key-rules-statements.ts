@@ -1,4 +1,5 @@
 import { eq, type SQL, sql } from 'drizzle-orm';
+import { DEFAULT_LONG_MINUTES } from '../../domain/time-marks.ts';
 import { administrator } from '../aliases.ts';
 import { type AdministratorValues, isActiveAdministrator } from '../directory/administrator-statements.ts';
 import { type Database, excluded, valuesFor } from '../query.ts';
@@ -11,6 +12,7 @@ export const findKeyRules = (db: Database, values: AdministratorValues) =>
     .select({
       maxLifetimeDays: keyRules.maxLifetimeDays,
       expiryRequired: sql<number>`coalesce(${keyRules.expiryRequired}, 0)`.as('expiryRequired'),
+      longMinutes: sql<number>`coalesce(${keyRules.longMinutes}, ${DEFAULT_LONG_MINUTES})`.as('longMinutes'),
       /** 0 if the organization has not set key rules. */
       revision: sql<number>`coalesce(${keyRules.revision}, 0)`.as('rulesRevision'),
       timeZone: organizations.timeZone,
@@ -42,11 +44,15 @@ export const expiryRules = (organizationId: string) => ({
 
 export type ExpiryRulesRow = Pick<KeyRulesRow, 'maxLifetimeDays' | 'expiryRequired'>;
 
-type ChangeValues = AdministratorValues & ExpiryRulesRow & { oldRevision: number };
+/** From how many minutes on an entry of time is marked. */
+export const longMinutesOf = (organizationId: string) =>
+  sql<number>`coalesce((${rulesOf(organizationId, sql`${keyRules.longMinutes}`)}), ${DEFAULT_LONG_MINUTES})`;
+
+type ChangeValues = AdministratorValues & ExpiryRulesRow & { longMinutes: number; oldRevision: number };
 
 /** Changes the key rules if they still have the old revision. */
 export const changeRules = (db: Database, values: ChangeValues) => {
-  const { organizationId, userId, maxLifetimeDays, expiryRequired, oldRevision } = values;
+  const { organizationId, userId, maxLifetimeDays, expiryRequired, longMinutes, oldRevision } = values;
   const revision = sql`coalesce((${rulesOf(organizationId, sql`${keyRules.revision}`)}), 0)`;
   return db
     .insert(keyRules)
@@ -55,6 +61,7 @@ export const changeRules = (db: Database, values: ChangeValues) => {
         organizationId,
         maxLifetimeDays,
         expiryRequired,
+        longMinutes,
         revision: oldRevision + 1,
       })} from ${users} ${administrator} where ${isActiveAdministrator({ organizationId, userId })} and ${revision} = ${oldRevision}`,
     )
@@ -63,6 +70,7 @@ export const changeRules = (db: Database, values: ChangeValues) => {
       set: {
         maxLifetimeDays: excluded(keyRules.maxLifetimeDays),
         expiryRequired: excluded(keyRules.expiryRequired),
+        longMinutes: excluded(keyRules.longMinutes),
         revision: excluded(keyRules.revision),
       },
     });

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { check, foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { MAX_MINUTES } from '../../domain/record-kinds.ts';
 import type { RefusedUseReason } from '../../domain/refused-use.ts';
 import { flags, words } from './checks.ts';
 import { organizations, users } from './directory.ts';
@@ -58,7 +59,7 @@ export const apiKeys = sqliteTable(
   ],
 );
 
-/** The organization's rules for new keys. Without a row there are none. */
+/** The organization's rules for keys and their time. Without a row there are the default ones. */
 export const keyRules = sqliteTable(
   'key_rules',
   {
@@ -66,6 +67,8 @@ export const keyRules = sqliteTable(
     /** The longest lifetime of a new key; null if it is not limited. */
     maxLifetimeDays: integer('max_lifetime_days'),
     expiryRequired: integer('expiry_required').notNull(),
+    /** From how many minutes on an entry of time is marked in the queue. */
+    longMinutes: integer('long_minutes').notNull(),
     /** Counts the changes, so that no form overwrites a change that it did not show. */
     revision: integer('revision').notNull(),
   },
@@ -73,6 +76,7 @@ export const keyRules = sqliteTable(
     foreignKey({ columns: [t.organizationId], foreignColumns: [organizations.id] }),
     check('key_rules_flags', flags('expiry_required')),
     check('key_rules_lifetime', sql`max_lifetime_days is null or (max_lifetime_days > 0 and expiry_required = 1)`),
+    check('key_rules_long_minutes', sql.raw(`long_minutes between 1 and ${MAX_MINUTES}`)),
   ],
 );
 

@@ -1,7 +1,8 @@
-import { and, asc, desc, eq, gt, gte, lt, lte, type SQL, sql } from 'drizzle-orm';
+import { and, type Column, desc, eq, gt, gte, lt, lte, type SQL, sql } from 'drizzle-orm';
 import { APPROVERS, type Approver, TIME_ENTRY_STATUSES, type TimeEntryStatus } from '../../domain/record-kinds.ts';
-import { decision } from '../aliases.ts';
-import { type Database, fields } from '../query.ts';
+import { decision, examined } from '../aliases.ts';
+import { type Database, fields, type RowOf } from '../query.ts';
+import { auditLog } from '../schema/audit.ts';
 import { companies, organizations, tickets, users } from '../schema/directory.ts';
 import { apiKeys } from '../schema/keys.ts';
 import { timeEntries } from '../schema/work.ts';
@@ -15,6 +16,8 @@ export interface TimeFilter {
   company?: string | undefined;
   technician?: string | undefined;
   key?: string | undefined;
+  /** At least so many. */
+  minutes?: number | undefined;
   /** Work dates; both are included. */
   from?: string | undefined;
   to?: string | undefined;
@@ -22,10 +25,15 @@ export interface TimeFilter {
   after?: number | undefined;
   before?: number | undefined;
   upTo?: number | undefined;
+  ids?: readonly string[] | undefined;
 }
 
 const ifGiven = <Value>(value: Value | undefined, condition: (value: Value) => SQL) =>
   value === undefined ? undefined : condition(value);
+
+// One value, because D1 binds at most 100.
+const isOneOf = (ids: readonly string[]) =>
+  sql`${timeEntries.id} in (select value from json_each(${JSON.stringify(ids)}))`;
 
 /** What the index has in order. */
 interface Part {
@@ -34,9 +42,10 @@ interface Part {
 }
 
 /** The entries by the index, which SQLite would not choose over the primary key. */
-const byStatus = sql`${timeEntries} indexed by time_entries_status`;
+export const byStatus = sql`${timeEntries} indexed by time_entries_status`;
 
-const matches = (organizationId: string, { approvals, status }: Part, filter: TimeFilter) =>
+/** Condition: the entry is of a part, and matches a filter. */
+export const matches = (organizationId: string, { approvals, status }: Part, filter: TimeFilter) =>
   and(
     eq(timeEntries.organizationId, organizationId),
     eq(timeEntries.approvals, approvals),
@@ -48,11 +57,13 @@ const matches = (organizationId: string, { approvals, status }: Part, filter: Ti
     ),
     ifGiven(filter.technician, (id) => eq(timeEntries.userId, id)),
     ifGiven(filter.key, (id) => eq(timeEntries.keyId, id)),
+    ifGiven(filter.minutes, (minutes) => gte(timeEntries.minutes, minutes)),
     ifGiven(filter.from, (day) => gte(timeEntries.workDate, day)),
     ifGiven(filter.to, (day) => lte(timeEntries.workDate, day)),
     ifGiven(filter.after, (seq) => gt(timeEntries.auditSeq, seq)),
     ifGiven(filter.before, (seq) => lt(timeEntries.auditSeq, seq)),
     ifGiven(filter.upTo, (seq) => lte(timeEntries.auditSeq, seq)),
+    ifGiven(filter.ids, isOneOf),
   );
 
 /** One select for each part that a filter permits, joined by `union all`, of which D1 takes at most five terms. */
@@ -100,83 +111,128 @@ const entries = (db: Database, organizationId: string, characters: number) =>
 
 export type EntryRow = Awaited<ReturnType<typeof findEntries>>[number];
 
-/** How many entries a call finds, in which order, and how many characters of each text. */
+/** How many entries a call finds, and how many characters of each text. */
 export interface TimePageSize {
-  oldestFirst: boolean;
   limit: number;
   characters: number;
 }
 
+/** The entries that match, the newest first. */
 export function findEntries(
   db: Database,
   organizationId: string,
   filter: TimeFilter,
-  { oldestFirst, limit, characters }: TimePageSize,
+  { limit, characters }: TimePageSize,
 ) {
-  const order = oldestFirst ? asc(timeEntries.auditSeq) : desc(timeEntries.auditSeq);
+  const newestFirst = desc(timeEntries.auditSeq);
   const ids = ofEachPart(
     filter,
     (part) =>
-      sql`select * from (select ${timeEntries.id} from ${byStatus} where ${matches(organizationId, part, filter)} order by ${order} limit ${limit})`,
+      sql`select * from (select ${timeEntries.id} from ${byStatus} where ${matches(organizationId, part, filter)} order by ${newestFirst} limit ${limit})`,
   );
   return entries(db, organizationId, characters)
     .where(and(eq(timeEntries.organizationId, organizationId), sql`${timeEntries.id} in (${ids})`))
-    .orderBy(order)
+    .orderBy(newestFirst)
     .limit(limit);
 }
 
 /** The entries with these ids. */
 export const findEntriesById = (db: Database, organizationId: string, ids: readonly string[], characters: number) =>
   entries(db, organizationId, characters)
-    .where(
-      and(
-        eq(timeEntries.organizationId, organizationId),
-        // One value, because D1 binds at most 100.
-        sql`${timeEntries.id} in (select value from json_each(${JSON.stringify(ids)}))`,
-      ),
-    )
+    .where(and(eq(timeEntries.organizationId, organizationId), isOneOf(ids)))
     .orderBy(timeEntries.auditSeq);
 
-/** The most entries that the totals of a page include. */
+/** In minor units; 0 if the PSA decides about the entry, because it then computes the amount. */
+export const AMOUNT = sql<number>`iif(${timeEntries.approvals} = 'psa', 0, ${timeEntries.billable} * round(${timeEntries.minutes} * ${timeEntries.hourlyRateMinor} / 60.0))`;
+
+/** The totals of a company and technician. */
+export const TOTALS = {
+  /** The audit row of the newest entry. */
+  seq: sql<number>`max(seq)`,
+  company: sql<string>`${companies.name}`,
+  technician: sql<string>`${users.name}`,
+  count: sql<number>`count(*)`,
+  marked: sql<number>`sum(isMarked)`,
+  minutes: sql<number>`sum(minutes)`,
+  amountMinor: sql<number>`sum(amount)`,
+};
+
+export type TimeGroup = RowOf<typeof TOTALS>;
+
+/** The totals of `listed`, which has `seq`, `ticketId`, `userId`, `minutes`, `amount` and `isMarked` of entries. */
+export const totalsOf = (organizationId: string, listed: SQL, selected = fields(TOTALS)) => sql`
+  select ${selected} from ${listed}
+  cross join ${tickets} on ${tickets.organizationId} = ${organizationId} and ${tickets.id} = ticketId
+  cross join ${companies} on ${companies.organizationId} = ${organizationId} and ${companies.id} = ${tickets.companyId}
+  cross join ${users} on ${users.organizationId} = ${organizationId} and ${users.id} = userId
+  group by ${companies.id}, ${users.id}`;
+
+/** The most entries that are sorted, marked and summed. */
+export const MAX_SORTED = 10_000;
+/** Up to which number the entries that wait are counted: one more tells that they are too many. */
+export const MAX_COUNTED = MAX_SORTED + 1;
+
+/** The most entries that have totals, unless they are sorted. */
 export const MAX_TOTAL = 50_000;
 
-/**
- * How many entries match, their minutes, and the amount of the billable ones in minor units. Always one row. If `count`
- * is above `MAX_TOTAL`, there are more entries, and the sums are of some of them.
- */
-export const sumEntries = (db: Database, organizationId: string, filter: TimeFilter) =>
-  db
-    .select({
-      count: sql<number>`count(*)`.as('entries'),
-      minutes: sql<number>`coalesce(sum(minutes), 0)`.as('minutes'),
-      amountMinor: sql<number>`coalesce(sum(amount), 0)`.as('amountMinor'),
-      lastSeq: sql<number | null>`max(seq)`.as('lastSeq'),
-    })
-    .from(
-      sql`(select * from (${ofEachPart(
-        filter,
-        (part) => sql`
-          select ${fields({ minutes: timeEntries.minutes, amount: AMOUNT, seq: timeEntries.auditSeq })}
-          from ${byStatus} where ${matches(organizationId, part, filter)}`,
-      )}) limit ${MAX_TOTAL + 1})`,
-    );
+/** The totals of the entries that match, for each company and technician. If `count` is above `MAX_TOTAL`, there are more. */
+export function sumEntries(db: Database, organizationId: string, filter: TimeFilter) {
+  const summed = fields({
+    seq: timeEntries.auditSeq,
+    ticketId: timeEntries.ticketId,
+    userId: timeEntries.userId,
+    minutes: timeEntries.minutes,
+    amount: AMOUNT,
+    isMarked: sql`0`,
+  });
+  const matching = ofEachPart(
+    filter,
+    (part) => sql`select ${summed} from ${byStatus} where ${matches(organizationId, part, filter)}`,
+  );
+  return db.all<TimeGroup>(totalsOf(organizationId, sql`(select * from (${matching}) limit ${MAX_TOTAL + 1})`));
+}
 
-/** In minor units. */
-const AMOUNT = sql<number>`${timeEntries.billable} * round(${timeEntries.minutes} * ${timeEntries.hourlyRateMinor} / 60.0)`;
+/** The users to whom time can be credited. */
+export const findTechnicians = (db: Database, organizationId: string, limit: number) =>
+  db
+    .select({ id: users.id, name: users.name })
+    .from(users)
+    .where(sql`${users.organizationId} = ${organizationId} and (${users.isTechnician} = 1 or ${users.isService} = 1)`)
+    .limit(limit);
+
+/** The latest decision of an administrator about time. */
+export function findLastDecision(db: Database, organizationId: string) {
+  const ofAdministrator = sql`select max(${examined.seq}) from ${auditLog} ${examined} indexed by audit_log_actor
+    where ${examined.organizationId} = ${organizationId} and ${examined.actorType} = 'user' and ${examined.actorId} = ${users.id}
+      and ${examined.action} in ('time_entry.approved', 'time_entry.rejected')`;
+  const latest = sql`select max((${ofAdministrator})) from ${users}
+    where ${users.organizationId} = ${organizationId} and ${users.isAdmin} = 1`;
+  return db
+    .select({ by: auditLog.actorName, at: auditLog.at })
+    .from(auditLog)
+    .where(sql`${auditLog.organizationId} = ${organizationId} and ${auditLog.seq} = (${latest})`);
+}
 
 /** Who approves the organization's new time. */
 export const findApprover = (db: Database, organizationId: string) =>
   db.select({ approvals: organizations.approvals }).from(organizations).where(eq(organizations.id, organizationId));
 
-/** The entries that wait for the settings area, of organizations that satisfy a condition. */
-export const waitingEntries = (condition: SQL) => sql`
-  select ${fields({ organizationId: organizations.id, at: timeEntries.createdAt })}
-  from ${organizations} cross join ${byStatus} on ${timeEntries.organizationId} = ${organizations.id}
-    and ${timeEntries.approvals} = 'settings' and ${timeEntries.status} = 'SUBMITTED'
-  where ${condition}`;
+/** The entries of an organization that wait for the settings area. */
+export const ofQueue = (organizationId: string | Column) =>
+  sql`${byStatus} where ${timeEntries.organizationId} = ${organizationId} and ${timeEntries.approvals} = 'settings' and ${timeEntries.status} = 'SUBMITTED'`;
 
-/** How many entries wait, at most 100. Always one row. */
+/** How many entries of an organization wait, at most `MAX_COUNTED`. */
+export const waitingCount = (organizationId: string | Column) =>
+  sql<number>`(select count(*) from (select 1 from ${ofQueue(organizationId)} limit ${MAX_COUNTED}))`;
+
+/** When the first entry of an organization that waits was written; null if none waits. */
+export const waitingSince = (organizationId: Column) =>
+  sql<
+    number | null
+  >`(select ${timeEntries.createdAt} from ${ofQueue(organizationId)} order by ${timeEntries.auditSeq} limit 1)`;
+
+/** How many entries wait. Always one row. */
 export const countWaiting = (db: Database, organizationId: string) =>
   db
-    .select({ count: sql<number>`count(*)`.as('waiting') })
-    .from(sql`(${waitingEntries(eq(organizations.id, organizationId))} limit 100)`);
+    .select({ count: sql<number>`waiting`.as('waitingCount') })
+    .from(sql`(select ${waitingCount(organizationId)} as waiting)`);

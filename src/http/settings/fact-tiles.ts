@@ -1,7 +1,7 @@
 import { dateText } from '../../domain/calendar.ts';
 import { EXPIRING_DAYS, FACTS, type Fact, type ShownFactType } from '../../domain/facts.ts';
 import { keysOf } from '../../lib/objects.ts';
-import { counted } from './pages/components.tsx';
+import { counted, waitingText } from './pages/components.tsx';
 
 /** A tile of "Needs attention", for all facts of one type that an organization has. Lost work is in the tone of danger. */
 interface Tile {
@@ -69,7 +69,7 @@ const TILES: Record<ShownFactType, Tile> = {
     isCalm: true,
     title: ([first], dateOf) =>
       first
-        ? `${counted(first.count, 'time entry waits', 'time entries wait')} for approval, the oldest since ${dateText(dateOf(first.since))}${first.level > 1 ? ': it keeps old records from being deleted' : ''}`
+        ? `${waitingText(first.count)} time ${first.count === 1 ? 'entry waits' : 'entries wait'} for approval, the oldest since ${dateText(dateOf(first.since))}${first.level > 1 ? ': it keeps old records from being deleted' : ''}`
         : '',
     path: () => '/time',
   },

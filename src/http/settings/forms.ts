@@ -11,6 +11,7 @@ import {
   type SettingsInput,
 } from '../../domain/key-settings.ts';
 import { hostNetwork } from '../../domain/networks.ts';
+import { MAX_MINUTES } from '../../domain/record-kinds.ts';
 import { inThousands } from '../../lib/in-thousands.ts';
 import type { Lockout } from '../../services/keys/key-usage.ts';
 import { PageProblem } from './page-problem.ts';
@@ -166,6 +167,7 @@ const MESSAGES: Record<string, string> = {
     'Too many replaced keys still work. Revoke this key immediately, or revoke one of the replaced keys first.',
   grace: 'Choose how long the old key keeps working.',
   maxLifetimeDays: upTo(MAX_RULE_DAYS),
+  longMinutes: upTo(MAX_MINUTES),
 };
 
 export function messagesOf(errors: readonly FieldError[]): Record<string, string> {

@@ -1,6 +1,8 @@
 import { type Context, Hono } from 'hono';
 import { hasCode } from '../../domain/errors.ts';
 import { MAX_RULE_DAYS } from '../../domain/key-rules.ts';
+import { MAX_MINUTES } from '../../domain/record-kinds.ts';
+import { DEFAULT_LONG_MINUTES } from '../../domain/time-marks.ts';
 import { changeKeyRules, getKeyRules, type StoredKeyRules } from '../../services/keys/change-key-rules.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { chosenNumber, type FormState, mergedForm, messagesOf, openedForm, readForm, shownCount } from './forms.ts';
@@ -19,6 +21,7 @@ keyRules.get('/key-rules', async (c) => {
 const rulesInForm = (rules: StoredKeyRules): [field: string, value: string][] => [
   ['maxLifetimeDays', String(rules.maxLifetimeDays ?? '')],
   ['expiryRequired', rules.expiryRequired ? 'on' : ''],
+  ['longMinutes', String(rules.longMinutes)],
 ];
 
 const NOTICES = {
@@ -33,6 +36,7 @@ keyRules.post('/key-rules', async (c) => {
     const result = await changeKeyRules(adminContext(c), revision, {
       maxLifetimeDays: chosenNumber(values, 'maxLifetimeDays'),
       expiryRequired: values.has('expiryRequired'),
+      longMinutes: chosenNumber(values, 'longMinutes') ?? DEFAULT_LONG_MINUTES,
     });
     return redirectWith(c, '/key-rules', NOTICES[result]);
   } catch (err) {
@@ -47,7 +51,7 @@ keyRules.post('/key-rules', async (c) => {
 });
 
 function renderRules(c: Context<AdminEnv>, page: Props) {
-  const lead = <p class="minor">Rules for the keys of this organization.</p>;
+  const lead = <p class="minor">Rules for the keys of this organization, and for their time.</p>;
   return renderForm(c, 'Key rules', <KeyRulesPage {...page} />, page.form, { lead });
 }
 
@@ -59,7 +63,12 @@ interface Props {
   isConflict?: boolean;
 }
 
-const FIELDS = [['maxLifetimeDays', 'Longest lifetime']] as const;
+const LONG_MINUTES = 'Mark entries of time from … minutes';
+
+const FIELDS = [
+  ['maxLifetimeDays', 'Longest lifetime'],
+  ['longMinutes', LONG_MINUTES],
+] as const;
 
 function KeyRulesPage({ form, revision, isConflict }: Props) {
   const { base } = usePage();
@@ -97,6 +106,14 @@ function KeyRulesPage({ form, revision, isConflict }: Props) {
           <a href={keyListPath(base, { expires: 'never' })}>Keys that never expire</a>
         </p>
       </div>
+      <Field
+        name="longMinutes"
+        form={form}
+        control="number"
+        max={MAX_MINUTES}
+        label={LONG_MINUTES}
+        help={`Where you approve time, these entries come first, and “Approve all” leaves them out. Empty: ${DEFAULT_LONG_MINUTES}.`}
+      />
     </CardForm>
   );
 }

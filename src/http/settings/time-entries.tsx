@@ -7,9 +7,13 @@ import {
   type Entry,
   exportTime,
   FILE_PART,
+  isFiltered,
   MAX_DECIDED,
   PAGE,
+  type Queue,
+  readChoices,
   readEntries,
+  readLastDecision,
   readTime,
   readUndecided,
   type TimeQuery,
@@ -25,37 +29,48 @@ import { utcText } from './pages/time.tsx';
 import { ConfirmTime, countedEntries, DECISIONS, decidedText, TimePage } from './pages/time-entries.tsx';
 import { render } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
+import { validQuery } from './valid-query.ts';
 
 export const timeEntries = new Hono<AdminEnv>();
 
-const parametersOf = (c: Context<AdminEnv>) => new URL(c.req.url).searchParams;
-const listPath = (c: Context<AdminEnv>, query: TimeQuery) => addressOf(`${pageContext(c).base}/time`, query);
+const validTime = validQuery(timeQuery);
 
-/** The filter in the parameters of an address or a form. Empty and invalid ones are ignored. */
-const readQuery = (parameters: URLSearchParams): TimeQuery =>
-  timeQuery.parse(Object.fromEntries([...parameters].filter(([, value]) => value !== '')));
+function queueOf(c: Context<AdminEnv>): Queue {
+  const { waiting, organization } = c.get('administrator');
+  return { waiting, timeZone: organization.timeZone };
+}
 
-const readDecision = (text: string | null) => APPROVAL_DECISIONS.find((decision) => decision === text);
+const readDecision = (text: string | null | undefined) => APPROVAL_DECISIONS.find((decision) => decision === text);
 
-timeEntries.get('/time', async (c) => {
-  const query = readQuery(parametersOf(c));
-  const found = await readTime(adminContext(c), query);
-  const page = <TimePage {...found} entries={shownEntries(c, found.entries, PAGE.shown)} query={query} />;
+timeEntries.get('/time', validTime, async (c) => {
+  const { upTo: _, ...query } = c.req.valid('query');
+  const ctx = adminContext(c);
+  const { waiting, timeZone } = queueOf(c);
+  const [found, choices] = await Promise.all([readTime(ctx, { waiting, timeZone }, query), readChoices(ctx)]);
+  const entries = shownEntries(c, found.entries, PAGE.shown);
+  const isEmpty = entries.length === 0 && query.state === 'waiting' && !isFiltered(query);
+  const last = isEmpty ? await readLastDecision(ctx) : undefined;
+  const preselected = query.entry === undefined ? c.req.query('select') : 'all';
+  const page = <TimePage {...found} {...{ entries, choices, query, last, preselected, waiting }} />;
   return render(c, 'Time', page, {
     lead: <p class="minor">Time that keys logged. It becomes billable when it is approved.</p>,
     actions: <CsvLink to={addressOf(`${pageContext(c).base}/time.csv`, { ...query, before: undefined })} />,
   });
 });
 
-timeEntries.get('/time/decide', async (c) => {
-  const parameters = parametersOf(c);
-  const { upTo, ...query } = readQuery(parameters);
+timeEntries.get('/time/decide', validTime, async (c) => {
+  const parameters = new URL(c.req.url).searchParams;
+  const { before: _, entry: __, upTo, ...query } = c.req.valid('query');
   const all = readDecision(parameters.get('all'));
   const decision = all ?? readDecision(parameters.get('selected'));
   const ctx = adminContext(c);
-  const entries = await readUndecided(ctx, all ? { ...query, upTo } : parameters.getAll('entry'));
-  if (!decision || entries.length === 0) return c.redirect(listPath(c, query), 303);
-  return confirm(c, { entries, decision, query });
+  const ids = [...new Set(parameters.getAll('entry'))];
+  if (!decision || (!all && ids.length === 0))
+    return redirectWith(c, addressOf('/time', query), 'No entry was selected.');
+  const entries = await readUndecided(ctx, queueOf(c), all ? { ...query, upTo } : ids);
+  if (entries.length > 0) return confirm(c, { entries, decision, query });
+  if (all) return redirectWith(c, addressOf('/time', query), 'No unmarked entry is left to approve.');
+  throw new PageProblem(409, 'Nothing to decide', undecidedDetail(await readEntries(ctx, ids), ids.length));
 });
 
 function confirm(c: Context<AdminEnv>, { entries, ...props }: Parameters<typeof ConfirmTime>[0]) {
@@ -69,17 +84,23 @@ timeEntries.post('/time/decide', async (c) => {
   const ctx = adminContext(c);
   const values = await readForm(c);
   const decision = readDecision(values.get('decision'));
-  const { before, ...query } = readQuery(values);
+  const {
+    before: _,
+    upTo: __,
+    entry: ___,
+    ...query
+  } = timeQuery.parse(Object.fromEntries([...values].filter(([, value]) => value !== '')));
   const ids = [...new Set(values.getAll('entry'))];
-  if (!decision || ids.length === 0) return c.redirect(listPath(c, query), 303);
+  if (!decision || ids.length === 0) return redirectWith(c, addressOf('/time', query), 'No entry was selected.');
   const { data: reason } = decisionReason().safeParse(values.get('reason') ?? '');
   if (decision === 'REJECTED' && reason === undefined) {
     const messages = { reason: `Enter a reason of at most ${MAX_REASON_LENGTH} characters.` };
-    return confirm(c, { entries: await readEntries(ctx, ids), decision, query, form: { values, messages } });
+    const entries = await readUndecided(ctx, queueOf(c), ids);
+    return confirm(c, { entries, decision, query, form: { values, messages } });
   }
   const result = await decideTime(ctx, ids, decision, decision === 'REJECTED' ? reason : undefined);
   if (result.done.length < result.confirmed.length) throw partlyDecided(result, decision);
-  const rest = (await readEntries(ctx, ids.slice(MAX_DECIDED))).filter(({ status }) => status === 'SUBMITTED');
+  const rest = await readUndecided(ctx, queueOf(c), ids.slice(MAX_DECIDED));
   const done = decidedText(result.done.length, decision);
   return rest.length === 0
     ? redirectWith(c, addressOf('/time', query), done)
@@ -91,15 +112,24 @@ function partlyDecided(
   decision: ApprovalDecision,
 ): PageProblem {
   const title = `${done.length} of ${decidedText(confirmed.length, decision)}`;
-  const before = others.filter(({ status }) => status !== 'SUBMITTED');
   const details = [
     failed.length > 0 &&
       `${countedEntries(failed.length)} may still wait, because an error ended the request. Decide about them again.`,
-    before.length > 0 &&
-      `${countedEntries(before.length)} had been decided before, such as ${before.slice(0, 3).map(decisionText).join('; ')}.`,
-    before.length < others.length && 'The PSA decides about the others.',
+    undecidedDetail(others, confirmed.length - done.length - failed.length),
   ];
   return new PageProblem(failed.length > 0 ? 503 : 409, title, details.filter(Boolean).join(' '), cause);
+}
+
+/** Why nothing was decided about `count` entries, of which `found` exist. */
+function undecidedDetail(found: readonly Entry[], count: number): string {
+  const decided = found.filter(({ status }) => status !== 'SUBMITTED');
+  const details = [
+    decided.length > 0 &&
+      `${countedEntries(decided.length)} had been decided before, such as ${decided.slice(0, 3).map(decisionText).join('; ')}.`,
+    decided.length < found.length && 'The PSA decides about the others.',
+    found.length < count && `Your organization does not have ${countedEntries(count - found.length)}.`,
+  ];
+  return details.filter(Boolean).join(' ');
 }
 
 const decisionText = ({ ticketId, minutes, status, decidedBy, decidedAt }: Entry) =>
@@ -124,12 +154,12 @@ const COLUMNS: readonly Column<Entry>[] = [
   ['Text', ({ text }) => text],
 ];
 
-timeEntries.get('/time.csv', (c) => {
-  const query = readQuery(parametersOf(c));
+timeEntries.get('/time.csv', validTime, (c) => {
+  const query = c.req.valid('query');
   return csvDownload(c, { name: fileName(c, `time-${query.state}`), columns: COLUMNS, pages: filePages(c, query) });
 });
 
 async function* filePages(c: Context<AdminEnv>, query: TimeQuery) {
-  for await (const { items, next } of exportTime(adminContext(c), query))
+  for await (const { items, next } of exportTime(adminContext(c), queueOf(c), query))
     yield { items: shownEntries(c, items, FILE_PART.shown), next };
 }

@@ -208,7 +208,7 @@ function nextCursor(last: AuditLogRow | undefined, examined: Examined | undefine
 }
 
 /** The range of the log before the cursor that contains all entries of a period, even if clocks differed. */
-async function seqRange(
+export async function seqRange(
   ctx: AdminContext,
   { since, until }: Pick<AuditFilter, 'since' | 'until'>,
   cursor = Number.MAX_SAFE_INTEGER,

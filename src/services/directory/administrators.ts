@@ -27,7 +27,7 @@ export async function administrationsOf(ctx: ServiceContext, email: string, orga
       },
       /** How many keys and reasons of refused uses need attention; 0 except in the organization of the request. */
       refused: row.refused,
-      /** How many time entries wait for approval, at most 100; 0 except in the organization of the request. */
+      /** How many time entries wait for approval, at most `MAX_COUNTED`; 0 except in the organization of the request. */
       waiting: row.organizationId === organizationId ? (waiting?.count ?? 0) : 0,
     }))
     .sort((a, b) => compareNaturally(a.organization.name, b.organization.name));

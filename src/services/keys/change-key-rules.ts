@@ -30,6 +30,7 @@ function describeChange(from: KeyRules, to: KeyRules): string[] {
     [
       ['longest lifetime', describeDays(from.maxLifetimeDays), describeDays(to.maxLifetimeDays)],
       ['expiration required', yesOrNo(from.expiryRequired), yesOrNo(to.expiryRequired)],
+      ['marked from', `${from.longMinutes} minutes`, `${to.longMinutes} minutes`],
     ] as const
   ).flatMap(([what, old, changed]) => (old === changed ? [] : [`${what} ${old} to ${changed}`]));
 }

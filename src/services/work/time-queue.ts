@@ -1,22 +1,34 @@
 import * as z from 'zod';
+import { findFirstCompanies } from '../../db/directory/company-statements.ts';
+import { sortWaiting } from '../../db/work/sorted-time-statements.ts';
 import {
   type EntryRow,
   findApprover,
   findEntries,
   findEntriesById,
+  findLastDecision,
+  findTechnicians,
+  MAX_SORTED,
+  MAX_TOTAL,
   sumEntries,
   type TimeFilter,
+  type TimeGroup,
 } from '../../db/work/time-queue-statements.ts';
 import { AUDIT_TEXT_LENGTH } from '../../domain/audit-actions.ts';
+import { addDays, startOfDate } from '../../domain/calendar.ts';
 import type { ApprovalDecision } from '../../domain/record-kinds.ts';
+import { isMarked, NO_MARKS, type TimeMarks } from '../../domain/time-marks.ts';
+import { compareNaturally } from '../../lib/natural-order.ts';
 import { keysOf } from '../../lib/objects.ts';
+import { seqRange } from '../audit/read-audit-log.ts';
 import { query } from '../call-d1.ts';
 import { type ConfirmedSet, changeConfirmed } from '../confirmed-set.ts';
 import { administratorsTimeZone } from '../directory/administrators.ts';
+import { listKeysToChoose } from '../keys/read-keys.ts';
 import { type AdminContext, forNextCall } from '../service-context.ts';
 import { decideEntries } from './record-services.ts';
 
-export { MAX_TOTAL } from '../../db/work/time-queue-statements.ts';
+export { MAX_SORTED, MAX_TOTAL } from '../../db/work/time-queue-statements.ts';
 
 /** How many entries a page lists, and how many "all" decides about at most. */
 export const LISTED = 100;
@@ -38,6 +50,9 @@ export const timeQuery = z.lazy(() =>
     company: z.string().optional(),
     technician: z.string().optional(),
     key: z.string().optional(),
+    /** One entry, whatever was decided about it. */
+    entry: z.string().optional(),
+    minutes: z.coerce.number().int().positive().optional().catch(undefined),
     from: z.iso.date().optional().catch(undefined),
     to: z.iso.date().optional().catch(undefined),
     before: z.coerce.number().int().positive().optional().catch(undefined),
@@ -46,73 +61,185 @@ export const timeQuery = z.lazy(() =>
 );
 export type TimeQuery = z.output<typeof timeQuery>;
 
+/** What the page of an administrator has read about the organization before. */
+export interface Queue {
+  /** How many entries wait, at most one more than `MAX_SORTED`. */
+  waiting: number;
+  timeZone: string;
+}
+
 /** Amounts are in minor units. */
 export type Entry = ReturnType<typeof toEntry>;
 
-const toEntry = (row: EntryRow, userId: string) => ({
+const toEntry = (row: EntryRow, userId: string, marks: TimeMarks = NO_MARKS) => ({
   ...row,
-  amountMinor: row.billable === 1 ? Math.round((row.minutes * row.hourlyRateMinor) / 60) : 0,
+  ...marks,
+  /** The PSA computes the amount of an entry about which it decides. */
+  amountMinor:
+    row.billable === 1 && row.approvals === 'settings' ? Math.round((row.minutes * row.hourlyRateMinor) / 60) : 0,
   /** Whether the administrator who decided is credited with it; if none has, this administrator. */
   isOwn: row.userId === (row.decidedById ?? userId),
 });
 
-/**
- * Entries that wait are listed oldest first, without those that wait for the PSA. All others are listed newest first.
- * `before` is the last entry of the page before.
- */
-function filterOf({ state, before, ...filter }: TimeQuery): TimeFilter & { oldestFirst: boolean } {
-  const oldestFirst = state === 'waiting';
-  const approvals = state === 'waiting' ? 'settings' : undefined;
-  return { ...filter, approvals, status: STATUSES[state], [oldestFirst ? 'after' : 'before']: before, oldestFirst };
+/** The entries of a page. Without totals there are too many to sort, mark and sum. */
+export interface TimePage {
+  entries: Entry[];
+  totals: TimeTotals | undefined;
+  /** The cursor of the next page. */
+  next: number | undefined;
 }
 
-/** A page of the entries of a filter, with the totals of all of them. `next` is the cursor of the next page. */
-export async function readTime(ctx: AdminContext, asked: TimeQuery) {
-  const { organizationId, userId } = ctx.actor;
-  const { oldestFirst, ...filter } = filterOf(asked);
-  const size = { oldestFirst, limit: LISTED + 1, characters: PAGE.characters };
-  const [rows, [totals], [organization]] = await query(ctx, 'nothing_written', (db) =>
-    db.batch([
-      findEntries(db, organizationId, filter, size),
-      sumEntries(db, organizationId, { ...filter, after: undefined, before: undefined }),
-      findApprover(db, organizationId),
-    ]),
-  );
-  if (!totals || !organization) throw new Error('the organization of an administrator was not found');
-  const entries = rows.slice(0, LISTED).map((row) => toEntry(row, userId));
+/** What all entries that match have. `lastSeq`: the audit row of the newest one. */
+export type TimeTotals = ReturnType<typeof totalsOf>;
+
+/** From the totals of each company and technician. */
+function totalsOf(groups: readonly TimeGroup[]) {
+  const sum = (name: 'count' | 'marked' | 'minutes' | 'amountMinor') =>
+    groups.reduce((total, group) => total + group[name], 0);
   return {
-    entries,
-    totals,
-    next: rows.length > LISTED ? entries.at(-1)?.seq : undefined,
-    approvals: organization.approvals,
+    count: sum('count'),
+    marked: sum('marked'),
+    minutes: sum('minutes'),
+    amountMinor: sum('amountMinor'),
+    lastSeq: groups.reduce((last, { seq }) => Math.max(last, seq), 0),
+    groups: groups.toSorted(
+      (a, b) => compareNaturally(a.company, b.company) || compareNaturally(a.technician, b.technician),
+    ),
   };
 }
 
-export type TimePart = Awaited<ReturnType<typeof readTime>>;
+/** How many days before and after its work date an entry may have been written: the time zone may have changed since. */
+const DAYS_AROUND = 2;
 
-/**
- * The entries that wait and that an administrator wants to decide about: those with these ids, or all of a filter, at
- * most `MAX_ALL`, the oldest first. Without those that the PSA decides.
- */
-export async function readUndecided(ctx: AdminContext, asked: readonly string[] | TimeQuery): Promise<Entry[]> {
-  const { organizationId, userId } = ctx.actor;
-  const size = { oldestFirst: true, limit: MAX_ALL, characters: PAGE.characters };
-  const rows: EntryRow[] = await query(ctx, 'nothing_written', (db) =>
-    'state' in asked
-      ? findEntries(db, organizationId, filterOf({ ...asked, before: undefined }), size)
-      : findEntriesById(db, organizationId, asked, size.characters),
-  );
-  const isUndecided = ({ approvals, status }: EntryRow) => approvals === 'settings' && status === 'SUBMITTED';
-  return rows.filter(isUndecided).map((row) => toEntry(row, userId));
+/** The conditions of a query. Its dates also limit the range of the log, because an entry's date is that of its write. */
+async function filterOf(ctx: AdminContext, { timeZone }: Queue, query: TimeQuery): Promise<TimeFilter> {
+  const { state, entry, before: _, from, to, upTo, ...filter } = query;
+  const approvals = state === 'waiting' ? ('settings' as const) : undefined;
+  const ids = entry === undefined ? undefined : [entry];
+  const known = { ...filter, ids, from, to, approvals, status: STATUSES[state] };
+  if (from === undefined && to === undefined) return { ...known, upTo };
+  const range = await seqRange(ctx, {
+    since: from === undefined ? undefined : startOfDate(addDays(from, -DAYS_AROUND), timeZone),
+    until: to === undefined ? undefined : startOfDate(addDays(to, 1 + DAYS_AROUND), timeZone),
+  });
+  return { ...known, after: range.from - 1, upTo: Math.min(range.before - 1, upTo ?? range.before) };
 }
 
-/** All entries of a filter, a part with one query at a time. */
-export async function* exportTime(ctx: AdminContext, asked: TimeQuery) {
+/** The entries that wait and match, marked ones first and then the longest, with the totals of all that match. */
+async function sortEntries(
+  ctx: AdminContext,
+  { waiting }: Queue,
+  filter: TimeFilter,
+  page: { after?: number | undefined; limit: number; isUnmarkedOnly?: boolean },
+): Promise<Pick<TimePage, 'entries' | 'totals'>> {
   const { organizationId, userId } = ctx.actor;
+  const search = { isUnmarkedOnly: false, ...page, readsOnlyMatching: waiting > MAX_SORTED };
+  const rows = await query(ctx, 'nothing_written', (db) => sortWaiting(db, organizationId, filter, search));
+  const totals = totalsOf(rows.filter(({ id }) => id === null));
+  if (totals.count > MAX_SORTED) return { entries: [], totals: undefined };
+  const marksOf = new Map(
+    rows.flatMap(({ id, isLong, sameAs, dayMinutes }) =>
+      id === null ? [] : [[id, { isLong: isLong === 1, sameAs, dayMinutes }] as const],
+    ),
+  );
+  const found = await findById(ctx, [...marksOf.keys()]);
+  const entries = found.map((row) => toEntry(row, userId, marksOf.get(row.id)));
+  return { entries: entries.sort(byMarkAndMinutes), totals };
+}
+
+const byMarkAndMinutes = (a: Entry, b: Entry) =>
+  Number(isMarked(b)) - Number(isMarked(a)) || b.minutes - a.minutes || a.seq - b.seq;
+
+/** The fields of a query that choose entries. */
+const CHOOSING = ['company', 'technician', 'key', 'minutes', 'from', 'to', 'entry'] as const;
+
+export const isFiltered = (query: TimeQuery) => CHOOSING.some((name) => query[name] !== undefined);
+
+/** A page of the entries of a query: those that wait sorted, unless they are too many, and all others newest first. */
+export async function readTime(ctx: AdminContext, queue: Queue, asked: TimeQuery): Promise<TimePage> {
+  const filter = await filterOf(ctx, queue, asked);
+  if (asked.state === 'waiting' && (isFiltered(asked) || queue.waiting <= MAX_SORTED)) {
+    const sorted = await sortEntries(ctx, queue, filter, { after: asked.before, limit: LISTED + 1 });
+    if (asked.entry !== undefined && sorted.entries.length === 0)
+      return { entries: await readEntries(ctx, [asked.entry]), totals: undefined, next: undefined };
+    if (sorted.totals) return { ...pageOf(sorted.entries), totals: sorted.totals };
+  }
+  const { organizationId, userId } = ctx.actor;
+  const size = { limit: LISTED + 1, characters: PAGE.characters };
+  const page = { ...filter, before: asked.before };
+  const [rows, groups] = await Promise.all([
+    query(ctx, 'nothing_written', (db) => findEntries(db, organizationId, page, size)),
+    asked.state === 'waiting'
+      ? undefined
+      : query(ctx, 'nothing_written', (db) => sumEntries(db, organizationId, filter)),
+  ]);
+  const totals = groups && totalsOf(groups);
+  const isSummed = totals && totals.count <= MAX_TOTAL;
+  return { ...pageOf(rows.map((row) => toEntry(row, userId))), totals: isSummed ? totals : undefined };
+}
+
+const pageOf = (entries: Entry[]): Pick<TimePage, 'entries' | 'next'> => {
+  const listed = entries.slice(0, LISTED);
+  return { entries: listed, next: entries.length > LISTED ? listed.at(-1)?.seq : undefined };
+};
+
+/** How many companies and technicians a filter offers at most. */
+const MAX_CHOICES = 2_000;
+
+export type TimeChoices = Awaited<ReturnType<typeof readChoices>>;
+
+/** What the filters offer, by name, and who decides about new time. */
+export async function readChoices(ctx: AdminContext) {
+  const { organizationId } = ctx.actor;
+  const [[companies, technicians, [organization]], keys] = await Promise.all([
+    query(ctx, 'nothing_written', (db) =>
+      db.batch([
+        findFirstCompanies(db, organizationId, MAX_CHOICES),
+        findTechnicians(db, organizationId, MAX_CHOICES),
+        findApprover(db, organizationId),
+      ]),
+    ),
+    listKeysToChoose(ctx),
+  ]);
+  const byName = (rows: readonly { id: string; name: string }[]) =>
+    rows.toSorted((a, b) => compareNaturally(a.name, b.name)).map(({ id, name }) => [id, name] as const);
+  return {
+    company: byName(companies),
+    technician: byName(technicians),
+    key: keys.map(({ id, name, hint }) => [id, `${name} (${hint})`] as const),
+    approvals: organization?.approvals,
+  };
+}
+
+export async function readLastDecision(ctx: AdminContext) {
+  const { organizationId } = ctx.actor;
+  const [last] = await query(ctx, 'nothing_written', (db) => findLastDecision(db, organizationId));
+  return last;
+}
+
+/**
+ * The entries that wait and that an administrator wants to decide about: those with these ids, or all of a query
+ * that are not marked, at most `MAX_ALL`. None if a query is about other entries, or has too many to mark them.
+ */
+export async function readUndecided(
+  ctx: AdminContext,
+  queue: Queue,
+  asked: readonly string[] | TimeQuery,
+): Promise<Entry[]> {
+  const isQuery = 'state' in asked;
+  if (isQuery && asked.state !== 'waiting') return [];
+  const filter = isQuery ? await filterOf(ctx, queue, asked) : { ids: asked };
+  return (await sortEntries(ctx, queue, filter, { isUnmarkedOnly: isQuery, limit: MAX_ALL })).entries;
+}
+
+/** All entries of a query, newest first, a part with one query at a time. */
+export async function* exportTime(ctx: AdminContext, queue: Queue, asked: TimeQuery) {
+  const { organizationId, userId } = ctx.actor;
+  const filter = await filterOf(forNextCall(ctx), queue, asked);
   for (let { before } = asked; ; ) {
-    const { oldestFirst, ...filter } = filterOf({ ...asked, before });
+    const part = { ...filter, before };
     const rows: EntryRow[] = await query(forNextCall(ctx), 'nothing_written', (db) =>
-      findEntries(db, organizationId, filter, { ...FILE_PART, oldestFirst }),
+      findEntries(db, organizationId, part, FILE_PART),
     );
     const items = rows.map((row) => toEntry(row, userId));
     before = items.length === FILE_PART.limit ? items.at(-1)?.seq : undefined;
@@ -121,11 +248,15 @@ export async function* exportTime(ctx: AdminContext, asked: TimeQuery) {
   }
 }
 
-export async function readEntries(ctx: AdminContext, ids: readonly string[]): Promise<Entry[]> {
+async function findById(ctx: AdminContext, ids: readonly string[]): Promise<EntryRow[]> {
   if (ids.length === 0) return [];
-  const { organizationId, userId } = ctx.actor;
-  const rows = await query(ctx, 'nothing_written', (db) => findEntriesById(db, organizationId, ids, PAGE.characters));
-  return rows.map((row) => toEntry(row, userId));
+  const { organizationId } = ctx.actor;
+  return query(ctx, 'nothing_written', (db) => findEntriesById(db, organizationId, ids, PAGE.characters));
+}
+
+/** The entries with these ids, whatever was decided about them. */
+export async function readEntries(ctx: AdminContext, ids: readonly string[]): Promise<Entry[]> {
+  return (await findById(ctx, ids)).map((row) => toEntry(row, ctx.actor.userId));
 }
 
 /**

@@ -41,6 +41,27 @@ describe('the page of the key rules', () => {
     expect(await countElements(text, 'nav[aria-label=Settings] a[aria-current=page][href$="/key-rules"]')).toBe(1);
   });
 
+  test('the minutes from which time is marked are 240 unless they are set', async () => {
+    const { organization, get, post } = await makeSettings({ now });
+    expect(await elementsOf((await get('/key-rules')).text, '#longMinutes')).toMatchObject([
+      { attributes: { value: '240' } },
+    ]);
+    expect((await post('/key-rules', { ...KEY_RULES, longMinutes: '60' })).status).toBe(303);
+    expect(await rowsOf('key_rules', organization)).toMatchObject([{ long_minutes: 60 }]);
+    expect(await elementsOf((await get('/audit?action=key_rules.changed')).text, '.log .line')).toMatchObject([
+      { text: expect.stringContaining('marked from 240 minutes to 60 minutes') },
+    ]);
+    for (const longMinutes of ['0', '1441', 'x']) {
+      const { status, text } = await post('/key-rules', { ...KEY_RULES, revision: '1', longMinutes });
+      expect([status, (await elementsOf(text, '#longMinutes-error'))[0]?.text]).toEqual([
+        400,
+        expect.stringContaining('Enter a whole number from 1 to 1,440'),
+      ]);
+    }
+    await post('/key-rules', { ...KEY_RULES, revision: '1', longMinutes: '' });
+    expect(await rowsOf('key_rules', organization)).toMatchObject([{ long_minutes: 240 }]);
+  });
+
   test('does not overwrite a change that the form did not show', async () => {
     const { organization, post } = await makeWithKeyRules();
     const refused = await post('/key-rules', { ...KEY_RULES, maxLifetimeDays: '7' });

@@ -16,7 +16,7 @@ const statusesOf = async (organization: string) =>
   (await rowsOf('time_entries', organization)).map(({ status }) => status);
 
 describe('the queue', () => {
-  test('the page lists the entries that wait with what a biller needs, the oldest first, and their totals', async () => {
+  test('the page lists the entries that wait with what a biller needs, the longest first, and their totals', async () => {
     const { organization, get, log, key } = await makeTime({ config: { ticketUrl: 'https://psa.example/{ticket}' } });
     await importAdmin(organization, 'ada', 'Ada', true);
     await log({ minutes: 90, description: 'Disk <b>full</b>' });
@@ -24,13 +24,12 @@ describe('the queue', () => {
     const { text } = await get('/time');
     const cells = await textsOf(text, 'tbody th, tbody td');
     expect(cells.map((cell) => cell.replace(/\s+/g, ' '))).toEqual([
-      ...['1001 Acme', expect.stringMatching(/^90 min \d+ \w+ \d+$/), '225.00 at 150.00', 'Automation'],
-      ...[expect.stringContaining('n8n: triage'), 'Disk &lt;b&gt;full&lt;/b&gt;'],
-      ...['1002 Globex', expect.stringMatching(/^20 min/), 'Not billable', 'Ada own time'],
-      ...[expect.stringContaining('n8n: triage'), 'Task 2'],
+      ...[expect.stringMatching(/^\d+ \w+ \d+ · 90 min$/), 'Disk &lt;b&gt;full&lt;/b&gt;1001 · Acme · n8n: triage'],
+      ...['Automation', '225.00 at 150.00'],
+      ...[expect.stringMatching(/· 20 min$/), 'Task 21002 · Globex · n8n: triage', 'Ada own time', 'Not billable'],
     ]);
     expect(await textsOf(text, '#totals')).toEqual(['2 entries, 110 minutes, amount 225.00']);
-    expect((await elementsOf(text, 'tbody th a')).map(({ attributes }) => attributes['href'])).toEqual([
+    expect((await elementsOf(text, 'tbody a[rel]')).map(({ attributes }) => attributes['href'])).toEqual([
       'https://psa.example/1001',
       'https://psa.example/1002',
     ]);
@@ -55,9 +54,11 @@ describe('the queue', () => {
     ['technician=tess', [2]],
     ['key=KEY', [3]],
     ['from=2026-11-10', [5]],
-    ['to=2026-11-09', [0, 1, 2, 3, 4]],
-    ['from=2026-11-09&to=2026-11-09&company=acme', [0, 2, 3, 4]],
-    ['from=tomorrow', [0, 1, 2, 3, 4, 5]],
+    ['to=2026-11-09', [4, 0, 1, 2, 3]],
+    ['from=2026-11-09&to=2026-11-09&company=acme', [4, 0, 2, 3]],
+    ['minutes=31', [4]],
+    ['minutes=none', [4, 0, 1, 2, 5, 3]],
+    ['from=tomorrow', [4, 0, 1, 2, 5, 3]],
   ])('a filter shows only its entries: %s', async (filter, expected) => {
     let now = Date.parse('2026-11-09T23:00:00Z');
     const { organization, api, get, log } = await makeTime({ now: () => now });
@@ -69,6 +70,100 @@ describe('the queue', () => {
     ids.push(await log());
     const { text } = await get(`/time?${filter.replace('KEY', other.id)}`);
     expect(await idsOf(text)).toEqual(expected.map((index) => ids[index]));
+  });
+});
+
+describe('marks', () => {
+  const AT = Date.parse('2026-11-09T14:02:00Z');
+  /** The marks of the listed entries, in their order. */
+  const marksOf = async (page: string) => textsOf(page, 'tbody th .mark');
+  const minutesOf = async (page: string) =>
+    (await textsOf(page, 'tbody th strong')).map((text) => Number.parseInt(text, 10));
+
+  test('an entry is long from 240 minutes on, or from those of the key rules, and is listed first', async () => {
+    const { get, post, log } = await makeTime();
+    for (const minutes of [239, 30, 240, 480]) await log({ minutes });
+    const { text } = await get('/time');
+    expect(await minutesOf(text)).toEqual([480, 240, 239, 30]);
+    expect(await marksOf(text)).toEqual(['480 min: long', '240 min: long']);
+    expect((await post('/key-rules', { revision: '0', maxLifetimeDays: '', longMinutes: '30' })).status).toBe(303);
+    expect(await marksOf((await get('/time')).text)).toHaveLength(4);
+  });
+
+  test('the same ticket, minutes and text within 15 minutes are a possible duplicate, of whatever key', async () => {
+    let now = AT;
+    const { organization, api, get, log, decide } = await makeTime({ now: () => now });
+    const same = { minutes: 20, description: 'Tested the backup' };
+    const first = await log(same);
+    const other = await makeKey(organization, {}, () => now);
+    await api.postTime(other.value, { ...same, billable: true });
+    for (const different of [{ minutes: 21 }, { description: 'Tested the backups' }])
+      await log({ ...same, ...different });
+    await log(same, '1002');
+    now += 15 * 60_000 + 1;
+    await log({ minutes: 5, description: 'Later' });
+    expect(await marksOf((await get('/time')).text)).toEqual(['same as 14:02']);
+    await log(same);
+    const { text } = await get('/time');
+    expect([await marksOf(text), (await minutesOf(text))[0]]).toEqual([['same as 14:02'], 20]);
+    // The copy is still one when the first entry is approved.
+    await decide('APPROVED', first);
+    expect(await marksOf((await get('/time')).text)).toEqual(['same as 14:02']);
+  });
+
+  test('the time of one person on one date is marked above 24 hours, and that of the service account never', async () => {
+    let now = AT;
+    const { get, log, decide } = await makeTime({ now: () => now });
+    const tess = { userEmail: 'tess@northwind.example' };
+    for (let one = 0; one < 7; one++) await log({ minutes: 220 });
+    for (let one = 0; one < 6; one++) await log({ ...tess, minutes: 220 });
+    const last = await log({ ...tess, minutes: 120 });
+    now += DAY_MS;
+    await log({ ...tess, minutes: 220 });
+    expect(await marksOf((await get('/time')).text)).toEqual([]);
+    now -= DAY_MS;
+    const more = await log({ ...tess, minutes: 1 });
+    expect(await marksOf((await get('/time')).text)).toEqual(Array(8).fill('1,441 min in one day'));
+    expect(await marksOf((await get('/time?minutes=220')).text)).toHaveLength(6);
+    await decide('REJECTED', [last, more]);
+    expect(await marksOf((await get('/time')).text)).toEqual([]);
+  });
+
+  test('“Approve all” leaves marked entries out, which are selected together for one rejection', async () => {
+    const { organization, get, log, decide } = await makeTime({ now: () => AT });
+    const same = { minutes: 10, description: 'Twice' };
+    const ids = [await log({ minutes: 480 }), await log({ minutes: 60 }), await log(same), await log(same)];
+    const { text } = await get('/time?select=marked');
+    expect((await elementsOf(text, 'input[checked]')).map(({ attributes }) => attributes['value'])).toEqual([
+      ids[0],
+      ids[3],
+    ]);
+    expect(await textsOf(text, '.decide a, .decide button')).toEqual([
+      ...['Select all', 'Select marked (2)', 'Approve selected', 'Reject selected', 'Approve all 2 unmarked…'],
+    ]);
+    const all = await get('/time/decide?all=APPROVED');
+    expect(await idsOf(all.text)).toEqual([ids[1], ids[2]]);
+    expect(all.text).toContain(
+      'Approve 2 entries, 70 minutes, amount 175.00? This cannot be undone. Longest: 60, 10 min.',
+    );
+    const selected = await get(`/time/decide?selected=REJECTED&entry=${ids[1]}&entry=${ids[3]}&entry=${ids[0]}`);
+    expect(await idsOf(selected.text)).toEqual([ids[0], ids[3], ids[1]]);
+    expect(selected.text).toContain('Longest: 480, 60, 10 min. Marked: 2 entries.');
+    expect(await elementsOf(selected.text, '#reason[autofocus]')).toHaveLength(1);
+    // Also after an error in the form.
+    const refused = await decide('REJECTED', ids, '');
+    expect(refused.text).toContain('Marked: 2 entries.');
+    expect(await statusesOf(organization)).toEqual(Array(4).fill('SUBMITTED'));
+  });
+
+  test('a confirmation of many entries offers the rest of them with their marks', async () => {
+    const { organization, get, log, decide } = await makeTime();
+    await log({ minutes: 300 });
+    await multiply(organization, 204);
+    const ids = (await rowsOf('time_entries', organization)).map(({ id }) => String(id));
+    const first = await decide('APPROVED', ids);
+    expect(first.text).toContain('Longest: 300, 300, 300, 300, 300 min. Marked: 5 entries.');
+    expect(await textsOf((await get('/time')).text, '#totals')).toEqual(['5 entries, 1,500 minutes, amount 3,750.00']);
   });
 });
 
@@ -122,7 +217,7 @@ describe('a decision', () => {
       action: 'time_entry.rejected',
       detail: { text: 'Not ours' },
     });
-    expect(await textsOf((await get('/time?state=rejected')).text, 'tbody td[data-label=Work] .minor')).toEqual([
+    expect(await textsOf((await get('/time?state=rejected')).text, 'tbody .decided')).toEqual([
       expect.stringMatching(/^rejected by Ada .*: Not ours$/),
     ]);
   });
@@ -132,7 +227,7 @@ describe('a decision', () => {
     await log();
     const { status, text } = await get('/time?before=-1&upTo=x&state=x&to=x');
     expect([status, await idsOf(text)]).toEqual([200, [expect.any(String)]]);
-    for (const search of ['selected=x', 'selected=APPROVED&entry=x', 'all=APPROVED&upTo=1', ''])
+    for (const search of ['selected=x', 'selected=APPROVED', 'all=APPROVED&upTo=1', ''])
       expect((await get(`/time/decide?${search}`)).status).toBe(303);
   });
 
@@ -148,7 +243,7 @@ describe('a decision', () => {
     const { get, post, log } = await makeTime();
     const ids = [await log(), await log({}, '1002'), await log()];
     const { text } = await get('/time?company=acme');
-    const hidden = (await elementsOf(text, '.pages input[type=hidden]')).map(({ attributes }) => [
+    const hidden = (await elementsOf(text, '.decide input[type=hidden]')).map(({ attributes }) => [
       attributes['name'] ?? '',
       attributes['value'] ?? '',
     ]);
@@ -163,7 +258,7 @@ describe('a decision', () => {
     const { organization, get, log, decide } = await makeTime();
     await log();
     await multiply(organization, 204);
-    const ids = await idsOf((await get('/time/decide?all=REJECTED')).text);
+    const ids = await idsOf((await get('/time/decide?all=APPROVED')).text);
     const first = await decide('REJECTED', ids);
     expect([first.status, ids.length]).toEqual([200, 205]);
     expect(await textsOf(first.text, '[role=status]')).toEqual(['200 entries rejected']);
@@ -227,12 +322,12 @@ describe('an organization that approves time in its PSA', () => {
     const { text } = await get('/time');
     expect(await textsOf(text, '[role=status]')).toEqual([
       'Your PSA approves new time. Entries from before that are approved or rejected here.',
-      'No entries.',
+      'Nothing waits.',
     ]);
     expect(await textsOf(text, 'nav.tabs a[href$="/time"]')).toEqual(['Time']);
     expect(await textsOf((await get('/time?state=all')).text, 'tbody tr')).toHaveLength(1);
     expect(await textsOf((await get('/keys')).text, '.attention a')).toEqual([]);
-    expect((await get(`/time/decide?selected=APPROVED&entry=${id}`)).status).toBe(303);
+    expect((await get(`/time/decide?selected=APPROVED&entry=${id}`)).status).toBe(409);
     const refused = await decide('APPROVED', id);
     expect([refused.status, await textsOf(refused.text, 'h1')]).toEqual([409, ['0 of 1 entry approved']]);
     expect(refused.text).toContain('The PSA decides about the others');

@@ -36,7 +36,7 @@ async function makeFull() {
       "insert into refused_uses values (?1, ?2, 'revoked', 1, 0, 0, null, null, null), (?1, ?2, 'expired', 1, 0, 0, null, null, null)",
       "insert into alerts values (?1, 'key_expiring', ?2, 1, 'a', 0, 'text', 0, 0, 0)",
       "insert into connections values (?1, 'adapter', 0, null, null, null)",
-      'insert into key_rules values (?1, null, 0, 1)',
+      'insert into key_rules values (?1, null, 0, 240, 1)',
       `insert into deletions select ?1, seq from audit_log where organization_id = ?1 and at = ${created}`,
       "insert into psa_refusals values (?1, 'r', 'note', 'Closed', 0)",
     ].map((sql) => env.DB.prepare(sql).bind(...(sql.includes('?2') ? [organization, keyId] : [organization]))),

@@ -6,7 +6,7 @@ import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
 import { revokeAllKeys } from '../../../src/services/keys/revoke-key.ts';
 import { aroundD1, committingTwice, countD1 } from '../../support/d1.ts';
 import { auditedActions, copyKey } from '../../support/settings.ts';
-import { asAdmin, makeKey, makeOrganization, revoke, rotate, rowsOf } from '../../support/world.ts';
+import { asAdmin, makeKey, makeOrganization, NO_KEY_RULES, revoke, rotate, rowsOf } from '../../support/world.ts';
 
 const input = { name: 'n8n: triage', scopes: ['tickets:note:write' as const] };
 
@@ -69,13 +69,13 @@ describe('the replacement of an expired key', () => {
     await expect(replace('Other')).rejects.toMatchObject({ errors: [{ code: 'taken' }] });
     // Another administrator tightens the key rules while the form is sent.
     const tightened = aroundD1(env.DB, async (run, statements) => {
-      const rules = { maxLifetimeDays: 30, expiryRequired: true };
+      const rules = { ...NO_KEY_RULES, maxLifetimeDays: 30, expiryRequired: true };
       if (statements > 1) await changeKeyRules(asAdmin(organization), 0, rules).catch(() => undefined);
       return run();
     });
     const refused = { errors: [{ code: 'key_rules_expiry_required' }] };
     await expect(replace(undefined, undefined, tightened)).rejects.toMatchObject(refused);
-    await changeKeyRules(asAdmin(organization), 1, { maxLifetimeDays: null, expiryRequired: false });
+    await changeKeyRules(asAdmin(organization), 1, NO_KEY_RULES);
     await copyKey(organization, other, { prefix: 'many-', count: 99 });
     await expect(replace()).rejects.toMatchObject({ errors: [{ code: 'too_many' }] });
     expect((await read()).slice(0, 1)).toEqual(UNTOUCHED);

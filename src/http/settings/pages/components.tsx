@@ -53,6 +53,9 @@ export const formatNumber = (number: number) =>
 export const money = (minor: number) =>
   new Intl.NumberFormat('en-GB', { minimumFractionDigits: 2 }).format(fromMinorUnits(minor));
 
+/** How many entries of time wait, the same on every page. */
+export const waitingText = (count: number) => (count > 9_999 ? '9,999+' : formatNumber(count));
+
 /** A number with its unit: `1 record`, `2 records`. */
 export const counted = (number: number, unit: string, many = `${unit}s`) =>
   `${formatNumber(number)} ${number === 1 ? unit : many}`;

@@ -1,7 +1,7 @@
 import type { Administrator } from '../../hono-env.ts';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
-import { Menu, SearchForm } from './components.tsx';
+import { Menu, SearchForm, waitingText } from './components.tsx';
 
 /** The tabs: the last part of their addresses, and their titles. */
 const TABS = [
@@ -15,9 +15,6 @@ const TABS = [
 /** The tab of a page, from the part of its address after the organization; the keys for any other page. */
 export const tabOf = (page = '') => TABS.find(([tab]) => tab === page)?.[0] ?? 'keys';
 
-/** From there on a tab shows that there are more. */
-const MAX_WAITING = 99;
-
 interface TabsProps {
   path: string;
   administrator: Administrator;
@@ -27,18 +24,20 @@ interface TabsProps {
 export function AreaTabs({ path, administrator: { refused, waiting } }: TabsProps) {
   const { base } = usePage();
   const current = tabOf(path.split('/')[3]);
-  const counts: Partial<Record<string, number>> = { refused, time: waiting };
+  const counts: Partial<Record<string, string>> = {
+    refused: refused > 99 ? '99+' : `${refused || ''}`,
+    time: waiting > 0 ? waitingText(waiting) : '',
+  };
   return (
     <nav class="tabs" aria-label="Settings">
       {TABS.map(([tab, title]) => {
-        const count = counts[tab] ?? 0;
         return (
           <a
             href={`${base}/${tab}`}
             aria-current={path === `${base}/${tab}` ? 'page' : tab === current ? 'true' : undefined}
           >
             {title}
-            {count > 0 && <span class="mark">&nbsp;{count > MAX_WAITING ? `${MAX_WAITING}+` : count}</span>}
+            {counts[tab] && <span class="mark">&nbsp;{counts[tab]}</span>}
           </a>
         );
       })}

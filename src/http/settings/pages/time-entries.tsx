@@ -1,21 +1,35 @@
-import { dateText } from '../../../domain/calendar.ts';
+import { addDays, dateIn, dateText } from '../../../domain/calendar.ts';
 import { MAX_REASON_LENGTH } from '../../../domain/decision-reason.ts';
 import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../../domain/record-kinds.ts';
+import { isMarked } from '../../../domain/time-marks.ts';
 import { keysOf } from '../../../lib/objects.ts';
 import {
   type Entry,
+  isFiltered,
   LISTED,
   MAX_ALL,
   MAX_DECIDED,
+  MAX_SORTED,
   MAX_TOTAL,
   STATUSES,
-  type TimePart,
+  type TimeChoices,
   type TimeQuery,
+  type TimeTotals,
 } from '../../../services/work/time-queue.ts';
 import { Options, Select, withSelected } from '../audit.tsx';
 import type { FormState } from '../forms.ts';
 import { addressOf, parametersOf, usePage } from '../page-context.ts';
-import { Banner, counted, HiddenFields, money, Table, type TableColumn, Ticket } from './components.tsx';
+import {
+  Banner,
+  counted,
+  formatNumber,
+  HiddenFields,
+  money,
+  Table,
+  type TableColumn,
+  Ticket,
+  waitingText,
+} from './components.tsx';
 import { ErrorSummary, Field } from './form.tsx';
 import { KeyName } from './key-facts.tsx';
 import { Time } from './time.tsx';
@@ -26,91 +40,149 @@ export const DECISIONS = {
   REJECTED: { verb: 'Reject', word: 'rejected', kind: 'danger' },
 } as const;
 
-const amountText = ({ amountMinor, hourlyRateMinor }: Entry) => `${money(amountMinor)} at ${money(hourlyRateMinor)}`;
-
 export const countedEntries = (count: number) => counted(count, 'entry', 'entries');
 export const decidedText = (count: number, decision: ApprovalDecision) =>
   `${countedEntries(count)} ${DECISIONS[decision].word}`;
 
 /** Totals in words: `12 entries, 340 minutes, amount 1,020.00`. */
-const totalsText = ({ count, minutes, amountMinor }: Pick<TimePart['totals'], 'count' | 'minutes' | 'amountMinor'>) =>
+const totalsText = ({ count, minutes, amountMinor }: Pick<TimeTotals, 'count' | 'minutes' | 'amountMinor'>) =>
   `${countedEntries(count)}, ${counted(minutes, 'minute')}, amount ${money(amountMinor)}`;
 
-function totalsOf(entries: readonly Entry[]) {
-  const sum = (name: 'minutes' | 'amountMinor') => entries.reduce((total, entry) => total + entry[name], 0);
-  return { count: entries.length, minutes: sum('minutes'), amountMinor: sum('amountMinor') };
+const clock = (at: number, timeZone: string) =>
+  new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone }).format(at);
+
+/** Why an entry is marked: `480 min: long, same as 14:02`. */
+function marksText({ minutes, isLong, sameAs, dayMinutes }: Entry, timeZone: string): string {
+  const reasons = [
+    isLong && `${minutes} min: long`,
+    sameAs !== null && `same as ${clock(sameAs, timeZone)}`,
+    dayMinutes !== null && `${formatNumber(dayMinutes)} min in one day`,
+  ];
+  return reasons.filter(Boolean).join(', ');
 }
 
-const columnsFor = (canSelect: boolean): readonly TableColumn<Entry>[] => [
-  [
-    'Ticket',
-    ({ id, ticketId, company, minutes, technician }) => (
-      <>
-        {canSelect && (
-          <input
-            type="checkbox"
-            name="entry"
-            value={id}
-            aria-label={`Select ${minutes} min by ${technician} on ticket ${ticketId}`}
-          />
-        )}{' '}
-        <Ticket id={ticketId} /> <bdi class="minor">{company}</bdi>
-      </>
-    ),
-  ],
-  ['Time', (of) => [`${of.minutes} min `, <span class="minor">{dateText(of.workDate)}</span>]],
-  ['Amount', (of) => (of.billable === 1 ? amountText(of) : 'Not billable')],
-  ['Technician', (of) => [<bdi>{of.technician}</bdi>, ' ', of.isOwn && <span class="chip">own time</span>]],
-  ['Key', ({ keyId: id, keyName: name, keyHint: hint }) => <KeyName subject={{ id, name, hint }} />],
+const isUndecided = ({ approvals, status }: Entry) => approvals === 'settings' && status === 'SUBMITTED';
+
+/** The columns of a list. Entries that can be selected have a checkbox, which is checked if `isSelected` says so. */
+const columnsFor = (isSelected?: (entry: Entry) => boolean): readonly TableColumn<Entry>[] => [
+  ['Time', (entry) => <WorkTime entry={entry} isSelected={isUndecided(entry) ? isSelected?.(entry) : undefined} />],
   ['Work', (entry) => <Work entry={entry} />],
+  ['Technician', (of) => [<bdi>{of.technician}</bdi>, ' ', of.isOwn && <span class="chip">own time</span>]],
+  ['Amount', (entry) => <Amount entry={entry} />],
 ];
 
-/** The text, and the decision. */
-function Work({ entry }: { entry: Entry }) {
-  const { text, status, decidedAt, decidedBy, reason } = entry;
+/** Date and minutes, and why the entry is marked. */
+function WorkTime({ entry, isSelected }: { entry: Entry; isSelected: boolean | undefined }) {
+  const { timeZone } = usePage();
+  const { id, workDate, minutes, technician, ticketId, amountMinor } = entry;
   return (
     <>
-      <span class="text">{text}</span>
-      {status !== 'SUBMITTED' && (
-        <span class="minor">
-          {' '}
-          {DECISIONS[status].word}
+      {isSelected !== undefined && (
+        <input
+          type="checkbox"
+          name="entry"
+          value={id}
+          checked={isSelected}
+          aria-label={`Select ${minutes} min by ${technician} on ticket ${ticketId}`}
+          data-minutes={minutes}
+          data-amount={amountMinor}
+          data-marked={isMarked(entry) || undefined}
+        />
+      )}
+      <span class="when">
+        {dateText(workDate)} · <strong>{minutes} min</strong>
+      </span>
+      {isMarked(entry) && <span class="mark"> {marksText(entry, timeZone)}</span>}
+    </>
+  );
+}
+
+/** How much of a text fits one line. A longer one opens. */
+const LINE = 90;
+
+/** The text, the ticket with its company and the key, and the decision. */
+function Work({ entry }: { entry: Entry }) {
+  const { text, ticketId, company, keyId, keyName, status, approvals, decidedAt, decidedBy, reason } = entry;
+  return (
+    <>
+      {text.length > LINE || text.includes('\n') ? (
+        <details class="long">
+          <summary>
+            <span>{text.slice(0, 2 * LINE)}</span>
+          </summary>
+          <span class="text">{text}</span>
+        </details>
+      ) : (
+        <span class="text">{text}</span>
+      )}
+      <span class="minor">
+        <Ticket id={ticketId} /> · <bdi>{company}</bdi> · <KeyName subject={{ id: keyId, name: keyName }} />
+      </span>
+      {(status !== 'SUBMITTED' || approvals === 'psa') && (
+        <span class="minor decided">
+          {status === 'SUBMITTED' ? 'waits' : DECISIONS[status].word}
           {decidedAt !== null && [' by ', <bdi>{decidedBy}</bdi>, ', ', <Time at={decidedAt} />]}
           {reason && [': ', <bdi>{reason}</bdi>]}
+          {approvals === 'psa' && ', decided in your PSA'}
         </span>
       )}
     </>
   );
 }
 
-interface Props extends TimePart {
+function Amount({ entry: { billable, approvals, amountMinor, hourlyRateMinor } }: { entry: Entry }) {
+  if (approvals === 'psa') return <span class="dash">–</span>;
+  if (billable === 0) return <>Not billable</>;
+  return (
+    <span>
+      {money(amountMinor)} <span class="minor">at {money(hourlyRateMinor)}</span>
+    </span>
+  );
+}
+
+interface Props {
+  entries: readonly Entry[];
+  totals: TimeTotals | undefined;
+  next: number | undefined;
   query: TimeQuery;
+  choices: TimeChoices;
+  /** The latest decision, if nothing waits. */
+  last: { by: string; at: number } | undefined;
+  /** How many entries wait. */
+  waiting: number;
+  /** Which entries are selected when the page opens: all, or the marked ones. */
+  preselected: string | undefined;
 }
 
 export function TimePage(props: Props) {
   const { base } = usePage();
-  const { query, entries, totals, next, approvals } = props;
+  const { query, choices, entries, next, preselected } = props;
   const canDecide = query.state === 'waiting';
+  const isSelected = (entry: Entry) => preselected === 'all' || (preselected === 'marked' && isMarked(entry));
   return (
     <>
-      {approvals === 'psa' && (
+      {choices.approvals === 'psa' && (
         <Banner tone="neutral">
           Your PSA approves new time. Entries from before that are approved or rejected here.
         </Banner>
       )}
       <Filters {...props} />
       {entries.length === 0 ? (
-        <Banner tone="neutral">No entries.</Banner>
+        <Banner tone="neutral">
+          <Nothing {...props} />
+        </Banner>
       ) : (
         <form method="get" action={`${base}/time/decide`}>
           <p id="totals">
-            {totals.count > MAX_TOTAL
-              ? `More than ${countedEntries(MAX_TOTAL)}. Filter by dates for totals.`
-              : totalsText(totals)}
+            <Summary {...props} />
           </p>
-          <Table caption="Time entries" columns={columnsFor(canDecide)} rows={entries}>
-            {canDecide && <Buttons {...props} />}
-          </Table>
+          {canDecide && <Bar {...props} />}
+          <Table
+            caption="Time entries"
+            kind="time"
+            columns={columnsFor(canDecide ? isSelected : undefined)}
+            rows={entries}
+          />
         </form>
       )}
       {next !== undefined && (
@@ -124,52 +196,97 @@ export function TimePage(props: Props) {
   );
 }
 
-/** Decides about the selected entries, or about all that the page counted, as far as one form can. */
-const Buttons = ({ query, totals: { count, lastSeq } }: Props) => (
-  <div class="pages row">
-    <HiddenFields fields={parametersOf({ ...query, upTo: lastSeq ?? undefined })} />
-    <label hidden>
-      <input type="checkbox" data-all="entry" /> Select all
-    </label>
-    {(['selected', 'all'] as const).map((which) =>
-      APPROVAL_DECISIONS.map((decision) => (
-        <button
-          type="submit"
-          name={which}
-          value={decision}
-          class={which === 'all' ? 'quiet' : DECISIONS[decision].kind}
-        >
-          {DECISIONS[decision].verb}{' '}
-          {which === 'selected' ? which : count > MAX_ALL ? `the oldest ${MAX_ALL}` : `all ${count}`}…
-        </button>
-      )),
-    )}
-  </div>
-);
+/** Why the list is empty. */
+function Nothing({ query, last }: Props) {
+  const { now, timeZone } = usePage();
+  if (isFiltered(query)) return <>No entries match these filters.</>;
+  if (query.state !== 'waiting')
+    return <>{query.state === 'all' ? 'No time was logged' : `Nothing was ${query.state}`} yet.</>;
+  if (!last) return <>Nothing waits.</>;
+  const isToday = dateIn(timeZone, last.at) === dateIn(timeZone, now);
+  return (
+    <>
+      Nothing waits. Last decision: <bdi>{last.by}</bdi>, {isToday ? clock(last.at, timeZone) : <Time at={last.at} />}.
+    </>
+  );
+}
 
-/** The filters with a list, whose choices are those of the entries on the page. */
-const CHOICES = [
-  ['company', 'Company', ({ companyId, company }: Entry) => [companyId, company] as const],
-  ['technician', 'Technician', ({ userId, technician }: Entry) => [userId, technician] as const],
-  ['key', 'Key', ({ keyId, keyName, keyHint }: Entry) => [keyId, `${keyName} (${keyHint})`] as const],
-] as const;
+/** The totals of all entries that match, or why there are none. */
+function Summary({ query, totals, waiting }: Props) {
+  if (totals) return <>{totalsText(totals)}</>;
+  if (query.entry !== undefined) return <>Nothing is to decide here about this entry.</>;
+  if (query.state !== 'waiting') return <>More than {formatNumber(MAX_TOTAL)} entries. Filter by dates for totals.</>;
+  return (
+    <>
+      {isFiltered(query) ? `More than ${formatNumber(MAX_SORTED)}` : waitingText(waiting)} entries wait, the newest
+      first. Filter them: up to {formatNumber(MAX_SORTED)} are sorted, marked and summed.
+    </>
+  );
+}
+
+/** Selects entries, and decides about the selected ones or about all that are not marked, as far as one form can. */
+function Bar({ query, entries, totals }: Props) {
+  const { base } = usePage();
+  const marked = entries.filter(isMarked).length;
+  const unmarked = totals ? totals.count - totals.marked : 0;
+  const select = (which: 'all' | 'marked', text: string) => (
+    <a href={addressOf(`${base}/time`, { ...query, select: which })} data-select={which}>
+      {text}
+    </a>
+  );
+  return (
+    <div class="decide row">
+      <HiddenFields fields={parametersOf({ ...query, before: undefined, entry: undefined, upTo: totals?.lastSeq })} />
+      {select('all', 'Select all')}
+      {marked > 0 && select('marked', `Select marked (${marked})`)}
+      <output data-selected />
+      {APPROVAL_DECISIONS.map((decision) => (
+        <button type="submit" name="selected" value={decision} class={DECISIONS[decision].kind}>
+          {DECISIONS[decision].verb} selected
+        </button>
+      ))}
+      {unmarked > 0 && (
+        <button type="submit" name="all" value="APPROVED" class="quiet">
+          Approve {unmarked > MAX_ALL ? `the longest ${formatNumber(MAX_ALL)}` : `all ${formatNumber(unmarked)}`}
+          {totals && totals.marked > 0 && ' unmarked'}…
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** The calendar month before the one of a date. */
+function lastMonth(today: string): { from: string; to: string } {
+  const to = addDays(`${today.slice(0, 8)}01`, -1);
+  return { from: `${to.slice(0, 8)}01`, to };
+}
 
 /** The states as chips, and the other filters. */
-function Filters({ query, entries }: Props) {
-  const { base } = usePage();
-  const { state, before: _, ...others } = query;
-  const isFiltered = Object.values(others).some((one) => one !== undefined);
+function Filters({ query, choices }: Props) {
+  const { base, now, timeZone } = usePage();
+  const { state, before: _, upTo: __, entry: ___, ...others } = query;
+  const month = lastMonth(dateIn(timeZone, now));
+  const isLastMonth = query.from === month.from && query.to === month.to;
+  const chip = (text: string, change: Partial<TimeQuery>, isCurrent: boolean) => (
+    <a href={addressOf(`${base}/time`, { state, ...others, ...change })} aria-current={isCurrent ? 'true' : undefined}>
+      {text}
+    </a>
+  );
   return (
     <>
       <search>
         <form method="get" action={`${base}/time`} class="toolbar">
           <input type="hidden" name="state" value={state} />
-          <details class="more" open={isFiltered}>
+          <details class="more" open={isFiltered(query)}>
             <summary>Filters</summary>
             <div class="filters">
-              {CHOICES.map(([name, label, choiceOf]) => (
-                <Select label={label} name={name}>
-                  <Options options={withSelected(query[name], undefined, entries.map(choiceOf))} value={query[name]} />
+              <label>
+                At least … minutes
+                <input type="number" name="minutes" min="1" value={query.minutes?.toString()} />
+              </label>
+              {(['company', 'technician', 'key'] as const).map((name) => (
+                <Select label={name[0]?.toUpperCase() + name.slice(1)} name={name}>
+                  <Options options={withSelected(query[name], undefined, choices[name])} value={query[name]} />
                 </Select>
               ))}
               {(['from', 'to'] as const).map((name) => (
@@ -183,15 +300,9 @@ function Filters({ query, entries }: Props) {
         </form>
       </search>
       <nav class="state-chips" aria-label="States">
-        {keysOf(STATUSES).map((one) => (
-          <a
-            href={addressOf(`${base}/time`, { ...others, state: one })}
-            aria-current={one === state ? 'true' : undefined}
-          >
-            {one[0]?.toUpperCase() + one.slice(1)}
-          </a>
-        ))}
-        {isFiltered && (
+        {keysOf(STATUSES).map((one) => chip(`${one[0]?.toUpperCase()}${one.slice(1)}`, { state: one }, one === state))}
+        {chip('Last month', isLastMonth ? { from: undefined, to: undefined } : month, isLastMonth)}
+        {isFiltered(query) && (
           <a href={addressOf(`${base}/time`, { state })} class="clear">
             Clear filters
           </a>
@@ -202,6 +313,7 @@ function Filters({ query, entries }: Props) {
 }
 
 interface ConfirmProps {
+  /** Marked ones first, and then the longest. */
   entries: readonly Entry[];
   decision: ApprovalDecision;
   query: TimeQuery;
@@ -211,6 +323,8 @@ interface ConfirmProps {
 }
 
 const REASON = 'Reason for the rejection';
+/** How many of the longest entries a confirmation names. */
+const LONGEST = 5;
 
 /** Asks for confirmation before time is approved or rejected. */
 export function ConfirmTime({
@@ -222,16 +336,11 @@ export function ConfirmTime({
 }: ConfirmProps) {
   const { base } = usePage();
   const { verb, kind } = DECISIONS[decision];
-  const own = entries.filter(({ isOwn }) => isOwn).length;
   return (
     <>
       <ErrorSummary nothing="Nothing was decided." messages={form.messages} fields={[['reason', REASON]]} />
       {done && <Banner>{done}</Banner>}
-      <p>
-        {verb} {totalsText(totalsOf(entries))}? This cannot be undone.
-        {own > 0 && ` Own time: ${countedEntries(own)}.`}
-        {entries.length > MAX_DECIDED && ` At most ${MAX_DECIDED} are decided at once; the page then offers the rest.`}
-      </p>
+      <p>{questionText(entries, verb)}</p>
       <form method="post" action={`${base}/time/decide`} class="form">
         <HiddenFields fields={[...parametersOf(query), ['decision', decision]]} />
         <HiddenFields fields={entries.map(({ id }) => ['entry', id])} />
@@ -245,8 +354,25 @@ export function ConfirmTime({
           <a href={addressOf(`${base}/time`, query)}>Cancel</a>
         </div>
       </form>
-      <Table caption="Time to decide" columns={columnsFor(false)} rows={entries.slice(0, LISTED)} />
+      <Table caption="Time to decide" kind="time" columns={columnsFor()} rows={entries.slice(0, LISTED)} />
       {entries.length > LISTED && <p>And {countedEntries(entries.length - LISTED)} more.</p>}
     </>
   );
+}
+
+/** What is asked, with what an administrator should notice before the answer. */
+function questionText(entries: readonly Entry[], verb: string): string {
+  const sum = (name: 'minutes' | 'amountMinor') => entries.reduce((total, entry) => total + entry[name], 0);
+  const totals = { count: entries.length, minutes: sum('minutes'), amountMinor: sum('amountMinor') };
+  const longest = entries.map(({ minutes }) => minutes).sort((a, b) => b - a);
+  const marked = entries.filter(isMarked).length;
+  const own = entries.filter(({ isOwn }) => isOwn).length;
+  const sentences = [
+    `${verb} ${totalsText(totals)}? This cannot be undone.`,
+    `Longest: ${longest.slice(0, LONGEST).join(', ')} min.`,
+    marked > 0 && `Marked: ${countedEntries(marked)}.`,
+    own > 0 && `Own time: ${countedEntries(own)}.`,
+    entries.length > MAX_DECIDED && `At most ${MAX_DECIDED} are decided at once; the page then offers the rest.`,
+  ];
+  return sentences.filter(Boolean).join(' ');
 }

@@ -1,0 +1,23 @@
+import { MAX_MINUTES } from './record-kinds.ts';
+
+// Which entries that wait for approval an administrator should look at first.
+
+/** From how many minutes on an entry is long, unless the organization's key rules say otherwise. */
+export const DEFAULT_LONG_MINUTES = 240;
+/** An entry may be a duplicate of one with the same ticket, minutes and text that was logged at most so long before. */
+export const DUPLICATE_WITHIN_MS = 15 * 60_000;
+/** The minutes of a day: more of one person's time on one date cannot be right. */
+export const MINUTES_OF_DAY = MAX_MINUTES;
+
+/** Why an entry is marked. */
+export interface TimeMarks {
+  isLong: boolean;
+  /** When the same entry was logged before (UTC milliseconds); null if it was not. */
+  sameAs: number | null;
+  /** The minutes of its technician that wait for its date, if they are more than a day has; otherwise null. */
+  dayMinutes: number | null;
+}
+
+export const NO_MARKS: TimeMarks = { isLong: false, sameAs: null, dayMinutes: null };
+
+export const isMarked = ({ isLong, sameAs, dayMinutes }: TimeMarks) => isLong || sameAs !== null || dayMinutes !== null;
