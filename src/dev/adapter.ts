@@ -18,8 +18,9 @@ export class Adapter extends AdapterObject {
 
   override alarm(): Promise<void> {
     const { kv } = this.ctx.storage;
-    // A person waits for a record, and for the decision on time. A failure is not repeated earlier.
-    for (const job of ['work', 'reviews']) if (kv.get<{ failure?: string }>(job)?.failure === undefined) kv.delete(job);
+    // A person waits for a ticket, a record, and the decision on time. A failure is not repeated earlier.
+    for (const job of ['tickets', 'work', 'reviews'])
+      if (kv.get<{ failure?: string }>(job)?.failure === undefined) kv.delete(job);
     return super.alarm();
   }
 }

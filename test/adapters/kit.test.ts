@@ -6,7 +6,7 @@ import { type AdapterEnv, AdapterObject, adapterObjectOf } from '../../src/adapt
 import { eraseOrganization } from '../support/erase-organization.ts';
 import { connectionOf, lastCursor } from '../support/psa-calls.ts';
 import { asOperator, rowsOf } from '../support/world.ts';
-import type { MakeFake } from './fake.ts';
+import type { FakeTicket, MakeFake } from './fake.ts';
 import { fakeHalo } from './fake-halo.ts';
 import { fakeRedmine } from './fake-redmine.ts';
 import {
@@ -81,6 +81,50 @@ describe('the directory', () => {
     resume(world, 'they are gone');
     await world.pass(MINUTE_MS);
     expect(await statusOf(world, 630)).toBe('ticket_not_found');
+  });
+
+  test('if the adapter is killed, a request for a new ticket gets 404 with Retry-After, and 201 after it', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    let slept = 0;
+    world.onRequest = () => 'killed';
+    world.onApiSleep = async (ms) => {
+      // It is restarted after the request.
+      if (slept === 0) await world.pass(ms);
+      else world.suspend(ms);
+      slept += ms;
+    };
+    world.data.addTicket(600);
+    const write = () => world.write(600, { message: 'New' }, 'new-1');
+    expect(await write()).toMatchObject({ status: 404, code: 'ticket_not_found', retryAfter: '10' });
+    expect(slept).toBe(8_000);
+    world.onRequest = () => undefined;
+    await world.pass(10_000);
+    expect(await write()).toMatchObject({ status: 201 });
+  });
+
+  test('while the list of all tickets is read, records arrive, and a reopened ticket is known soon and still at its end', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    const closed: FakeTicket = { id: 9_000, company: 12, closedAt: 0, updatedAt: 0 };
+    world.data.tickets.push(closed);
+    for (let id = 1_001; id <= 5_000; id++) world.data.addTicket(id, { updatedAt: 0 });
+    world.data.dropTicket(505);
+    world.suspend(DAY_MS);
+    const isListed = async (id: number) =>
+      (await rowsOf('tickets', world.organization)).some((row) => row['id'] === `${id}` && row['active'] === 1);
+    await world.pass(10_000);
+    world.onApiSleep = world.pass;
+    await world.write(501, { message: 'Meanwhile' });
+    // It belongs on a page that was read.
+    Object.assign(closed, { closedAt: null, updatedAt: world.data.now() });
+    expect(await world.write(9_000, { message: 'Reopened' })).toMatchObject({ status: 201 });
+    await world.pass(20_000);
+    expect(notesOf(world).map(([, text]) => text)).toEqual(['Meanwhile', 'Reopened']);
+    // The pages are read from the last to the first.
+    expect([await isListed(5_000), await isListed(1_001), await isListed(505)]).toEqual([true, false, true]);
+    // As in a longer list: the ticket is no longer among those that changed recently.
+    world.suspend(6 * MINUTE_MS);
+    await world.pass(3 * MINUTE_MS);
+    expect([await isListed(1_001), await isListed(9_000), await isListed(505)]).toEqual([true, true, false]);
   });
 
   test('an organization that was erased stays erased, and the adapter keeps none of its texts', async () => {

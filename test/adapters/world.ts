@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { contextOf, run } from '../../src/adapters/kit/adapter.ts';
-import type { Service } from '../../src/adapters/kit/context.ts';
+import type { Context, Service } from '../../src/adapters/kit/context.ts';
 import type { Settings } from '../../src/adapters/kit/settings.ts';
 import { waitingIn } from '../../src/adapters/kit/store.ts';
 import type { ApprovalDecision } from '../../src/domain/record-kinds.ts';
@@ -44,6 +44,8 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
   };
   const later: { at: number; run: () => Promise<unknown> }[] = [];
   let isKilled = false;
+  /** What the adapter has in memory, by the object. */
+  const contexts = new Map<string, Context>();
   /** The clock and the network of the adapter: when it is killed, it can do nothing more. */
   const alive = () => {
     if (isKilled) throw new Killed();
@@ -63,9 +65,13 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
     /** Whether the service does not respond. */
     isServiceDead: false,
     pass,
+    /** Lets time pass in which the adapter is suspended. */
+    suspend: (ms: number) => {
+      now += ms;
+    },
     /** Lets a long time pass in which the adapter is suspended, and then a minute in which it runs. */
     skip: async (ms: number) => {
-      now += ms;
+      world.suspend(ms);
       await pass(60_000);
     },
     write,
@@ -117,6 +123,7 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
     else if (['unanswered', 'failed', 'page', 'killed'].includes(fault)) await fake.fetch(copy);
     if (fault.startsWith('killed')) {
       isKilled = true;
+      contexts.clear();
       throw new Killed();
     }
     if (fault === 'refused' || fault === 'failed') return new Response('down', { status: 503 });
@@ -141,7 +148,13 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
       changes: guarded((cursor) => connection.changes(cursor)),
       report: guarded((...args) => connection.report(...args)),
       review: guarded((...args) => connection.review(...args)),
-      reportConnection: guarded((...args) => connection.reportConnection(...args)),
+      reportConnection: guarded(async (...args) => {
+        const result = await connection.reportConnection(...args);
+        // The clock of the entry point is the real one, and that of the API is not.
+        const setTime = env.DB.prepare('update connections set reported_at = ?1 where organization_id = ?2');
+        await setTime.bind(now, organization).run();
+        return result;
+      }),
     };
   }
 
@@ -151,14 +164,18 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
     while (now < end) {
       isKilled = false;
       await runInDurableObject(object(world.objectName), async (_, { storage }) => {
-        const context = contextOf(storage.kv, serviceOf(), settings, fake.psa, { now: alive, sleep: advance, fetch });
+        const io = { now: alive, sleep: advance, fetch };
+        const context = contexts.get(world.objectName) ?? contextOf(storage.kv, serviceOf(), settings, fake.psa, io);
+        context.service = serviceOf();
+        contexts.set(world.objectName, context);
         while (now < end) {
           // As in the object's alarm.
-          await run(context).catch((err: unknown) => {
+          const hasMore = await run(context).catch((err: unknown) => {
             if (isKilled) throw err;
             console.error(String(err));
+            return false;
           });
-          await advance(Math.min(EVERY_MS, end - now));
+          if (!hasMore) await advance(Math.min(EVERY_MS, end - now));
         }
       }).catch((err: unknown) => {
         if (!isKilled) throw err;
@@ -179,7 +196,8 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
       entry?: { id: string; status: string };
       code?: string;
     }>();
-    return { status: response.status, id: note?.id ?? entry?.id ?? '', entryStatus: entry?.status, code };
+    const retryAfter = response.headers.get('Retry-After');
+    return { status: response.status, id: note?.id ?? entry?.id ?? '', entryStatus: entry?.status, code, retryAfter };
   }
 
   return world;

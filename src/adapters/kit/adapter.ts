@@ -1,6 +1,6 @@
 import { keysOf } from '../../lib/objects.ts';
 import { type Context, type Service, unwrap } from './context.ts';
-import { takeOver, takePeople } from './directory.ts';
+import { takeAllTickets, takeOver, takePeople } from './directory.ts';
 import { type Psa, PsaFault } from './psa.ts';
 import { sender, type World } from './send.ts';
 import type { Settings } from './settings.ts';
@@ -16,7 +16,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const EVERY_MS = {
   people: 15 * MINUTE_MS,
   allTickets: DAY_MS,
-  tickets: 15 * SECOND_MS,
+  tickets: 5 * SECOND_MS,
   reviews: 5 * MINUTE_MS,
   work: 10 * SECOND_MS,
   /** Before and after the work. */
@@ -44,25 +44,25 @@ export function contextOf(kv: SyncKvStorage, service: Service, settings: Setting
   return { kv, service, settings, psa, send: sender(psa, world, (skewMs) => kv.put('skewMs', skewMs)), world };
 }
 
-/** Connects one organization with its PSA: does whatever is due, one thing after the other. */
-export async function run(ctx: Context): Promise<void> {
+/** Connects one organization with its PSA: does whatever is due, one thing after the other. Returns whether more is due. */
+export async function run(ctx: Context): Promise<boolean> {
   const { kv, psa, send, world } = ctx;
   obeyOrder(ctx);
-  if (kv.get('isErased')) return;
+  if (kv.get('isErased')) return false;
   if (kv.get('public')) await runJob(ctx, 'removal', () => removePublicNote(ctx));
   await report(ctx);
-  if (kv.get('isElsewhere')) return;
+  if (kv.get('isElsewhere')) return false;
   await runJob(ctx, 'people', () => takePeople(ctx));
-  const ticketsSince = (since: Date | null) => psa.tickets(send, since, psaTime(ctx, world.now()));
-  await runJob(ctx, 'allTickets', async () => {
-    await takeOver(ctx, ticketsSince(null), ['ticket']);
-    kv.delete('mayShrink');
-  });
-  await runJob(ctx, 'tickets', (since) => takeOver(ctx, ticketsSince(since), []));
+  await runJob(ctx, 'tickets', (since) =>
+    takeOver(ctx, psa.tickets(send, since, psaTime(ctx, world.now())), ctx.ticketList?.found),
+  );
   await runJob(ctx, 'reviews', (since) => takeReviews(ctx, since));
   await runJob(ctx, 'work', () => work(ctx));
+  // After the others: it is read in steps.
+  await runJob(ctx, 'allTickets', () => takeAllTickets(ctx, psaTime(ctx, world.now())));
   if (kv.get('public')) await runJob(ctx, 'removal', () => removePublicNote(ctx));
   await report(ctx);
+  return (['work', 'allTickets'] as const).some((job) => stateOf(kv, job).dueAt <= world.now());
 }
 
 /** A new order resumes the adapter: what was refused is written again, after another connection test. */
@@ -85,7 +85,7 @@ function obeyOrder({ kv, settings, world }: Context): void {
 /**
  * Runs a job if it is due, and never lets its failure stop another one. `since`: a time of the PSA's clock, a little
  * before the last run that took everything over began. The job returns false if it has not, and may return in how many
- * milliseconds it is due again.
+ * milliseconds it is due again. A job that is `unfinished` stays due, and its earlier failure counts on.
  * @throws Error if the organization was erased: then nothing of it stays here
  */
 async function runJob(ctx: Context, job: Job, start: (since: Date) => Promise<unknown>): Promise<void> {
@@ -95,6 +95,7 @@ async function runJob(ctx: Context, job: Job, start: (since: Date) => Promise<un
   if (dueAt > now) return;
   try {
     const result = await start(psaTime(ctx, from));
+    if (result === 'unfinished') return;
     const nextAt = world.now() + (typeof result === 'number' ? result : EVERY_MS[job]);
     kv.put<JobState>(job, { dueAt: nextAt, from: result === false ? from : now - OVERLAP_MS, attempts: 0 });
   } catch (err) {

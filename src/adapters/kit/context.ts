@@ -1,6 +1,6 @@
 import type { WorkerEntrypoint } from 'cloudflare:workers';
 import type { Connection } from '../../rpc/connection.ts';
-import type { Psa, Send } from './psa.ts';
+import type { DirectoryItem, Psa, Send } from './psa.ts';
 import type { World } from './send.ts';
 import type { Settings } from './settings.ts';
 
@@ -16,6 +16,14 @@ export interface Context {
   /** What it remembers. The runtime sends a request only when what was stored before is on disk. */
   kv: SyncKvStorage;
   world: World;
+  /** The list of all tickets while it is read. */
+  ticketList?: TicketList | undefined;
+}
+
+export interface TicketList {
+  pages: AsyncIterator<DirectoryItem[]>;
+  /** The records of its pages, and those that changed meanwhile. */
+  found: Set<string>;
 }
 
 /** @throws Error whose cause is the code of the error */

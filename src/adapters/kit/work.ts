@@ -6,7 +6,7 @@ import { ensure, writeRecord } from './writer.ts';
 
 const MINUTE_MS = 60_000;
 /** As long as tickets may wait to be read. */
-const TURN_MS = 15_000;
+const TURN_MS = 5_000;
 /** The limit is for the texts that are stored here. */
 const MAX_WAITING = 100;
 /** How long one record may fail while others are written. */

@@ -38,14 +38,15 @@ export abstract class AdapterObject extends DurableObject<AdapterEnv> {
     const { definition, env, ctx, world } = this;
     // The alarm of an adapter that was replaced.
     if (!ctx.id.equals(adapterObjectOf(env).id)) return;
+    let hasMore = false;
     try {
       const settings = COMMON_VARIABLES.parse(env);
       this.context ??= contextOf(ctx.storage.kv, env.CONNECTION, settings, definition.psa(env, settings), world);
-      await run(this.context);
+      hasMore = await run(this.context);
     } catch (err) {
       console.error(JSON.stringify({ event: 'adapter_error', message: String(err) }));
     }
-    await ctx.storage.setAlarm(Date.now() + this.everyMs);
+    await ctx.storage.setAlarm(Date.now() + (hasMore ? 0 : this.everyMs));
   }
 }
 
