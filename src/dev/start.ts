@@ -176,11 +176,12 @@ async function serve(): Promise<void> {
   const entry = demo ? ['-c', demo.path] : ['src/dev/index.tsx'];
   const server = spawnWrangler(['dev', ...entry, ...flags, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill(signal));
+  let heardAt = Date.now();
   const ended = once(server, 'close').then(([code]) => {
     process.exitCode ||= code ?? 0;
+    heardAt = 0;
     return 'ended' as const;
   });
-  let heardAt = Date.now();
   for (const stream of [server.stdout, server.stderr]) stream?.on('data', () => (heardAt = Date.now()));
   server.stderr?.pipe(process.stderr);
   const early = printLines(server.stdout);

@@ -9,7 +9,7 @@ export async function untilReady(
   stalledAfterMs: number,
 ): Promise<'ready' | 'stalled'> {
   while (Date.now() - heardAt() < stalledAfterMs) {
-    const response = await fetch(url).catch(() => undefined);
+    const response = await fetch(url, { signal: AbortSignal.timeout(stalledAfterMs) }).catch(() => undefined);
     if (response?.ok) return 'ready';
     await setTimeout(INTERVAL_MS);
   }
