@@ -1,5 +1,7 @@
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { existsSync, rmSync } from 'node:fs';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BrowserServer, chromium, type Locator, type Page } from 'playwright-core';
 import * as z from 'zod';
@@ -19,7 +21,11 @@ const FLAGS = [
  */
 export async function launchBrowser(): Promise<BrowserServer> {
   const executablePath = INSTALLED.find((path) => existsSync(path)) ?? (await packagedChromium());
-  return chromium.launchServer({ executablePath, args: FLAGS });
+  // Chromium and the libraries of the desktop write to the home directory, even with a profile elsewhere.
+  const home = await mkdtemp(join(tmpdir(), 'twb-browser-'));
+  const env = { ...process.env, HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home };
+  const browser = await chromium.launchServer({ executablePath, args: FLAGS, env });
+  return browser.on('close', () => rmSync(home, { recursive: true }));
 }
 
 async function packagedChromium(): Promise<string> {
