@@ -147,11 +147,12 @@ export function fakeHalo(clock: () => number) {
     psa: definition.psa(env, { TIME_ZONE: 'UTC' }),
     fetch: async (request) => {
       const { pathname, searchParams } = new URL(request.url);
-      const [path, sent] = [pathname.replace(/^\/api/, ''), await request.text()];
+      const path = pathname.replace(/^\/api/, '');
       const operation = `${request.method} ${path.replace(/\d+$/, '{id}')}`;
       data.calls[operation] = (data.calls[operation] ?? 0) + 1;
       if (operation === 'POST /auth/token') {
-        const isRight = /grant_type=client_credentials.*client_secret=secret/.test(sent);
+        const form = await request.formData();
+        const isRight = form.get('grant_type') === 'client_credentials' && form.get('client_secret') === 'secret';
         if (request.headers.has('Authorization')) data.violations.push('a token is requested with another one');
         tokens += 1;
         return isRight
@@ -159,6 +160,7 @@ export function fakeHalo(clock: () => number) {
           : json(400, { error: 'invalid_client' }, data.now());
       }
       if (request.headers.get('Authorization') !== `Bearer token ${tokens}`) return json(401, undefined, data.now());
+      const sent = await request.text();
       const body = sent === '' ? [] : JSON.parse(sent);
       const problems = [
         ...(QUERIES[operation]?.safeParse(Object.fromEntries(searchParams)).error?.issues ?? []),
