@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -127,6 +127,17 @@ describe('npm start', () => {
     expect(second.stdout).toContain('"idempotentReplay":true');
   });
 
+  test('the commands of the README write a note and time with a new event id, in every shell', async () => {
+    const [, note = '', time = ''] = (await readFile('README.md', 'utf8'))
+      .split('```sh\n')
+      .slice(1)
+      .map((rest) => rest.split('```', 1)[0] ?? '');
+    const script = `${note}\n${time}\necho " $EVENT_ID"`;
+    const here = script.replace('twb_…', keyIn(running.output)).replaceAll('localhost:8787', `localhost:${port}`);
+    for (const shell of ['sh', 'bash'])
+      expect((await run(shell, ['-c', here])).stdout).toMatch(/^\{"note":\{.*\}\{"entry":\{.*\} evt-\d+\n$/);
+  });
+
   test('prints what it waits for, then the key, the curl lines and the addresses together, and nothing of wrangler', () => {
     const lines = running.output.trimEnd().split('\n').filter(Boolean);
     const url = `http://localhost:${port}`;
@@ -193,6 +204,13 @@ test.concurrent('an invalid variable stops the start with one line about it', as
   expect(await failedStart('--port', String(await freePort()), '--var', 'KEY_LIMIT:200/60s')).toEqual({
     code: 1,
     output: expect.stringMatching(/^KEY_LIMIT: .*"200\/60s".*\n$/),
+  });
+});
+
+test.concurrent('an option that wrangler refuses stops the start with its message', async () => {
+  expect(await failedStart('--port', String(await freePort()), '--colour', 'blue')).toEqual({
+    code: 1,
+    output: expect.stringContaining('Unknown argument: colour'),
   });
 });
 
