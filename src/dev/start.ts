@@ -230,10 +230,16 @@ function isWranglerInfo(line: string): boolean {
 
 function welcome(): string {
   const { actor, ticketId = '1001', fake } = demo ?? {};
-  const curl = (path: string, body: string) =>
-    `  curl -i ${baseUrl}/api/v1/tickets/${ticketId}/${path} -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -H 'Idempotency-Key: first-try-${Date.now()}' -d '${body}'`;
+  const curl = (path: string, body: string, ticket = ticketId) =>
+    `  curl -i ${baseUrl}/api/v1/tickets/${ticket}/${path} -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -H 'Idempotency-Key: first-try-${ticket}-${Date.now()}' -d '${body}'`;
   const env = Object.entries(fake?.env ?? {}).map(([name, value]) => `${name}="${value}"`);
   const settings = `The settings of the fake, also for adapter:doctor:\n\n  ${env.join('\n  ')}\n\n`;
+  const newTicket = `Create a ticket in the fake, and write to it immediately: the request waits until the adapter has sent the ticket.
+
+  curl -X POST ${fake?.url}/tickets/600
+${curl('notes', '{"message": "New ticket read."}', '600')}
+
+`;
   return `
 Ready. A new key for the demo organization ${actor?.organizationId ?? 'northwind'} (the key of the previous start is revoked):
 
@@ -247,7 +253,7 @@ ${fake ? settings : ''}Log 30 minutes on the ticket. Then approve it: open ${fak
 
 ${curl('time-entries', '{"minutes": 30, "description": "Removed old logs", "billable": true}')}
 
-  API            ${baseUrl}/api/v1
+${fake ? newTicket : ''}  API            ${baseUrl}/api/v1
   Documentation  ${baseUrl}/docs
   AI agents      ${baseUrl}/mcp   (settings of clients: ${baseUrl}/docs/agents)
   Your PSA       ${baseUrl}/psa   (${vars.get('PSA_SECRET')?.value ? 'PSA_SECRET is set' : '404 without PSA_SECRET'}; see ${baseUrl}/docs/psa)

@@ -8,7 +8,7 @@ import { FAKE_URL, type Fake, type MakeFake } from './fake.ts';
 
 /**
  * Serves a fake on this machine, for an adapter in another process. Resolves with its address, and the variables and secrets
- * of its adapter. GET /approve approves all time.
+ * of its adapter. GET /approve approves all time, and POST /tickets/ID creates a ticket.
  */
 export async function serveFake({ data, env, fetch }: Fake, delay = async (): Promise<unknown> => undefined) {
   const server = createServer(async (request, response) => {
@@ -20,6 +20,13 @@ export async function serveFake({ data, env, fetch }: Fake, delay = async (): Pr
       const early =
         'No time entry has arrived yet. Wait for "kind":"time_entry" in the output, then open this page again.';
       response.end(`${length === 0 ? early : approved}\n`);
+      return;
+    }
+    const newTicket = Number(/^POST \/tickets\/(\d+)$/.exec(`${request.method} ${request.url}`)?.[1]);
+    if (newTicket > 0) {
+      const isThere = data.tickets.some(({ id }) => id === newTicket);
+      if (!isThere) data.addTicket(newTicket);
+      response.end(`Ticket ${newTicket} ${isThere ? 'exists already. Choose another number.' : 'is created.'}\n`);
       return;
     }
     const body = await text(request);

@@ -250,7 +250,7 @@ test.concurrent('a port that is not a number from 1 to 65535 stops the start', a
 });
 
 test.concurrent.for(inLongRuns(['connectwise', 'halo', 'redmine'], ['redmine']))(
-  'with --adapter %s, a note and time arrive in the PSA and are printed, time that is approved there is approved here, and no alert is about an earlier demo',
+  'with --adapter %s, a note and time arrive in the PSA and are printed, also on a ticket that was just created, time that is approved there is approved here, and no alert is about an earlier demo',
   { timeout: 180_000 },
   async (psa, { onTestFinished }) => {
     const port = await freePort();
@@ -265,12 +265,12 @@ test.concurrent.for(inLongRuns(['connectwise', 'halo', 'redmine'], ['redmine']))
     });
     const { server, output } = await start('--port', String(port), '--persist-to', persistTo, '--adapter', psa);
     onTestFinished(() => stop(server).then(remove));
-    const arrives = (kind: string, id = 'missing') =>
+    const arrives = (kind: string, id = 'missing', ticket = '501') =>
       vi.waitFor(() => {
-        const line = `"adapter_wrote","ticket":"501","kind":"${kind}","internal":true,"id":"${id}`;
+        const line = `"adapter_wrote","ticket":"${ticket}","kind":"${kind}","internal":true,"id":"${id}`;
         expect(printedBy(server)).toContain(line);
       }, 60_000);
-    const [note = '', time = ''] = curlsIn(output);
+    const [note = '', time = '', newTicket = '', newNote = ''] = curlsIn(output);
     await arrives('note', 'test-');
     const approve = async () => (await fetch(/open (http:\S+\/approve)/.exec(output)?.[1] ?? '')).text();
     expect(await approve()).toMatch(/^No time entry has arrived yet\./);
@@ -279,6 +279,8 @@ test.concurrent.for(inLongRuns(['connectwise', 'halo', 'redmine'], ['redmine']))
     await arrives('note', noteId);
     await arrives('time_entry', entryId);
     expect(await approve()).toBe('1 time entry is approved.\n');
+    expect((await run('sh', ['-c', newTicket])).stdout).toBe('Ticket 600 is created.\n');
+    await arrives('note', await write(newNote), '600');
     const repeat = async () => expect((await run('sh', ['-c', time])).stdout).toContain('"status":"APPROVED"');
     await vi.waitFor(repeat, { timeout: 60_000, interval: 1_000 });
     expect(printedBy(server)).not.toContain('"event":"alert"');
