@@ -44,7 +44,7 @@ export type ServiceErrorCode =
   | 'organization_not_found'
   | 'record_not_found'
   | 'already_reviewed'
-  | 'reviewer_not_eligible'
+  | 'approved_in_settings'
   | 'not_exported'
   | 'organization_erased'
   | 'superseded';

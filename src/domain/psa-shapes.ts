@@ -144,7 +144,9 @@ export type PsaStatus = z.output<typeof psaStatus>;
 /** The fields of an error in addition to its code. */
 export const callErrorFields = z.object({
   decision: z.enum(APPROVAL_DECISIONS).optional().meta({ description: 'For `already_reviewed`: the stored decision.' }),
-  reviewer: nullable(z.string()).optional().meta({ description: "For `already_reviewed`: the administrator's id." }),
+  reviewer: nullable(z.string())
+    .optional()
+    .meta({ description: "For `already_reviewed`: the administrator's id, or `psa`." }),
   reviewedAt: nullable(time()).optional().meta({ description: 'For `already_reviewed`: when it was reviewed.' }),
   newestAt: time().optional().meta({ description: 'For `superseded`: the time of the newest change.' }),
   serverTime: time().optional().meta({ description: 'For `superseded`: the service clock.' }),

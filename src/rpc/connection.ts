@@ -46,8 +46,9 @@ export class Connection extends WorkerEntrypoint<Env, ConnectionProps> {
     return call(this.env, (ctx) => reportRecord(ctx, { ...this.#owner, kind, id, result, reason }));
   }
 
-  review(entry: string, decision: ApprovalDecision, reviewer: string) {
-    return call(this.env, (ctx) => setApproval(ctx, { ...this.#owner, entry, decision, reviewer }));
+  /** `by` is the name of the PSA, for the audit log if the reviewer is not an administrator. */
+  review(entry: string, decision: ApprovalDecision, reviewer: string | undefined, by: string) {
+    return call(this.env, (ctx) => setApproval(ctx, { ...this.#owner, entry, decision, reviewer, by }));
   }
 
   reportConnection(adapterId: string, failure: ConnectionFailure | null, takesOver = false) {

@@ -11,7 +11,7 @@ export const CALL_ERRORS = {
   cursor_reset: 409,
   record_not_found: 404,
   already_reviewed: 409,
-  reviewer_not_eligible: 422,
+  approved_in_settings: 409,
   not_pushed: 409,
   being_erased: 409,
   organization_erased: 409,

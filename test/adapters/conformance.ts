@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { sender } from '../../src/adapters/kit/send.ts';
 import { inLongRuns } from '../support/property.ts';
-import { connectionOf, resultOf, work } from '../support/psa-calls.ts';
+import { allChanges, connectionOf, resultOf, work } from '../support/psa-calls.ts';
 import { rowsOf } from '../support/world.ts';
 import type { Fake, MakeFake } from './fake.ts';
 import {
@@ -307,8 +307,6 @@ export function testMapping(makeFake: MakeFake): void {
 
     test('an approval is shown by the replay, also one that was made during an outage', async () => {
       const world = await makeReadyWorld(makeFake);
-      // No administrator, in whose name nothing is approved if the PSA says who decided.
-      if (world.fake.namesReviewer) world.settings.REVIEWER = '2';
       await world.write(501, time('Called'), 'one');
       await world.pass(MINUTE_MS);
       world.onRequest = () => 'lost';
@@ -319,6 +317,41 @@ export function testMapping(makeFake: MakeFake): void {
       world.onRequest = () => undefined;
       await world.skip(30 * MINUTE_MS);
       expect((await world.write(501, time('Called'), 'one')).entryStatus).toBe('APPROVED');
+    });
+
+    test('a decision of the PSA comes back once, whatever is killed, and an entry that waits is there once', async () => {
+      const world = await makeReadyWorld(makeFake);
+      const kills = ['killed', 'killed_before', undefined] as const;
+      let [writes, reads] = [0, 0];
+      const killSome = () => {
+        [writes, reads] = [0, 0];
+        world.onRequest = (request) => {
+          if (isWrite(request)) return kills[writes++ % kills.length];
+          return reads++ < 3 ? 'killed' : undefined;
+        };
+      };
+      killSome();
+      const decisions = world.fake.rejects ? (['APPROVED', 'REJECTED', undefined] as const) : (['APPROVED'] as const);
+      for (const index of decisions.keys()) await world.write(501 + index, time(`Work ${index}`), `event:${index}`);
+      for (let wait = 0; wait < 5; wait++) await world.skip(5 * MINUTE_MS);
+      // The settings area decides nothing about them.
+      const ids = (await rowsOf('time_entries', world.organization)).map(({ id }) => String(id));
+      expect((await decide(world, 'REJECTED', ids)).done).toEqual([]);
+      for (const entry of world.data.entries) {
+        const status = decisions[entry.ticket - 501];
+        if (status) Object.assign(entry, { decision: { status, reviewer: '2' }, updatedAt: world.data.now() });
+      }
+      killSome();
+      for (let wait = 0; wait < 5; wait++) await world.skip(10 * MINUTE_MS);
+      expect(timesOf(world)).toEqual(decisions.map((_, index) => `Work ${index}`));
+      for (const [index, decision] of decisions.entries())
+        expect((await world.write(501 + index, time(`Work ${index}`), `event:${index}`)).entryStatus).toBe(
+          decision ?? 'SUBMITTED',
+        );
+      const decided = (await allChanges(world.organization)).filter(({ action }) => /approved|rejected/.test(action));
+      expect(decided.map(({ actor }) => [actor.type, actor.name.text])).toEqual(
+        decisions.flatMap((decision) => (decision ? [['system', world.fake.psa.name]] : [])),
+      );
     });
 
     test.each([-1, 1])('a clock of the PSA that is %s day off hides no ticket, record or approval', async (days) => {

@@ -185,7 +185,7 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC'): Fake {
   return {
     data,
     env,
-    namesReviewer: false,
+    rejects: true,
     createsWithId: true,
     plain: (text) => text.replace(/\n\n\[twb:\S+\]$/, ''),
     psa: definition.psa(env, { TIME_ZONE: timeZone }),

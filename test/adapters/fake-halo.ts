@@ -136,7 +136,7 @@ export function fakeHalo(clock: () => number) {
   const fake: Fake = {
     data,
     env,
-    namesReviewer: false,
+    rejects: false,
     createsWithId: true,
     plain: (text) =>
       text

@@ -174,7 +174,7 @@ export function fakeRedmine(clock: () => number): Fake {
   return {
     data,
     env,
-    namesReviewer: true,
+    rejects: true,
     createsWithId: false,
     plain: (text) => text.replace(/^<pre>\n([\s\S]*)\n<\/pre>\n\[twb:\S+\]$|^([\s\S]*) \[twb:\S+\]$/, '$1$2'),
     psa: definition.psa(env, { TIME_ZONE: 'UTC' }),

@@ -84,8 +84,8 @@ export interface Fake {
   fetch: (request: Request) => Promise<Response>;
   /** The text of a note or a time entry as its reader sees it, without the mark. */
   plain: (text: string) => string;
-  /** Whether the PSA says who decided on time. */
-  namesReviewer: boolean;
+  /** Whether the PSA is known to have a rejection of time. */
+  rejects: boolean;
   /** Whether the PSA returns the id of a note that it creates. */
   createsWithId: boolean;
 }

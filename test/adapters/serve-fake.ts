@@ -55,5 +55,5 @@ export async function startFake(psa: string) {
   const [makeFake] = Object.values(fakes);
   if (!makeFake) throw new Error(`There is no fake of ${psa}.`);
   const served = await serveFake(makeFake(Date.now));
-  return { ...served, env: { TEST_TICKET: '501', REVIEWER: '1', ...served.env } };
+  return { ...served, env: { TEST_TICKET: '501', ...served.env } };
 }

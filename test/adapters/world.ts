@@ -40,7 +40,7 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
   const organization = `adapter-${++worlds}-${crypto.randomUUID().slice(0, 8)}`;
   const settings: Settings = {
     ...{ ORGANIZATION: organization, ORGANIZATION_NAME: 'Northwind', TIME_ZONE: 'UTC', DEFAULT_HOURLY_RATE: 120 },
-    ...{ TEST_TICKET: '501', REVIEWER: '1', RESUME: '', ...changes },
+    ...{ TEST_TICKET: '501', RESUME: '', ...changes },
   };
   const later: { at: number; run: () => Promise<unknown> }[] = [];
   let isKilled = false;

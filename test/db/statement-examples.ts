@@ -300,8 +300,8 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
   'db/work/record-statements.ts': {
     markRedacted: records.map((one) => record.markRedacted(db, one)),
     findRecord: records.map((one) => record.findRecord(db, one)),
-    recordApproval: (['settings', 'psa'] as const).map((approver) =>
-      record.recordApproval(db, { ...byAda, id, status: 'APPROVED', approver }),
+    recordApproval: [byAda.userId, undefined].map((userId) =>
+      record.recordApproval(db, { organizationId, userId, id, status: 'APPROVED', approvals: 'psa' }),
     ),
     findApproval: record.findApproval(db, organizationId, id),
     recordRefusal: records.map((one) => record.recordRefusal(db, one, 'closed', now)),

@@ -4,7 +4,7 @@ import { timeOrderedId } from '../../src/domain/record-id.ts';
 import { RECORD_KIND_NAMES } from '../../src/domain/record-kinds.ts';
 import type { SystemContext } from '../../src/services/service-context.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
-import { redactRecord, setApproval } from '../../src/services/work/record-services.ts';
+import { decideEntries, redactRecord } from '../../src/services/work/record-services.ts';
 import { eraseOrganization } from '../support/erase-organization.ts';
 
 // A Worker beside the production bundle, in the same workerd and with the same database. It does what a PSA
@@ -56,8 +56,12 @@ async function run(
   switch (what) {
     case 'redact':
       return redactRecord(ctx(), { organization, kind, id, by: 'Ada' });
-    case 'review':
-      return setApproval(ctx(), { organization, entry: id, decision: 'APPROVED', reviewer: 'fay' });
+    case 'review': {
+      const administrator = { type: 'user' as const, id: 'fay' };
+      const target = { organizationId: organization, actor: administrator, source: ctx().source };
+      const [decided] = await decideEntries(ctx(), target, 'settings', [id], 'APPROVED');
+      return { status: decided === undefined ? 'unchanged' : 'APPROVED' };
+    }
     case 'erase': {
       // An erasure that was begun needs no cursor.
       const cursor = await lastCursor().catch(() => null);

@@ -40,7 +40,7 @@ test('a connection reads and writes only the organization of its binding', async
   const entry = (await allChanges(other.organization))[1]?.targetId ?? '';
   expect(failureOf(await connection.changes(cursor))).toEqual(['cursor_reset']);
   expect(failureOf(await connection.report('time_entry', entry, 'refused', 'Closed'))).toEqual(['record_not_found']);
-  expect(failureOf(await connection.review(entry, 'APPROVED', 'ada'))).toEqual(['record_not_found']);
+  expect(failureOf(await connection.review(entry, 'APPROVED', 'ada', 'HaloPSA'))).toEqual(['record_not_found']);
   expect(resultOf(await work.status(other.organization))).toMatchObject({ refused: 0 });
 });
 

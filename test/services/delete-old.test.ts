@@ -132,12 +132,12 @@ test('A time entry that waits for the settings area stays, and one that was deci
   const entry = await logTime(world);
   await note(old, key, 'b');
   const source = { address: null, userAgent: null };
-  const reviewer = { organizationId: organization, userId: 'ada', source, approver: 'settings' as const };
+  const reviewer = { organizationId: organization, actor: { type: 'user' as const, id: 'ada' }, source };
   expect(await stateOf(organization)).toMatchObject({ notes: 2, entries: 1 });
   await run();
   // The entry waits at row 3.
   expect(await stateOf(organization)).toMatchObject({ deletedTo: 2, firstRow: 3, entries: 1 });
-  await decideEntries(asOperator(), reviewer, [entry], 'APPROVED');
+  await decideEntries(asOperator(), reviewer, 'settings', [entry], 'APPROVED');
   await run();
   expect(await stateOf(organization)).toMatchObject({ deletedTo: 2, firstRow: 3, entries: 1 });
   const insert =

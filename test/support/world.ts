@@ -5,7 +5,7 @@ import { createApp } from '../../src/app.ts';
 import { type Config, parseConfig } from '../../src/config.ts';
 import type { NewApiKey, Rotation } from '../../src/domain/key-input.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
-import type { Scope } from '../../src/domain/record-kinds.ts';
+import type { Approver, Scope } from '../../src/domain/record-kinds.ts';
 import { SYSTEM_CLOCK } from '../../src/http/middleware/request.ts';
 import { startModules } from '../../src/module.ts';
 import { MODULES } from '../../src/modules.ts';
@@ -38,6 +38,7 @@ let organizations = 0;
 interface OrganizationOptions {
   psa?: boolean;
   timeZone?: string;
+  approvals?: Approver;
 }
 
 /** Tables of the directory. Each references only earlier tables. */
@@ -52,10 +53,14 @@ let imported: Promise<Row[][]> | undefined;
  * (inactive agreement), with tickets 1001 to 1003; default rate 120.00. A copy of one that was
  * imported, because an import takes eight times as long.
  */
-export async function makeOrganization({ psa = true, timeZone = 'UTC' }: OrganizationOptions = {}): Promise<string> {
+export async function makeOrganization({
+  psa = true,
+  timeZone = 'UTC',
+  approvals = 'settings',
+}: OrganizationOptions = {}): Promise<string> {
   const organization = newOrganizationId();
   imported ??= importOrganization();
-  const settings = { id: organization, has_psa: psa ? 1 : 0, time_zone: timeZone };
+  const settings = { id: organization, has_psa: psa ? 1 : 0, time_zone: timeZone, approvals };
   const insert = (table: string | undefined, row: Row) => {
     const values = Object.values({
       ...row,

@@ -22,8 +22,9 @@ export interface ConnectWiseSettings {
 const PAGE = 1_000;
 /** How long a closed ticket can be written to. */
 const CLOSED_MS = 30 * DAY_MS;
-/** Statuses after the last approval. A rejection is not taken over: there, the entry can be corrected. */
+/** The statuses after the last approval, and after a rejection. */
 const APPROVED = ['ApprovedByTierTwo', 'ReadyToBill', 'Billed', 'BilledAgreement'];
+const REJECTED = ['Rejected', 'RejectBySecondTier'];
 
 const id = z.int();
 const created = z.object({ id });
@@ -38,7 +39,7 @@ const note = z.object({
   ...{ id, text: z.string().nullish() },
   ...{ internalAnalysisFlag: flag, detailDescriptionFlag: flag, resolutionFlag: flag, externalFlag: flag },
 });
-const entry = z.object({ id, internalNotes: z.string().nullish() });
+const entry = z.object({ id, status: z.string().nullish(), internalNotes: z.string().nullish() });
 const fault = z.object({
   code: z.string().optional(),
   errors: z.array(z.object({ code: z.string().optional(), field: z.string().optional() })).nullish(),
@@ -114,6 +115,7 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
   };
 
   return {
+    name: 'ConnectWise PSA',
     baseUrl: settings.url,
     headers: () => ({ Authorization: authorization, clientId: settings.clientId }),
     // The limit may be shared with other tools.
@@ -185,9 +187,13 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
     },
 
     async reviews(send, since) {
-      const conditions = `status in (${APPROVED.map(quoted)}) and lastUpdated >= [${instant(since.getTime())}]`;
-      const entries = await all(send, '/time/entries', entry, { conditions, fields: 'id' });
-      return entries.map(({ id }) => ({ psaId: String(id), decision: 'APPROVED' as const }));
+      const statuses = [...APPROVED, ...REJECTED].map(quoted);
+      const conditions = `status in (${statuses}) and lastUpdated >= [${instant(since.getTime())}]`;
+      const entries = await all(send, '/time/entries', entry, { conditions, fields: 'id,status' });
+      return entries.map(({ id, status }) => ({
+        psaId: String(id),
+        decision: REJECTED.includes(status ?? '') ? ('REJECTED' as const) : ('APPROVED' as const),
+      }));
     },
 
     async *checks(send) {

@@ -131,6 +131,7 @@ export function halo(settings: HaloSettings): Psa {
       .endsWith(mark) === true;
 
   return {
+    name: 'HaloPSA',
     baseUrl: settings.url,
     headers: () => (token === '' ? {} : { Authorization: `Bearer ${token}` }),
 

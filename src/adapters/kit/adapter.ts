@@ -28,6 +28,8 @@ const JOBS = keysOf(EVERY_MS);
 const OVERLAP_MS = 5 * MINUTE_MS;
 /** An adapter that takes the place of another waits until the other has noticed. */
 const TAKE_OVER_MS = 3 * MINUTE_MS;
+/** What the service answers about an entry that the PSA no longer decides. */
+const DECIDED = ['already_reviewed', 'approved_in_settings', 'record_not_found'];
 /** What an order to resume forgets, in addition to the states of the jobs. */
 const HALTS = ['stopped', 'refusals', 'isTested', 'isErased', 'isElsewhere'];
 
@@ -84,8 +86,8 @@ function obeyOrder({ kv, settings, world }: Context): void {
 
 /**
  * Runs a job if it is due, and never lets its failure stop another one. `since`: a time of the PSA's clock, a little
- * before the last run that took everything over began. The job returns false if it has not, and may return in how many
- * milliseconds it is due again. A job that is `unfinished` stays due, and its earlier failure counts on.
+ * before the last run that succeeded began. The job may return in how many milliseconds it is due again. A job that is
+ * `unfinished` stays due, and its earlier failure counts on.
  * @throws Error if the organization was erased: then nothing of it stays here
  */
 async function runJob(ctx: Context, job: Job, start: (since: Date) => Promise<unknown>): Promise<void> {
@@ -97,7 +99,7 @@ async function runJob(ctx: Context, job: Job, start: (since: Date) => Promise<un
     const result = await start(psaTime(ctx, from));
     if (result === 'unfinished') return;
     const nextAt = world.now() + (typeof result === 'number' ? result : EVERY_MS[job]);
-    kv.put<JobState>(job, { dueAt: nextAt, from: result === false ? from : now - OVERLAP_MS, attempts: 0 });
+    kv.put<JobState>(job, { dueAt: nextAt, from: now - OVERLAP_MS, attempts: 0 });
   } catch (err) {
     const { message, cause } = err instanceof Error ? err : new Error(String(err));
     if (cause === 'organization_erased') {
@@ -141,17 +143,14 @@ async function report({ kv, service, world }: Context): Promise<void> {
   kv.put('reportedAt', world.now());
 }
 
-/** Returns whether all decisions are taken over: one of a person who is no administrator is read again until he is. */
-async function takeReviews({ kv, service, psa, send, settings }: Context, since: Date): Promise<boolean> {
-  let isComplete = true;
-  for (const { psaId, decision, reviewer = settings.REVIEWER } of (await psa.reviews?.(send, since)) ?? []) {
+/** Takes decisions on time over, while any entry waits for one of the PSA. */
+async function takeReviews({ kv, service, psa, send }: Context, since: Date): Promise<void> {
+  if (!psa.reviews || Array.from(kv.list({ prefix: 'entry/', limit: 1 })).length === 0) return;
+  for (const { psaId, decision, reviewer } of await psa.reviews(send, since)) {
     const id = kv.get<string>(`entry/${psaId}`);
-    if (id === undefined || !reviewer) continue;
-    const result = await service.review(id, decision, reviewer);
-    if (!result.ok && result.error.code === 'reviewer_not_eligible') isComplete = false;
-    else if (result.ok || ['already_reviewed', 'record_not_found'].includes(result.error.code))
-      kv.delete(`entry/${psaId}`);
-    else unwrap(result);
+    if (id === undefined) continue;
+    const result = await service.review(id, decision, reviewer, psa.name);
+    if (!result.ok && !DECIDED.includes(result.error.code)) unwrap(result);
+    kv.delete(`entry/${psaId}`);
   }
-  return isComplete;
 }

@@ -37,6 +37,8 @@ type WithoutOrganization<Input> = Input extends unknown ? Omit<Input, 'organizat
 
 /** What the kit has to know of one PSA. Everything else is the same for all. */
 export interface Psa {
+  /** For the audit log. */
+  name: string;
   baseUrl: string;
   headers: () => Record<string, string>;
   /** Gets the token of `headers`, after a 401 said that there is none or that it has expired. */
@@ -109,6 +111,10 @@ export const unlessGone = <T>(run: Promise<T>): Promise<T | undefined> =>
  */
 export const isForPsa = ({ note, timeEntry }: Change): boolean =>
   note !== null || timeEntry?.approvals === 'psa' || timeEntry?.status === 'APPROVED';
+
+/** Whether the PSA has yet to decide about the time entry of a change. */
+export const waitsForPsa = ({ timeEntry }: Change): boolean =>
+  timeEntry?.approvals === 'psa' && timeEntry.status === 'SUBMITTED';
 
 /** The record of a change; undefined if it has none. */
 export function recordOf({ note, timeEntry }: Change): PsaRecord | undefined {

@@ -10,8 +10,6 @@ export const COMMON_VARIABLES = z.object({
   DEFAULT_HOURLY_RATE: z.coerce.number().nonnegative(),
   /** The ticket of the connection test. */
   TEST_TICKET: directoryId('the ticket of the connection test'),
-  /** Who decided on time, if the PSA does not say. */
-  REVIEWER: z.string().optional(),
   /** A new text resumes the adapter. */
   RESUME: z.string().default(''),
 });

@@ -1,6 +1,6 @@
 import type { Change } from '../../domain/psa-shapes.ts';
 import { type Context, unwrap } from './context.ts';
-import { isForPsa, PsaFault, type PsaRecord, recordOf, unlessGone } from './psa.ts';
+import { isForPsa, PsaFault, type PsaRecord, recordOf, unlessGone, waitsForPsa } from './psa.ts';
 import { nextIn, type Pending, pendingIn, retryRefused, save, type Written, waitingIn } from './store.ts';
 import { ensure, writeRecord } from './writer.ts';
 
@@ -66,6 +66,8 @@ function collectChange(kv: SyncKvStorage, change: Change): void {
   const known = kv.get<Pending>(`pending/${record.id}`);
   const isRedaction = change.action.endsWith('.redacted');
   const mayCreate = isForPsa(change) && (!isRedaction || known?.mayCreate === true);
+  // The PSA is not asked for the decision any longer.
+  if (written?.psaId !== undefined && !waitsForPsa(change)) kv.delete(`entry/${written.psaId}`);
   const { seq } = change;
   const pending = { dueAt: 0, attempts: 0, seq, ...known, record, mayCreate };
   if (isRedaction || known?.isRedaction) save(kv, { ...pending, isRedaction: true });

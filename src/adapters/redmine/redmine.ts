@@ -115,6 +115,7 @@ export function redmine(settings: RedmineSettings): Psa {
   });
 
   return {
+    name: 'Redmine',
     baseUrl: settings.url,
     headers: () => ({ 'X-Redmine-API-Key': settings.key }),
     paceMs: 50,

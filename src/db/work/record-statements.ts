@@ -3,7 +3,7 @@ import { REDACTED } from '../../domain/change.ts';
 import type { Approver, RecordKind, TimeEntryStatus } from '../../domain/record-kinds.ts';
 import { decision } from '../aliases.ts';
 import { nextSeq } from '../audit/audit-log-statements.ts';
-import { type AdministratorValues, byActiveAdministrator } from '../directory/administrator-statements.ts';
+import { byActiveAdministrator } from '../directory/administrator-statements.ts';
 import { type Database, excluded, valuesFor } from '../query.ts';
 import { psaRefusals, timeEntries } from '../schema/work.ts';
 import { RECORD_TABLES, TEXT_COLUMNS } from './record-tables.ts';
@@ -31,14 +31,17 @@ export function markRedacted(db: Database, record: RecordId) {
 export const findRecord = (db: Database, record: RecordId) =>
   db.select({ id: RECORD_TABLES[record.kind].id }).from(RECORD_TABLES[record.kind]).where(isTheRecord(record));
 
-interface ApprovalValues extends AdministratorValues {
+interface ApprovalValues {
+  organizationId: string;
+  /** Who decided; undefined if no administrator did. */
+  userId: string | undefined;
   id: string;
   status: TimeEntryStatus;
-  approver: Approver;
+  approvals: Approver;
 }
 
-/** Sets the status of a SUBMITTED entry, if the user is an active administrator and the approver decides about it. The PSA always may. */
-export const recordApproval = (db: Database, { organizationId, userId, id, status, approver }: ApprovalValues) =>
+/** Sets the status of a SUBMITTED entry that `approvals` decides about, if the user is an active administrator. */
+export const recordApproval = (db: Database, { organizationId, userId, id, status, approvals }: ApprovalValues) =>
   db
     .update(timeEntries)
     .set({ status, approvalSeq: nextSeq(organizationId) })
@@ -47,15 +50,20 @@ export const recordApproval = (db: Database, { organizationId, userId, id, statu
         eq(timeEntries.organizationId, organizationId),
         eq(timeEntries.id, id),
         eq(timeEntries.status, 'SUBMITTED'),
-        byActiveAdministrator({ organizationId, userId }),
-        approver === 'psa' ? undefined : eq(timeEntries.approvals, approver),
+        eq(timeEntries.approvals, approvals),
+        userId === undefined ? undefined : byActiveAdministrator({ organizationId, userId }),
       ),
     );
 
-/** The approval of an entry; no row if there is no such entry. All fields but the status are null while it is SUBMITTED. */
+/** The approval of an entry; no row if there is no such entry. `decidedAt` and `decidedBy` are null while it is SUBMITTED. */
 export const findApproval = (db: Database, organizationId: string, id: string) =>
   db
-    .select({ status: timeEntries.status, decidedAt: decision.at, decidedBy: decision.actorId })
+    .select({
+      approvals: timeEntries.approvals,
+      status: timeEntries.status,
+      decidedAt: decision.at,
+      decidedBy: decision.actorId,
+    })
     .from(timeEntries)
     .leftJoin(
       decision,

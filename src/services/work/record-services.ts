@@ -26,7 +26,7 @@ import {
 import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { query } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
-import type { RedactionRequest, ServiceContext, Source, SystemContext } from '../service-context.ts';
+import type { AuditTarget, RedactionRequest, ServiceContext, SystemContext } from '../service-context.ts';
 
 export const redactRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
@@ -128,29 +128,24 @@ export async function readPsaStatus(ctx: ServiceContext, request: z.input<typeof
 
 const APPROVAL_ACTIONS = { APPROVED: 'time_entry.approved', REJECTED: 'time_entry.rejected' } as const;
 
-/** Who decides about time, and where: the settings area only about entries that it decides. */
-interface Reviewer {
-  organizationId: string;
-  userId: string;
-  source: Source;
-  approver: Approver;
-}
-
 /**
- * Decides about time entries that are SUBMITTED, each once, with an audit row in the reviewer's name, in one transaction.
- * Returns the ids of the entries that this call decided. Any other entry is as it was.
+ * Decides about time entries that are SUBMITTED and that `approvals` decides about, each once, with an audit row in the
+ * name of the target's actor, in one transaction. A user has to be an active administrator. Returns the ids of the entries
+ * that this call decided. Any other entry is as it was.
  */
 export async function decideEntries(
   ctx: ServiceContext,
-  { organizationId, userId, source, approver }: Reviewer,
+  target: AuditTarget,
+  approvals: Approver,
   ids: readonly string[],
   status: ApprovalDecision,
   reason?: string,
 ): Promise<string[]> {
-  const target = { organizationId, actor: { type: 'user' as const, id: userId }, source };
+  const { organizationId, actor } = target;
+  const userId = actor.type === 'user' ? actor.id : undefined;
   const results = await writeWithAudit(ctx, target, 'safe_to_repeat', (db) =>
     ids.map((id) => ({
-      statement: recordApproval(db, { organizationId, id, userId, status, approver }),
+      statement: recordApproval(db, { organizationId, id, userId, status, approvals }),
       action: APPROVAL_ACTIONS[status],
       targetId: id,
       ticket: { of: 'time_entry' },
@@ -164,39 +159,50 @@ export const approvalRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   entry: recordId('a time entry'),
   decision: z.enum(APPROVAL_DECISIONS, { error: ruleError('APPROVED or REJECTED') }),
-  reviewer: directoryId('the administrator who decided'),
+  reviewer: directoryId('the administrator who decided').optional(),
+  by: freeText(100).default('PSA').meta({
+    description:
+      'The name for the audit log if `reviewer` is not an active administrator, such as that of your system.',
+  }),
 }));
 
 /**
- * Approves or rejects a time entry, once, with an audit row in the reviewer's name. The same decision of the same
- * reviewer again changes nothing.
- * @throws ServiceError `invalid`, `record_not_found`, `reviewer_not_eligible` (not an active administrator of the
- *   organization), `already_reviewed` (with the stored decision, its reviewer and time)
+ * Approves or rejects a time entry that the PSA decides about, once, with an audit row in the name of the reviewer, or in
+ * that of the PSA (`by`) if the reviewer is not an active administrator. The same decision of the same reviewer again
+ * changes nothing.
+ * @throws ServiceError `invalid`, `record_not_found`, `approved_in_settings`, `already_reviewed` (with the stored decision,
+ *   its reviewer and time)
  */
 export async function setApproval(
   ctx: SystemContext,
-  request: { organization: string; entry: string; decision: ApprovalDecision; reviewer: string },
+  request: z.input<typeof approvalRequest>,
 ): Promise<{ status: ApprovalDecision }> {
   const {
     organization: organizationId,
     entry: id,
     decision: status,
-    reviewer: userId,
+    reviewer,
+    by,
   } = parseInput(approvalRequest, request);
-  const reviewer = { organizationId, userId, source: ctx.source, approver: 'psa' as const };
-  const [decided] = await decideEntries(ctx, reviewer, [id], status);
-  if (decided !== undefined) return { status };
-
+  const { source, actor } = ctx;
+  const targets: AuditTarget[] = [bySystem(ctx, organizationId, by)];
+  if (reviewer !== undefined) targets.unshift({ organizationId, actor: { type: 'user', id: reviewer }, source });
+  for (const target of targets) {
+    const [decided] = await decideEntries(ctx, target, 'psa', [id], status);
+    if (decided !== undefined) return { status };
+  }
   const [found] = await query(ctx, 'safe_to_repeat', (db) => findApproval(db, organizationId, id));
   if (!found) throw recordNotFound(organizationId, 'time_entry', id);
-  // Also if the batch of this request was committed and only its acknowledgement was lost.
-  if (found.status === status && found.decidedBy === userId) return { status };
-  if (found.status !== 'SUBMITTED') {
-    const { status: decision, decidedBy: reviewer } = found;
-    const reviewedAt = optionalInstant(found.decidedAt);
-    const detail = `Time entry ${id} was already ${decision} by ${reviewer} at ${reviewedAt}.`;
-    throw new ServiceError('already_reviewed', detail, { fields: { decision, reviewer, reviewedAt } });
+  if (found.approvals === 'settings') {
+    const detail = `Time entry ${id} is approved or rejected in the settings area, because the organization had approvals: settings when it was written.`;
+    throw new ServiceError('approved_in_settings', detail);
   }
-  const detail = `${userId} is not an active administrator of organization ${organizationId}.`;
-  throw new ServiceError('reviewer_not_eligible', detail);
+  // Also if the batch of this request was committed and only its acknowledgement was lost.
+  if (found.status === status && (found.decidedBy === reviewer || found.decidedBy === actor)) return { status };
+  if (found.status === 'SUBMITTED')
+    throw new Error(`nothing prevents a decision on time entry ${id}, but none was stored`);
+  const { status: decision, decidedBy } = found;
+  const reviewedAt = optionalInstant(found.decidedAt);
+  const detail = `Time entry ${id} was already ${decision} by ${decidedBy} at ${reviewedAt}.`;
+  throw new ServiceError('already_reviewed', detail, { fields: { decision, reviewer: decidedBy, reviewedAt } });
 }

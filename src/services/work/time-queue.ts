@@ -21,6 +21,7 @@ import { isMarked, NO_MARKS, type TimeMarks } from '../../domain/time-marks.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
 import { keysOf } from '../../lib/objects.ts';
 import { seqRange } from '../audit/read-audit-log.ts';
+import { byAdministrator } from '../audit/write-with-audit.ts';
 import { query } from '../call-d1.ts';
 import { type ConfirmedSet, changeConfirmed } from '../confirmed-set.ts';
 import { administratorsTimeZone } from '../directory/administrators.ts';
@@ -270,10 +271,9 @@ export async function decideTime(
   decision: ApprovalDecision,
   reason?: string,
 ): Promise<ConfirmedSet & { others: Entry[] }> {
-  const { organizationId, userId } = ctx.actor;
-  const reviewer = { organizationId, userId, source: ctx.source, approver: 'settings' as const };
+  const { userId } = ctx.actor;
   const result = await changeConfirmed(ids.slice(0, MAX_DECIDED), (some) =>
-    decideEntries(ctx, reviewer, some, decision, reason),
+    decideEntries(ctx, byAdministrator(ctx), 'settings', some, decision, reason),
   );
   const undone = result.confirmed.filter((id) => !result.done.includes(id) && !result.failed.includes(id));
   if (undone.length > 0) await administratorsTimeZone(ctx);

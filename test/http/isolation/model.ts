@@ -110,12 +110,12 @@ export function expectedForm(own: Contents, { form, keyId, name, token, companie
 export function expectedReview(own: Contents, entryId: string, reviewer: string): string | undefined {
   const entry = own.time_entries.find(({ id }) => id === entryId);
   if (!entry) return 'record_not_found';
+  if (entry['approvals'] === 'settings') return 'approved_in_settings';
   if (entry['status'] !== 'SUBMITTED') {
     const approved = own.audit_log.find(({ seq }) => seq === entry['approval_seq']);
-    return approved?.['actor_id'] === reviewer ? undefined : 'already_reviewed';
+    return [reviewer, 'psa'].includes(String(approved?.['actor_id'])) ? undefined : 'already_reviewed';
   }
-  const isAdministrator = own.users.some(({ id, is_admin }) => id === reviewer && is_admin === 1);
-  return isAdministrator ? undefined : 'reviewer_not_eligible';
+  return undefined;
 }
 
 /**

@@ -73,6 +73,7 @@ export async function makeOrganization(world: string, number: number): Promise<O
       psa: true,
       timeZone: 'UTC',
       defaultHourlyRate: defaultRate(organization),
+      approvals: number === 1 ? 'settings' : 'psa',
     },
     ...others,
     ...changing,

@@ -178,7 +178,7 @@ test('the names of files contain the organization and the day, and their times s
 
 describe('which entries a page of the audit log shows', () => {
   test('an entry of at least so many minutes is found, with what was done about it', async () => {
-    const { organization, api, get } = await makeSettings();
+    const { organization, api, get } = await makeSettings({ approvals: 'psa' });
     const key = await makeKey(organization);
     for (const minutes of [479, 480, 481]) await api.postTime(key.value, { ...TIME, minutes });
     await api.postNote(key.value);
@@ -258,7 +258,7 @@ describe('which entries a page of the audit log shows', () => {
 describe('what billing and auditors read of the audit log', () => {
   test('the line and the file contain the rate of billable time, and who decided about it when', async () => {
     const now = Date.parse('2027-11-23T12:00:00Z');
-    const { organization, api, get } = await makeSettings({ now: () => now });
+    const { organization, api, get } = await makeSettings({ approvals: 'psa', now: () => now });
     const key = await makeKey(organization, {}, () => now);
     for (const billable of [true, false]) await api.postTime(key.value, { ...TIME, billable });
     await api.postNote(key.value);

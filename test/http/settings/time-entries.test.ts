@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { csvRows, elementsOf } from '../../support/page.ts';
-import { allChanges, work } from '../../support/psa-calls.ts';
+import { allChanges, failureOf, work } from '../../support/psa-calls.ts';
 import { auditedActions, openSettings, signIn } from '../../support/settings.ts';
 import { importAdmin, makeTime, setApprovals } from '../../support/time.ts';
 import { makeApi, makeKey, rowsOf } from '../../support/world.ts';
@@ -144,7 +144,7 @@ describe('marks', () => {
     const all = await get('/time/decide?all=APPROVED');
     expect(await idsOf(all.text)).toEqual([ids[1], ids[2]]);
     expect(all.text).toContain(
-      'Approve 2 entries, 70 minutes, amount 175.00? This cannot be undone. Longest: 60, 10 min.',
+      'Approve 2 entries, 70 minutes, amount 175.00? This is final: approved time reaches your PSA within seconds. Correct an error there. Longest: 60, 10 min.',
     );
     const selected = await get(`/time/decide?selected=REJECTED&entry=${ids[1]}&entry=${ids[3]}&entry=${ids[0]}`);
     expect(await idsOf(selected.text)).toEqual([ids[0], ids[3], ids[1]]);
@@ -173,7 +173,9 @@ describe('a decision', () => {
     const ids = [await log({ minutes: 500 }), await log(), await log()];
     const { text } = await get(`/time/decide?selected=APPROVED&entry=${ids[0]}&entry=${ids[2]}`);
     expect(await textsOf(text, 'h1')).toEqual(['Approve 2 entries?']);
-    expect(text).toContain('Approve 2 entries, 530 minutes, amount 1,325.00? This cannot be undone.');
+    expect(text).toContain(
+      'Approve 2 entries, 530 minutes, amount 1,325.00? This is final: approved time reaches your PSA within seconds. Correct an error there.',
+    );
     expect(await idsOf(text)).toEqual([ids[0], ids[2]]);
     expect(await statusesOf(organization)).toEqual(['SUBMITTED', 'SUBMITTED', 'SUBMITTED']);
   });
@@ -269,19 +271,17 @@ describe('a decision', () => {
   });
 
   test('a page says whose decision was first', async () => {
-    const { organization, log, decide } = await makeTime();
+    const { organization, api, log, decide } = await makeTime();
     const ids = [await log(), await log()];
     await importAdmin(organization, 'bea', 'Bea');
-    await work.reviewTimeEntry(organization, ids[0] ?? '', 'REJECTED', 'bea');
+    const bea = await openSettings(api, organization, `bea@${organization}.example`);
+    await bea.post('/time/decide', { decision: 'REJECTED', entry: ids[0] ?? '', reason: 'Not ours' });
     const { status, text } = await decide('APPROVED', ids);
     expect([status, await textsOf(text, 'h1')]).toEqual([409, ['1 of 2 entries approved']]);
     expect(text).toMatch(/1 entry had been decided before, such as 30 min on ticket 1001, REJECTED by Bea, \d.* UTC/);
     expect(await textsOf(text, 'main a')).toEqual(['Go back']);
     const answer = await work.reviewTimeEntry(organization, ids[1] ?? '', 'REJECTED', 'bea');
-    expect(answer).toMatchObject({
-      ok: false,
-      error: { code: 'already_reviewed', decision: 'APPROVED', reviewer: 'ada' },
-    });
+    expect(failureOf(answer)).toEqual(['approved_in_settings']);
   });
 
   test('a failure in the middle says how many are decided', async () => {

@@ -58,7 +58,8 @@ async function makeModel() {
       const answer = await work.reviewTimeEntry(organization, entry, decision, reviewer);
       return () => {
         const stored = decided.get(entry);
-        if (stored === own) expect(answer).toEqual({ ok: true, value: { status: decision } });
+        if (!ofPsa.has(entry)) expect(answer).toMatchObject({ ok: false, error: { code: 'approved_in_settings' } });
+        else if (stored === own) expect(answer).toEqual({ ok: true, value: { status: decision } });
         else
           expect(answer).toMatchObject({
             ok: false,
@@ -99,10 +100,16 @@ async function makeModel() {
       const all = await decisionsOf(organization);
       expect(all.map(([id]) => id)).toEqual([...new Set(all.map(([id]) => id))]);
       for (const [id, made] of decided) expect(new Map(all).get(id)).toBe(made);
-      const byPsa = actions
-        .filter(({ by }) => by === 'psa')
-        .map((one) => `${chosenBy(one)[0]} ${one.decision} ${one.reviewer}`);
-      for (const [id, made] of all) if (ofPsa.has(id) && !decided.has(id)) expect(byPsa).toContain(`${id} ${made}`);
+      const made = (by: Action['by']) =>
+        actions
+          .filter((one) => one.by === by)
+          .flatMap((one) =>
+            chosenBy(one)
+              .slice(0, by === 'psa' ? 1 : undefined)
+              .map((id) => `${id} ${one.decision} ${one.reviewer}`),
+          );
+      for (const [id, own] of all)
+        if (!decided.has(id)) expect(made(ofPsa.has(id) ? 'psa' : 'settings')).toContain(`${id} ${own}`);
       for (const [id, made] of all) decided.set(id, made);
       for (const check of checks) check();
       expect(await statusesOf(organization)).toEqual(

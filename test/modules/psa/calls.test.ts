@@ -13,7 +13,7 @@ import { makePsa } from './support.ts';
 
 /** An organization with a note and a time entry, and a PSA that sends messages. */
 async function makePsaWorld() {
-  const world = await makeWorld();
+  const world = await makeWorld({ approvals: 'psa' });
   await world.api.postNote(world.key);
   const { entry } = await (await world.api.postTime(world.key)).json<{ entry: { id: string } }>();
   return { ...world, entry: entry.id, ...makePsa() };
@@ -128,18 +128,21 @@ describe('an error of a call', () => {
     const { call } = makePsa();
     const organization = await makeOrganization();
     const { entry, ...other } = await makePsaWorld();
+    const settings = await makeWorld();
+    await settings.api.postTime(settings.key);
+    const ofSettings = (await allChanges(settings.organization)).at(-1)?.targetId;
     const missing = { organization, entry, decision: 'APPROVED', reviewer: 'ada' };
     const cursor = (await allChanges(other.organization)).at(-1)?.cursor;
     const failures = [
       await call('work.changes', { organization: 'unheard-of', cursor: null }),
       await call('work.review', missing),
-      await call('work.review', { ...missing, organization: other.organization, reviewer: 'tess' }),
+      await call('work.review', { ...missing, organization: settings.organization, entry: ofSettings }),
       await call('work.changes', { organization, cursor }),
     ];
     expect(failures.map(([status, answered]) => [status, answered.ok || answered.error.code])).toEqual([
       [404, 'organization_not_found'],
       [404, 'record_not_found'],
-      [422, 'reviewer_not_eligible'],
+      [409, 'approved_in_settings'],
       [409, 'cursor_reset'],
     ]);
   });

@@ -25,7 +25,7 @@ let entry: string;
 const post = (type: string, data: unknown, how?: MessageOptions) => psa.post({ type, data }, how);
 
 beforeAll(async () => {
-  const world = await makeWorld();
+  const world = await makeWorld({ approvals: 'psa' });
   organization = world.organization;
   await world.api.postNote(world.key);
   const created = await world.api.postTime(world.key);

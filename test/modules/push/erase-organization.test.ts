@@ -16,7 +16,7 @@ import { asPushOperator, setPush } from './support.ts';
 
 /** An organization with rows in every table, and the cursor of its last change. */
 async function makeFull() {
-  const made = await makeWorld();
+  const made = await makeWorld({ approvals: 'psa' });
   const { organization, key, keyId, api } = made;
   const created = Date.now() - 181 * 24 * 60 * 60 * 1000;
   await makeKey(organization, {}, () => created);

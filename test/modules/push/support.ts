@@ -88,7 +88,7 @@ export const waitForRow = (organization: string, columns: object) =>
 
 /** An organization with a key, and an app that pushes its changes. */
 export async function makePushed() {
-  const organization = await makeOrganization();
+  const organization = await makeOrganization({ approvals: 'psa' });
   const { value: key } = await makeKey(organization);
   return {
     organization,

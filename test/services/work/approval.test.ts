@@ -7,7 +7,7 @@ import { asOperator, makeOrganization, makeWorld, rowsOf, TIME } from '../../sup
 
 /** An organization with a time entry. `post` sends it once more. */
 async function submitEntry() {
-  const { organization, key, api } = await makeWorld();
+  const { organization, key, api } = await makeWorld({ approvals: 'psa' });
   const post = async () => {
     const response = await api.postTime(key, TIME, { 'Idempotency-Key': 'once' });
     return response.json<{ entry: { id: string; status: string }; idempotentReplay?: boolean }>();
@@ -60,12 +60,28 @@ test.each([
   ['the service account', 'automation'],
   ['an unknown user', 'unheard-of'],
   ['an inactive administrator', 'ada'],
-])('%s may not review', async (_, reviewer) => {
+  ['nobody', undefined],
+])('a decision of %s is stored in the name of the PSA, once', async (_, reviewer) => {
   const { organization, id } = await submitEntry();
   await directory.deactivate(organization, [{ type: 'user', id: 'ada' }]);
-  expect(failureOf(await work.reviewTimeEntry(organization, id, 'APPROVED', reviewer))).toEqual([
-    'reviewer_not_eligible',
+  const review = { organization, entry: id, decision: 'APPROVED', reviewer, by: 'HaloPSA' } as const;
+  for (let time = 0; time < 2; time++) expect(await setApproval(asOperator(), review)).toEqual({ status: 'APPROVED' });
+  expect((await allChanges(organization)).slice(2)).toMatchObject([
+    { action: 'time_entry.approved', actor: { type: 'system', name: { text: 'HaloPSA' } }, timeEntry: { id } },
   ]);
+  await expect(setApproval(asOperator(), { ...review, decision: 'REJECTED' })).rejects.toMatchObject({
+    code: 'already_reviewed',
+  });
+});
+
+test('the PSA decides nothing about an entry of the settings area', async () => {
+  const { organization, key, api } = await makeWorld();
+  await api.postTime(key);
+  const id = (await allChanges(organization)).at(-1)?.targetId ?? '';
+  for (const reviewer of ['ada', 'tess'])
+    expect(failureOf(await work.reviewTimeEntry(organization, id, 'APPROVED', reviewer))).toEqual([
+      'approved_in_settings',
+    ]);
   expect(await rowsOf('time_entries', organization)).toMatchObject([{ status: 'SUBMITTED' }]);
 });
 
@@ -97,6 +113,6 @@ test('a review whose acknowledgement was lost succeeds when it is repeated', asy
   });
   const approval = { organization, entry: id, decision: 'APPROVED' as const, reviewer: 'ada' };
   expect(await setApproval(asOperator(db), approval)).toEqual({ status: 'APPROVED' });
-  expect(calls).toBe(3);
+  expect(calls).toBe(4);
   expect(await rowsOf('audit_log', organization)).toHaveLength(3);
 });

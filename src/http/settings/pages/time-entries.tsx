@@ -34,10 +34,20 @@ import { ErrorSummary, Field } from './form.tsx';
 import { KeyName } from './key-facts.tsx';
 import { Time } from './time.tsx';
 
-/** Each decision: the verb of its button, the word for what is done, and the kind of the button. */
+/** Each decision: the verb of its button, the word for what is done, the kind of the button, and why it is final. */
 export const DECISIONS = {
-  APPROVED: { verb: 'Approve', word: 'approved', kind: undefined },
-  REJECTED: { verb: 'Reject', word: 'rejected', kind: 'danger' },
+  APPROVED: {
+    verb: 'Approve',
+    word: 'approved',
+    kind: undefined,
+    final: 'approved time reaches your PSA within seconds. Correct an error there.',
+  },
+  REJECTED: {
+    verb: 'Reject',
+    word: 'rejected',
+    kind: 'danger',
+    final: 'rejected time never reaches your PSA.',
+  },
 } as const;
 
 export const countedEntries = (count: number) => counted(count, 'entry', 'entries');
@@ -340,7 +350,7 @@ export function ConfirmTime({
     <>
       <ErrorSummary nothing="Nothing was decided." messages={form.messages} fields={[['reason', REASON]]} />
       {done && <Banner>{done}</Banner>}
-      <p>{questionText(entries, verb)}</p>
+      <p>{questionText(entries, decision)}</p>
       <form method="post" action={`${base}/time/decide`} class="form">
         <HiddenFields fields={[...parametersOf(query), ['decision', decision]]} />
         <HiddenFields fields={entries.map(({ id }) => ['entry', id])} />
@@ -361,14 +371,15 @@ export function ConfirmTime({
 }
 
 /** What is asked, with what an administrator should notice before the answer. */
-function questionText(entries: readonly Entry[], verb: string): string {
+function questionText(entries: readonly Entry[], decision: ApprovalDecision): string {
+  const { verb, final } = DECISIONS[decision];
   const sum = (name: 'minutes' | 'amountMinor') => entries.reduce((total, entry) => total + entry[name], 0);
   const totals = { count: entries.length, minutes: sum('minutes'), amountMinor: sum('amountMinor') };
   const longest = entries.map(({ minutes }) => minutes).sort((a, b) => b - a);
   const marked = entries.filter(isMarked).length;
   const own = entries.filter(({ isOwn }) => isOwn).length;
   const sentences = [
-    `${verb} ${totalsText(totals)}? This cannot be undone.`,
+    `${verb} ${totalsText(totals)}? This is final: ${final}`,
     `Longest: ${longest.slice(0, LONGEST).join(', ')} min.`,
     marked > 0 && `Marked: ${countedEntries(marked)}.`,
     own > 0 && `Own time: ${countedEntries(own)}.`,
