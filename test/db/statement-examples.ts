@@ -162,6 +162,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
       now,
     }),
     findTimeZone: administrator.findTimeZone(db, byAda),
+    findAdministrators: administrator.findAdministrators(db, organizationId),
     findAdministratorNames: administrator.findAdministratorNames(db, organizationId),
   },
   'db/directory/clock.ts': {

@@ -3,6 +3,7 @@ import { REFUSED_ATTENTION_MS } from '../../domain/refused-use.ts';
 import { administrator } from '../aliases.ts';
 import { needsAttention } from '../keys/refused-use-statements.ts';
 import type { Database } from '../query.ts';
+import { auditLog } from '../schema/audit.ts';
 import { organizations, users } from '../schema/directory.ts';
 import { apiKeys, refusedUses } from '../schema/keys.ts';
 
@@ -67,11 +68,30 @@ export const findTimeZone = (db: Database, values: AdministratorValues) =>
     .innerJoin(organizations, eq(organizations.id, administrator.organizationId))
     .where(isActiveAdministrator(values));
 
+const firstUsers = (db: Database, organizationId: string) =>
+  db.select().from(users).where(eq(users.organizationId, organizationId)).limit(1_000).as('first_users');
+
 /** The names of the active administrators among the organization's first 1,000 users. */
 export const findAdministratorNames = (db: Database, organizationId: string) => {
-  const first = db.select().from(users).where(eq(users.organizationId, organizationId)).limit(1_000).as('first_users');
+  const first = firstUsers(db, organizationId);
   return db
     .select({ name: first.name })
+    .from(first)
+    .where(and(eq(first.active, 1), eq(first.isAdmin, 1)))
+    .orderBy(first.name);
+};
+
+/** The same administrators, each with the time (UTC milliseconds) of the last entry in the audit log; null for none. */
+export const findAdministrators = (db: Database, organizationId: string) => {
+  const first = firstUsers(db, organizationId);
+  return db
+    .select({
+      name: first.name,
+      email: first.email,
+      lastChangeAt: sql<number | null>`(select ${auditLog.at} from ${auditLog} indexed by audit_log_actor
+        where ${auditLog.organizationId} = ${organizationId} and ${auditLog.actorType} = 'user' and ${auditLog.actorId} = ${first.id}
+        order by ${auditLog.seq} desc limit 1)`.as('lastChangeAt'),
+    })
     .from(first)
     .where(and(eq(first.active, 1), eq(first.isAdmin, 1)))
     .orderBy(first.name);

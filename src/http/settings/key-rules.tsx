@@ -3,12 +3,15 @@ import { hasCode } from '../../domain/errors.ts';
 import { MAX_RULE_DAYS } from '../../domain/key-rules.ts';
 import { MAX_MINUTES } from '../../domain/record-kinds.ts';
 import { DEFAULT_LONG_MINUTES } from '../../domain/time-marks.ts';
+import { type Administrator, listAdministrators } from '../../services/directory/administrators.ts';
 import { changeKeyRules, getKeyRules, type StoredKeyRules } from '../../services/keys/change-key-rules.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { chosenNumber, type FormState, mergedForm, messagesOf, openedForm, readForm, shownCount } from './forms.ts';
 import { keyListPath } from './key-query.ts';
 import { redirectWith, usePage } from './page-context.ts';
+import { Table, type TableColumn } from './pages/components.tsx';
 import { CardForm, Conflict, Field } from './pages/form.tsx';
+import { Time } from './pages/time.tsx';
 import { renderForm } from './render-page.tsx';
 
 export const keyRules = new Hono<AdminEnv>();
@@ -50,10 +53,40 @@ keyRules.post('/key-rules', async (c) => {
   }
 });
 
-function renderRules(c: Context<AdminEnv>, page: Props) {
+async function renderRules(c: Context<AdminEnv>, props: Props) {
   const lead = <p class="minor">Rules for the keys of this organization, and for their time.</p>;
-  return renderForm(c, 'Key rules', <KeyRulesPage {...page} />, page.form, { lead });
+  const administrators = await listAdministrators(adminContext(c));
+  const { hasPsa } = c.get('administrator').organization;
+  const page = (
+    <>
+      <KeyRulesPage {...props} />
+      <Administrators {...{ administrators, hasPsa }} />
+    </>
+  );
+  return renderForm(c, 'Key rules', page, props.form, { lead });
 }
+
+/** The people who administer the organization, when each last changed something, and how others become one. */
+function Administrators({ administrators, hasPsa }: { administrators: readonly Administrator[]; hasPsa: boolean }) {
+  return (
+    <section aria-labelledby="administrators">
+      <h2 id="administrators">Administrators</h2>
+      <p class="minor">
+        {hasPsa
+          ? 'They come from your PSA. To add one, give the person the administrator role there; to remove one, take it away or deactivate the person.'
+          : 'They come from the directory that the operator of this service imports. Ask the operator to add or remove one.'}{' '}
+        All of them can do everything here.
+      </p>
+      <Table caption="Administrators" columns={ADMINISTRATORS} rows={administrators} />
+    </section>
+  );
+}
+
+const ADMINISTRATORS: readonly TableColumn<Administrator>[] = [
+  ['Name', ({ name }) => <bdi>{name}</bdi>],
+  ['Email', ({ email }) => <bdi>{email}</bdi>],
+  ['Last change here', ({ lastChangeAt }) => (lastChangeAt === null ? 'None' : <Time at={lastChangeAt} />)],
+];
 
 interface Props {
   form: FormState;

@@ -1,4 +1,9 @@
-import { findAdministered, findAdministratorNames, findTimeZone } from '../../db/directory/administrator-statements.ts';
+import {
+  findAdministered,
+  findAdministratorNames,
+  findAdministrators,
+  findTimeZone,
+} from '../../db/directory/administrator-statements.ts';
 import { countWaiting } from '../../db/work/time-queue-statements.ts';
 import { errorOf } from '../../domain/errors.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
@@ -39,6 +44,12 @@ export async function listAdministratorNames(ctx: AdminContext): Promise<string[
   const rows = await query(ctx, 'nothing_written', (db) => findAdministratorNames(db, ctx.actor.organizationId));
   return rows.map(({ name }) => name);
 }
+
+/** A person who administers the organization, with the time of the last change here (UTC milliseconds), if there is one. */
+export type Administrator = Awaited<ReturnType<typeof listAdministrators>>[number];
+
+export const listAdministrators = (ctx: AdminContext) =>
+  query(ctx, 'nothing_written', (db) => findAdministrators(db, ctx.actor.organizationId));
 
 /** @throws ServiceError `not_administrator` */
 export async function administratorsTimeZone(ctx: AdminContext): Promise<string> {

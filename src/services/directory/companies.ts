@@ -18,21 +18,24 @@ export async function listCompanies(ctx: AdminContext, ids: readonly string[]): 
   return byName(await query(ctx, 'nothing_written', (db) => findCompanies(db, organizationId, ids)));
 }
 
-/** The chosen companies, and with a text the active ones whose name contains it, or whose id it is. */
+/**
+ * The chosen companies, and with a text the active ones whose name contains it, or whose id it is. Without a text all
+ * companies of an organization that has few.
+ */
 export async function searchCompanies(ctx: AdminContext, chosen: readonly string[], text?: string) {
   // A form with too many companies shows them all.
   const ids = [...new Set(chosen)].slice(0, 2 * MAX_COMPANIES);
-  if (text === undefined) return listCompanies(ctx, ids);
   const { organizationId } = ctx.actor;
   const [known, examined] = await query(ctx, 'nothing_written', (db) =>
     db.batch([
-      findCompanies(db, organizationId, [...ids, text]),
-      findFirstCompanies(db, organizationId, EXAMINED_COMPANIES),
+      findCompanies(db, organizationId, text === undefined ? ids : [...ids, text]),
+      findFirstCompanies(db, organizationId, text === undefined ? MAX_FOUND + 1 : EXAMINED_COMPANIES),
     ]),
   );
+  if (text === undefined && examined.length > MAX_FOUND) return byName(known);
   const isKnown = new Set(known.map(({ id }) => id));
   const found = examined.filter(
-    ({ id, name, active }) => active === 1 && !isKnown.has(id) && searchable(name).includes(searchable(text)),
+    ({ id, name, active }) => active === 1 && !isKnown.has(id) && searchable(name).includes(searchable(text ?? '')),
   );
   return [...byName(known), ...byName(found).slice(0, MAX_FOUND)];
 }

@@ -8,6 +8,7 @@ import { brokenRule, lifetimeDays, type NewKeyLifetime } from '../../domain/key-
 import { type SettingsInput, settingInputs } from '../../domain/key-settings.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { formatScopes, type Scope } from '../../domain/record-kinds.ts';
+import { pick } from '../../lib/objects.ts';
 import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { query } from '../call-d1.ts';
 import { unknownCompanies } from '../directory/companies.ts';
@@ -25,6 +26,7 @@ export interface CreatedKey {
   scopes: readonly Scope[];
   /** As they are stored. */
   allowedNetworks: string;
+  companies: string;
 }
 
 interface NewKeyInput extends SettingsInput {
@@ -86,7 +88,7 @@ export async function createApiKey(
   const asked = { keyId: key.id, name, formToken: values.formToken };
   if (!hasChanged(results.at(-1))) await requireCreated(ctx, asked, lifetime, replaces?.id);
   const { id, hint, expiresAt } = key;
-  return { id, name, value, hint, expiresAt, scopes, allowedNetworks: settings.allowedNetworks };
+  return { id, name, value, hint, expiresAt, scopes, ...pick(settings, ['allowedNetworks', 'companies']) };
 }
 
 /**

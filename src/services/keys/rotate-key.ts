@@ -63,7 +63,14 @@ export async function rotateApiKey(
     return changes;
   });
   const { id, hint, expiresAt } = key;
-  const successor = { ...pick(old, ['name', 'scopes', 'allowedNetworks']), id, value, hint, expiresAt, replaced };
+  const successor = {
+    ...pick(old, ['name', 'scopes', 'allowedNetworks', 'companies']),
+    id,
+    value,
+    hint,
+    expiresAt,
+    replaced,
+  };
   if (hasChanged(rotated)) return successor;
 
   const asked = { ...actor, keyId: old.id, name: old.name, formToken, now: ctx.now() };

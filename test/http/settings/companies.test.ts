@@ -27,7 +27,8 @@ describe('the form of a new key', () => {
       { type: 'company', organization, id: 'c-7', name: 'Große Straße AG' },
       { type: 'company', organization, id: 'c-8', name: 'Straßenbau', active: false },
     );
-    expect(await choiceIn((await get('/new-key')).text)).toEqual({ checked: ['*'], offered: [] });
+    const few = ['acme', 'globex', 'c-7', 'initech'];
+    expect(await choiceIn((await get('/new-key')).text)).toEqual({ checked: ['*'], offered: few });
     for (const [find, offered] of [
       ['STRASSE', []],
       [' straße ', ['c-7']],
@@ -42,6 +43,15 @@ describe('the form of a new key', () => {
       if (offered.length === 0) expect(text).toContain(`No other active company has “${find}” in its name.`);
     }
     expect(await companiesOf(organization)).toEqual([]);
+  });
+
+  test('lists no company before a search if there are more than twenty', async () => {
+    const { organization, get } = await makeSettings();
+    const company = { type: 'company', organization };
+    await importRecords(
+      ...Array.from({ length: 18 }, (_, at) => ({ ...company, id: `c${at}`, name: `Company ${at}` })),
+    );
+    expect((await choiceIn((await get('/new-key')).text)).offered).toEqual([]);
   });
 
   test('lists the first companies without a text', async () => {
@@ -109,7 +119,7 @@ describe('a key that is limited to companies', () => {
   test('is for all companies only after that choice', async () => {
     const { organization, get, key, change } = await limited();
     const form = (await get(`/keys/${key.id}/change`)).text;
-    expect(await choiceIn(form)).toEqual({ checked: ['', 'acme', 'globex'], offered: ['acme', 'globex'] });
+    expect(await choiceIn(form)).toEqual({ checked: ['', 'acme', 'globex'], offered: ['acme', 'globex', 'initech'] });
     for (const companies of [[''], []]) expect((await change(companies)).status).toBe(400);
     expect(await companiesOf(organization)).toEqual(['acme globex']);
     expect((await change(['', 'globex', 'acme'])).notice).toContain('No changes to save.');

@@ -29,7 +29,9 @@ describe('creating a key', () => {
     const { text } = await createKey({ scopes: BOTH_SCOPES });
     expect(text.split(keyIn(text))).toHaveLength(2);
     expect((await elementsOf(text, 'pre')).map((one) => one.text)).toEqual([
-      expect.stringContaining('curl https://api.example/api/v1/tickets/1001/notes/dry-run '),
+      expect.stringMatching(
+        /^read -rs KEY &amp;&amp; curl https:\/\/api\.example\/api\/v1\/tickets\/1001\/notes\/dry-run \\\n {2}-H .* \\\n {2}-d &#39;\{/,
+      ),
     ]);
     const links = (await elementsOf(text, 'main a[href^="/docs/recipes/"]')).map((link) => [
       link.attributes['href'],

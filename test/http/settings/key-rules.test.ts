@@ -21,6 +21,20 @@ const selectedIn = async (page: string) =>
   (await elementsOf(page, '[name=expires][checked]')).map(({ attributes }) => attributes['value']);
 
 describe('the page of the key rules', () => {
+  test('shows the active administrators, when each last changed something here, and how to add one', async () => {
+    const { organization, get, createKey } = await makeSettings();
+    const user = { type: 'user', organization, admin: true };
+    const email = (id: string) => `${id}@${organization}.example`;
+    await importRecords(
+      { ...user, id: 'zoe', name: 'Zoe', email: email('zoe') },
+      { ...user, id: 'ida', name: 'Ida', email: email('ida'), active: false },
+    );
+    await createKey();
+    const rows = (await elementsOf((await get('/key-rules')).text, 'tbody tr')).map(({ text }) => text.trim());
+    expect(rows).toEqual([expect.stringMatching(/^Ada.*\d{4}, \d\d:\d\d$/), `Zoe${email('zoe')}None`]);
+    expect((await get('/key-rules')).text).toContain('To add one, give the person the administrator role there');
+  });
+
   test('saves the key rules and shows them again with the change', async () => {
     const { organization, base, get, post } = await makeSettings();
     const { status, location, notice } = await post('/key-rules', KEY_RULES);

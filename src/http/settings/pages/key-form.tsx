@@ -132,7 +132,7 @@ function CompaniesField({ form, companies }: Pick<SettingsProps, 'form' | 'compa
         </div>
       </div>
       <p class="help" id="companies-help">
-        {help} A search shows up to {MAX_FOUND} of them.
+        {help} Up to {MAX_FOUND} are listed at once, and a search finds up to {MAX_FOUND} others.
       </p>
     </Choices>
   );

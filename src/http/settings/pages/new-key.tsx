@@ -37,14 +37,14 @@ export const RecipeLinks = () => (
 const dryRun = (
   origin: string,
   kind: RecordKind,
-) => `read -rs KEY && curl ${origin}/api/v1/tickets/1001/${RECORD_KINDS[kind].path}/dry-run \
-  -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \
+) => `read -rs KEY && curl ${origin}/api/v1/tickets/1001/${RECORD_KINDS[kind].path}/dry-run \\
+  -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
   -d '${JSON.stringify(RECORD_KINDS[kind].exampleBody)}'`;
 
 /** Shows the value of a new key. This is the only page that shows it, so its links open other tabs. */
 export function NewKeyPage({ created, origin, replaced }: Props) {
   const { base, address } = usePage();
-  const { name, value, id, scopes, allowedNetworks } = created;
+  const { name, value, id, scopes, allowedNetworks, companies } = created;
   const [kind] = writableKinds(scopes);
   const canTest = isAllowedFrom(allowedNetworks, address);
   return (
@@ -88,7 +88,10 @@ export function NewKeyPage({ created, origin, replaced }: Props) {
       {replaced && <Replaced old={replaced} />}
       <h2>Where it goes</h2>
       <RecipeLinks />
-      <p>Or check a ticket: replace 1001 by its id, and paste the key when the command waits. This writes no record.</p>
+      <p>
+        Or check a ticket: replace 1001 by the id of a ticket{companies !== '' && ' of a company that the key is for'},
+        and paste the key when the command waits. This writes no record.
+      </p>
       {kind && <Code label="Dry run">{dryRun(origin, kind)}</Code>}
       <form method="get" action={`${base}/keys/${id}`} target="_self" class="actions" data-stored>
         <button type="submit" class="quiet">
