@@ -54,8 +54,12 @@ for (const selected of document.querySelectorAll('[data-selected]')) {
   const show = () => {
     const chosen = boxes.filter((box) => box.checked);
     const sum = (name) => chosen.reduce((total, box) => total + Number(box.dataset[name]), 0);
-    const amount = new Intl.NumberFormat('en-GB', { minimumFractionDigits: 2 }).format(sum('amount') / 100);
-    selected.textContent = chosen.length > 0 ? `${chosen.length} selected · ${sum('minutes')} min · ${amount}` : '';
+    const format = (number, minimumFractionDigits = 0) =>
+      new Intl.NumberFormat('en-GB', { minimumFractionDigits }).format(number);
+    selected.textContent =
+      chosen.length > 0
+        ? `${chosen.length} selected · ${format(sum('minutes'))} min · ${format(sum('amount') / 100, 2)}`
+        : '';
   };
   form.addEventListener('change', show);
   for (const link of form.querySelectorAll('[data-select]')) {

@@ -33,9 +33,13 @@ function labelled(subject: string, actions: Readonly<Record<string, string>>) {
   return Object.entries(actions).map(([action, label]) => [`${subject}.${action}`, label] as const);
 }
 
+const ofRecords = RECORD_KIND_NAMES.flatMap((kind) => labelled(kind, RECORD_KINDS[kind].auditActions));
+const DECISIONS = /\.(?:approved|rejected)$/;
+
 /** The actions with their labels in groups, for a select list. */
 export const AUDIT_ACTION_GROUPS: readonly { name: string; actions: readonly (readonly [string, string])[] }[] = [
-  { name: 'Writes', actions: RECORD_KIND_NAMES.flatMap((kind) => labelled(kind, RECORD_KINDS[kind].auditActions)) },
+  { name: 'Writes', actions: ofRecords.filter(([action]) => !DECISIONS.test(action)) },
+  { name: 'Decisions', actions: ofRecords.filter(([action]) => DECISIONS.test(action)) },
   { name: 'Keys', actions: labelled('api_key', OTHER_ACTIONS.api_key) },
   {
     name: 'Key rules and push',

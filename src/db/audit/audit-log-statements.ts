@@ -139,6 +139,7 @@ const rowsOf = (db: Database, organizationId: string, seqs: SQL, shownText: SQL<
       technician: sql<string | null>`${users.name}`.as('technician'),
       billable: timeEntries.billable,
       hourlyRateMinor: timeEntries.hourlyRateMinor,
+      approvals: timeEntries.approvals,
       status: timeEntries.status,
       /** Who approved or rejected the time, and when. */
       decidedBy: sql<string | null>`${decision.actorName}`.as('decidedBy'),

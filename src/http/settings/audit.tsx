@@ -241,7 +241,7 @@ function NothingFound({ query, isFirst }: Props) {
 }
 
 /** The groups of actions that are a chip. */
-const CHIP_GROUPS = AUDIT_ACTION_GROUPS.slice(0, 2).map(({ name }) => name);
+const CHIP_GROUPS = AUDIT_ACTION_GROUPS.slice(0, 3).map(({ name }) => name);
 
 /** The periods to choose from, in days up to today. */
 const PERIODS = [

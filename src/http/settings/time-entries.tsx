@@ -17,6 +17,7 @@ import {
   readTime,
   readUndecided,
   type TimeQuery,
+  type TimeTotals,
   timeQuery,
 } from '../../services/work/time-queue.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
@@ -153,6 +154,30 @@ const COLUMNS: readonly Column<Entry>[] = [
   ['Record', ({ id }) => id],
   ['Text', ({ text }) => text],
 ];
+
+const TOTAL_COLUMNS: readonly Column<TimeTotals['groups'][number]>[] = [
+  ['Company', ({ company }) => company],
+  ['Technician', ({ technician }) => technician],
+  ['Entries', ({ count }) => count],
+  ['Minutes', ({ minutes }) => minutes],
+  ['Amount', ({ amountMinor }) => fromMinorUnits(amountMinor)],
+];
+
+timeEntries.get('/time-totals.csv', validTime, async (c) => {
+  const query = c.req.valid('query');
+  const { totals } = await readTime(adminContext(c), queueOf(c), query);
+  if (!totals)
+    throw new PageProblem(
+      409,
+      'Too many entries',
+      'Filter the time by dates, for example, and download its totals again.',
+    );
+  async function* pages() {
+    yield { items: totals?.groups ?? [], next: undefined };
+  }
+  const name = fileName(c, `time-totals-${query.state}`);
+  return csvDownload(c, { name, columns: TOTAL_COLUMNS, pages: pages() });
+});
 
 timeEntries.get('/time.csv', validTime, (c) => {
   const query = c.req.valid('query');

@@ -226,20 +226,21 @@ export async function seqRange(
 }
 
 function toEntry({ keyId, keyName, keyHint, keyRevokedAt, minutes, technician, billable, ...row }: AuditLogRow) {
-  const { hourlyRateMinor, status, decidedBy, decidedAt, ...entry } = row;
+  const { hourlyRateMinor, approvals, status, decidedBy, decidedAt, ...entry } = row;
   return {
     ...entry,
     /** The key that acted, or that an administrator did something to, as it is now. */
     key:
       keyId === null ? null : { id: keyId, name: keyName ?? '', hint: keyHint ?? '', revoked: keyRevokedAt !== null },
     time:
-      minutes === null || hourlyRateMinor === null || status === null
+      minutes === null || hourlyRateMinor === null || approvals === null || status === null
         ? null
         : {
             minutes,
             technician: technician ?? '',
             billable: billable === 1,
             hourlyRateMinor,
+            approvals,
             status,
             decidedBy,
             decidedAt,

@@ -442,6 +442,7 @@ describe('a search of the audit log', () => {
       ['30 days', `${base}/audit?q=1001&amp;from=2026-10-24`, undefined],
       ['Any time', `${base}/audit?q=1001`, undefined],
       ['Writes', `${base}/audit?q=1001&amp;from=2026-11-16&amp;action=Writes`, undefined],
+      ['Decisions', `${base}/audit?q=1001&amp;from=2026-11-16&amp;action=Decisions`, undefined],
       ['Keys', `${base}/audit?q=1001&amp;from=2026-11-16&amp;action=Keys`, undefined],
       ['Show all', `${base}/audit`, undefined],
     ]);

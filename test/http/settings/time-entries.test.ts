@@ -22,7 +22,7 @@ describe('the queue', () => {
     await log({ minutes: 90, description: 'Disk <b>full</b>' });
     await log({ minutes: 20, billable: false, userEmail: `ada@${organization}.example` }, '1002');
     const { text } = await get('/time');
-    const cells = await textsOf(text, 'tbody th, tbody td');
+    const cells = await textsOf(text, '.time tbody th, .time tbody td');
     expect(cells.map((cell) => cell.replace(/\s+/g, ' '))).toEqual([
       ...[expect.stringMatching(/^\d+ \w+ \d+ · 90 min$/), 'Disk &lt;b&gt;full&lt;/b&gt;1001 · Acme · n8n: triage'],
       ...['Automation', '225.00 at 150.00'],
@@ -385,6 +385,86 @@ test('the file has approved time with approver, time and own time, and no formul
   );
   expect(csvRows((await bea.get('/time.csv?state=approved')).text)).toEqual([line]);
   expect(csvRows((await bea.get('/time.csv')).text)[0]).not.toContain('own time');
+});
+
+test('the totals of each company and technician are a second table, and a file', async () => {
+  const { organization, get, log, decide } = await makeTime({ now: () => Date.parse('2026-11-09T10:00:00Z') });
+  const tess = { userEmail: 'tess@northwind.example' };
+  const ids = [await log({ minutes: 60 }), await log({ minutes: 20, ...tess }), await log({ minutes: 10, ...tess })];
+  ids.push(await log({ minutes: 5, billable: false }, '1002'));
+  await decide('APPROVED', ids);
+  const totals = [
+    ['Acme', 'Automation', 1, 60, '150.00'],
+    ['Acme', 'Tess', 2, 30, '75.00'],
+    ['Globex', 'Automation', 1, 5, '0.00'],
+  ];
+  const { text } = await get('/time?state=approved');
+  const cells = (await textsOf(text, 'section tbody th, section tbody td')).map((cell) => cell.trim());
+  expect(cells).toEqual(totals.flat().map(String));
+  expect(await textsOf(text, '#totals')).toEqual(['4 entries, 95 minutes, amount 225.00']);
+  const file = await get('/time-totals.csv?state=approved');
+  expect(file.headers.get('Content-Disposition')).toContain(`${organization}-time-totals-approved-2026-11-09.csv`);
+  expect(csvRows(file.text)).toEqual([
+    '"Acme","Automation",1,60,150',
+    '"Acme","Tess",2,30,75',
+    '"Globex","Automation",1,5,0',
+  ]);
+});
+
+describe('one entry', () => {
+  test('the audit log leads from an entry that waits to its decision', async () => {
+    const { get, log, decide } = await makeTime();
+    const [, id] = [await log(), await log({ minutes: 480 })];
+    const decideLinks = async () =>
+      (await elementsOf((await get('/audit?minutes=480')).text, '.entry .actions a'))
+        .map(({ attributes, text }) => (text === 'Decide' ? attributes['href'] : undefined))
+        .filter(Boolean);
+    const [link = ''] = await decideLinks();
+    expect(link).toMatch(new RegExp(`/time\\?entry=${id}$`));
+    const page = (await get(`/time?entry=${id}`)).text;
+    expect([await idsOf(page), await textsOf(page, 'tbody th .mark')]).toEqual([[id], ['480 min: long']]);
+    expect(await elementsOf(page, 'input[name=entry][checked]')).toHaveLength(1);
+    await decide('REJECTED', id);
+    expect(await decideLinks()).toEqual([]);
+    const decided = (await get(`/time?entry=${id}`)).text;
+    expect(await idsOf(decided)).toEqual([]);
+    expect(await textsOf(decided, 'tbody .decided')).toEqual([expect.stringMatching(/^rejected by Ada/)]);
+  });
+
+  test('an entry that the PSA decides has its state, and neither an amount nor buttons', async () => {
+    const { organization, get, log } = await makeTime();
+    await setApprovals(organization, 'psa');
+    const id = await log();
+    for (const [path, state] of [
+      ['/time?state=all', 'waits, decided in your PSA'],
+      [`/time?entry=${id}`, 'waits, decided in your PSA'],
+    ]) {
+      const { text } = await get(path ?? '');
+      expect(await textsOf(text, 'tbody .decided')).toEqual([state]);
+      expect(await textsOf(text, 'tbody td[data-label=Amount]')).toEqual(['–']);
+      expect(await textsOf(text, 'main button[name=selected], main button[name=all]')).toEqual([]);
+    }
+    const { text } = await get('/audit');
+    expect(await textsOf(text, '.entry p')).toContain('Waits in your PSA');
+    await work.reviewTimeEntry(organization, id, 'APPROVED', 'ada');
+    expect(await textsOf((await get('/time?state=approved')).text, 'tbody .decided')).toEqual([
+      expect.stringMatching(/^approved by Ada .*, decided in your PSA$/),
+    ]);
+    expect(await textsOf((await get('/time?state=approved')).text, '#totals')).toEqual([
+      '1 entry, 30 minutes, amount 0.00',
+    ]);
+  });
+});
+
+test('an empty queue says who decided last, and when', async () => {
+  const now = Date.parse('2026-11-09T19:27:00Z');
+  const { get, log, decide } = await makeTime({ now: () => now });
+  const empty = async (path: string) => textsOf((await get(path)).text, 'main [role=status]');
+  expect(await empty('/time')).toEqual(['Nothing waits.']);
+  await decide('APPROVED', await log());
+  expect(await empty('/time')).toEqual([expect.stringMatching(/^Nothing waits\. Last decision: Ada\b.*, 19:27\.$/)]);
+  expect(await empty('/time?company=acme')).toEqual(['No entries match these filters.']);
+  expect(await empty('/time?state=rejected')).toEqual(['Nothing was rejected yet.']);
 });
 
 test('a decision about all of a list without waiting time leads back to it', async () => {

@@ -132,7 +132,7 @@ function Line({ entry, isOwn }: { entry: AuditEntry; isOwn: boolean }) {
 /** The whole text, who did it from where, and the ids. */
 function Details({ entry }: { entry: ShownEntry }) {
   const { base, linkTo } = usePage();
-  const { actorType, actorId, actorName, key, ticketId, text, sourceAddress, detail, refusal } = entry;
+  const { actorType, actorId, actorName, key, ticketId, text, time, sourceAddress, detail, refusal } = entry;
   const facts = [
     ['Key', key && <KeyName subject={key} />],
     [
@@ -167,7 +167,11 @@ function Details({ entry }: { entry: ShownEntry }) {
             <strong class="mark">Refused by your PSA:</strong> <bdi>{refusal}</bdi>
           </p>
         )}
+        {time?.status === 'SUBMITTED' && <p>{time.approvals === 'psa' ? 'Waits in your PSA' : 'Waits for approval'}</p>}
         <div class="actions">
+          {time?.status === 'SUBMITTED' && time.approvals === 'settings' && (
+            <a href={`${base}/time?entry=${entry.targetId}`}>Decide</a>
+          )}
           {ticketId !== null && linkTo && (
             <a href={linkTo(ticketId)} rel="noreferrer">
               Open in PSA

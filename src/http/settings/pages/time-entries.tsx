@@ -166,8 +166,8 @@ interface Props {
 
 export function TimePage(props: Props) {
   const { base } = usePage();
-  const { query, choices, entries, next, preselected } = props;
-  const canDecide = query.state === 'waiting';
+  const { query, choices, entries, totals, next, preselected } = props;
+  const canDecide = query.state === 'waiting' && entries.some(isUndecided);
   const isSelected = (entry: Entry) => preselected === 'all' || (preselected === 'marked' && isMarked(entry));
   return (
     <>
@@ -202,7 +202,35 @@ export function TimePage(props: Props) {
           </a>
         </p>
       )}
+      {totals && totals.groups.length > 1 && <Groups {...{ query, groups: totals.groups }} />}
     </>
+  );
+}
+
+type Group = TimeTotals['groups'][number];
+
+const GROUP_COLUMNS: readonly TableColumn<Group>[] = [
+  ['Company', ({ company }) => <bdi>{company}</bdi>],
+  ['Technician', ({ technician }) => <bdi>{technician}</bdi>],
+  ['Entries', ({ count }) => formatNumber(count)],
+  ['Minutes', ({ minutes }) => formatNumber(minutes)],
+  ['Amount', ({ amountMinor }) => money(amountMinor)],
+];
+
+/** The totals of each company and technician. */
+function Groups({ query, groups }: { query: TimeQuery; groups: readonly Group[] }) {
+  const { base } = usePage();
+  return (
+    <section>
+      <div class="row spread">
+        <h2>Totals</h2>
+        <a class="button quiet" href={addressOf(`${base}/time-totals.csv`, { ...query, before: undefined })}>
+          Totals as CSV
+        </a>
+      </div>
+      <Table caption="Totals by company and technician" columns={GROUP_COLUMNS} rows={groups.slice(0, LISTED)} />
+      {groups.length > LISTED && <p>And {formatNumber(groups.length - LISTED)} more, which the file has.</p>}
+    </section>
   );
 }
 
