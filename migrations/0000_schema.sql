@@ -217,7 +217,8 @@ create table time_entries (
   work_date text not null,
   hourly_rate_minor integer not null,
   agreement_source text not null,
-  -- Who decides about it: the organization's 'settings' area or its 'psa', as the directory had it when it was written.
+  -- Who decides about it: the organization's 'settings' area or its 'psa', as the directory had it when it was written. Only an
+  -- entry that waits for a PSA that approves nothing any longer can be handed to the settings area.
   approvals text not null,
   status text not null,
   -- The audit row of the approval or rejection, null while SUBMITTED: identifies that of a retried batch.
@@ -249,8 +250,11 @@ when exists (select 1 from time_entries where (organization_id, id) = (new.organ
 begin select raise(ignore); end;
 
 create trigger time_entries_only_change before update on time_entries
-when (new.organization_id, new.id, new.ticket_id, new.created_at, new.key_id, new.request_id, new.audit_seq, new.user_id, new.minutes, new.billable, new.work_date, new.hourly_rate_minor, new.agreement_source, new.approvals)
-  is not (old.organization_id, old.id, old.ticket_id, old.created_at, old.key_id, old.request_id, old.audit_seq, old.user_id, old.minutes, old.billable, old.work_date, old.hourly_rate_minor, old.agreement_source, old.approvals)
+when (new.organization_id, new.id, new.ticket_id, new.created_at, new.key_id, new.request_id, new.audit_seq, new.user_id, new.minutes, new.billable, new.work_date, new.hourly_rate_minor, new.agreement_source)
+  is not (old.organization_id, old.id, old.ticket_id, old.created_at, old.key_id, old.request_id, old.audit_seq, old.user_id, old.minutes, old.billable, old.work_date, old.hourly_rate_minor, old.agreement_source)
+  or (new.approvals <> old.approvals and ((old.approvals, old.status, new.status) is not ('psa', 'SUBMITTED', 'SUBMITTED')
+    or old.audit_seq <= coalesce((select to_seq from deletions where organization_id = old.organization_id), 0)
+    or not exists (select 1 from organizations where id = old.organization_id and approvals = 'settings')))
   or ((new.description, new.request_digest) is not (old.description, old.request_digest) and (new.description, new.request_digest) is not ('[redacted]', ''))
   or ((new.status, new.approval_seq) is not (old.status, old.approval_seq)
     and (old.status <> 'SUBMITTED' or new.status = 'SUBMITTED' or new.approval_seq is null))

@@ -21,6 +21,8 @@ const DETAILS = {
   cursor_reset:
     'The position of the cursor is not in this database, for example because it was restored, changes after it were deleted, or the organization was erased and created again. Read the changes from null again.',
   not_pushed: 'This deployment pushes no changes: the operator has not set WEBHOOK_URL.',
+  approved_in_psa:
+    'The directory says that the PSA approves new time. Remove its adapter, if it has one, and send or import the organization with approvals: settings first.',
   being_erased:
     'The organization is being erased and cannot be read or changed. Afterwards, its directory is accepted only with recreate.',
 } as const;

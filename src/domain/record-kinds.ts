@@ -61,6 +61,7 @@ export const RECORD_KINDS = {
       created: 'Time logged',
       approved: 'Time approved',
       rejected: 'Time rejected',
+      handed_over: 'Time left to the settings area',
       redacted: 'Time entry redacted',
       refused: 'Time entry refused by your PSA',
       taken: 'Time entry taken by your PSA',

@@ -10,6 +10,7 @@ import { organizationErase } from './commands/organization-erase.ts';
 import { recordRedact } from './commands/record-redact.ts';
 import { size } from './commands/size.ts';
 import { switchCommand } from './commands/switch.ts';
+import { timeToSettings } from './commands/time-to-settings.ts';
 import { UsageError } from './failures.ts';
 import { refuseKeysInArguments } from './input.ts';
 import { OPS_MODULES } from './modules.ts';
@@ -25,6 +26,7 @@ const COMMANDS = [
   changesExport(databaseOf),
   changesRepeat(databaseOf),
   recordRedact(databaseOf),
+  timeToSettings(databaseOf),
   keyRevoke(databaseOf),
   organizationErase(databaseOf),
   adapterStatus(databaseOf),

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { sender } from '../../src/adapters/kit/send.ts';
+import { handTimeToSettings } from '../../src/services/work/hand-to-settings.ts';
 import { inLongRuns } from '../support/property.ts';
 import { allChanges, connectionOf, resultOf, work } from '../support/psa-calls.ts';
-import { rowsOf } from '../support/world.ts';
+import { asOperator, rowsOf } from '../support/world.ts';
 import type { Fake, MakeFake } from './fake.ts';
 import {
   type AdapterWorld,
@@ -288,7 +289,7 @@ export function testMapping(makeFake: MakeFake): void {
       const world = await makeReadyWorld(withoutReviews(makeFake));
       const before = await world.write(501, time('Before'), 'before');
       await world.pass(MINUTE_MS);
-      world.fake.psa = makeFake(world.clock).psa;
+      world.deploy(makeFake(world.clock).psa);
       await world.skip(20 * MINUTE_MS);
       const after = await world.write(502, time('After'), 'after');
       await world.pass(MINUTE_MS);
@@ -303,6 +304,20 @@ export function testMapping(makeFake: MakeFake): void {
         [502, 'After'],
       ] as const)
         expect((await world.write(ticket, time(text), text.toLowerCase())).entryStatus).toBe('APPROVED');
+    });
+
+    test('what waits for a PSA that leaves is decided in the settings area, and is in the PSA once', async () => {
+      const world = await makeReadyWorld(makeFake);
+      const { id } = await world.write(501, time('Before'));
+      await world.pass(MINUTE_MS);
+      world.deploy(withoutReviews(makeFake)(world.clock).psa);
+      await world.skip(20 * MINUTE_MS);
+      const after = await world.write(502, time('After'));
+      expect(await handTimeToSettings(asOperator(), { organization: world.organization, by: 'Olga' })).toBe(1);
+      expect((await decide(world, 'APPROVED', [id, after.id])).done).toEqual([id, after.id]);
+      await world.skip(5 * MINUTE_MS);
+      expect(timesOf(world)).toEqual(['After', 'Before']);
+      expect(await world.read((kv) => Array.from(kv.list({ prefix: 'entry/' })))).toEqual([]);
     });
 
     test('an approval is shown by the replay, also one that was made during an outage', async () => {

@@ -2,6 +2,7 @@ import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { contextOf, run } from '../../src/adapters/kit/adapter.ts';
 import type { Context, Service } from '../../src/adapters/kit/context.ts';
+import type { Psa } from '../../src/adapters/kit/psa.ts';
 import type { Settings } from '../../src/adapters/kit/settings.ts';
 import { waitingIn } from '../../src/adapters/kit/store.ts';
 import type { ApprovalDecision } from '../../src/domain/record-kinds.ts';
@@ -75,6 +76,11 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
       await pass(60_000);
     },
     write,
+    /** Deploys the adapter with another mapping of the PSA. */
+    deploy: (psa: Psa) => {
+      fake.psa = psa;
+      contexts.clear();
+    },
     /** What happens while a request to the API waits for its ticket. */
     onApiSleep: async (_: number): Promise<void> => undefined,
     // The limiter's clock is the real one.

@@ -399,6 +399,24 @@ describe('the tables of records', () => {
     await refuses(copy(table, { id: "'new'", ...changes }), because);
   });
 
+  test('an entry is handed to the settings area only while it waits for a PSA that no longer approves time', async () => {
+    const set = (values: string) => `update time_entries set ${values} where organization_id = $org`;
+    const organization = (approvals: string) =>
+      run(`update organizations set approvals = '${approvals}' where id = $org`);
+    await organization('psa');
+    await run(copy('time_entries', { id: "'of-psa'", approvals: "'psa'" }));
+    const ofPsa = (values: string) => `${set(values)} and id = 'of-psa'`;
+    await refuses(ofPsa("approvals = 'settings'"), /are kept as they are/);
+    await organization('settings');
+    await refuses(ofPsa("approvals = 'settings', status = 'APPROVED', approval_seq = 3"), /are kept as they are/);
+    await refuses(ofPsa("approvals = 'settings', minutes = 1"), /are kept as they are/);
+    await run(ofPsa("approvals = 'settings'"));
+    await refuses(ofPsa("approvals = 'psa'"), /are kept as they are/);
+    await run(copy('time_entries', { id: "'decided'", approvals: "'psa'" }));
+    await run(`${set("status = 'REJECTED', approval_seq = 3")} and id = 'decided'`);
+    await refuses(`${set("approvals = 'settings'")} and id = 'decided'`, /are kept as they are/);
+  });
+
   test('refuse to undo a review', async () => {
     const set = (values: string) => `update time_entries set ${values} where organization_id = $org`;
     await run(set("status = 'REJECTED', approval_seq = 3"));

@@ -304,6 +304,8 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
     recordApproval: [byAda.userId, undefined].map((userId) =>
       record.recordApproval(db, { organizationId, userId, id, status: 'APPROVED', approvals: 'psa' }),
     ),
+    handToSettings: record.handToSettings(db, organizationId, id),
+    findWaitingForPsa: record.findWaitingForPsa(db, organizationId, 10),
     findApproval: record.findApproval(db, organizationId, id),
     recordRefusal: records.map((one) => record.recordRefusal(db, one, 'closed', now)),
     withdrawRefusal: records.map((one) => record.withdrawRefusal(db, one)),

@@ -52,7 +52,7 @@ export const timeEntries = sqliteTable(
     workDate: text('work_date').notNull(),
     hourlyRateMinor: integer('hourly_rate_minor').notNull(),
     agreementSource: text('agreement_source', { enum: AGREEMENT_SOURCES }).notNull(),
-    /** Who decides about it: as the directory had it when it was written. */
+    /** Who decides about it: as the directory had it when it was written, or `settings` after a PSA has left. */
     approvals: text('approvals', { enum: APPROVERS }).notNull(),
     status: text('status', { enum: TIME_ENTRY_STATUSES }).notNull(),
     /** The audit row of the approval or rejection, null while SUBMITTED: identifies that of a retried batch. */

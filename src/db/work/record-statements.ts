@@ -5,7 +5,8 @@ import { decision } from '../aliases.ts';
 import { nextSeq } from '../audit/audit-log-statements.ts';
 import { byActiveAdministrator } from '../directory/administrator-statements.ts';
 import { type Database, excluded, valuesFor } from '../query.ts';
-import { psaRefusals, timeEntries } from '../schema/work.ts';
+import { organizations } from '../schema/directory.ts';
+import { deletions, psaRefusals, timeEntries } from '../schema/work.ts';
 import { RECORD_TABLES, TEXT_COLUMNS } from './record-tables.ts';
 
 interface RecordId {
@@ -70,6 +71,44 @@ export const findApproval = (db: Database, organizationId: string, id: string) =
       and(eq(decision.organizationId, timeEntries.organizationId), eq(decision.seq, timeEntries.approvalSeq)),
     )
     .where(and(eq(timeEntries.organizationId, organizationId), eq(timeEntries.id, id)));
+
+/** Hands an entry that waits for the PSA to the settings area, if the organization's new time is decided there. */
+export const handToSettings = (db: Database, organizationId: string, id: string) =>
+  db
+    .update(timeEntries)
+    .set({ approvals: 'settings' })
+    .where(
+      and(
+        eq(timeEntries.organizationId, organizationId),
+        eq(timeEntries.id, id),
+        eq(timeEntries.approvals, 'psa'),
+        eq(timeEntries.status, 'SUBMITTED'),
+        isNotDeleted(organizationId),
+        sql`exists (select 1 from ${organizations}
+          where ${organizations.id} = ${organizationId} and ${organizations.approvals} = 'settings')`,
+      ),
+    );
+
+/** The first entries that wait for a decision of the PSA. */
+export const findWaitingForPsa = (db: Database, organizationId: string, limit: number) =>
+  db
+    .select({ id: timeEntries.id })
+    .from(timeEntries)
+    .where(
+      and(
+        eq(timeEntries.organizationId, organizationId),
+        eq(timeEntries.approvals, 'psa'),
+        eq(timeEntries.status, 'SUBMITTED'),
+        isNotDeleted(organizationId),
+      ),
+    )
+    .orderBy(timeEntries.auditSeq)
+    .limit(limit);
+
+/** Condition: the entry is after the position up to which old records are deleted, in several transactions. */
+const isNotDeleted = (organizationId: string) =>
+  sql`${timeEntries.auditSeq} > coalesce((select ${deletions.toSeq} from ${deletions}
+    where ${deletions.organizationId} = ${organizationId}), 0)`;
 
 // The records that the PSA could not take. Nothing is written about a record that it takes.
 

@@ -32,7 +32,7 @@ describe('help', () => {
     expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual(
       COMMANDS.map(({ name, summary }) => [name, summary]),
     );
-    expect(COMMANDS.length).toBe(16);
+    expect(COMMANDS.length).toBe(17);
   });
 
   test.each(COMMANDS)('the help of $name shows its purpose, its arguments and options', async (command) => {

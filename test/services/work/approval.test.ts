@@ -1,9 +1,12 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
+import { handTimeToSettings } from '../../../src/services/work/hand-to-settings.ts';
 import { setApproval } from '../../../src/services/work/record-services.ts';
+import { decideTime } from '../../../src/services/work/time-queue.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { allChanges, directory, failureOf, work } from '../../support/psa-calls.ts';
-import { asOperator, makeOrganization, makeWorld, rowsOf, TIME } from '../../support/world.ts';
+import { setApprovals } from '../../support/time.ts';
+import { asAdmin, asOperator, makeOrganization, makeWorld, rowsOf, TIME } from '../../support/world.ts';
 
 /** An organization with a time entry. `post` sends it once more. */
 async function submitEntry() {
@@ -83,6 +86,31 @@ test('the PSA decides nothing about an entry of the settings area', async () => 
       'approved_in_settings',
     ]);
   expect(await rowsOf('time_entries', organization)).toMatchObject([{ status: 'SUBMITTED' }]);
+});
+
+test('time that waits for a PSA is handed to the settings area once the directory says that it decides', async () => {
+  const { organization, key, api } = await makeWorld({ approvals: 'psa' });
+  for (let entry = 0; entry < 3; entry++) await api.postTime(key);
+  const [decided = '', ...waiting] = (await allChanges(organization)).slice(1).map(({ targetId }) => targetId);
+  await work.reviewTimeEntry(organization, decided, 'APPROVED', 'ada');
+  const request = { organization, by: 'Olga' };
+  await expect(handTimeToSettings(asOperator(), request)).rejects.toMatchObject({ code: 'approved_in_psa' });
+  await setApprovals(organization, 'settings');
+  expect([await handTimeToSettings(asOperator(), request), await handTimeToSettings(asOperator(), request)]).toEqual([
+    2, 0,
+  ]);
+  expect((await allChanges(organization)).slice(5)).toMatchObject(
+    waiting.map((id) => ({
+      action: 'time_entry.handed_over',
+      actor: { type: 'system', name: { text: 'Olga' } },
+      ticketId: '1001',
+      timeEntry: { id, approvals: 'settings', status: 'SUBMITTED' },
+    })),
+  );
+  expect(failureOf(await work.reviewTimeEntry(organization, waiting[0] ?? '', 'APPROVED', 'ada'))).toEqual([
+    'approved_in_settings',
+  ]);
+  expect((await decideTime(asAdmin(organization), [decided, ...waiting], 'REJECTED', 'No')).done).toEqual(waiting);
 });
 
 test('an entry of another organization is not found', async () => {
