@@ -403,7 +403,8 @@ export class World {
 
     const outcome: Outcome = {
       outcome: `${form} ${status}`,
-      asked: `${key.id} ${isWhichKey ? pasted : ''} ${fields.companies}`,
+      // The page shows the hints of the keys in the text, whoever they belong to.
+      asked: `${key.id} ${isWhichKey ? `${pasted} ${key.hint}` : ''} ${fields.companies}`,
       response: text,
     };
     if (status >= 400) return outcome;
