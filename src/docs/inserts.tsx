@@ -45,7 +45,12 @@ function initials(tool: string): string {
 /** Where each reader goes from the first page. */
 const READERS: readonly (Link & { about: string; icon: IconName })[] = [
   { href: '/docs/recipes', text: 'I build workflows', about: 'Recipes, step by step.', icon: 'bolt' },
-  { href: '/settings', text: 'I manage keys', about: 'Create, watch, rotate and revoke keys.', icon: 'key' },
+  {
+    href: '/docs/administrators',
+    text: 'I manage keys',
+    about: 'Hand out, watch, replace and revoke keys.',
+    icon: 'key',
+  },
   {
     href: '/docs/reference',
     text: 'I write code',

@@ -11,6 +11,7 @@ const PAGES: readonly PageLinks[] = [
   { path: '/docs', group: 'Start', name: 'Start here', tab: 'Start' },
   { path: '/docs/loop', group: 'Start', name: 'The loop' },
   { path: '/docs/concepts', group: 'Start', name: 'Concepts and glossary' },
+  { path: '/docs/administrators', group: 'Start', name: 'For administrators' },
   { path: '/docs/recipes', group: 'Recipes', name: 'All recipes and rules', tab: 'Recipes' },
   ...RECIPES.map(({ slug, tool }) => ({ path: `/docs/recipes/${slug}`, group: 'Recipes' as const, name: tool })),
   { path: '/docs/reference', group: 'Reference', name: 'Operations', tab: 'Reference' },

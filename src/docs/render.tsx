@@ -22,6 +22,7 @@ import { Page } from './layout.tsx';
 import { Markdown, MarkdownPage, readable } from './markdown.tsx';
 import type { MarkdownSource } from './module.ts';
 import { DOCUMENTS, MESSAGES, MODULE_PAGES, withSections } from './modules.ts';
+import administrators from './pages/administrators.md?raw';
 import concepts from './pages/concepts.md?raw';
 import home from './pages/home.md?raw';
 import keys from './pages/keys.md?raw';
@@ -74,6 +75,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
     }),
     page({ path: '/docs/loop', markdown: loop, inserts: { loop: [<Loop />, loopMarkdown] } }),
     page({ path: '/docs/concepts', markdown: concepts }),
+    page({ path: '/docs/administrators', markdown: administrators }),
     page({ path: '/docs/recipes', markdown: recipes, inserts: { tools: [<ToolTiles hasLead />, toolsMarkdown] } }),
     ...RECIPES.map(({ slug, markdown }) =>
       page({ path: `/docs/recipes/${slug}`, markdown, inserts: { token: [<NewToken />, ''] } }),

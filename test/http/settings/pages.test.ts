@@ -74,6 +74,7 @@ test('every page forbids foreign scripts, frames and caches', async () => {
 });
 
 describe('the menu of the administrator', () => {
+  const HELP = ['Help for administrators', '/docs/administrators'];
   /** The links of the menu, and who is signed in. */
   async function menuOf(page: string) {
     const links = await elementsOf(page, 'header details.user .pop a');
@@ -89,7 +90,7 @@ describe('the menu of the administrator', () => {
     for (const path of ['/keys', '/audit', '/keys/unknown']) {
       const { text } = await get(path);
       expect(await menuOf(text), path).toEqual({
-        links: [['Sign out', '/sign-out']],
+        links: [HELP, ['Sign out', '/sign-out']],
         who: ['Ada &lt;b&gt;Lovelace&lt;/b&gt;', `ada@${organization}.example`],
       });
       expect(await countElements(text, 'header details.user > summary')).toBe(1);
@@ -98,7 +99,7 @@ describe('the menu of the administrator', () => {
 
   test('the menu contains no sign-out if the sign-in service has no path for it', async () => {
     const { get } = await makeSettings({ config: { signIn: { ...signIn.config, signOutPath: undefined } } });
-    expect((await menuOf((await get('/keys')).text)).links).toEqual([]);
+    expect((await menuOf((await get('/keys')).text)).links).toEqual([HELP]);
   });
 
   test('a page without an administrator contains no menu', async () => {

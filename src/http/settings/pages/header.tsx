@@ -86,6 +86,7 @@ function UserMenu({
         </strong>
         <bdi class="minor">{email}</bdi>
       </p>
+      <a href="/docs/administrators">Help for administrators</a>
       {signOutPath && (
         <a href={signOutPath} data-sign-out>
           Sign out
