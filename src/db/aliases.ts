@@ -2,7 +2,7 @@ import { alias } from 'drizzle-orm/sqlite-core';
 import { auditLog } from './schema/audit.ts';
 import { companies, tickets, users } from './schema/directory.ts';
 import { apiKeys } from './schema/keys.ts';
-import { keyDays } from './schema/work.ts';
+import { keyDays, timeEntries } from './schema/work.ts';
 
 // The second names of tables that a statement reads twice, or in a subquery. Drizzle leaves out the name of a table that is
 // the only one of its query, so a subquery that compares with a column outside needs its own name.
@@ -10,11 +10,13 @@ import { keyDays } from './schema/work.ts';
 /** The newest and the oldest audit row of the organization. */
 export const latest = alias(auditLog, 'latest');
 export const oldest = alias(auditLog, 'oldest');
+/** An audit row of the same key. */
+export const earlier = alias(auditLog, 'earlier');
 /** The audit rows that a page examines. */
 export const examined = alias(auditLog, 'examined');
 /** The audit row of the decision about a time entry. */
 export const decision = alias(auditLog, 'decision');
-/** Any key of the organization, in a subquery. */
+/** Any key of the organization, beside the key that a statement is about. */
 export const anyKey = alias(apiKeys, 'any_key');
 /** The key that replaced a key, and the key that it replaced. */
 export const successor = alias(apiKeys, 'successor');
@@ -24,6 +26,8 @@ export const creator = alias(users, 'creator');
 export const revoker = alias(users, 'revoker');
 /** The administrator who acts. */
 export const administrator = alias(users, 'administrator');
+/** The time entries that wait for a decision. */
+export const waiting = alias(timeEntries, 'waiting');
 /** The key of the same rotation chain that wrote a record. */
 export const writer = alias(apiKeys, 'writer');
 /** The ticket of a record that exists, and its company. */

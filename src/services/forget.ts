@@ -6,8 +6,8 @@ import { forNextCall, type ServiceContext } from './service-context.ts';
 
 // The daily removal of old data. Each function returns whether nothing is left to remove.
 
-/** How much one run removes: at most `chunks` transactions of at most `rows` rows. A daily run may make 1,000 queries. */
-const LIMITS = { rows: 1_000, chunks: 200 };
+/** How much one run removes: at most `chunks` transactions of at most `rows` rows. Few, because the jobs of a day share 50 queries on the Free plan. */
+const LIMITS = { rows: 10_000, chunks: 20 };
 
 /** Removes the source addresses of old refused uses. */
 export function forgetOldAddresses(ctx: ServiceContext, limits = LIMITS): Promise<boolean> {

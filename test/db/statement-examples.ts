@@ -128,9 +128,10 @@ const ofTemplate = (query: SQLWrapper & { getQuery: Statement['toSQL'] }): State
  */
 export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement | readonly Statement[]>>>> = {
   'db/audit/audit-row.ts': {
-    AUDIT_ROWS: Object.values(AUDIT_ROWS).flatMap(({ given, ofRecord }) =>
-      [given, ...Object.values(ofRecord)].map((statement) => statement(db, auditRow)),
-    ),
+    AUDIT_ROWS: Object.values(AUDIT_ROWS).flatMap(({ given, ofRecord, ofEach }) => [
+      ...[given, ...Object.values(ofRecord)].map((statement) => statement(db, auditRow)),
+      ...Object.values(ofEach).map((statement) => statement(db, { ...auditRow, targetId: JSON.stringify([id]) })),
+    ]),
   },
   'db/audit/audit-log-statements.ts': {
     findAuditPage: [
@@ -226,10 +227,10 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
     insertSuccessor: key.insertSuccessor(db, { ...newKey, id: 'successor', formToken: null }),
     revokeSucceeded: key.revokeSucceeded(db, { ...byAda, id: 'successor', now }),
     explainKey: key.explainKey(db, { ...byAda, keyId, name: 'Another key', formToken: null, now }),
-    markRevokedByAdministrator: key.markRevokedByAdministrator(db, { ...byAda, keyId: id, now }),
+    markRevokedByAdministrator: key.markRevokedByAdministrator(db, { ...byAda, keyIds: [id], now }),
     markRevokedByOperator: key.markRevokedByOperator(db, { organizationId, keyId: id, now, by: 'operator' }),
     findRevocation: key.findRevocation(db, ofKey),
-    findSomeLiveKeys: key.findSomeLiveKeys(db, organizationId, now),
+    findLiveKeyIds: key.findLiveKeyIds(db, organizationId, now),
   },
   'db/keys/read-keys-statements.ts': {
     findKeyDetails: readKeys.findKeyDetails(db, organizationId, keyId),
@@ -301,8 +302,8 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
   'db/work/record-statements.ts': {
     markRedacted: records.map((one) => record.markRedacted(db, one)),
     findRecord: records.map((one) => record.findRecord(db, one)),
-    recordApproval: [byAda.userId, undefined].map((userId) =>
-      record.recordApproval(db, { organizationId, userId, id, status: 'APPROVED', approvals: 'psa' }),
+    recordApprovals: [byAda.userId, undefined].map((userId) =>
+      record.recordApprovals(db, { organizationId, userId, ids: [id], status: 'APPROVED', approvals: 'psa' }),
     ),
     handToSettings: record.handToSettings(db, organizationId, id),
     findWaitingForPsa: record.findWaitingForPsa(db, organizationId, 10),

@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers';
 import { makeSettings } from './settings.ts';
 import { importRecords, makeKey, TIME } from './world.ts';
 
@@ -26,4 +27,22 @@ export async function makeTime(options: Parameters<typeof makeSettings>[0] = {})
   const decide = (decision: 'APPROVED' | 'REJECTED', entry: string | string[], reason = 'Not ours') =>
     settings.post('/time/decide', { decision, entry, reason });
   return { ...settings, key, log, decide };
+}
+
+/** Adds copies of the organization's only time entry, each with its audit row. */
+export async function multiply(organization: string, count: number): Promise<void> {
+  const numbers = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2)';
+  const id = "printf('00000000-0000-7000-8000-%012d', i)";
+  await env.DB.batch([
+    env.DB.prepare(
+      `${numbers} insert into audit_log select organization_id, seq + i, at, actor_type, actor_id, actor_name, action, ${id}, ticket_id,
+         request_id, null, null, null, null, day, day_records, day_bytes
+       from n, audit_log where organization_id = ?1 and action = 'time_entry.created' order by i`,
+    ).bind(organization, count),
+    env.DB.prepare(
+      `${numbers} insert into time_entries select organization_id, ${id}, ticket_id, created_at, key_id, request_id, request_digest, audit_seq + i,
+         user_id, minutes, description || i, billable, work_date, hourly_rate_minor, agreement_source, approvals, status, null
+       from n, time_entries where organization_id = ?1`,
+    ).bind(organization, count),
+  ]);
 }

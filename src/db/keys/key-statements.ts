@@ -253,17 +253,26 @@ export const explainKey = (db: Database, values: Asked) => {
     .where(eq(organizations.id, organizationId));
 };
 
-/** Revokes a key that is not revoked yet, if the user is an active administrator. */
+/** Revokes those of the keys that are not revoked yet, if the user is an active administrator. Returns them. */
 export const markRevokedByAdministrator = (
   db: Database,
-  values: AdministratorValues & { keyId: string; now: number },
+  values: AdministratorValues & { keyIds: readonly string[]; now: number },
 ) =>
   db
     .update(apiKeys)
     .set(revocation(values.now, values.userId))
-    .where(and(isTheKey(values), sql`${apiKeys.revokedAt} is null`, byActiveAdministrator(values)));
+    .where(
+      and(
+        eq(apiKeys.organizationId, values.organizationId),
+        // One value, because D1 binds at most 100.
+        sql`${apiKeys.id} in (select value from json_each(${JSON.stringify(values.keyIds)}))`,
+        sql`${apiKeys.revokedAt} is null`,
+        byActiveAdministrator(values),
+      ),
+    )
+    .returning({ id: apiKeys.id });
 
-/** The same for an operator, who is not a user: `by` describes the operator in words. */
+/** Revokes one key for an operator, who is not a user: `by` describes the operator in words. */
 export const markRevokedByOperator = (db: Database, values: KeyId & { now: number; by: string }) =>
   db
     .update(apiKeys)
@@ -274,9 +283,10 @@ export const markRevokedByOperator = (db: Database, values: KeyId & { now: numbe
 export const findRevocation = (db: Database, key: KeyId) =>
   db.select({ revokedAt: apiKeys.revokedAt }).from(apiKeys).where(isTheKey(key));
 
-export const findSomeLiveKeys = (db: Database, organizationId: string, now: number) =>
+export const findLiveKeyIds = (db: Database, organizationId: string, now: number) =>
   db
     .select({ id: apiKeys.id })
     .from(apiKeys)
-    .where(sql`${apiKeys.organizationId} = ${organizationId} and ${apiKeys.id} in (${liveKeyIds(organizationId, now)})`)
-    .limit(100);
+    .where(
+      sql`${apiKeys.organizationId} = ${organizationId} and ${apiKeys.id} in (${liveKeyIds(organizationId, now)})`,
+    );

@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { REDACTED } from '../../domain/change.ts';
 import type { Approver, RecordKind, TimeEntryStatus } from '../../domain/record-kinds.ts';
-import { decision } from '../aliases.ts';
+import { decision, waiting } from '../aliases.ts';
 import { nextSeq } from '../audit/audit-log-statements.ts';
 import { byActiveAdministrator } from '../directory/administrator-statements.ts';
 import { type Database, excluded, valuesFor } from '../query.ts';
@@ -36,25 +36,38 @@ interface ApprovalValues {
   organizationId: string;
   /** Who decided; undefined if no administrator did. */
   userId: string | undefined;
-  id: string;
+  ids: readonly string[];
   status: TimeEntryStatus;
   approvals: Approver;
 }
 
-/** Sets the status of a SUBMITTED entry that `approvals` decides about, if the user is an active administrator. */
-export const recordApproval = (db: Database, { organizationId, userId, id, status, approvals }: ApprovalValues) =>
-  db
-    .update(timeEntries)
-    .set({ status, approvalSeq: nextSeq(organizationId) })
+/**
+ * Sets the status of those of the entries that are SUBMITTED and that `approvals` decides about, if the user is an active
+ * administrator. Returns the entries that it changed, each of which has the number of its audit row.
+ */
+export const recordApprovals = (db: Database, { organizationId, userId, ids, status, approvals }: ApprovalValues) => {
+  const decided = db
+    .select({ id: waiting.id, position: sql<number>`row_number() over (order by ${waiting.auditSeq})`.as('position') })
+    .from(waiting)
     .where(
       and(
-        eq(timeEntries.organizationId, organizationId),
-        eq(timeEntries.id, id),
-        eq(timeEntries.status, 'SUBMITTED'),
-        eq(timeEntries.approvals, approvals),
+        eq(waiting.organizationId, organizationId),
+        // One value, because D1 binds at most 100.
+        sql`${waiting.id} in (select value from json_each(${JSON.stringify(ids)}))`,
+        // The `+` keeps SQLite from reading all waiting entries from the index of the status.
+        sql`+${waiting.status} = 'SUBMITTED'`,
+        sql`+${waiting.approvals} = ${approvals}`,
         userId === undefined ? undefined : byActiveAdministrator({ organizationId, userId }),
       ),
-    );
+    )
+    .as('decided');
+  return db
+    .update(timeEntries)
+    .set({ status, approvalSeq: sql`${nextSeq(organizationId)} - 1 + ${decided.position}` })
+    .from(decided)
+    .where(and(eq(timeEntries.organizationId, organizationId), eq(timeEntries.id, decided.id)))
+    .returning({ id: timeEntries.id });
+};
 
 /** The approval of an entry; no row if there is no such entry. `decidedAt` and `decidedBy` are null while it is SUBMITTED. */
 export const findApproval = (db: Database, organizationId: string, id: string) =>

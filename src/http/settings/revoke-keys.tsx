@@ -1,7 +1,6 @@
 import { zValidator } from '@hono/zod-validator';
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
-import { log } from '../../lib/log.ts';
 import { listKeys } from '../../services/keys/list-keys.ts';
 import { countLiveKeys, getOwnKey, type KeyDetails, listKeysById } from '../../services/keys/read-keys.ts';
 import { revokeAllKeys, revokeAsAdministrator, revokeSelectedKeys } from '../../services/keys/revoke-key.ts';
@@ -11,7 +10,7 @@ import { type FormState, readForm } from './forms.ts';
 import { renderKeyList } from './key-list.tsx';
 import { isFiltered, keyListPath, readKeyQuery } from './key-query.ts';
 import { factOptions, pageContext, parametersOf, redirectWith, todayOf, usePage } from './page-context.ts';
-import { Banner, counted } from './pages/components.tsx';
+import { counted } from './pages/components.tsx';
 import { ConfirmRevocation } from './pages/confirm.tsx';
 import { ErrorSummary, Field } from './pages/form.tsx';
 import { render, renderForm, trail } from './render-page.tsx';
@@ -74,28 +73,10 @@ function confirmation(c: Context<AdminEnv>, query: KeyQuery, keys: readonly KeyD
 
 revokeKeys.post('/revoke-keys', async (c) => {
   const form = await readForm(c);
-  const query = readKeyQuery(form);
-  const ctx = adminContext(c);
-  const ids = form.getAll('key');
-  // Read before: the page is shown even if the database fails in between.
-  const keys = await listKeysById(ctx, ids);
-  const { confirmed, done, failed, cause } = await revokeSelectedKeys(ctx, ids);
-  if (failed.length === 0) {
-    const others = `${done.length} of ${counted(confirmed.length, 'key')} are revoked now. The others already were.`;
-    return redirectWith(c, keyListPath('', query), done.length < confirmed.length ? others : revokedText(done.length));
-  }
-  log('error', 'settings_unavailable', { requestId: c.get('requestId'), cause });
-  const left = keys.filter(({ id }) => failed.includes(id));
-  const page = (
-    <>
-      <Banner tone="danger" id="errors">
-        An error ended the request. The keys below may still work: revoke them again.
-      </Banner>
-      {confirmation(c, query, left, `Revoke ${counted(left.length, 'key')}`)}
-    </>
-  );
-  const options = { status: 503, hasErrors: true, trail: trail(c) } as const;
-  return render(c, `${done.length} of ${counted(confirmed.length, 'key')} revoked`, page, options);
+  const ids = [...new Set(form.getAll('key'))];
+  const { length } = await revokeSelectedKeys(adminContext(c), ids);
+  const others = `${length} of ${counted(ids.length, 'key')} are revoked now. The others already were.`;
+  return redirectWith(c, keyListPath('', readKeyQuery(form)), length < ids.length ? others : revokedText(length));
 });
 
 // --- all keys ------------------------------------------------------------------------------------

@@ -1,14 +1,13 @@
 import { type Context, Hono } from 'hono';
 import { decisionReason, MAX_REASON_LENGTH } from '../../domain/decision-reason.ts';
 import { fromMinorUnits } from '../../domain/money.ts';
-import { APPROVAL_DECISIONS, type ApprovalDecision } from '../../domain/record-kinds.ts';
+import { APPROVAL_DECISIONS } from '../../domain/record-kinds.ts';
 import {
   decideTime,
   type Entry,
   exportTime,
   FILE_PART,
   isFiltered,
-  MAX_DECIDED,
   PAGE,
   type Queue,
   readChoices,
@@ -99,27 +98,13 @@ timeEntries.post('/time/decide', async (c) => {
     const entries = await readUndecided(ctx, queueOf(c), ids);
     return confirm(c, { entries, decision, query, form: { values, messages } });
   }
-  const result = await decideTime(ctx, ids, decision, decision === 'REJECTED' ? reason : undefined);
-  if (result.done.length < result.confirmed.length) throw partlyDecided(result, decision);
-  const rest = await readUndecided(ctx, queueOf(c), ids.slice(MAX_DECIDED));
-  const done = decidedText(result.done.length, decision);
-  return rest.length === 0
-    ? redirectWith(c, addressOf('/time', query), done)
-    : confirm(c, { entries: rest, decision, query, done });
+  const { done, others } = await decideTime(ctx, ids, decision, decision === 'REJECTED' ? reason : undefined);
+  if (done.length < ids.length) {
+    const title = `${done.length} of ${decidedText(ids.length, decision)}`;
+    throw new PageProblem(409, title, undecidedDetail(others, ids.length - done.length));
+  }
+  return redirectWith(c, addressOf('/time', query), decidedText(done.length, decision));
 });
-
-function partlyDecided(
-  { confirmed, done, failed, others, cause }: Awaited<ReturnType<typeof decideTime>>,
-  decision: ApprovalDecision,
-): PageProblem {
-  const title = `${done.length} of ${decidedText(confirmed.length, decision)}`;
-  const details = [
-    failed.length > 0 &&
-      `${countedEntries(failed.length)} may still wait, because an error ended the request. Decide about them again.`,
-    undecidedDetail(others, confirmed.length - done.length - failed.length),
-  ];
-  return new PageProblem(failed.length > 0 ? 503 : 409, title, details.filter(Boolean).join(' '), cause);
-}
 
 /** Why nothing was decided about `count` entries, of which `found` exist. */
 function undecidedDetail(found: readonly Entry[], count: number): string {

@@ -11,7 +11,8 @@ export interface AuditedChange<Row = unknown> {
   /** Its rows are those of a statement that was built once. */
   statement: Statement | BoundStatement<Row>;
   action: AuditAction;
-  targetId: string;
+  /** What it changes; or the ids of those that it may change, each of which gets an entry if it does. */
+  targetId: string | { kind: keyof (typeof AUDIT_ROWS)['user']['ofEach']; ids: readonly string[] };
   /** An id, or the ticket of the target, which is a record of this kind. */
   ticket?: { id: string } | { of: RecordKind };
   idempotencyKey?: string | undefined;
@@ -52,13 +53,15 @@ export async function writeWithAudit<Row>(
     for (const { statement, ticket, action, targetId, ...change } of changes(db, now)) {
       const { idempotencyKey = null, detail = null, counted, completion } = change;
       const rows = AUDIT_ROWS[actor.type];
-      const auditRow = ticket && 'of' in ticket ? rows.ofRecord[ticket.of] : rows.given;
+      const ofOne = ticket && 'of' in ticket ? rows.ofRecord[ticket.of] : rows.given;
+      const [auditRow, target] =
+        typeof targetId === 'string' ? [ofOne, targetId] : [rows.ofEach[targetId.kind], JSON.stringify(targetId.ids)];
       const ticketId = ticket && 'id' in ticket ? ticket.id : null;
       const added = { day: counted?.day ?? null, records: counted ? 1 : 0, bytes: counted?.bytes ?? 0 };
       positions.push(statements.length);
       statements.push(
         statement,
-        auditRow(db, { ...origin, ...added, action, targetId, ticketId, idempotencyKey, detail }),
+        auditRow(db, { ...origin, ...added, action, targetId: target, ticketId, idempotencyKey, detail }),
       );
       if (counted) statements.push(countRecord[counted.kind](db, { ...origin, ...counted, keyId: actor.id }));
       if (completion) statements.push(completion);
@@ -71,7 +74,7 @@ export async function writeWithAudit<Row>(
 }
 
 export function hasChanged(result: D1Result<unknown> | undefined): boolean {
-  return result?.meta.changes === 1;
+  return result !== undefined && result.meta.changes > 0;
 }
 
 export function byAdministrator({ actor, source }: AdminContext): AuditTarget {

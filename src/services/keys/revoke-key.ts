@@ -1,17 +1,15 @@
 import {
+  findLiveKeyIds,
   findRevocation,
-  findSomeLiveKeys,
   markRevokedByAdministrator,
   markRevokedByOperator,
 } from '../../db/keys/key-statements.ts';
-import type { Database } from '../../db/query.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { errorOf } from '../../domain/errors.ts';
 import { freeText, lazyObject } from '../../domain/fields.ts';
 import { recordId } from '../../domain/record-id.ts';
 import { byAdministrator, bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { query } from '../call-d1.ts';
-import { type ConfirmedSet, changeConfirmed } from '../confirmed-set.ts';
 import { administratorsTimeZone } from '../directory/administrators.ts';
 import { parseInput } from '../parse-input.ts';
 import type { AdminContext, ServiceContext, SystemContext } from '../service-context.ts';
@@ -19,50 +17,49 @@ import { keyNotFound } from './read-keys.ts';
 
 // After a revocation has returned, no write with the key is committed. Revoking again changes nothing.
 
-const revocationBy = ({ actor }: AdminContext, db: Database, keyId: string, now: number) => ({
-  statement: markRevokedByAdministrator(db, { ...actor, keyId, now }),
-  action: 'api_key.revoked' as const,
-  targetId: keyId,
-});
-
 /** @throws ServiceError `key_not_found`, `not_administrator` */
 export async function revokeAsAdministrator(ctx: AdminContext, keyId: string): Promise<'revoked' | 'already_revoked'> {
-  const [revoked] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (db, now) => [
-    revocationBy(ctx, db, keyId, now),
-  ]);
-  if (hasChanged(revoked)) return 'revoked';
+  if ((await markRevoked(ctx, [keyId])).length > 0) return 'revoked';
   if ((await revocationOf(ctx, ctx.actor.organizationId, keyId)) === null) throw errorOf('not_administrator');
   return 'already_revoked';
 }
 
 /**
  * Revokes every live key of the organization, including keys created while it runs, and returns how
- * many it revoked. Their number is limited; a key that has expired never works again. If it is
- * interrupted, the keys revoked so far stay revoked, and a second call revokes the rest.
+ * many it revoked. Their number is limited; a key that has expired never works again.
  * @throws ServiceError `not_administrator`
  */
 export async function revokeAllKeys(ctx: AdminContext): Promise<number> {
   for (let revoked = 0; ; ) {
     const { organizationId } = ctx.actor;
-    const live = await query(ctx, 'may_have_written', (db) => findSomeLiveKeys(db, organizationId, ctx.now()));
+    const live = await query(ctx, 'may_have_written', (db) => findLiveKeyIds(db, organizationId, ctx.now()));
     if (live.length === 0) return revoked;
     const ids = live.map(({ id }) => id);
-    revoked += (await revokeInOneBatch(ctx, ids)).length;
+    revoked += (await revokeSelectedKeys(ctx, ids)).length;
   }
 }
 
-/** Revokes these keys of the organization. @throws ServiceError `not_administrator` */
-export const revokeSelectedKeys = (ctx: AdminContext, keyIds: readonly string[]): Promise<ConfirmedSet> =>
-  changeConfirmed(keyIds, (some) => revokeInOneBatch(ctx, some));
-
-async function revokeInOneBatch(ctx: AdminContext, keyIds: readonly string[]): Promise<string[]> {
-  const changes = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (db, now) =>
-    keyIds.map((id) => revocationBy(ctx, db, id, now)),
-  );
-  const revoked = keyIds.filter((_, index) => hasChanged(changes[index]));
+/**
+ * Revokes these keys of the organization in one transaction, and returns those that were not revoked before.
+ * @throws ServiceError `not_administrator`
+ */
+export async function revokeSelectedKeys(ctx: AdminContext, keyIds: readonly string[]): Promise<string[]> {
+  const revoked = await markRevoked(ctx, keyIds);
   // None: another request has just revoked the same keys, or the user is not an administrator.
   if (revoked.length === 0) await administratorsTimeZone(ctx);
   return revoked;
+}
+
+/** Revokes all of them with two statements, because D1 limits how many a request may send. */
+async function markRevoked(ctx: AdminContext, keyIds: readonly string[]): Promise<string[]> {
+  const [revoked] = await writeWithAudit<{ id: string }>(ctx, byAdministrator(ctx), 'may_have_written', (db, now) => [
+    {
+      statement: markRevokedByAdministrator(db, { ...ctx.actor, keyIds, now }),
+      action: 'api_key.revoked',
+      targetId: { kind: 'revokedKeys', ids: keyIds },
+    },
+  ]);
+  return (revoked?.results ?? []).map(({ id }) => id);
 }
 
 const revokeRequest = lazyObject(() => ({

@@ -5,7 +5,7 @@ import {
   findApproval,
   findRecord,
   markRedacted,
-  recordApproval,
+  recordApprovals,
   recordRefusal,
   withdrawRefusal,
 } from '../../db/work/record-statements.ts';
@@ -143,16 +143,15 @@ export async function decideEntries(
 ): Promise<string[]> {
   const { organizationId, actor } = target;
   const userId = actor.type === 'user' ? actor.id : undefined;
-  const results = await writeWithAudit(ctx, target, 'safe_to_repeat', (db) =>
-    ids.map((id) => ({
-      statement: recordApproval(db, { organizationId, id, userId, status, approvals }),
+  const [decided] = await writeWithAudit<{ id: string }>(ctx, target, 'safe_to_repeat', (db) => [
+    {
+      statement: recordApprovals(db, { organizationId, ids, userId, status, approvals }),
       action: APPROVAL_ACTIONS[status],
-      targetId: id,
-      ticket: { of: 'time_entry' },
+      targetId: { kind: 'decidedEntries', ids },
       detail: reason,
-    })),
-  );
-  return ids.filter((_, index) => hasChanged(results[index]));
+    },
+  ]);
+  return (decided?.results ?? []).map(({ id }) => id);
 }
 
 export const approvalRequest = lazyObject(() => ({

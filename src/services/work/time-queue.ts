@@ -23,7 +23,6 @@ import { keysOf } from '../../lib/objects.ts';
 import { seqRange } from '../audit/read-audit-log.ts';
 import { byAdministrator } from '../audit/write-with-audit.ts';
 import { query } from '../call-d1.ts';
-import { type ConfirmedSet, changeConfirmed } from '../confirmed-set.ts';
 import { administratorsTimeZone } from '../directory/administrators.ts';
 import { listKeysToChoose } from '../keys/read-keys.ts';
 import { type AdminContext, forNextCall } from '../service-context.ts';
@@ -38,8 +37,6 @@ export const MAX_ALL = 1_000;
 // is cut off, and therefore not recognized.
 export const PAGE = { characters: 1_000, shown: 300 };
 export const FILE_PART = { limit: 2_500, characters: AUDIT_TEXT_LENGTH, shown: 3_000 };
-/** How many entries one request decides: each takes two of the 1,000 statements that an invocation may send. */
-export const MAX_DECIDED = 200;
 
 /** The states of a filter, in the order of the page, and their statuses. */
 export const STATUSES = { waiting: 'SUBMITTED', approved: 'APPROVED', rejected: 'REJECTED', all: undefined } as const;
@@ -261,7 +258,7 @@ export async function readEntries(ctx: AdminContext, ids: readonly string[]): Pr
 }
 
 /**
- * Decides about at most `MAX_DECIDED` entries, each once. `done` also has those that the same administrator has decided
+ * Decides about these entries in one transaction, each once. `done` also has those that the same administrator has decided
  * in the same way before: a form that is sent twice. Any other entry is as it was.
  * @throws ServiceError `not_administrator`
  */
@@ -270,18 +267,15 @@ export async function decideTime(
   ids: readonly string[],
   decision: ApprovalDecision,
   reason?: string,
-): Promise<ConfirmedSet & { others: Entry[] }> {
+): Promise<{ done: string[]; others: Entry[] }> {
   const { userId } = ctx.actor;
-  const result = await changeConfirmed(ids.slice(0, MAX_DECIDED), (some) =>
-    decideEntries(ctx, byAdministrator(ctx), 'settings', some, decision, reason),
-  );
-  const undone = result.confirmed.filter((id) => !result.done.includes(id) && !result.failed.includes(id));
+  const decided = await decideEntries(ctx, byAdministrator(ctx), 'settings', ids, decision, reason);
+  const undone = ids.filter((id) => !decided.includes(id));
   if (undone.length > 0) await administratorsTimeZone(ctx);
   const found = await readEntries(ctx, undone);
   const isDone = ({ status, decidedById }: Entry) => status === decision && decidedById === userId;
   return {
-    ...result,
-    done: [...result.done, ...found.filter(isDone).map(({ id }) => id)],
+    done: [...decided, ...found.filter(isDone).map(({ id }) => id)],
     others: found.filter((entry) => !isDone(entry)),
   };
 }

@@ -8,7 +8,6 @@ import {
   isFiltered,
   LISTED,
   MAX_ALL,
-  MAX_DECIDED,
   MAX_SORTED,
   MAX_TOTAL,
   STATUSES,
@@ -356,8 +355,6 @@ interface ConfirmProps {
   decision: ApprovalDecision;
   query: TimeQuery;
   form?: FormState;
-  /** What the request before has decided, in words. */
-  done?: string;
 }
 
 const REASON = 'Reason for the rejection';
@@ -365,19 +362,12 @@ const REASON = 'Reason for the rejection';
 const LONGEST = 5;
 
 /** Asks for confirmation before time is approved or rejected. */
-export function ConfirmTime({
-  entries,
-  decision,
-  query,
-  form = { values: new URLSearchParams() },
-  done,
-}: ConfirmProps) {
+export function ConfirmTime({ entries, decision, query, form = { values: new URLSearchParams() } }: ConfirmProps) {
   const { base } = usePage();
   const { verb, kind } = DECISIONS[decision];
   return (
     <>
       <ErrorSummary nothing="Nothing was decided." messages={form.messages} fields={[['reason', REASON]]} />
-      {done && <Banner>{done}</Banner>}
       <p>{questionText(entries, decision)}</p>
       <form method="post" action={`${base}/time/decide`} class="form">
         <HiddenFields fields={[...parametersOf(query), ['decision', decision]]} />
@@ -387,7 +377,7 @@ export function ConfirmTime({
         )}
         <div class="actions">
           <button type="submit" class={kind}>
-            {verb} {countedEntries(Math.min(MAX_DECIDED, entries.length))}
+            {verb} {countedEntries(entries.length)}
           </button>
           <a href={addressOf(`${base}/time`, query)}>Cancel</a>
         </div>
@@ -411,7 +401,6 @@ function questionText(entries: readonly Entry[], decision: ApprovalDecision): st
     `Longest: ${longest.slice(0, LONGEST).join(', ')} min.`,
     marked > 0 && `Marked: ${countedEntries(marked)}.`,
     own > 0 && `Own time: ${countedEntries(own)}.`,
-    entries.length > MAX_DECIDED && `At most ${MAX_DECIDED} are decided at once; the page then offers the rest.`,
   ];
   return sentences.filter(Boolean).join(' ');
 }
