@@ -5,7 +5,7 @@ import { type Database, fields, type RowOf } from '../query.ts';
 import { auditLog } from '../schema/audit.ts';
 import { companies, organizations, tickets, users } from '../schema/directory.ts';
 import { apiKeys } from '../schema/keys.ts';
-import { timeEntries } from '../schema/work.ts';
+import { psaRefusals, timeEntries } from '../schema/work.ts';
 
 // Time by who decides about it and by status, from an index that has it in the order of the audit log.
 
@@ -26,6 +26,8 @@ export interface TimeFilter {
   before?: number | undefined;
   upTo?: number | undefined;
   ids?: readonly string[] | undefined;
+  /** Whether the PSA could not take them. */
+  isRefused?: true | undefined;
 }
 
 const ifGiven = <Value>(value: Value | undefined, condition: (value: Value) => SQL) =>
@@ -34,6 +36,10 @@ const ifGiven = <Value>(value: Value | undefined, condition: (value: Value) => S
 // One value, because D1 binds at most 100.
 const isOneOf = (ids: readonly string[]) =>
   sql`${timeEntries.id} in (select value from json_each(${JSON.stringify(ids)}))`;
+
+const isRefused = (organizationId: string) =>
+  sql`${timeEntries.id} in (select ${psaRefusals.recordId} from ${psaRefusals}
+    where ${psaRefusals.organizationId} = ${organizationId} and ${psaRefusals.kind} = 'time_entry')`;
 
 /** What the index has in order. */
 interface Part {
@@ -64,6 +70,7 @@ export const matches = (organizationId: string, { approvals, status }: Part, fil
     ifGiven(filter.before, (seq) => lt(timeEntries.auditSeq, seq)),
     ifGiven(filter.upTo, (seq) => lte(timeEntries.auditSeq, seq)),
     ifGiven(filter.ids, isOneOf),
+    ifGiven(filter.isRefused, () => isRefused(organizationId)),
   );
 
 /** One select for each part that a filter permits, joined by `union all`, of which D1 takes at most five terms. */
@@ -101,12 +108,18 @@ const entries = (db: Database, organizationId: string, characters: number) =>
       decidedById: decision.actorId,
       decidedBy: decision.actorName,
       reason: decision.detail,
+      /** Why the PSA could not take it. */
+      refusal: sql<string | null>`${psaRefusals.reason}`.as('refusal'),
     })
     .from(timeEntries)
     .innerJoin(tickets, and(eq(tickets.organizationId, organizationId), eq(tickets.id, timeEntries.ticketId)))
     .innerJoin(companies, and(eq(companies.organizationId, organizationId), eq(companies.id, tickets.companyId)))
     .innerJoin(users, and(eq(users.organizationId, organizationId), eq(users.id, timeEntries.userId)))
     .innerJoin(apiKeys, and(eq(apiKeys.organizationId, organizationId), eq(apiKeys.id, timeEntries.keyId)))
+    .leftJoin(
+      psaRefusals,
+      and(eq(psaRefusals.organizationId, organizationId), eq(psaRefusals.recordId, timeEntries.id)),
+    )
     .leftJoin(decision, and(eq(decision.organizationId, organizationId), eq(decision.seq, timeEntries.approvalSeq)));
 
 export type EntryRow = Awaited<ReturnType<typeof findEntries>>[number];

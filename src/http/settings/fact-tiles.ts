@@ -26,7 +26,8 @@ const TILES: Record<ShownFactType, Tile> = {
   refused_by_psa: {
     icon: 'ban',
     title: (facts) => `${counted(requests(facts), 'record')} refused by your PSA`,
-    path: ([first]) => `/audit?action=${first?.subject}.refused`,
+    path: ([first]) =>
+      first?.subject === 'time_entry' ? '/time?state=refused' : `/audit?action=${first?.subject}.refused`,
   },
   refused_expired: {
     icon: 'stop',

@@ -135,6 +135,7 @@ const COLUMNS: readonly Column<Entry>[] = [
   ['Decided by', ({ decidedBy }) => decidedBy],
   { time: 'Decided', timeOf: ({ decidedAt }) => decidedAt },
   ['Reason', ({ reason }) => reason],
+  ['Not in the PSA', ({ refusal }) => refusal],
   ['Key', ({ keyName, keyHint }) => `${keyName} (${keyHint})`],
   ['Record', ({ id }) => id],
   ['Text', ({ text }) => text],

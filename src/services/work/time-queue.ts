@@ -39,7 +39,14 @@ export const PAGE = { characters: 1_000, shown: 300 };
 export const FILE_PART = { limit: 2_500, characters: AUDIT_TEXT_LENGTH, shown: 3_000 };
 
 /** The states of a filter, in the order of the page, and their statuses. */
-export const STATUSES = { waiting: 'SUBMITTED', approved: 'APPROVED', rejected: 'REJECTED', all: undefined } as const;
+export const STATUSES = {
+  waiting: 'SUBMITTED',
+  approved: 'APPROVED',
+  rejected: 'REJECTED',
+  /** Those that the PSA could not take, whatever was decided. */
+  refused: undefined,
+  all: undefined,
+} as const;
 
 /** Which entries to show, where another page continues, and up to which `seq` an administrator has seen them. */
 export const timeQuery = z.lazy(() =>
@@ -114,7 +121,8 @@ async function filterOf(ctx: AdminContext, { timeZone }: Queue, query: TimeQuery
   const { state, entry, before: _, from, to, upTo, ...filter } = query;
   const approvals = state === 'waiting' ? ('settings' as const) : undefined;
   const ids = entry === undefined ? undefined : [entry];
-  const known = { ...filter, ids, from, to, approvals, status: STATUSES[state] };
+  const isRefused = state === 'refused' ? (true as const) : undefined;
+  const known = { ...filter, ids, from, to, approvals, isRefused, status: STATUSES[state] };
   if (from === undefined && to === undefined) return { ...known, upTo };
   const range = await seqRange(ctx, {
     since: from === undefined ? undefined : startOfDate(addDays(from, -DAYS_AROUND), timeZone),

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test, vi } from 'vitest';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { csvRows, elementsOf } from '../../support/page.ts';
-import { allChanges, failureOf, work } from '../../support/psa-calls.ts';
+import { allChanges, failureOf, resultOf, work } from '../../support/psa-calls.ts';
 import { auditedActions, openSettings, signIn } from '../../support/settings.ts';
 import { importAdmin, makeTime, multiply, setApprovals } from '../../support/time.ts';
 import { makeApi, makeKey, rowsOf } from '../../support/world.ts';
@@ -349,6 +349,27 @@ describe('an organization that approves time in its PSA', () => {
     expect(await read()).toBe('psa');
     await expect(setApprovals(organization, 'us')).rejects.toThrow('"/approvals"');
   });
+});
+
+test('approved time that the PSA refuses stays visible, with the reason and what to do, until the PSA takes it', async () => {
+  const { organization, get, log, decide } = await makeTime();
+  const [id, other] = [await log(), await log()];
+  await decide('APPROVED', [id, other]);
+  resultOf(await work.report(organization, 'time_entry', id, 'refused', 'The period is closed.'));
+  for (const state of ['refused', 'approved', 'all']) {
+    const { text } = await get(`/time?state=${state}`);
+    expect(await textsOf(text, 'tbody .mark')).toEqual([
+      'Not in the PSA: The period is closed. Enter it there by hand, or repair the cause and have the PSA take it.',
+    ]);
+  }
+  expect(await textsOf((await get('/time?state=refused')).text, '#totals')).toEqual([
+    expect.stringMatching(/^1 entry, /),
+  ]);
+  const tiles = await elementsOf((await get('/keys')).text, '.attention a');
+  expect(tiles.map(({ attributes }) => attributes['href'])).toEqual([expect.stringMatching(/\/time\?state=refused$/)]);
+  expect((await get('/time.csv?state=refused')).text).toContain('"The period is closed."');
+  resultOf(await work.report(organization, 'time_entry', id, 'taken'));
+  expect(await textsOf((await get('/time?state=refused')).text, 'tbody tr')).toEqual([]);
 });
 
 test('the file has approved time with approver, time and own time, and no formula', async () => {

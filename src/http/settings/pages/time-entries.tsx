@@ -111,7 +111,7 @@ const LINE = 90;
 
 /** The text, the ticket with its company and the key, and the decision. */
 function Work({ entry }: { entry: Entry }) {
-  const { text, ticketId, company, keyId, keyName, status, approvals, decidedAt, decidedBy, reason } = entry;
+  const { text, ticketId, company, keyId, keyName, status, approvals, decidedAt, decidedBy, reason, refusal } = entry;
   return (
     <>
       {text.length > LINE || text.includes('\n') ? (
@@ -133,6 +133,11 @@ function Work({ entry }: { entry: Entry }) {
           {decidedAt !== null && [' by ', <bdi>{decidedBy}</bdi>, ', ', <Time at={decidedAt} />]}
           {reason && [': ', <bdi>{reason}</bdi>]}
           {approvals === 'psa' && ', decided in your PSA'}
+        </span>
+      )}
+      {refusal !== null && (status === 'APPROVED' || approvals === 'psa') && (
+        <span class="mark">
+          Not in the PSA: <bdi>{refusal}</bdi> Enter it there by hand, or repair the cause and have the PSA take it.
         </span>
       )}
     </>
@@ -337,7 +342,7 @@ function Filters({ query, choices }: Props) {
         </form>
       </search>
       <nav class="state-chips" aria-label="States">
-        {keysOf(STATUSES).map((one) => chip(`${one[0]?.toUpperCase()}${one.slice(1)}`, { state: one }, one === state))}
+        {keysOf(STATUSES).map((one) => chip(stateLabel(one), { state: one }, one === state))}
         {chip('Last month', isLastMonth ? { from: undefined, to: undefined } : month, isLastMonth)}
         {isFiltered(query) && (
           <a href={addressOf(`${base}/time`, { state })} class="clear">
@@ -348,6 +353,9 @@ function Filters({ query, choices }: Props) {
     </>
   );
 }
+
+const stateLabel = (state: TimeQuery['state']) =>
+  state === 'refused' ? 'Not in the PSA' : `${state[0]?.toUpperCase()}${state.slice(1)}`;
 
 interface ConfirmProps {
   /** Marked ones first, and then the longest. */
