@@ -354,6 +354,32 @@ create table refused_uses (
 create index refused_uses_latest on refused_uses (organization_id, last_at);
 create index refused_uses_with_address on refused_uses (last_at) where source_address is not null;
 
+-- The latest refused requests with a key of the organization, without anything that a body contained.
+create table refused_requests (
+  organization_id text not null,
+  -- In the order of arrival.
+  request_id text not null,
+  key_id text not null,
+  at integer not null,
+  status integer not null,
+  -- Why it was refused: the cause of a 401, company_not_allowed, or the code of the response.
+  reason text not null,
+  -- The pointers of the refused fields: a JSON array, or null for none. A name that we do not know is /?.
+  pointers text,
+  -- The ticket of its path: ? if that is no id.
+  ticket_id text,
+  -- Only for technician_not_eligible.
+  user_email text,
+  source_address text,
+  user_agent text,
+  primary key (organization_id, request_id),
+  foreign key (organization_id, key_id) references api_keys (organization_id, id),
+  constraint refused_requests_reason check (length(reason) > 0 and reason not glob '*[^a-z0-9:_ -]*' and reason = trim(reason) and instr(reason, '  ') = 0),
+  constraint refused_requests_status check (status between 400 and 499)
+) strict, without rowid;
+create index refused_requests_by_key on refused_requests (organization_id, key_id, request_id);
+create index refused_requests_by_time on refused_requests (at);
+
 -- The organization's rules for keys and their time. Without a row there are the default ones.
 create table key_rules (
   organization_id text primary key not null,

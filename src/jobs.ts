@@ -5,7 +5,7 @@ import { log } from './lib/log.ts';
 import type { Contribution, Job } from './module.ts';
 import { callD1 } from './services/call-d1.ts';
 import { deleteOld, type Retention } from './services/delete-old.ts';
-import { forgetOldAddresses } from './services/forget.ts';
+import { forgetOldAddresses, forgetOldRefusedRequests } from './services/forget.ts';
 import type { ServiceContext } from './services/service-context.ts';
 
 /** The cron triggers of wrangler.toml, by name. */
@@ -22,6 +22,11 @@ const coreJobs = ({ databaseLimit, keepDays, receiver }: Config): Job[] => [
   // Hourly: one key at its limit of requests fills a database within hours.
   { name: 'size', cron: 'hourly', run: (ctx) => logSize(ctx, databaseLimit) },
   { name: 'addresses', cron: 'daily', run: async (ctx) => logUnfinished('addresses', await forgetOldAddresses(ctx)) },
+  {
+    name: 'refused_requests',
+    cron: 'daily',
+    run: async (ctx) => logUnfinished('refused_requests', await forgetOldRefusedRequests(ctx)),
+  },
   ...(keepDays === undefined ? [] : [deletionOf({ keepDays, isPushed: receiver !== undefined })]),
 ];
 

@@ -70,6 +70,8 @@ interface Info {
   retryAfterMs?: number | undefined;
   /** For `ticket_not_found`: whether the ticket exists, and the key is not for its company. The caller never learns it. */
   isOfOtherCompany?: boolean;
+  /** For `technician_not_eligible`: the address that the request named. */
+  userEmail?: string | undefined;
   /** For `idempotency_mismatch`: the write that created nothing. */
   lostWrite?: LostWrite;
   /** The facts about the error that a program needs. */
@@ -105,7 +107,8 @@ export function invalidInput(errors: readonly FieldError[]): ServiceError {
 }
 
 /** The error of a code whose detail is always the same. */
-export const errorOf = (code: keyof typeof DETAILS) => new ServiceError(code, DETAILS[code]);
+export const errorOf = (code: keyof typeof DETAILS, info: Pick<Info, 'userEmail'> = {}) =>
+  new ServiceError(code, DETAILS[code], info);
 
 /** Nothing creates an erased organization again unless the caller asks for it. */
 export function organizationErased(subject = 'The organization'): ServiceError {

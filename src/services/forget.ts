@@ -1,5 +1,7 @@
+import { forgetRefusedRequests } from '../db/keys/refused-request-statements.ts';
 import { forgetAddresses } from '../db/keys/refused-use-statements.ts';
 import type { Database, Statement } from '../db/query.ts';
+import { REFUSED_REQUEST_RETENTION_MS } from '../domain/refused-request.ts';
 import { ADDRESS_RETENTION_MS } from '../domain/refused-use.ts';
 import { sendBatch } from './call-d1.ts';
 import { forNextCall, type ServiceContext } from './service-context.ts';
@@ -13,6 +15,12 @@ const LIMITS = { rows: 10_000, chunks: 20 };
 export function forgetOldAddresses(ctx: ServiceContext, limits = LIMITS): Promise<boolean> {
   const before = ctx.now() - ADDRESS_RETENTION_MS;
   return runInChunks(ctx, limits, (db, limit) => forgetAddresses(db, { before, limit }));
+}
+
+/** Removes old refused requests. */
+export function forgetOldRefusedRequests(ctx: ServiceContext, limits = LIMITS): Promise<boolean> {
+  const before = ctx.now() - REFUSED_REQUEST_RETENTION_MS;
+  return runInChunks(ctx, limits, (db, limit) => forgetRefusedRequests(db, { before, limit }));
 }
 
 /** Makes a change of at most `rows` rows until it finds fewer. */

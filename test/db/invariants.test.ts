@@ -60,7 +60,7 @@ describe('the audit log', () => {
 describe('the audit log', () => {
   /** Everything of an organization except its audit log, referring tables first. */
   const OTHER_TABLES = [
-    ...['notes', 'time_entries', 'refused_uses', 'api_keys'],
+    ...['notes', 'time_entries', 'refused_uses', 'refused_requests', 'api_keys'],
     ...['agreements', 'tickets', 'companies', 'users'],
   ];
   const deleteAuditLog = 'delete from audit_log where organization_id = $org';

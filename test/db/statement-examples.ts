@@ -14,6 +14,7 @@ import * as findKey from '../../src/db/keys/find-key-statements.ts';
 import * as keyRules from '../../src/db/keys/key-rules-statements.ts';
 import * as key from '../../src/db/keys/key-statements.ts';
 import * as readKeys from '../../src/db/keys/read-keys-statements.ts';
+import * as refusedRequest from '../../src/db/keys/refused-request-statements.ts';
 import * as refusedUse from '../../src/db/keys/refused-use-statements.ts';
 import type { Statement } from '../../src/db/query.ts';
 import { erasures } from '../../src/db/schema/directory.ts';
@@ -242,6 +243,22 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
     findAnyKeys: readKeys.findAnyKeys(db, { hint: 'twb_0000…0000', hash: '0'.repeat(64) }),
   },
   'db/keys/end-refused-uses.ts': { endRepairedUses: endRepairedUses(db, { ...ofKey, uses: '[]', now }) },
+  'db/keys/refused-request-statements.ts': {
+    addRefusedRequest: refusedRequest.addRefusedRequest(db, {
+      ...ofKey,
+      requestId,
+      at: now,
+      status: 422,
+      reason: 'validation_failed',
+      pointers: '["/minutes"]',
+      ticketId: '1001',
+      userEmail: null,
+      sourceAddress: null,
+      userAgent: null,
+    }),
+    keepLatestRefusedRequests: refusedRequest.keepLatestRefusedRequests(db, { ...ofKey, keep: 10 }),
+    forgetRefusedRequests: refusedRequest.forgetRefusedRequests(db, { before: 0, limit: 10 }),
+  },
   'db/keys/refused-use-statements.ts': {
     addRefusedUses: refusedUse.addRefusedUses(db, {
       ...ofKey,

@@ -172,7 +172,7 @@ describe('under a flood', () => {
     }
   });
 
-  test('a flood with a revoked key is recorded in one row, which each isolate writes at most once a minute', async () => {
+  test('a flood with a revoked key leaves one count and the latest 50 requests, for at most 10 writes of an isolate in a minute', async () => {
     // To record a refused use waits for a timer.
     vi.useFakeTimers({ toFake: ['Date'] });
     const organization = await makeOrganization();
@@ -187,7 +187,7 @@ describe('under a flood', () => {
       await burst(apis, 60, () => ({ address: '203.0.113.7', key: key.value }));
       await Promise.all(apis.map((api) => api.settled()));
     }
-    expect(await rowCounts(organization)).toEqual({ ...before, refused_uses: 1 });
-    expect(d1.calls.filter(({ rowsWritten }) => rowsWritten > 0)).toHaveLength(minutes * ISOLATES);
+    expect(await rowCounts(organization)).toEqual({ ...before, refused_uses: 1, refused_requests: 50 });
+    expect(d1.calls.filter(({ rowsWritten }) => rowsWritten > 0)).toHaveLength(10 * minutes * ISOLATES);
   });
 });

@@ -1,7 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { forgetOldAddresses } from '../../src/services/forget.ts';
-import { makeKey, makeOrganization, rowsOf } from '../support/world.ts';
+import { forgetOldAddresses, forgetOldRefusedRequests } from '../../src/services/forget.ts';
+import { recordRefusal } from '../../src/services/keys/record-refusal.ts';
+import { refusedRequest } from '../support/refused-requests.ts';
+import { asOperator, makeKey, makeOrganization, rowsOf } from '../support/world.ts';
 
 const NOW = Date.parse('2027-06-30T03:17:00Z');
 
@@ -29,6 +31,26 @@ test('a run removes a limited number of old addresses, and the next ones the res
     [false, 9],
     [false, 3],
     [true, 2],
+    [true, 2],
+  ]);
+});
+
+test('a run removes a limited number of the refused requests that are older than 7 days', async () => {
+  const organization = await makeOrganization();
+  const { id: keyId } = await makeKey(organization);
+  const ctx = asOperator(env.DB, () => NOW);
+  const oldest = NOW - 7 * 24 * 3_600_000;
+  for (let index = 0; index < 7; index++) {
+    const request = refusedRequest(`request-${index}`, { at: oldest - 5 + index });
+    await recordRefusal(ctx, { organizationId: organization, keyId }, { request });
+  }
+  const results: unknown[] = [];
+  for (let run = 0; run < 2; run++) {
+    const isDone = await forgetOldRefusedRequests(ctx, { rows: 2, chunks: 2 });
+    results.push([isDone, (await rowsOf('refused_requests', organization)).length]);
+  }
+  expect(results).toEqual([
+    [false, 3],
     [true, 2],
   ]);
 });

@@ -76,15 +76,15 @@ const TABLES = [
 ];
 
 /**
- * The number of rows of each table of the whole database, and of the organization's refused uses: those of earlier tests
- * may still be recorded.
+ * The number of rows of each table of the whole database, and of what is recorded of the organization's refused requests:
+ * those of earlier tests may still be recorded.
  */
 export async function rowCounts(organization: string): Promise<Record<string, number>> {
   const counts = TABLES.map((table) => `(select count(*) from ${table}) as ${table}`).join(', ');
-  const refusedUses = '(select count(*) from refused_uses where organization_id = ?) as refused_uses';
-  const row = await env.DB.prepare(`select ${counts}, ${refusedUses}`)
-    .bind(organization)
-    .first<Record<string, number>>();
+  const refused = ['refused_uses', 'refused_requests']
+    .map((table) => `(select count(*) from ${table} where organization_id = ?1) as ${table}`)
+    .join(', ');
+  const row = await env.DB.prepare(`select ${counts}, ${refused}`).bind(organization).first<Record<string, number>>();
   if (!row) throw new Error('a count is always a row');
   return row;
 }

@@ -167,8 +167,8 @@ export function describeRefusals(routes: Readonly<Record<string, Route>>, option
         expect([cause, await spent(headers)]).toEqual([cause, { objects: ['ip'], calls: [], later: [] }]);
       }
       for (const [cause, key] of Object.entries(dead)) {
-        // The refused use of a key that exists and is not blocked is recorded after the response.
-        const later = /^(unknown|blocked)/.test(cause) ? [] : [1];
+        // The refusal of a key that exists and is not blocked is recorded after the response, in one call.
+        const later = /^(unknown|blocked)/.test(cause) ? [] : [4];
         expect([cause, await spent(bearer(key))]).toEqual([
           cause,
           { objects: ['ip'], calls: [{ statements: 1, rowsWritten: 0 }], later },

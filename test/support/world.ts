@@ -320,6 +320,7 @@ export async function rowsOf(
     | 'api_keys'
     | 'key_days'
     | 'refused_uses'
+    | 'refused_requests'
     | 'key_rules'
     | 'alerts'
     | 'psa_refusals',

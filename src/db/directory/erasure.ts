@@ -3,7 +3,7 @@ import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { type Database, type Statement, valuesFor } from '../query.ts';
 import { auditLog } from '../schema/audit.ts';
 import { agreements, companies, erasures, organizations, tickets, users } from '../schema/directory.ts';
-import { apiKeys, keyRules, refusedUses } from '../schema/keys.ts';
+import { apiKeys, keyRules, refusedRequests, refusedUses } from '../schema/keys.ts';
 import { alerts, connections, pushes } from '../schema/modules.ts';
 import { deletions, keyDays, notes, psaRefusals, timeEntries } from '../schema/work.ts';
 import { applyErasure } from './clock.ts';
@@ -91,6 +91,7 @@ export const ERASED_TABLES = [
   deletions,
   keyDays,
   refusedUses,
+  refusedRequests,
   pushes,
   connections,
   alerts,

@@ -106,3 +106,34 @@ export const refusedUses = sqliteTable(
     index('refused_uses_with_address').on(t.lastAt).where(sql`source_address is not null`),
   ],
 );
+
+/** The latest refused requests with a key of the organization, without anything that a body contained. */
+export const refusedRequests = sqliteTable(
+  'refused_requests',
+  {
+    organizationId: text('organization_id').notNull(),
+    /** In the order of arrival. */
+    requestId: text('request_id').notNull(),
+    keyId: text('key_id').notNull(),
+    at: integer('at').notNull(),
+    status: integer('status').notNull(),
+    /** Why it was refused: the cause of a 401, `company_not_allowed`, or the code of the response. */
+    reason: text('reason').notNull(),
+    /** The pointers of the refused fields: a JSON array, or null for none. A name that we do not know is `/?`. */
+    pointers: text('pointers'),
+    /** The ticket of its path: `?` if that is no id. */
+    ticketId: text('ticket_id'),
+    /** Only for `technician_not_eligible`. */
+    userEmail: text('user_email'),
+    sourceAddress: text('source_address'),
+    userAgent: text('user_agent'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.organizationId, t.requestId] }),
+    foreignKey({ columns: [t.organizationId, t.keyId], foreignColumns: [apiKeys.organizationId, apiKeys.id] }),
+    check('refused_requests_reason', words('reason')),
+    check('refused_requests_status', sql`status between 400 and 499`),
+    index('refused_requests_by_key').on(t.organizationId, t.keyId, t.requestId),
+    index('refused_requests_by_time').on(t.at),
+  ],
+);

@@ -1,40 +1,20 @@
 import {
-  addRefusedUses,
   findRefusedUses,
   findRefusedUsesPage,
   findUsesOfKey,
   type RefusedUseRow,
 } from '../../db/keys/refused-use-statements.ts';
-import type { KeyReference } from '../../domain/errors.ts';
 import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
-import { type LostWrite, lostWrite, type RefusedUseReason } from '../../domain/refused-use.ts';
+import { lostWrite } from '../../domain/refused-use.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import { query } from '../call-d1.ts';
-import { type AdminContext, type ExportPage, forNextCall, type ServiceContext } from '../service-context.ts';
+import { type AdminContext, type ExportPage, forNextCall } from '../service-context.ts';
 
 const PAGE_SIZE = 100;
 const EXPORT_PAGE_SIZE = 500;
 
 /** Times are UTC milliseconds; the count is a lower bound. */
 export type RefusedUse = ReturnType<typeof toRefusedUse>;
-
-export interface NewRefusedUses extends KeyReference {
-  reason: RefusedUseReason;
-  count: number;
-  sourceAddress: string | null;
-  lost?: readonly LostWrite[];
-  /** UTC milliseconds, for a daily limit. */
-  endsAt?: number | null;
-}
-
-export async function recordRefusedUses(
-  ctx: ServiceContext,
-  { organizationId, keyId, reason, count, sourceAddress, lost = [], endsAt = null }: NewRefusedUses,
-): Promise<void> {
-  const lostWrites = lost.length === 0 ? null : JSON.stringify(lost);
-  const values = { organizationId, keyId, reason, count, sourceAddress, lostWrites, endsAt, now: ctx.now() };
-  await query(ctx, 'may_have_written', (db) => addRefusedUses(db, values));
-}
 
 export async function listRefusedUses(ctx: AdminContext): Promise<RefusedUse[]> {
   const rows = await query(ctx, 'nothing_written', (db) =>

@@ -45,6 +45,7 @@ function timeEntryWrite(body: TimeEntryRequest): RecordWrite<StoredTimeEntry> {
   return {
     kind: 'time_entry',
     body,
+    userEmail,
     text: description,
     minutes,
     insert: (db, values) => {
@@ -109,6 +110,8 @@ interface RecordWrite<Row> {
   /** The text from the caller, and the minutes worked, as the daily ledger counts them. */
   text: string;
   minutes: number;
+  /** The technician that the request names. */
+  userEmail?: string | undefined;
   insert: (db: Database, values: InsertValues) => BoundStatement<Row & Inserted>;
   explain: (db: Database, values: ExplainValues) => BoundStatement<Explanation<Row>>;
 }
@@ -297,7 +300,7 @@ async function sendWrite<Row extends StoredRecord>(
  */
 function whyNotInserted<Row extends StoredRecord>(
   ctx: WriteContext,
-  { target, values, kind }: Write<Row>,
+  { target, values, kind, userEmail }: Write<Row>,
   found: Explanation<Row>,
   { day, timeZone }: { day: string; timeZone: string },
 ): WriteOutcome<Row> | undefined {
@@ -322,7 +325,7 @@ function whyNotInserted<Row extends StoredRecord>(
     if (exceeded) throw dailyLimitReached(exceeded, timeZone, resetMs);
   }
   if (found.ticketFound === 0) throw noTicket();
-  if (found.userFound === 0) throw errorOf('technician_not_eligible');
+  if (found.userFound === 0) throw errorOf('technician_not_eligible', { userEmail });
   return undefined;
 }
 

@@ -19,6 +19,7 @@ export const TABLES = [
   'time_entries',
   'audit_log',
   'refused_uses',
+  'refused_requests',
 ] as const;
 export type Table = (typeof TABLES)[number];
 export type Row = Record<string, string | number | null>;

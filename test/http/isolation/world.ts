@@ -46,6 +46,9 @@ function statusOfTool({ isError, structuredContent }: ToolResult): number {
   return code === 'ticket_not_found' ? 404 : code === 'technician_not_eligible' ? 422 : 500;
 }
 
+/** Where refusals are recorded. */
+const REFUSAL_TABLES = ['refused_uses', 'refused_requests'] as const;
+
 /** What an event did in its organization. */
 interface Outcome {
   /** For the count of what happened. */
@@ -149,8 +152,8 @@ export class World {
   private checkOwnRows(was: Contents, is: Contents, added: Partial<Record<Table, number>>, changed: Table[]): void {
     for (const table of TABLES) {
       if (!changed.includes(table)) check('ownTables', [table, is[table]], [table, was[table]]);
-      // A refused use is a new row or adds to the count of one.
-      if (table === 'refused_uses') continue;
+      // A refused use is a new row or adds to the count of one, and only some refused requests are recorded.
+      if (REFUSAL_TABLES.some((one) => one === table)) continue;
       check('ownRows', [table, is[table].length - was[table].length], [table, added[table] ?? 0]);
     }
   }
@@ -262,7 +265,7 @@ export class World {
       this.checkCompanies(own, key, { ticket, status, response });
       if (status === 200 || status === 409) this.lose(at, ticket);
       const outcome = { outcome: `MCP ${status}`, asked, response };
-      return status === 201 ? { ...outcome, ...created } : { ...outcome, changed: ['refused_uses'] };
+      return status === 201 ? { ...outcome, ...created } : { ...outcome, changed: [...REFUSAL_TABLES] };
     }
     const path = `/api/v1/tickets/${ticket}/${kind === 'note' ? 'notes' : 'time-entries'}`;
     const body = kind === 'note' ? { message: text } : time;
@@ -278,7 +281,7 @@ export class World {
     check('writeStatus', status, expected.status);
     this.checkCompanies(own, key, { ticket, status, response });
     if (status === 200 || status === 409) this.lose(at, ticket);
-    if (status !== 201) return { outcome: status, asked, response, changed: ['refused_uses'] };
+    if (status !== 201) return { outcome: status, asked, response, changed: [...REFUSAL_TABLES] };
     if (kind === 'time_entry') {
       const { entry, agreementSource } = JSON.parse(written);
       const isAgreed = expected.company === 'acme' && isActive(own.agreements, 'support');
@@ -290,7 +293,7 @@ export class World {
           : [expected.user, defaultRate(organization), 'organization_default'],
       );
     }
-    return { outcome: status, asked, response, ...created, changed: [...created.changed, 'refused_uses'] };
+    return { outcome: status, asked, response, ...created, changed: [...created.changed, ...REFUSAL_TABLES] };
   }
 
   /** Whatever the status should have been: no record outside of the key's companies is made or shown. */

@@ -5,7 +5,7 @@ import { fact, factSource, isActiveIn } from '../../../src/db/fact-statements.ts
 import { organizations } from '../../../src/db/schema/directory.ts';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { FACTS, type FactKind } from '../../../src/domain/facts.ts';
-import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
+import { recordRefusal } from '../../../src/services/keys/record-refusal.ts';
 import { revokeAsAdministrator } from '../../../src/services/keys/revoke-key.ts';
 import { aroundD1, reportingSize } from '../../support/d1.ts';
 import { eraseOrganization } from '../../support/erase-organization.ts';
@@ -85,7 +85,11 @@ const answer =
   () =>
     new Response(null, { status, headers });
 const refuse = (organizationId: string, keyId: string, reason: 'expired' | 'scope_missing' = 'scope_missing') =>
-  recordRefusedUses(asAdmin(organizationId, clock), { organizationId, keyId, reason, count: 1, sourceAddress: null });
+  recordRefusal(
+    asAdmin(organizationId, clock),
+    { organizationId, keyId },
+    { uses: { reason, count: 1, sourceAddress: null } },
+  );
 /** An organization with a fact: a refused use of a key. */
 async function makeRefused() {
   const organization = await makeOrganization();
@@ -558,13 +562,11 @@ test('every message has its documented shape, and every kind of fact has occurre
   const organization = await makeOrganization();
   const key = await makeKey(organization, {}, clock);
   for (const reason of ['address_not_allowed', 'daily_limit_reached'] as const)
-    await recordRefusedUses(asAdmin(organization, clock), {
-      organizationId: organization,
-      keyId: key.id,
-      reason,
-      count: 3,
-      sourceAddress: '192.0.2.1',
-    });
+    await recordRefusal(
+      asAdmin(organization, clock),
+      { organizationId: organization, keyId: key.id },
+      { uses: { reason, count: 3, sourceAddress: '192.0.2.1' } },
+    );
   const refusal = env.DB.prepare("insert into psa_refusals values (?1, 'record', 'note', 'Closed', ?2)");
   await refusal.bind(organization, now).run();
   await runDailyAlerts(now);

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { expect, test, vi } from 'vitest';
 import { ERASED_TABLES, tableName } from '../../../src/db/directory/erasure.ts';
 import { beginErasure, eraseRows } from '../../../src/services/directory/erase-organization.ts';
-import { recordRefusedUses } from '../../../src/services/keys/refused-uses.ts';
+import { recordRefusal } from '../../../src/services/keys/record-refusal.ts';
 import { revokeAsAdministrator, revokeAsOperator } from '../../../src/services/keys/revoke-key.ts';
 import { resumePush } from '../../../src/services/work/push-control.ts';
 import { redactRecord, setApproval } from '../../../src/services/work/record-services.ts';
@@ -10,6 +10,7 @@ import { aroundD1 } from '../../support/d1.ts';
 import { eraseOrganization } from '../../support/erase-organization.ts';
 import { inLongRuns } from '../../support/property.ts';
 import { lastCursor } from '../../support/psa-calls.ts';
+import { refusedRequest } from '../../support/refused-requests.ts';
 import { asAdmin, asOperator, importRecords, makeApi, makeKey, makeWorld, rowsOf } from '../../support/world.ts';
 import { makePsa } from '../psa/support.ts';
 import { asPushOperator, setPush } from './support.ts';
@@ -34,6 +35,7 @@ async function makeFull() {
   await env.DB.batch(
     [
       "insert into refused_uses values (?1, ?2, 'revoked', 1, 0, 0, null, null, null), (?1, ?2, 'expired', 1, 0, 0, null, null, null)",
+      "insert into refused_requests values (?1, 'r', ?2, 0, 422, 'validation_failed', '[\"/minutes\"]', '1001', null, null, null)",
       "insert into alerts values (?1, 'key_expiring', ?2, 1, 'a', 0, 'text', 0, 0, 0)",
       "insert into connections values (?1, 'adapter', 0, null, null, null)",
       'insert into key_rules values (?1, null, 0, 240, 1)',
@@ -117,13 +119,9 @@ test('an erasure that stops after each chunk continues, and every call in betwee
     expect((await api.postNote(key)).status).toBe(401);
     expect((await makeApi().postTime(key)).status).toBe(401);
     await api.settled();
-    await recordRefusedUses(asOperator(), {
-      organizationId: organization,
-      keyId,
-      reason: 'scope_missing',
-      count: 1,
-      sourceAddress: null,
-    });
+    const uses = { reason: 'scope_missing', count: 1, sourceAddress: null } as const;
+    const request = refusedRequest(`late-${tables.length}`);
+    await recordRefusal(asOperator(), { organizationId: organization, keyId }, { uses, request });
     await setPush(organization);
 
     // The PSA: nothing is read, changed or created.

@@ -110,7 +110,7 @@ test.each<Request>([
   { what: 'a time entry with a cached key', status: 201, before: time, send: time },
   { what: 'a note with an uncached key', status: 201, send: (api, { key }) => api.postNote(key) },
   { what: 'a replay', status: 200, before: keyedTime, send: keyedTime },
-  // The last call of a refused write records the refused use, after the response.
+  // The last call of a refused write records it, after the response.
   { what: 'a refused ticket', status: 404, send: (api, { key }) => api.postTime(key, TIME, {}, '9999') },
   { what: 'a refused technician', status: 422, send: timeOf('nobody@x.example') },
 ])('$what costs as much in a large organization as in a small one', async ({ status, before, send }) => {

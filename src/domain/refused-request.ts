@@ -1,0 +1,56 @@
+import { DAY_MS } from './calendar.ts';
+import { DIRECTORY_ID } from './directory-id.ts';
+import { withoutKeys } from './pasted-keys.ts';
+import { noteRequest, timeEntryRequest } from './record-kinds.ts';
+
+/** How many refused requests are kept: the latest ones of each key, and of an organization. */
+export const KEPT_OF_KEY = 50;
+export const KEPT_OF_ORGANIZATION = 5_000;
+
+/** How long a refused request is kept. */
+export const REFUSED_REQUEST_RETENTION_MS = 7 * DAY_MS;
+
+const MAX_POINTERS = 10;
+
+/** In place of a name or id that the caller made up: it can be any text. */
+const UNKNOWN_POINTER = '/?';
+const UNKNOWN_ID = '?';
+
+/** The pointers of refused fields as they are stored, each once, at most 10. The names of fields that we do not know are not. */
+export function storedPointers(pointers: readonly string[]): string[] {
+  const names = [noteRequest, timeEntryRequest].flatMap(({ shape }) => Object.keys(shape));
+  const known = new Set(['', ...names.map((name) => `/${name}`)]);
+  const stored = pointers.map((pointer) => (known.has(pointer) ? pointer : UNKNOWN_POINTER));
+  return [...new Set(stored)].slice(0, MAX_POINTERS);
+}
+
+/** The ticket id in a path as it is stored. What cannot be the id of a ticket can be any text. */
+export const storedTicketId = (ticketId: string, keyPrefix: string) =>
+  DIRECTORY_ID.test(ticketId) ? withoutKeys(ticketId, keyPrefix) : UNKNOWN_ID;
+
+const MINUTE_MS = 60_000;
+/** How many refused requests an isolate stores in a minute. */
+const MAX_OF_KEY = 10;
+const MAX_OF_ORGANIZATION = 60;
+/** How many keys and organizations an isolate remembers in a minute. Each organization has at most 61 of them. */
+const MAX_COUNTS = 10_000;
+
+/** Limits how many refused requests an isolate stores, so that a flood writes a bounded number of rows. */
+export class RefusedRequestMeter {
+  private minute = 0;
+  private readonly counts = new Map<string, number>();
+
+  /** Whether to store a request that is refused at `now` (UTC milliseconds). */
+  admits({ organizationId, keyId }: { organizationId: string; keyId: string }, now: number): boolean {
+    const minute = Math.floor(now / MINUTE_MS);
+    if (minute !== this.minute) this.counts.clear();
+    this.minute = minute;
+    const ofKey = `${organizationId} ${keyId}`;
+    const byKey = this.counts.get(ofKey) ?? 0;
+    const byOrganization = this.counts.get(organizationId) ?? 0;
+    if (byKey >= MAX_OF_KEY || byOrganization >= MAX_OF_ORGANIZATION) return false;
+    if (byKey === 0 && this.counts.size + 2 > MAX_COUNTS) return false;
+    this.counts.set(ofKey, byKey + 1).set(organizationId, byOrganization + 1);
+    return true;
+  }
+}
