@@ -19,7 +19,12 @@ import { PageProblem } from './page-problem.ts';
 /** Above the number of keys that an organization can select. */
 const MAX_FORM_FIELDS = 2_000;
 
-export const tooLarge = () => new PageProblem(413, 'Form too large', 'The form holds more text than its fields allow.');
+export const tooLarge = () =>
+  new PageProblem(
+    413,
+    'Form too large',
+    'The form holds more than its page allows. Select fewer entries, or shorten its texts. Nothing was changed.',
+  );
 
 /** @throws PageProblem if it has more fields than any form */
 export async function readForm(c: { req: { arrayBuffer(): Promise<ArrayBuffer> } }): Promise<URLSearchParams> {

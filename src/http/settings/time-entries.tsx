@@ -8,6 +8,7 @@ import {
   exportTime,
   FILE_PART,
   isFiltered,
+  MAX_ALL,
   PAGE,
   type Queue,
   readChoices,
@@ -24,7 +25,7 @@ import { type Column, csvDownload, fileName } from './download.ts';
 import { readForm } from './forms.ts';
 import { addressOf, pageContext, redirectWith } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
-import { CsvLink } from './pages/components.tsx';
+import { CsvLink, formatNumber } from './pages/components.tsx';
 import { utcText } from './pages/time.tsx';
 import { ConfirmTime, countedEntries, DECISIONS, decidedText, TimePage } from './pages/time-entries.tsx';
 import { render } from './render-page.tsx';
@@ -64,16 +65,38 @@ timeEntries.get('/time/decide', validTime, async (c) => {
   const all = readDecision(parameters.get('all'));
   const decision = all ?? readDecision(parameters.get('selected'));
   const ctx = adminContext(c);
-  const ids = [...new Set(parameters.getAll('entry'))];
+  const ids = chosenIn(parameters);
   if (!decision || (!all && ids.length === 0))
     return redirectWith(c, addressOf('/time', query), 'No entry was selected.');
-  const entries = await readUndecided(ctx, queueOf(c), all ? { ...query, upTo } : ids);
-  if (entries.length > 0) return confirm(c, { entries, decision, query });
-  if (all) return redirectWith(c, addressOf('/time', query), 'No unmarked entry is left to approve.');
-  throw new PageProblem(409, 'Nothing to decide', undecidedDetail(await readEntries(ctx, ids), ids.length));
+  if (!all) return offer(c, ids, { decision, query });
+  const entries = await readUndecided(ctx, queueOf(c), { ...query, upTo });
+  return entries.length > 0
+    ? confirm(c, { entries, decision, query })
+    : redirectWith(c, addressOf('/time', query), 'No unmarked entry is left to approve.');
 });
 
-function confirm(c: Context<AdminEnv>, { entries, ...props }: Parameters<typeof ConfirmTime>[0]) {
+/** @throws PageProblem for more entries than one form can decide about */
+function chosenIn(values: URLSearchParams): string[] {
+  const ids = [...new Set(values.getAll('entry'))];
+  if (ids.length <= MAX_ALL) return ids;
+  const detail = `${countedEntries(ids.length)} are selected. Select at most ${formatNumber(MAX_ALL)}. Nothing was changed.`;
+  throw new PageProblem(413, 'Too many entries', detail);
+}
+
+type Confirmation = Parameters<typeof ConfirmTime>[0];
+
+/** Asks about those of the entries that still wait, and says why it does not about the others. */
+async function offer(c: Context<AdminEnv>, ids: readonly string[], props: Omit<Confirmation, 'entries' | 'lost'>) {
+  const ctx = adminContext(c);
+  const entries = await readUndecided(ctx, queueOf(c), ids);
+  const isOffered = new Set(entries.map(({ id }) => id));
+  const others = ids.filter((id) => !isOffered.has(id));
+  const lost = others.length > 0 ? undecidedDetail(await readEntries(ctx, others), others.length) : undefined;
+  if (entries.length > 0) return confirm(c, { ...props, entries, lost });
+  throw new PageProblem(409, 'Nothing to decide', lost ?? '');
+}
+
+function confirm(c: Context<AdminEnv>, { entries, ...props }: Confirmation) {
   const title = `${DECISIONS[props.decision].verb} ${countedEntries(entries.length)}?`;
   const hasErrors = props.form !== undefined;
   const page = <ConfirmTime {...props} entries={shownEntries(c, entries, PAGE.shown)} />;
@@ -90,13 +113,12 @@ timeEntries.post('/time/decide', async (c) => {
     entry: ___,
     ...query
   } = timeQuery.parse(Object.fromEntries([...values].filter(([, value]) => value !== '')));
-  const ids = [...new Set(values.getAll('entry'))];
+  const ids = chosenIn(values);
   if (!decision || ids.length === 0) return redirectWith(c, addressOf('/time', query), 'No entry was selected.');
   const { data: reason } = decisionReason().safeParse(values.get('reason') ?? '');
   if (decision === 'REJECTED' && reason === undefined) {
     const messages = { reason: `Enter a reason of at most ${MAX_REASON_LENGTH} characters.` };
-    const entries = await readUndecided(ctx, queueOf(c), ids);
-    return confirm(c, { entries, decision, query, form: { values, messages } });
+    return offer(c, ids, { decision, query, form: { values, messages } });
   }
   const { done, others } = await decideTime(ctx, ids, decision, decision === 'REJECTED' ? reason : undefined);
   if (done.length < ids.length) {

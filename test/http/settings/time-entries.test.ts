@@ -85,6 +85,7 @@ describe('marks', () => {
     const { text } = await get('/time');
     expect(await minutesOf(text)).toEqual([480, 240, 239, 30]);
     expect(await marksOf(text)).toEqual(['480 min: long', '240 min: long']);
+    expect(await textsOf(text, '.decide button[name=all]')).toEqual(['Approve all 2 unmarked…']);
     expect((await post('/key-rules', { revision: '0', maxLifetimeDays: '', longMinutes: '30' })).status).toBe(303);
     expect(await marksOf((await get('/time')).text)).toHaveLength(4);
   });
@@ -461,6 +462,82 @@ describe('one entry', () => {
     expect(await textsOf((await get('/time?state=approved')).text, '#totals')).toEqual([
       '1 entry, 30 minutes, amount 0.00',
     ]);
+  });
+});
+
+describe('bad input', () => {
+  const UNKNOWN = '00000000-0000-7000-8000-00000000000a';
+
+  test('an entry of another organization and one that does not exist are named as such, and the others are decided', async () => {
+    const [{ organization, get, log, decide }, other] = [await makeTime(), await makeTime()];
+    const [own, foreign] = [await log(), await other.log()];
+    const page = await get(`/time/decide?selected=APPROVED&entry=${own}&entry=${foreign}&entry=${UNKNOWN}`);
+    expect([page.status, await idsOf(page.text)]).toEqual([200, [own]]);
+    expect(await textsOf(page.text, '[role=alert]')).toEqual(['Your organization does not have 2 entries.']);
+    const { status, text } = await decide('APPROVED', [own, foreign, UNKNOWN]);
+    expect([status, await textsOf(text, 'h1')]).toEqual([409, ['1 of 3 entries approved']]);
+    expect(text).toContain('Your organization does not have 2 entries.');
+    expect([await statusesOf(organization), await statusesOf(other.organization)]).toEqual([
+      ['APPROVED'],
+      ['SUBMITTED'],
+    ]);
+  });
+
+  test('a page about entries that another administrator has decided says whose decision it was', async () => {
+    const { api, organization, get, log, decide } = await makeTime();
+    await importAdmin(organization, 'bea', 'Bea');
+    const bea = await openSettings(api, organization, `bea@${organization}.example`);
+    const ids = [await log(), await log({ minutes: 60 })];
+    await bea.post('/time/decide', { decision: 'APPROVED', entry: ids[0] ?? '' });
+    const selected = (some: string[]) =>
+      get(`/time/decide?selected=REJECTED&${some.map((id) => `entry=${id}`).join('&')}`);
+    const both = await selected(ids);
+    expect([await idsOf(both.text), await textsOf(both.text, '[role=alert]')]).toEqual([
+      [ids[1]],
+      [expect.stringMatching(/^1 entry had been decided before, such as 30 min on ticket 1001, APPROVED by Bea/)],
+    ]);
+    const one = await selected(ids.slice(0, 1));
+    expect([one.status, await textsOf(one.text, 'h1')]).toEqual([409, ['Nothing to decide']]);
+    expect(one.text).toContain('APPROVED by Bea');
+    // A rejection without a reason is not offered for what is decided.
+    const refused = await decide('REJECTED', ids[0] ?? '', '');
+    expect([refused.status, await textsOf(refused.text, 'h1')]).toEqual([409, ['Nothing to decide']]);
+  });
+
+  test('too many entries and too long a reason are refused, and nothing is decided', async () => {
+    const { organization, get, log, decide } = await makeTime();
+    const id = await log();
+    const many = (count: number) => [id, ...Array.from({ length: count - 1 }, (_, one) => `0000${one}`)];
+    const title = async ({ status, text }: { status: number; text: string }) => [
+      status,
+      ...(await textsOf(text, 'h1')),
+    ];
+    expect(await title(await decide('APPROVED', many(5_000)))).toEqual([413, 'Form too large']);
+    expect(await title(await decide('APPROVED', many(1_001)))).toEqual([413, 'Too many entries']);
+    const address = `/time/decide?selected=APPROVED&${many(5_000)
+      .map((one) => `entry=${one}`)
+      .join('&')}`;
+    expect(await title(await get(address))).toEqual([413, 'Too many entries']);
+    const long = await decide('REJECTED', id, 'x'.repeat(10_000));
+    expect([long.status, await textsOf(long.text, '.error')]).toEqual([
+      400,
+      ['Enter a reason of at most 200 characters.'],
+    ]);
+    expect(await statusesOf(organization)).toEqual(['SUBMITTED']);
+  });
+
+  test('a list goes on after its last entry, and starts again if that was decided meanwhile', async () => {
+    const { organization, get, log, decide } = await makeTime();
+    await log();
+    await multiply(organization, 149);
+    const first = (await get('/time')).text;
+    const [more] = await elementsOf(first, 'a.button[href*=before]');
+    const address = `/time?${String(more?.attributes['href']).split('?')[1]?.replaceAll('&amp;', '&')}`;
+    const second = await idsOf((await get(address)).text);
+    const shown = await idsOf(first);
+    expect([shown.length, second.length, new Set([...shown, ...second]).size]).toEqual([100, 50, 150]);
+    await decide('APPROVED', shown.at(-1) ?? '');
+    expect((await idsOf((await get(address)).text)).slice(0, 99)).toEqual(shown.slice(0, 99));
   });
 });
 

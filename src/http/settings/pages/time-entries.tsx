@@ -305,7 +305,7 @@ function lastMonth(today: string): { from: string; to: string } {
 
 /** The states as chips, and the other filters. */
 function Filters({ query, choices }: Props) {
-  const { base, now, timeZone } = usePage();
+  const { base, organization, now, timeZone } = usePage();
   const { state, before: _, upTo: __, entry: ___, ...others } = query;
   const month = lastMonth(dateIn(timeZone, now));
   const isLastMonth = query.from === month.from && query.to === month.to;
@@ -314,8 +314,15 @@ function Filters({ query, choices }: Props) {
       {text}
     </a>
   );
+  const words = parametersOf({ state, ...others }).map(([name, value]) => {
+    const options = name === 'company' || name === 'technician' || name === 'key' ? choices[name] : [];
+    return `${name} “${options.find(([id]) => id === value)?.[1] ?? value}”`;
+  });
   return (
     <>
+      <p class="on-paper">
+        {organization}: {words.join(', ')}. <Time at={now} />
+      </p>
       <search>
         <form method="get" action={`${base}/time`} class="toolbar">
           <input type="hidden" name="state" value={state} />
@@ -363,6 +370,8 @@ interface ConfirmProps {
   decision: ApprovalDecision;
   query: TimeQuery;
   form?: FormState;
+  /** Why nothing is asked about other entries that were selected. */
+  lost?: string | undefined;
 }
 
 const REASON = 'Reason for the rejection';
@@ -370,12 +379,19 @@ const REASON = 'Reason for the rejection';
 const LONGEST = 5;
 
 /** Asks for confirmation before time is approved or rejected. */
-export function ConfirmTime({ entries, decision, query, form = { values: new URLSearchParams() } }: ConfirmProps) {
+export function ConfirmTime({
+  entries,
+  decision,
+  query,
+  form = { values: new URLSearchParams() },
+  lost,
+}: ConfirmProps) {
   const { base } = usePage();
   const { verb, kind } = DECISIONS[decision];
   return (
     <>
       <ErrorSummary nothing="Nothing was decided." messages={form.messages} fields={[['reason', REASON]]} />
+      {lost && <Banner tone="warning">{lost}</Banner>}
       <p>{questionText(entries, decision)}</p>
       <form method="post" action={`${base}/time/decide`} class="form">
         <HiddenFields fields={[...parametersOf(query), ['decision', decision]]} />
