@@ -1,20 +1,26 @@
 import * as z from 'zod';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { timeOrderedId } from '../../src/domain/record-id.ts';
-import { RECORD_KIND_NAMES } from '../../src/domain/record-kinds.ts';
+import { APPROVAL_DECISIONS, RECORD_KIND_NAMES } from '../../src/domain/record-kinds.ts';
 import type { SystemContext } from '../../src/services/service-context.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
-import { decideEntries, redactRecord } from '../../src/services/work/record-services.ts';
+import { redactRecord } from '../../src/services/work/record-services.ts';
+import { decideTime } from '../../src/services/work/time-queue.ts';
+import { administratorContext } from '../support/administrator-context.ts';
 import { eraseOrganization } from '../support/erase-organization.ts';
 
 // A Worker beside the production bundle, in the same workerd and with the same database. It does what a PSA
-// and an operator do.
+// an operator and an administrator do.
 
 const operation = z.object({
   organization: z.string(),
-  do: z.enum(['redact', 'review', 'erase']),
+  do: z.enum(['redact', 'review', 'decide', 'erase']),
   kind: z.enum(RECORD_KIND_NAMES).default('note'),
   id: z.string().default(''),
+  /** For the decision of an administrator. */
+  ids: z.array(z.string()).default([]),
+  decision: z.enum(APPROVAL_DECISIONS).default('APPROVED'),
+  administrator: z.string().default(''),
 });
 export type Operation = z.input<typeof operation>;
 
@@ -22,22 +28,21 @@ export type Operation = z.input<typeof operation>;
 const ERASED_ROWS = 20;
 
 /** Failures that a repetition does not change, such as a record that does not exist. */
-const isFinal = (err: unknown): err is ServiceError =>
-  err instanceof ServiceError && err.code !== 'unavailable' && err.code !== 'not_exported';
+const isFinal = ({ code }: ServiceError) => code !== 'unavailable' && code !== 'not_exported';
 
 export default {
   async fetch(request: Request, env: { DB: D1Database }): Promise<Response> {
     try {
       return Response.json(await run(operation.parse(await request.json()), env));
     } catch (err) {
-      if (!isFinal(err)) throw err;
-      return Response.json({ status: err.code }, { status: 422 });
+      if (!(err instanceof ServiceError)) throw err;
+      return Response.json({ status: err.code }, { status: isFinal(err) ? 422 : 503 });
     }
   },
 };
 
 async function run(
-  { organization, do: what, kind, id }: z.output<typeof operation>,
+  { organization, do: what, kind, id, ids, decision, administrator }: z.output<typeof operation>,
   { DB: db }: { DB: D1Database },
 ): Promise<object> {
   const ctx = (): SystemContext => ({
@@ -57,11 +62,11 @@ async function run(
     case 'redact':
       return redactRecord(ctx(), { organization, kind, id, by: 'Ada' });
     case 'review': {
-      const administrator = { type: 'user' as const, id: 'fay' };
-      const target = { organizationId: organization, actor: administrator, source: ctx().source };
-      const [decided] = await decideEntries(ctx(), target, 'settings', [id], 'APPROVED');
-      return { status: decided === undefined ? 'unchanged' : 'APPROVED' };
+      const { done } = await decideTime(administratorContext(db, organization, 'fay'), [id], 'APPROVED');
+      return { status: done.length === 0 ? 'unchanged' : 'APPROVED' };
     }
+    case 'decide':
+      return decideTime(administratorContext(db, organization, administrator), ids, decision, 'No');
     case 'erase': {
       // An erasure that was begun needs no cursor.
       const cursor = await lastCursor().catch(() => null);
