@@ -6,20 +6,25 @@ import { flags, freeText, oneOf, words } from './checks.ts';
 import { organizations, tickets, users } from './directory.ts';
 import { apiKeys } from './keys.ts';
 
+/** The columns of every kind of record. */
+const recordColumns = {
+  organizationId: text('organization_id').notNull(),
+  id: text('id').notNull(),
+  ticketId: text('ticket_id').notNull(),
+  createdAt: integer('created_at').notNull(),
+  keyId: text('key_id').notNull(),
+  /** The request that created the record: identifies the row of a retried batch. */
+  requestId: text('request_id').notNull(),
+  /** SHA-256 of ticket and validated body, in hex: detects a replay of a different request. */
+  requestDigest: text('request_digest').notNull(),
+  /** The audit row of the write. No foreign key: SQLite would scan all records per audit row. */
+  auditSeq: integer('audit_seq').notNull(),
+};
+
 export const notes = sqliteTable(
   'notes',
   {
-    organizationId: text('organization_id').notNull(),
-    id: text('id').notNull(),
-    ticketId: text('ticket_id').notNull(),
-    createdAt: integer('created_at').notNull(),
-    keyId: text('key_id').notNull(),
-    /** The request that created the record: identifies the row of a retried batch. */
-    requestId: text('request_id').notNull(),
-    /** SHA-256 of ticket and validated body, in hex: detects a replay of a different request. */
-    requestDigest: text('request_digest').notNull(),
-    /** The audit row of the write. No foreign key: SQLite would scan all records per audit row. */
-    auditSeq: integer('audit_seq').notNull(),
+    ...recordColumns,
     message: text('message').notNull(),
   },
   (t) => [
@@ -33,17 +38,7 @@ export const notes = sqliteTable(
 export const timeEntries = sqliteTable(
   'time_entries',
   {
-    organizationId: text('organization_id').notNull(),
-    id: text('id').notNull(),
-    ticketId: text('ticket_id').notNull(),
-    createdAt: integer('created_at').notNull(),
-    keyId: text('key_id').notNull(),
-    /** The request that created the record: identifies the row of a retried batch. */
-    requestId: text('request_id').notNull(),
-    /** SHA-256 of ticket and validated body, in hex: detects a replay of a different request. */
-    requestDigest: text('request_digest').notNull(),
-    /** The audit row of the write. No foreign key: SQLite would scan all records per audit row. */
-    auditSeq: integer('audit_seq').notNull(),
+    ...recordColumns,
     userId: text('user_id').notNull(),
     minutes: integer('minutes').notNull(),
     description: text('description').notNull(),
