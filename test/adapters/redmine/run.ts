@@ -111,23 +111,32 @@ async function checkAll({ people, automation, seed, ...world }: World, check: Ch
     },
   );
 
-  await check('a review in Redmine is reported back, unless the reviewer is not an administrator', async () => {
-    for (const decision of ['APPROVED', 'REJECTED']) {
-      const logged = await logTime('2', 25, TESS);
-      const { id } = await timeEntry(logged.id);
-      const review = (reviewer: string) => {
-        const values = { review: decision, reviewer };
-        const custom_fields = Object.entries(values).map(([name, value]) => ({ id: seed.ids[name], value }));
-        return change(`/time_entries/${id}.json`, { time_entry: { custom_fields } });
-      };
-      await review(seed.users.technician);
-      // Longer than the pause between two reads, on its fast clock.
-      await new Promise((resolve) => setTimeout(resolve, 20_000));
-      assert.equal(await logged.repeat(), 'SUBMITTED');
-      await review(seed.users.admin);
-      await waitFor(decision, async () => ((await logged.repeat()) === decision ? true : undefined));
-    }
-  });
+  await check(
+    'a review in Redmine comes back, in the name of Redmine if the reviewer is no administrator',
+    async () => {
+      for (const [decision, reviewer] of [
+        ['APPROVED', seed.users.admin],
+        ['REJECTED', seed.users.technician],
+      ] as const) {
+        const logged = await logTime('2', 25, TESS);
+        const { id } = await timeEntry(logged.id);
+        const custom_fields = Object.entries({ review: decision, reviewer }).map(([name, value]) => ({
+          id: seed.ids[name],
+          value,
+        }));
+        await change(`/time_entries/${id}.json`, { time_entry: { custom_fields } });
+        await waitFor(decision, async () => ((await logged.repeat()) === decision ? true : undefined));
+      }
+      const decided = "action in ('time_entry.approved', 'time_entry.rejected')";
+      const actors = await world.read<{ actor_type: string }>(
+        `select actor_type from audit_log where ${decided} order by seq`,
+      );
+      assert.deepEqual(
+        actors.map(({ actor_type }) => actor_type),
+        ['user', 'system'],
+      );
+    },
+  );
 
   await check('what Redmine refuses is reported, and written when the adapter is resumed', async () => {
     const setStatus = (status: number) => change(`/users/${seed.users.technician}.json`, { user: { status } });
@@ -158,6 +167,26 @@ async function checkAll({ people, automation, seed, ...world }: World, check: Ch
     await becomes('123', undefined);
     assert.equal((await logTime('1', 5)).hourlyRate, 150);
   });
+
+  await check(
+    'without the field Review, time arrives when the settings area approves it, and never otherwise',
+    async () => {
+      await world.leaveTimeToSettings();
+      const [approved, rejected, undecided] = [
+        await logTime('1', 11, TESS),
+        await logTime('1', 12, TESS),
+        await logTime('1', 13, TESS),
+      ];
+      await world.decide('REJECTED', rejected.id);
+      await world.decide('APPROVED', approved.id);
+      await timeEntry(approved.id);
+      await world.restart();
+      await new Promise((resolve) => setTimeout(resolve, 10_000));
+      const texts = (await timeEntries()).map(({ comments }) => comments);
+      const found = [approved, rejected, undecided].map(({ id }) => texts.filter((one) => one.includes(id)).length);
+      assert.deepEqual(found, [1, 0, 0]);
+    },
+  );
 }
 
 const missing = await install();

@@ -1,9 +1,13 @@
+import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import type { ApprovalDecision } from '../../../src/domain/record-kinds.ts';
 import { withLocalD1 } from '../../../src/ops/local.ts';
+import { decideTime } from '../../../src/services/work/time-queue.ts';
 import { restartable, UNLIMITED_VARS } from '../../reliability/restartable.ts';
+import { administratorContext } from '../../support/administrator-context.ts';
 import { localDatabase } from '../../support/local-database.ts';
 import { bundleProduction } from '../../support/production-worker.ts';
 import { makeAutomation } from './automation.ts';
@@ -16,6 +20,9 @@ const ORGANIZATION = 'northwind';
 /** Prints a line when a check has passed. */
 export type Check = (title: string, run: () => Promise<void>) => Promise<void>;
 export type World = Awaited<ReturnType<typeof makeWorld>>;
+
+/** Variables, of which a test can remove some. */
+const asVariables = (variables: Record<string, string>) => variables;
 
 /** A real Redmine as the PSA of a local service, with the adapter between them, in one workerd. */
 export async function makeWorld() {
@@ -33,7 +40,7 @@ export async function makeWorld() {
   const adapter = {
     script,
     props: { organization: ORGANIZATION, administrators: ['ada@northwind.example'] },
-    vars: {
+    vars: asVariables({
       ...{ ORGANIZATION, ORGANIZATION_NAME: 'Northwind IT', DEFAULT_HOURLY_RATE: '120', TEST_TICKET: '1', RESUME: '' },
       ...{ ADAPTER: 'redmine', JURISDICTION: '' },
       STARTED_AT: String(Date.now()),
@@ -44,7 +51,7 @@ export async function makeWorld() {
       REDMINE_BILLABLE_FIELD: String(seed.ids['billable']),
       REDMINE_REVIEW_FIELD: String(seed.ids['review']),
       REDMINE_REVIEWER_FIELD: String(seed.ids['reviewer']),
-    },
+    }),
   };
   const service = await restartable({ bundle, persistTo: database.persistTo, vars: UNLIMITED_VARS, beside: adapter });
   const start = async () => {
@@ -59,6 +66,12 @@ export async function makeWorld() {
     const { results } = await withLocalD1(database.persistTo, (db) => db.prepare(sql).all<Row>());
     await start();
     return results;
+  };
+  /** A new order: what was refused is written again, and the whole directory is read. */
+  const resume = async (order: string) => {
+    adapter.vars['RESUME'] = order;
+    await service.stop();
+    await start();
   };
   await redmine.start();
   await start();
@@ -79,10 +92,23 @@ export async function makeWorld() {
     /** Kills both Workers, or Redmine. */
     restart,
     restartRedmine: () => redmine.kill().then(redmine.start),
-    /** A new order: what was refused is written again, and the whole directory is read. */
-    resume: async (order: string) => {
-      adapter.vars.RESUME = order;
+    resume,
+    /** Has the adapter say that Redmine has no approval of time, and waits until the directory does. */
+    leaveTimeToSettings: async () => {
+      delete adapter.vars['REDMINE_REVIEW_FIELD'];
+      await resume('no review');
+      await waitFor('the settings area', async () => {
+        const [row] = await read<{ approvals: string }>('select approvals from organizations');
+        return row?.approvals === 'settings' ? true : undefined;
+      });
+    },
+    /** Decides about time in the settings area. */
+    decide: async (decision: ApprovalDecision, id: string) => {
       await service.stop();
+      const { done } = await withLocalD1(database.persistTo, (db) =>
+        decideTime(administratorContext(db, ORGANIZATION, seed.users.admin), [id], decision, 'No'),
+      );
+      assert.deepEqual(done, [id]);
       await start();
     },
     close: async () => {
