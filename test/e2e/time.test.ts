@@ -61,9 +61,17 @@ test('a key logs time, an administrator approves it by keyboard, and a replay an
   expect(
     await page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: 'Time' }).textContent(),
   ).toMatch(/Time\s2/);
+  const selected = page.locator('.decide output');
+  await page.getByRole('link', { name: 'Select all' }).click();
+  expect(await selected.textContent()).toBe('2 selected · 570 min · 950.00');
+  await page.getByRole('link', { name: 'Select marked (1)' }).click();
+  expect(await selected.textContent()).toBe('1 selected · 540 min · 900.00');
+  await page.getByLabel('Select 540 min by Tess').uncheck();
+  expect(await selected.textContent()).toBe('');
+  await page.locator('h1').click();
   await tabTo(page, 'Select 540 min by Tess on ticket 1001');
   await page.keyboard.press('Space');
-  expect(await page.locator('.decide output').textContent()).toBe('1 selected · 540 min · 900.00');
+  expect(await selected.textContent()).toBe('1 selected · 540 min · 900.00');
   await tabTo(page, 'Approve selected', 'Shift+Tab');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Approve 1 entry?' }).waitFor();
