@@ -16,7 +16,7 @@ describe('an Idempotency-Key with an empty event id', () => {
   test('the detection takes linear time', () => {
     const pieces = [':', '[object', '":', ':[object', '{', '$', '}', 'undefined', '"/[object"', ' ', '"', 'a', 'abcd:'];
     const more = ['::', 'g::2', ':null', ':null:null-', '-undefined:2', ':$a', '$a-', '%a', '{a', '<a', '${a.', '%s:2'];
-    const evil = [...pieces, ...more].map((piece) => piece.repeat(32_768 / piece.length));
+    const evil = [...pieces, ...more].map((piece) => piece.repeat(16_384 / piece.length));
     const started = performance.now();
     for (const value of evil) {
       for (const end of ['x', '!', '\n', '::2!']) hasEmptyEventId(`${value}${end}`);
