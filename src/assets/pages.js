@@ -251,6 +251,9 @@ try {
 }
 if (storage) keepDrafts(storage);
 
+/** The places that a search without results offers. */
+const WITHOUT_RESULTS = ['/docs/concepts#glossary', '/docs/errors', '/docs/limits#support'];
+
 // Search the documentation for words that begin with those of the field.
 const search = document.getElementById('search');
 if (search) {
@@ -267,15 +270,18 @@ if (search) {
     const has = (...texts) => words.length > 0 && words.every((word) => plain(texts.join(' ')).includes(` ${word}`));
     const inHeading = places.filter(([, heading]) => has(heading));
     const inText = places.filter(([, ...texts]) => has(...texts));
-    const items = [...new Set([...inHeading, ...inText])].slice(0, 8).map(([address, heading, title]) => {
+    const found = [...new Set([...inHeading, ...inText])].slice(0, 8);
+    const isNothing = words.length > 0 && found.length === 0;
+    const shown = isNothing ? places.filter(([address]) => WITHOUT_RESULTS.includes(address)) : found;
+    const items = shown.map(([address, heading, title]) => {
       const [item, link, page] = ['li', 'a', 'span'].map((name) => document.createElement(name));
       [link.href, link.textContent, page.textContent] = [address, heading, title];
-      link.append(page);
+      if (heading !== title) link.append(page);
       item.append(link);
       return item;
     });
     list.replaceChildren(...items);
-    count.textContent = words.length > 0 ? `${items.length} results` : '';
+    count.textContent = isNothing ? 'Nothing found. Look here:' : words.length > 0 ? `${items.length} results` : '';
   };
   search.hidden = false;
   field.addEventListener('focus', load, { once: true });

@@ -138,6 +138,17 @@ ${contracts.map(({ path, title }) => `- [OpenAPI 3.1 of ${title}](${serviceUrl}/
 /** A place that the search finds: its address and heading, its page, and each word of its text once. */
 type SearchEntry = readonly [address: string, heading: string, page: string, text: string];
 
+/** Other words that people look for, by the place that answers them. */
+export const OTHER_WORDS: Readonly<Record<string, string>> = {
+  '/docs/concepts#retries': 'duplicate duplicates twice deduplication',
+  '/docs/concepts#dry-run': 'sandbox preview test mode',
+  '/docs/concepts#write': 'attachment attachments customer visible public reply',
+  '/docs/limits#costs': 'price prices pricing plan free',
+  '/docs/limits#data': 'gdpr privacy personal data processing',
+  '/docs/administrators#leaked': 'leak stolen compromised exposed',
+  '/docs/administrators#approval': 'timesheet billing billable approve reject',
+};
+
 /** A place for each heading and error code of a page. A recipe is one: its headings are the same everywhere. */
 function searchEntries(path: string, html: string): SearchEntry[] {
   const words = (text: string) =>
@@ -151,14 +162,11 @@ function searchEntries(path: string, html: string): SearchEntry[] {
   return parts.map((part) => {
     const [, id, heading = title] =
       /^<(?:h[23]|tr) id="([^"]+)">(?:<th scope="row">)?(.+?)<\/(?:h[23]|th)>/.exec(part) ?? [];
+    const address = id === undefined ? path : `${path}#${id}`;
     const text = [
-      ...new Set(
-        words(part)
-          .toLowerCase()
-          .match(/[\p{L}\p{N}]{2,}/gu),
-      ),
+      ...new Set(`${words(part)} ${OTHER_WORDS[address] ?? ''}`.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu)),
     ].join(' ');
-    return [id === undefined ? path : `${path}#${id}`, words(heading), title, text];
+    return [address, words(heading), title, text];
   });
 }
 

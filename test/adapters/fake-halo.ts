@@ -6,7 +6,8 @@ import { FAKE_URL, type Fake, FakeData, type FakeEntry, type FakeNote, json } fr
 // A Halo that checks path, query and body of every request against the shapes of the vendor's OpenAPI document. That
 // document describes no response: the fake's responses and its behaviour are ours, after what clients read.
 
-const [AUTOMATION, OUTCOME, RATE] = [9, 'Automation', 2];
+const [AUTOMATION, OUTCOME] = [9, 'Automation'];
+const CHARGE_BILLABLE = 2;
 const flag = z.enum(['true', 'false']);
 const whole = z.coerce.number().int();
 const paged = { pageinate: flag, page_size: whole, page_no: whole, order: z.string() };
@@ -14,8 +15,9 @@ const paged = { pageinate: flag, page_size: whole, page_no: whole, order: z.stri
 const action = z
   .strictObject({
     ...{ id: z.int(), ticket_id: z.int(), guid: z.guid(), outcome: z.string(), note_html: z.string() },
-    ...{ hiddenfromuser: z.boolean(), sendemail: z.boolean(), send_survey: z.boolean() },
+    ...{ hiddenfromuser: z.boolean(), sendemail: z.boolean(), send_survey: z.boolean(), dont_do_rules: z.boolean() },
     ...{ datetime: z.iso.datetime(), timetaken: z.number(), actisbillable: z.boolean(), chargerate: z.int() },
+    ...{ actionarrivaldate: z.iso.datetime(), actioncompletiondate: z.iso.datetime() },
     ...{ who_agentid: z.int(), actionby_agent_id: z.int() },
   })
   .partial();
@@ -30,7 +32,7 @@ const QUERIES: Record<string, z.ZodObject> = {
   'GET /Actions': z
     .strictObject({
       ...{ ticket_id: whole, count: whole, excludesys: flag, includehtmlnote: flag },
-      ...{ actoutcome: z.string(), timeentriesonly: flag, startdate: z.iso.datetime() },
+      ...{ actoutcome: z.string(), timeentriesonly: flag, startdate: z.iso.datetime(), enddate: z.iso.datetime() },
     })
     .partial(),
   'POST /Actions': z.strictObject({}),
@@ -67,6 +69,7 @@ export function fakeHalo(clock: () => number) {
     const { ticket_id: ticket = 0, note_html: text = '', hiddenfromuser, timetaken } = body;
     if (!data.tickets.some((one) => one.id === ticket)) return notFound;
     if (body.sendemail !== false || body.send_survey !== false) data.violations.push('an action sends mail');
+    if (body.dont_do_rules !== true) data.violations.push('an action starts rules');
     if (body.id !== undefined) {
       const found = [...data.notes, ...data.entries].find((one) => one.id === body.id && one.ticket === ticket);
       if (!found) return notFound;
@@ -85,7 +88,8 @@ export function fakeHalo(clock: () => number) {
     } else {
       created = {
         ...{ id, ticket, text, minutes: Math.round(60 * timetaken), updatedAt: data.now() },
-        ...{ user: body.actionby_agent_id ?? 0, billable: body.actisbillable === true },
+        // As in Halo, the charge type decides, and not `actisbillable`. Without one, that of the ticket type does.
+        ...{ user: body.actionby_agent_id ?? 0, billable: body.chargerate !== 0 },
         date: dateIn('UTC', Date.parse(body.datetime ?? '')),
       };
       data.entries.push(created);
@@ -121,8 +125,15 @@ export function fakeHalo(clock: () => number) {
     if (operation === 'GET /Actions') {
       if (of !== 0 && !data.tickets.some((one) => one.id === of)) return notFound;
       const isTime = query.get('timeentriesonly') === 'true';
-      const listed = isTime ? data.entries.filter(({ updatedAt }) => updatedAt >= since) : found;
-      return [200, { record_count: listed.length, actions: listed.map(itemOf) }];
+      const until = Date.parse(query.get('enddate') ?? '') || Number.POSITIVE_INFINITY;
+      const isInRange = ({ updatedAt }: FakeEntry) => updatedAt >= since && updatedAt <= until;
+      const listed = isTime ? data.entries.filter(isInRange) : found;
+      const actions = listed.slice(0, Number(query.get('count'))).map(itemOf);
+      const isHtml = query.get('includehtmlnote') === 'true';
+      return [
+        200,
+        { record_count: listed.length, actions: isHtml ? actions : actions.map(({ note_html: _, ...rest }) => rest) },
+      ];
     }
     const one = found.find((each) => each.id === id);
     if (!one) return notFound;
@@ -131,7 +142,11 @@ export function fakeHalo(clock: () => number) {
 
   const env = {
     ...{ HALO_URL: FAKE_URL, HALO_TENANT: 'northwind', HALO_CLIENT_ID: 'client', HALO_CLIENT_SECRET: 'secret' },
-    ...{ HALO_AUTOMATION_AGENT: String(AUTOMATION), HALO_OUTCOME: OUTCOME, HALO_CHARGE_RATE: String(RATE) },
+    ...{
+      HALO_AUTOMATION_AGENT: String(AUTOMATION),
+      HALO_OUTCOME: OUTCOME,
+      HALO_CHARGE_BILLABLE: String(CHARGE_BILLABLE),
+    },
   };
   const fake: Fake = {
     data,

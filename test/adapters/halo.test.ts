@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { sender } from '../../src/adapters/kit/send.ts';
 import { rowsOf } from '../support/world.ts';
 import { checksOf, testMapping } from './conformance.ts';
 import { fakeHalo } from './fake-halo.ts';
-import { connectionRow, MINUTE_MS, makeAdapterWorld, makeReadyWorld, time } from './world.ts';
+import { connectionRow, DAY_MS, MINUTE_MS, makeAdapterWorld, makeReadyWorld, time } from './world.ts';
 
 const TIME = time('Called');
 
@@ -71,6 +72,64 @@ describe('HaloPSA', () => {
     await world.skip(10 * MINUTE_MS);
     const replay = async (ticket: number) => (await world.write(ticket, TIME, `event:${ticket}`)).entryStatus;
     expect([await replay(502), await replay(503)]).toEqual(['APPROVED', 'SUBMITTED']);
+  });
+
+  test('time has the charge type for billable or not, its beginning and end, and no action starts a rule', async () => {
+    const { world } = await makeHaloWorld(async (makeFake) =>
+      makeReadyWorld(makeFake, {}, Date.parse('2027-03-01T12:00:00Z')),
+    );
+    const bodies: Record<string, unknown>[] = [];
+    world.onRequest = async (request) => {
+      if (request.method === 'POST' && request.url.endsWith('/Actions')) {
+        const [body] = await request.clone().json<Record<string, unknown>[]>();
+        bodies.push(body ?? {});
+      }
+      return undefined;
+    };
+    for (const billable of [true, false]) await world.write(502, { ...TIME, billable });
+    await world.write(503, { message: 'A note' });
+    await world.pass(MINUTE_MS);
+    const span = {
+      actionarrivaldate: expect.stringMatching(/^2027-03-01T11:46:/),
+      actioncompletiondate: expect.stringMatching(/^2027-03-01T12:01:/),
+    };
+    const [billable, notBillable, note] = bodies;
+    expect(billable).toMatchObject({ ...span, chargerate: 2, actisbillable: true, dont_do_rules: true });
+    expect(notBillable).toMatchObject({ ...span, chargerate: 0, actisbillable: false, dont_do_rules: true });
+    expect(note).toMatchObject({ dont_do_rules: true });
+    expect(note).not.toHaveProperty('chargerate');
+  });
+
+  test('every review is read, in parts and without texts, although there are more entries than one list has', async () => {
+    const now = Date.parse('2027-03-01T12:00:00Z');
+    const fake = fakeHalo(() => now);
+    const dates = [...Array.from({ length: 2_500 }, (_, index) => now - (index * 58 * DAY_MS) / 2_500)];
+    // More than a list has in the same second.
+    dates.push(...Array.from({ length: 1_500 }, () => now));
+    fake.data.entries = dates.map((updatedAt, index) => ({
+      ...{ id: index + 1, ticket: 502, text: 'Called', minutes: 15, date: '', user: 2, billable: true, updatedAt },
+      decision: { status: 'APPROVED', reviewer: '1' },
+    }));
+    const queries: string[] = [];
+    const send = sender(fake.psa, {
+      ...{ now: () => now, sleep: async () => undefined },
+      fetch: (request) => {
+        queries.push(new URL(request.url).search);
+        return fake.fetch(request);
+      },
+    });
+    const found = (await fake.psa.reviews?.(send, new Date(now))) ?? [];
+    expect(new Set(found.map(({ psaId }) => psaId)).size).toBe(dates.length);
+    expect(queries.filter((query) => query.includes('includehtmlnote'))).toEqual([]);
+    expect(queries.length).toBeLessThan(40);
+  });
+
+  test('a text of many angle brackets does not slow a look-up down', async () => {
+    const fake = fakeHalo(Date.now);
+    fake.data.notes = [{ id: 1, ticket: 502, text: '<'.repeat(400_000), isPrivate: true }];
+    const send = sender(fake.psa, { now: Date.now, sleep: async () => undefined, fetch: fake.fetch });
+    const record = { id: '1', ticketId: '502', createdAt: '', text: '', mark: '[twb:1]', kind: 'note' } as const;
+    expect(await fake.psa.find(send, record)).toEqual([]);
   });
 
   test('a record whose mark a person has deleted is found by its guid, if Halo keeps it', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ERROR_TEXTS } from '../../src/docs/errors.ts';
 import { RECIPES } from '../../src/docs/recipes.ts';
-import { renderDocs } from '../../src/docs/render.tsx';
+import { OTHER_WORDS, renderDocs } from '../../src/docs/render.tsx';
 import { PROBLEMS } from '../../src/http/problems.ts';
 import { elementsOf } from '../support/page.ts';
 import { readStatic } from '../support/static-files.ts';
@@ -166,5 +166,12 @@ Preferred-Languages: en
     expect(index.get('/docs/errors#rate_limited')).toMatch(/^rate_limited 429/);
     expect(index.get('/docs/reference#createNote')).toBe('Add an internal note to a ticket');
     expect(index.get('/docs/concepts#retries')).toBe('Why retries are safe');
+    const places: [string, string, string, string][] = JSON.parse(text);
+    for (const [address, others] of Object.entries(OTHER_WORDS))
+      expect(places.find(([place]) => place === address)?.[3].split(' '), address).toEqual(
+        expect.arrayContaining(others.split(' ')),
+      );
+    for (const address of ['/docs/concepts#glossary', '/docs/errors', '/docs/limits#support'])
+      expect(index.has(address), address).toBe(true);
   });
 });

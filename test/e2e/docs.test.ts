@@ -130,7 +130,11 @@ test('the search finds headings, error codes and words of the text with the keyb
   await page.keyboard.press('Escape');
   expect(await page.locator('#search li').count()).toBe(0);
   await page.keyboard.type('docker restar');
-  await page.getByRole('link', { name: 'Write back from n8n Write back from n8n' }).waitFor();
+  await page.getByRole('link', { name: 'Write back from n8n', exact: true }).last().waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.type('zzzz');
+  await page.getByText('Nothing found. Look here:').waitFor();
+  await page.getByRole('link', { name: /^Glossary/ }).waitFor();
   expect(complaints).toEqual([]);
 });
 

@@ -10,7 +10,9 @@ const variables = z.object({
   HALO_CLIENT_ID: z.string().min(1),
   HALO_AUTOMATION_AGENT: number(),
   HALO_OUTCOME: z.string().min(1),
-  HALO_CHARGE_RATE: number().optional(),
+  HALO_CHARGE_BILLABLE: number(),
+  // Halo's 0 is "No Charge".
+  HALO_CHARGE_NOT_BILLABLE: z.coerce.number().int().nonnegative().default(0),
 });
 const secrets = z.object({ HALO_CLIENT_SECRET: z.string().min(1) });
 
@@ -27,7 +29,7 @@ export const definition: AdapterDefinition = {
       clientSecret: settings.HALO_CLIENT_SECRET,
       automationAgent: settings.HALO_AUTOMATION_AGENT,
       outcome: settings.HALO_OUTCOME,
-      chargeRate: settings.HALO_CHARGE_RATE,
+      charge: { billable: settings.HALO_CHARGE_BILLABLE, notBillable: settings.HALO_CHARGE_NOT_BILLABLE },
     });
   },
 };

@@ -17,13 +17,15 @@ export interface HaloSettings {
   automationAgent: number;
   /** The name of the outcome of notes and of time: one, so that the connection test is about both. */
   outcome: string;
-  /** The id of a charge rate; without it, Halo takes its default. */
-  chargeRate?: number | undefined;
+  /** The ids of charge types. They decide what Halo bills; 0 is "No Charge". */
+  charge: { billable: number; notBillable: number };
 }
 
 const PAGE = 100;
 /** More than any ticket has: a list of actions has no pages. */
 const MAX_ACTIONS = 10_000;
+/** How many time entries a request reads, unless one day has more. */
+const TIME_PAGE = 1_000;
 /** How long a closed ticket can be written to after its last change. */
 const CLOSED_MS = 30 * DAY_MS;
 const REVIEWED_MS = 60 * DAY_MS;
@@ -38,6 +40,7 @@ const action = z.object({
   ...{ id, ticket_id: id, guid: text, note: text, note_html: text, actreviewed: flag },
   ...{ hiddenfromuser: flag, emailto: text, emailcc: text, emailbcc: text },
 });
+type Action = z.output<typeof action>;
 const created = z.object({ id });
 const fault = z.object({ error: z.string() });
 /** A list, and how many items there are on all pages. */
@@ -51,7 +54,7 @@ const idOf = (ticketId: string | number, actionId: number) => `${ticketId}/${act
 const actionIdOf = (psaId: string) => Number(psaId.split('/')[1]);
 
 export function halo(settings: HaloSettings): Psa {
-  const { automationAgent, outcome, chargeRate } = settings;
+  const { automationAgent, outcome, charge } = settings;
   let token = '';
 
   const agents = (send: Send) => {
@@ -87,25 +90,37 @@ export function halo(settings: HaloSettings): Psa {
       }
   }
 
-  /** A list that is not complete must not look as if an action were missing. */
-  async function actions(send: Send, query: Record<string, string>) {
-    const range = { count: String(MAX_ACTIONS), excludesys: 'true', includehtmlnote: 'true' };
-    const path = '/api/Actions';
+  const listActions = (send: Send, count: number, query: Record<string, string>) => {
+    const range = { count: String(count), excludesys: 'true' };
     const response = listOf('actions', action);
-    const { actions: found, record_count: count } = await send({
-      ...{ method: 'GET', path, query: { ...query, ...range }, response },
-    });
-    if (found.length < count) throw new PsaFault('later', `GET ${path} lists ${found.length} of ${count}`);
-    return found;
+    return send({ method: 'GET', path: '/api/Actions', query: { ...query, ...range }, response });
+  };
+
+  /** A list that is not complete must not look as if an action were missing. */
+  const complete = ({ actions, record_count: count }: z.output<ReturnType<typeof listOf<'actions', Action>>>) => {
+    if (actions.length >= count) return actions;
+    throw new PsaFault('later', `GET /api/Actions lists ${actions.length} of ${count}`);
+  };
+
+  /** The time entries of a range. A list has no pages, so a range with too many is read in halves, at least a day long. */
+  async function timeBetween(send: Send, start: number, end: number): Promise<Action[]> {
+    const range = { startdate: new Date(start).toISOString(), enddate: new Date(end).toISOString() };
+    const query = { actoutcome: outcome, timeentriesonly: 'true', ...range };
+    const found = await listActions(send, TIME_PAGE, query);
+    if (found.actions.length >= found.record_count) return found.actions;
+    if (end - start <= DAY_MS) return complete(await listActions(send, found.record_count, query));
+    const middle = Math.floor((start + end) / 2);
+    return [...(await timeBetween(send, start, middle)), ...(await timeBetween(send, middle, end))];
   }
 
-  /** Creates an action; with an id, changes it. It is hidden from the customer, and sends no mail. */
+  /** Creates an action; with an id, changes it. It is hidden from the customer, sends no mail, and starts no rule. */
   const write = (send: Send, record: PsaRecord, fields: object) => {
     const body = {
       ticket_id: Number(record.ticketId),
       // In `pre` line breaks stay.
       note_html: `<pre style="white-space: pre-wrap">\n${escaped(record.text)}\n</pre><p>${record.mark}</p>`,
-      ...{ hiddenfromuser: true, sendemail: false, send_survey: false, ...fields },
+      // A rule could call the automation that wrote the action.
+      ...{ hiddenfromuser: true, sendemail: false, send_survey: false, dont_do_rules: true, ...fields },
     };
     const response = z.union([created, z.tuple([created]).transform(([one]) => one)]);
     return send({ method: 'POST', path: '/api/Actions', body: [body], response });
@@ -115,18 +130,20 @@ export function halo(settings: HaloSettings): Psa {
   const timeFields = ({ minutes, userId, billable, workDate, createdAt }: PsaTime) => {
     const day = startOfDate(workDate.slice(0, 10), settings.timeZone);
     const agentId = /^\d+$/.test(userId) ? Number(userId) : automationAgent;
+    const start = Math.max(Date.parse(createdAt) - minutes * 60_000, day);
+    const [datetime, end] = [new Date(start).toISOString(), new Date(start + minutes * 60_000).toISOString()];
     return {
-      datetime: new Date(Math.max(Date.parse(createdAt) - minutes * 60_000, day)).toISOString(),
+      ...{ datetime, actionarrivaldate: datetime, actioncompletiondate: end },
       // In hours.
       timetaken: minutes / 60,
-      ...{ actisbillable: billable, who_agentid: agentId, actionby_agent_id: agentId },
-      ...(chargeRate && { chargerate: chargeRate }),
+      ...{ who_agentid: agentId, actionby_agent_id: agentId },
+      ...{ chargerate: billable ? charge.billable : charge.notBillable, actisbillable: billable },
     };
   };
 
   const endsWith = (html: string | null | undefined, mark: string) =>
     html
-      ?.replaceAll(/<[^>]*>/g, '')
+      ?.replaceAll(/<[^<>]*>/g, '')
       .trimEnd()
       .endsWith(mark) === true;
 
@@ -186,9 +203,10 @@ export function halo(settings: HaloSettings): Psa {
 
     /** That Halo keeps the `guid` of a request is not confirmed, so the mark counts too. */
     async find(send, { id, ticketId, mark }) {
-      const isOurs = ({ guid, note_html, note }: z.output<typeof action>) =>
+      const isOurs = ({ guid, note_html, note }: Action) =>
         guid?.toLowerCase() === id || endsWith(note_html, mark) || endsWith(note, mark);
-      return (await actions(send, { ticket_id: ticketId })).filter(isOurs).map((one) => idOf(ticketId, one.id));
+      const found = await listActions(send, MAX_ACTIONS, { ticket_id: ticketId, includehtmlnote: 'true' });
+      return complete(found).flatMap((one) => (isOurs(one) ? [idOf(ticketId, one.id)] : []));
     },
 
     /** Settings of the outcome can send a mail, whatever the request says. */
@@ -212,8 +230,8 @@ export function halo(settings: HaloSettings): Psa {
     },
 
     async reviews(send, since) {
-      const startdate = new Date(since.getTime() - REVIEWED_MS).toISOString();
-      const found = await actions(send, { actoutcome: outcome, timeentriesonly: 'true', startdate });
+      // The end is after now, by the PSA's clock.
+      const found = await timeBetween(send, since.getTime() - REVIEWED_MS, since.getTime() + REVIEWED_MS);
       return found.flatMap(({ id, ticket_id, actreviewed }) =>
         actreviewed ? [{ psaId: idOf(ticket_id, id), decision: 'APPROVED' as const }] : [],
       );

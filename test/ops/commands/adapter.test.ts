@@ -22,7 +22,7 @@ const CONNECTWISE = {
 };
 const HALO = {
   ...{ HALO_URL: 'https://northwind.halopsa.com', HALO_CLIENT_ID: 'client' },
-  ...{ HALO_AUTOMATION_AGENT: '9', HALO_OUTCOME: 'Automation' },
+  ...{ HALO_AUTOMATION_AGENT: '9', HALO_OUTCOME: 'Automation', HALO_CHARGE_BILLABLE: '2' },
 };
 const adapterOf = (psa: string, vars: Record<string, string>) => ({
   ...{ psa, organization: 'northwind', administrators: ['Ada@northwind.example'] },
