@@ -20,7 +20,7 @@ function meets(item: Item, conditions: string): boolean {
     return (meets(item, one) || meets(item, other)) && (rest === '' || meets(item, rest));
   }
   return conditions.split(' and ').every((condition) => {
-    const [, field = '', operator = '', right = ''] = /^(\w+) (=|>=|>|in) (.+)$/.exec(condition.trim()) ?? [];
+    const [, field = '', operator = '', right = ''] = /^([\w/]+) (=|>=|>|in) (.+)$/.exec(condition.trim()) ?? [];
     if (operator === '') throw new Error(`The fake does not know the condition ${condition}.`);
     const left = item[field];
     if (operator === 'in') return right.slice(1, -1).split(',').includes(JSON.stringify(left));
@@ -30,10 +30,13 @@ function meets(item: Item, conditions: string): boolean {
   });
 }
 
-export function fakeConnectWise(clock: () => number, timeZone = 'UTC'): Fake {
+export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
   const data = new FakeData(clock);
   const instant = (at: number) => `${new Date(at).toISOString().slice(0, 19)}Z`;
   const times = new Map<number, { timeStart: string; timeEnd: string; mark: string }>();
+  const sheets: { id: number; member: number; status: string }[] = [];
+  /** The status of an approved time entry. */
+  const settings = { approved: 'ApprovedByTierTwo' };
 
   // The items of each collection. `lists` are the fields that only conditions use.
   const members = () =>
@@ -85,7 +88,7 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC'): Fake {
         notes: text,
       },
       ...{ internalNotes: mark, billableOption: billable ? 'Billable' : 'DoNotBill' },
-      status: decision?.status === 'APPROVED' ? 'ApprovedByTierTwo' : decision ? 'Rejected' : 'Open',
+      status: decision?.status === 'APPROVED' ? settings.approved : decision ? 'Rejected' : 'Open',
     };
   };
 
@@ -99,6 +102,8 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC'): Fake {
     if (template === '/service/tickets') return tickets();
     if (template === '/service/tickets/{parentId}/notes')
       return data.notes.filter(({ ticket }) => ticket === parent).map((one) => ({ item: noteItem(one), lists: {} }));
+    if (template === '/time/sheets')
+      return sheets.map(({ id, member, status }) => ({ item: { id, status }, lists: { 'member/id': member } }));
     if (template === '/time/entries')
       return data.entries.map((one) => ({ item: entryItem(one), lists: { lastUpdated: instant(one.updatedAt) } }));
     return undefined;
@@ -182,7 +187,7 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC'): Fake {
     ...{ CW_CLIENT_ID: '00000000-0000-4000-8000-000000000000', CW_PUBLIC_KEY: 'public', CW_PRIVATE_KEY: 'private' },
   };
   const authorization = `Basic ${btoa('northwind+public:private')}`;
-  return {
+  const fake: Fake = {
     data,
     env,
     rejects: true,
@@ -209,6 +214,8 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC'): Fake {
           ]
         : ['is not in the document'];
       data.violations.push(...problems.map((problem) => `${what}: ${problem}`));
+      if (request.headers.get('Accept') !== 'application/vnd.connectwise.com+json; version=2022.1')
+        data.violations.push(`${what}: another version`);
       if (!operation) return json(404, undefined, data.now());
       if (request.headers.get('Authorization') !== authorization) return json(401, undefined, data.now());
       const [status, answer] = respond(method, operation.template, path, searchParams, body);
@@ -222,4 +229,5 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC'): Fake {
       return json(status, answer, data.now());
     },
   };
+  return { ...fake, settings, sheets };
 }

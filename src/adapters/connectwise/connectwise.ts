@@ -23,8 +23,12 @@ const PAGE = 1_000;
 /** How long a closed ticket can be written to. */
 const CLOSED_MS = 30 * DAY_MS;
 /** The statuses after the last approval, and after a rejection. */
-const APPROVED = ['ApprovedByTierTwo', 'ReadyToBill', 'Billed', 'BilledAgreement'];
+const APPROVED = ['ApprovedByTierTwo', 'ReadyToBill', 'Billed', 'BilledAgreement', 'WrittenOff'];
 const REJECTED = ['Rejected', 'RejectBySecondTier'];
+/** The statuses of a time sheet that its member must submit, again if it was rejected. */
+const NOT_SUBMITTED = ['Open', ...REJECTED];
+/** Another version can have other fields. */
+const MEDIA_TYPE = 'application/vnd.connectwise.com+json; version=2022.1';
 
 const id = z.int();
 const created = z.object({ id });
@@ -117,7 +121,7 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
   return {
     name: 'ConnectWise PSA',
     baseUrl: settings.url,
-    headers: () => ({ Authorization: authorization, clientId: settings.clientId }),
+    headers: () => ({ Authorization: authorization, clientId: settings.clientId, Accept: MEDIA_TYPE }),
     // The limit may be shared with other tools.
     paceMs: 1_000,
     // No limit is known.
@@ -216,6 +220,9 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
         await send({ method: 'GET', path, query: { fields: 'id', pageSize: '1' }, response: z.array(created) });
         yield `the role reads ${path}`;
       }
+      const conditions = `member/id = ${automation.id} and status in (${NOT_SUBMITTED.map(quoted)})`;
+      const { length } = await all(send, '/time/sheets', created, { conditions, fields: 'id' });
+      yield `time sheets of ${settings.automationMember} that are not submitted: ${length}`;
     },
   };
 }

@@ -75,7 +75,7 @@ function toRequest({ baseUrl, headers: common }: Pick<Psa, 'baseUrl' | 'headers'
   url.search = new URLSearchParams(query).toString();
   return new Request(url, {
     method,
-    headers: { ...common(), Accept: 'application/json', 'Content-Type': 'application/json', ...headers },
+    headers: { Accept: 'application/json', 'Content-Type': 'application/json', ...common(), ...headers },
     body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
     // A redirected POST may become a GET, and the key must not go to another address.
     redirect: 'manual',
