@@ -52,6 +52,19 @@ beforeAll(async () => {
     const lose =
       "update refused_uses set lost_writes = ? where organization_id = 'msp-4' and reason = 'idempotency_mismatch'";
     await db.prepare(lose).bind(JSON.stringify(lost)).run();
+    const requests = [
+      ['validation_failed', '["/minutes","/billable","/?"]', null],
+      ['technician_not_eligible', null, 'a.technician.with.a.long.name@customers.contoso-pharmaceuticals.example'],
+      ['address_not_allowed', null, null],
+    ];
+    await db
+      .prepare(
+        `insert into refused_requests select organization_id, '0190a0b1-0000-7000-8000-00000000010' || r.key, key_id, ?2, 422,
+           r.value ->> 0, r.value ->> 1, 'TCK-2026-000481', r.value ->> 2, source_address, 'Mozilla/5.0 (compatible; n8n; automation of the night)'
+         from refused_uses, json_each(?1) r where organization_id = 'msp-4' and reason = 'address_not_allowed'`,
+      )
+      .bind(JSON.stringify(requests), Date.now())
+      .run();
   });
   const port = await freePort();
   url = `http://localhost:${port}`;
@@ -122,13 +135,13 @@ test('60 keys fit on one page without a broken word, from 320 px on', async () =
   expect(complaints).toEqual([]);
 });
 
-test('a row of refused uses, and of lost writes, is at most 220 px high at 768 and 390 px, and accessible', async () => {
+test('a row of refused uses, of lost writes and of refused requests is at most 220 px high at 768 and 390 px, and accessible', async () => {
   const { page, complaints } = await open('/refused');
   for (const width of [1280, 768, 390, 320]) {
     await page.setViewportSize({ width, height: 800 });
     await page.emulateMedia({ colorScheme: width === 390 ? 'dark' : 'light' });
     const rows = await page.locator('tbody tr').all();
-    expect(rows).toHaveLength(8 + 5);
+    expect(rows).toHaveLength(8 + 5 + 3);
     const heights = await Promise.all(rows.map(async (row) => (await row.boundingBox())?.height ?? 0));
     if (width !== 320) expect(Math.max(...heights)).toBeLessThanOrEqual(220);
     expect([width, await overflowOf(page), await page.evaluate(BROKEN)]).toEqual([width, 0, []]);

@@ -1,6 +1,7 @@
-import { sql } from 'drizzle-orm';
+import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import { isBeingErased } from '../directory/erasure.ts';
 import { type Database, valuesFor } from '../query.ts';
+import { tickets, users } from '../schema/directory.ts';
 import { apiKeys, refusedRequests } from '../schema/keys.ts';
 
 /** A refused request. Times are UTC milliseconds. */
@@ -54,3 +55,58 @@ export const forgetRefusedRequests = (db: Database, { before, limit }: { before:
       order by ${refusedRequests.at} limit ${limit})`,
   );
 };
+
+interface Filter {
+  organizationId: string;
+  keyId?: string | undefined;
+  requestId?: string | undefined;
+  /** Only requests that arrived before this one. */
+  before?: string | undefined;
+  limit: number;
+}
+
+/** The latest refused requests, with their key, and with what the directory has of their ticket and technician. */
+export const findRefusedRequests = (db: Database, { organizationId, keyId, requestId, before, limit }: Filter) =>
+  db
+    .select({
+      requestId: refusedRequests.requestId,
+      keyId: refusedRequests.keyId,
+      keyName: apiKeys.name,
+      keyHint: apiKeys.hint,
+      keyRevokedAt: apiKeys.revokedAt,
+      at: refusedRequests.at,
+      status: refusedRequests.status,
+      reason: refusedRequests.reason,
+      pointers: refusedRequests.pointers,
+      ticketId: refusedRequests.ticketId,
+      userEmail: refusedRequests.userEmail,
+      sourceAddress: refusedRequests.sourceAddress,
+      userAgent: refusedRequests.userAgent,
+      companyId: tickets.companyId,
+      technician: sql<string | null>`${users.name}`.as('technician'),
+    })
+    .from(refusedRequests)
+    .innerJoin(
+      apiKeys,
+      and(eq(apiKeys.organizationId, refusedRequests.organizationId), eq(apiKeys.id, refusedRequests.keyId)),
+    )
+    .leftJoin(
+      tickets,
+      and(eq(tickets.organizationId, refusedRequests.organizationId), eq(tickets.id, refusedRequests.ticketId)),
+    )
+    .leftJoin(
+      users,
+      and(eq(users.organizationId, refusedRequests.organizationId), eq(users.email, refusedRequests.userEmail)),
+    )
+    .where(
+      and(
+        eq(refusedRequests.organizationId, organizationId),
+        keyId === undefined ? undefined : eq(refusedRequests.keyId, keyId),
+        requestId === undefined ? undefined : eq(refusedRequests.requestId, requestId),
+        before === undefined ? undefined : lt(refusedRequests.requestId, before),
+      ),
+    )
+    .orderBy(desc(refusedRequests.requestId))
+    .limit(limit);
+
+export type RefusedRequestRow = Awaited<ReturnType<typeof findRefusedRequests>>[number];

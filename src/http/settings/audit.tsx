@@ -15,6 +15,7 @@ import {
   readAuditLog,
 } from '../../services/audit/read-audit-log.ts';
 import { findOwnKey, type KeyDetails, listKeysToChoose } from '../../services/keys/read-keys.ts';
+import { listRefusedRequests, type RefusedRequest } from '../../services/keys/refused-requests.ts';
 import type { ExportPage } from '../../services/service-context.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
@@ -22,6 +23,7 @@ import { addressOf, pageContext, usePage } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { AuditEntries, cutText, type ShownEntry } from './pages/audit-entries.tsx';
 import { Banner, CsvLink, formatNumber } from './pages/components.tsx';
+import { RefusedRequestsTable } from './pages/refused-requests-table.tsx';
 import { Time } from './pages/time.tsx';
 import { render } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
@@ -98,8 +100,13 @@ audit.get('/audit', validAddress, async (c) => {
     listKeysToChoose(ctx),
     listAuditAdministrators(ctx),
   ]);
+  // A request that was refused has no entry.
+  const unknownId = page.isById && page.entries.length === 0 ? asked.q : undefined;
+  const { requests: refused } =
+    unknownId === undefined ? { requests: [] } : await listRefusedRequests(ctx, { requestId: unknownId.toLowerCase() });
   const shown = {
     ...page,
+    refused,
     query: page.isById ? { q: asked.q } : asked,
     entries: shownEntries(c, page.entries, page.isById ? MAX_TEXT_LENGTH : SHOWN_TEXT),
     isFirst: cursor === undefined,
@@ -158,6 +165,8 @@ const slug = (name: string) =>
 
 interface Props extends Omit<AuditPage, 'entries'> {
   entries: readonly ShownEntry[];
+  /** The request with the id that was searched for, if it was refused. */
+  refused: readonly RefusedRequest[];
   query: AuditQuery;
   keys: readonly KeyDetails[];
   administrators: Awaited<ReturnType<typeof listAuditAdministrators>>;
@@ -170,7 +179,7 @@ interface Props extends Omit<AuditPage, 'entries'> {
 /** The audit log, newest entries first. */
 function AuditLogPage(props: Props) {
   const { base } = usePage();
-  const { query, entries, next, searchedTo, isFirst, nth } = props;
+  const { query, entries, refused, next, searchedTo, isFirst, nth } = props;
   const older = addressOf(`${base}/audit`, {
     ...query,
     before: next,
@@ -181,7 +190,13 @@ function AuditLogPage(props: Props) {
       <Filters {...props} />
       <div id="log">
         {entries.length > 0 && <AuditEntries entries={entries} keyId={query.key} />}
-        {entries.length === 0 && next === undefined && <NothingFound {...props} />}
+        {refused.length > 0 && (
+          <>
+            <p>This request was refused, so it wrote nothing.</p>
+            <RefusedRequestsTable requests={refused} />
+          </>
+        )}
+        {entries.length === 0 && refused.length === 0 && next === undefined && <NothingFound {...props} />}
         {searchedTo !== undefined && (
           <Banner tone="neutral">
             <span data-continue>

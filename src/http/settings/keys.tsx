@@ -14,6 +14,7 @@ import { createApiKey, isReplaceable } from '../../services/keys/create-key.ts';
 import { readRecentUse, readUsage } from '../../services/keys/key-usage.ts';
 import { readWorkflows } from '../../services/keys/key-workflows.ts';
 import { getKeyAndDay, getOwnKey, type KeyDetails } from '../../services/keys/read-keys.ts';
+import { listRefusedRequests } from '../../services/keys/refused-requests.ts';
 import { readUsesOfKey } from '../../services/keys/refused-uses.ts';
 import { rotateApiKey } from '../../services/keys/rotate-key.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
@@ -125,9 +126,10 @@ keys.get('/keys/:key', async (c) => {
   const ctx = adminContext(c);
   const today = todayOf(c);
   const { key, written } = await getKeyAndDay(ctx, c.req.param('key'), today);
-  const [entries, refused, companies, usages, { workflows, rotation }] = await Promise.all([
+  const [entries, refused, { requests }, companies, usages, { workflows, rotation }] = await Promise.all([
     readLatestOfKey(ctx, key.id, LATEST_ENTRIES),
     readUsesOfKey(ctx, key.id),
+    listRefusedRequests(ctx, { keyId: key.id }),
     listCompanies(ctx, companyIds(key.companies)),
     readUsage(ctx, [key.id], today),
     readWorkflows(ctx, key),
@@ -142,6 +144,7 @@ keys.get('/keys/:key', async (c) => {
     usage,
     entries: shownEntries(c, entries, SHOWN_TEXT),
     refused,
+    requests,
     companies,
     workflows,
     rotation,
@@ -160,10 +163,15 @@ keys.get('/keys/:key/change', async (c) => {
   return openChange(c, key);
 });
 
-/** The form as it is opened, with one more allowed address if there is one to add. */
-function openChange(c: Context<AdminEnv>, subject: KeyDetails, added: string | null = null) {
+/** The form as it is opened, with one more allowed address, or one more company of a key that is limited to some. */
+function openChange(
+  c: Context<AdminEnv>,
+  subject: KeyDetails,
+  added: { address?: string | null; company?: string | null } = {},
+) {
   const values = openedForm(settingsInForm(subject));
-  values.set('allowedNetworks', [values.get('allowedNetworks'), added].filter(Boolean).join('\n'));
+  values.set('allowedNetworks', [values.get('allowedNetworks'), added.address].filter(Boolean).join('\n'));
+  if (added.company && subject.companies !== '') values.append('companies', added.company);
   return renderChange(c, { subject, revision: subject.revision, form: { values } });
 }
 
@@ -189,7 +197,9 @@ keys.post('/keys/:key/change', async (c) => {
   requireLive(key);
   const values = await readForm(c);
   const allow = values.get('allow');
-  if (allow !== null) return openChange(c, key, clientAddress(allow));
+  if (allow !== null) return openChange(c, key, { address: clientAddress(allow) });
+  const company = values.get('addCompany');
+  if (company !== null) return openChange(c, key, { company });
   // The revision that the form showed, not a later one.
   const revision = shownCount(values, 'revision');
   const page = { subject: key, revision };

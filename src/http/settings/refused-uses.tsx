@@ -1,8 +1,11 @@
 import { Hono } from 'hono';
+import { listRefusedRequests } from '../../services/keys/refused-requests.ts';
 import { everyRefusedUse, listRefusedUses, type RefusedUse } from '../../services/keys/refused-uses.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
+import { addressOf } from './page-context.ts';
 import { CsvLink } from './pages/components.tsx';
+import { RefusedRequestsTable } from './pages/refused-requests-table.tsx';
 import { REFUSAL_REASONS, RefusedUsesTable } from './pages/refused-uses-table.tsx';
 import { utcText } from './pages/time.tsx';
 import { render } from './render-page.tsx';
@@ -10,7 +13,9 @@ import { render } from './render-page.tsx';
 export const refusedUses = new Hono<AdminEnv>();
 
 refusedUses.get('/refused', async (c) => {
-  const uses = await listRefusedUses(adminContext(c));
+  const ctx = adminContext(c);
+  const before = c.req.query('before');
+  const [uses, { requests, next }] = await Promise.all([listRefusedUses(ctx), listRefusedRequests(ctx, { before })]);
   const page = (
     <>
       <p>
@@ -18,6 +23,18 @@ refusedUses.get('/refused', async (c) => {
         30 days.
       </p>
       <RefusedUsesTable uses={uses} />
+      <h2 id="requests">Latest refused requests</h2>
+      {requests.length === 0 ? (
+        <p>No {before !== undefined && 'older '}refused requests in the last 7 days.</p>
+      ) : (
+        <RefusedRequestsTable requests={requests} />
+      )}
+      <p>
+        The latest 50 of each key, for 7 days, without anything that a body contained. In a flood, some are left out.{' '}
+        {next !== undefined && (
+          <a href={`${addressOf(c.req.path, { before: next })}#requests`}>Older refused requests</a>
+        )}
+      </p>
     </>
   );
   return render(c, 'Refused uses', page, { actions: uses.length > 0 && <CsvLink to={`${c.req.path}.csv`} /> });

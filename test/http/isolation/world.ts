@@ -336,7 +336,12 @@ export class World {
         check('pageRows', csvRows(text).length, refused.length);
         break;
       case '/refused':
-        check('pageRows', await countElements(text, 'tbody tr'), refused.length);
+        check('pageRows', await countElements(text, '.refused tbody tr'), refused.length);
+        check(
+          'pageRows',
+          await countElements(text, '.refused-requests tbody tr'),
+          Math.min(50, own.refused_requests.length),
+        );
         break;
       case '/revoke-all': {
         // The number of live keys is the only number on the page, except for those in the

@@ -52,7 +52,7 @@ describe('a refused use of a key', () => {
       [`/keys/${key.id}`, 0, 1],
     ] as const) {
       const { text } = await get(path);
-      expect([await countElements(text, 'tbody tr'), await countElements(text, '[role=alert]')]).toEqual([
+      expect([await countElements(text, '.refused tbody tr'), await countElements(text, '[role=alert]')]).toEqual([
         rows,
         banners,
       ]);
@@ -370,7 +370,7 @@ describe('what ends the attention to refused uses', () => {
     expect(refused.status).toBe(status);
     await api.settled();
     expect(await rowsOf('refused_uses', organization)).toMatchObject([{ reason, count: 1 }]);
-    expect(await countElements((await settings.get('/refused')).text, 'tbody tr')).toBe(1);
+    expect(await countElements((await settings.get('/refused')).text, '.refused tbody tr')).toBe(1);
     expect(await attention(settings)).toEqual({});
   });
 });

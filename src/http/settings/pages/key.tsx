@@ -9,6 +9,7 @@ import { isReplaceable } from '../../../services/keys/create-key.ts';
 import { recordsOf, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
 import { EXAMINED_WRITES, type Rotation, type Workflow } from '../../../services/keys/key-workflows.ts';
 import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
+import type { RefusedRequest } from '../../../services/keys/refused-requests.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { stateInList } from '../../../services/keys/select-keys.ts';
 import { usePage } from '../page-context.ts';
@@ -16,6 +17,7 @@ import { AuditEntries, type ShownEntry } from './audit-entries.tsx';
 import { Address, Banner, counted, Facts, Hint, LinkButton, Scopes, State } from './components.tsx';
 import { limitWords, useText } from './day-use.ts';
 import { CompanyNames, Creator, From, KeysOf, LastWrite, OtherKey } from './key-facts.tsx';
+import { RefusedRequestsTable } from './refused-requests-table.tsx';
 import { adviceOf, REFUSAL_REASONS, RefusedUsesTable, Repair } from './refused-uses-table.tsx';
 import { Ago, Expiry, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
@@ -30,6 +32,8 @@ interface Props {
   usage: Usage;
   entries: readonly ShownEntry[];
   refused: readonly RefusedUse[];
+  /** The latest refused requests. */
+  requests: readonly RefusedRequest[];
   /** The companies that the key is limited to. */
   companies: readonly Company[];
   /** What wrote with the key, and with each key of its rotation as long as the old one works. */
@@ -89,7 +93,7 @@ export function EndKey({ subject: key }: Pick<Props, 'subject'>) {
 
 /** One key with its details, use, latest activity, refused uses and settings. */
 export function KeyPage({ subject: key, dayLimit, written, usage, entries, refused, companies, ...props }: Props) {
-  const { workflows, rotation, lastDay } = props;
+  const { workflows, rotation, lastDay, requests } = props;
   const { base } = usePage();
   const reported = refused.filter(({ needsAttention }) => needsAttention);
   const isAllReported =
@@ -145,6 +149,26 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
           <h2>Refused uses</h2>
           <RefusedUsesTable uses={refused} forOneKey />
         </>
+      )}
+      {requests.length > 0 && <RefusedRequests requests={requests} />}
+    </>
+  );
+}
+
+const SHOWN_REQUESTS = 10;
+
+/** The latest refused requests of a key, the earlier ones below a fold. */
+function RefusedRequests({ requests }: Pick<Props, 'requests'>) {
+  const earlier = requests.slice(SHOWN_REQUESTS);
+  return (
+    <>
+      <h2>Latest refused requests</h2>
+      <RefusedRequestsTable requests={requests.slice(0, SHOWN_REQUESTS)} forOneKey />
+      {earlier.length > 0 && (
+        <details>
+          <summary>{counted(earlier.length, 'earlier request')}</summary>
+          <RefusedRequestsTable requests={earlier} forOneKey />
+        </details>
       )}
     </>
   );

@@ -1,3 +1,4 @@
+import type { PropsWithChildren } from 'hono/jsx';
 import { dateIn, dateText } from '../../../domain/calendar.ts';
 import { FACT_TYPES, FACTS } from '../../../domain/facts.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
@@ -26,21 +27,45 @@ export function adviceOf({ reason }: RefusedUse): string | undefined {
   return type && FACTS[type].advice;
 }
 
+interface ChangeProps {
+  keyId: string;
+  kind: 'actions' | 'row';
+}
+
+/** Opens the settings of a key with one more value. A form, because any site can lead to a link with a value of its own. */
+const OpenChange = ({ keyId, kind, name, value, field, children }: PropsWithChildren<OpenChangeProps>) => (
+  <form method="post" action={`${usePage().base}/keys/${keyId}/change#${field}`} class={kind}>
+    <button type="submit" name={name} value={value} class="quiet">
+      {children}
+    </button>
+  </form>
+);
+
+interface OpenChangeProps extends ChangeProps {
+  name: 'allow' | 'addCompany';
+  value: string;
+  field: string;
+}
+
+export const AllowAddress = ({ address, ...props }: ChangeProps & { address: string }) => (
+  <OpenChange {...props} name="allow" value={address} field="allowedNetworks">
+    Allow this address
+  </OpenChange>
+);
+
+export const AddCompany = ({ companyId, ...props }: ChangeProps & { companyId: string }) => (
+  <OpenChange {...props} name="addCompany" value={companyId} field="companies">
+    Add the company
+  </OpenChange>
+);
+
 /** The button that repairs refused uses, if there is a repair. */
 export function Repair({ use, kind }: { use: RefusedUse; kind: 'actions' | 'row' }) {
   const { base } = usePage();
   const { key, reason, sourceAddress } = use;
   const change = `${base}/keys/${key.id}/change`;
-  if (reason === 'address_not_allowed' && sourceAddress !== null) {
-    // A form, because any site can lead to a link with an address of its own.
-    return (
-      <form method="post" action={`${change}#allowedNetworks`} class={kind}>
-        <button type="submit" name="allow" value={sourceAddress} class="quiet">
-          Allow this address
-        </button>
-      </form>
-    );
-  }
+  if (reason === 'address_not_allowed' && sourceAddress !== null)
+    return <AllowAddress keyId={key.id} address={sourceAddress} kind={kind} />;
   const needsKey = reason === 'expired' || reason === 'scope_missing' || reason === 'revoked';
   if (!needsKey && reason !== 'daily_limit_reached') return null;
   return (

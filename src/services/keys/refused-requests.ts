@@ -1,0 +1,36 @@
+import * as z from 'zod';
+import { findRefusedRequests, type RefusedRequestRow } from '../../db/keys/refused-request-statements.ts';
+import { KEPT_OF_KEY } from '../../domain/refused-request.ts';
+import { parseStored } from '../../domain/stored-json.ts';
+import { query } from '../call-d1.ts';
+import type { AdminContext } from '../service-context.ts';
+
+/** A refused request. Times are UTC milliseconds. */
+export type RefusedRequest = ReturnType<typeof toRefusedRequest>;
+
+interface Filter {
+  keyId?: string;
+  requestId?: string;
+  /** Only requests that arrived before this one. */
+  before?: string | undefined;
+}
+
+/** The latest refused requests of the organization, a page of them: as many as are kept of one key. */
+export async function listRefusedRequests(ctx: AdminContext, filter: Filter = {}) {
+  const { organizationId } = ctx.actor;
+  const rows = await query(ctx, 'nothing_written', (db) =>
+    findRefusedRequests(db, { organizationId, ...filter, limit: KEPT_OF_KEY + 1 }),
+  );
+  const requests = rows.slice(0, KEPT_OF_KEY).map(toRefusedRequest);
+  return { requests, next: rows.length > KEPT_OF_KEY ? requests.at(-1)?.requestId : undefined };
+}
+
+const pointersShape = z.lazy(() => z.array(z.string()));
+
+function toRefusedRequest({ keyId, keyName, keyHint, keyRevokedAt, pointers, ...request }: RefusedRequestRow) {
+  return {
+    ...request,
+    key: { id: keyId, name: keyName, hint: keyHint, isRevoked: keyRevokedAt !== null },
+    pointers: pointers === null ? [] : parseStored(pointersShape, pointers, `refused request ${request.requestId}`),
+  };
+}

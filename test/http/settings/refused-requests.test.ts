@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest';
+import { recordRefusal } from '../../../src/services/keys/record-refusal.ts';
+import { elementsOf } from '../../support/page.ts';
+import { refusedRequest } from '../../support/refused-requests.ts';
+import { makeSettings } from '../../support/settings.ts';
+import { asOperator, importRecords, makeKey, TIME } from '../../support/world.ts';
+
+type Settings = Awaited<ReturnType<typeof makeSettings>>;
+
+/** The rows of the log on a page, as text. */
+async function logOn({ get }: Pick<Settings, 'get'>, path: string): Promise<string[]> {
+  const rows = await elementsOf((await get(path)).text, '.refused-requests tbody tr');
+  return rows.map(({ text }) => text.replaceAll(/\s+/g, ' ').trim());
+}
+
+/** A settings area with a request that was refused, and its id. */
+async function makeRefused() {
+  const settings = await makeSettings();
+  const key = await makeKey(settings.organization);
+  const refused = await settings.api.postTime(key.value, { ...TIME, minutes: 0 }, { 'User-Agent': 'n8n/1.2' });
+  await settings.api.settled();
+  return { ...settings, key, requestId: refused.headers.get('X-Request-Id') ?? '' };
+}
+
+describe('a refused request', () => {
+  test('is on the page of its key, among the refused uses, and found by its id in the audit log', async () => {
+    const settings = await makeRefused();
+    const { key, requestId } = settings;
+    for (const path of [
+      `/keys/${key.id}`,
+      '/refused',
+      `/audit?q=${requestId}`,
+      `/audit?q=${requestId.toUpperCase()}`,
+    ]) {
+      const rows = await logOn(settings, path);
+      expect([path, rows.length]).toEqual([path, 1]);
+      for (const part of ['Validation failed (422)', 'Fields: minutes', '1001', 'n8n/1.2', requestId])
+        expect(rows[0]).toContain(part);
+    }
+  });
+
+  test('is not shown to another organization', async () => {
+    const { key, requestId } = await makeRefused();
+    const other = await makeSettings();
+    expect(await logOn(other, '/refused')).toEqual([]);
+    expect(await logOn(other, `/audit?q=${requestId}`)).toEqual([]);
+    expect((await other.get(`/audit?q=${requestId}`)).text).toContain('No entries match');
+    expect((await other.get(`/keys/${key.id}`)).status).toBe(404);
+  });
+
+  test('has the name of a technician who is not active, or says that no user has the address', async () => {
+    const settings = await makeSettings();
+    const { organization, api } = settings;
+    const key = await makeKey(organization);
+    await importRecords({
+      type: 'user',
+      organization,
+      id: 'lea',
+      email: 'lea@x.example',
+      name: 'Lea Left',
+      technician: false,
+    });
+    for (const userEmail of ['lea@x.example', 'nobody@x.example'])
+      await api.postTime(key.value, { ...TIME, userEmail });
+    await api.settled();
+    const rows = await logOn(settings, '/refused');
+    expect(rows[0]).toContain('nobody@x.example: no user has this address');
+    expect(rows[1]).toContain('lea@x.example: Lea Left is not an active technician');
+  });
+});
+
+test('the log is shown newest first, 50 requests on a page', async () => {
+  const settings = await makeSettings();
+  const { organization } = settings;
+  const keys = [await makeKey(organization), await makeKey(organization)];
+  for (let index = 0; index < 60; index++) {
+    const request = refusedRequest(`request-${String(index).padStart(2, '0')}`);
+    await recordRefusal(asOperator(), { organizationId: organization, keyId: keys[index % 2]?.id ?? '' }, { request });
+  }
+  const first = await logOn(settings, '/refused');
+  expect([first.length, first[0], first[49]]).toEqual([
+    50,
+    expect.stringContaining('request-59'),
+    expect.stringContaining('request-10'),
+  ]);
+  const rest = await logOn(settings, '/refused?before=request-10');
+  expect([rest.length, rest[0], rest[9]]).toEqual([
+    10,
+    expect.stringContaining('request-09'),
+    expect.stringContaining('request-00'),
+  ]);
+});
+
+describe('the repair of a refused request', () => {
+  test('a company is added with a form that shows it before anything is saved', async () => {
+    const settings = await makeSettings();
+    const { organization, api, get, post } = settings;
+    await importRecords(
+      { type: 'company', organization, id: 'globex', name: 'Globex' },
+      { type: 'ticket', organization, id: '2001', company: 'globex' },
+    );
+    const key = await makeKey(organization, { companies: 'acme' });
+    expect((await api.postNote(key.value, undefined, {}, '2001')).status).toBe(404);
+    await api.settled();
+    const [button] = await elementsOf((await get('/refused')).text, '.refused-requests form[method=post] button');
+    expect(button).toMatchObject({ text: 'Add the company', attributes: { name: 'addCompany', value: 'globex' } });
+    const shown = await post(`/keys/${key.id}/change`, { addCompany: 'globex' });
+    expect(shown.status).toBe(200);
+    expect(await checkedCompanies(shown.text)).toEqual(['acme', 'globex']);
+    expect((await api.postNote(key.value, undefined, {}, '2001')).status).toBe(404);
+    // No link adds a company.
+    const linked = await get(`/keys/${key.id}/change?addCompany=globex`);
+    expect(await checkedCompanies(linked.text)).toEqual(['acme']);
+  });
+
+  test('an address is allowed with a form, and a key without a scope is replaced', async () => {
+    const { organization, api, base, get } = await makeSettings();
+    const bound = await makeKey(organization, { networks: '192.0.2.0/24' });
+    const notes = await makeKey(organization, { scopes: ['tickets:note:write'] });
+    const from = { 'CF-Connecting-IP': '198.51.100.9' };
+    await api.postNote(bound.value, undefined, from);
+    await api.postTime(notes.value, TIME, from);
+    await api.settled();
+    const { text } = await get('/refused');
+    const buttons = await elementsOf(text, '.refused-requests form button');
+    expect(buttons.map(({ attributes }) => [attributes['name'], attributes['value']])).toEqual([
+      ['allow', '198.51.100.9'],
+    ]);
+    const links = await elementsOf(text, '.refused-requests a.button');
+    expect(links.map(({ attributes }) => attributes['href'])).toEqual([`${base}/new-key?like=${notes.id}`]);
+  });
+});
+
+/** The companies that are selected in the form of a key. */
+async function checkedCompanies(page: string): Promise<unknown[]> {
+  const boxes = await elementsOf(page, 'input[type=checkbox][name=companies][checked]');
+  return boxes.map(({ attributes }) => attributes['value']).sort();
+}
