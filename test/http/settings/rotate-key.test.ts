@@ -134,9 +134,11 @@ describe('after a rotation', () => {
     for (const id of [old.id, newRow['id']])
       expect(await wordsOf(id, '.banner.neutral')).toEqual([
         expect.stringMatching(
-          /^Since the rotation on .*: old key \S+ 3 writes, last just now, by no prefix \(Make\), triage \(n8n\); new key \S+ 0 writes\. ?Revoke the old key now$/,
+          /^Since the rotation on .*: old key \S+ 3 writes, last just now, by no prefix \(Make\), triage \(n8n\); new key \S+ 0 writes\.( ?Revoke the old key now)?$/,
         ),
       ]);
+    expect(await wordsOf(newRow['id'], '.banner.neutral button')).toEqual(['Revoke the old key now']);
+    expect(await wordsOf(old.id, '.banner.neutral button')).toEqual([]);
     await write(successor, 'triage:3', 'n8n/1.71');
     expect((await wordsOf(newRow['id'], '.banner.neutral'))[0]).toMatch(
       /new key \S+ 1 write, last just now, by triage \(n8n\)/,

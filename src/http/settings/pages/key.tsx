@@ -106,7 +106,7 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
   return (
     <>
       {lastDay && <LastDay subject={key} lastDay={lastDay} usage={usage} />}
-      {rotation && <SinceRotation {...rotation} />}
+      {rotation && <SinceRotation {...rotation} isOld={key.successor !== null} />}
       {reported.map((use) => (
         <RefusedNow use={use} />
       ))}
@@ -208,7 +208,7 @@ const WorkflowName = ({ prefix, program }: Pick<Workflow, 'prefix' | 'program'>)
 );
 
 /** Which of the two keys of a rotation is in use, and by what. */
-function SinceRotation({ since, old, new: successor }: Rotation) {
+function SinceRotation({ since, old, new: successor, isOld }: Rotation & { isOld: boolean }) {
   const { base } = usePage();
   return (
     <Banner tone="neutral">
@@ -216,11 +216,14 @@ function SinceRotation({ since, old, new: successor }: Rotation) {
         Since the rotation on <Time at={since} />
       </strong>
       : old key <UseOf {...old} />; new key <UseOf {...successor} />.
-      <div class="actions">
-        <LinkButton to={`${base}/keys/${old.subject.id}/revoke`} kind="danger">
-          Revoke the old key now
-        </LinkButton>
-      </div>
+      {/* The page of the old key has this button already. */}
+      {!isOld && (
+        <div class="actions">
+          <LinkButton to={`${base}/keys/${old.subject.id}/revoke`} kind="danger">
+            Revoke the old key now
+          </LinkButton>
+        </div>
+      )}
     </Banner>
   );
 }
