@@ -25,7 +25,8 @@ export class Connection extends WorkerEntrypoint<Env, ConnectionProps> {
   upsert(records: DirectoryRecordInput[]) {
     const { administrators } = this.ctx.props;
     const own = records.map((record) =>
-      record.type === 'user' ? { ...record, admin: administrators.includes(record.email.toLowerCase()) } : record,
+      // An adapter can send a user without an address, which is refused with a result.
+      record.type === 'user' ? { ...record, admin: administrators.includes(`${record.email}`.toLowerCase()) } : record,
     );
     return call(this.env, (ctx) => upsertRecords(ctx, { ...this.#owner, records: own }));
   }

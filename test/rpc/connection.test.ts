@@ -57,6 +57,18 @@ test('the administrators are those of the binding, whatever an adapter sends', a
   expect(rows.filter((row) => row['is_admin'] === 1).map(({ id }) => id)).toEqual(['tess']);
 });
 
+test('a user without an email address is refused, and the other records of the call are not', async () => {
+  const organization = await makeOrganization();
+  const user = { type: 'user', organization, technician: true, name: 'Tess' };
+  const upserted = await connectionOf(organization).upsert([
+    untyped({ ...user, id: 'none' }),
+    untyped({ ...user, id: 'null', email: null }),
+    untyped({ ...user, id: 'nina', email: 'nina@northwind.example' }),
+  ]);
+  const { records } = resultOf(upserted);
+  expect(records.map(({ status }) => status)).toEqual(['refused', 'refused', 'created']);
+});
+
 test('a connection without an organization is refused, and so is one that the directory does not contain', async () => {
   expect(failureOf(await connectionOf(untyped(null)).changes(null))).toEqual(['invalid', '/organization invalid_type']);
   expect(failureOf(await connectionOf('unknown').reportConnection(ONE, null))).toEqual(['organization_not_found']);

@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import type { AdapterDefinition } from '../kit/settings.ts';
+import { type AdapterDefinition, psaUrl } from '../kit/settings.ts';
 import { connectWise } from './connectwise.ts';
 
 const variables = z.object({
-  CW_URL: z.url().transform((url) => url.replace(/\/$/, '')),
+  CW_URL: psaUrl(),
   CW_COMPANY: z.string().min(1),
   CW_CLIENT_ID: z.guid(),
   CW_AUTOMATION_MEMBER: z.string().min(1),

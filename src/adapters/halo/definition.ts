@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import type { AdapterDefinition } from '../kit/settings.ts';
+import { type AdapterDefinition, psaUrl } from '../kit/settings.ts';
 import { halo } from './halo.ts';
 
 const number = () => z.coerce.number().int().positive();
 
 const variables = z.object({
-  HALO_URL: z.url().transform((url) => url.replace(/\/$/, '')),
+  HALO_URL: psaUrl(),
   HALO_TENANT: z.string().optional(),
   HALO_CLIENT_ID: z.string().min(1),
   HALO_AUTOMATION_AGENT: number(),

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { directoryId } from '../../domain/directory.ts';
+import { parseSecureUrl } from '../../lib/loopback.ts';
 import type { Psa } from './psa.ts';
 
 /** The variables of every adapter. `ops/adapters.ts` renders them from the file of the deployment. */
@@ -14,6 +15,20 @@ export const COMMON_VARIABLES = z.object({
   RESUME: z.string().default(''),
 });
 export type Settings = z.output<typeof COMMON_VARIABLES>;
+
+/** The address of a PSA without a slash at its end. The keys go to it, and paths are appended to it. */
+export const psaUrl = () =>
+  z.string().transform((text, context) => {
+    try {
+      const url = parseSecureUrl(text, 'the keys of the PSA are secrets');
+      if (!/[?#]/.test(text)) return url.href.replace(/\/$/, '');
+      context.addIssue('its value has a query or a fragment');
+    } catch (err) {
+      if (!(err instanceof RangeError)) throw err;
+      context.addIssue(err.message);
+    }
+    return z.NEVER;
+  });
 
 /** One PSA: its own variables and secrets, and the mapping that they make. */
 export interface AdapterDefinition {

@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import type { AdapterDefinition } from '../kit/settings.ts';
+import { type AdapterDefinition, psaUrl } from '../kit/settings.ts';
 import { redmine } from './redmine.ts';
 
 const number = () => z.coerce.number().int().positive();
 
 const variables = z.object({
-  REDMINE_URL: z.url().transform((url) => url.replace(/\/$/, '')),
+  REDMINE_URL: psaUrl(),
   REDMINE_ACTIVITY: number(),
   REDMINE_BILLABLE_FIELD: number().optional(),
   REDMINE_REVIEW_FIELD: number().optional(),

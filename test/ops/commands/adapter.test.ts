@@ -69,6 +69,21 @@ test.each<[string, string, Record<string, string>, RegExp]>([
     /REDMINE_ULR is not a variable of this adapter\./,
   ],
   ['a secret', 'redmine', { ...REDMINE, REDMINE_KEY: 'x' }, /REDMINE_KEY is a secret\./],
+  ['http', 'redmine', { ...REDMINE, REDMINE_URL: 'http://psa.example' }, /REDMINE_URL: its value is not an https:/],
+  ['another scheme', 'halo', { ...HALO, HALO_URL: 'javascript:alert(1)' }, /HALO_URL: its value is not an https:/],
+  [
+    'a password in the address',
+    'connectwise',
+    { ...CONNECTWISE, CW_URL: 'https://key:pw@psa.example' },
+    /CW_URL: its value has a user name or password/,
+  ],
+  [
+    'a query',
+    'halo',
+    { ...HALO, HALO_URL: 'https://psa.example?x=1' },
+    /HALO_URL: its value has a query or a fragment/,
+  ],
+  ['a fragment', 'halo', { ...HALO, HALO_URL: 'https://psa.example/#y' }, /HALO_URL: its value has a query or a frag/],
   ['an unknown PSA', 'autotask', {}, /There is no adapter for the PSA autotask: connectwise, halo, redmine\./],
 ])('the file of a deployment with %s is refused', async (_, psa, vars, message) => {
   await expect(render({ one: adapterOf(psa, vars) })).rejects.toThrow(message);
