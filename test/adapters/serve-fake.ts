@@ -6,11 +6,17 @@ import { fileURLToPath } from 'node:url';
 import { listen } from '../support/listen.ts';
 import { FAKE_URL, type Fake, type MakeFake } from './fake.ts';
 
+/** What happens to a request: `run` has its effect and the fake's response. Without a response, the connection is cut. */
+export type Around = (
+  run: () => Promise<Response>,
+  request: { method: string; body: string },
+) => Promise<Response | undefined>;
+
 /**
  * Serves a fake on this machine, for an adapter in another process. Resolves with its address, and the variables and secrets
  * of its adapter. GET /approve approves all time, and POST /tickets/ID creates a ticket.
  */
-export async function serveFake({ data, env, fetch }: Fake, delay = async (): Promise<unknown> => undefined) {
+export async function serveFake({ data, env, fetch }: Fake, around: Around = (run) => run()) {
   const server = createServer(async (request, response) => {
     if (request.url === '/approve') {
       for (const entry of data.entries)
@@ -31,9 +37,10 @@ export async function serveFake({ data, env, fetch }: Fake, delay = async (): Pr
     }
     const body = await text(request);
     const headers = new Headers(Object.entries(request.headers).map(([name, value]) => [name, `${value}`]));
-    const init = { method: request.method ?? '', headers, body: body === '' ? null : body };
-    const answer = await fetch(new Request(FAKE_URL + request.url, init));
-    await delay();
+    const method = request.method ?? '';
+    const init = { method, headers, body: body === '' ? null : body };
+    const answer = await around(() => fetch(new Request(FAKE_URL + request.url, init)), { method, body });
+    if (!answer) return void request.socket.destroy();
     response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
   });
   const url = await listen(server);

@@ -1,12 +1,15 @@
-import { Adapter as ConnectWiseAdapter } from '../../src/adapters/connectwise/index.ts';
+import { definition as connectwise } from '../../src/adapters/connectwise/definition.ts';
+import { definition as halo } from '../../src/adapters/halo/definition.ts';
 import type { Service } from '../../src/adapters/kit/context.ts';
-import { type AdapterEnv, adapterObjectOf } from '../../src/adapters/kit/worker.ts';
+import { type AdapterEnv, AdapterObject, adapterObjectOf } from '../../src/adapters/kit/worker.ts';
+import { definition as redmine } from '../../src/adapters/redmine/definition.ts';
 import { fastClock, SPEED } from './fast-clock.ts';
 
-// The adapter for ConnectWise as it is deployed, except that its clock runs faster, that a request starts it, and that its
-// calls reach the service in another process: there, this Worker takes them.
+// An adapter as it is deployed, except that its clock runs faster, that a request starts it, and that its calls reach the
+// service in another process: there, this Worker takes them.
 
 interface TestEnv extends AdapterEnv {
+  ADAPTER: 'connectwise' | 'halo' | 'redmine';
   STARTED_AT: string;
   SERVICE_URL: string;
 }
@@ -17,17 +20,21 @@ const serviceAt = (url: string): Service =>
     get:
       (_, method: string) =>
       async (...args: unknown[]) => {
-        const response = await fetch(`${url}/${method}`, { method: 'POST', body: JSON.stringify(args) });
+        // JSON would make null of an argument that is left out.
+        const given = args.filter((argument) => argument !== undefined);
+        const response = await fetch(`${url}/${method}`, { method: 'POST', body: JSON.stringify(given) });
         return response.json();
       },
   });
 
-export class Adapter extends ConnectWiseAdapter {
+export class Adapter extends AdapterObject {
+  protected override readonly definition;
   protected override readonly everyMs = 100;
   protected override readonly world;
 
   constructor(ctx: DurableObjectState, env: TestEnv) {
     super(ctx, { ...env, CONNECTION: serviceAt(env.SERVICE_URL) });
+    this.definition = { connectwise, halo, redmine }[env.ADAPTER];
     this.world = {
       now: fastClock(Number(env.STARTED_AT)),
       sleep: (ms: number) => scheduler.wait(ms / SPEED),
