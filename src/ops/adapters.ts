@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import * as z from 'zod';
+import type * as z from 'zod';
 import { type AdapterDefinition, COMMON_VARIABLES } from '../adapters/kit/settings.ts';
 import { chooseName, type Deployment, jurisdictionOf, workerOf } from './deploy/deployment-file.ts';
 import { CommandFailure, UsageError } from './failures.ts';
@@ -54,7 +54,7 @@ export async function adapterVariables(deployment: Deployment, name: string): Pr
   const [, adapter] = adapterNamed(deployment, name);
   const definition = await definitionOf(adapter);
   const vars = { ...adapter.vars, ORGANIZATION: adapter.organization };
-  const known = z.strictObject({ ...COMMON_VARIABLES.omit({ RESUME: true }).shape, ...definition.variables.shape });
+  const known = definition.variables.safeExtend(COMMON_VARIABLES.omit({ RESUME: true }).shape).strict();
   const { error } = known.safeParse(vars);
   if (error)
     throw new CommandFailure(`The variables of the adapter ${name} are wrong: ${faultsOf(error, definition, vars)}`);

@@ -2,11 +2,15 @@ import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { definition as connectWise } from '../../src/adapters/connectwise/definition.ts';
+import { definition as halo } from '../../src/adapters/halo/definition.ts';
+import { sender } from '../../src/adapters/kit/send.ts';
 import { type AdapterEnv, AdapterObject, adapterObjectOf } from '../../src/adapters/kit/worker.ts';
 import { eraseOrganization } from '../support/erase-organization.ts';
 import { connectionOf, lastCursor } from '../support/psa-calls.ts';
 import { asOperator, rowsOf } from '../support/world.ts';
 import type { FakeTicket, MakeFake } from './fake.ts';
+import { fakeConnectWise } from './fake-connectwise.ts';
 import { fakeHalo } from './fake-halo.ts';
 import { fakeRedmine } from './fake-redmine.ts';
 import {
@@ -64,6 +68,32 @@ test('two adapters of different PSAs on one storage both deliver, and the alarm 
   }
   expect(await second.alarmIn(first.bindings)).toBe(false);
 });
+
+test.each([
+  ['connectwise', fakeConnectWise, connectWise, { billableOption: 'DoNotBill' }],
+  ['halo', fakeHalo, halo, { chargerate: 0, actisbillable: false }],
+] as const)(
+  'with BILLABLE = "psa", %s decides about billable time, and the rest is not billable',
+  async (_, makeFake, { psa: make }, notBillable) => {
+    const fake = makeFake(Date.now);
+    const psa = make({ ...fake.env, BILLABLE: 'psa', HALO_CHARGE_BILLABLE: undefined }, { TIME_ZONE: 'UTC' });
+    const bodies: unknown[] = [];
+    const fetch = async (request: Request) => {
+      if (!request.url.includes('/auth/') && request.method === 'POST') {
+        const body: unknown = await request.clone().json();
+        bodies.push(Array.isArray(body) ? body[0] : body);
+      }
+      return fake.fetch(request);
+    };
+    const send = sender(psa, { now: Date.now, sleep: async () => undefined, fetch });
+    const [id, createdAt] = [crypto.randomUUID(), new Date().toISOString()];
+    const record = { id, ticketId: '501', createdAt, text: 'Called', mark: `[twb:${id}]`, kind: 'time_entry' } as const;
+    const entry = { ...record, userId: '2', minutes: 15, workDate: createdAt, approvals: 'psa' } as const;
+    for (const billable of [true, false]) await psa.create(send, { ...entry, billable });
+    for (const field of Object.keys(notBillable)) expect(bodies.at(-2)).not.toHaveProperty(field);
+    expect(bodies.at(-1)).toMatchObject(notBillable);
+  },
+);
 
 describe('the directory', () => {
   test('an empty list, as of an account without rights, deactivates nothing until a person confirms it', async () => {

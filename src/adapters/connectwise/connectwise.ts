@@ -17,6 +17,8 @@ export interface ConnectWiseSettings {
   /** Names; without them, ConnectWise takes its defaults. */
   workType?: string | undefined;
   workRole?: string | undefined;
+  /** The option of billable time; without it, ConnectWise decides, as the agreement says. */
+  billable: 'Billable' | undefined;
 }
 
 const PAGE = 1_000;
@@ -104,11 +106,12 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
     const durationMs = record.minutes * 60_000;
     const day = startOfDate(record.workDate.slice(0, 10), settings.timeZone);
     const start = Math.max(Date.parse(record.createdAt) - durationMs, day);
+    const billableOption = record.billable ? settings.billable : 'DoNotBill';
     return {
       ...{ chargeToId: Number(record.ticketId), chargeToType: 'ServiceTicket' },
       member: /^\d+$/.test(record.userId) ? { id: Number(record.userId) } : { identifier: settings.automationMember },
       ...{ timeStart: instant(start), timeEnd: instant(start + durationMs) },
-      billableOption: record.billable ? 'Billable' : 'DoNotBill',
+      ...(billableOption && { billableOption }),
       ...(settings.workType && { workType: { name: settings.workType } }),
       ...(settings.workRole && { workRole: { name: settings.workRole } }),
       // Invoices can show the notes, so the mark is not there.

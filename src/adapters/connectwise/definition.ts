@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type AdapterDefinition, psaUrl } from '../kit/settings.ts';
+import { type AdapterDefinition, billing, psaUrl } from '../kit/settings.ts';
 import { connectWise } from './connectwise.ts';
 
 const variables = z.object({
@@ -9,6 +9,7 @@ const variables = z.object({
   CW_AUTOMATION_MEMBER: z.string().min(1),
   CW_WORK_TYPE: z.string().optional(),
   CW_WORK_ROLE: z.string().optional(),
+  BILLABLE: billing(),
 });
 const secrets = z.object({ CW_PUBLIC_KEY: z.string().min(1), CW_PRIVATE_KEY: z.string().min(1) });
 
@@ -27,6 +28,7 @@ export const definition: AdapterDefinition = {
       automationMember: settings.CW_AUTOMATION_MEMBER,
       workType: settings.CW_WORK_TYPE,
       workRole: settings.CW_WORK_ROLE,
+      billable: settings.BILLABLE === 'psa' ? undefined : 'Billable',
     });
   },
 };

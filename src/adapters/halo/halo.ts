@@ -17,8 +17,8 @@ export interface HaloSettings {
   automationAgent: number;
   /** The name of the outcome of notes and of time: one, so that the connection test is about both. */
   outcome: string;
-  /** The ids of charge types. They decide what Halo bills; 0 is "No Charge". */
-  charge: { billable: number; notBillable: number };
+  /** The ids of charge types. They decide what Halo bills; 0 is "No Charge". Without one, Halo takes its default. */
+  charge: { billable: number | undefined; notBillable: number };
 }
 
 const PAGE = 100;
@@ -130,6 +130,7 @@ export function halo(settings: HaloSettings): Psa {
   const timeFields = ({ minutes, userId, billable, workDate, createdAt }: PsaTime) => {
     const day = startOfDate(workDate.slice(0, 10), settings.timeZone);
     const agentId = /^\d+$/.test(userId) ? Number(userId) : automationAgent;
+    const chargerate = billable ? charge.billable : charge.notBillable;
     const start = Math.max(Date.parse(createdAt) - minutes * 60_000, day);
     const [datetime, end] = [new Date(start).toISOString(), new Date(start + minutes * 60_000).toISOString()];
     return {
@@ -137,7 +138,7 @@ export function halo(settings: HaloSettings): Psa {
       // In hours.
       timetaken: minutes / 60,
       ...{ who_agentid: agentId, actionby_agent_id: agentId },
-      ...{ chargerate: billable ? charge.billable : charge.notBillable, actisbillable: billable },
+      ...(chargerate !== undefined && { chargerate, actisbillable: billable }),
     };
   };
 

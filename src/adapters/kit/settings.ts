@@ -30,6 +30,9 @@ export const psaUrl = () =>
     return z.NEVER;
   });
 
+/** Who decides whether a billable time entry is billed. One that is not billable stays so. */
+export const billing = () => z.enum(['request', 'psa']).default('request');
+
 /** One PSA: its own variables and secrets, and the mapping that they make. */
 export interface AdapterDefinition {
   variables: z.ZodObject;

@@ -84,6 +84,12 @@ test.each<[string, string, Record<string, string>, RegExp]>([
     /HALO_URL: its value has a query or a fragment/,
   ],
   ['a fragment', 'halo', { ...HALO, HALO_URL: 'https://psa.example/#y' }, /HALO_URL: its value has a query or a frag/],
+  [
+    'no charge type of billable time',
+    'halo',
+    Object.fromEntries(Object.entries(HALO).filter(([name]) => name !== 'HALO_CHARGE_BILLABLE')),
+    /HALO_CHARGE_BILLABLE is missing\./,
+  ],
   ['an unknown PSA', 'autotask', {}, /There is no adapter for the PSA autotask: connectwise, halo, redmine\./],
 ])('the file of a deployment with %s is refused', async (_, psa, vars, message) => {
   await expect(render({ one: adapterOf(psa, vars) })).rejects.toThrow(message);
