@@ -60,7 +60,7 @@ describe('a write', () => {
     const calls: Call[] = [];
     faulty.choose = (call) => {
       calls.push(call);
-      if (call === 'near') vi.setSystemTime(Date.now() + 8_000);
+      if (call === 'key') vi.setSystemTime(Date.now() + 10_000);
       return undefined;
     };
     const claim = await readClaim(await send(faulty.makeApi(), key, NOTE), false);

@@ -80,9 +80,8 @@ describe.each(POINTS)(
       const faulty = new Faults(hasReplica ? replica.db : env.DB);
       const api = faulty.makeApi();
       if (isCached) {
-        // Not with an unknown ticket: its 404 would be recorded while the next request runs.
-        const cold = await send(api, key, { kind, text: 'x', idempotencyKey: undefined }, { invalidBody: true });
-        expect(cold.status).toBe(422);
+        // Not with a refused request: it would be recorded while the next request runs.
+        expect((await api.send('/api/v1/ping', { key })).status).toBe(200);
       }
       if (request === 'replay') expect((await sendWithoutFaults(key, { ...write, through: 'REST' })).status).toBe(201);
       const known = request === 'replay' ? await recordsOf(organization) : records;
