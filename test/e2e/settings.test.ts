@@ -166,7 +166,10 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   expect(await ping(second)).toBe(401);
 
   await hands.press(navigation(page, 'refused'));
+  // The log of the latest requests is a table below.
   const row = page
+    .getByRole('table')
+    .first()
     .getByRole('row')
     .filter({ hasText: name })
     .filter({ hasText: hintOf(second) });
