@@ -32,13 +32,15 @@ const EMPTY_EVENT_ID = new RegExp(
     `^"?(?:${HEX_GROUP}:)*(?:[0-9A-Fa-f]{5}|${HEX_GROUP}[^0-9A-Fa-f:"]).*::[0-9]{1,2}${END}`,
     // {{id}} {% id %} [[id]] ${id} #{id} @{id} %{id} $(id) <%= id %>, and Power Automate's ()?['id'].
     '\\}\\}|\\[\\[|\\{[{%]|[$#@%]\\{|\\$\\(|<%|\\)\\?\\[',
-    // {id}, {} and {0}. Shorter than a GUID in braces.
-    '\\{(?:[A-Za-z_][^{}]{0,30}|[0-9]{0,2})\\}',
+    // {id}, {} and {0}. What has no letter after F can be a hexadecimal id in braces.
+    '\\{(?:(?:[A-Fa-f][^{}G-Zg-z_]{0,8})?[G-Zg-z_][^{}]{0,30}|[0-9]{0,2})\\}',
     // <id>. A Message-ID in brackets has an @ or digits.
     '<[A-Za-z_][^<>@0-9]{0,40}>',
     // $id $1 $json.id $.id, shorter than an event id of Matrix; and %s. Part of a longer word, both mean something else.
     `(?:^|[^0-9A-Za-z])(?:\\$\\.?[A-Za-z_][0-9A-Za-z_]{0,24}|[$%][0-9a-z])(?:${SUFFIX})?${END}`,
     '(?:^|[^0-9A-Za-z])\\$\\.?[A-Za-z_][0-9A-Za-z_]{0,24}[.[]',
+    // $env:ID of PowerShell.
+    `\\$${anyCase('env')}:`,
     // %id%. In percent-encoded text two hexadecimal digits follow every %.
     '%[A-Za-z_][0-9A-Za-z_]{0,40}%(?:[^0-9A-Fa-f]|$)',
   ].join('|'),
@@ -72,7 +74,9 @@ export function parseIdempotencyKey(
   // Some proxies join without a space. The contract's pattern cannot express this rule.
   const half = (value.length - 1) / 2;
   const isTwice = value[half] === ',' && value.startsWith(value.slice(half + 1));
-  if (hasEmptyLast || isTwice || !VISIBLE_ASCII.test(value)) {
+  const [first, ...others] = value.split(',');
+  const isRepeated = isTwice || (others.length > 0 && others.every((other) => other === first));
+  if (hasEmptyLast || isRepeated || !VISIBLE_ASCII.test(value)) {
     return { ok: false, rule: 'contains a space or a character that is not visible ASCII, or was sent more than once' };
   }
   let key = value;
@@ -107,7 +111,8 @@ export function checkIdempotencyKey(sent: string | undefined, keyPrefix: string)
     return {
       ok: false,
       rule: `was ${JSON.stringify(echo(sent))}: the event id in it is empty or a placeholder`,
-      remedy: 'fill it from a field of the event that always has a value',
+      remedy:
+        "fill it from a field of the event that always has a value, or, if it is the event's real id, percent-encode it",
     };
   }
   const parsed = parseIdempotencyKey(sent);

@@ -23,7 +23,8 @@ const allows = (header: string) =>
 const isTwice = (text: string) => {
   const values = text.split(',');
   const half = values.length / 2;
-  return values.slice(0, half).join() === values.slice(half).join();
+  const isOneValue = new Set(values).size === 1;
+  return values.length > 1 && (isOneValue || values.slice(0, half).join() === values.slice(half).join());
 };
 const accepts = (header: string) => parseIdempotencyKey(header).ok && !hasEmptyEventId(header);
 

@@ -50,6 +50,7 @@ export const WITHOUT_EVENT_ID: readonly string[] = [
     '$$.event.id',
   ],
   ...['triage:$json.id', 'triage:$.event.id', "triage:$event['id']"],
+  ...['triage:$env:EVENT_ID', 'triage:$Env:ALERT_UID', '$ENV:ID:2', 'triage:"$env:EVENT_ID"'],
   // Of Python, C#, Rust and OpenAPI; of C and Go; of cmd; of Ruby; of Logstash and Power Automate; of XML and pages.
   ...[
     'triage:{event_id}',
@@ -59,6 +60,7 @@ export const WITHOUT_EVENT_ID: readonly string[] = [
     "triage:{event['id']}",
     'https://psa.example/{ticket-id}',
   ],
+  ...['triage:{_}', 'triage:{alert}', 'triage:{feed-id}', 'triage:{a1.id}', 'triage:{12}'],
   ...['triage:%s', 'triage:%d', 'triage-%s', 'triage:%s:2', 'triage:%1', 'triage:%EVENT_ID%', 'triage:%DEVICE_ID%:2'],
   ...['triage:#{event.id}', 'triage:%{id}', "triage:@{triggerBody()?['id']}", "triage:triggerBody()?['id']"],
   ...['triage:<event-id>', '<workflow>:<event id>', 'triage:<%= id %>', '<EVENT_ID>'],
@@ -67,7 +69,8 @@ export const WITHOUT_EVENT_ID: readonly string[] = [
 /** Idempotency-Keys of tools, which look a little like those. */
 export const WITH_EVENT_ID: readonly string[] = [
   ...['triage:evt-20418', 'triage:evt-20418:2', 'triage/20418', '0', 'a', '-', '.', 'triage:0', 'triage::20418'],
-  // GUIDs in braces, Message-IDs, ULIDs, base64, hashes, numbers and time stamps.
+  // Hexadecimal ids and GUIDs in braces, Message-IDs, ULIDs, base64, hashes, numbers and time stamps.
+  ...['{e1b2c3d4e5f6}', 'triage:{ABCDEFABCDEF}', 'triage:{a0b1c2d3}:2', '{123456789012}'],
   '{8f1c2d3e-4a5b-4c6d-8e7f-0a1b2c3d4e5f}',
   'triage:{ABCDEFAB-CDEF-ABCD-EFAB-CDEFABCDEFAB}:2',
   '<CAF-abc_def@mail.example>',
@@ -77,7 +80,17 @@ export const WITH_EVENT_ID: readonly string[] = [
   ...['2026-11-21T09:30:00.000Z', 'triage:2026-11-21T09:30:00', '2026-11-21T09:30:00+01:00', '20261121T093000Z'],
   // URLs, percent-encoded text, ARNs, URNs and IPv6 addresses.
   'https://psa.example/a%20b/events/7?x=%7B%22id%22%3A7%7D',
-  ...['%D0abc%B0', 'a%20b%20c', '%D0%B0%D0%B1', 'x%2Fdeadbeef%2F1', '%7B%7B7%7D%7D', '100%', '50%25'],
+  ...[
+    '%D0abc%B0',
+    'a%20b%20c',
+    '%D0%B0%D0%B1',
+    'x%2Fdeadbeef%2F1',
+    '%7B%7B7%7D%7D',
+    'triage:%7Bid%7D',
+    'triage:%24ID',
+    '100%',
+    '50%25',
+  ],
   'https://graph.example/v1.0/messages?$filter=a&$top=5',
   ...['arn:aws:sqs:eu-central-1:123456789012:queue', 'arn:aws:iam::123456789012', 'arn:aws:s3:::bucket/key'],
   'arn:aws:lambda:eu-central-1:123456789012:function:check:$LATEST:4711',

@@ -12,6 +12,11 @@ test.each([
   ['contains a space or a character that is not visible ASCII, or was sent more than once', 'triage:1,triage:1'],
   ['begins with a quote but is not a single quoted string', '"abc'],
   ['was "triage:": the event id in it is empty or a placeholder; fill it from a field of the event', 'triage:'],
+  [
+    'was "{id}": the event id in it is empty or a placeholder; fill it from a field of the event that always has a value, ' +
+      "or, if it is the event's real id, percent-encode it.",
+    '{id}',
+  ],
   ['was "\\"triage:None\\"": the event id in it is empty or a placeholder', '"triage:None"'],
   ['was "xxx', `${'x'.repeat(65_536)}:`],
 ])('an Idempotency-Key is refused, and the short error says that it %s', async (rule, value) => {
