@@ -334,6 +334,25 @@ export function testMapping(makeFake: MakeFake): void {
       expect((await world.write(501, time('Called'), 'one')).entryStatus).toBe('APPROVED');
     });
 
+    test('a decision that the PSA made before the adapter knew the entry there comes back', async () => {
+      const world = await makeReadyWorld(makeFake);
+      await world.write(501, time('Called'), 'one');
+      world.onRequest = (request) => {
+        if (world.data.entries.length > 0) return 'lost';
+        return isWrite(request) ? 'killed' : undefined;
+      };
+      await world.pass(MINUTE_MS);
+      expect(timesOf(world)).toEqual(['Called']);
+      approve(world, '1');
+      await world.skip(20 * MINUTE_MS);
+      expect(await world.read((kv) => Array.from(kv.list({ prefix: 'entry/' })))).toEqual([]);
+      world.onRequest = () => undefined;
+      await world.skip(30 * MINUTE_MS);
+      await world.skip(10 * MINUTE_MS);
+      expect(timesOf(world)).toEqual(['Called']);
+      expect((await world.write(501, time('Called'), 'one')).entryStatus).toBe('APPROVED');
+    });
+
     test('a decision of the PSA comes back once, whatever is killed, and an entry that waits is there once', async () => {
       const world = await makeReadyWorld(makeFake);
       const kills = ['killed', 'killed_before', undefined] as const;

@@ -6,6 +6,7 @@ import { definition as connectWise } from '../../src/adapters/connectwise/defini
 import { definition as halo } from '../../src/adapters/halo/definition.ts';
 import { sender } from '../../src/adapters/kit/send.ts';
 import { type AdapterEnv, AdapterObject, adapterObjectOf } from '../../src/adapters/kit/worker.ts';
+import { handTimeToSettings } from '../../src/services/work/hand-to-settings.ts';
 import { eraseOrganization } from '../support/erase-organization.ts';
 import { connectionOf, lastCursor } from '../support/psa-calls.ts';
 import { asOperator, rowsOf } from '../support/world.ts';
@@ -17,6 +18,7 @@ import {
   approve,
   connectionRow,
   DAY_MS,
+  decide,
   HOUR_MS,
   isWrite,
   MINUTE_MS,
@@ -27,6 +29,7 @@ import {
   resume,
   statusOf,
   time,
+  timesOf,
 } from './world.ts';
 
 // What the kit does whatever the PSA is, with the mapping that uses most of it: HaloPSA has tokens, and shows time.
@@ -205,6 +208,24 @@ describe('privacy', () => {
     expect([world.data.notes, world.data.removed.length, writes]).toEqual([[], 2, 4]);
   });
 
+  test('time that is handed to the settings area before it is read back stops nothing', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    world.onRequest = (request) => (isWrite(request) || world.data.entries.length === 0 ? undefined : 'refused');
+    await world.write(501, time('Called'));
+    await world.pass(MINUTE_MS);
+    expect(await world.read((kv) => kv.get('unread'))).toBeTypeOf('string');
+    const { reviews: _, ...psa } = world.fake.psa;
+    world.deploy(psa);
+    world.onRequest = (request) => (!isWrite(request) && request.url.includes('501') ? 'refused' : undefined);
+    await world.skip(20 * MINUTE_MS);
+    await handTimeToSettings(asOperator(), { organization: world.organization, by: 'Olga' });
+    await world.skip(10 * MINUTE_MS);
+    await world.write(502, { message: 'Next' });
+    world.onRequest = () => undefined;
+    await world.skip(20 * MINUTE_MS);
+    expect([timesOf(world), notesOf(world)]).toEqual([['Called'], [[502, 'Next', true]]]);
+  });
+
   test('while a note cannot be read back, nothing else is written', async () => {
     const world = await makeReadyWorld(fakeHalo);
     await world.write(502, { message: 'First' });
@@ -267,6 +288,26 @@ describe('refusals', () => {
     ).toEqual([501, 502, 503, 504, 505, 506, 507, 508, 509]);
     expect((await reportsOf(world)).slice(5)).toEqual(Array(5).fill('note.taken'));
     expect(await connectionRow(world)).toMatchObject({ failure: null, stopped_at: null });
+  });
+
+  test('time that was refused, handed to the settings area and approved there is reported as taken', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    world.onRequest = refuse(400);
+    const { id } = await world.write(501, time('Called'));
+    await world.pass(MINUTE_MS);
+    const { reviews: _, ...psa } = world.fake.psa;
+    world.deploy(psa);
+    await world.skip(20 * MINUTE_MS);
+    await handTimeToSettings(asOperator(), { organization: world.organization, by: 'Olga' });
+    await world.pass(MINUTE_MS);
+    world.onRequest = () => undefined;
+    expect((await decide(world, 'APPROVED', [id])).done).toEqual([id]);
+    await world.pass(MINUTE_MS);
+    expect(timesOf(world)).toEqual(['Called']);
+    expect(await reportsOf(world)).toEqual([
+      expect.stringContaining('time_entry.refused'),
+      expect.stringContaining('time_entry.taken'),
+    ]);
   });
 
   test('a resumed adapter writes what was refused, without reading the feed again, and reports that it is taken', async () => {

@@ -4,7 +4,7 @@ import { takeAllTickets, takeOver, takePeople } from './directory.ts';
 import { type Psa, PsaFault } from './psa.ts';
 import { sender, type World } from './send.ts';
 import type { Settings } from './settings.ts';
-import { retryRefused } from './store.ts';
+import { type JobState, OVERLAP_MS, retryRefused, stateOf } from './store.ts';
 import { backoffMs, reasonOfPause, work } from './work.ts';
 import { PublicNote, removePublicNote } from './writer.ts';
 
@@ -24,23 +24,12 @@ const EVERY_MS = {
 };
 type Job = keyof typeof EVERY_MS;
 const JOBS = keysOf(EVERY_MS);
-/** A list of changes may lack one that was being saved while it was read. */
-const OVERLAP_MS = 5 * MINUTE_MS;
 /** An adapter that takes the place of another waits until the other has noticed. */
 const TAKE_OVER_MS = 3 * MINUTE_MS;
 /** What the service answers about an entry that the PSA no longer decides. */
 const DECIDED = ['already_reviewed', 'approved_in_settings', 'record_not_found'];
 /** What an order to resume forgets, in addition to the states of the jobs. */
 const HALTS = ['stopped', 'refusals', 'isTested', 'isErased', 'isElsewhere'];
-
-interface JobState {
-  dueAt: number;
-  /** Since when the next run has to read. */
-  from?: number | undefined;
-  attempts: number;
-  failure?: string;
-}
-const stateOf = (kv: SyncKvStorage, job: Job) => kv.get<JobState>(job) ?? { dueAt: 0, attempts: 0 };
 
 export function contextOf(kv: SyncKvStorage, service: Service, settings: Settings, psa: Psa, world: World): Context {
   return { kv, service, settings, psa, send: sender(psa, world, (skewMs) => kv.put('skewMs', skewMs)), world };
@@ -93,7 +82,7 @@ function obeyOrder({ kv, settings, world }: Context): void {
 async function runJob(ctx: Context, job: Job, start: (since: Date) => Promise<unknown>): Promise<void> {
   const { kv, world } = ctx;
   const now = world.now();
-  const { dueAt, from = now - DAY_MS, attempts } = stateOf(kv, job);
+  const { dueAt, from = now - DAY_MS, attempts }: JobState = stateOf(kv, job);
   if (dueAt > now) return;
   try {
     const result = await start(psaTime(ctx, from));

@@ -1,7 +1,20 @@
 import type { PsaRecord } from './psa.ts';
 
 // Keys of the store: `pending/ID` and `written/ID` of records, `entry/PSA ID` of time entries that wait for a decision of
-// the PSA, `unread` and `public` for the note that is not read back or not removed yet, and the names of states and jobs.
+// the PSA, `reported/ID` of records whose refusal was reported, with the time, `unread` and `public` for the note that is not
+// read back or not removed yet, and the names of states and jobs.
+
+/** A list of changes may lack one that was being saved while it was read. */
+export const OVERLAP_MS = 5 * 60_000;
+
+export interface JobState {
+  dueAt: number;
+  /** Since when the next run has to read. */
+  from?: number | undefined;
+  attempts: number;
+  failure?: string;
+}
+export const stateOf = (kv: SyncKvStorage, job: string) => kv.get<JobState>(job) ?? { dueAt: 0, attempts: 0 };
 
 /** A record that the PSA has to get. Refused records wait until a person resumes the adapter. */
 export interface Pending {
@@ -15,7 +28,6 @@ export interface Pending {
   attempts: number;
   failingSince?: number | undefined;
   refusedAt?: number | undefined;
-  isReported?: boolean;
 }
 
 /** What the PSA may have. Without an id, a create was sent; `isRead`: its note was read back. */
@@ -30,6 +42,14 @@ export const save = (kv: SyncKvStorage, pending: Pending) => kv.put(`pending/${p
 
 export const pendingIn = (kv: SyncKvStorage): Pending[] =>
   Array.from(kv.list<Pending>({ prefix: 'pending/' }), ([, pending]) => pending);
+
+/** Stores a time entry that waits for a decision of the PSA. It may have decided before its id was known here. */
+export function awaitDecision(kv: SyncKvStorage, psaId: string, { id, createdAt }: PsaRecord): void {
+  const state: JobState = stateOf(kv, 'reviews');
+  const since = Date.parse(createdAt) - OVERLAP_MS;
+  kv.put<JobState>('reviews', { ...state, from: Math.min(state.from ?? since, since) });
+  kv.put(`entry/${psaId}`, id);
+}
 
 /** The records to write, without those that the PSA refused. */
 export const waitingIn = (kv: SyncKvStorage): Pending[] =>

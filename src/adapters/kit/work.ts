@@ -71,7 +71,8 @@ function collectChange(kv: SyncKvStorage, change: Change): void {
   const { seq } = change;
   const pending = { dueAt: 0, attempts: 0, seq, ...known, record, mayCreate };
   if (isRedaction || known?.isRedaction) save(kv, { ...pending, isRedaction: true });
-  else if (mayCreate && !written?.isRead) save(kv, { ...pending, isRedaction: false });
+  // A note that was not read back is read back first, whoever decides about it now.
+  else if (mayCreate ? !written?.isRead : kv.get('unread') === record.id) save(kv, { ...pending, isRedaction: false });
   // The PSA leaves the decision to the settings area before it has taken the entry.
   else if (!mayCreate) kv.delete(`pending/${record.id}`);
 }
@@ -94,8 +95,11 @@ async function testConnection(ctx: Context): Promise<void> {
   kv.put('isTested', true);
 }
 
-async function afterWrite({ service, kv, world }: Context, { record, isReported }: Pending): Promise<void> {
-  if (isReported) unwrap(await service.report(record.kind, record.id, 'taken'));
+async function afterWrite({ service, kv, world }: Context, { record }: Pending): Promise<void> {
+  if (kv.get(`reported/${record.id}`) !== undefined) {
+    unwrap(await service.report(record.kind, record.id, 'taken'));
+    kv.delete(`reported/${record.id}`);
+  }
   kv.delete(`pending/${record.id}`);
   kv.put('writtenAt', world.now());
   if (reasonOfPause(kv) !== undefined) retryRefused(kv, refusalsIn(kv)[0]?.at ?? 0);
@@ -130,9 +134,13 @@ async function afterFailure(ctx: Context, pending: Pending, err: unknown): Promi
 async function refuse({ service, kv, world }: Context, pending: Pending, reason: string): Promise<void> {
   const now = world.now();
   unwrap(await service.report(pending.record.kind, pending.record.id, 'refused', reason.slice(0, 500)));
-  save(kv, { ...pending, refusedAt: now, isReported: true });
+  kv.put(`reported/${pending.record.id}`, now);
+  save(kv, { ...pending, refusedAt: now });
   for (const { record, refusedAt = now } of pendingIn(kv))
     if (refusedAt < now - REFUSED_MS) kv.delete(`pending/${record.id}`);
+  const isPending = new Set(pendingIn(kv).map(({ record }) => `reported/${record.id}`));
+  for (const [key, at] of Array.from(kv.list<number>({ prefix: 'reported/' })))
+    if (at < now - REFUSED_MS && !isPending.has(key)) kv.delete(key);
 }
 
 /** Refusals in a row that are not about the ticket. */

@@ -1,7 +1,7 @@
 import type { Context } from './context.ts';
 import { PsaFault, type PsaRecord, partsOf, unlessGone, wholeText } from './psa.ts';
 import { REQUEST_DEADLINE_MS } from './send.ts';
-import type { Pending, Written } from './store.ts';
+import { awaitDecision, type Pending, type Written } from './store.ts';
 
 /** After this time, a create that was cut off has taken place or never will. */
 const SETTLED_MS = 2 * REQUEST_DEADLINE_MS;
@@ -72,7 +72,7 @@ async function readBack({ psa, send, kv }: Context, record: PsaRecord, psaId: st
       );
     }
   }
-  if (record.kind === 'time_entry' && record.approvals === 'psa') kv.put(`entry/${psaId}`, id);
+  if (record.kind === 'time_entry' && record.approvals === 'psa') awaitDecision(kv, psaId, record);
   kv.put<Written>(`written/${id}`, { psaId, isRead: true, settledAt: 0 });
   console.log(JSON.stringify({ event: 'adapter_wrote', ticket: ticketId, kind, internal: true, id, psaId }));
   return psaId;
