@@ -503,6 +503,8 @@ when new.to_seq < coalesce((select to_seq from deletions where organization_id =
   or (unixepoch() - 180 * 86400) * 1000 < coalesce((select at from audit_log where organization_id = new.organization_id and seq = new.to_seq), unixepoch() * 1000)
   or exists (select 1 from time_entries where organization_id = new.organization_id and approvals = 'settings' and status = 'SUBMITTED'
     and audit_seq <= new.to_seq)
+  or exists (select 1 from time_entries where organization_id = new.organization_id and approvals = 'psa' and status = 'SUBMITTED'
+    and audit_seq <= new.to_seq and exists (select 1 from organizations where id = new.organization_id and approvals = 'settings'))
   or exists (select 1 from time_entries where organization_id = new.organization_id and (approvals = 'settings' or approvals = 'psa')
     and (status = 'APPROVED' or status = 'REJECTED') and audit_seq <= new.to_seq and approval_seq > new.to_seq)
   or exists (select 1 from audit_log a left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
@@ -521,6 +523,8 @@ when new.organization_id <> old.organization_id or new.to_seq < old.to_seq
   or (unixepoch() - 180 * 86400) * 1000 < coalesce((select at from audit_log where organization_id = new.organization_id and seq = new.to_seq), unixepoch() * 1000)
   or exists (select 1 from time_entries where organization_id = new.organization_id and approvals = 'settings' and status = 'SUBMITTED'
     and audit_seq <= new.to_seq)
+  or exists (select 1 from time_entries where organization_id = new.organization_id and approvals = 'psa' and status = 'SUBMITTED'
+    and audit_seq <= new.to_seq and exists (select 1 from organizations where id = new.organization_id and approvals = 'settings'))
   or exists (select 1 from time_entries where organization_id = new.organization_id and (approvals = 'settings' or approvals = 'psa')
     and (status = 'APPROVED' or status = 'REJECTED') and audit_seq <= new.to_seq and approval_seq > new.to_seq)
   or exists (select 1 from audit_log a left join notes n on n.organization_id = a.organization_id and n.id = a.target_id

@@ -145,6 +145,26 @@ test('A time entry that waits for the settings area stays, and one that was deci
   await expect(env.DB.prepare(insert).bind(organization).run()).rejects.toThrow('deletions: only old rows');
 });
 
+test('A time entry that waits for a PSA stays while the directory says that the settings area decides', async () => {
+  const organization = await makeOrganization({ approvals: 'psa' });
+  const { value: key } = await makeKey(organization, {}, () => OLD);
+  const old = makeApi({ now: () => OLD });
+  await note(old, key, 'a');
+  await logTime({ organization, key, keyId: '', old, today: makeApi() });
+  await note(old, key, 'b');
+  const setApprovals = (approvals: string) =>
+    env.DB.prepare('update organizations set approvals = ? where id = ?').bind(approvals, organization).run();
+  await setApprovals('settings');
+  await run();
+  // The entry waits at row 3.
+  expect(await stateOf(organization)).toMatchObject({ deletedTo: 2, firstRow: 3, entries: 1 });
+  const move = env.DB.prepare('update deletions set to_seq = 3 where organization_id = ?').bind(organization);
+  await expect(move.run()).rejects.toThrow('deletions: only old rows');
+  await setApprovals('psa');
+  await run();
+  expect(await stateOf(organization)).toMatchObject({ deletedTo: 3, firstRow: 4, entries: 0 });
+});
+
 test('A redaction keeps its record until it is old', async () => {
   const { organization } = await makeOldWorld();
   const { changes } = await listChanges(asOperator(), { organization, cursor: null });

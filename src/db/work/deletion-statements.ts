@@ -53,7 +53,10 @@ export const findDeletable = (db: Database, before: number, reportedSince: numbe
     )
     .orderBy(auditLog.at);
 
-/** The first time entry of the range (`from` is excluded) that waits for the settings area, or was decided after `to`. */
+/**
+ * The first time entry of the range (`from` is excluded) that waits for the settings area, or may be handed to it because the
+ * PSA decides no longer, or was decided after `to`.
+ */
 export const findFirstUndecided = (db: Database, organizationId: string, from: number, to: number) =>
   db
     .select({ seq: timeEntries.auditSeq })
@@ -63,7 +66,8 @@ export const findFirstUndecided = (db: Database, organizationId: string, from: n
         eq(timeEntries.organizationId, organizationId),
         sql`${timeEntries.auditSeq} > ${from} and ${timeEntries.auditSeq} <= ${to}`,
         or(
-          sql`${timeEntries.status} = 'SUBMITTED' and ${timeEntries.approvals} = 'settings'`,
+          sql`${timeEntries.status} = 'SUBMITTED' and (${timeEntries.approvals} = 'settings' or exists (
+            select 1 from ${organizations} where ${organizations.id} = ${organizationId} and ${organizations.approvals} = 'settings'))`,
           sql`${timeEntries.status} <> 'SUBMITTED' and ${timeEntries.approvalSeq} > ${to}`,
         ),
       ),
