@@ -43,7 +43,7 @@ export function writtenResult(
 /** The result of a dry run, with the fields of the API's response. */
 export function dryRunResult(facts: DryRunResult): ToolResult {
   const text = facts.idempotentReplay
-    ? 'Nothing was written. An earlier call with this idempotencyKey wrote a record, so this call would write nothing without dryRun either.'
+    ? 'Nothing was written. An earlier call with this idempotencyKey wrote a record, so this call would write nothing without dryRun either. That record may be on another ticket or from other arguments: the call without dryRun tells.'
     : 'Nothing was written. The call passed all checks: to write, send it without dryRun.';
   return resultOf(text, { ...facts });
 }
