@@ -28,7 +28,7 @@ export function ticketWaits(sleep: TicketWaits['sleep']): TicketWaits {
 }
 
 /**
- * Runs a write or dry run. If it finds no ticket, and an adapter may be about to send one, the request waits: `look` only
+ * Runs a write with an Idempotency-Key, or a dry run. If it finds no ticket, and an adapter may be about to send one, the request waits: `look` only
  * reads, and when it no longer finds that the ticket is missing, `run` is called again. The reason why there is no ticket
  * does not matter, so that the time reveals nothing about the tickets of other companies.
  * @throws as `run` and `look`; ServiceError `ticket_not_found`

@@ -164,7 +164,10 @@ async function writeOnce<Row extends StoredRecord>(
   mode: Mode,
 ): Promise<WriteOutcome<Row> | Accepted> {
   const write = { ...record, target, values: await valuesOf(ctx, target, record) };
-  return awaitTicket(ctx, { run: () => tryWrite(ctx, write, mode), look: () => tryWrite(ctx, write, 'dryRun') });
+  const run = () => tryWrite(ctx, write, mode);
+  // A caller that gives up during the wait sends the request again: without an Idempotency-Key, both would write.
+  if (mode === 'write' && target.idempotencyKey === undefined) return run();
+  return awaitTicket(ctx, { run, look: () => tryWrite(ctx, write, 'dryRun') });
 }
 
 async function tryWrite<Row extends StoredRecord>(

@@ -27,6 +27,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+/** The header of a request for another event: a write without it does not wait. */
+const newEvent = (): Record<string, string> => ({ 'Idempotency-Key': `triage:${crypto.randomUUID()}` });
+
 /** An organization whose adapter has just reported, and an isolate. `onSleep` runs while a request waits. */
 async function makeWorld() {
   const organization = await makeOrganization();
@@ -52,9 +55,22 @@ async function makeWorld() {
       await world.onSleep();
     },
   });
-  const write = (path = 'notes', body: object = NOTE, key = world.key, ticket = NEW_TICKET, headers = {}) =>
+  const write = (path = 'notes', body: object = NOTE, key = world.key, ticket = NEW_TICKET, headers = newEvent()) =>
     api.post(`/api/v1/tickets/${ticket}/${path}`, key, body, headers);
-  return Object.assign(world, { api, d1, write });
+  /** What a caller can see of a note for a ticket, and what the service does for it. */
+  const seenOf = async (key: string, ticket: string, headers: Record<string, string>) => {
+    world.slept.length = 0;
+    await api.settled();
+    d1.length = 0;
+    const response = await write('notes', NOTE, key, ticket, headers);
+    // Counted before the refusal is recorded, which follows the response.
+    const calls = d1.length;
+    const { status, headers: fields, body } = await seenByProber(response);
+    const shown = body.replaceAll(ticket, 'ID').replace(/"requestId":"[^"]+"/, '');
+    const limits = fields.filter(([name]) => name !== 'ratelimit');
+    return { status, fields: limits, shown, slept: [...world.slept], calls };
+  };
+  return Object.assign(world, { api, d1, write, seenOf });
 }
 
 /** Requests wait until `release`, which lets all of them look once. */
@@ -105,22 +121,32 @@ test('an unknown ticket, a closed one, one of another company and the record of 
   expect((await world.write('notes', NOTE, world.key, '1002', replay)).status).toBe(201);
   expect((await world.write('notes', NOTE, bound, '1001')).status).toBe(201);
   const seen = [];
-  for (const [ticket, headers] of [[NEW_TICKET], ['1003'], ['1002'], ['1002', replay]] as const) {
-    world.slept.length = 0;
-    await world.api.settled();
-    world.d1.length = 0;
-    const {
-      status,
-      headers: fields,
-      body,
-    } = await seenByProber(await world.write('notes', NOTE, bound, ticket, headers));
-    const shown = body.replaceAll(ticket, 'ID').replace(/"requestId":"[^"]+"/, '');
-    const limits = fields.filter(([name]) => name !== 'ratelimit');
-    seen.push({ status, fields: limits, shown, slept: [...world.slept], calls: world.d1.length });
-  }
+  for (const ticket of [NEW_TICKET, '1003', '1002']) seen.push(await world.seenOf(bound, ticket, newEvent()));
+  seen.push(await world.seenOf(bound, '1002', replay));
   expect(seen).toEqual(Array(4).fill(seen[0]));
   // The insert, the reason why it did nothing, and four looks.
   expect(seen[0]).toMatchObject({ status: 404, slept: Array(4).fill(EVERY), calls: 6 });
+});
+
+test.each(PATHS)('without an Idempotency-Key, a dry run waits and a write does not: %s', async (path, body) => {
+  const world = await makeWorld();
+  const response = await world.write(path, body, world.key, NEW_TICKET, {});
+  const looks = path.endsWith('dry-run') ? 4 : 0;
+  expect([response.headers.get('Retry-After'), world.slept]).toEqual(['10', Array(looks).fill(EVERY)]);
+  expect(await problemOf(response)).toBe('404 ticket_not_found');
+});
+
+test('without an Idempotency-Key, an unknown ticket, a closed one and one of another company get the same 404 immediately', async () => {
+  const world = await makeWorld();
+  const { organization } = world;
+  const { value: bound } = await makeKey(organization, { companies: 'acme' });
+  await importRecords({ type: 'ticket', organization, id: '1003', company: 'acme', active: false });
+  expect((await world.write('notes', NOTE, bound, '1001', {})).status).toBe(201);
+  const seen = [];
+  for (const ticket of [NEW_TICKET, '1003', '1002']) seen.push(await world.seenOf(bound, ticket, {}));
+  expect(seen).toEqual(Array(3).fill(seen[0]));
+  // The insert, and the reason why it did nothing.
+  expect(seen[0]).toMatchObject({ status: 404, slept: [], calls: 2 });
 });
 
 test.each([
@@ -186,8 +212,8 @@ describe('a flood of unknown tickets', () => {
     expect(new Set(statuses)).toEqual(new Set([404]));
     await world.api.settled();
     const calls = () => world.d1.splice(0).length;
-    // An insert and the reason for each, and what is recorded of the first refusal.
-    expect(calls()).toBe(2 * FLOOD + 1);
+    // An insert and the reason for each, and the ten refusals of a key that are recorded in a minute.
+    expect(calls()).toBe(2 * FLOOD + 10);
     expect((await world.write('notes', NOTE, other, '1001')).status).toBe(201);
     expect(calls()).toBe(1);
     for (let look = 1; look <= 4; look++) {
