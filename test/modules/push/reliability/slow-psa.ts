@@ -137,7 +137,13 @@ export async function makeSlowPsas(samples: readonly SampleReceiver[], delayMs: 
     };
   }
   const receivers: Awaited<ReturnType<typeof makeReceiver>>[] = [];
-  for (const seeded of await withLocalD1(persistTo, (db) => seed(db, 1))) {
+  const organizations = await withLocalD1(persistTo, async (db) => {
+    const seeded = await seed(db, 1);
+    // The PSA gets time before it is approved.
+    await db.prepare("update organizations set approvals = 'psa'").run();
+    return seeded;
+  });
+  for (const seeded of organizations) {
     const sample = samples[receivers.length];
     if (sample) receivers.push(await makeReceiver(sample, seeded));
   }
