@@ -17,7 +17,7 @@ import {
 } from './time-queue-statements.ts';
 
 /** How many audit rows before the oldest of the entries an approved one may be to count as the original of a duplicate. */
-const ROWS_BEFORE = 1_000;
+const ROWS_BEFORE = MAX_SORTED;
 
 /** How much of two texts is compared, with their lengths, to tell whether they are the same. */
 const COMPARED_CHARACTERS = 500;
