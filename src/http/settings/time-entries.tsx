@@ -7,8 +7,10 @@ import {
   type Entry,
   exportTime,
   FILE_PART,
+  hasAllMarks,
   isFiltered,
   MAX_ALL,
+  MAX_SORTED,
   PAGE,
   type Queue,
   readChoices,
@@ -72,7 +74,13 @@ timeEntries.get('/time/decide', validTime, async (c) => {
   const entries = await readUndecided(ctx, queueOf(c), { ...query, upTo });
   return entries.length > 0
     ? confirm(c, { entries, decision, query })
-    : redirectWith(c, addressOf('/time', query), 'No unmarked entry is left to approve.');
+    : redirectWith(
+        c,
+        addressOf('/time', query),
+        hasAllMarks(queueOf(c))
+          ? 'No unmarked entry is left to approve.'
+          : `More than ${formatNumber(MAX_SORTED)} entries wait. Select what to approve.`,
+      );
 });
 
 /** @throws PageProblem for more entries than one form can decide about */

@@ -6,7 +6,7 @@ export const timeToSettings = databaseCommand(
   new Command('time:to-settings')
     .summary('hand the time that waits for a PSA to the settings area')
     .description(
-      'Hands each time entry that waits for a decision of the PSA to the settings area, after the PSA has left. First remove its adapter, and import the organization with approvals: settings. Each entry gets a row in the audit log.',
+      'Hands each time entry that waits for a decision of the PSA to the settings area, after the PSA has left. First remove its adapter, and import the organization with approvals: settings. Such an entry may already be in the PSA, also if it is then rejected. Each entry gets a row in the audit log.',
     )
     .argument('<ORGANIZATION>', 'The id of the organization.')
     .addOption(byOption),

@@ -73,6 +73,9 @@ export interface Queue {
   timeZone: string;
 }
 
+/** Whether marks compare an entry with all that wait, and not only with those of the filter. */
+export const hasAllMarks = ({ waiting }: Pick<Queue, 'waiting'>) => waiting <= MAX_SORTED;
+
 /** Amounts are in minor units. */
 export type Entry = ReturnType<typeof toEntry>;
 
@@ -134,12 +137,12 @@ async function filterOf(ctx: AdminContext, { timeZone }: Queue, query: TimeQuery
 /** The entries that wait and match, marked ones first and then the longest, with the totals of all that match. */
 async function sortEntries(
   ctx: AdminContext,
-  { waiting }: Queue,
+  queue: Queue,
   filter: TimeFilter,
   page: { after?: number | undefined; limit: number; isUnmarkedOnly?: boolean },
 ): Promise<Pick<TimePage, 'entries' | 'totals'>> {
   const { organizationId, userId } = ctx.actor;
-  const search = { isUnmarkedOnly: false, ...page, readsOnlyMatching: waiting > MAX_SORTED };
+  const search = { isUnmarkedOnly: false, ...page, readsOnlyMatching: !hasAllMarks(queue) };
   const rows = await query(ctx, 'nothing_written', (db) => sortWaiting(db, organizationId, filter, search));
   const totals = totalsOf(rows.filter(({ id }) => id === null));
   if (totals.count > MAX_SORTED) return { entries: [], totals: undefined };
@@ -164,7 +167,7 @@ export const isFiltered = (query: TimeQuery) => CHOOSING.some((name) => query[na
 /** A page of the entries of a query: those that wait sorted, unless they are too many, and all others newest first. */
 export async function readTime(ctx: AdminContext, queue: Queue, asked: TimeQuery): Promise<TimePage> {
   const filter = await filterOf(ctx, queue, asked);
-  if (asked.state === 'waiting' && (isFiltered(asked) || queue.waiting <= MAX_SORTED)) {
+  if (asked.state === 'waiting' && (isFiltered(asked) || hasAllMarks(queue))) {
     const sorted = await sortEntries(ctx, queue, filter, { after: asked.before, limit: LISTED + 1 });
     if (asked.entry !== undefined && sorted.entries.length === 0)
       return { entries: await readEntries(ctx, [asked.entry]), totals: undefined, next: undefined };
@@ -225,7 +228,7 @@ export async function readLastDecision(ctx: AdminContext) {
 
 /**
  * The entries that wait and that an administrator wants to decide about: those with these ids, or all of a query
- * that are not marked, at most `MAX_ALL`. None if a query is about other entries, or has too many to mark them.
+ * that are not marked, at most `MAX_ALL`. None if a query is about other entries, or too many wait to mark them.
  */
 export async function readUndecided(
   ctx: AdminContext,
@@ -233,7 +236,7 @@ export async function readUndecided(
   asked: readonly string[] | TimeQuery,
 ): Promise<Entry[]> {
   const isQuery = 'state' in asked;
-  if (isQuery && asked.state !== 'waiting') return [];
+  if (isQuery && (asked.state !== 'waiting' || !hasAllMarks(queue))) return [];
   const filter = isQuery ? await filterOf(ctx, queue, asked) : { ids: asked };
   return (await sortEntries(ctx, queue, filter, { isUnmarkedOnly: isQuery, limit: MAX_ALL })).entries;
 }

@@ -111,6 +111,31 @@ describe('marks', () => {
     expect(await marksOf((await get('/time')).text)).toEqual(['same as 14:02']);
   });
 
+  test('time that is sent again after 1,000 entries were approved is still a possible duplicate', async () => {
+    const { organization, get, log, decide } = await makeTime({ now: () => AT });
+    await log({ description: 'Tested the backup' });
+    await multiply(organization, 999);
+    const ids = await idsOf((await get('/time/decide?all=APPROVED')).text);
+    expect((await decide('APPROVED', ids)).notice).toBe('1,000 entries approved');
+    await log({ description: 'Tested the backup' });
+    expect(await marksOf((await get('/time')).text)).toEqual(['same as 14:02']);
+  });
+
+  test('while more than 10,000 entries wait, marks know only those of the filter, so that all cannot be approved', async () => {
+    const { organization, get, log } = await makeTime({ now: () => AT });
+    await log({ minutes: 20 });
+    await multiply(organization, 9_999);
+    const filtered = async () => {
+      const { text } = await get('/time?company=globex');
+      const buttons = await elementsOf(text, 'button[name=all]');
+      return [(await textsOf(text, '#totals'))[0], buttons.length];
+    };
+    await log({ minutes: 25 }, '1002');
+    expect(await filtered()).toEqual([expect.stringContaining('so marks compare only those of the filter'), 0]);
+    const { headers } = await get('/time/decide?all=APPROVED&company=globex');
+    expect(decodeURIComponent(headers.get('Set-Cookie') ?? '')).toContain('More than 10,000 entries wait. Select');
+  });
+
   test('the time of one person on one date is marked above 24 hours, and that of the service account never', async () => {
     let now = AT;
     const { get, log, decide } = await makeTime({ now: () => now });
@@ -360,7 +385,7 @@ test('approved time that the PSA refuses stays visible, with the reason and what
   for (const state of ['refused', 'approved', 'all']) {
     const { text } = await get(`/time?state=${state}`);
     expect(await textsOf(text, 'tbody .mark')).toEqual([
-      'Not in the PSA: The period is closed. Enter it there by hand, or repair the cause and have the PSA take it.',
+      'Not in the PSA: The period is closed. Repair the cause and have the PSA take it.',
     ]);
   }
   expect(await textsOf((await get('/time?state=refused')).text, '#totals')).toEqual([

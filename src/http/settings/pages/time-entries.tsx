@@ -5,6 +5,7 @@ import { isMarked } from '../../../domain/time-marks.ts';
 import { keysOf } from '../../../lib/objects.ts';
 import {
   type Entry,
+  hasAllMarks,
   isFiltered,
   LISTED,
   MAX_ALL,
@@ -45,7 +46,7 @@ export const DECISIONS = {
     verb: 'Reject',
     word: 'rejected',
     kind: 'danger',
-    final: 'rejected time never reaches your PSA.',
+    final: 'rejected time never reaches your PSA. Time that was handed over from it may already be there.',
   },
 } as const;
 
@@ -137,7 +138,7 @@ function Work({ entry }: { entry: Entry }) {
       )}
       {refusal !== null && (status === 'APPROVED' || approvals === 'psa') && (
         <span class="mark">
-          Not in the PSA: <bdi>{refusal}</bdi> Enter it there by hand, or repair the cause and have the PSA take it.
+          Not in the PSA: <bdi>{refusal}</bdi> Repair the cause and have the PSA take it.
         </span>
       )}
     </>
@@ -255,7 +256,15 @@ function Nothing({ query, last }: Props) {
 
 /** The totals of all entries that match, or why there are none. */
 function Summary({ query, totals, waiting }: Props) {
-  if (totals) return <>{totalsText(totals)}</>;
+  if (totals)
+    return (
+      <>
+        {totalsText(totals)}
+        {query.state === 'waiting' &&
+          !hasAllMarks({ waiting }) &&
+          `. More than ${formatNumber(MAX_SORTED)} entries wait, so marks compare only those of the filter: select what to approve.`}
+      </>
+    );
   if (query.entry !== undefined) return <>Nothing is to decide here about this entry.</>;
   if (query.state !== 'waiting') return <>More than {formatNumber(MAX_TOTAL)} entries. Filter by dates for totals.</>;
   return (
@@ -267,10 +276,10 @@ function Summary({ query, totals, waiting }: Props) {
 }
 
 /** Selects entries, and decides about the selected ones or about all that are not marked, as far as one form can. */
-function Bar({ query, entries, totals }: Props) {
+function Bar({ query, entries, totals, waiting }: Props) {
   const { base } = usePage();
   const marked = entries.filter(isMarked).length;
-  const unmarked = totals ? totals.count - totals.marked : 0;
+  const unmarked = totals && hasAllMarks({ waiting }) ? totals.count - totals.marked : 0;
   const select = (which: 'all' | 'marked', text: string) => (
     <a href={addressOf(`${base}/time`, { ...query, select: which })} data-select={which}>
       {text}
