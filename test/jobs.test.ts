@@ -43,13 +43,13 @@ test('a run makes fewer than 1,000 queries, and logs the remaining work', async 
   // Every chunk is full.
   const db = aroundD1(env.DB, async (run, statements) => {
     queries += statements;
-    return (await run()).map((result) => ({ ...result, meta: { ...result.meta, changes: 1_000 } }));
+    return (await run()).map((result) => ({ ...result, meta: { ...result.meta, changes: 10_000 } }));
   });
   const contributions = startModules(MODULES, { ...env }, config());
   await runJobs(CRON_TRIGGERS.daily, { db, config: config(), contributions, now: () => NOW });
   expect(queries).toBeLessThan(1_000);
   const unfinished = loggedLines('daily_job_unfinished', 'warn').map(({ part }) => part);
-  expect(unfinished).toEqual(['addresses']);
+  expect(unfinished).toEqual(['addresses', 'refused_requests']);
 });
 
 test('a full database is logged, and the tasks that write fail', async () => {
