@@ -6,7 +6,7 @@ export function announce<T>(print: (line: string) => void, what: string, work: (
   return remind(print, what, work);
 }
 
-/** Prints every 15 s for how long something has been waited for, so that nobody ends a slow command. */
+/** Prints every 15 s how long a command has been waiting, so that its user does not end a slow command. */
 export async function remind<T>(print: (line: string) => void, what: string, work: () => Promise<T>): Promise<T> {
   const startedAt = Date.now();
   const timer = setInterval(() => {

@@ -71,7 +71,7 @@ function collectChange(kv: SyncKvStorage, change: Change): void {
   const { seq } = change;
   const pending = { dueAt: 0, attempts: 0, seq, ...known, record, mayCreate };
   if (isRedaction || known?.isRedaction) save(kv, { ...pending, isRedaction: true });
-  // A note that was not read back is read back first, whoever decides about it now.
+  // A record that was not read back is read back first, even if its decider has changed.
   else if (mayCreate ? !written?.isRead : kv.get('unread') === record.id) save(kv, { ...pending, isRedaction: false });
   // The PSA leaves the decision to the settings area before it has taken the entry.
   else if (!mayCreate) kv.delete(`pending/${record.id}`);

@@ -107,7 +107,7 @@ export const refusedUses = sqliteTable(
   ],
 );
 
-/** The latest refused requests with a key of the organization, without anything that a body contained. */
+/** The latest refused requests with a key of the organization. Of a body, only the names of fields and a refused `userEmail`. */
 export const refusedRequests = sqliteTable(
   'refused_requests',
   {

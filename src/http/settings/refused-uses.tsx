@@ -30,7 +30,7 @@ refusedUses.get('/refused', async (c) => {
         <RefusedRequestsTable requests={requests} />
       )}
       <p>
-        The latest 50 of each key, for 7 days, without anything that a body contained. In a flood, some are left out.{' '}
+        The latest 50 of each key, for 7 days, without their texts. In a flood, some are left out.{' '}
         {next !== undefined && (
           <a href={`${addressOf(c.req.path, { before: next })}#requests`}>Older refused requests</a>
         )}

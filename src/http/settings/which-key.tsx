@@ -52,7 +52,6 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.string().cat
 
 const COLUMNS: readonly TableColumn<KeyDetails>[] = [
   ['Key', (key) => <KeyName subject={key} />],
-  ['Hint', ({ hint }) => <Hint hint={hint} />],
   ['State', (key) => <State state={stateInList(key)} />],
   ['Last write', (key) => <LastWrite subject={key} />],
   [

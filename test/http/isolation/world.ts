@@ -411,7 +411,7 @@ export class World {
 
     const outcome: Outcome = {
       outcome: `${form} ${status}`,
-      // The page shows the hints of the keys in the text, whoever they belong to.
+      // The page shows the hints of the keys in the text, even those of other organizations.
       asked: `${key.id} ${isWhichKey ? `${pasted} ${key.hint}` : ''} ${fields.companies}`,
       response: text,
     };
