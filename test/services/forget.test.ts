@@ -5,7 +5,8 @@ import { recordRefusal } from '../../src/services/keys/record-refusal.ts';
 import { refusedRequest } from '../support/refused-requests.ts';
 import { asOperator, makeKey, makeOrganization, rowsOf } from '../support/world.ts';
 
-const NOW = Date.parse('2027-06-30T03:17:00Z');
+// Test files share a database: rows of other tests are later than this, so that no run counts them.
+const NOW = Date.parse('2001-06-30T03:17:00Z');
 
 test('a run removes a limited number of old addresses, and the next ones the rest', async () => {
   const organization = await makeOrganization();
