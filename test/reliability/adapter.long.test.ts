@@ -95,10 +95,6 @@ const momentsOf = ({ api, connector }: Processes, restart: ReturnType<typeof mak
     return response;
   },
   'the adapter is killed, and there is no effect': () => restart(connector).then(() => undefined),
-  'the connection is cut, and the effect comes long after that': async (run) => {
-    void sleep(900 + 1_500 * Math.random()).then(run);
-    return undefined;
-  },
   'an error follows the effect': async (run) => {
     await run();
     return new Response(null, { status: 503 });
@@ -115,6 +111,11 @@ const momentsOf = ({ api, connector }: Processes, restart: ReturnType<typeof mak
   'both are killed after the effect': async (run) => {
     await run();
     return restart(api, connector).then(() => undefined);
+  },
+  // The last one: few other records wait, so an adapter that did not let it settle would send it again before its effect.
+  'the connection is cut, and the effect comes long after that': async (run) => {
+    void sleep(2_400).then(run);
+    return undefined;
   },
 });
 
@@ -195,7 +196,7 @@ test.each(Object.keys(FAKES) as Psa[])(
 
     const restart = makeRestart();
     const moments = Object.values(momentsOf(processes, restart));
-    left.push(...moments, ...moments);
+    left.push(...moments.flatMap((moment) => [moment, moment]));
     await connector.start();
     const found = () => [...data.notes, ...data.entries].map(({ text }) => plain(text)).sort();
     const expected = Array.from({ length: RECORDS }, (_, index) => `Record ${index}`).sort();
