@@ -40,6 +40,8 @@ export interface PageLinks {
 interface DocsPage extends MarkdownSource, PageLinks {
   /** The reader whom the first page sends there. */
   reader?: { text: string; about: string; icon: IconName };
+  /** Its place among the pages of all modules: 0 without one. */
+  step?: number;
 }
 
 /** Webhooks of an OpenAPI document, with their tag. */

@@ -8,7 +8,9 @@ import type { DocsModule } from './module.ts';
 /** The documentation of the optional modules, in the order of the pages. Remove a name to remove a module. */
 const DOCS_MODULES: readonly DocsModule[] = [adaptersDocs, mcpDocs, psaDocs, pushDocs, alertsDocs];
 
-export const MODULE_PAGES = DOCS_MODULES.flatMap(({ pages = [] }) => pages);
+export const MODULE_PAGES = DOCS_MODULES.flatMap(({ pages = [] }) => pages).sort(
+  (one, other) => (one.step ?? 0) - (other.step ?? 0),
+);
 export const DOCUMENTS = DOCS_MODULES.flatMap(({ documents = [] }) => documents);
 export const MESSAGES = DOCS_MODULES.flatMap(({ messages = [] }) => messages);
 

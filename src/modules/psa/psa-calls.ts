@@ -39,7 +39,7 @@ function psaCall<Request extends z.ZodType>(
   return { request, run };
 }
 
-/** The calls by the `type` of their message; docs/calls.md describes them. */
+/** The calls by the `type` of their message; the pages in docs describe them. */
 export const PSA_CALLS = {
   'directory.upsert': psaCall(upsertRequest, upsertRecords),
   'directory.deactivate': psaCall(deactivateRequest, deactivateRecords),

@@ -6,14 +6,29 @@ import noteCreated from './assets/docs/psa/samples/note-created.json';
 import { pushWebhook } from './docs/push-webhook.ts';
 import receive from './docs/receive.md?raw';
 
+/** The part of a receiver that its reader fits to a PSA. @throws Error if it is not there */
+function partToFit(receiver: string, from: string, until: string): string {
+  const [start, end] = [receiver.indexOf(from), receiver.indexOf(until)];
+  if (start < 0 || end < start) throw new Error(`A receiver has no part from ${from} until ${until}`);
+  return receiver.slice(start, end).trim();
+}
+
 const files = {
   'note-created.json': JSON.stringify(noteCreated, null, 2),
-  'receiver.mjs': receiverMjs.trim(),
-  'receiver.py': receiverPy.trim(),
+  'receiver.mjs': partToFit(receiverMjs, 'async function psa(', '/**\n * Writes a change into the PSA'),
+  'receiver.py': partToFit(receiverPy, 'def psa(', 'def take('),
 };
 
 export const pushDocs: DocsModule = {
-  sections: { receive: withIncludes(receive, files) },
+  pages: [
+    {
+      path: '/docs/psa/receive',
+      markdown: withIncludes(receive, files),
+      group: 'PSA',
+      name: 'Receive the push',
+      step: 3,
+    },
+  ],
   messages: {
     tag: { name: 'Push', description: 'What the PSA receives.' },
     webhooks: { 'work.changes': pushWebhook },

@@ -1,13 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import * as z from 'zod';
 import { DIRECTORY_TYPES } from '../../../src/domain/directory.ts';
 import type { ChangesPage, ListedRecords } from '../../../src/domain/psa-shapes.ts';
 import { callText } from '../../../src/modules/psa/docs/call-texts.ts';
-import guide from '../../../src/modules/psa/docs/psa.md?raw';
 import { PSA_CALL_TYPES, PSA_CALLS } from '../../../src/modules/psa/psa-calls.ts';
 import type { CallResult } from '../../../src/services/call-result.ts';
 import { allChanges, directory, resultOf } from '../../support/psa-calls.ts';
-import { codesOfPage } from '../../support/recipes.ts';
 import { importRecords, makeOrganization, makeWorld, rowsOf } from '../../support/world.ts';
 import { makePsa } from './support.ts';
 
@@ -169,18 +166,6 @@ test('a page of changes over HTTP is at most 512 KiB, and its cursor leads to th
 test.each(PSA_CALL_TYPES)('the example of %s is a valid request', async (type) => {
   const { request } = PSA_CALLS[type];
   expect(request.safeParse(callText(type).data).error).toBeUndefined();
-});
-
-test('the messages that the guide shows are valid requests', () => {
-  const jsons = codesOfPage(guide.replace(/^<!-- section: .*$/gm, ''), 'https://tickets.example').flatMap(
-    ({ versions }) => versions,
-  );
-  const shown = jsons.filter(({ language, text }) => language === 'json' && text.startsWith('{'));
-  expect(shown.length).toBeGreaterThan(2);
-  for (const { text } of shown) {
-    const { type, data } = z.object({ type: z.enum(PSA_CALL_TYPES), data: z.unknown() }).parse(JSON.parse(text));
-    expect([type, PSA_CALLS[type].request.safeParse(data).error]).toEqual([type, undefined]);
-  }
 });
 
 test('the example of directory.upsert returns the example result', async () => {

@@ -7,19 +7,21 @@ import { elementsOf } from '../../support/page.ts';
 import { readStatic } from '../../support/static-files.ts';
 import { makePsa } from './support.ts';
 
-test('the page of the PSA calls lists the fields of each call and of its result', async () => {
+test('the page of calls links to each call, whose page lists its fields and those of its result, and the search finds it', async () => {
   const page = await (await readStatic('/docs/psa/calls')).text();
-  const headings = await elementsOf(page, 'article h3[id*="."]');
-  expect(headings.map(({ attributes }) => attributes['id'])).toEqual(PSA_CALL_TYPES);
-  const calls = (await (await readStatic('/docs/psa/calls.md')).text()).split(/^### /m).slice(1);
-  for (const call of calls) expect(call).toMatch(/^\| `\w+` \| .*^\*\*Fields of `value`\*\*$.*^\| `\w+/ms);
-  const links = (await elementsOf(page, '.side ul ul a')).map(({ attributes }) => attributes['href']);
-  for (const { attributes } of await elementsOf(page, 'article > h2')) expect(links).toContain(`#${attributes['id']}`);
-});
-
-test('the search finds each call', async () => {
+  const links = await elementsOf(page, 'article th a[href*="#"] code');
+  expect(links.map(({ text }) => text).sort()).toEqual([...PSA_CALL_TYPES].sort());
   const index = new Map(await (await readStatic('/docs/search.json')).json<[string, string][]>());
-  for (const type of PSA_CALL_TYPES) expect(index.get(`/docs/psa/calls#${type}`)).toBe(type);
+  for (const { attributes } of await elementsOf(page, 'article th a[href*="#"]')) {
+    const [path = '', type = ''] = (attributes['href'] ?? '').split('#');
+    const source = await (await readStatic(`${path || '/docs/psa/calls'}.md`)).text();
+    const call = source.split(/^## /m).find((part) => part.startsWith(`${type}\n`));
+    expect([type, call]).toEqual([
+      type,
+      expect.stringMatching(/^\| `\w+` \| .*^\*\*Fields of `value`\*\*$.*^\| `\w+/ms),
+    ]);
+    expect(index.get(`${path || '/docs/psa/calls'}#${type}`)).toBe(type);
+  }
 });
 
 test('the page explains every error of a call with its status', () => {

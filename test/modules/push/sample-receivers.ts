@@ -29,7 +29,7 @@ export async function startReceiver(
   variables: { WEBHOOK_SECRET: string; PSA_URL: string; PAUSE: string; [other: string]: string },
   options: readonly string[] = [],
 ) {
-  const env = { ...process.env, ...variables, PSA_TOKEN: 'token', QUEUE: join(directory, 'queue') };
+  const env = { ...process.env, ...variables, PSA_AUTHORIZATION: 'Bearer token', QUEUE: join(directory, 'queue') };
   const child = spawn(program, [file, String(port), ...options], { env, stdio: ['ignore', 'ignore', 'pipe'] });
   let printed = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

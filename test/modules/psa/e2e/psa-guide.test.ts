@@ -16,7 +16,9 @@ import { codesOfPage } from '../../../support/recipes.ts';
 // The code of /docs/psa, run as it is copied.
 
 const run = promisify(execFile);
-const psa = withSections(MODULE_PAGES.find(({ path }) => path === '/docs/psa')?.markdown ?? '');
+const markdownOf = (path: string) => withSections(MODULE_PAGES.find((page) => page.path === path)?.markdown ?? '');
+const psa = markdownOf('/docs/psa');
+const changes = markdownOf('/docs/psa/changes');
 
 let directory: string;
 beforeAll(async () => {
@@ -24,8 +26,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
-function codeOf(label: string, language: string, origin: string): string {
-  const code = codesOfPage(psa, origin).find((one) => one.label === label);
+function codeOf(label: string, language: string, origin: string, page = psa): string {
+  const code = codesOfPage(page, origin).find((one) => one.label === label);
   const version = code?.versions.find((one) => one.language === language);
   if (!version) throw new Error(`no ${label} in ${language}`);
   return version.text;
@@ -182,6 +184,39 @@ describe.each(LANGUAGES.filter(({ program }) => isInstalled(program)))(
         service.close();
       }
     });
+  },
+);
+
+/** Looks for marks on a ticket with two pages of comments, and prints what it found as JSON. */
+const SEARCHES = [
+  {
+    language: 'js',
+    program: 'node',
+    file: 'find.mjs',
+    main: `const PAGES = [[{ id: 1, text: 'Other' }], [{ id: 2, text: 'Ours [twb:b]' }], []];
+const psa = async (method, path) => PAGES[new URL(path, 'http://psa').searchParams.get('page') - 1];
+const ids = ['b', 'c'].map(async (targetId) => (await find({ ticketId: '1001', targetId }))?.id ?? null);
+console.log(JSON.stringify(await Promise.all(ids)));`,
+  },
+  {
+    language: 'python',
+    program: 'python3',
+    file: 'find.py',
+    main: `import json
+PAGES = [[{"id": 1, "text": "Other"}], [{"id": 2, "text": "Ours [twb:b]"}], []]
+def psa(method, path):
+    return PAGES[int(path.split("page=")[1]) - 1]
+found = [find({"ticketId": "1001", "targetId": target}) for target in ("b", "c")]
+print(json.dumps([one and one["id"] for one in found]))`,
+  },
+] as const;
+
+test.each(SEARCHES.filter(({ program }) => isInstalled(program)))(
+  'the search for a mark in $language reads all pages of a ticket, and ends without one',
+  async ({ language, program, file, main }) => {
+    await writeFile(join(directory, file), [codeOf('Look for a mark', language, '', changes), main].join('\n\n'));
+    const { stdout } = await run(program, [join(directory, file)], { timeout: 20_000 });
+    expect(JSON.parse(stdout)).toEqual([2, null]);
   },
 );
 

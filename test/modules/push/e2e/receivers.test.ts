@@ -158,7 +158,7 @@ describe.concurrent.each(SAMPLE_RECEIVERS)('the receiver in $language', (sample)
     async (WEBHOOK_SECRET) => {
       const { WEBHOOK_SECRET: _, ...inherited } = process.env;
       const env = { ...inherited, ...(WEBHOOK_SECRET !== undefined && { WEBHOOK_SECRET }), PSA_URL: world.psa.url };
-      const options = { env: { ...env, PSA_TOKEN: 'token', QUEUE: world.queue }, timeout: 20_000 };
+      const options = { env: { ...env, PSA_AUTHORIZATION: 'Bearer token', QUEUE: world.queue }, timeout: 20_000 };
       const ended = promisify(execFile)(sample.program, [sample.file, String(await freePort())], options);
       await expect(ended).rejects.toMatchObject({
         code: 1,

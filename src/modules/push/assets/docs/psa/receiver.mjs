@@ -1,6 +1,9 @@
 // Receives what the Ticket Write-Back API pushes, and writes notes and time entries into your PSA.
 //
-// WEBHOOK_SECRET=whsec_… PSA_URL=https://psa.example/api PSA_TOKEN=… node receiver.mjs 8971
+// export WEBHOOK_SECRET=whsec_… PSA_URL=https://psa.example/api
+// export PSA_AUTHORIZATION='Bearer TOKEN'
+// # Or: export PSA_AUTHORIZATION="Basic $(printf %s 'USER:PASSWORD' | openssl base64 -A)"
+// node receiver.mjs 8971
 //
 // After a restore of your PSA's database, start it with SERVICE_URL, PSA_SECRET and --replay ORGANIZATION.
 //
@@ -11,7 +14,7 @@ import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 
-const { PSA_URL, PSA_TOKEN, SERVICE_URL, QUEUE = 'queue', PAUSE = '30', LIMIT = '3600' } = process.env;
+const { PSA_URL, PSA_AUTHORIZATION, SERVICE_URL, QUEUE = 'queue', PAUSE = '30', LIMIT = '3600' } = process.env;
 const SECRETS = secretsIn('WEBHOOK_SECRET');
 // Longer than any call to your PSA takes: a call that was cut off may still be running there.
 const PAUSE_MS = Number(PAUSE) * 1000;
@@ -75,7 +78,7 @@ class Refused extends Error {}
 class Denied extends Error {}
 
 async function psa(method, path, body) {
-  const headers = { Authorization: `Bearer ${PSA_TOKEN}`, 'Content-Type': 'application/json' };
+  const headers = { Authorization: PSA_AUTHORIZATION, 'Content-Type': 'application/json' };
   const signal = AbortSignal.timeout(20_000);
   const response = await fetch(PSA_URL + path, { method, headers, signal, body: body && JSON.stringify(body) });
   if (response.ok) return response.json();

@@ -1,6 +1,9 @@
 """Receives what the Ticket Write-Back API pushes, and writes notes and time entries into your PSA.
 
-WEBHOOK_SECRET=whsec_… PSA_URL=https://psa.example/api PSA_TOKEN=… python3 receiver.py 8971
+export WEBHOOK_SECRET=whsec_… PSA_URL=https://psa.example/api
+export PSA_AUTHORIZATION='Bearer TOKEN'
+# Or: export PSA_AUTHORIZATION="Basic $(printf %s 'USER:PASSWORD' | openssl base64 -A)"
+python3 receiver.py 8971
 
 After a restore of your PSA's database, start it with SERVICE_URL, PSA_SECRET and --replay ORGANIZATION.
 
@@ -90,7 +93,7 @@ class Denied(Exception):
 
 
 def psa(method, path, body=None):
-    headers = {"Authorization": f"Bearer {os.environ['PSA_TOKEN']}", "Content-Type": "application/json"}
+    headers = {"Authorization": os.environ["PSA_AUTHORIZATION"], "Content-Type": "application/json"}
     request = Request(os.environ["PSA_URL"] + path, body and json.dumps(body).encode(), headers, method=method)
     try:
         return json.load(urlopen(request, timeout=20))
