@@ -252,7 +252,7 @@ try {
 if (storage) keepDrafts(storage);
 
 /** The places that a search without results offers. */
-const WITHOUT_RESULTS = ['/docs/concepts#glossary', '/docs/errors', '/docs/limits#support'];
+const WITHOUT_RESULTS = ['/docs/concepts#glossary', '/docs/errors', '/docs/data#support'];
 
 // Search the documentation for words that begin with those of the field.
 const search = document.getElementById('search');

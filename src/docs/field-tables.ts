@@ -7,7 +7,7 @@ export const jsonBlock = (label: string, value: unknown) =>
   `\`\`\`json ${label}\n${JSON.stringify(value, null, 2)}\n\`\`\``;
 
 /** Blocks that the reader unfolds. */
-const fold = (title: string, ...blocks: readonly string[]) =>
+export const fold = (title: string, ...blocks: readonly string[]) =>
   [`<!-- fold: ${title} -->`, ...blocks, '<!-- end -->'].join('\n\n');
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

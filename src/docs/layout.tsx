@@ -57,8 +57,8 @@ export function Page({ title, path = '', parts = [], hero, isWide = false, child
 
 const FOOTER = (
   <>
-    Version {CONTRACT_VERSION} · <a href="/docs/changelog">Changelog</a> ·{' '}
-    <a href="/docs/limits">Limits, costs, data, support</a>
+    Version {CONTRACT_VERSION} · <a href="/docs/changelog">Changelog</a> · <a href="/docs/limits">Limits and costs</a> ·{' '}
+    <a href="/docs/data">Data and support</a>
   </>
 );
 

@@ -156,12 +156,16 @@ function CodeToCopy({ label, versions }: CodeBlock) {
   );
 }
 
-/** A cell that is an address on the page: the code of an error, or the name of a header. */
-const CODE_CELL = /^`([\w-]+)`/;
+/** The address of a row on the page by the head of the table: its code, its header or the words of its question. */
+const ROW_ID: Readonly<Record<string, (cell: string) => string | undefined>> = {
+  Code: (cell) => /^`([\w-]+)`/.exec(cell)?.[1],
+  Header: (cell) => /^`([\w-]+)`/.exec(cell)?.[1]?.toLowerCase(),
+  Question: idOf,
+};
 
-/** A table. On a narrow screen each row is a card. In a table of codes or headers, these are the addresses of the rows. */
+/** A table. On a narrow screen each row is a card. */
 function Table({ head, rows }: { head: readonly string[]; rows: readonly (readonly string[])[] }) {
-  const hasAddresses = head[0] === 'Code' || head[0] === 'Header';
+  const idOfRow = ROW_ID[head[0] ?? ''];
   return (
     <div class="sheet">
       <table>
@@ -175,7 +179,7 @@ function Table({ head, rows }: { head: readonly string[]; rows: readonly (readon
         </thead>
         <tbody>
           {rows.map(([first = '', ...others]) => (
-            <tr id={hasAddresses ? CODE_CELL.exec(first)?.[1]?.toLowerCase() : undefined}>
+            <tr id={idOfRow?.(first)}>
               <th scope="row">
                 <Text>{first}</Text>
               </th>

@@ -17,7 +17,8 @@ const PAGES: readonly PageLinks[] = [
   { path: '/docs/reference', group: 'Reference', name: 'Operations', tab: 'Reference' },
   { path: '/docs/errors', group: 'Reference', name: 'Errors', tab: 'Errors' },
   { path: '/docs/keys', group: 'Reference', name: 'Key format' },
-  { path: '/docs/limits', group: 'Reference', name: 'Limits, costs, data, support' },
+  { path: '/docs/limits', group: 'Reference', name: 'Limits and costs' },
+  { path: '/docs/data', group: 'Reference', name: 'Data and support' },
   { path: '/docs/changelog', group: 'Reference', name: 'Changelog' },
   ...MODULE_PAGES,
 ];

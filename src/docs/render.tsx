@@ -24,6 +24,7 @@ import type { MarkdownSource } from './module.ts';
 import { DOCUMENTS, MESSAGES, MODULE_PAGES, withSections } from './modules.ts';
 import administrators from './pages/administrators.md?raw';
 import concepts from './pages/concepts.md?raw';
+import data from './pages/data.md?raw';
 import home from './pages/home.md?raw';
 import keys from './pages/keys.md?raw';
 import limits from './pages/limits.md?raw';
@@ -32,6 +33,7 @@ import recipes from './pages/recipes.md?raw';
 import reference from './pages/reference.md?raw';
 import wrongAddress from './pages/wrong-address.md?raw';
 import { ORIGIN, RECIPES } from './recipes.ts';
+import { errorExamples } from './responses.ts';
 
 const HOST = new URL(ORIGIN).host;
 /** The origin that readers without script see if the operator has not set SERVICE_URL. */
@@ -86,13 +88,11 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
       inserts: { ping: [<TryPing />, ''] },
       isWide: true,
     }),
-    page({ path: '/docs/errors', markdown: errorsPage, isWide: true }),
+    page({ path: '/docs/errors', markdown: `${errorsPage}\n${errorExamples}\n`, isWide: true }),
     ...MODULE_PAGES.map(page),
     page({ path: '/docs/keys', markdown: withIncludes(keys, { 'key-pattern': keyPattern(config.keyPrefix) }) }),
-    page({
-      path: '/docs/limits',
-      markdown: withIncludes(limits, { limits: limitsInWords(config), support: supportOf(config) }),
-    }),
+    page({ path: '/docs/limits', markdown: withIncludes(limits, { limits: limitsInWords(config) }) }),
+    page({ path: '/docs/data', markdown: withIncludes(data, { support: supportOf(config) }) }),
     page({ path: '/docs/changelog', markdown: changelog.replaceAll('http://localhost:8787', '') }),
   ];
   const origin = serviceUrl || UNKNOWN_ORIGIN;
@@ -144,7 +144,7 @@ export const OTHER_WORDS: Readonly<Record<string, string>> = {
   '/docs/concepts#dry-run': 'sandbox preview test mode',
   '/docs/concepts#write': 'attachment attachments customer visible public reply',
   '/docs/limits#costs': 'price prices pricing plan free',
-  '/docs/limits#data': 'gdpr privacy personal data processing',
+  '/docs/data#data': 'gdpr privacy personal data processing',
   '/docs/administrators#leaked': 'leak stolen compromised exposed',
   '/docs/administrators#approval': 'timesheet billing billable approve reject',
 };

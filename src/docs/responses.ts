@@ -24,6 +24,7 @@ import {
 import { fromKeys, keysOf } from '../lib/objects.ts';
 import { unavailableDetail } from '../services/call-d1.ts';
 import { errorText } from './errors.ts';
+import { fold, jsonBlock } from './field-tables.ts';
 import { apiHeader, pascalCase, REQUEST_ID, seconds, unauthorizedProblem } from './openapi.ts';
 
 const EXAMPLE_ORIGIN = 'https://tickets.example';
@@ -187,6 +188,15 @@ function problemTypeShape(code: ProblemCode) {
     .regex(new RegExp(`${example.slice(EXAMPLE_ORIGIN.length)}$`))
     .meta({ description: 'The address of its explanation; for a 429, of the IANA problem type.', example });
 }
+
+/** An example of each error as Markdown, to unfold. */
+export const errorExamples = [
+  fold('`401` Unauthorized', jsonBlock('Example of unauthorized', UNAUTHORIZED_PROBLEM)),
+  ...keysOf(PROBLEMS).map((code) => {
+    const { status, title } = PROBLEMS[code];
+    return fold(`\`${code}\` ${status} ${title}`, jsonBlock(`Example of ${code}`, exampleOf(code)));
+  }),
+].join('\n\n');
 
 function exampleOf(code: ProblemCode): Record<string, unknown> {
   const { status, title } = PROBLEMS[code];

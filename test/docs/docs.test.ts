@@ -109,7 +109,7 @@ describe('the documentation', () => {
     expect(files.get('docs/reference.md')).toContain('Limits as deployed: 7 requests in any 3 seconds per key');
     expect(files.get('llms.txt')).toContain('(https://tickets.example:8443/docs/recipes/make.md)');
     expect(await textOf('docs/recipes/zapier.html', '[data-host]')).toBe('tickets.example');
-    expect(await textOf('docs/limits.html', 'a[href="mailto:help@tickets.example"]')).not.toBe('');
+    expect(await textOf('docs/data.html', 'a[href="mailto:help@tickets.example"]')).not.toBe('');
     expect(await textOf('docs/limits.html', 'article')).toContain('7 requests in any 3 seconds per key');
     expect(await textOf('docs/changelog.html', 'h2')).toContain('1.0.0');
     expect(await textOf('docs/keys.html', 'article')).toContain('stage_[0-9A-Za-z]');
@@ -136,8 +136,15 @@ Preferred-Languages: en
     expect([...(await renderDocs(config())).keys()].filter((name) => name.endsWith('.txt'))).toEqual(['llms.txt']);
   });
 
-  test('explains every error of the API', () => {
+  test('explains every error of the API, with an example that has its code', async () => {
     expect([...ERROR_TEXTS.keys()]).toEqual(Object.keys(PROBLEMS));
+    const page = await read('/docs/errors.md');
+    const examples = Array.from(page.matchAll(/^```json Example of (\w+)\n(.+?)\n```$/gms), ([, name, text = '']) => {
+      const { code = 'unauthorized', title } = JSON.parse(text);
+      return [name, code, title];
+    });
+    const expected = Object.entries(PROBLEMS).map(([code, { title }]) => [code, code, title]);
+    expect(examples).toEqual([['unauthorized', 'unauthorized', 'Unauthorized'], ...expected]);
   });
 
   test('each page exists as Markdown, without comments of the source and empty sections, and llms.txt lists it with its lead', async () => {
@@ -166,12 +173,13 @@ Preferred-Languages: en
     expect(index.get('/docs/errors#rate_limited')).toMatch(/^rate_limited 429/);
     expect(index.get('/docs/reference#createNote')).toBe('Add an internal note to a ticket');
     expect(index.get('/docs/concepts#retries')).toBe('Why retries are safe');
+    expect(index.get('/docs/data#can-i-delete-or-correct-a-note')).toBe('Can I delete or correct a note?');
     const places: [string, string, string, string][] = JSON.parse(text);
     for (const [address, others] of Object.entries(OTHER_WORDS))
       expect(places.find(([place]) => place === address)?.[3].split(' '), address).toEqual(
         expect.arrayContaining(others.split(' ')),
       );
-    for (const address of ['/docs/concepts#glossary', '/docs/errors', '/docs/limits#support'])
+    for (const address of ['/docs/concepts#glossary', '/docs/errors', '/docs/data#support'])
       expect(index.has(address), address).toBe(true);
   });
 });
