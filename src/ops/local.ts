@@ -1,6 +1,5 @@
 import { convertV4MiniflareOptions, Miniflare, type MiniflareOptions } from 'miniflare';
-import * as z from 'zod';
-import { SentD1, type SentStatement } from './sent-d1.ts';
+import { resultsOf, SentD1, type SentStatement } from './sent-d1.ts';
 import { LOCAL_RESOURCES } from './wrangler-config.ts';
 
 /** The folder of the local database and Durable Objects. `persistTo` is wrangler's own option. */
@@ -56,7 +55,7 @@ class LocalD1 extends SentD1 {
       const text = await response.text();
       if (!response.ok) throw new Error(text);
       this.returned += text.length;
-      return z.array(z.custom<D1Result<T>>()).parse(JSON.parse(text));
+      return resultsOf<T>().parse(JSON.parse(text));
     } finally {
       this.pending -= 1;
     }

@@ -1,19 +1,6 @@
-import * as z from 'zod';
 import { LoggableError } from '../lib/log.ts';
 import { ApiError, type CloudflareApi, resultOf } from './cloudflare-api.ts';
-import { SentD1, type SentStatement } from './sent-d1.ts';
-
-const meta = z.looseObject({
-  duration: z.number().default(0),
-  size_after: z.number().default(0),
-  rows_read: z.number().default(0),
-  rows_written: z.number().default(0),
-  last_row_id: z.number().default(0),
-  changed_db: z.boolean().default(false),
-  changes: z.number().default(0),
-});
-const resultsOf = <T>() =>
-  z.array(z.object({ success: z.literal(true), meta, results: z.array(z.custom<T>()).default([]) }));
+import { resultsOf, SentD1, type SentStatement } from './sent-d1.ts';
 
 /**
  * A deployed D1 database as the binding that Workers have, over Cloudflare's API. Statements sent as

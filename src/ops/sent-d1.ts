@@ -1,3 +1,19 @@
+import * as z from 'zod';
+
+const meta = z.looseObject({
+  duration: z.number().default(0),
+  size_after: z.number().default(0),
+  rows_read: z.number().default(0),
+  rows_written: z.number().default(0),
+  last_row_id: z.number().default(0),
+  changed_db: z.boolean().default(false),
+  changes: z.number().default(0),
+});
+
+/** The results of a batch, as JSON has them. The statements alone know the columns of their rows. */
+export const resultsOf = <T>() =>
+  z.array(z.object({ success: z.literal(true), meta, results: z.array(z.custom<T>()).default([]) }));
+
 /** A statement as it is sent: its text and its parameters. */
 export type SentStatement = Pick<SentD1Statement, 'sql' | 'params'>;
 

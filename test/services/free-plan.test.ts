@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
 import limits from '../../src/docs/pages/limits.md?raw';
+import { createSettings } from '../../src/http/settings/index.tsx';
 import { CRON_TRIGGERS, runJobs } from '../../src/jobs.ts';
 import { startModules } from '../../src/module.ts';
 import { MODULES } from '../../src/modules.ts';
@@ -115,9 +116,14 @@ test('each page and form of the settings area, and each write, stays within the 
     expect((await api.postTime(value, TIME, { 'Idempotency-Key': 'triage:1' })).ok).toBe(true);
     await api.settled();
   }
-  const ofKey = ['', '/change', '/rotate', '/revoke'].map((page) => `/keys/${id}${page}`);
-  const pages = ['/keys', '/keys?state=all', '/new-key', '/key-rules', '/refused', '/revoke-all', '/time', '/audit'];
-  for (const path of [...pages, ...ofKey]) expect([path, (await get(path)).status]).toEqual([path, 200]);
+  const routes = createSettings().routes.filter(
+    ({ method, path }) => method === 'GET' && path.startsWith('/:organization/'),
+  );
+  const paths = [...new Set(routes.map(({ path }) => path.replace('/:organization', '').replace(':key', id)))];
+  expect(paths).toEqual(expect.arrayContaining(['/keys', `/keys/${id}/rotate`, '/time/decide', '/audit.csv']));
+  const queries: Record<string, string> = { '/revoke-keys': `?key=${id}`, '/time/decide': '?all=APPROVED' };
+  const pages = paths.map((path) => `${path}${queries[path] ?? ''}`);
+  for (const path of [...pages, '/keys?state=all']) expect([path, (await get(path)).status]).toEqual([path, 200]);
   expect((await createKey()).status).toBe(200);
   const rotation = { token: crypto.randomUUID(), grace: '24h', expires: 'none' };
   expect((await post(`/keys/${id}/rotate`, rotation)).status).toBe(200);

@@ -35,6 +35,14 @@ ${Object.entries(QUESTIONS)
   .map(([name, question]) => `  --${name} ANSWER\n      ${question}.`)
   .join('\n')}`;
 
+/** Ends after a signal with its exit handlers, which a signal itself would skip. */
+function endEarly(): void {
+  console.error(
+    'Setup was interrupted. Run it again: it creates what is missing, with new values for secrets that were not set.',
+  );
+  process.exit(1);
+}
+
 async function setup(): Promise<void> {
   const flag = { type: 'boolean', default: false } as const;
   const questions = Object.fromEntries(Object.keys(QUESTIONS).map((name) => [name, { type: 'string' } as const]));
@@ -74,8 +82,7 @@ async function setup(): Promise<void> {
     for (const [secret, value] of Object.entries(secrets)) console.log(`${secret}=${value}`);
     if (!(await agrees('They are not shown again. Store them, then type yes: ')))
       throw new CommandFailure('The secrets were not set, and nothing was deployed.');
-    // A signal would end the process without its exit handlers.
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, endEarly);
     const directory = await mkdtemp(join(tmpdir(), 'setup-'));
     process.once('exit', () => rmSync(directory, { recursive: true }));
     const file = join(directory, 'secrets.json');

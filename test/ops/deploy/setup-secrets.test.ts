@@ -34,6 +34,7 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
       killed,
     });
     expect(output).toContain('PSA_SECRET=whsec_');
+    expect(output).toContain('Setup was interrupted. Run it again');
     expect(await secrets()).toEqual([]);
   },
 );

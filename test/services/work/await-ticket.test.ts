@@ -187,11 +187,13 @@ test('an adapter that fails while a request waits ends the wait', async () => {
   expect([response.status, response.headers.get('Retry-After'), world.slept]).toEqual([404, null, [EVERY]]);
 });
 
-test('a key that is revoked while its request waits gets 401 at the next look', async () => {
+test('a key that is revoked while its request waits gets the 401 of an unknown key at the next look', async () => {
   const world = await makeWorld();
   const { value, id } = await makeKey(world.organization);
   world.onSleep = () => revoke(world.organization, id);
-  expect((await world.write('notes', NOTE, value)).status).toBe(401);
+  const seen = await seenByProber(await world.write('notes', NOTE, value));
+  expect(seen).toEqual(await seenByProber(await world.write('notes', NOTE, 'unknown')));
+  expect(seen.status).toBe(401);
   expect(world.slept).toEqual([EVERY]);
 });
 
