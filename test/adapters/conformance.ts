@@ -104,7 +104,8 @@ export function testMapping(makeFake: MakeFake): void {
       let pages = 0;
       world.onRequest = ({ method, url }) => {
         // A ticket of a page that was read is deleted: all later ones move up.
-        if (method === 'GET' && /issues\.json|\/tickets\?/i.test(url) && ++pages === 3) world.data.dropTicket(7);
+        if (method === 'GET' && /issues\.json|(api|service)\/tickets\?/i.test(url) && ++pages === 3)
+          world.data.dropTicket(7);
         return undefined;
       };
       world.settings.TEST_TICKET = '1';

@@ -1,7 +1,20 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import type { PsaRecord } from '../../src/adapters/kit/psa.ts';
+import { sender } from '../../src/adapters/kit/send.ts';
+import { resultOf, work } from '../support/psa-calls.ts';
 import { checksOf, testMapping } from './conformance.ts';
 import { fakeConnectWise } from './fake-connectwise.ts';
-import { approve, MINUTE_MS, makeReadyWorld, time } from './world.ts';
+import {
+  approve,
+  isWrite,
+  MINUTE_MS,
+  makeAdapterWorld,
+  makeReadyWorld,
+  notesOf,
+  reportsOf,
+  time,
+  timesOf,
+} from './world.ts';
 
 testMapping(fakeConnectWise);
 
@@ -16,6 +29,114 @@ test('time that ConnectWise has written off is approved', async () => {
   approve(world, '1');
   await world.skip(10 * MINUTE_MS);
   expect((await world.write(501, time('Called'), 'one')).entryStatus).toBe('APPROVED');
+});
+
+/** A world whose fake can be changed. */
+async function makeConnectWiseWorld(make: typeof makeReadyWorld = makeReadyWorld) {
+  let connectWise = fakeConnectWise(Date.now);
+  const world = await make((clock) => {
+    connectWise = fakeConnectWise(clock);
+    return connectWise;
+  });
+  return { world, connectWise };
+}
+
+describe('a project ticket', () => {
+  const PROJECT = 510;
+  const written = (calls: Record<string, number>) =>
+    Object.keys(calls).filter((call) => /^(POST|PATCH|DELETE) /.test(call));
+
+  test('is in the directory, and gets notes and time in its own collection', async () => {
+    const { world } = await makeConnectWiseWorld();
+    const { id } = await world.write(PROJECT, { message: 'Planned' });
+    await world.write(PROJECT, time('Built'));
+    await world.pass(MINUTE_MS);
+    resultOf(await work.redactRecord(world.organization, 'note', id, 'Ada'));
+    await world.pass(MINUTE_MS);
+    expect(notesOf(world)).toEqual([[PROJECT, '[redacted]', true]]);
+    expect(world.data.entries).toMatchObject([{ ticket: PROJECT, text: 'Built', minutes: 15 }]);
+    expect(world.data.violations).toEqual([]);
+    expect(written(world.data.calls)).toEqual([
+      // The connection test is on a service ticket.
+      'POST /service/tickets/{parentId}/notes',
+      'DELETE /service/tickets/{parentId}/notes/{id}',
+      'POST /project/tickets/{parentId}/notes',
+      'POST /time/entries',
+      'PATCH /project/tickets/{parentId}/notes/{id}',
+    ]);
+  });
+
+  test('can have the connection test, whose note is removed', async () => {
+    const { world } = await makeConnectWiseWorld(async (makeFake) => {
+      const made = makeAdapterWorld(makeFake, { TEST_TICKET: String(PROJECT) });
+      await made.pass(MINUTE_MS);
+      return made;
+    });
+    expect(world.data.removed.map(world.fake.plain)).toEqual(['Connection test']);
+    expect(await world.read((kv) => kv.get('isTested'))).toBe(true);
+  });
+
+  test('is found by a mapping that has not listed it, for every request', async () => {
+    const { psa, data, fetch, plain } = fakeConnectWise(Date.now);
+    const send = sender(psa, { now: Date.now, sleep: async () => undefined, fetch });
+    const createdAt = new Date().toISOString();
+    const common = { ticketId: String(PROJECT), createdAt, text: 'Planned' };
+    const entry: PsaRecord = {
+      ...{ ...common, kind: 'time_entry', id: '2', mark: '[twb:2]', userId: '2', minutes: 15, workDate: createdAt },
+      ...{ billable: true, approvals: 'psa' },
+    };
+    expect(await psa.find(send, entry)).toEqual([]);
+    const entryId = await psa.create(send, entry);
+    expect(await psa.find(send, entry)).toEqual([entryId]);
+    const fresh = fakeConnectWise(Date.now).psa;
+    const note: PsaRecord = { ...common, kind: 'note', id: '1', mark: '[twb:1]' };
+    const noteId = (await fresh.create(send, note)) ?? '';
+    const mappings = () => fakeConnectWise(Date.now).psa;
+    expect(await mappings().find(send, note)).toEqual([noteId]);
+    expect(await mappings().isPrivate(send, common.ticketId, noteId)).toBe(true);
+    await mappings().redact(send, { ...note, text: 'Hidden' }, noteId);
+    expect(data.notes.map(({ text }) => plain(text))).toEqual(['Hidden']);
+    await mappings().remove(send, common.ticketId, noteId);
+    expect([data.notes, data.violations]).toEqual([[], []]);
+  });
+
+  test('that was a service ticket a moment ago gets its records once', async () => {
+    const { world, connectWise } = await makeConnectWiseWorld();
+    // No list of changes has it.
+    Object.assign(world.data.tickets[0] ?? {}, { updatedAt: 0 });
+    connectWise.projects.add(501);
+    let writes = 0;
+    world.onRequest = (request) =>
+      isWrite(request) && request.url.includes('/project/') && writes++ === 0 ? 'unanswered' : undefined;
+    await world.write(501, { message: 'Once' });
+    await world.write(502, time('Called'));
+    await world.pass(5 * MINUTE_MS);
+    expect(notesOf(world)).toEqual([[501, 'Once', true]]);
+    expect(timesOf(world)).toEqual(['Called']);
+    expect(await reportsOf(world)).toEqual([]);
+  });
+
+  test('that is in neither collection is reported with the request that was tried first', async () => {
+    const { world } = await makeConnectWiseWorld();
+    world.data.dropTicket(PROJECT);
+    await world.write(PROJECT, { message: 'Lost' });
+    await world.pass(5 * MINUTE_MS);
+    expect(await reportsOf(world)).toEqual([
+      expect.stringContaining(`POST /project/tickets/${PROJECT}/notes got 404 NotFound`),
+    ]);
+  });
+
+  test('with the id of a service ticket is refused by the doctor', async () => {
+    const fake = fakeConnectWise(Date.now);
+    const { fetch } = fake;
+    const both = async (request: Request) => {
+      const conditions = new URL(request.url).searchParams.get('conditions');
+      return conditions === 'id in (505,510)' ? Response.json([{ id: 505 }]) : fetch(request);
+    };
+    await expect(checksOf({ ...fake, fetch: both })).rejects.toThrow(
+      'Ticket 505 is a service ticket and a project ticket: notes could mix them up.',
+    );
+  });
 });
 
 test('the doctor counts the time sheets of the member of automations that are not submitted', async () => {
@@ -34,7 +155,7 @@ test('the doctor counts the time sheets of the member of automations that are no
 
 test('the checks of the doctor write nothing, and name a member that cannot have time', async () => {
   const fake = fakeConnectWise(Date.now);
-  expect(await checksOf(fake)).toHaveLength(7);
+  expect(await checksOf(fake)).toHaveLength(9);
   expect(Object.keys(fake.data.calls).filter((call) => !call.startsWith('GET '))).toEqual([]);
   for (const user of fake.data.users) user.email = '';
   await expect(checksOf(fake)).rejects.toThrow('There is no active member Automation with an email address.');

@@ -35,6 +35,8 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
   const instant = (at: number) => `${new Date(at).toISOString().slice(0, 19)}Z`;
   const times = new Map<number, { timeStart: string; timeEnd: string; mark: string }>();
   const sheets: { id: number; member: number; status: string }[] = [];
+  /** The ids of project tickets. The others are service tickets. */
+  const projects = new Set([505, 510]);
   /** The status of an approved time entry. */
   const settings = { approved: 'ApprovedByTierTwo' };
 
@@ -58,8 +60,11 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
       },
       lists: {},
     }));
-  const tickets = () =>
-    data.tickets.map(({ id, company, closedAt, updatedAt }) => ({
+  const kindOf = (id: number) => (projects.has(id) ? 'project' : 'service');
+  const ticketsOf = (kind: string) => data.tickets.filter(({ id }) => kindOf(id) === kind);
+  const chargeTypeOf = (id: number) => (projects.has(id) ? 'ProjectTicket' : 'ServiceTicket');
+  const tickets = (kind: string) =>
+    ticketsOf(kind).map(({ id, company, closedAt, updatedAt }) => ({
       item: { id, summary: `Ticket ${id}`, company: { id: company }, closedFlag: closedAt !== null },
       lists: { lastUpdated: instant(updatedAt), ...(closedAt !== null && { closedDate: instant(closedAt) }) },
     }));
@@ -81,7 +86,7 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
       ...{
         id,
         chargeToId: ticket,
-        chargeToType: 'ServiceTicket',
+        chargeToType: chargeTypeOf(ticket),
         member: { id: user },
         timeStart,
         timeEnd,
@@ -99,8 +104,9 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
         item: { id, identifier: name, name },
         lists: { deletedFlag: false },
       }));
-    if (template === '/service/tickets') return tickets();
-    if (template === '/service/tickets/{parentId}/notes')
+    const [, kind = '', rest] = /^\/(service|project)\/tickets(.*)$/.exec(template) ?? [];
+    if (rest === '') return tickets(kind);
+    if (rest === '/{parentId}/notes')
       return data.notes.filter(({ ticket }) => ticket === parent).map((one) => ({ item: noteItem(one), lists: {} }));
     if (template === '/time/sheets')
       return sheets.map(({ id, member, status }) => ({ item: { id, status }, lists: { 'member/id': member } }));
@@ -120,9 +126,7 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
   ];
 
   function create(template: string, parent: number, body: Item): [number, unknown] {
-    const isKnown = (ticket: number) => data.tickets.some(({ id }) => id === ticket);
     if (template.endsWith('/notes')) {
-      if (!isKnown(parent)) return notFound;
       const isPrivate = body['internalAnalysisFlag'] && !body['detailDescriptionFlag'] && !body['resolutionFlag'];
       if (body['processNotifications'] || body['customerUpdatedFlag']) data.violations.push('a note sends mail');
       const note = { id: data.newId(), ticket: parent, text: body['text'], isPrivate: isPrivate && !data.showsNotes };
@@ -130,8 +134,10 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
       // As a thread reports, the response says both, whatever customers see.
       return [201, { ...noteItem(note), internalFlag: true, externalFlag: true }];
     }
-    const { chargeToId, member, timeStart, timeEnd, notes: text, internalNotes: mark, billableOption } = body;
-    if (!isKnown(chargeToId)) return invalid('chargeToId');
+    const { chargeToId, chargeToType, member, timeStart, timeEnd, notes: text, internalNotes: mark } = body;
+    const { billableOption } = body;
+    if (!data.tickets.some(({ id }) => id === chargeToId)) return invalid('chargeToId');
+    if (chargeToType !== chargeTypeOf(chargeToId)) return invalid('chargeToType');
     if (body['emailContactFlag'] || body['emailResourceFlag'] || body['emailCcFlag'])
       data.violations.push('time sends mail');
     const entry: FakeEntry = {
@@ -151,7 +157,9 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
     query: URLSearchParams,
     body: Item,
   ): [number, unknown] {
-    const parent = Number(/^\/service\/tickets\/(\d+)\/notes/.exec(path)?.[1]);
+    const [, kind = '', ticket = ''] = /^\/(service|project)\/tickets\/(\d+)\/notes/.exec(path) ?? [];
+    const parent = Number(ticket);
+    if (ticket !== '' && !ticketsOf(kind).some(({ id }) => id === parent)) return notFound;
     if (method === 'POST') return create(template, parent, body);
     const list = collection(template.replace(/\/\{id\}$/, ''), parent);
     if (!list) return [200, []];
@@ -229,5 +237,5 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
       return json(status, answer, data.now());
     },
   };
-  return { ...fake, settings, sheets };
+  return { ...fake, settings, sheets, projects };
 }

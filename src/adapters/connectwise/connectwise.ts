@@ -1,8 +1,13 @@
 import * as z from 'zod';
 import { DAY_MS, startOfDate } from '../../domain/calendar.ts';
-import type { DirectoryItem, Psa, PsaRecord, PsaTime, Send } from '../kit/psa.ts';
+import { keysOf } from '../../lib/objects.ts';
+import { type DirectoryItem, type Psa, PsaFault, type PsaRecord, type PsaTime, type Send } from '../kit/psa.ts';
 
 // ConnectWise PSA, REST API 3.0. The fields are those of its OpenAPI document of version 2022.1.
+
+/** The two collections of tickets, and the types by which time is charged to them. */
+const CHARGE_TYPES = { service: 'ServiceTicket', project: 'ProjectTicket' };
+type TicketKind = keyof typeof CHARGE_TYPES;
 
 export interface ConnectWiseSettings {
   timeZone: string;
@@ -54,7 +59,49 @@ const fault = z.object({
 const quoted = (text: string) => `"${text.replaceAll('"', '')}"`;
 /** A time without milliseconds, in a body, and in brackets in a condition. */
 const instant = (at: number) => `${new Date(at).toISOString().slice(0, 19)}Z`;
+const isNotFound = (err: unknown) => err instanceof PsaFault && err.status === 404;
 const and = (...conditions: string[]) => conditions.filter((one) => one !== '').join(' and ');
+
+/**
+ * Which collection has a ticket. Both take their ids from one sequence, as clients expect: django-connectwise stores both in one
+ * table by id. A ticket of the other collection is not found (jundis/CWSlack-SlashCommands#134).
+ */
+function ticketCollections() {
+  const kinds = new Map<string, TicketKind>();
+  const remember = (id: number | string, kind: TicketKind) => kinds.set(String(id), kind);
+
+  /**
+   * Runs a request about a ticket in its collection. A 404 has done nothing, so the other one is tried then: the ticket may
+   * have been converted, or was not listed since the start.
+   */
+  async function inCollection<T>(ticketId: string, run: (kind: TicketKind) => Promise<T>): Promise<T> {
+    const attempt = async (kind: TicketKind) => {
+      const result = await run(kind);
+      remember(ticketId, kind);
+      return result;
+    };
+    const likely = kinds.get(ticketId) ?? 'service';
+    try {
+      return await attempt(likely);
+    } catch (err) {
+      if (!isNotFound(err)) throw err;
+      return attempt(likely === 'service' ? 'project' : 'service').catch((second: unknown) => {
+        throw isNotFound(second) ? err : second;
+      });
+    }
+  }
+
+  /** The kind of a ticket, read from ConnectWise unless it is known. */
+  const kindOf = async (send: Send, ticketId: string): Promise<TicketKind> =>
+    kinds.get(ticketId) ??
+    inCollection(ticketId, async (kind) => {
+      const path = `/${kind}/tickets/${ticketId}`;
+      await send({ method: 'GET', path, query: { fields: 'id' }, response: created });
+      return kind;
+    });
+
+  return { remember, inCollection, kindOf };
+}
 
 export function connectWise(settings: ConnectWiseSettings): Psa {
   const authorization = `Basic ${btoa(`${settings.company}+${settings.publicKey}:${settings.privateKey}`)}`;
@@ -89,7 +136,8 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
   const isAutomation = ({ identifier }: z.output<typeof member>) =>
     identifier.toLowerCase() === settings.automationMember.toLowerCase();
 
-  const notesOf = (ticketId: string) => `/service/tickets/${ticketId}/notes`;
+  const { remember, inCollection, kindOf } = ticketCollections();
+  const notesOf = (kind: TicketKind, ticketId: string) => `/${kind}/tickets/${ticketId}/notes`;
   const noteText = ({ text, mark }: PsaRecord) => `${text}\n\n${mark}`;
   const endsWith = (text: string | null | undefined, mark: string) => text?.trimEnd().endsWith(mark) === true;
 
@@ -102,13 +150,13 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
   });
 
   /** The time ends when the record was written, unless it would then begin on the day before. */
-  const timeBody = (record: PsaTime) => {
+  const timeBody = (record: PsaTime, kind: TicketKind) => {
     const durationMs = record.minutes * 60_000;
     const day = startOfDate(record.workDate.slice(0, 10), settings.timeZone);
     const start = Math.max(Date.parse(record.createdAt) - durationMs, day);
     const billableOption = record.billable ? settings.billable : 'DoNotBill';
     return {
-      ...{ chargeToId: Number(record.ticketId), chargeToType: 'ServiceTicket' },
+      ...{ chargeToId: Number(record.ticketId), chargeToType: CHARGE_TYPES[kind] },
       member: /^\d+$/.test(record.userId) ? { id: Number(record.userId) } : { identifier: settings.automationMember },
       ...{ timeStart: instant(start), timeEnd: instant(start + durationMs) },
       ...(billableOption && { billableOption }),
@@ -153,44 +201,60 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
       const conditions = since
         ? `lastUpdated >= [${instant(since.getTime())}]`
         : `(closedFlag = false or closedDate >= [${instant(now.getTime() - CLOSED_MS)}])`;
-      for await (const page of pages(send, '/service/tickets', ticket, { conditions, fields: 'id,company' }))
-        yield page.flatMap(({ id, company }): DirectoryItem[] =>
-          company ? [{ type: 'ticket', id: String(id), company: String(company.id) }] : [],
-        );
+      for (const kind of keysOf(CHARGE_TYPES))
+        for await (const page of pages(send, `/${kind}/tickets`, ticket, { conditions, fields: 'id,company' })) {
+          for (const { id } of page) remember(id, kind);
+          yield page.flatMap(({ id, company }): DirectoryItem[] =>
+            company ? [{ type: 'ticket', id: String(id), company: String(company.id) }] : [],
+          );
+        }
     },
 
     async create(send, record) {
-      const [path, body] =
-        record.kind === 'note' ? [notesOf(record.ticketId), noteBody(record)] : ['/time/entries', timeBody(record)];
-      return String((await send({ method: 'POST', path, body, response: created })).id);
+      const { ticketId } = record;
+      const post = async (path: string, body: object) =>
+        String((await send({ method: 'POST', path, body, response: created })).id);
+      if (record.kind === 'note')
+        return inCollection(ticketId, (kind) => post(notesOf(kind, ticketId), noteBody(record)));
+      return post('/time/entries', timeBody(record, await kindOf(send, ticketId)));
     },
 
-    async find(send, { kind, ticketId, mark }) {
-      if (kind === 'note') {
-        const notes = await all(send, notesOf(ticketId), note, { fields: 'id,text' });
+    async find(send, { kind: recordKind, ticketId, mark }) {
+      if (recordKind === 'note') {
+        const notes = await inCollection(ticketId, (kind) =>
+          all(send, notesOf(kind, ticketId), note, { fields: 'id,text' }),
+        );
         return notes.flatMap(({ id, text }) => (endsWith(text, mark) ? [String(id)] : []));
       }
-      const conditions = `chargeToId = ${Number(ticketId)} and chargeToType = "ServiceTicket"`;
+      const types = Object.values(CHARGE_TYPES).map(quoted);
+      const conditions = `chargeToId = ${Number(ticketId)} and chargeToType in (${types})`;
       const entries = await all(send, '/time/entries', entry, { conditions, fields: 'id,internalNotes' });
       return entries.flatMap(({ id, internalNotes }) => (endsWith(internalNotes, mark) ? [String(id)] : []));
     },
 
     async isPrivate(send, ticketId, psaId) {
-      const found = await send({ method: 'GET', path: `${notesOf(ticketId)}/${psaId}`, response: note });
+      const found = await inCollection(ticketId, (kind) =>
+        send({ method: 'GET', path: `${notesOf(kind, ticketId)}/${psaId}`, response: note }),
+      );
       const isShown = found.detailDescriptionFlag || found.resolutionFlag || found.externalFlag;
       return found.internalAnalysisFlag === true && !isShown;
     },
 
     async remove(send, ticketId, psaId) {
-      await send({ method: 'DELETE', path: `${notesOf(ticketId)}/${psaId}`, response: z.unknown() });
+      await inCollection(ticketId, (kind) =>
+        send({ method: 'DELETE', path: `${notesOf(kind, ticketId)}/${psaId}`, response: z.unknown() }),
+      );
     },
 
     async redact(send, record, psaId) {
-      const [path, field, value] =
-        record.kind === 'note'
-          ? [`${notesOf(record.ticketId)}/${psaId}`, 'text', noteText(record)]
-          : [`/time/entries/${psaId}`, 'notes', record.text];
-      await send({ method: 'PATCH', path, body: [{ op: 'replace', path: field, value }], response: created });
+      const { ticketId } = record;
+      const replace = (path: string, field: string, value: string) =>
+        send({ method: 'PATCH', path, body: [{ op: 'replace', path: field, value }], response: created });
+      if (record.kind === 'note')
+        await inCollection(ticketId, (kind) =>
+          replace(`${notesOf(kind, ticketId)}/${psaId}`, 'text', noteText(record)),
+        );
+      else await replace(`/time/entries/${psaId}`, 'notes', record.text);
     },
 
     async reviews(send, since) {
@@ -219,10 +283,19 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
       await named('/time/workTypes', settings.workType);
       await named('/time/workRoles', settings.workRole);
       yield 'work type and work role exist, or are the defaults';
-      for (const path of ['/company/companies', '/service/tickets', '/time/entries']) {
+      for (const path of ['/company/companies', '/service/tickets', '/project/tickets', '/time/entries']) {
         await send({ method: 'GET', path, query: { fields: 'id', pageSize: '1' }, response: z.array(created) });
         yield `the role reads ${path}`;
       }
+      const last = { fields: 'id', orderBy: 'id desc', pageSize: '100' };
+      const projects = await send({ method: 'GET', path: '/project/tickets', query: last, response: z.array(created) });
+      if (projects.length > 0) {
+        const query = { conditions: `id in (${projects.map(({ id }) => id)})`, fields: 'id' };
+        const [both] = await send({ method: 'GET', path: '/service/tickets', query, response: z.array(created) });
+        if (both)
+          throw new Error(`Ticket ${both.id} is a service ticket and a project ticket: notes could mix them up.`);
+      }
+      yield 'no id is one of a service ticket and of a project ticket';
       const conditions = `member/id = ${automation.id} and status in (${NOT_SUBMITTED.map(quoted)})`;
       const { length } = await all(send, '/time/sheets', created, { conditions, fields: 'id' });
       yield `time sheets of ${settings.automationMember} that are not submitted: ${length}`;
