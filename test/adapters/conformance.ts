@@ -67,7 +67,7 @@ export function testMapping(makeFake: MakeFake): void {
         expect(await world.write(600 + second, { message: 'New' })).toMatchObject({ status: 201, retryAfter: null });
       }
       world.data.tickets[0] = { id: 501, company: 12, closedAt: null, updatedAt: world.data.now() };
-      await world.pass(10 * SECOND_MS);
+      await world.pass(20 * SECOND_MS);
       const tickets = resultOf(await connectionOf(world.organization).list('ticket', null)).records;
       expect(tickets.find(({ id }) => id === '501')?.['company']).toBe('12');
     });

@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest';
+import { definition } from '../../src/adapters/connectwise/definition.ts';
 import type { PsaRecord } from '../../src/adapters/kit/psa.ts';
 import { sender } from '../../src/adapters/kit/send.ts';
 import { resultOf, work } from '../support/psa-calls.ts';
 import { checksOf, testMapping } from './conformance.ts';
+import type { FakeData } from './fake.ts';
 import { fakeConnectWise } from './fake-connectwise.ts';
 import {
   approve,
+  connectionRow,
   isWrite,
   MINUTE_MS,
   makeAdapterWorld,
@@ -124,6 +127,8 @@ describe('a project ticket', () => {
     expect(await reportsOf(world)).toEqual([
       expect.stringContaining(`POST /project/tickets/${PROJECT}/notes got 404 NotFound`),
     ]);
+    // It is a 404 of the API, so the codebase is right.
+    expect(world.data.calls['GET /login/companyinfo/{company}']).toBe(1);
   });
 
   test('with the id of a service ticket is refused by the doctor', async () => {
@@ -135,6 +140,51 @@ describe('a project ticket', () => {
     };
     await expect(checksOf({ ...fake, fetch: both })).rejects.toThrow(
       'Ticket 505 is a service ticket and a project ticket: notes could mix them up.',
+    );
+  });
+});
+
+describe('the codebase', () => {
+  const asked = ({ calls }: FakeData) => calls['GET /login/companyinfo/{company}'];
+
+  test('is asked for once, and again when another version has changed it, and each record arrives once', async () => {
+    const { world, connectWise } = await makeConnectWiseWorld();
+    await world.write(501, { message: 'Before' });
+    await world.pass(MINUTE_MS);
+    expect(asked(world.data)).toBe(1);
+    connectWise.settings.codebase = 'v2023_1/';
+    await world.write(501, { message: 'After' });
+    await world.write(502, time('Called'));
+    await world.pass(MINUTE_MS);
+    expect(notesOf(world).map(([, text]) => text)).toEqual(['Before', 'After']);
+    expect(timesOf(world)).toEqual(['Called']);
+    expect([asked(world.data), await reportsOf(world), world.data.violations]).toEqual([2, [], []]);
+  });
+
+  test('that cannot be read keeps records waiting, and refuses none', async () => {
+    const { world, connectWise } = await makeConnectWiseWorld();
+    connectWise.settings.codebase = 'v2023_1/';
+    world.onRequest = ({ url }) => (url.includes('/companyinfo/') ? 'refused' : undefined);
+    await world.write(501, { message: 'Waits' });
+    await world.pass(5 * MINUTE_MS);
+    expect((await connectionRow(world))?.['failure']).toBe('GET /login/companyinfo/northwind got 503');
+    world.onRequest = () => undefined;
+    await world.skip(15 * MINUTE_MS);
+    expect(notesOf(world)).toEqual([[501, 'Waits', true]]);
+    expect(await reportsOf(world)).toEqual([]);
+  });
+
+  test('of a site that does not tell it is the usual one', async () => {
+    const fake = fakeConnectWise(Date.now);
+    fake.settings.codebase = null;
+    expect((await checksOf(fake))[0]).toBe('the keys work with codebase v4_6_release, and list 3 members');
+  });
+
+  test('of an unknown company is an error that names the variables', async () => {
+    const fake = fakeConnectWise(Date.now);
+    const psa = definition.psa({ ...fake.env, CW_COMPANY: 'a b' }, { TIME_ZONE: 'UTC' });
+    await expect(checksOf({ ...fake, psa })).rejects.toThrow(
+      'GET /login/companyinfo/a%20b knows no such company: check CW_COMPANY and CW_URL',
     );
   });
 });

@@ -7,7 +7,6 @@ import { vendorTypes } from './vendor-types.ts';
 // A ConnectWise that checks path, query, headers and body of every request, and its own responses, against the vendor's
 // OpenAPI document. Its behaviour (conditions, visibility, approval) is ours, after the vendor's manual.
 
-const ROOT = '/v4_6_release/apis/3.0';
 const vendor = vendorTypes(source);
 // biome-ignore lint/suspicious/noExplicitAny: the bodies are checked against the vendor's types.
 type Item = Record<string, any>;
@@ -37,8 +36,10 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
   const sheets: { id: number; member: number; status: string }[] = [];
   /** The ids of project tickets. The others are service tickets. */
   const projects = new Set([505, 510]);
-  /** The status of an approved time entry. */
-  const settings = { approved: 'ApprovedByTierTwo' };
+  /** The status of an approved time entry, and the codebase: null if the site does not tell it. */
+  const settings: { approved: string; codebase: string | null } = {
+    ...{ approved: 'ApprovedByTierTwo', codebase: 'v2022_1/' },
+  };
 
   // The items of each collection. `lists` are the fields that only conditions use.
   const members = () =>
@@ -190,8 +191,17 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
     return [200, found.item];
   }
 
+  /** It is not in the document: its response is what clients read. */
+  function companyInfo(method: string, company: string): Response {
+    const what = `${method} /login/companyinfo/{company}`;
+    data.calls[what] = (data.calls[what] ?? 0) + 1;
+    if (settings.codebase === null) return json(404, undefined, data.now());
+    const info = { CompanyName: 'Northwind', Codebase: settings.codebase, CompanyID: company, IsCloud: true };
+    return json(200, company === 'northwind' ? info : null, data.now());
+  }
+
   const env = {
-    ...{ CW_URL: `${FAKE_URL}${ROOT}`, CW_COMPANY: 'northwind', CW_AUTOMATION_MEMBER: 'Automation' },
+    ...{ CW_URL: FAKE_URL, CW_COMPANY: 'northwind', CW_AUTOMATION_MEMBER: 'Automation' },
     ...{ CW_CLIENT_ID: '00000000-0000-4000-8000-000000000000', CW_PUBLIC_KEY: 'public', CW_PRIVATE_KEY: 'private' },
   };
   const authorization = `Basic ${btoa('northwind+public:private')}`;
@@ -205,7 +215,12 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
     fetch: async (request) => {
       const { method } = request;
       const { pathname, searchParams } = new URL(request.url);
-      const path = pathname.replace(ROOT, '');
+      const company = /^\/login\/companyinfo\/(.*)$/.exec(pathname)?.[1];
+      if (company !== undefined) return companyInfo(method, company);
+      const root = `/${settings.codebase ?? 'v4_6_release/'}apis/3.0`;
+      // As of another version: what is there is not the API.
+      if (!pathname.startsWith(root)) return new Response('<html>', { status: 404 });
+      const path = pathname.slice(root.length);
       const operation = vendor.find(method, path);
       const what = `${method} ${operation?.template ?? path}`;
       data.calls[what] = (data.calls[what] ?? 0) + 1;

@@ -1,7 +1,15 @@
 import * as z from 'zod';
 import { DAY_MS, startOfDate } from '../../domain/calendar.ts';
 import { keysOf } from '../../lib/objects.ts';
-import { type DirectoryItem, type Psa, PsaFault, type PsaRecord, type PsaTime, type Send } from '../kit/psa.ts';
+import {
+  type DirectoryItem,
+  type Psa,
+  PsaFault,
+  type PsaRecord,
+  type PsaTime,
+  type Send,
+  unlessGone,
+} from '../kit/psa.ts';
 
 // ConnectWise PSA, REST API 3.0. The fields are those of its OpenAPI document of version 2022.1.
 
@@ -11,7 +19,7 @@ type TicketKind = keyof typeof CHARGE_TYPES;
 
 export interface ConnectWiseSettings {
   timeZone: string;
-  /** Such as https://api-eu.myconnectwise.net/v4_6_release/apis/3.0 */
+  /** The site, such as https://api-eu.myconnectwise.net */
   url: string;
   company: string;
   publicKey: string;
@@ -34,11 +42,15 @@ const APPROVED = ['ApprovedByTierTwo', 'ReadyToBill', 'Billed', 'BilledAgreement
 const REJECTED = ['Rejected', 'RejectBySecondTier'];
 /** The statuses of a time sheet that its member must submit, again if it was rejected. */
 const NOT_SUBMITTED = ['Open', ...REJECTED];
+/** The codebase of a site that does not tell its own. */
+const DEFAULT_CODEBASE = 'v4_6_release';
 /** Another version can have other fields. */
 const MEDIA_TYPE = 'application/vnd.connectwise.com+json; version=2022.1';
 
 const id = z.int();
 const created = z.object({ id });
+/** Null for an unknown company. */
+const companyInfo = z.object({ Codebase: z.string().regex(/^\w+\/?$/) }).nullable();
 const member = z.object({
   ...{ id, identifier: z.string(), firstName: z.string(), lastName: z.string(), licenseClass: z.string().nullish() },
   ...{ officeEmail: z.string().nullish(), primaryEmail: z.string().nullish() },
@@ -104,6 +116,7 @@ function ticketCollections() {
 }
 
 export function connectWise(settings: ConnectWiseSettings): Psa {
+  let codebase: string | undefined;
   const authorization = `Basic ${btoa(`${settings.company}+${settings.publicKey}:${settings.privateKey}`)}`;
 
   /** Each page continues after the last id, so a list that changes while it is read loses nothing. */
@@ -171,8 +184,25 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
 
   return {
     name: 'ConnectWise PSA',
-    baseUrl: settings.url,
+    baseUrl: () => (codebase === undefined ? settings.url : `${settings.url}/${codebase}/apis/3.0`),
     headers: () => ({ Authorization: authorization, clientId: settings.clientId, Accept: MEDIA_TYPE }),
+
+    /**
+     * The path of the API contains the codebase of the company. A new version can change it: then the old path gets 404, after
+     * which django-connectwise asks again, too. A 404 of the API itself has a code.
+     */
+    async prepare(send, fault) {
+      if (fault ? !isNotFound(fault) || fault.codes.length > 0 : codebase !== undefined) return false;
+      const before = codebase;
+      codebase = undefined;
+      const path = `/login/companyinfo/${encodeURIComponent(settings.company)}`;
+      const found = await unlessGone(send({ method: 'GET', path, response: companyInfo }));
+      if (found === null)
+        throw new PsaFault('denied', `GET ${path} knows no such company: check CW_COMPANY and CW_URL`);
+      codebase = found?.Codebase.replace('/', '') ?? DEFAULT_CODEBASE;
+      return codebase !== before;
+    },
+
     // The limit may be shared with other tools.
     paceMs: 1_000,
     // No limit is known.
@@ -269,7 +299,7 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
 
     async *checks(send) {
       const found = await members(send);
-      yield `the keys work, and list ${found.length} members`;
+      yield `the keys work with codebase ${codebase}, and list ${found.length} members`;
       const automation = found.find(isAutomation);
       if (!automation || !emailOf(automation))
         throw new Error(`There is no active member ${settings.automationMember} with an email address.`);

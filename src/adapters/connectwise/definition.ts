@@ -3,7 +3,7 @@ import { type AdapterDefinition, billing, psaUrl } from '../kit/settings.ts';
 import { connectWise } from './connectwise.ts';
 
 const variables = z.object({
-  CW_URL: psaUrl(),
+  CW_URL: psaUrl().refine((url) => new URL(url).pathname === '/', 'its value has a path: name the site only'),
   CW_COMPANY: z.string().min(1),
   CW_CLIENT_ID: z.guid(),
   CW_AUTOMATION_MEMBER: z.string().min(1),

@@ -150,10 +150,11 @@ export function halo(settings: HaloSettings): Psa {
 
   return {
     name: 'HaloPSA',
-    baseUrl: settings.url,
+    baseUrl: () => settings.url,
     headers: () => (token === '' ? {} : { Authorization: `Bearer ${token}` }),
 
-    async signIn(send) {
+    async prepare(send, fault) {
+      if (fault ? fault.status !== 401 : token !== '') return false;
       token = '';
       const form = {
         ...{ grant_type: 'client_credentials', client_id: settings.clientId, client_secret: settings.clientSecret },
@@ -166,6 +167,7 @@ export function halo(settings: HaloSettings): Psa {
         ...{ body: new URLSearchParams(form).toString(), response },
       });
       token = found.access_token;
+      return true;
     },
 
     // The limit may be shared with other tools.

@@ -39,10 +39,13 @@ type WithoutOrganization<Input> = Input extends unknown ? Omit<Input, 'organizat
 export interface Psa {
   /** For the audit log. */
   name: string;
-  baseUrl: string;
+  baseUrl: () => string;
   headers: () => Record<string, string>;
-  /** Gets the token of `headers`, after a 401 said that there is none or that it has expired. */
-  signIn?: (send: Send) => Promise<void>;
+  /**
+   * Gets what `baseUrl` and `headers` need, such as a token: before each request, and after one that failed. Returns whether
+   * it got something new: then the request is sent again.
+   */
+  prepare?: (send: Send, fault?: PsaFault) => Promise<boolean>;
   /** The shortest time from one request to the next. */
   paceMs: number;
   /** The longest text of a time entry, with its mark. The whole of a longer one follows as a note. */
@@ -89,12 +92,19 @@ export class PsaFault extends Error {
   /** The status of the response; 0 for none. */
   readonly status: number;
   readonly retryAfterMs: number;
+  /** The codes in its body. */
+  readonly codes: readonly string[];
 
-  constructor(outcome: PsaFault['outcome'], message: string, { status = 0, retryAfterMs = 0 } = {}) {
+  constructor(
+    outcome: PsaFault['outcome'],
+    message: string,
+    { status = 0, retryAfterMs = 0, codes = [] }: Partial<Pick<PsaFault, 'status' | 'retryAfterMs' | 'codes'>> = {},
+  ) {
     super(message);
     this.outcome = outcome;
     this.status = status;
     this.retryAfterMs = retryAfterMs;
+    this.codes = codes;
   }
 }
 

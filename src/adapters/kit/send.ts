@@ -21,7 +21,7 @@ export interface World {
  * is ahead of ours.
  */
 export function sender(
-  psa: Pick<Psa, 'baseUrl' | 'headers' | 'signIn' | 'paceMs' | 'codesIn'>,
+  psa: Pick<Psa, 'baseUrl' | 'headers' | 'prepare' | 'paceMs' | 'codesIn'>,
   { now, sleep, fetch }: World,
   onDate?: (skewMs: number) => void,
 ): Send {
@@ -43,7 +43,8 @@ export function sender(
     const parsed = ok ? request.response.safeParse(body) : undefined;
     if (parsed?.success) return parsed.data;
     // With another body, the PSA may have done it, but does not say what: only a look-up tells.
-    const details = ok ? ['with an unexpected body'] : psa.codesIn(body).filter((code) => /^[\w.-]{1,60}$/.test(code));
+    const codes = ok ? [] : psa.codesIn(body).filter((code) => /^[\w.-]{1,60}$/.test(code));
+    const details = ok ? ['with an unexpected body'] : codes;
     let outcome: PsaFault['outcome'] = unclear;
     if (isDenied(status)) outcome = 'denied';
     else if (refused.includes(status)) outcome = 'refused';
@@ -53,25 +54,28 @@ export function sender(
     throw new PsaFault(outcome, [`${what} got ${status}`, ...details].join(' ').slice(0, 300), {
       status,
       retryAfterMs,
+      codes,
     });
   };
-  return async (request) => {
-    try {
-      return await sendOnce(request);
-    } catch (err) {
-      if (!psa.signIn || !(err instanceof PsaFault) || err.status !== 401) throw err;
-    }
-    await psa.signIn(sendOnce).catch((err: unknown) => {
+  const prepare = async (fault?: PsaFault) =>
+    psa.prepare?.(sendOnce, fault).catch((err: unknown) => {
       // Its status says nothing about the record or the ticket of the request, which has done nothing.
       throw err instanceof PsaFault ? new PsaFault('denied', err.message, { retryAfterMs: err.retryAfterMs }) : err;
     });
+  return async (request) => {
+    await prepare();
+    try {
+      return await sendOnce(request);
+    } catch (err) {
+      if (!(err instanceof PsaFault) || !(await prepare(err))) throw err;
+    }
     return sendOnce(request);
   };
 }
 
 function toRequest({ baseUrl, headers: common }: Pick<Psa, 'baseUrl' | 'headers'>, request: PsaRequest<unknown>) {
   const { method, path, query = {}, headers, body } = request;
-  const url = new URL(baseUrl + path);
+  const url = new URL(baseUrl() + path);
   url.search = new URLSearchParams(query).toString();
   return new Request(url, {
     method,

@@ -116,7 +116,7 @@ export function redmine(settings: RedmineSettings): Psa {
 
   return {
     name: 'Redmine',
-    baseUrl: settings.url,
+    baseUrl: () => settings.url,
     headers: () => ({ 'X-Redmine-API-Key': settings.key }),
     paceMs: 50,
     maxTimeText: 1024,

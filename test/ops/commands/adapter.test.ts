@@ -17,7 +17,7 @@ afterEach(() => vi.unstubAllEnvs());
 const COMMON = { ORGANIZATION_NAME: 'Northwind IT', TIME_ZONE: 'UTC', DEFAULT_HOURLY_RATE: '120', TEST_TICKET: '501' };
 const REDMINE = { REDMINE_URL: 'https://redmine.example/', REDMINE_ACTIVITY: '10' };
 const CONNECTWISE = {
-  ...{ CW_URL: 'https://api-eu.myconnectwise.net/v4_6_release/apis/3.0', CW_COMPANY: 'northwind' },
+  ...{ CW_URL: 'https://api-eu.myconnectwise.net', CW_COMPANY: 'northwind' },
   ...{ CW_CLIENT_ID: '00000000-0000-4000-8000-000000000000', CW_AUTOMATION_MEMBER: 'automation' },
 };
 const HALO = {
@@ -76,6 +76,12 @@ test.each<[string, string, Record<string, string>, RegExp]>([
     'connectwise',
     { ...CONNECTWISE, CW_URL: 'https://key:pw@psa.example' },
     /CW_URL: its value has a user name or password/,
+  ],
+  [
+    'a path in the address',
+    'connectwise',
+    { ...CONNECTWISE, CW_URL: 'https://api-eu.myconnectwise.net/v4_6_release/apis/3.0' },
+    /CW_URL: its value has a path: name the site only\./,
   ],
   [
     'a query',
