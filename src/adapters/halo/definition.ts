@@ -18,6 +18,11 @@ const variables = z
   })
   .refine(({ BILLABLE, HALO_CHARGE_BILLABLE: charge }) => BILLABLE === 'psa' || charge !== undefined, {
     ...{ path: ['HALO_CHARGE_BILLABLE'], error: 'it is required' },
+  })
+  // Otherwise time that is not billable would be billed.
+  .refine(({ HALO_CHARGE_BILLABLE: one, HALO_CHARGE_NOT_BILLABLE: other }) => one !== other, {
+    path: ['HALO_CHARGE_BILLABLE'],
+    error: 'it must differ from HALO_CHARGE_NOT_BILLABLE, because the charge type decides what is billed',
   });
 const secrets = z.object({ HALO_CLIENT_SECRET: z.string().min(1) });
 

@@ -96,6 +96,12 @@ test.each<[string, string, Record<string, string>, RegExp]>([
     Object.fromEntries(Object.entries(HALO).filter(([name]) => name !== 'HALO_CHARGE_BILLABLE')),
     /HALO_CHARGE_BILLABLE is missing\./,
   ],
+  [
+    'one charge type for all time',
+    'halo',
+    { ...HALO, HALO_CHARGE_NOT_BILLABLE: '2' },
+    /HALO_CHARGE_BILLABLE: it must differ from HALO_CHARGE_NOT_BILLABLE, because the charge type decides what is billed\./,
+  ],
   ['an unknown PSA', 'autotask', {}, /There is no adapter for the PSA autotask: connectwise, halo, redmine\./],
 ])('the file of a deployment with %s is refused', async (_, psa, vars, message) => {
   await expect(render({ one: adapterOf(psa, vars) })).rejects.toThrow(message);
