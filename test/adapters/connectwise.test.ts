@@ -203,6 +203,16 @@ test('the doctor counts the time sheets of the member of automations that are no
   expect(fake.data.violations).toEqual([]);
 });
 
+test('an API member is no technician, and cannot be the member of automations', async () => {
+  const fake = fakeConnectWise(Date.now);
+  fake.settings.apiMembers.push(2);
+  const send = sender(fake.psa, { now: Date.now, sleep: async () => undefined, fetch: fake.fetch });
+  const users = (await fake.psa.people(send)).filter(({ type }) => type === 'user');
+  expect(users.map(({ id }) => id)).toEqual(['1', '9']);
+  fake.settings.apiMembers.push(9);
+  await expect(checksOf(fake)).rejects.toThrow('Automation is an API member, so nobody can submit its time sheets.');
+});
+
 test('the checks of the doctor write nothing, and name a member that cannot have time', async () => {
   const fake = fakeConnectWise(Date.now);
   expect(await checksOf(fake)).toHaveLength(9);

@@ -36,9 +36,9 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
   const sheets: { id: number; member: number; status: string }[] = [];
   /** The ids of project tickets. The others are service tickets. */
   const projects = new Set([505, 510]);
-  /** The status of an approved time entry, and the codebase: null if the site does not tell it. */
-  const settings: { approved: string; codebase: string | null } = {
-    ...{ approved: 'ApprovedByTierTwo', codebase: 'v2022_1/' },
+  /** The status of approved time, the codebase (null: the site does not tell it), and the ids of API members. */
+  const settings: { approved: string; codebase: string | null; apiMembers: number[] } = {
+    ...{ approved: 'ApprovedByTierTwo', codebase: 'v2022_1/', apiMembers: [] },
   };
 
   // The items of each collection. `lists` are the fields that only conditions use.
@@ -48,7 +48,7 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
         ...{
           id,
           identifier: id === 9 ? 'automation' : `member${id}`,
-          licenseClass: id === 9 ? 'A' : 'F',
+          licenseClass: settings.apiMembers.includes(id) ? 'A' : 'F',
           inactiveFlag: false,
         },
         ...{

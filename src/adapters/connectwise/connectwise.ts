@@ -40,6 +40,8 @@ const CLOSED_MS = 30 * DAY_MS;
 /** The statuses after the last approval, and after a rejection. */
 const APPROVED = ['ApprovedByTierTwo', 'ReadyToBill', 'Billed', 'BilledAgreement', 'WrittenOff'];
 const REJECTED = ['Rejected', 'RejectBySecondTier'];
+/** The license class of API members, who cannot sign in. */
+const API_LICENSE = 'A';
 /** The statuses of a time sheet that its member must submit, again if it was rejected. */
 const NOT_SUBMITTED = ['Open', ...REJECTED];
 /** The codebase of a site that does not tell its own. */
@@ -218,7 +220,7 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
         const email = emailOf(one);
         const service = isAutomation(one);
         // An API member is not a person.
-        if (!email || (one.licenseClass === 'A' && !service)) return [];
+        if (!email || (one.licenseClass === API_LICENSE && !service)) return [];
         const name = `${one.firstName} ${one.lastName}`;
         return [{ type: 'user', id: String(one.id), email, name, service, technician: !service }];
       });
@@ -303,7 +305,9 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
       const automation = found.find(isAutomation);
       if (!automation || !emailOf(automation))
         throw new Error(`There is no active member ${settings.automationMember} with an email address.`);
-      yield `the member ${settings.automationMember} exists`;
+      if (automation.licenseClass === API_LICENSE)
+        throw new Error(`${settings.automationMember} is an API member, so nobody can submit its time sheets.`);
+      yield `the member ${settings.automationMember} exists, and can submit its time sheets`;
       const named = async (path: string, name: string | undefined) => {
         if (!name) return;
         const query = { conditions: `name = ${quoted(name)}`, fields: 'id' };
