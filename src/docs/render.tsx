@@ -93,7 +93,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
     page({ path: '/docs/keys', markdown: withIncludes(keys, { 'key-pattern': keyPattern(config.keyPrefix) }) }),
     page({ path: '/docs/limits', markdown: withIncludes(limits, { limits: limitsInWords(config) }) }),
     page({ path: '/docs/data', markdown: withIncludes(data, { support: supportOf(config) }) }),
-    page({ path: '/docs/changelog', markdown: changelog.replaceAll('http://localhost:8787', '') }),
+    page({ path: '/docs/changelog', markdown: changelog }),
   ];
   const origin = serviceUrl || UNKNOWN_ORIGIN;
   const files = new Map([
