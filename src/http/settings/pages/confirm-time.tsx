@@ -1,0 +1,74 @@
+import { MAX_REASON_LENGTH } from '../../../domain/decision-reason.ts';
+import type { ApprovalDecision } from '../../../domain/record-kinds.ts';
+import { isMarked } from '../../../domain/time-marks.ts';
+import { type Entry, LISTED, type TimeQuery } from '../../../services/work/time-queue.ts';
+import type { FormState } from '../forms.ts';
+import { addressOf, parametersOf, usePage } from '../page-context.ts';
+import { Banner, HiddenFields, Table } from './components.tsx';
+import { ErrorSummary, Field } from './form.tsx';
+import { columnsFor, countedEntries, DECISIONS, totalsText } from './time-table.tsx';
+
+interface ConfirmProps {
+  /** Marked ones first, and then the longest. */
+  entries: readonly Entry[];
+  decision: ApprovalDecision;
+  query: TimeQuery;
+  form?: FormState;
+  /** Why nothing is asked about other entries that were selected. */
+  lost?: string | undefined;
+}
+
+const REASON = 'Reason for the rejection';
+/** How many of the longest entries a confirmation names. */
+const LONGEST = 5;
+
+/** Asks for confirmation before time is approved or rejected. */
+export function ConfirmTime({
+  entries,
+  decision,
+  query,
+  form = { values: new URLSearchParams() },
+  lost,
+}: ConfirmProps) {
+  const { base } = usePage();
+  const { verb, kind } = DECISIONS[decision];
+  return (
+    <>
+      <ErrorSummary nothing="Nothing was decided." messages={form.messages} fields={[['reason', REASON]]} />
+      {lost && <Banner tone="warning">{lost}</Banner>}
+      <p>{questionText(entries, decision)}</p>
+      <form method="post" action={`${base}/time/decide`} class="form">
+        <HiddenFields fields={[...parametersOf(query), ['decision', decision]]} />
+        <HiddenFields fields={entries.map(({ id }) => ['entry', id])} />
+        {decision === 'REJECTED' && (
+          <Field name="reason" form={form} control="line" label={REASON} max={MAX_REASON_LENGTH} required />
+        )}
+        <div class="actions">
+          <button type="submit" class={kind}>
+            {verb} {countedEntries(entries.length)}
+          </button>
+          <a href={addressOf(`${base}/time`, query)}>Cancel</a>
+        </div>
+      </form>
+      <Table caption="Time to decide" kind="time" columns={columnsFor()} rows={entries.slice(0, LISTED)} />
+      {entries.length > LISTED && <p>And {countedEntries(entries.length - LISTED)} more.</p>}
+    </>
+  );
+}
+
+/** What is asked, with what an administrator should notice before the answer. */
+function questionText(entries: readonly Entry[], decision: ApprovalDecision): string {
+  const { verb, final } = DECISIONS[decision];
+  const sum = (name: 'minutes' | 'amountMinor') => entries.reduce((total, entry) => total + entry[name], 0);
+  const totals = { count: entries.length, minutes: sum('minutes'), amountMinor: sum('amountMinor') };
+  const longest = entries.map(({ minutes }) => minutes).sort((a, b) => b - a);
+  const marked = entries.filter(isMarked).length;
+  const own = entries.filter(({ isOwn }) => isOwn).length;
+  const sentences = [
+    `${verb} ${totalsText(totals)}? This is final: ${final}`,
+    `Longest: ${longest.slice(0, LONGEST).join(', ')} min.`,
+    marked > 0 && `Marked: ${countedEntries(marked)}.`,
+    own > 0 && `Own time: ${countedEntries(own)}.`,
+  ];
+  return sentences.filter(Boolean).join(' ');
+}

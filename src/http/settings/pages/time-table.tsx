@@ -1,0 +1,130 @@
+import { dateText } from '../../../domain/calendar.ts';
+import type { ApprovalDecision } from '../../../domain/record-kinds.ts';
+import { isMarked } from '../../../domain/time-marks.ts';
+import type { Entry, TimeTotals } from '../../../services/work/time-queue.ts';
+import { usePage } from '../page-context.ts';
+import { counted, formatNumber, money, type TableColumn, Ticket } from './components.tsx';
+import { KeyName } from './key-facts.tsx';
+import { Time } from './time.tsx';
+
+/** Each decision: the verb of its button, the word for what is done, the kind of the button, and why it is final. */
+export const DECISIONS = {
+  APPROVED: {
+    verb: 'Approve',
+    word: 'approved',
+    kind: undefined,
+    final: 'approved time reaches your PSA within seconds. Correct an error there.',
+  },
+  REJECTED: {
+    verb: 'Reject',
+    word: 'rejected',
+    kind: 'danger',
+    final: 'rejected time never reaches your PSA. Time that was handed over from it may already be there.',
+  },
+} as const;
+
+export const countedEntries = (count: number) => counted(count, 'entry', 'entries');
+export const decidedText = (count: number, decision: ApprovalDecision) =>
+  `${countedEntries(count)} ${DECISIONS[decision].word}`;
+
+/** Totals in words: `12 entries, 340 minutes, amount 1,020.00`. */
+export const totalsText = ({ count, minutes, amountMinor }: Pick<TimeTotals, 'count' | 'minutes' | 'amountMinor'>) =>
+  `${countedEntries(count)}, ${counted(minutes, 'minute')}, amount ${money(amountMinor)}`;
+
+export const clock = (at: number, timeZone: string) =>
+  new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone }).format(at);
+
+/** Why an entry is marked: `480 min: long, same as 14:02`. */
+function marksText({ minutes, isLong, sameAs, dayMinutes }: Entry, timeZone: string): string {
+  const reasons = [
+    isLong && `${minutes} min: long`,
+    sameAs !== null && `same as ${clock(sameAs, timeZone)}`,
+    dayMinutes !== null && `${formatNumber(dayMinutes)} min in one day`,
+  ];
+  return reasons.filter(Boolean).join(', ');
+}
+
+export const isUndecided = ({ approvals, status }: Entry) => approvals === 'settings' && status === 'SUBMITTED';
+
+/** The columns of a list. Entries that can be selected have a checkbox, which is checked if `isSelected` says so. */
+export const columnsFor = (isSelected?: (entry: Entry) => boolean): readonly TableColumn<Entry>[] => [
+  ['Time', (entry) => <WorkTime entry={entry} isSelected={isUndecided(entry) ? isSelected?.(entry) : undefined} />],
+  ['Work', (entry) => <Work entry={entry} />],
+  ['Technician', (of) => [<bdi>{of.technician}</bdi>, ' ', of.isOwn && <span class="chip">own time</span>]],
+  ['Amount', (entry) => <Amount entry={entry} />],
+];
+
+/** Date and minutes, and why the entry is marked. */
+function WorkTime({ entry, isSelected }: { entry: Entry; isSelected: boolean | undefined }) {
+  const { timeZone } = usePage();
+  const { id, workDate, minutes, technician, ticketId, amountMinor } = entry;
+  return (
+    <>
+      {isSelected !== undefined && (
+        <input
+          type="checkbox"
+          name="entry"
+          value={id}
+          checked={isSelected}
+          aria-label={`Select ${minutes} min by ${technician} on ticket ${ticketId}`}
+          data-minutes={minutes}
+          data-amount={amountMinor}
+          data-marked={isMarked(entry) || undefined}
+        />
+      )}
+      <span class="when">
+        {dateText(workDate)} · <strong>{minutes} min</strong>
+      </span>
+      {isMarked(entry) && <span class="mark"> {marksText(entry, timeZone)}</span>}
+    </>
+  );
+}
+
+/** How much of a text fits one line. A longer one opens. */
+const LINE = 90;
+
+/** The text, the ticket with its company and the key, and the decision. */
+function Work({ entry }: { entry: Entry }) {
+  const { text, ticketId, company, keyId, keyName, status, approvals, decidedAt, decidedBy, reason, refusal } = entry;
+  return (
+    <>
+      {text.length > LINE || text.includes('\n') ? (
+        <details class="long">
+          <summary>
+            <span>{text.slice(0, 2 * LINE)}</span>
+          </summary>
+          <span class="text">{text}</span>
+        </details>
+      ) : (
+        <span class="text">{text}</span>
+      )}
+      <span class="minor">
+        <Ticket id={ticketId} /> · <bdi>{company}</bdi> · <KeyName subject={{ id: keyId, name: keyName }} />
+      </span>
+      {(status !== 'SUBMITTED' || approvals === 'psa') && (
+        <span class="minor decided">
+          {status === 'SUBMITTED' ? 'waits' : DECISIONS[status].word}
+          {decidedAt !== null && [' by ', <bdi>{decidedBy}</bdi>, ', ', <Time at={decidedAt} />]}
+          {reason && [': ', <bdi>{reason}</bdi>]}
+          {approvals === 'psa' && ', decided in your PSA'}
+        </span>
+      )}
+      {refusal !== null && (status === 'APPROVED' || approvals === 'psa') && (
+        <span class="mark">
+          Not in the PSA: <bdi>{refusal}</bdi> Repair the cause and have the PSA take it.
+        </span>
+      )}
+    </>
+  );
+}
+
+function Amount({ entry: { billable, approvals, amountMinor, hourlyRateMinor } }: { entry: Entry }) {
+  if (approvals === 'psa') return <span class="dash">–</span>;
+  if (billable === 0) return <>Not billable</>;
+  return (
+    <span>
+      {money(amountMinor)} <span class="minor">at {money(hourlyRateMinor)}</span>
+    </span>
+  );
+}
+
