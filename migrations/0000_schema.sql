@@ -560,6 +560,8 @@ create table connections (
   failure text,
   -- Since when it writes nothing until a person resumes it.
   stopped_at integer,
+  -- The name of the PSA, if the adapter says it.
+  psa_name text,
   foreign key (organization_id) references organizations (id),
   constraint connections_failure check (failing_since is not null or (failure is null and stopped_at is null))
 ) strict, without rowid;

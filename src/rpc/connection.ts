@@ -52,7 +52,7 @@ export class Connection extends WorkerEntrypoint<Env, ConnectionProps> {
     return call(this.env, (ctx) => setApproval(ctx, { ...this.#owner, entry, decision, reviewer, by }));
   }
 
-  reportConnection(adapterId: string, failure: ConnectionFailure | null, takesOver = false) {
-    return call(this.env, (ctx) => reportConnection(ctx, { ...this.#owner, adapterId, failure, takesOver }));
+  reportConnection(adapterId: string, failure: ConnectionFailure | null, takesOver = false, psaName?: string) {
+    return call(this.env, (ctx) => reportConnection(ctx, { ...this.#owner, adapterId, failure, takesOver, psaName }));
   }
 }

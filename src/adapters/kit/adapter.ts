@@ -110,14 +110,14 @@ async function runJob(ctx: Context, job: Job, start: (since: Date) => Promise<un
 const psaTime = ({ kv }: Context, at: number) => new Date(at + (kv.get<number>('skewMs') ?? 0));
 
 /** Reports the connection every minute, and when its state changes. */
-async function report({ kv, service, world }: Context): Promise<void> {
+async function report({ kv, service, psa, world }: Context): Promise<void> {
   const halt = kv.get<string>('stopped') ?? reasonOfPause(kv);
   const reason = halt ?? JOBS.flatMap((job) => stateOf(kv, job).failure ?? [])[0];
   const failure = reason === undefined ? null : { reason, isStopped: halt !== undefined };
   const isSame = kv.get('reported') === JSON.stringify(failure);
   if (isSame && world.now() < (kv.get<number>('reportedAt') ?? 0) + MINUTE_MS) return;
   const takesOver = kv.get<boolean>('mayTakeOver') ?? false;
-  const result = await service.reportConnection(kv.get<string>('id') ?? '', failure, takesOver);
+  const result = await service.reportConnection(kv.get<string>('id') ?? '', failure, takesOver, psa.name);
   // Its directory was not taken over yet.
   if (!result.ok && result.error.code === 'organization_not_found') return;
   const isElsewhere = unwrap(result).status === 'connected_elsewhere';

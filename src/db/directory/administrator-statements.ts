@@ -6,6 +6,7 @@ import type { Database } from '../query.ts';
 import { auditLog } from '../schema/audit.ts';
 import { organizations, users } from '../schema/directory.ts';
 import { apiKeys, refusedUses } from '../schema/keys.ts';
+import { connections } from '../schema/modules.ts';
 
 export interface AdministratorValues {
   organizationId: string;
@@ -50,11 +51,13 @@ export const findAdministered = (db: Database, { email, organizationId, limit, n
       organizationName: sql<string>`${organizations.name}`.as('organizationName'),
       timeZone: organizations.timeZone,
       hasPsa: organizations.hasPsa,
+      psaName: connections.psaName,
       /** Refused uses that need attention, only of the organization that was asked for. */
       refused: sql<number>`iif(${organizations.id} = ${organizationId}, ${countRefused(now)}, 0)`.as('refused'),
     })
     .from(users)
     .innerJoin(organizations, and(eq(organizations.id, users.organizationId), eq(organizations.active, 1)))
+    .leftJoin(connections, eq(connections.organizationId, organizations.id))
     // Constants, because SQLite uses a partial index only if it sees its condition.
     .where(sql`${users.email} = ${email} and ${users.isAdmin} = 1 and ${users.active} = 1`)
     .orderBy(sql`${organizations.id} = ${organizationId} desc`, organizations.name, organizations.id)

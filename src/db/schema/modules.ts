@@ -37,6 +37,8 @@ export const connections = sqliteTable(
     failure: text('failure'),
     /** Since when it writes nothing until a person resumes it. */
     stoppedAt: integer('stopped_at'),
+    /** The name of the PSA, if the adapter says it. */
+    psaName: text('psa_name'),
   },
   (t) => [
     foreignKey({ columns: [t.organizationId], foreignColumns: [organizations.id] }),

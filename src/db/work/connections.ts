@@ -12,12 +12,13 @@ interface Report {
   isStopped: boolean;
   /** Whether it replaces the adapter that has reported before. */
   takesOver: boolean;
+  psaName: string | null;
   now: number;
 }
 
 /** Records a report, unless another adapter has reported for the organization. */
 export const saveConnection = (db: Database, report: Report) => {
-  const { organizationId, adapterId, failure, isStopped, takesOver, now } = report;
+  const { organizationId, adapterId, failure, isStopped, takesOver, psaName, now } = report;
   const { failingSince, stoppedAt } = connections;
   return db
     .insert(connections)
@@ -29,6 +30,7 @@ export const saveConnection = (db: Database, report: Report) => {
         failingSince: failure === null ? sql`null` : now,
         failure,
         stoppedAt: isStopped ? now : sql`null`,
+        psaName,
       })} from ${organizations} where ${organizations.id} = ${organizationId} and not ${isBeingErased(organizationId)}`,
     )
     .onConflictDoUpdate({
@@ -39,6 +41,7 @@ export const saveConnection = (db: Database, report: Report) => {
         failingSince: sql`iif(${excluded(connections.failure)} is null, null, coalesce(${failingSince}, ${excluded(failingSince)}))`,
         failure: excluded(connections.failure),
         stoppedAt: sql`iif(${excluded(stoppedAt)} is null, null, coalesce(${stoppedAt}, ${excluded(stoppedAt)}))`,
+        psaName: excluded(connections.psaName),
       },
       ...(!takesOver && { setWhere: sql`${connections.adapterId} = ${excluded(connections.adapterId)}` }),
     });

@@ -11,6 +11,8 @@ interface PageContext {
   organization: string;
   base: string;
   timeZone: string;
+  /** The name of the PSA, or `your PSA`. */
+  psa: string;
   now: number;
   /** The administrator, and the IP address of the browser if it is known. */
   userId: string;
@@ -32,11 +34,12 @@ export function pageContext(c: ContextOf<AppEnv>): PageContext | undefined {
   const administrator = c.get('administrator');
   if (!administrator) return undefined;
   const { userId, organization } = administrator;
-  const { id, name, timeZone } = organization;
+  const { id, name, timeZone, psaName } = organization;
   const { ticketUrl: template } = c.get('config');
   const linkTo = template === undefined ? undefined : (ticketId: string) => ticketUrl(template, id, ticketId);
   const { address } = c.get('source');
-  return { organization: name, base: `/settings/${id}`, timeZone, now: c.get('now')(), userId, address, linkTo };
+  const psa = psaName ?? 'your PSA';
+  return { organization: name, base: `/settings/${id}`, timeZone, psa, now: c.get('now')(), userId, address, linkTo };
 }
 
 /** What decides about the facts that need attention. */

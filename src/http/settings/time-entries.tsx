@@ -101,7 +101,7 @@ async function offer(c: Context<AdminEnv>, ids: readonly string[], props: Omit<C
   const entries = await readUndecided(ctx, queueOf(c), ids);
   const isOffered = new Set(entries.map(({ id }) => id));
   const others = ids.filter((id) => !isOffered.has(id));
-  const lost = others.length > 0 ? undecidedDetail(await readEntries(ctx, others), others.length) : undefined;
+  const lost = others.length > 0 ? undecidedDetail(c, await readEntries(ctx, others), others.length) : undefined;
   if (entries.length > 0) return confirm(c, { ...props, entries, lost });
   throw new PageProblem(409, 'Nothing to decide', lost ?? '');
 }
@@ -133,18 +133,18 @@ timeEntries.post('/time/decide', async (c) => {
   const { done, others } = await decideTime(ctx, ids, decision, decision === 'REJECTED' ? reason : undefined);
   if (done.length < ids.length) {
     const title = `${done.length} of ${decidedText(ids.length, decision)}`;
-    throw new PageProblem(409, title, undecidedDetail(others, ids.length - done.length));
+    throw new PageProblem(409, title, undecidedDetail(c, others, ids.length - done.length));
   }
   return redirectWith(c, addressOf('/time', query), decidedText(done.length, decision));
 });
 
 /** Why nothing was decided about `count` entries, of which `found` exist. */
-function undecidedDetail(found: readonly Entry[], count: number): string {
+function undecidedDetail(c: Context<AdminEnv>, found: readonly Entry[], count: number): string {
   const decided = found.filter(({ status }) => status !== 'SUBMITTED');
   const details = [
     decided.length > 0 &&
       `${countedEntries(decided.length)} had been decided before, such as ${decided.slice(0, 3).map(decisionText).join('; ')}.`,
-    decided.length < found.length && 'The PSA decides about the others.',
+    decided.length < found.length && `The others are decided in ${pageContext(c).psa}.`,
     found.length < count && `Your organization does not have ${countedEntries(count - found.length)}.`,
   ];
   return details.filter(Boolean).join(' ');

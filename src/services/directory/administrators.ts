@@ -29,6 +29,8 @@ export async function administrationsOf(ctx: ServiceContext, email: string, orga
         name: row.organizationName,
         timeZone: row.timeZone,
         hasPsa: row.hasPsa === 1,
+        /** As its adapter reports it. */
+        psaName: row.psaName,
       },
       /** How many keys and reasons of refused uses need attention; 0 except in the organization of the request. */
       refused: row.refused,

@@ -20,21 +20,22 @@ const connectionReport = lazyObject(() => ({
   adapterId: z.uuid({ error: ruleError('a UUID') }),
   failure: z.strictObject({ reason: freeText(300), isStopped: z.boolean() }).nullable(),
   takesOver: z.boolean(),
+  psaName: freeText(100).optional(),
 }));
 
 /**
  * Records how an adapter is connected with the PSA of its organization: the facts and the alerts show a
  * failure; null is none. `connected_elsewhere`: another adapter has reported before, and this one may write only if it
- * takes over.
+ * takes over. The settings area shows the name of the PSA.
  * @throws ServiceError `invalid`, `organization_not_found`
  */
 export async function reportConnection(
   ctx: ServiceContext,
   request: z.input<typeof connectionReport>,
 ): Promise<{ status: 'recorded' | 'connected_elsewhere' }> {
-  const { organization: organizationId, adapterId, failure, takesOver } = parseInput(connectionReport, request);
+  const { organization: organizationId, adapterId, failure, takesOver, psaName = null } = parseInput(connectionReport, request);
   const state = { failure: failure?.reason ?? null, isStopped: failure?.isStopped ?? false };
-  const report = { organizationId, adapterId, ...state, takesOver, now: ctx.now() };
+  const report = { organizationId, adapterId, ...state, takesOver, psaName, now: ctx.now() };
   const saved = await query(ctx, 'safe_to_repeat', (db) => saveConnection(db, report));
   if (saved.meta.changes > 0) return { status: 'recorded' };
   const reported = await query(ctx, 'nothing_written', (db) => findConnections(db, organizationRange(organizationId)));

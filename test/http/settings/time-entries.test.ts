@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test, vi } from 'vitest';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { csvRows, elementsOf } from '../../support/page.ts';
-import { allChanges, failureOf, resultOf, work } from '../../support/psa-calls.ts';
+import { allChanges, connectionOf, failureOf, resultOf, work } from '../../support/psa-calls.ts';
 import { auditedActions, openSettings, signIn } from '../../support/settings.ts';
 import { importAdmin, makeTime, multiply, setApprovals } from '../../support/time.ts';
 import { makeApi, makeKey, rowsOf } from '../../support/world.ts';
@@ -334,7 +334,7 @@ describe('an organization that approves time in its PSA', () => {
     const id = await log();
     const { text } = await get('/time');
     expect(await textsOf(text, '[role=status]')).toEqual([
-      'Your PSA approves new time. Entries from before that are approved or rejected here.',
+      'New time is approved in your PSA. Entries from before that are approved or rejected here.',
       'Nothing waits.',
     ]);
     expect(await textsOf(text, 'nav.tabs a[href$="/time"]')).toEqual(['Time']);
@@ -343,7 +343,7 @@ describe('an organization that approves time in its PSA', () => {
     expect((await get(`/time/decide?selected=APPROVED&entry=${id}`)).status).toBe(409);
     const refused = await decide('APPROVED', id);
     expect([refused.status, await textsOf(refused.text, 'h1')]).toEqual([409, ['0 of 1 entry approved']]);
-    expect(refused.text).toContain('The PSA decides about the others');
+    expect(refused.text).toContain('The others are decided in your PSA');
     expect(await work.reviewTimeEntry(organization, id, 'APPROVED', 'ada')).toMatchObject({ ok: true });
   });
 
@@ -469,11 +469,9 @@ describe('one entry', () => {
     const { organization, get, log } = await makeTime();
     await setApprovals(organization, 'psa');
     const id = await log();
-    for (const [path, state] of [
-      ['/time?state=all', 'waits, decided in your PSA'],
-      [`/time?entry=${id}`, 'waits, decided in your PSA'],
-    ]) {
-      const { text } = await get(path ?? '');
+    for (const path of ['/time?state=all', `/time?entry=${id}`]) {
+      const state = 'waits, decided in your PSA';
+      const { text } = await get(path);
       expect(await textsOf(text, 'tbody .decided')).toEqual([state]);
       expect(await textsOf(text, 'tbody td[data-label=Amount]')).toEqual(['–']);
       expect(await textsOf(text, 'main button[name=selected], main button[name=all]')).toEqual([]);
@@ -488,6 +486,28 @@ describe('one entry', () => {
       '1 entry, 30 minutes, amount 0.00',
     ]);
   });
+});
+
+test('the pages name the PSA that decides and that refused, as its adapter reports it', async () => {
+  const { organization, get, log, decide } = await makeTime();
+  const own = await log();
+  await setApprovals(organization, 'psa');
+  const id = await log();
+  resultOf(await work.report(organization, 'time_entry', id, 'refused', 'The period is closed.'));
+  const names = async () => [
+    ...(await textsOf((await get('/time?state=all')).text, 'tbody .decided')),
+    ...(await textsOf((await get('/time')).text, 'main [role=status]')),
+    ...(await textsOf((await get('/audit')).text, '.log .entry .mark, .log .entry p')).slice(1, 4),
+  ];
+  const named = (psa: string) => [
+    `waits, decided in ${psa}`,
+    `New time is approved in ${psa}. Entries from before that are approved or rejected here.`,
+    ...[`Refused by ${psa}: The period is closed.`, `Refused by ${psa}:`, `Waits in ${psa}`],
+  ];
+  expect(await names()).toEqual(named('your PSA'));
+  resultOf(await connectionOf(organization).reportConnection(crypto.randomUUID(), null, true, 'ConnectWise PSA'));
+  expect(await names()).toEqual(named('ConnectWise PSA'));
+  expect((await decide('APPROVED', [own, id])).text).toContain('The others are decided in ConnectWise PSA');
 });
 
 describe('bad input', () => {

@@ -66,7 +66,7 @@ const ICONS: Record<string, IconName> = {
 const SUMMARY_LENGTH = 120;
 
 /** What the PSA did, in the words that fit the column: the icon has the kind. */
-const BY_PSA: Record<string, string> = { refused: 'Refused by your PSA', taken: 'Taken by your PSA' };
+const BY_PSA: Record<string, string> = { refused: 'Refused by', taken: 'Taken by' };
 
 /** How much of a ticket id fits the column. Of a longer one, the end tells it from others. */
 const SHOWN_ID = 8;
@@ -91,7 +91,7 @@ export const cutText = ({ isCut, textLength }: ShownEntry, shown: number) =>
   isCut ? `${formatNumber(shown)} of ${counted(textLength ?? 0, 'character')}` : null;
 
 function Line({ entry, isOwn }: { entry: AuditEntry; isOwn: boolean }) {
-  const { timeZone } = usePage();
+  const { psa, timeZone } = usePage();
   const { action, actorType, actorName, at, ticketId, key, time, text, detail, refusal } = entry;
   const [subject, what = ''] = action.split('.');
   const kind = RECORD_KIND_NAMES.find((one) => one === subject);
@@ -107,7 +107,7 @@ function Line({ entry, isOwn }: { entry: AuditEntry; isOwn: boolean }) {
       <time title={utcText(at)}>{clockTime(at, timeZone)}</time>
       <span class="chip">
         <Icon name={kind && what === 'created' ? SCOPE_ICONS[kind] : (ICONS[what] ?? 'check')} kind={kind ?? ''} />
-        {BY_PSA[what] ?? auditActionLabel(action)}
+        {BY_PSA[what] ? `${BY_PSA[what]} ${psa}` : auditActionLabel(action)}
       </span>
       <span class="ticket-id" title={ticketId && ticketId.length > SHOWN_ID ? ticketId : undefined}>
         {ticketId && endOf(ticketId)}
@@ -117,7 +117,7 @@ function Line({ entry, isOwn }: { entry: AuditEntry; isOwn: boolean }) {
         {actorType === 'api_key' && key?.revoked && !isOwn && <span class="mark"> revoked</span>}
       </span>
       <span class="line">
-        {refusal !== null && <strong class="mark">Refused by your PSA </strong>}
+        {refusal !== null && <strong class="mark">Refused by {psa} </strong>}
         {words.map((part, index) => (
           <>
             {index > 0 && ': '}
@@ -131,7 +131,7 @@ function Line({ entry, isOwn }: { entry: AuditEntry; isOwn: boolean }) {
 
 /** The whole text, who did it from where, and the ids. */
 function Details({ entry }: { entry: ShownEntry }) {
-  const { base, linkTo } = usePage();
+  const { base, psa, linkTo } = usePage();
   const { actorType, actorId, actorName, key, ticketId, text, time, sourceAddress, detail, refusal } = entry;
   const facts = [
     ['Key', key && <KeyName subject={key} />],
@@ -164,10 +164,10 @@ function Details({ entry }: { entry: ShownEntry }) {
         )}
         {refusal !== null && (
           <p>
-            <strong class="mark">Refused by your PSA:</strong> <bdi>{refusal}</bdi>
+            <strong class="mark">Refused by {psa}:</strong> <bdi>{refusal}</bdi>
           </p>
         )}
-        {time?.status === 'SUBMITTED' && <p>{time.approvals === 'psa' ? 'Waits in your PSA' : 'Waits for approval'}</p>}
+        {time?.status === 'SUBMITTED' && <p>{time.approvals === 'psa' ? `Waits in ${psa}` : 'Waits for approval'}</p>}
         <div class="actions">
           {time?.status === 'SUBMITTED' && time.approvals === 'settings' && (
             <a href={`${base}/time?entry=${entry.targetId}`}>Decide</a>

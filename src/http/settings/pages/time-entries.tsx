@@ -34,7 +34,7 @@ interface Props {
 }
 
 export function TimePage(props: Props) {
-  const { base } = usePage();
+  const { base, psa } = usePage();
   const { query, choices, entries, totals, next, preselected } = props;
   const canDecide = query.state === 'waiting' && entries.some(isUndecided);
   const isSelected = (entry: Entry) => preselected === 'all' || (preselected === 'marked' && isMarked(entry));
@@ -42,7 +42,7 @@ export function TimePage(props: Props) {
     <>
       {choices.approvals === 'psa' && (
         <Banner tone="neutral">
-          Your PSA approves new time. Entries from before that are approved or rejected here.
+          New time is approved in <bdi>{psa}</bdi>. Entries from before that are approved or rejected here.
         </Banner>
       )}
       <TimeFilters {...props} />

@@ -85,6 +85,7 @@ const LINE = 90;
 
 /** The text, the ticket with its company and the key, and the decision. */
 function Work({ entry }: { entry: Entry }) {
+  const { psa } = usePage();
   const { text, ticketId, company, keyId, keyName, status, approvals, decidedAt, decidedBy, reason, refusal } = entry;
   return (
     <>
@@ -106,7 +107,7 @@ function Work({ entry }: { entry: Entry }) {
           {status === 'SUBMITTED' ? 'waits' : DECISIONS[status].word}
           {decidedAt !== null && [' by ', <bdi>{decidedBy}</bdi>, ', ', <Time at={decidedAt} />]}
           {reason && [': ', <bdi>{reason}</bdi>]}
-          {approvals === 'psa' && ', decided in your PSA'}
+          {approvals === 'psa' && [', decided in ', <bdi>{psa}</bdi>]}
         </span>
       )}
       {refusal !== null && (status === 'APPROVED' || approvals === 'psa') && (
