@@ -58,25 +58,33 @@ export const columnsFor = (isSelected?: (entry: Entry) => boolean): readonly Tab
 function WorkTime({ entry, isSelected }: { entry: Entry; isSelected: boolean | undefined }) {
   const { timeZone } = usePage();
   const { id, workDate, minutes, technician, ticketId, amountMinor } = entry;
-  return (
+  const checkbox = isSelected !== undefined && (
+    <input
+      type="checkbox"
+      name="entry"
+      value={id}
+      checked={isSelected}
+      aria-label={`Select ${minutes} min by ${technician} on ticket ${ticketId}`}
+      data-minutes={minutes}
+      data-amount={amountMinor}
+      data-marked={isMarked(entry) || undefined}
+    />
+  );
+  const time = (
     <>
-      {isSelected !== undefined && (
-        <input
-          type="checkbox"
-          name="entry"
-          value={id}
-          checked={isSelected}
-          aria-label={`Select ${minutes} min by ${technician} on ticket ${ticketId}`}
-          data-minutes={minutes}
-          data-amount={amountMinor}
-          data-marked={isMarked(entry) || undefined}
-        />
-      )}
       <span class="when">
         {dateText(workDate)} · <strong>{minutes} min</strong>
       </span>
       {isMarked(entry) && <span class="mark"> {marksText(entry, timeZone)}</span>}
     </>
+  );
+  return checkbox ? (
+    <label>
+      {checkbox}
+      {time}
+    </label>
+  ) : (
+    time
   );
 }
 
