@@ -314,7 +314,9 @@ export function testMapping(makeFake: MakeFake): void {
       world.deploy(withoutReviews(makeFake)(world.clock).psa);
       await world.skip(20 * MINUTE_MS);
       const after = await world.write(502, time('After'));
-      expect(await handTimeToSettings(asOperator(), { organization: world.organization, by: 'Olga' })).toBe(1);
+      expect(
+        await handTimeToSettings(asOperator(), { organization: world.organization, by: 'Olga', adapterStays: true }),
+      ).toBe(1);
       expect((await decide(world, 'APPROVED', [id, after.id])).done.toSorted()).toEqual([id, after.id].toSorted());
       await world.skip(5 * MINUTE_MS);
       expect(timesOf(world)).toEqual(['After', 'Before']);

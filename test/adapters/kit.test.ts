@@ -218,7 +218,7 @@ describe('privacy', () => {
     world.deploy(psa);
     world.onRequest = (request) => (!isWrite(request) && request.url.includes('501') ? 'refused' : undefined);
     await world.skip(20 * MINUTE_MS);
-    await handTimeToSettings(asOperator(), { organization: world.organization, by: 'Olga' });
+    await handTimeToSettings(asOperator(), { organization: world.organization, by: 'Olga', adapterStays: true });
     await world.skip(10 * MINUTE_MS);
     await world.write(502, { message: 'Next' });
     world.onRequest = () => undefined;
@@ -298,7 +298,7 @@ describe('refusals', () => {
     const { reviews: _, ...psa } = world.fake.psa;
     world.deploy(psa);
     await world.skip(20 * MINUTE_MS);
-    await handTimeToSettings(asOperator(), { organization: world.organization, by: 'Olga' });
+    await handTimeToSettings(asOperator(), { organization: world.organization, by: 'Olga', adapterStays: true });
     await world.pass(MINUTE_MS);
     world.onRequest = () => undefined;
     expect((await decide(world, 'APPROVED', [id])).done).toEqual([id]);

@@ -1,8 +1,11 @@
-import type * as z from 'zod';
+import * as z from 'zod';
+import { organizationRange } from '../../db/fact-statements.ts';
+import { findConnections } from '../../db/work/connections.ts';
 import { findWaitingForPsa, handToSettings } from '../../db/work/record-statements.ts';
 import { findApprover } from '../../db/work/time-queue-statements.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { errorOf } from '../../domain/errors.ts';
+import { FAILING_MS } from '../../domain/facts.ts';
 import { freeText, lazyObject } from '../../domain/fields.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { query } from '../call-d1.ts';
@@ -13,6 +16,8 @@ import { organizationNotFound } from './require-cursor.ts';
 const handOverRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   by: freeText(100),
+  /** Whether the adapter may still report, because its PSA no longer approves time. */
+  adapterStays: z.boolean().default(false),
 }));
 
 /** Each takes two of the 1,000 statements that an invocation may send. */
@@ -22,16 +27,17 @@ const CHUNK = 200;
  * Hands the time that waits for a decision of the PSA to the settings area, each entry with an audit row, after the
  * organization's directory has said that its new time is decided there. Continues where an earlier call ended. Returns how
  * many entries it handed over.
- * @throws ServiceError `invalid`, `organization_not_found`, `approved_in_psa`, `being_erased`
+ * @throws ServiceError `invalid`, `organization_not_found`, `approved_in_psa`, `adapter_reports`, `being_erased`
  */
 export async function handTimeToSettings(
   ctx: SystemContext,
   request: z.input<typeof handOverRequest>,
 ): Promise<number> {
-  const { organization, by } = parseInput(handOverRequest, request);
+  const { organization, by, adapterStays } = parseInput(handOverRequest, request);
   const [found] = await query(ctx, 'nothing_written', (db) => findApprover(db, organization));
   if (!found) throw organizationNotFound(organization);
   if (found.approvals === 'psa') throw errorOf('approved_in_psa');
+  if (!adapterStays && (await hasReported(ctx, organization))) throw errorOf('adapter_reports');
   for (let handed = 0; ; ) {
     const call = forNextCall(ctx);
     const waiting = await query(call, 'nothing_written', (db) => findWaitingForPsa(db, organization, CHUNK));
@@ -48,4 +54,10 @@ export async function handTimeToSettings(
     // The directory was changed back, or the PSA has decided meanwhile.
     if (!results.some(hasChanged)) return handed;
   }
+}
+
+/** Whether an adapter reported lately: until it is removed, it may change the directory back, or bring a decision of its PSA. */
+async function hasReported(ctx: SystemContext, organization: string): Promise<boolean> {
+  const connections = await query(ctx, 'nothing_written', (db) => findConnections(db, organizationRange(organization)));
+  return connections.some(({ reportedAt }) => reportedAt > ctx.now() - FAILING_MS);
 }

@@ -4,7 +4,7 @@ import { handTimeToSettings } from '../../../src/services/work/hand-to-settings.
 import { setApproval } from '../../../src/services/work/record-services.ts';
 import { decideTime } from '../../../src/services/work/time-queue.ts';
 import { aroundD1 } from '../../support/d1.ts';
-import { allChanges, directory, failureOf, work } from '../../support/psa-calls.ts';
+import { allChanges, connectionOf, directory, failureOf, work } from '../../support/psa-calls.ts';
 import { setApprovals } from '../../support/time.ts';
 import { asAdmin, asOperator, makeOrganization, makeWorld, rowsOf, TIME } from '../../support/world.ts';
 
@@ -111,6 +111,23 @@ test('time that waits for a PSA is handed to the settings area once the director
     'approved_in_settings',
   ]);
   expect((await decideTime(asAdmin(organization), [decided, ...waiting], 'REJECTED', 'No')).done).toEqual(waiting);
+});
+
+test('time is not handed to the settings area while an adapter reports, unless the operator says that it stays', async () => {
+  const connected = async () => {
+    const { organization } = await submitEntry();
+    await setApprovals(organization, 'settings');
+    await connectionOf(organization).reportConnection(crypto.randomUUID(), null);
+    return organization;
+  };
+  const [staying, removed] = [await connected(), await connected()];
+  const hand = (organization: string, minutes: number, adapterStays = false) => {
+    const ctx = { ...asOperator(), now: () => Date.now() + minutes * 60_000 };
+    return handTimeToSettings(ctx, { organization, by: 'Olga', adapterStays });
+  };
+  await expect(hand(staying, 4)).rejects.toMatchObject({ code: 'adapter_reports' });
+  expect(await rowsOf('time_entries', staying)).toMatchObject([{ approvals: 'psa' }]);
+  expect([await hand(staying, 4, true), await hand(removed, 6)]).toEqual([1, 1]);
 });
 
 test('an entry of another organization is not found', async () => {
