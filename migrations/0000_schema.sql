@@ -42,6 +42,7 @@ create table users (
   constraint users_service_account check (is_service = 0 or (active = 1 and is_admin = 0 and is_technician = 0))
 ) strict, without rowid;
 create index users_administrators on users (email, organization_id) where is_admin = 1;
+create index users_creditable on users (organization_id, name, id) where is_technician = 1 or is_service = 1;
 create unique index users_email on users (organization_id, email);
 create unique index users_one_service_account on users (organization_id) where is_service = 1;
 

@@ -292,6 +292,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
         failure: 'refused',
         isStopped: true,
         takesOver,
+        psaName: null,
         now,
       }),
     ),
@@ -350,7 +351,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
     ),
   },
   'db/work/time-queue-statements.ts': {
-    findEntries: [filter, {}].map((one) =>
+    findEntries: [filter, {}, { isRefused: true } as const].map((one) =>
       timeQueue.findEntries(db, organizationId, one, { limit: 10, characters: 10 }),
     ),
     findEntriesById: timeQueue.findEntriesById(db, organizationId, [id], 10),
@@ -385,7 +386,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
 
 /** Exported functions that are parts of statements, by the path of their file in src. */
 export const PARTS: Readonly<Record<string, readonly string[]>> = {
-  'db/audit/audit-log-statements.ts': ['nextSeq'],
+  'db/audit/audit-log-statements.ts': ['nextSeq', 'userActors'],
   'db/fact-statements.ts': ['fact', 'factSource', 'isActiveIn', 'organizationRange'],
   'db/directory/administrator-statements.ts': ['byActiveAdministrator', 'isActiveAdministrator'],
   'db/keys/refused-use-statements.ts': ['needsAttention'],

@@ -291,29 +291,33 @@ export const findLatestDay = (db: Database, organizationId: string) =>
     .orderBy(desc(auditLog.seq))
     .limit(1);
 
-/**
- * The users among the first `limit` actors that are users. Each step seeks the next actor in the index, so the number of
- * rows read does not depend on an actor's activity.
- */
+/** The users among the first `limit` actors that are users. */
 export function findAuditAdministrators(db: Database, organizationId: string, limit: number) {
-  const actor = sql.identifier('actor');
-  const first = (condition: SQL) => sql`(select min(${auditLog.actorId}) from ${auditLog}
-    where ${auditLog.organizationId} = ${organizationId} and ${auditLog.actorType} = 'user' ${condition})`;
-  const actors = sql`(with recursive actors(${actor}) as (
-      select ${first(sql``)}
-      union all
-      select ${first(sql`and ${auditLog.actorId} > actors.${actor}`)} from actors where actors.${actor} is not null
-      limit ${limit}
-    ) select ${actor} from actors) actors`;
   return db
     .select({
       id: users.id,
       name: users.name,
       isPresent: sql<number>`${users.active} and ${users.isAdmin}`.as('isPresent'),
     })
-    .from(actors)
+    .from(userActors(organizationId, limit))
     .crossJoin(users)
-    .where(sql`${users.organizationId} = ${organizationId} and ${users.id} = actors.${actor}`);
+    .where(sql`${users.organizationId} = ${organizationId} and ${users.id} = actors.actor`);
+}
+
+/**
+ * The first `limit` ids of actors that are users, as `actors.actor`. Each step seeks the next actor in the index, so the
+ * number of rows read does not depend on an actor's activity.
+ */
+export function userActors(organizationId: string, limit: number): SQL {
+  const actor = sql.identifier('actor');
+  const first = (condition: SQL) => sql`(select min(${auditLog.actorId}) from ${auditLog}
+    where ${auditLog.organizationId} = ${organizationId} and ${auditLog.actorType} = 'user' ${condition})`;
+  return sql`(with recursive actors(${actor}) as (
+      select ${first(sql``)}
+      union all
+      select ${first(sql`and ${auditLog.actorId} > actors.${actor}`)} from actors where actors.${actor} is not null
+      limit ${limit}
+    ) select ${actor} from actors) actors`;
 }
 
 /** The first `seq` not earlier than `at` (UTC milliseconds), or the next free one: a binary search in the database. */

@@ -44,6 +44,7 @@ export const users = sqliteTable(
     check('users_email_lower_case', sql`email = lower(email) and email like '%_@_%'`),
     check('users_service_account', sql`is_service = 0 or (active = 1 and is_admin = 0 and is_technician = 0)`),
     index('users_administrators').on(t.email, t.organizationId).where(sql`is_admin = 1`),
+    index('users_creditable').on(t.organizationId, t.name, t.id).where(sql`is_technician = 1 or is_service = 1`),
     uniqueIndex('users_email').on(t.organizationId, t.email),
     uniqueIndex('users_one_service_account').on(t.organizationId).where(sql`is_service = 1`),
   ],

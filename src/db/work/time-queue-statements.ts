@@ -1,6 +1,7 @@
 import { and, type Column, desc, eq, gt, gte, lt, lte, type SQL, sql } from 'drizzle-orm';
 import { APPROVERS, type Approver, TIME_ENTRY_STATUSES, type TimeEntryStatus } from '../../domain/record-kinds.ts';
 import { decision, examined } from '../aliases.ts';
+import { userActors } from '../audit/audit-log-statements.ts';
 import { type Database, fields, type RowOf } from '../query.ts';
 import { auditLog } from '../schema/audit.ts';
 import { companies, organizations, tickets, users } from '../schema/directory.ts';
@@ -37,10 +38,6 @@ const ifGiven = <Value>(value: Value | undefined, condition: (value: Value) => S
 const isOneOf = (ids: readonly string[]) =>
   sql`${timeEntries.id} in (select value from json_each(${JSON.stringify(ids)}))`;
 
-const isRefused = (organizationId: string) =>
-  sql`${timeEntries.id} in (select ${psaRefusals.recordId} from ${psaRefusals}
-    where ${psaRefusals.organizationId} = ${organizationId} and ${psaRefusals.kind} = 'time_entry')`;
-
 /** What the index has in order. */
 interface Part {
   approvals: Approver;
@@ -50,12 +47,18 @@ interface Part {
 /** The entries by the index, which SQLite would not choose over the primary key. */
 export const byStatus = sql`${timeEntries} indexed by time_entries_status`;
 
+/** The entries that the PSA could not take, by their refusals: they are few. */
+const refusedEntries = (organizationId: string) =>
+  sql`(select ${psaRefusals.recordId} as refusedId from ${psaRefusals}
+    where ${psaRefusals.organizationId} = ${organizationId} and ${psaRefusals.kind} = 'time_entry')
+    cross join ${timeEntries} on ${timeEntries.id} = refusedId`;
+
 /** Condition: the entry is of a part, and matches a filter. */
-export const matches = (organizationId: string, { approvals, status }: Part, filter: TimeFilter) =>
+export const matches = (organizationId: string, { approvals, status }: Partial<Part>, filter: TimeFilter) =>
   and(
     eq(timeEntries.organizationId, organizationId),
-    eq(timeEntries.approvals, approvals),
-    eq(timeEntries.status, status),
+    ifGiven(approvals, (approver) => eq(timeEntries.approvals, approver)),
+    ifGiven(status, (one) => eq(timeEntries.status, one)),
     ifGiven(
       filter.company,
       (id) =>
@@ -70,15 +73,21 @@ export const matches = (organizationId: string, { approvals, status }: Part, fil
     ifGiven(filter.before, (seq) => lt(timeEntries.auditSeq, seq)),
     ifGiven(filter.upTo, (seq) => lte(timeEntries.auditSeq, seq)),
     ifGiven(filter.ids, isOneOf),
-    ifGiven(filter.isRefused, () => isRefused(organizationId)),
   );
 
-/** One select for each part that a filter permits, joined by `union all`, of which D1 takes at most five terms. */
-function ofEachPart(filter: TimeFilter, select: (part: Part) => SQL): SQL {
+/**
+ * One select of `columns` for each part that a filter permits, joined by `union all`, of which D1 takes at most five terms.
+ * `end`: the end of each select.
+ */
+function selectMatching(organizationId: string, filter: TimeFilter, columns: SQL, end = sql.empty()): SQL {
+  const selectFrom = (entries: SQL, part: Partial<Part>) =>
+    sql`select * from (select ${columns} from ${entries} where ${matches(organizationId, part, filter)} ${end})`;
+  if (filter.isRefused) return selectFrom(refusedEntries(organizationId), {});
   const statuses = filter.status === undefined ? TIME_ENTRY_STATUSES : [filter.status];
   const approvers = filter.approvals === undefined ? APPROVERS : [filter.approvals];
   const union = (selects: SQL[]) => sql.join(selects, sql` union all `);
-  const ofApprover = (approvals: Approver) => union(statuses.map((status) => select({ approvals, status })));
+  const ofApprover = (approvals: Approver) =>
+    union(statuses.map((status) => selectFrom(byStatus, { approvals, status })));
   return union(approvers.map((approvals) => sql`select * from (${ofApprover(approvals)})`));
 }
 
@@ -108,6 +117,13 @@ const entries = (db: Database, organizationId: string, characters: number) =>
       decidedById: decision.actorId,
       decidedBy: decision.actorName,
       reason: decision.detail,
+      /** 1 if the PSA, which may have it, was to decide about it before. */
+      wasHandedOver: sql<number>`${timeEntries.approvals} = 'settings' and exists (
+        select 1 from ${auditLog} ${examined} indexed by audit_log_user_target
+        where ${examined.organizationId} = ${organizationId} and ${examined.actorType} <> 'api_key'
+          and ${examined.targetId} = ${timeEntries.id} and ${examined.action} = 'time_entry.handed_over')`.as(
+        'wasHandedOver',
+      ),
       /** Why the PSA could not take it. */
       refusal: sql<string | null>`${psaRefusals.reason}`.as('refusal'),
     })
@@ -138,11 +154,8 @@ export function findEntries(
   { limit, characters }: TimePageSize,
 ) {
   const newestFirst = desc(timeEntries.auditSeq);
-  const ids = ofEachPart(
-    filter,
-    (part) =>
-      sql`select * from (select ${timeEntries.id} from ${byStatus} where ${matches(organizationId, part, filter)} order by ${newestFirst} limit ${limit})`,
-  );
+  const first = sql`order by ${newestFirst} limit ${limit}`;
+  const ids = selectMatching(organizationId, filter, sql`${timeEntries.id}`, first);
   return entries(db, organizationId, characters)
     .where(and(eq(timeEntries.organizationId, organizationId), sql`${timeEntries.id} in (${ids})`))
     .orderBy(newestFirst)
@@ -198,28 +211,29 @@ export function sumEntries(db: Database, organizationId: string, filter: TimeFil
     amount: AMOUNT,
     isMarked: sql`0`,
   });
-  const matching = ofEachPart(
-    filter,
-    (part) => sql`select ${summed} from ${byStatus} where ${matches(organizationId, part, filter)}`,
-  );
+  const matching = selectMatching(organizationId, filter, summed);
   return db.all<TimeGroup>(totalsOf(organizationId, sql`(select * from (${matching}) limit ${MAX_TOTAL + 1})`));
 }
 
-/** The users to whom time can be credited. */
+/** The users to whom time can be credited, by name. */
 export const findTechnicians = (db: Database, organizationId: string, limit: number) =>
   db
     .select({ id: users.id, name: users.name })
     .from(users)
-    .where(sql`${users.organizationId} = ${organizationId} and (${users.isTechnician} = 1 or ${users.isService} = 1)`)
+    // The condition of the partial index.
+    .where(and(eq(users.organizationId, organizationId), sql`(${users.isTechnician} = 1 or ${users.isService} = 1)`))
+    .orderBy(users.name, users.id)
     .limit(limit);
 
-/** The latest decision of an administrator about time. */
+/** How many people are examined to find the latest decision. */
+const MAX_DECIDERS = 500;
+
+/** The latest decision of a person about time, even of one who is no longer an administrator. */
 export function findLastDecision(db: Database, organizationId: string) {
-  const ofAdministrator = sql`select max(${examined.seq}) from ${auditLog} ${examined} indexed by audit_log_actor
-    where ${examined.organizationId} = ${organizationId} and ${examined.actorType} = 'user' and ${examined.actorId} = ${users.id}
+  const ofActor = sql`select max(${examined.seq}) from ${auditLog} ${examined} indexed by audit_log_actor
+    where ${examined.organizationId} = ${organizationId} and ${examined.actorType} = 'user' and ${examined.actorId} = actors.actor
       and ${examined.action} in ('time_entry.approved', 'time_entry.rejected')`;
-  const latest = sql`select max((${ofAdministrator})) from ${users}
-    where ${users.organizationId} = ${organizationId} and ${users.isAdmin} = 1`;
+  const latest = sql`select max((${ofActor})) from ${userActors(organizationId, MAX_DECIDERS)}`;
   return db
     .select({ by: auditLog.actorName, at: auditLog.at })
     .from(auditLog)

@@ -26,9 +26,10 @@ interface CsvFile<Row> {
 }
 
 /**
- * Streams a CSV file with one page of rows in memory at a time. If a page cannot be read, the download fails,
- * so that a truncated file never looks complete. The last line of a full file contains the address of the next one.
- * @throws PageProblem if the organization has started another download within 10 seconds
+ * Streams a CSV file with one page of rows in memory at a time. If a later page than the first cannot be read, the
+ * download fails, so that a truncated file never looks complete. The last line of a full file contains the address of the next one.
+ * @throws PageProblem if the organization has started another download within 10 seconds: nothing was read then; and
+ *   whatever the first page throws
  */
 export async function csvDownload<Row>(
   c: ContextOf<AdminEnv>,
@@ -36,6 +37,7 @@ export async function csvDownload<Row>(
 ): Promise<Response> {
   const separator = readSeparator(c);
   await requirePause(c);
+  let first: IteratorResult<ExportPage<Row>> | undefined = await pages.next();
   const { timeZone } = c.get('administrator').organization;
   const headings = columns.flatMap((column) =>
     'timeOf' in column ? [`${column.time} (UTC)`, `${column.time} (${timeZone})`] : [column[0]],
@@ -49,7 +51,8 @@ export async function csvDownload<Row>(
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(encoder.encode(BYTE_ORDER_MARK + line(headings))),
     async pull(controller) {
-      const { done, value } = await pages.next();
+      const { done, value } = first ?? (await pages.next());
+      first = undefined;
       if (done) return controller.close();
       count += 1;
       const rest = count === MAX_PAGES ? value.next : undefined;

@@ -181,21 +181,22 @@ const TOTAL_COLUMNS: readonly Column<TimeTotals['groups'][number]>[] = [
   ['Amount', ({ amountMinor }) => fromMinorUnits(amountMinor)],
 ];
 
-timeEntries.get('/time-totals.csv', validTime, async (c) => {
+timeEntries.get('/time-totals.csv', validTime, (c) => {
   const query = c.req.valid('query');
-  const { totals } = await readTime(adminContext(c), queueOf(c), query);
-  if (!totals)
-    throw new PageProblem(
-      409,
-      'Too many entries',
-      'Filter the time by dates, for example, and download its totals again.',
-    );
-  async function* pages() {
-    yield { items: totals?.groups ?? [], next: undefined };
-  }
-  const name = fileName(c, `time-totals-${query.state}`);
-  return csvDownload(c, { name, columns: TOTAL_COLUMNS, pages: pages() });
+  return csvDownload(c, {
+    name: fileName(c, `time-totals-${query.state}`),
+    columns: TOTAL_COLUMNS,
+    pages: totalsPage(c, query),
+  });
 });
+
+/** @throws PageProblem if there are too many entries for totals */
+async function* totalsPage(c: Context<AdminEnv>, query: TimeQuery) {
+  const { totals } = await readTime(adminContext(c), queueOf(c), query);
+  const advice = 'Filter the time by dates, for example, and download its totals again.';
+  if (!totals) throw new PageProblem(409, 'Too many entries', advice);
+  yield { items: totals.groups, next: undefined };
+}
 
 timeEntries.get('/time.csv', validTime, (c) => {
   const query = c.req.valid('query');

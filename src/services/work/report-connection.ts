@@ -33,7 +33,13 @@ export async function reportConnection(
   ctx: ServiceContext,
   request: z.input<typeof connectionReport>,
 ): Promise<{ status: 'recorded' | 'connected_elsewhere' }> {
-  const { organization: organizationId, adapterId, failure, takesOver, psaName = null } = parseInput(connectionReport, request);
+  const {
+    organization: organizationId,
+    adapterId,
+    failure,
+    takesOver,
+    psaName = null,
+  } = parseInput(connectionReport, request);
   const state = { failure: failure?.reason ?? null, isStopped: failure?.isStopped ?? false };
   const report = { organizationId, adapterId, ...state, takesOver, psaName, now: ctx.now() };
   const saved = await query(ctx, 'safe_to_repeat', (db) => saveConnection(db, report));

@@ -15,7 +15,7 @@ import {
   type TimeGroup,
 } from '../../db/work/time-queue-statements.ts';
 import { AUDIT_TEXT_LENGTH } from '../../domain/audit-actions.ts';
-import { addDays, startOfDate } from '../../domain/calendar.ts';
+import { addDays, dateIn, startOfDate } from '../../domain/calendar.ts';
 import type { ApprovalDecision } from '../../domain/record-kinds.ts';
 import { isMarked, NO_MARKS, type TimeMarks } from '../../domain/time-marks.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
@@ -116,12 +116,22 @@ function totalsOf(groups: readonly TimeGroup[]) {
   };
 }
 
+/** How many days of decided time a query has that says no first day, so that its cost does not grow with the history. */
+const DEFAULT_DAYS = 92;
+
+/** The first day of a query: undefined if the query has the whole of what waits, what the PSA refused, or one entry. */
+export function firstDayOf({ state, entry, from, to }: TimeQuery, today: string): string | undefined {
+  if (from !== undefined || entry !== undefined || state === 'waiting' || state === 'refused') return from;
+  return addDays(to ?? today, -DEFAULT_DAYS);
+}
+
 /** How many days before and after its work date an entry may have been written: the time zone may have changed since. */
 const DAYS_AROUND = 2;
 
 /** The conditions of a query. Its dates also limit the range of the log, because an entry's date is that of its write. */
 async function filterOf(ctx: AdminContext, { timeZone }: Queue, query: TimeQuery): Promise<TimeFilter> {
-  const { state, entry, before: _, from, to, upTo, ...filter } = query;
+  const { state, entry, before: _, to, upTo, ...filter } = query;
+  const from = firstDayOf(query, dateIn(timeZone, ctx.now()));
   const approvals = state === 'waiting' ? ('settings' as const) : undefined;
   const ids = entry === undefined ? undefined : [entry];
   const isRefused = state === 'refused' ? (true as const) : undefined;
@@ -166,11 +176,11 @@ export const isFiltered = (query: TimeQuery) => CHOOSING.some((name) => query[na
 
 /** A page of the entries of a query: those that wait sorted, unless they are too many, and all others newest first. */
 export async function readTime(ctx: AdminContext, queue: Queue, asked: TimeQuery): Promise<TimePage> {
+  if (asked.entry !== undefined && asked.state !== 'waiting') return readOne(ctx, asked.entry);
   const filter = await filterOf(ctx, queue, asked);
   if (asked.state === 'waiting' && (isFiltered(asked) || hasAllMarks(queue))) {
     const sorted = await sortEntries(ctx, queue, filter, { after: asked.before, limit: LISTED + 1 });
-    if (asked.entry !== undefined && sorted.entries.length === 0)
-      return { entries: await readEntries(ctx, [asked.entry]), totals: undefined, next: undefined };
+    if (asked.entry !== undefined && sorted.entries.length === 0) return readOne(ctx, asked.entry);
     if (sorted.totals) return { ...pageOf(sorted.entries), totals: sorted.totals };
   }
   const { organizationId, userId } = ctx.actor;
@@ -186,6 +196,13 @@ export async function readTime(ctx: AdminContext, queue: Queue, asked: TimeQuery
   const isSummed = totals && totals.count <= MAX_TOTAL;
   return { ...pageOf(rows.map((row) => toEntry(row, userId))), totals: isSummed ? totals : undefined };
 }
+
+/** An entry, whatever was decided about it. */
+const readOne = async (ctx: AdminContext, id: string): Promise<TimePage> => ({
+  entries: await readEntries(ctx, [id]),
+  totals: undefined,
+  next: undefined,
+});
 
 const pageOf = (entries: Entry[]): Pick<TimePage, 'entries' | 'next'> => {
   const listed = entries.slice(0, LISTED);
@@ -244,6 +261,10 @@ export async function readUndecided(
 /** All entries of a query, newest first, a part with one query at a time. */
 export async function* exportTime(ctx: AdminContext, queue: Queue, asked: TimeQuery) {
   const { organizationId, userId } = ctx.actor;
+  if (asked.entry !== undefined) {
+    yield { items: await readEntries(ctx, [asked.entry], FILE_PART.characters), next: undefined };
+    return;
+  }
   const filter = await filterOf(forNextCall(ctx), queue, asked);
   for (let { before } = asked; ; ) {
     const part = { ...filter, before };
@@ -257,15 +278,15 @@ export async function* exportTime(ctx: AdminContext, queue: Queue, asked: TimeQu
   }
 }
 
-async function findById(ctx: AdminContext, ids: readonly string[]): Promise<EntryRow[]> {
+async function findById(ctx: AdminContext, ids: readonly string[], characters = PAGE.characters): Promise<EntryRow[]> {
   if (ids.length === 0) return [];
   const { organizationId } = ctx.actor;
-  return query(ctx, 'nothing_written', (db) => findEntriesById(db, organizationId, ids, PAGE.characters));
+  return query(ctx, 'nothing_written', (db) => findEntriesById(db, organizationId, ids, characters));
 }
 
 /** The entries with these ids, whatever was decided about them. */
-export async function readEntries(ctx: AdminContext, ids: readonly string[]): Promise<Entry[]> {
-  return (await findById(ctx, ids)).map((row) => toEntry(row, ctx.actor.userId));
+export async function readEntries(ctx: AdminContext, ids: readonly string[], characters?: number): Promise<Entry[]> {
+  return (await findById(ctx, ids, characters)).map((row) => toEntry(row, ctx.actor.userId));
 }
 
 /**

@@ -30,13 +30,13 @@ export function ConfirmTime({
   form = { values: new URLSearchParams() },
   lost,
 }: ConfirmProps) {
-  const { base } = usePage();
+  const { base, psa } = usePage();
   const { verb, kind } = DECISIONS[decision];
   return (
     <>
       <ErrorSummary nothing="Nothing was decided." messages={form.messages} fields={[['reason', REASON]]} />
       {lost && <Banner tone="warning">{lost}</Banner>}
-      <p>{questionText(entries, decision)}</p>
+      <p>{questionText(entries, decision, psa)}</p>
       <form method="post" action={`${base}/time/decide`} class="form">
         <HiddenFields fields={[...parametersOf(query), ['decision', decision]]} />
         <HiddenFields fields={entries.map(({ id }) => ['entry', id])} />
@@ -57,15 +57,19 @@ export function ConfirmTime({
 }
 
 /** What is asked, with what an administrator should notice before the answer. */
-function questionText(entries: readonly Entry[], decision: ApprovalDecision): string {
+function questionText(entries: readonly Entry[], decision: ApprovalDecision, psa: string): string {
   const { verb, final } = DECISIONS[decision];
   const sum = (name: 'minutes' | 'amountMinor') => entries.reduce((total, entry) => total + entry[name], 0);
   const totals = { count: entries.length, minutes: sum('minutes'), amountMinor: sum('amountMinor') };
   const longest = entries.map(({ minutes }) => minutes).sort((a, b) => b - a);
   const marked = entries.filter(isMarked).length;
+  const handedOver = entries.filter(({ wasHandedOver }) => wasHandedOver === 1).length;
   const own = entries.filter(({ isOwn }) => isOwn).length;
   const sentences = [
-    `${verb} ${totalsText(totals)}? This is final: ${final}`,
+    `${verb} ${totalsText(totals)}? This is final: ${final(psa)}`,
+    decision === 'REJECTED' &&
+      handedOver > 0 &&
+      `${countedEntries(handedOver)} may already be in ${psa}, which was to decide before: remove rejected time there.`,
     `Longest: ${longest.slice(0, LONGEST).join(', ')} min.`,
     marked > 0 && `Marked: ${countedEntries(marked)}.`,
     own > 0 && `Own time: ${countedEntries(own)}.`,

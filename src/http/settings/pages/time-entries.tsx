@@ -1,8 +1,9 @@
-import { dateIn } from '../../../domain/calendar.ts';
+import { dateIn, dateText } from '../../../domain/calendar.ts';
 import { APPROVAL_DECISIONS } from '../../../domain/record-kinds.ts';
 import { isMarked } from '../../../domain/time-marks.ts';
 import {
   type Entry,
+  firstDayOf,
   hasAllMarks,
   isFiltered,
   LISTED,
@@ -103,12 +104,25 @@ function Groups({ query, groups }: { query: TimeQuery; groups: readonly Group[] 
   );
 }
 
+/** From which day on a list has entries, if the query says no first day: ` since 29 Aug 2026`. */
+function sinceText(query: TimeQuery): string {
+  const { now, timeZone } = usePage();
+  const firstDay = query.from === undefined ? firstDayOf(query, dateIn(timeZone, now)) : undefined;
+  return firstDay === undefined ? '' : ` since ${dateText(firstDay)}`;
+}
+
 /** Why the list is empty. */
 function Nothing({ query, last }: Props) {
   const { now, timeZone } = usePage();
-  if (isFiltered(query)) return <>No entries match these filters.</>;
+  const since = sinceText(query);
+  if (isFiltered(query)) return <>No entries{since} match these filters.</>;
   if (query.state !== 'waiting')
-    return <>{query.state === 'all' ? 'No time was logged' : `Nothing was ${query.state}`} yet.</>;
+    return (
+      <>
+        {query.state === 'all' ? 'No time was logged' : `Nothing was ${query.state}`}
+        {since}.
+      </>
+    );
   if (!last) return <>Nothing waits.</>;
   const isToday = dateIn(timeZone, last.at) === dateIn(timeZone, now);
   return (
@@ -120,17 +134,24 @@ function Nothing({ query, last }: Props) {
 
 /** The totals of all entries that match, or why there are none. */
 function Summary({ query, totals, waiting }: Props) {
+  const since = sinceText(query);
   if (totals)
     return (
       <>
         {totalsText(totals)}
+        {since && `,${since}. Filter by dates for earlier time.`}
         {query.state === 'waiting' &&
           !hasAllMarks({ waiting }) &&
           `. More than ${formatNumber(MAX_SORTED)} entries wait, so marks compare only those of the filter: select what to approve.`}
       </>
     );
   if (query.entry !== undefined) return <>Nothing is to decide here about this entry.</>;
-  if (query.state !== 'waiting') return <>More than {formatNumber(MAX_TOTAL)} entries. Filter by dates for totals.</>;
+  if (query.state !== 'waiting')
+    return (
+      <>
+        More than {formatNumber(MAX_TOTAL)} entries{since}. Filter by dates for totals.
+      </>
+    );
   return (
     <>
       {isFiltered(query) ? `More than ${formatNumber(MAX_SORTED)}` : waitingText(waiting)} entries wait, the newest
@@ -169,4 +190,3 @@ function Bar({ query, entries, totals, waiting }: Props) {
     </div>
   );
 }
-

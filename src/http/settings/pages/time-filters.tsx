@@ -71,4 +71,3 @@ export function TimeFilters({ query, choices }: { query: TimeQuery; choices: Tim
 
 const stateLabel = (state: TimeQuery['state']) =>
   state === 'refused' ? 'Not in the PSA' : `${state[0]?.toUpperCase()}${state.slice(1)}`;
-

@@ -13,13 +13,13 @@ export const DECISIONS = {
     verb: 'Approve',
     word: 'approved',
     kind: undefined,
-    final: 'approved time reaches your PSA within seconds. Correct an error there.',
+    final: (psa: string) => `approved time reaches ${psa} within seconds. Correct an error there.`,
   },
   REJECTED: {
     verb: 'Reject',
     word: 'rejected',
     kind: 'danger',
-    final: 'rejected time never reaches your PSA. Time that was handed over from it may already be there.',
+    final: (psa: string) => `rejected time never reaches ${psa}.`,
   },
 } as const;
 
@@ -58,18 +58,6 @@ export const columnsFor = (isSelected?: (entry: Entry) => boolean): readonly Tab
 function WorkTime({ entry, isSelected }: { entry: Entry; isSelected: boolean | undefined }) {
   const { timeZone } = usePage();
   const { id, workDate, minutes, technician, ticketId, amountMinor } = entry;
-  const checkbox = isSelected !== undefined && (
-    <input
-      type="checkbox"
-      name="entry"
-      value={id}
-      checked={isSelected}
-      aria-label={`Select ${minutes} min by ${technician} on ticket ${ticketId}`}
-      data-minutes={minutes}
-      data-amount={amountMinor}
-      data-marked={isMarked(entry) || undefined}
-    />
-  );
   const time = (
     <>
       <span class="when">
@@ -78,13 +66,21 @@ function WorkTime({ entry, isSelected }: { entry: Entry; isSelected: boolean | u
       {isMarked(entry) && <span class="mark"> {marksText(entry, timeZone)}</span>}
     </>
   );
-  return checkbox ? (
+  if (isSelected === undefined) return time;
+  return (
     <label>
-      {checkbox}
+      <input
+        type="checkbox"
+        name="entry"
+        value={id}
+        checked={isSelected}
+        aria-label={`Select ${minutes} min by ${technician} on ticket ${ticketId}`}
+        data-minutes={minutes}
+        data-amount={amountMinor}
+        data-marked={isMarked(entry) || undefined}
+      />
       {time}
     </label>
-  ) : (
-    time
   );
 }
 
@@ -94,7 +90,20 @@ const LINE = 90;
 /** The text, the ticket with its company and the key, and the decision. */
 function Work({ entry }: { entry: Entry }) {
   const { psa } = usePage();
-  const { text, ticketId, company, keyId, keyName, status, approvals, decidedAt, decidedBy, reason, refusal } = entry;
+  const {
+    text,
+    ticketId,
+    company,
+    keyId,
+    keyName,
+    status,
+    approvals,
+    decidedAt,
+    decidedBy,
+    reason,
+    refusal,
+    wasHandedOver,
+  } = entry;
   return (
     <>
       {text.length > LINE || text.includes('\n') ? (
@@ -118,6 +127,11 @@ function Work({ entry }: { entry: Entry }) {
           {approvals === 'psa' && [', decided in ', <bdi>{psa}</bdi>]}
         </span>
       )}
+      {wasHandedOver === 1 && status === 'SUBMITTED' && (
+        <span class="minor">
+          may already be in <bdi>{psa}</bdi>
+        </span>
+      )}
       {refusal !== null && (status === 'APPROVED' || approvals === 'psa') && (
         <span class="mark">
           Not in the PSA: <bdi>{refusal}</bdi> Repair the cause and have the PSA take it.
@@ -136,4 +150,3 @@ function Amount({ entry: { billable, approvals, amountMinor, hourlyRateMinor } }
     </span>
   );
 }
-
