@@ -4,6 +4,7 @@ import { createApp } from '../../../src/app.ts';
 import { aroundD1 } from '../../support/d1.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
 import { makeSettings, NEW_KEY, signIn } from '../../support/settings.ts';
+import { readStatic } from '../../support/static-files.ts';
 import { config, rowsOf } from '../../support/world.ts';
 
 test('an isolate creates the routes of the settings area at the first request for one', () => {
@@ -74,7 +75,7 @@ test('every page forbids foreign scripts, frames and caches', async () => {
 });
 
 describe('the menu of the administrator', () => {
-  const HELP = ['Help for administrators', '/docs/administrators'];
+  const helpOn = (place: string) => ['Help for administrators', `/docs/administrators${place}`];
   /** The links of the menu, and who is signed in. */
   async function menuOf(page: string) {
     const links = await elementsOf(page, 'header details.user .pop a');
@@ -85,12 +86,16 @@ describe('the menu of the administrator', () => {
     };
   }
 
-  test('the menu opens without script, and contains the name, the address and the sign-out', async () => {
+  test('the menu opens without script, and contains the name, the address, the help for the tab and the sign-out', async () => {
     const { organization, get } = await makeSettings();
-    for (const path of ['/keys', '/audit', '/keys/unknown']) {
+    const places = { '/keys': '', '/audit': '#audit', '/time': '#approval', '/keys/unknown': '' };
+    const help = await elementsOf(await (await readStatic('/docs/administrators')).text(), 'article h2');
+    const ids = ['', ...help.map(({ attributes }) => `#${attributes['id']}`)];
+    for (const [path, place] of Object.entries(places)) {
+      expect(ids).toContain(place);
       const { text } = await get(path);
       expect(await menuOf(text), path).toEqual({
-        links: [HELP, ['Sign out', '/sign-out']],
+        links: [helpOn(place), ['Sign out', '/sign-out']],
         who: ['Ada &lt;b&gt;Lovelace&lt;/b&gt;', `ada@${organization}.example`],
       });
       expect(await countElements(text, 'header details.user > summary')).toBe(1);
@@ -99,7 +104,7 @@ describe('the menu of the administrator', () => {
 
   test('the menu contains no sign-out if the sign-in service has no path for it', async () => {
     const { get } = await makeSettings({ config: { signIn: { ...signIn.config, signOutPath: undefined } } });
-    expect((await menuOf((await get('/keys')).text)).links).toEqual([HELP]);
+    expect((await menuOf((await get('/keys')).text)).links).toEqual([helpOn('')]);
   });
 
   test('a page without an administrator contains no menu', async () => {

@@ -12,6 +12,9 @@ const TABS = [
   ['key-rules', 'Key rules'],
 ] as const;
 
+/** Where the help for administrators explains a tab; at the top for the keys. */
+const HELP = { keys: '', time: '#approval', audit: '#audit', refused: '#refused', 'key-rules': '#rules' };
+
 /** The tab of a page, from the part of its address after the organization; the keys for any other page. */
 export const tabOf = (page = '') => TABS.find(([tab]) => tab === page)?.[0] ?? 'keys';
 
@@ -61,7 +64,7 @@ export function Bar({ administrator, path, signOutPath }: Props) {
         <Icon name="book" />
         <span>Documentation</span>
       </a>
-      {administrator && <UserMenu {...{ administrator, signOutPath }} />}
+      {administrator && <UserMenu {...{ administrator, signOutPath, help: `/docs/administrators${HELP[tab]}` }} />}
     </>
   );
 }
@@ -69,7 +72,8 @@ export function Bar({ administrator, path, signOutPath }: Props) {
 function UserMenu({
   administrator: { userName, email },
   signOutPath,
-}: Pick<Props, 'signOutPath'> & { administrator: Administrator }) {
+  help,
+}: Pick<Props, 'signOutPath'> & { administrator: Administrator; help: string }) {
   const summary = (
     <>
       <Icon name="user" />
@@ -86,7 +90,7 @@ function UserMenu({
         </strong>
         <bdi class="minor">{email}</bdi>
       </p>
-      <a href="/docs/administrators">Help for administrators</a>
+      <a href={help}>Help for administrators</a>
       {signOutPath && (
         <a href={signOutPath} data-sign-out>
           Sign out
