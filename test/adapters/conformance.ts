@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import type { PsaTime } from '../../src/adapters/kit/psa.ts';
 import { sender } from '../../src/adapters/kit/send.ts';
+import { derivedId } from '../../src/domain/record-id.ts';
 import { handTimeToSettings } from '../../src/services/work/hand-to-settings.ts';
 import { inLongRuns } from '../support/property.ts';
 import { allChanges, connectionOf, resultOf, work } from '../support/psa-calls.ts';
 import { asOperator, rowsOf } from '../support/world.ts';
-import type { Fake, MakeFake } from './fake.ts';
+import type { Fake, FakeNote, MakeFake } from './fake.ts';
 import {
   type AdapterWorld,
   approve,
@@ -232,6 +234,69 @@ export function testMapping(makeFake: MakeFake): void {
         expect([deleted, world.data.notes, await reportsOf(world)]).toEqual([1, [], []]);
         expect(await world.waiting()).toBe(0);
       });
+  });
+
+  describe('look-ups', () => {
+    test.each(['at the start', 'after an unclear create'])(
+      'marks that others wrote are not taken for ours, and nothing of others is removed, %s',
+      async (when) => {
+        const world = await makeReadyWorld(makeFake);
+        if (when !== 'at the start') await world.skip(10 * MINUTE_MS);
+        const createdAt = new Date(world.clock()).toISOString();
+        const id = (kind: 'note' | 'time_entry') => derivedId(world.organization, kind, 'triage:evt-1');
+        const recordOf = async (kind: 'note' | 'time_entry', text: string) => ({
+          ...{ id: await id(kind), ticketId: '501', createdAt, text, mark: `[twb:${await id(kind)}]` },
+        });
+        const send = sender(world.fake.psa, {
+          now: world.clock,
+          sleep: async () => undefined,
+          fetch: world.fake.fetch,
+        });
+        const plantNote = async (text: string, changes: Partial<FakeNote>) => {
+          await world.fake.psa.create(send, { kind: 'note', ...(await recordOf('note', text)) });
+          Object.assign(world.data.notes.at(-1) ?? {}, changes);
+        };
+        const plantTime = async (text: string, changes: Partial<PsaTime>) => {
+          const entry = { kind: 'time_entry', userId: '2', minutes: 15, billable: true, approvals: 'psa' } as const;
+          const record = { ...(await recordOf('time_entry', text)), ...entry, workDate: createdAt, ...changes };
+          await world.fake.psa.create(send, record);
+        };
+        await plantNote('of a customer', { isPrivate: false, author: 99 });
+        await plantNote('of a technician', { author: 2 });
+        if (when === 'at the start') await plantNote('that was published', { isPrivate: false });
+        await plantTime('of another one', { userId: '1' });
+        await plantTime('of other minutes', { minutes: 60 });
+        const before = new Date(world.clock() - 3 * DAY_MS).toISOString();
+        await plantTime('of another day', { createdAt: before, workDate: before });
+        let writes = 0;
+        world.onRequest = (request) =>
+          isWrite(request) && when !== 'at the start' && writes++ % 2 === 0 ? 'lost' : undefined;
+        const planted = [world.data.notes.length, world.data.entries.length];
+        await world.write(501, { message: 'Ours' }, 'triage:evt-1');
+        await world.write(501, time('Ours'), 'triage:evt-1');
+        for (let wait = 0; wait < 3; wait++) await world.skip(5 * MINUTE_MS);
+        const isOurs = ({ text }: { text: string }) => world.fake.plain(text) === 'Ours';
+        expect([world.data.notes.filter(isOurs).length, world.data.entries.filter(isOurs).length]).toEqual([1, 1]);
+        expect([world.data.notes.length - 1, world.data.entries.length - 1]).toEqual(planted);
+        expect(world.data.removed.map(world.fake.plain)).toEqual(['Connection test']);
+        expect(await connectionRow(world)).toMatchObject({ failure: null, stopped_at: null });
+        expect(await world.waiting()).toBe(0);
+      },
+    );
+
+    test('a note of ours is found again after the keys of the account were replaced', async () => {
+      const world = await makeReadyWorld(makeFake);
+      await world.skip(10 * MINUTE_MS);
+      world.onRequest = (request) => (isWrite(request) ? 'unanswered' : undefined);
+      await world.write(502, { message: 'Once' });
+      await world.pass(10 * SECOND_MS);
+      world.onRequest = () => undefined;
+      world.data.account = 10;
+      world.deploy({ ...world.fake.psa, account: 'another' });
+      await world.skip(10 * MINUTE_MS);
+      expect(notesOf(world)).toEqual([[502, 'Once', true]]);
+      expect(world.data.removed).toHaveLength(2);
+    });
   });
 
   describe('refusals', () => {

@@ -69,7 +69,9 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
       item: { id, summary: `Ticket ${id}`, company: { id: company }, closedFlag: closedAt !== null },
       lists: { lastUpdated: instant(updatedAt), ...(closedAt !== null && { closedDate: instant(closedAt) }) },
     }));
-  const noteItem = ({ id, ticket, text, isPrivate }: (typeof data.notes)[number]) => ({
+  const noteItem = ({ id, ticket, text, isPrivate, author }: (typeof data.notes)[number]) => ({
+    // A customer is a contact.
+    ...(author === 99 ? { contact: { id: author } } : { member: { id: author } }),
     ...{
       id,
       ticketId: ticket,
@@ -130,7 +132,10 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
     if (template.endsWith('/notes')) {
       const isPrivate = body['internalAnalysisFlag'] && !body['detailDescriptionFlag'] && !body['resolutionFlag'];
       if (body['processNotifications'] || body['customerUpdatedFlag']) data.violations.push('a note sends mail');
-      const note = { id: data.newId(), ticket: parent, text: body['text'], isPrivate: isPrivate && !data.showsNotes };
+      const note = {
+        ...{ id: data.newId(), ticket: parent, text: body['text'], author: data.account },
+        isPrivate: isPrivate && !data.showsNotes,
+      };
       data.notes.push(note);
       // As a thread reports, the response says both, whatever customers see.
       return [201, { ...noteItem(note), internalFlag: true, externalFlag: true }];

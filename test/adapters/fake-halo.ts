@@ -48,14 +48,20 @@ export function fakeHalo(clock: () => number) {
   const guids = new Map<FakeNote | FakeEntry, string | undefined>();
   const shown = new Set<FakeEntry>();
   const mailed = new Set<FakeNote | FakeEntry>();
+  const starts = new Map<FakeEntry, string | undefined>();
   const lastIds = new Map<number, number>();
   let tokens = 0;
 
   const itemOf = (one: FakeNote | FakeEntry) => ({
     ...{ id: one.id, ticket_id: one.ticket, note_html: one.text, outcome: OUTCOME, guid: guids.get(one) ?? null },
     hiddenfromuser: 'isPrivate' in one ? one.isPrivate : !shown.has(one),
+    who_agentid: 'isPrivate' in one ? one.author : one.user,
     emailto: mailed.has(one) ? 'customer@acme.example' : '',
-    ...('minutes' in one && { actreviewed: one.decision?.status === 'APPROVED', timetaken: one.minutes / 60 }),
+    ...('minutes' in one && {
+      actreviewed: one.decision?.status === 'APPROVED',
+      timetaken: one.minutes / 60,
+      datetime: starts.get(one),
+    }),
   });
   const notFound: [number, unknown] = [404, { error: 'not_found' }];
 
@@ -83,7 +89,7 @@ export function fakeHalo(clock: () => number) {
     const isPrivate = hiddenfromuser === true && !data.showsNotes;
     let created: FakeNote | FakeEntry;
     if (timetaken === undefined) {
-      created = { id, ticket, text, isPrivate };
+      created = { id, ticket, text, isPrivate, author: data.account };
       data.notes.push(created);
     } else {
       created = {
@@ -93,6 +99,8 @@ export function fakeHalo(clock: () => number) {
         date: dateIn('UTC', Date.parse(body.datetime ?? '')),
       };
       data.entries.push(created);
+      // In UTC, without a zone.
+      starts.set(created, body.datetime?.replace(/Z$/, ''));
       if (!isPrivate) shown.add(created);
     }
     if (settings.sendsMail) mailed.add(created);

@@ -26,7 +26,7 @@ export function fakeRedmine(clock: () => number): Fake {
         project: projectOf(ticket.company),
         journals: journals.map((note) => ({
           id: note.id,
-          user: { id: ME },
+          user: { id: note.author },
           notes: note.text,
           private_notes: note.isPrivate,
         })),
@@ -132,7 +132,8 @@ export function fakeRedmine(clock: () => number): Fake {
     if (method === 'PUT' && collection === 'issues') {
       if (!issueOf(Number(id))) return [404, undefined];
       const { notes: text, private_notes } = body.issue;
-      data.notes.push({ id: data.newId(), ticket: Number(id), text, isPrivate: private_notes && !data.showsNotes });
+      const note = { id: data.newId(), ticket: Number(id), text, author: data.account };
+      data.notes.push({ ...note, isPrivate: private_notes && !data.showsNotes });
       return [204, undefined];
     }
     if (method === 'PUT' && collection === 'journals') {

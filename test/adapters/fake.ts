@@ -13,6 +13,8 @@ export interface FakeNote {
   ticket: number;
   text: string;
   isPrivate: boolean;
+  /** The user or customer who wrote it. */
+  author: number;
 }
 export interface FakeEntry {
   id: number;
@@ -43,6 +45,8 @@ export class FakeData {
   tickets: FakeTicket[] = [];
   notes: FakeNote[] = [];
   entries: FakeEntry[] = [];
+  /** The user that the adapter signs in as. */
+  account = 9;
   /** Whether customers see every new note, whatever the request says. */
   showsNotes = false;
   /** The texts of notes that were removed. */

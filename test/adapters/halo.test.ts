@@ -126,7 +126,7 @@ describe('HaloPSA', () => {
 
   test('a text of many angle brackets does not slow a look-up down', async () => {
     const fake = fakeHalo(Date.now);
-    fake.data.notes = [{ id: 1, ticket: 502, text: '<'.repeat(400_000), isPrivate: true }];
+    fake.data.notes = [{ id: 1, ticket: 502, text: '<'.repeat(400_000), isPrivate: true, author: 9 }];
     const send = sender(fake.psa, { now: Date.now, sleep: async () => undefined, fetch: fake.fetch });
     const record = { id: '1', ticketId: '502', createdAt: '', text: '', mark: '[twb:1]', kind: 'note' } as const;
     expect(await fake.psa.find(send, record)).toEqual([]);

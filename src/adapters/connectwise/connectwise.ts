@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { DAY_MS, startOfDate } from '../../domain/calendar.ts';
+import { DAY_MS, dateIn, startOfDate } from '../../domain/calendar.ts';
 import { keysOf } from '../../lib/objects.ts';
 import {
   type DirectoryItem,
@@ -8,6 +8,8 @@ import {
   type PsaRecord,
   type PsaTime,
   type Send,
+  type Shown,
+  timeField,
   unlessGone,
 } from '../kit/psa.ts';
 
@@ -35,6 +37,7 @@ export interface ConnectWiseSettings {
 }
 
 const PAGE = 1_000;
+const MINUTE_MS = 60_000;
 /** How long a closed ticket can be written to. */
 const CLOSED_MS = 30 * DAY_MS;
 /** The statuses after the last approval, and after a rejection. */
@@ -60,11 +63,18 @@ const member = z.object({
 const company = z.object({ id, name: z.string() });
 const ticket = z.object({ id, company: created.nullish() });
 const flag = z.boolean().nullish();
+const text = z.string().nullish();
 const note = z.object({
-  ...{ id, text: z.string().nullish() },
+  // Customers are contacts. Notes of project tickets have no `createdBy`.
+  ...{ id, text, member: created.nullish() },
   ...{ internalAnalysisFlag: flag, detailDescriptionFlag: flag, resolutionFlag: flag, externalFlag: flag },
 });
-const entry = z.object({ id, status: z.string().nullish(), internalNotes: z.string().nullish() });
+const named = z.object({ name: text }).nullish();
+const entry = z.object({
+  ...{ id, status: text, internalNotes: text, timeStart: text, timeEnd: text, billableOption: text },
+  ...{ member: z.object({ id, identifier: text }).nullish(), workType: named, workRole: named },
+});
+const fieldsOf = (shape: z.ZodObject) => Object.keys(shape.shape).join(',');
 const fault = z.object({
   code: z.string().optional(),
   errors: z.array(z.object({ code: z.string().optional(), field: z.string().optional() })).nullish(),
@@ -153,6 +163,15 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
 
   const { remember, inCollection, kindOf } = ticketCollections();
   const notesOf = (kind: TicketKind, ticketId: string) => `/${kind}/tickets/${ticketId}/notes`;
+  /** Runs a request about a record that ConnectWise has. */
+  const atPath = <T>(
+    { kind, ticketId }: Pick<PsaRecord, 'kind' | 'ticketId'>,
+    psaId: string,
+    run: (path: string) => Promise<T>,
+  ): Promise<T> =>
+    kind === 'note'
+      ? inCollection(ticketId, (of) => run(`${notesOf(of, ticketId)}/${psaId}`))
+      : run(`/time/entries/${psaId}`);
   const noteText = ({ text, mark }: PsaRecord) => `${text}\n\n${mark}`;
   const endsWith = (text: string | null | undefined, mark: string) => text?.trimEnd().endsWith(mark) === true;
 
@@ -166,7 +185,7 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
 
   /** The time ends when the record was written, unless it would then begin on the day before. */
   const timeBody = (record: PsaTime, kind: TicketKind) => {
-    const durationMs = record.minutes * 60_000;
+    const durationMs = record.minutes * MINUTE_MS;
     const day = startOfDate(record.workDate.slice(0, 10), settings.timeZone);
     const start = Math.max(Date.parse(record.createdAt) - durationMs, day);
     const billableOption = record.billable ? settings.billable : 'DoNotBill';
@@ -184,8 +203,33 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
     };
   };
 
+  const shownNote = (found: z.output<typeof note>): Shown => ({
+    ...{ psaId: String(found.id), author: found.member ? String(found.member.id) : '', fields: [] },
+    isPrivate:
+      found.internalAnalysisFlag === true &&
+      !(found.detailDescriptionFlag || found.resolutionFlag || found.externalFlag),
+  });
+
+  const shownTime = (record: PsaTime, found: z.output<typeof entry>): Shown => {
+    const isMember = /^\d+$/.test(record.userId);
+    const { id, identifier } = found.member ?? {};
+    const [start, end] = [Date.parse(found.timeStart ?? ''), Date.parse(found.timeEnd ?? '')];
+    const [member, credited] = isMember
+      ? [record.userId, id]
+      : [settings.automationMember.toLowerCase(), identifier?.toLowerCase()];
+    const day = Number.isNaN(start) ? undefined : dateIn(settings.timeZone, start);
+    const fields = [
+      timeField('technician', member, credited, 'Let the API member enter time for other members.'),
+      timeField('date', record.workDate.slice(0, 10), day, 'Check TIME_ZONE.'),
+      timeField('minutes', record.minutes, Math.round((end - start) / MINUTE_MS), 'Turn off the rounding of time.'),
+    ];
+    // Customers do not see time entries.
+    return { psaId: String(found.id), author: '', isPrivate: true, fields };
+  };
+
   return {
     name: 'ConnectWise PSA',
+    account: `${settings.company}+${settings.publicKey}`,
     baseUrl: () => (codebase === undefined ? settings.url : `${settings.url}/${codebase}/apis/3.0`),
     headers: () => ({ Authorization: authorization, clientId: settings.clientId, Accept: MEDIA_TYPE }),
 
@@ -251,42 +295,35 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
       return post('/time/entries', timeBody(record, await kindOf(send, ticketId)));
     },
 
-    async find(send, { kind: recordKind, ticketId, mark }) {
-      if (recordKind === 'note') {
+    async find(send, record) {
+      const { ticketId, mark } = record;
+      if (record.kind === 'note') {
         const notes = await inCollection(ticketId, (kind) =>
-          all(send, notesOf(kind, ticketId), note, { fields: 'id,text' }),
+          all(send, notesOf(kind, ticketId), note, { fields: fieldsOf(note) }),
         );
-        return notes.flatMap(({ id, text }) => (endsWith(text, mark) ? [String(id)] : []));
+        return notes.filter(({ text }) => endsWith(text, mark)).map(shownNote);
       }
       const types = Object.values(CHARGE_TYPES).map(quoted);
       const conditions = `chargeToId = ${Number(ticketId)} and chargeToType in (${types})`;
-      const entries = await all(send, '/time/entries', entry, { conditions, fields: 'id,internalNotes' });
-      return entries.flatMap(({ id, internalNotes }) => (endsWith(internalNotes, mark) ? [String(id)] : []));
+      const entries = await all(send, '/time/entries', entry, { conditions, fields: fieldsOf(entry) });
+      return entries.filter((one) => endsWith(one.internalNotes, mark)).map((one) => shownTime(record, one));
     },
 
-    async isPrivate(send, ticketId, psaId) {
-      const found = await inCollection(ticketId, (kind) =>
-        send({ method: 'GET', path: `${notesOf(kind, ticketId)}/${psaId}`, response: note }),
-      );
-      const isShown = found.detailDescriptionFlag || found.resolutionFlag || found.externalFlag;
-      return found.internalAnalysisFlag === true && !isShown;
-    },
+    read: (send, record, psaId) =>
+      atPath(record, psaId, async (path) =>
+        record.kind === 'note'
+          ? shownNote(await send({ method: 'GET', path, response: note }))
+          : shownTime(record, await send({ method: 'GET', path, response: entry })),
+      ),
 
-    async remove(send, ticketId, psaId) {
-      await inCollection(ticketId, (kind) =>
-        send({ method: 'DELETE', path: `${notesOf(kind, ticketId)}/${psaId}`, response: z.unknown() }),
-      );
+    async remove(send, record, psaId) {
+      await atPath(record, psaId, (path) => send({ method: 'DELETE', path, response: z.unknown() }));
     },
 
     async redact(send, record, psaId) {
-      const { ticketId } = record;
-      const replace = (path: string, field: string, value: string) =>
-        send({ method: 'PATCH', path, body: [{ op: 'replace', path: field, value }], response: created });
-      if (record.kind === 'note')
-        await inCollection(ticketId, (kind) =>
-          replace(`${notesOf(kind, ticketId)}/${psaId}`, 'text', noteText(record)),
-        );
-      else await replace(`/time/entries/${psaId}`, 'notes', record.text);
+      const [field, value] = record.kind === 'note' ? ['text', noteText(record)] : ['notes', record.text];
+      const body = [{ op: 'replace', path: field, value }];
+      await atPath(record, psaId, (path) => send({ method: 'PATCH', path, body, response: created }));
     },
 
     async reviews(send, since) {

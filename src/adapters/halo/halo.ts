@@ -1,6 +1,15 @@
 import * as z from 'zod';
-import { DAY_MS, startOfDate } from '../../domain/calendar.ts';
-import { type DirectoryItem, type Psa, PsaFault, type PsaRecord, type PsaTime, type Send } from '../kit/psa.ts';
+import { DAY_MS, dateIn, startOfDate } from '../../domain/calendar.ts';
+import {
+  type DirectoryItem,
+  type Psa,
+  PsaFault,
+  type PsaRecord,
+  type PsaTime,
+  type Send,
+  type Shown,
+  timeField,
+} from '../kit/psa.ts';
 
 // HaloPSA, REST API. The paths, parameters and fields of requests are those of its OpenAPI document. It describes no
 // response: the shapes of these are what clients read.
@@ -39,6 +48,7 @@ const ticket = z.object({ id, client_id: id });
 const action = z.object({
   ...{ id, ticket_id: id, guid: text, note: text, note_html: text, actreviewed: flag },
   ...{ hiddenfromuser: flag, emailto: text, emailcc: text, emailbcc: text },
+  ...{ who: text, who_agentid: z.int().nullish(), datetime: text, timetaken: z.number().nullish() },
 });
 type Action = z.output<typeof action>;
 const created = z.object({ id });
@@ -48,6 +58,13 @@ const listOf = <Name extends string, Item>(name: Name, item: z.ZodType<Item>) =>
   z.intersection(z.object({ record_count: z.int() }), z.record(z.literal(name), z.array(item)));
 
 const escaped = (plain: string) => plain.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+/** A time of Halo, which is in UTC if it has no zone. */
+function instantOf(time: string | null | undefined): number | undefined {
+  if (!time) return undefined;
+  const at = Date.parse(/(Z|[+-]\d\d:?\d\d)$/i.test(time) ? time : `${time}Z`);
+  return Number.isNaN(at) ? undefined : at;
+}
 
 /** The ids of actions begin again in each ticket. */
 const idOf = (ticketId: string | number, actionId: number) => `${ticketId}/${actionId}`;
@@ -127,7 +144,7 @@ export function halo(settings: HaloSettings): Psa {
   };
 
   /** The time begins when it ends with the writing of the record, unless that would be on the day before. */
-  const timeFields = ({ minutes, userId, billable, workDate, createdAt }: PsaTime) => {
+  const timeBody = ({ minutes, userId, billable, workDate, createdAt }: PsaTime) => {
     const day = startOfDate(workDate.slice(0, 10), settings.timeZone);
     const agentId = /^\d+$/.test(userId) ? Number(userId) : automationAgent;
     const chargerate = billable ? charge.billable : charge.notBillable;
@@ -142,6 +159,23 @@ export function halo(settings: HaloSettings): Psa {
     };
   };
 
+  const shown = (record: PsaRecord, found: Action): Shown => ({
+    psaId: idOf(record.ticketId, found.id),
+    author: found.who_agentid ? String(found.who_agentid) : (found.who ?? ''),
+    isPrivate: found.hiddenfromuser === true && !found.emailto && !found.emailcc && !found.emailbcc,
+    fields: record.kind === 'time_entry' ? fieldsOf(record, found) : [],
+  });
+  const fieldsOf = (record: PsaTime, { who_agentid, datetime, timetaken }: Action) => {
+    const sent = timeBody(record);
+    const start = instantOf(datetime);
+    const day = start === undefined ? undefined : dateIn(settings.timeZone, start);
+    return [
+      timeField('technician', sent.who_agentid, who_agentid, 'Let the agent add time for other agents.'),
+      timeField('date', record.workDate.slice(0, 10), day, 'Check TIME_ZONE.'),
+      timeField('minutes', record.minutes, Math.round(60 * (timetaken ?? 0)), 'Turn off the rounding of time.'),
+    ];
+  };
+
   const endsWith = (html: string | null | undefined, mark: string) =>
     html
       ?.replaceAll(/<[^<>]*>/g, '')
@@ -150,6 +184,7 @@ export function halo(settings: HaloSettings): Psa {
 
   return {
     name: 'HaloPSA',
+    account: settings.clientId,
     baseUrl: () => settings.url,
     headers: () => (token === '' ? {} : { Authorization: `Bearer ${token}` }),
 
@@ -199,31 +234,31 @@ export function halo(settings: HaloSettings): Psa {
     },
 
     async create(send, record) {
-      const time = record.kind === 'time_entry' ? timeFields(record) : {};
+      const time = record.kind === 'time_entry' ? timeBody(record) : {};
       const guid = z.guid().safeParse(record.id).data;
       return idOf(record.ticketId, (await write(send, record, { outcome, ...time, ...(guid && { guid }) })).id);
     },
 
     /** That Halo keeps the `guid` of a request is not confirmed, so the mark counts too. */
-    async find(send, { id, ticketId, mark }) {
-      const isOurs = ({ guid, note_html, note }: Action) =>
+    async find(send, record) {
+      const { id, ticketId, mark } = record;
+      const hasMark = ({ guid, note_html, note }: Action) =>
         guid?.toLowerCase() === id || endsWith(note_html, mark) || endsWith(note, mark);
       const found = await listActions(send, MAX_ACTIONS, { ticket_id: ticketId, includehtmlnote: 'true' });
-      return complete(found).flatMap((one) => (isOurs(one) ? [idOf(ticketId, one.id)] : []));
+      return complete(found)
+        .filter(hasMark)
+        .map((one) => shown(record, one));
     },
 
     /** Settings of the outcome can send a mail, whatever the request says. */
-    async isPrivate(send, ticketId, psaId) {
-      const query = { ticket_id: ticketId, includedetails: 'true', includeemail: 'true' };
+    async read(send, record, psaId) {
+      const query = { ticket_id: record.ticketId, includedetails: 'true', includeemail: 'true' };
       const path = `/api/Actions/${actionIdOf(psaId)}`;
-      const { hiddenfromuser, emailto, emailcc, emailbcc } = await send({
-        ...{ method: 'GET', path, query, response: action },
-      });
-      return hiddenfromuser === true && !emailto && !emailcc && !emailbcc;
+      return shown(record, await send({ method: 'GET', path, query, response: action }));
     },
 
     /** The document has no `ticket_id` here, but without it the id could mean an action of another ticket. */
-    async remove(send, ticketId, psaId) {
+    async remove(send, { ticketId }, psaId) {
       const path = `/api/Actions/${actionIdOf(psaId)}`;
       await send({ method: 'DELETE', path, query: { ticket_id: ticketId }, response: z.unknown() });
     },

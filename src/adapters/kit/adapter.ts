@@ -29,7 +29,7 @@ const TAKE_OVER_MS = 3 * MINUTE_MS;
 /** What the service answers about an entry that the PSA no longer decides. */
 const DECIDED = ['already_reviewed', 'approved_in_settings', 'record_not_found'];
 /** What an order to resume forgets, in addition to the states of the jobs. */
-const HALTS = ['stopped', 'refusals', 'isTested', 'isErased', 'isElsewhere'];
+const HALTS = ['stopped', 'refusals', 'tested', 'isErased', 'isElsewhere'];
 
 export function contextOf(kv: SyncKvStorage, service: Service, settings: Settings, psa: Psa, world: World): Context {
   return { kv, service, settings, psa, send: sender(psa, world, (skewMs) => kv.put('skewMs', skewMs)), world };

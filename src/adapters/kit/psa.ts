@@ -31,6 +31,30 @@ export type PsaRecord = { id: string; ticketId: string; createdAt: string; text:
 );
 export type PsaTime = Extract<PsaRecord, { kind: 'time_entry' }>;
 
+/** A field of a time entry that decides what it costs: what is sent, and what the PSA has. */
+export interface TimeField {
+  name: string;
+  expected: string;
+  got: string;
+  /** What to do if they differ. */
+  repair: string;
+}
+
+export const timeField = (name: string, expected: unknown, got: unknown, repair: string): TimeField => ({
+  ...{ name, expected: String(expected), got: String(got ?? 'nothing'), repair },
+});
+
+/** What the PSA shows of a record. */
+export interface Shown {
+  psaId: string;
+  /** The account that wrote a note; empty if the PSA does not say. Time is written in the name of its technician. */
+  author: string;
+  /** Whether customers cannot see it and got no mail of it. */
+  isPrivate: boolean;
+  /** Of a time entry; none of a note. */
+  fields: TimeField[];
+}
+
 /** A record of the directory except for its organization, which the adapter adds. */
 export type DirectoryItem = WithoutOrganization<Exclude<DirectoryRecordInput, { type: 'organization' }>>;
 type WithoutOrganization<Input> = Input extends unknown ? Omit<Input, 'organization'> : never;
@@ -39,6 +63,8 @@ type WithoutOrganization<Input> = Input extends unknown ? Omit<Input, 'organizat
 export interface Psa {
   /** For the audit log. */
   name: string;
+  /** The account of the adapter, such as its key. After a change the connection is tested again. */
+  account: string;
   baseUrl: () => string;
   headers: () => Record<string, string>;
   /**
@@ -63,12 +89,12 @@ export interface Psa {
   tickets: (send: Send, since: Date | null, now: Date) => AsyncIterable<DirectoryItem[]>;
   /** Creates a record with its last request. Returns its id in the PSA; null if the PSA does not say. */
   create: (send: Send, record: PsaRecord) => Promise<string | null>;
-  /** The ids of all records with the mark, whatever the PSA's clock says. */
-  find: (send: Send, record: PsaRecord) => Promise<string[]>;
-  /** Whether customers cannot see a note and got no mail of it, read back from the PSA. */
-  isPrivate: (send: Send, ticketId: string, psaId: string) => Promise<boolean>;
-  /** Removes a note. */
-  remove: (send: Send, ticketId: string, psaId: string) => Promise<void>;
+  /** All records with the mark, whoever wrote them, and whatever the PSA's clock says. */
+  find: (send: Send, record: PsaRecord) => Promise<Shown[]>;
+  /** Reads a record back. */
+  read: (send: Send, record: PsaRecord, psaId: string) => Promise<Shown>;
+  /** Removes a record. */
+  remove: (send: Send, record: Pick<PsaRecord, 'kind' | 'ticketId'>, psaId: string) => Promise<void>;
   /** Replaces the text of a record. */
   redact: (send: Send, record: PsaRecord, psaId: string) => Promise<void>;
   /**

@@ -1,8 +1,9 @@
 import type { Change } from '../../domain/psa-shapes.ts';
+import { testConnection } from './connection-test.ts';
 import { type Context, unwrap } from './context.ts';
-import { isForPsa, PsaFault, type PsaRecord, recordOf, unlessGone, waitsForPsa } from './psa.ts';
+import { isForPsa, PsaFault, recordOf, waitsForPsa } from './psa.ts';
 import { nextIn, type Pending, pendingIn, retryRefused, save, type Written, waitingIn } from './store.ts';
-import { ensure, writeRecord } from './writer.ts';
+import { writeRecord } from './writer.ts';
 
 const MINUTE_MS = 60_000;
 /** As long as tickets may wait to be read. */
@@ -32,7 +33,7 @@ export async function work(ctx: Context): Promise<number | undefined> {
   const isHalted = kv.get('stopped') !== undefined || kv.get('public') !== undefined;
   if (!isReported || isHalted || start < (kv.get<number>('writesFrom') ?? 0)) return undefined;
   await collect(ctx);
-  if (!kv.get('isTested')) await testConnection(ctx);
+  await testConnection(ctx);
   while (world.now() < start + TURN_MS) {
     const pending = nextIn(kv, world.now());
     if (!pending) return undefined;
@@ -75,24 +76,6 @@ function collectChange(kv: SyncKvStorage, change: Change): void {
   else if (mayCreate ? !written?.isRead : kv.get('unread') === record.id) save(kv, { ...pending, isRedaction: false });
   // The PSA leaves the decision to the settings area before it has taken the entry.
   else if (!mayCreate) kv.delete(`pending/${record.id}`);
-}
-
-/** Writes a note, reads it back and removes it. Until this has succeeded, no record is written. */
-async function testConnection(ctx: Context): Promise<void> {
-  const { psa, send, kv, settings, world } = ctx;
-  const { TEST_TICKET: ticketId } = settings;
-  const id = `test-${kv.get('id')}`;
-  const createdAt = new Date(world.now()).toISOString();
-  const record: PsaRecord = { kind: 'note', id, ticketId, createdAt, text: 'Connection test', mark: `[twb:${id}]` };
-  try {
-    const psaId = await ensure(ctx, record, true);
-    if (psaId !== undefined) await unlessGone(psa.remove(send, ticketId, psaId));
-  } catch (err) {
-    if (err instanceof PsaFault) err.message = `The connection test on ticket ${ticketId} failed: ${err.message}`;
-    throw err;
-  }
-  kv.delete(`written/${id}`);
-  kv.put('isTested', true);
 }
 
 async function afterWrite({ service, kv, world }: Context, { record }: Pending): Promise<void> {

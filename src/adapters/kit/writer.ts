@@ -1,13 +1,16 @@
 import type { Context } from './context.ts';
-import { PsaFault, type PsaRecord, partsOf, unlessGone, wholeText } from './psa.ts';
+import { PsaFault, type PsaRecord, partsOf, type Shown, unlessGone, wholeText } from './psa.ts';
 import { REQUEST_DEADLINE_MS } from './send.ts';
 import { awaitDecision, type Pending, type Written } from './store.ts';
 
 /** After this time, a create that was cut off has taken place or never will. */
 const SETTLED_MS = 2 * REQUEST_DEADLINE_MS;
+/** What tells our time entry from another one with its mark. */
+const IDENTITY = ['technician', 'date', 'minutes'];
 
 /** Customers could see a note. It is removed, and nothing more is written. */
 export class PublicNote extends Error {}
+type PublicRecord = Pick<PsaRecord, 'id' | 'kind' | 'ticketId'> & { psaId: string };
 
 /**
  * Writes a record with all of its parts, each at most once. A redaction replaces the text of those that the PSA has.
@@ -27,51 +30,83 @@ export async function writeRecord(ctx: Context, { record, isRedaction, mayCreate
  * begun, only the PSA knows whether it took place: when no call can still be running, the adapter looks for the mark.
  */
 export async function ensure(ctx: Context, record: PsaRecord, mayCreate: boolean): Promise<string | undefined> {
-  const { psa, send, kv, world } = ctx;
+  const { kv, world } = ctx;
   const written = kv.get<Written>(`written/${record.id}`);
   if (written?.psaId !== undefined) return written.isRead ? written.psaId : readBack(ctx, record, written.psaId);
   // Another adapter may have written records that are older.
   if (written || !mayCreate || Date.parse(record.createdAt) < (kv.get<number>('lookBefore') ?? 0)) {
     const retryAfterMs = (written?.settledAt ?? 0) - world.now();
     if (retryAfterMs > 0) throw new PsaFault('later', 'An earlier request may still take place.', { retryAfterMs });
-    const [found, ...others] = (await unlessGone(psa.find(send, record))) ?? [];
-    if (others.length > 0) console.error(JSON.stringify({ event: 'record_twice', record: record.id, found, others }));
-    if (found !== undefined) return readBack(ctx, record, found);
+    const found = await findOwn(ctx, record, written !== undefined);
+    // What no create of ours preceded is never removed, and customers cannot see it.
+    if (found !== undefined) return written ? readBack(ctx, record, found) : keep(ctx, record, found);
   }
   if (!mayCreate) return undefined;
   kv.put<Written>(`written/${record.id}`, { settledAt: world.now() + SETTLED_MS });
   return readBack(ctx, record, await createOnce(ctx, record));
 }
 
-async function createOnce({ psa, send, kv }: Context, record: PsaRecord): Promise<string> {
+/** The id of a record that has its mark and is ours. */
+async function findOwn(ctx: Context, record: PsaRecord, hasBegun: boolean): Promise<string | undefined> {
+  const found = (await unlessGone(ctx.psa.find(ctx.send, record))) ?? [];
+  const own = found.filter((one) => isOwn(ctx, record, one, hasBegun)).map(({ psaId }) => psaId);
+  if (own.length > 1) console.error(JSON.stringify({ event: 'record_twice', record: record.id, found: own }));
+  // The one that was just created.
+  return own.at(-1);
+}
+
+/**
+ * Whether a record with the mark is ours: anyone who knows its Idempotency-Key can write such a mark. `hasBegun`: our create
+ * may have written it, and customers could see that.
+ */
+function isOwn({ kv }: Context, { kind }: PsaRecord, { author, isPrivate, fields }: Shown, hasBegun: boolean): boolean {
+  if (kind === 'time_entry')
+    return fields.every(({ name, expected, got }) => expected === got || !IDENTITY.includes(name));
+  // Only the connection test, whose mark is random, is written before it has shown the account.
+  const isKnown = kv.get('tested') === undefined || authorsIn(kv).includes(author);
+  return isKnown && (hasBegun || isPrivate);
+}
+
+/** The accounts that connection tests have shown: of the adapter now, and before its keys were replaced. */
+export const authorsIn = (kv: SyncKvStorage) => kv.get<string[]>('authors') ?? [];
+
+async function createOnce(ctx: Context, record: PsaRecord): Promise<string> {
+  const { psa, send, kv } = ctx;
   const psaId = await psa.create(send, record).catch((err: unknown) => {
     // The PSA has certainly not created it, so the next attempt need not look for it.
     if (err instanceof PsaFault && err.outcome !== 'unknown') kv.delete(`written/${record.id}`);
     throw err;
   });
-  const [found] = psaId === null ? await psa.find(send, record) : [psaId];
+  const found = psaId ?? (await findOwn(ctx, record, true));
   if (found === undefined) throw new PsaFault('unknown', 'the new record was not found');
   return found;
 }
 
 /** Whatever the response to the create said, only what the PSA shows now counts. */
-async function readBack({ psa, send, kv }: Context, record: PsaRecord, psaId: string): Promise<string> {
+async function readBack(ctx: Context, record: PsaRecord, psaId: string): Promise<string> {
+  const { psa, send, kv } = ctx;
   const { id, kind, ticketId } = record;
   if (kind === 'note' || psa.showsTime) {
     kv.put<Written>(`written/${id}`, { psaId, settledAt: 0 });
     // Before the connection is tested nothing is written, and the test must not unlock a note that was not read back.
-    const isTested = kv.get('isTested') === true;
+    const isTested = kv.get('tested') !== undefined;
     if (isTested) kv.put('unread', id.replace('/text', ''));
     // A person may have deleted it.
-    const isPrivate = await unlessGone(psa.isPrivate(send, ticketId, psaId));
+    const shown = await unlessGone(psa.read(send, record, psaId));
     if (isTested) kv.delete('unread');
-    if (isPrivate === false) {
-      kv.put('public', { id, ticketId, psaId });
+    if (shown?.isPrivate === false) {
+      kv.put<PublicRecord>('public', { id, kind, ticketId, psaId });
       throw new PublicNote(
         `Customers could see note ${psaId} on ticket ${ticketId}. It is removed, and nothing more is written.`,
       );
     }
   }
+  return keep(ctx, record, psaId);
+}
+
+/** Stores that the PSA has a record, and that customers cannot see it. */
+function keep({ kv }: Context, record: PsaRecord, psaId: string): string {
+  const { id, kind, ticketId } = record;
   if (record.kind === 'time_entry' && record.approvals === 'psa') awaitDecision(kv, psaId, record);
   kv.put<Written>(`written/${id}`, { psaId, isRead: true, settledAt: 0 });
   console.log(JSON.stringify({ event: 'adapter_wrote', ticket: ticketId, kind, internal: true, id, psaId }));
@@ -80,8 +115,8 @@ async function readBack({ psa, send, kv }: Context, record: PsaRecord, psaId: st
 
 /** Removes the note that customers could see. Until then, nothing is written. @throws PsaFault */
 export async function removePublicNote({ psa, send, kv }: Context): Promise<void> {
-  const note = kv.get<{ id: string; ticketId: string; psaId: string }>('public');
-  if (!note) return;
-  await unlessGone(psa.remove(send, note.ticketId, note.psaId));
-  for (const key of ['public', `written/${note.id}`]) kv.delete(key);
+  const shown = kv.get<PublicRecord>('public');
+  if (!shown) return;
+  await unlessGone(psa.remove(send, shown, shown.psaId));
+  for (const key of ['public', `written/${shown.id}`]) kv.delete(key);
 }

@@ -1,6 +1,15 @@
 import * as z from 'zod';
 import { DAY_MS } from '../../domain/calendar.ts';
-import { type DirectoryItem, type Psa, PsaFault, type PsaRecord, type PsaTime, type Send } from '../kit/psa.ts';
+import {
+  type DirectoryItem,
+  type Psa,
+  PsaFault,
+  type PsaRecord,
+  type PsaTime,
+  type Send,
+  type Shown,
+  timeField,
+} from '../kit/psa.ts';
 
 // Redmine 5, REST API: https://www.redmine.org/projects/redmine/wiki/Rest_api
 
@@ -43,7 +52,10 @@ const project = z.object({ id, name: z.string(), custom_fields: fields });
 const user = z.object({ id, mail: z.string().optional(), firstname: z.string(), lastname: z.string() });
 const journal = z.object({ id, user: z.object({ id }), notes: z.string().nullish(), private_notes: z.boolean() });
 const issue = z.object({ id, project: named, journals: z.array(journal).default([]) });
-const entry = z.object({ id, comments: z.string().nullish(), custom_fields: fields });
+const entry = z.object({
+  ...{ id, comments: z.string().nullish(), custom_fields: fields },
+  ...{ user: z.object({ id }), hours: z.number(), spent_on: z.string() },
+});
 const membership = z.object({ user: z.object({ id }).optional(), project: z.object({ id }), roles: z.array(named) });
 
 export function redmine(settings: RedmineSettings): Psa {
@@ -114,8 +126,23 @@ export function redmine(settings: RedmineSettings): Psa {
     ...(billableField && { custom_fields: [{ id: billableField, value: record.billable ? '1' : '0' }] }),
   });
 
+  const shownNote = (found: z.output<typeof journal>): Shown => ({
+    ...{ psaId: String(found.id), author: String(found.user.id), isPrivate: found.private_notes, fields: [] },
+  });
+  // The role decides who sees time entries.
+  const shownTime = (record: PsaTime, found: z.output<typeof entry>): Shown => ({
+    ...{ psaId: String(found.id), author: '', isPrivate: true },
+    fields: [
+      timeField('technician', record.userId, found.user.id, 'Let the account log time for other users.'),
+      timeField('date', record.workDate.slice(0, 10), found.spent_on, 'Check TIME_ZONE.'),
+      // Redmine rounds hours to two digits.
+      timeField('minutes', record.minutes, Math.round(60 * found.hours), 'Check the hours of the entry.'),
+    ],
+  });
+
   return {
     name: 'Redmine',
+    account: settings.key,
     baseUrl: () => settings.url,
     headers: () => ({ 'X-Redmine-API-Key': settings.key }),
     paceMs: 50,
@@ -171,27 +198,36 @@ export function redmine(settings: RedmineSettings): Psa {
       return null;
     },
 
-    /** Only our own notes count: anyone can write such a mark. */
-    async find(send, { kind, ticketId, mark }) {
-      if (kind === 'note') {
-        const own = (await me(send)).id;
+    async find(send, record) {
+      const { ticketId, mark } = record;
+      if (record.kind === 'note') {
         const { journals } = await issueOf(send, ticketId);
-        return journals.flatMap((one) => (one.user.id === own && endsWith(one.notes, mark) ? [String(one.id)] : []));
+        return journals.filter(({ notes }) => endsWith(notes, mark)).map(shownNote);
       }
       const entries = await all(send, 'time_entries', entry, { issue_id: ticketId, sort: 'id' });
-      return entries.flatMap((one) => (endsWith(one.comments, mark) ? [String(one.id)] : []));
+      return entries.filter(({ comments }) => endsWith(comments, mark)).map((one) => shownTime(record, one));
     },
 
-    /** A note that is not there was deleted. */
-    async isPrivate(send, ticketId, psaId) {
-      const { journals } = await issueOf(send, ticketId);
-      return journals.find((one) => String(one.id) === psaId)?.private_notes ?? true;
+    async read(send, record, psaId) {
+      if (record.kind === 'time_entry') {
+        const response = z.object({ time_entry: entry });
+        const path = `/time_entries/${psaId}.json`;
+        return shownTime(record, (await send({ method: 'GET', path, response })).time_entry);
+      }
+      const { journals } = await issueOf(send, record.ticketId);
+      const found = journals.find((one) => String(one.id) === psaId);
+      if (found) return shownNote(found);
+      throw new PsaFault('refused', `Note ${psaId} was deleted`, { status: 404 });
     },
 
     /** Redmine removes a note without text. */
-    async remove(send, _ticketId, psaId) {
-      const body = { journal: { notes: '' } };
-      await send({ method: 'PUT', path: `/journals/${psaId}.json`, body, response: z.unknown() });
+    async remove(send, { kind }, psaId) {
+      if (kind === 'time_entry')
+        await send({ method: 'DELETE', path: `/time_entries/${psaId}.json`, response: z.unknown() });
+      else {
+        const body = { journal: { notes: '' } };
+        await send({ method: 'PUT', path: `/journals/${psaId}.json`, body, response: z.unknown() });
+      }
     },
 
     async redact(send, record, psaId) {
