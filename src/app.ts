@@ -25,7 +25,9 @@ export function createApp(config: Config, contributions: readonly Contribution[]
   );
   v1.route('/', ping);
   for (const routes of Object.values(RECORD_ROUTES)) v1.route('/', routes);
-  v1.all('*', ...guard(), (c) => problem(c, ...endpointNotFound(c.req.path)));
+  // With the ticket, for the log of refused requests.
+  for (const path of ['/tickets/:ticketId/*', '*'])
+    v1.all(path, ...guard(), (c) => problem(c, ...endpointNotFound(c.req.path)));
 
   const health = { status: config.mode === 'paused' ? 'paused' : 'ok', limits: limitsInWords(config) };
 

@@ -257,6 +257,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
       userAgent: null,
     }),
     keepLatestRefusedRequests: refusedRequest.keepLatestRefusedRequests(db, { ...ofKey, keep: 10 }),
+    findManyRefusedRequests: refusedRequest.findManyRefusedRequests(db, 10),
     findRefusedRequests: refusedRequest.findRefusedRequests(db, { ...ofKey, requestId, before: '~', limit: 10 }),
     forgetRefusedRequests: refusedRequest.forgetRefusedRequests(db, { before: 0, limit: 10 }),
   },

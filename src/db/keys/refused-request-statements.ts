@@ -36,16 +36,24 @@ export const addRefusedRequest = (db: Database, values: RefusedRequestValues) =>
 const inRange = ({ organizationId, keyId }: { organizationId: string; keyId?: string }) =>
   sql`${refusedRequests.organizationId} = ${organizationId}${keyId === undefined ? sql`` : sql` and ${refusedRequests.keyId} = ${keyId}`}`;
 
-/** Removes all but the latest `keep` refused requests of an organization, or of one of its keys. */
+/** Removes all but the latest `keep` refused requests of an organization, or of one of its keys; at most `limit`. */
 export const keepLatestRefusedRequests = (
   db: Database,
-  { keep, ...of }: { organizationId: string; keyId?: string; keep: number },
+  { keep, limit = -1, ...of }: { organizationId: string; keyId?: string; keep: number; limit?: number },
 ) =>
   db.delete(refusedRequests).where(
     sql`${refusedRequests.organizationId} = ${of.organizationId} and ${refusedRequests.requestId} in (
       select ${refusedRequests.requestId} from ${refusedRequests} where ${inRange(of)}
-      order by ${refusedRequests.requestId} desc limit -1 offset ${keep})`,
+      order by ${refusedRequests.requestId} desc limit ${limit} offset ${keep})`,
   );
+
+/** The organizations with more than `keep` refused requests. Reads the index of all. */
+export const findManyRefusedRequests = (db: Database, keep: number) =>
+  db
+    .select({ organizationId: refusedRequests.organizationId })
+    .from(refusedRequests)
+    .groupBy(refusedRequests.organizationId)
+    .having(sql`count(*) > ${keep}`);
 
 /** Removes at most `limit` refused requests before an instant, of all organizations. */
 export const forgetRefusedRequests = (db: Database, { before, limit }: { before: number; limit: number }) => {

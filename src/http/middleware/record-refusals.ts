@@ -4,12 +4,7 @@ import { withoutKeys } from '../../domain/pasted-keys.ts';
 import { RefusedRequestMeter, storedPointers, storedTicketId } from '../../domain/refused-request.ts';
 import { isRefusedUseReason, RefusedUseMeter, type RefusedUseReason } from '../../domain/refused-use.ts';
 import { log } from '../../lib/log.ts';
-import {
-  type NewRefusedRequest,
-  type NewRefusedUses,
-  type Refusal,
-  recordRefusal,
-} from '../../services/keys/record-refusal.ts';
+import { type NewRefusedRequest, type NewRefusedUses, recordRefusal } from '../../services/keys/record-refusal.ts';
 import type { WriteTarget } from '../../services/work/create-record.ts';
 import { type AppEnv, serviceContext } from '../hono-env.ts';
 import { Problem } from '../problems.ts';
@@ -17,25 +12,30 @@ import { Problem } from '../problems.ts';
 /** A separate deadline: the request's own may have passed. */
 const RECORD_DEADLINE_MS = 5_000;
 
+/** What an isolate has recorded lately. */
+interface Meters {
+  uses: RefusedUseMeter;
+  requests: RefusedRequestMeter;
+}
+
 /**
  * Records for an organization's administrators why its key was refused, while the caller gets the constant 401: how often
- * for each reason, and the latest requests. Recorded after the response is sent, and only a limited number in each isolate
- * and minute, so that neither time nor cost reveals anything to a prober.
+ * for each reason, and the latest requests. Everything about a row happens after the response is sent, and only a limited
+ * number of rows is stored in each isolate and minute, so that neither time nor cost reveals anything to a prober.
  */
 export function recordRefusals(): MiddlewareHandler<AppEnv> {
-  const meters = { uses: new RefusedUseMeter(), requests: new RefusedRequestMeter() };
+  const meters: Meters = { uses: new RefusedUseMeter(), requests: new RefusedRequestMeter() };
   return async function recordRefusals(c, next) {
     await next();
     const key = refusedKey(c);
-    if (!key) return;
-    const uses = newUses(c, key, meters.uses);
-    const request = newRequest(c, key, meters.requests);
-    if (uses || request) c.executionCtx.waitUntil(record(c, key, { uses, request }));
+    if (key) c.executionCtx.waitUntil(record(c, key, meters, c.get('now')()));
   };
 }
 
-/** The key of the request, unless an operator has blocked it. */
+/** The key of a refused request or of a lost write, unless an operator has blocked it. */
 function refusedKey(c: Context<AppEnv>): KeyReference | undefined {
+  const { status } = c.res;
+  if (!(status >= 400 && status < 500) && !c.get('lostWrite')) return undefined;
   const error: unknown = c.error;
   if (!(error instanceof Unauthorized)) return c.get('principal');
   return isRefusedUseReason(error.reason) ? error.key : undefined;
@@ -45,11 +45,11 @@ function newUses(
   c: Context<AppEnv>,
   { organizationId, keyId }: KeyReference,
   meter: RefusedUseMeter,
+  now: number,
 ): NewRefusedUses | undefined {
   const use = refusedUse(c);
   if (!use) return undefined;
   const { reason, lostWrite, endsInMs } = use;
-  const now = c.get('now')();
   const { ticketId, idempotencyKey } = lostWrite ?? {};
   const lost = ticketId !== undefined &&
     idempotencyKey !== undefined && { at: now, idempotencyKey, ticketId, requestId: c.get('requestId') };
@@ -58,12 +58,16 @@ function newUses(
   return uses && { reason, ...uses, sourceAddress: c.get('source').address, endsAt };
 }
 
-function newRequest(c: Context<AppEnv>, key: KeyReference, meter: RefusedRequestMeter): NewRefusedRequest | undefined {
+function newRequest(
+  c: Context<AppEnv>,
+  key: KeyReference,
+  meter: RefusedRequestMeter,
+  now: number,
+): NewRefusedRequest | undefined {
   const { status } = c.res;
   const error: unknown = c.error;
   const code = error instanceof Unauthorized ? error.reason : c.get('requestStats').problem;
-  const now = c.get('now')();
-  if (status < 400 || status >= 500 || code === undefined || !meter.admits(key, now)) return undefined;
+  if (status < 400 || code === undefined || !meter.admits(key, now)) return undefined;
   const { address: sourceAddress, userAgent } = c.get('source');
   const { keyPrefix } = c.get('config');
   const ticketId = c.req.param('ticketId');
@@ -104,11 +108,15 @@ function refusedUse(c: Context<AppEnv>): Use | undefined {
 }
 
 /** Only logs a failure: the count is a lower bound anyway, and the log has only some of the requests. */
-async function record(c: Context<AppEnv>, key: KeyReference, refusal: Refusal): Promise<void> {
-  // Yield once, so that the response is sent before we write.
+async function record(c: Context<AppEnv>, key: KeyReference, meters: Meters, now: number): Promise<void> {
+  // Yield once, so that the response is sent before we prepare and write the rows.
   await new Promise((resolve) => setTimeout(resolve, 0));
   try {
-    await recordRefusal({ ...serviceContext(c), deadlineAt: Date.now() + RECORD_DEADLINE_MS }, key, refusal);
+    const uses = newUses(c, key, meters.uses, now);
+    const request = newRequest(c, key, meters.requests, now);
+    if (!uses && !request) return;
+    const ctx = { ...serviceContext(c), deadlineAt: Date.now() + RECORD_DEADLINE_MS };
+    await recordRefusal(ctx, key, { uses, request });
   } catch (err) {
     log('warn', 'refusal_not_recorded', { requestId: c.get('requestId'), cause: err });
   }

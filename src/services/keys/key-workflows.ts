@@ -1,9 +1,8 @@
 import { findKeyWorkflows } from '../../db/audit/audit-log-statements.ts';
-import { findKeyDetails } from '../../db/keys/read-keys-statements.ts';
 import { isLive } from '../../domain/api-key.ts';
 import { query, queryAll } from '../call-d1.ts';
 import type { AdminContext } from '../service-context.ts';
-import { type KeyDetails, toKeyDetails } from './read-keys.ts';
+import { findOwnKey, type KeyDetails } from './read-keys.ts';
 
 /** How many of the latest writes of a key are read. */
 export const EXAMINED_WRITES = 1_000;
@@ -24,16 +23,14 @@ export async function readWorkflows(
   key: KeyDetails,
 ): Promise<{ workflows: Workflow[]; rotation: Rotation | undefined }> {
   const { organizationId } = ctx.actor;
-  const otherId = (key.successor ?? key.predecessor)?.id;
-  const [workflows, other] = await query(ctx, 'nothing_written', (db) =>
-    db.batch([
+  const other = key.successor ?? key.predecessor;
+  const [workflows, otherKey] = await Promise.all([
+    query(ctx, 'nothing_written', (db) =>
       findKeyWorkflows(db, { organizationId, keyId: key.id, since: 0, limit: EXAMINED_WRITES }),
-      findKeyDetails(db, organizationId, otherId ?? ''),
-    ]),
-  );
-  const [row] = other;
-  if (!row) return { workflows, rotation: undefined };
-  const otherKey = toKeyDetails(row, ctx.now());
+    ),
+    other && findOwnKey(ctx, other.id),
+  ]);
+  if (!otherKey) return { workflows, rotation: undefined };
   const [oldKey, newKey] = key.successor ? [key, otherKey] : [otherKey, key];
   if (!isLive(oldKey.state)) return { workflows, rotation: undefined };
   const since = newKey.createdAt;

@@ -5,7 +5,7 @@ import {
 } from '../../db/keys/refused-request-statements.ts';
 import { addRefusedUses } from '../../db/keys/refused-use-statements.ts';
 import type { KeyReference } from '../../domain/errors.ts';
-import { KEPT_OF_KEY, KEPT_OF_ORGANIZATION } from '../../domain/refused-request.ts';
+import { KEPT_OF_KEY } from '../../domain/refused-request.ts';
 import type { LostWrite, RefusedUseReason } from '../../domain/refused-use.ts';
 import { sendBatch } from '../call-d1.ts';
 import type { ServiceContext } from '../service-context.ts';
@@ -31,7 +31,7 @@ export interface Refusal {
   request?: NewRefusedRequest | undefined;
 }
 
-/** Adds refused uses to their count, and a refused request to the log, from which it removes the oldest above the limits. */
+/** Adds refused uses to their count, and a refused request to the log, from which it removes the key's oldest ones. */
 export async function recordRefusal(
   ctx: ServiceContext,
   { organizationId, keyId }: KeyReference,
@@ -45,7 +45,6 @@ export async function recordRefusal(
       ? [
           addRefusedRequest(db, { ...of, ...request, pointers: jsonOrNull(request.pointers) }),
           keepLatestRefusedRequests(db, { ...of, keep: KEPT_OF_KEY }),
-          keepLatestRefusedRequests(db, { organizationId, keep: KEPT_OF_ORGANIZATION }),
         ]
       : []),
   ]);

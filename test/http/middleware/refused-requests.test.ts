@@ -1,7 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { generateKey } from '../../../src/domain/api-key.ts';
+import { forgetOldRefusedRequests } from '../../../src/services/forget.ts';
 import { type NewRefusedRequest, recordRefusal } from '../../../src/services/keys/record-refusal.ts';
+import { countD1 } from '../../support/d1.ts';
 import { refusedRequest } from '../../support/refused-requests.ts';
 import {
   asOperator,
@@ -33,8 +35,11 @@ const REFUSALS: Record<string, readonly [Send, Partial<Record<string, unknown>>?
   '400 invalid_encoding': [(world) => raw(world, Uint8Array.of(0xff))],
   '400 invalid_idempotency_key': [({ api, key }) => api.postNote(key, NOTE, { 'Idempotency-Key': ' a b ' })],
   '404 not_found': [({ api, key }) => api.send('/api/v1/nothing', { key }), { ticket_id: null }],
+  '404 not_found with a final slash': [
+    ({ api, key }) => api.send('/api/v1/tickets/1001/notes/', { method: 'POST', key, body: '{}', headers: json }),
+  ],
   '404 ticket_not_found': [({ api, key }) => api.postNote(key, NOTE, {}, '7777'), { ticket_id: '7777' }],
-  '405 method_not_allowed': [({ api, key }) => api.send('/api/v1/tickets/1001/notes', { key }), { ticket_id: null }],
+  '405 method_not_allowed': [({ api, key }) => api.send('/api/v1/tickets/1001/notes', { key })],
   '409 idempotency_mismatch': [
     async ({ api, key }) => {
       await api.postNote(key, NOTE, { 'Idempotency-Key': 'triage:evt-1' });
@@ -199,21 +204,26 @@ describe('the log of refused requests', () => {
     expect([kept.length, kept.toSorted()[0]]).toEqual([50, '0004']);
   });
 
-  test('keeps the latest 5,000 requests of an organization, and those of another one', async () => {
+  test('gets a row for the same few reads however many requests the organization has, and the daily job keeps 5,000', async () => {
     const { organization, keyId } = await makeWorld();
     const other = await makeWorld();
     await env.DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5002) insert into refused_requests
-        select ?1, printf('%05d', i), ?2, 0, 404, 'not_found', null, null, null, null, null from n`,
+        select ?1, printf('%05d', i), ?2, ?3, 404, 'not_found', null, null, null, null, null from n`,
     )
-      .bind(organization, keyId)
+      .bind(organization, keyId, Date.now())
       .run();
     const second = await makeKey(organization);
+    const { db, calls } = countD1(env.DB);
     for (const [organizationId, key] of [
       [other.organization, other.keyId] as const,
       [organization, second.id] as const,
     ])
-      await recordRefusal(asOperator(), { organizationId, keyId: key }, { request: refusedRequest('99999') });
+      await recordRefusal(asOperator(db), { organizationId, keyId: key }, { request: refusedRequest('99999') });
+    expect(calls[1]?.rowsRead).toBe(calls[0]?.rowsRead);
+    expect(await rowsOf('refused_requests', organization)).toHaveLength(5_003);
+    expect(await forgetOldRefusedRequests(asOperator(), { rows: 2, chunks: 2 })).toBe(false);
+    expect(await forgetOldRefusedRequests(asOperator(), { rows: 2, chunks: 2 })).toBe(true);
     const rows = await rowsOf('refused_requests', organization);
     expect(rows).toHaveLength(5_000);
     expect(rows.some(({ request_id }) => request_id === '00003')).toBe(false);
