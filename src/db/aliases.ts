@@ -1,7 +1,7 @@
 import { alias } from 'drizzle-orm/sqlite-core';
 import { auditLog } from './schema/audit.ts';
 import { companies, tickets, users } from './schema/directory.ts';
-import { apiKeys } from './schema/keys.ts';
+import { apiKeys, refusedRequests } from './schema/keys.ts';
 import { keyDays, timeEntries } from './schema/work.ts';
 
 // The second names of tables that a statement reads twice, or in a subquery. Drizzle leaves out the name of a table that is
@@ -21,6 +21,8 @@ export const anyKey = alias(apiKeys, 'any_key');
 /** The key that replaced a key, and the key that it replaced. */
 export const successor = alias(apiKeys, 'successor');
 export const predecessor = alias(apiKeys, 'predecessor');
+/** A refused request, in a subquery. */
+export const request = alias(refusedRequests, 'request');
 /** The administrators who created and who revoked a key. */
 export const creator = alias(users, 'creator');
 export const revoker = alias(users, 'revoker');

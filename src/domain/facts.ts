@@ -92,7 +92,7 @@ export const FACTS = {
   refused_expired: {
     ...refused(
       'has expired and is still in use; its requests are refused',
-      'Create a new key, enter it in the automation, and revoke the expired key.',
+      'Create its replacement and enter it in the automation. It revokes the expired key.',
     ),
     losesWork: true,
   },
@@ -117,7 +117,7 @@ export const FACTS = {
   ),
   refused_scope_missing: refused(
     'lacks a scope for what an automation does with it',
-    'The scopes of a key cannot be changed: create a key with both scopes, enter it in the automation, and revoke the old key.',
+    'The scopes of a key cannot be changed: create its replacement with both scopes, enter it in the automation, and revoke this key.',
   ),
   refused_address_not_allowed: refused(
     'was used from outside its allowed networks',

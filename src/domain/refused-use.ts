@@ -2,6 +2,8 @@ import * as z from 'zod';
 import type { UnauthorizedReason } from './api-key.ts';
 import { DAY_MS } from './calendar.ts';
 import type { ServiceErrorCode } from './errors.ts';
+import { companyIds, type KeySettings } from './key-settings.ts';
+import { isAllowedFrom } from './networks.ts';
 
 /**
  * Six get a 401 or 403, `daily_limit_reached` a 429, and then a 404 and a 422; the last is a replay of a different
@@ -39,6 +41,28 @@ export const REASONS_FOR_ATTENTION = [
   'address_not_allowed',
   'daily_limit_reached',
 ] as const satisfies readonly RefusedUseReason[];
+
+export function isForAttention(reason: RefusedUseReason): boolean {
+  return REASONS_FOR_ATTENTION.some((one) => one === reason);
+}
+
+/** The reasons that concern a ticket or a technician, which the log of refused requests has. */
+export const REASONS_WITH_SUBJECT = [
+  'company_not_allowed',
+  'ticket_not_found',
+  'technician_not_eligible',
+] as const satisfies readonly RefusedUseReason[];
+
+/** Whether the settings of a key allow what was refused with it: they do after a repair. */
+export function allowsRefused(
+  { allowedNetworks, companies }: Pick<KeySettings, 'allowedNetworks' | 'companies'>,
+  refusal: { reason: string; sourceAddress: string | null; companyId: string | null },
+): boolean {
+  const { reason, sourceAddress, companyId } = refusal;
+  if (reason === 'address_not_allowed') return isAllowedFrom(allowedNetworks, sourceAddress);
+  if (reason !== 'company_not_allowed') return false;
+  return companies === '' || (companyId !== null && companyIds(companies).includes(companyId));
+}
 
 /** How long the source address of a refused use is kept. */
 export const ADDRESS_RETENTION_MS = 30 * 24 * 3_600_000;

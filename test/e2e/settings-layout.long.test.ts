@@ -135,7 +135,7 @@ test('60 keys fit on one page without a broken word, from 320 px on', async () =
   expect(complaints).toEqual([]);
 });
 
-test('a row of refused uses and of lost writes is at most 220 px high at 768 and 390 px, one of a refused request 330 px, and accessible', async () => {
+test('a row of refused requests by reason and of lost writes is at most 220 px high at 768 and 390 px, one of a refused request 330 px, and accessible', async () => {
   const { page, complaints } = await open('/refused');
   for (const width of [1280, 768, 390, 320]) {
     await page.setViewportSize({ width, height: 800 });

@@ -173,8 +173,8 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
     .getByRole('row')
     .filter({ hasText: name })
     .filter({ hasText: hintOf(second) });
-  await heading(page, 'Refused uses').waitFor();
-  // A refused use is recorded after the response to it, so the page may be earlier.
+  await heading(page, 'Refused requests').waitFor();
+  // A refused request is recorded after the response to it, so the page may be earlier.
   const reloadedRows = async () => {
     await page.reload();
     return row.count();
@@ -190,7 +190,7 @@ test.each(
     ['with a mouse', mouse, true] as const,
     ['without script', mouse, false] as const,
   ].slice(0, inLongRuns(3, 1)),
-)('a key is created, used, rotated and revoked, and its refused use is shown, %s', async (how, hands, scripted) => {
+)('a key is created, used, rotated and revoked, and its refusal is shown, %s', async (how, hands, scripted) => {
   const scripts: BrowserContextOptions = scripted
     ? { permissions: ['clipboard-read', 'clipboard-write'] }
     : { javaScriptEnabled: false };

@@ -3,6 +3,7 @@ import { isBeingErased } from '../directory/erasure.ts';
 import { type Database, valuesFor } from '../query.ts';
 import { tickets, users } from '../schema/directory.ts';
 import { apiKeys, refusedRequests } from '../schema/keys.ts';
+import { ofRefusedRequest, REFUSED_KEY, REFUSED_SUBJECT } from './refused-use-statements.ts';
 
 /** A refused request. Times are UTC milliseconds. */
 export interface RefusedRequestValues {
@@ -77,35 +78,23 @@ interface Filter {
 export const findRefusedRequests = (db: Database, { organizationId, keyId, requestId, before, limit }: Filter) =>
   db
     .select({
+      ...REFUSED_KEY,
+      ...REFUSED_SUBJECT,
       requestId: refusedRequests.requestId,
-      keyId: refusedRequests.keyId,
-      keyName: apiKeys.name,
-      keyHint: apiKeys.hint,
-      keyRevokedAt: apiKeys.revokedAt,
       at: refusedRequests.at,
       status: refusedRequests.status,
       reason: refusedRequests.reason,
       pointers: refusedRequests.pointers,
-      ticketId: refusedRequests.ticketId,
-      userEmail: refusedRequests.userEmail,
       sourceAddress: refusedRequests.sourceAddress,
       userAgent: refusedRequests.userAgent,
-      companyId: tickets.companyId,
-      technician: sql<string | null>`${users.name}`.as('technician'),
     })
     .from(refusedRequests)
     .innerJoin(
       apiKeys,
       and(eq(apiKeys.organizationId, refusedRequests.organizationId), eq(apiKeys.id, refusedRequests.keyId)),
     )
-    .leftJoin(
-      tickets,
-      and(eq(tickets.organizationId, refusedRequests.organizationId), eq(tickets.id, refusedRequests.ticketId)),
-    )
-    .leftJoin(
-      users,
-      and(eq(users.organizationId, refusedRequests.organizationId), eq(users.email, refusedRequests.userEmail)),
-    )
+    .leftJoin(tickets, ofRefusedRequest.ticket)
+    .leftJoin(users, ofRefusedRequest.technician)
     .where(
       and(
         eq(refusedRequests.organizationId, organizationId),

@@ -2,13 +2,15 @@ import { and, desc, eq, sql } from 'drizzle-orm';
 import {
   KEPT_LOST_WRITES,
   REASONS_FOR_ATTENTION,
+  REASONS_WITH_SUBJECT,
   REFUSED_ATTENTION_MS,
   type RefusedUseReason,
 } from '../../domain/refused-use.ts';
-import { successor } from '../aliases.ts';
+import { request, successor } from '../aliases.ts';
 import { isBeingErased } from '../directory/erasure.ts';
 import { type Database, excluded, valuesFor } from '../query.ts';
-import { apiKeys, refusedUses } from '../schema/keys.ts';
+import { tickets, users } from '../schema/directory.ts';
+import { apiKeys, refusedRequests, refusedUses } from '../schema/keys.ts';
 import { keyDays } from '../schema/work.ts';
 
 interface RefusedUseValues {
@@ -89,13 +91,43 @@ export function needsAttention(now: number) {
           and ${keyDays.day} >= date(${lastAt} / 1000, 'unixepoch', '-1 day') and ${keyDays.lastAt} > ${lastAt}))))`;
 }
 
+/** What a refusal shows of its key. */
+export const REFUSED_KEY = {
+  keyId: apiKeys.id,
+  keyName: apiKeys.name,
+  keyHint: apiKeys.hint,
+  keyRevokedAt: apiKeys.revokedAt,
+  keySuccessorId: apiKeys.successorId,
+  keyNetworks: apiKeys.allowedNetworks,
+  keyCompanies: apiKeys.companies,
+};
+
+/** What the log and the directory have of the ticket and the technician of a refused request. */
+export const REFUSED_SUBJECT = {
+  ticketId: refusedRequests.ticketId,
+  userEmail: refusedRequests.userEmail,
+  companyId: tickets.companyId,
+  technician: sql<string | null>`${users.name}`.as('technician'),
+};
+/** The conditions that join the directory to a refused request. */
+export const ofRefusedRequest = {
+  ticket: and(eq(tickets.organizationId, refusedRequests.organizationId), eq(tickets.id, refusedRequests.ticketId)),
+  technician: and(eq(users.organizationId, refusedRequests.organizationId), eq(users.email, refusedRequests.userEmail)),
+};
+
+/** The latest request of the log with the key and reason of refused uses, for the reasons that concern a ticket or a technician. */
+const latestRequest = sql`iif(${refusedUses.reason} in ${REASONS_WITH_SUBJECT}, (
+  select ${request.requestId} from ${refusedRequests} ${request}
+  where ${request.organizationId} = ${refusedUses.organizationId} and ${request.keyId} = ${refusedUses.keyId}
+    and ${request.reason} = ${refusedUses.reason}
+  order by ${request.requestId} desc limit 1), null)`;
+
 /** Refused uses of one key for one reason, with the key. Times are UTC milliseconds. */
 const refusedUsesWithKey = (db: Database, now: number) =>
   db
     .select({
-      keyId: refusedUses.keyId,
-      keyName: apiKeys.name,
-      keyHint: apiKeys.hint,
+      ...REFUSED_KEY,
+      ...REFUSED_SUBJECT,
       reason: refusedUses.reason,
       count: refusedUses.count,
       firstAt: refusedUses.firstAt,
@@ -107,7 +139,13 @@ const refusedUsesWithKey = (db: Database, now: number) =>
       needsAttention: sql<number>`iif(${needsAttention(now)}, 1, 0)`,
     })
     .from(refusedUses)
-    .crossJoin(apiKeys);
+    .crossJoin(apiKeys)
+    .leftJoin(
+      refusedRequests,
+      sql`${refusedRequests.organizationId} = ${refusedUses.organizationId} and ${refusedRequests.requestId} = ${latestRequest}`,
+    )
+    .leftJoin(tickets, ofRefusedRequest.ticket)
+    .leftJoin(users, ofRefusedRequest.technician);
 
 const isOf = (organizationId: string) =>
   and(

@@ -17,7 +17,7 @@ import { keys } from './keys.tsx';
 import { pageContext } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { push } from './push.tsx';
-import { refusedUses } from './refused-uses.tsx';
+import { refusedRequests } from './refused-requests.tsx';
 import { render } from './render-page.tsx';
 import { revokeKeys } from './revoke-keys.tsx';
 import { signIn } from './sign-in.tsx';
@@ -38,7 +38,7 @@ export function createSettings() {
     .route('/', revokeKeys)
     .route('/', timeEntries)
     .route('/', audit)
-    .route('/', refusedUses)
+    .route('/', refusedRequests)
     .route('/', keyRules)
     .route('/', push);
 
@@ -120,7 +120,7 @@ const PAGE_PROBLEMS: Partial<Record<ServiceErrorCode, ConstructorParameters<type
   key_not_live: [
     409,
     'This key no longer works',
-    'The key has expired or was revoked, and neither can be undone. Create a new key instead.',
+    'The key has expired or was revoked, and neither can be undone. Create its replacement on the page of the key.',
   ],
   key_already_rotated: [
     409,

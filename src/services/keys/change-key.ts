@@ -4,7 +4,7 @@ import { errorOf, invalidInput } from '../../domain/errors.ts';
 import { fieldErrors } from '../../domain/fields.ts';
 import { keyChanges } from '../../domain/key-input.ts';
 import { describeChanges, type KeySettings, type SettingsInput } from '../../domain/key-settings.ts';
-import { isAllowedFrom } from '../../domain/networks.ts';
+import { allowsRefused } from '../../domain/refused-use.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { query } from '../call-d1.ts';
 import { unknownCompanies } from '../directory/companies.ts';
@@ -56,19 +56,15 @@ export async function changeApiKey(ctx: AdminContext, key: KeyDetails, input: Se
   throw errorOf('key_changed_meanwhile');
 }
 
-/** The refused uses of a key, as JSON, whose cause these settings remove: a network that is not allowed, or a limit. */
+/** The refused uses of a key, as JSON, whose cause these settings remove: a network, a company or a limit. */
 async function usesRepairedBy(ctx: AdminContext, key: KeyDetails, to: KeySettings): Promise<string> {
   const limits = ['dayLimitRecords', 'dayLimitMinutes'] as const;
   const isRaised = limits.some(
     (name) => (key[name] ?? 0) > 0 && (to[name] ?? Number.POSITIVE_INFINITY) > (key[name] ?? 0),
   );
-  if (!isRaised && to.allowedNetworks === key.allowedNetworks) return '[]';
+  if (!isRaised && to.allowedNetworks === key.allowedNetworks && to.companies === key.companies) return '[]';
   const refused = await readUsesOfKey(ctx, key.id);
-  const repaired = refused.filter(({ reason, sourceAddress }) =>
-    reason === 'address_not_allowed'
-      ? isAllowedFrom(to.allowedNetworks, sourceAddress)
-      : isRaised && reason === 'daily_limit_reached',
-  );
+  const repaired = refused.filter((use) => (use.reason === 'daily_limit_reached' ? isRaised : allowsRefused(to, use)));
   return JSON.stringify(repaired);
 }
 

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { findRefusedRequests, type RefusedRequestRow } from '../../db/keys/refused-request-statements.ts';
 import { KEPT_OF_KEY } from '../../domain/refused-request.ts';
+import { allowsRefused } from '../../domain/refused-use.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import { query } from '../call-d1.ts';
 import type { AdminContext } from '../service-context.ts';
@@ -27,10 +28,34 @@ export async function listRefusedRequests(ctx: AdminContext, filter: Filter = {}
 
 const pointersShape = z.lazy(() => z.array(z.string()));
 
-function toRefusedRequest({ keyId, keyName, keyHint, keyRevokedAt, pointers, ...request }: RefusedRequestRow) {
+function toRefusedRequest({ pointers, ...row }: RefusedRequestRow) {
+  const { key, ...request } = withRefusedKey(row);
   return {
     ...request,
-    key: { id: keyId, name: keyName, hint: keyHint, isRevoked: keyRevokedAt !== null },
+    key,
     pointers: pointers === null ? [] : parseStored(pointersShape, pointers, `refused request ${request.requestId}`),
+  };
+}
+
+interface RefusedKeyRow {
+  keyId: string;
+  keyName: string;
+  keyHint: string;
+  keyRevokedAt: number | null;
+  keySuccessorId: string | null;
+  keyNetworks: string;
+  keyCompanies: string;
+  reason: string;
+  sourceAddress: string | null;
+  companyId: string | null;
+}
+
+/** A refusal with its key, and whether the key's settings now allow what was refused. */
+export function withRefusedKey<Row extends RefusedKeyRow>(row: Row) {
+  const { keyId, keyName, keyHint, keyRevokedAt, keySuccessorId, keyNetworks, keyCompanies, ...refusal } = row;
+  return {
+    ...refusal,
+    key: { id: keyId, name: keyName, hint: keyHint, isRevoked: keyRevokedAt !== null, successorId: keySuccessorId },
+    isAllowedNow: allowsRefused({ allowedNetworks: keyNetworks, companies: keyCompanies }, row),
   };
 }

@@ -9,6 +9,7 @@ import { lostWrite } from '../../domain/refused-use.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import { query } from '../call-d1.ts';
 import { type AdminContext, type ExportPage, forNextCall } from '../service-context.ts';
+import { withRefusedKey } from './refused-requests.ts';
 
 const PAGE_SIZE = 100;
 const EXPORT_PAGE_SIZE = 500;
@@ -47,8 +48,9 @@ export async function* everyRefusedUse(
   }
 }
 
-function toRefusedUse({ keyId, keyName, keyHint, lostWrites, needsAttention, ...use }: RefusedUseRow) {
+function toRefusedUse({ lostWrites, needsAttention, ...row }: RefusedUseRow) {
+  const { key, ...use } = withRefusedKey(row);
   // The latest writes that were lost because of a reused Idempotency-Key, latest first.
-  const lost = lostWrites === null ? [] : parseStored(lostWrite.array(), lostWrites, `a refused use of key ${keyId}`);
-  return { key: { id: keyId, name: keyName, hint: keyHint }, lost, ...use, needsAttention: needsAttention === 1 };
+  const lost = lostWrites === null ? [] : parseStored(lostWrite.array(), lostWrites, `a refused use of key ${key.id}`);
+  return { ...use, key, lost, needsAttention: needsAttention === 1 };
 }

@@ -65,7 +65,7 @@ describe('a refused request', () => {
     await api.settled();
     const rows = await logOn(settings, '/refused');
     expect(rows[0]).toContain('nobody@x.example: no user has this address');
-    expect(rows[1]).toContain('lea@x.example: Lea Left is not an active technician');
+    expect(rows[1]).toContain('lea@x.example: Lea Left was not an active technician');
   });
 });
 
@@ -111,6 +111,39 @@ describe('the repair of a refused request', () => {
     // No link adds a company.
     const linked = await get(`/keys/${key.id}/change?addCompany=globex`);
     expect(await checkedCompanies(linked.text)).toEqual(['acme']);
+    // Saved, it ends the refused uses, and nothing offers it again.
+    await post(`/keys/${key.id}/change`, { name: 'n8n: triage', revision: '0', companies: ['', 'acme', 'globex'] });
+    const { text } = await get('/refused');
+    expect(await elementsOf(text, 'form[method=post] button')).toEqual([]);
+    expect(text).toContain('Over since');
+    expect(text).toContain('The key allows this now.');
+  });
+
+  test('the reasons of a key have the same buttons, and name the ticket and the technician of the latest request', async () => {
+    const settings = await makeSettings();
+    const { organization, api, base, get } = settings;
+    await importRecords(
+      { type: 'company', organization, id: 'globex', name: 'Globex' },
+      { type: 'ticket', organization, id: '2001', company: 'globex' },
+    );
+    const key = await makeKey(organization, { companies: 'acme' });
+    await api.postNote(key.value, undefined, {}, '2001');
+    await api.postNote(key.value, undefined, {}, '7777');
+    await api.postTime(key.value, { ...TIME, userEmail: 'nobody@x.example' });
+    await api.settled();
+    for (const path of ['/refused', `/keys/${key.id}`]) {
+      const { text } = await get(path);
+      const buttons = await elementsOf(text, `.refused form[action="${base}/keys/${key.id}/change#companies"] button`);
+      expect(buttons.map(({ attributes }) => attributes['value'])).toEqual(['globex']);
+      const rows = (await elementsOf(text, '.refused tbody tr')).map((row) => row.text.replaceAll(/\s+/g, ' '));
+      expect(rows).toEqual([
+        expect.stringMatching(
+          /technician is not active.*nobody@x.example: no user has this address.*Last ticket: 1001/,
+        ),
+        expect.stringMatching(/unknown or closed.*Last ticket: 7777/),
+        expect.stringMatching(/not for the company.*Last ticket: 2001/),
+      ]);
+    }
   });
 
   test('an address is allowed with a form, and a key without a scope is replaced', async () => {

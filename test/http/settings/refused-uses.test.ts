@@ -6,7 +6,17 @@ import { everyRefusedUse } from '../../../src/services/keys/refused-uses.ts';
 import { countD1 } from '../../support/d1.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { copyKey, makeSettings } from '../../support/settings.ts';
-import { asAdmin, config, makeKey, makeOrganization, revoke, rotate, rowsOf, TIME } from '../../support/world.ts';
+import {
+  asAdmin,
+  config,
+  importRecords,
+  makeKey,
+  makeOrganization,
+  revoke,
+  rotate,
+  rowsOf,
+  TIME,
+} from '../../support/world.ts';
 
 type Settings = Awaited<ReturnType<typeof makeSettings>>;
 
@@ -116,6 +126,25 @@ describe('a refused use of a key', () => {
     expect((await get('/refused.csv')).text).toContain(
       `2027-03-22 03:33:11 UTC: ticket 1001, Idempotency-Key triage:7, request ${requests[6]}; 2027`,
     );
+  });
+
+  test('lost writes of one Idempotency-Key are one row with all their tickets', async () => {
+    const { organization, api, get } = await makeSettings();
+    const key = await makeKey(organization);
+    await importRecords(...['2001', '2002'].map((id) => ({ type: 'ticket', organization, id, company: 'acme' })));
+    const once = { 'Idempotency-Key': 'summary:evt-0' };
+    for (const ticket of ['1001', '2001', '2002']) await api.postNote(key.value, { message: ticket }, once, ticket);
+    await api.settled();
+    // The second loss waits for the next count.
+    await env.DB.prepare(
+      "update refused_uses set lost_writes = json_insert(lost_writes, '$[#]', json(?)) where organization_id = ?",
+    )
+      .bind(JSON.stringify({ at: 1, idempotencyKey: 'summary:evt-0', ticketId: '2002', requestId: 'r' }), organization)
+      .run();
+    const [, table = ''] = (await get('/refused')).text.split('Writes that may be lost</h2>');
+    expect(await countElements(table.split('</tbody>')[0] ?? '', 'tbody tr')).toBe(1);
+    expect(table).toContain('2 writes, last: Request');
+    expect(table.replaceAll(/<[^>]*>/g, '')).toContain('2001, 2002');
   });
 
   test('the use loses its source address after 30 days, and keeps its count', async () => {
@@ -353,6 +382,8 @@ describe('what ends the attention to refused uses', () => {
       await ends[end]?.();
       expect(await listed(settings, '?fact=refused_daily_limit_reached')).toEqual([]);
       expect(Object.keys(await attention(settings))).not.toContain('1 key reached a daily limit');
+      const { text } = await settings.get('/refused');
+      expect(text.includes('Over since midnight')).toBe(end === 'midnight');
     },
   );
 

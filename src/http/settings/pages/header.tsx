@@ -8,7 +8,7 @@ const TABS = [
   ['keys', 'API keys'],
   ['time', 'Time'],
   ['audit', 'Audit log'],
-  ['refused', 'Refused uses'],
+  ['refused', 'Refused requests'],
   ['key-rules', 'Key rules'],
 ] as const;
 

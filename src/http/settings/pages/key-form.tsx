@@ -263,7 +263,7 @@ export function RotateForm({ subject: key, token, ...expiration }: TokenProps & 
         The new key has the same name, scopes, owner, companies, limits and networks as <Hint hint={key.hint} />. Choose
         how long both work, and enter the new key in the automation in that time.{' '}
         {key.expiresAt === null ? 'The old key never expires.' : 'The preselected lifetime is that of the old key.'} A
-        rotation adds no scope: if one is missing, <a href={`${base}/new-key?like=${key.id}`}>create a key like this</a>{' '}
+        rotation adds no scope: if one is missing, <a href={`${base}/new-key?like=${key.id}`}>create its replacement</a>{' '}
         instead.
       </p>
       <Choices name="grace" form={form} legend="Grace period: how long the old key keeps working" choices={GRACES} />

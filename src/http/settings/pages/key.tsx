@@ -17,8 +17,9 @@ import { AuditEntries, type ShownEntry } from './audit-entries.tsx';
 import { Address, Banner, counted, Facts, Hint, LinkButton, Scopes, State } from './components.tsx';
 import { limitWords, useText } from './day-use.ts';
 import { CompanyNames, Creator, From, KeysOf, LastWrite, OtherKey } from './key-facts.tsx';
+import { adviceOf, REFUSAL_REASONS, Repair } from './refusal.tsx';
 import { RefusedRequestsTable } from './refused-requests-table.tsx';
-import { adviceOf, REFUSAL_REASONS, RefusedUsesTable, Repair } from './refused-uses-table.tsx';
+import { RefusedUsesTable } from './refused-uses-table.tsx';
 import { Ago, Expiry, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
 
@@ -91,7 +92,7 @@ export function EndKey({ subject: key }: Pick<Props, 'subject'>) {
   );
 }
 
-/** One key with its details, use, latest activity, refused uses and settings. */
+/** One key with its details, use, latest activity, refused requests and settings. */
 export function KeyPage({ subject: key, dayLimit, written, usage, entries, refused, companies, ...props }: Props) {
   const { workflows, rotation, lastDay, requests } = props;
   const { base } = usePage();
@@ -146,7 +147,7 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
       </p>
       {!isAllReported && (
         <>
-          <h2>Refused uses</h2>
+          <h2>Refused requests</h2>
           <RefusedUsesTable uses={refused} forOneKey />
         </>
       )}
@@ -296,8 +297,8 @@ function RefusedNow({ use }: { use: RefusedUse }) {
         {reason === 'idempotency_mismatch' ? 'Writes lost' : 'Refused'} since <Time at={firstAt} />
       </strong>
       : at least {counted(count, 'request')}
-      <From address={sourceAddress} />. {REFUSAL_REASONS[reason]}. {adviceOf(use)}
-      <Repair use={use} kind="actions" />
+      <From address={sourceAddress} />. {REFUSAL_REASONS[reason]}. {adviceOf(reason)}
+      <Repair refusal={use} kind="actions" />
     </Banner>
   );
 }

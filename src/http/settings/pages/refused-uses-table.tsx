@@ -1,98 +1,69 @@
-import type { PropsWithChildren } from 'hono/jsx';
 import { dateIn, dateText } from '../../../domain/calendar.ts';
-import { FACT_TYPES, FACTS } from '../../../domain/facts.ts';
+import { isForAttention, REFUSED_ATTENTION_MS } from '../../../domain/refused-use.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { usePage } from '../page-context.ts';
-import { formatNumber, Table, type TableColumn, Ticket } from './components.tsx';
+import { counted, formatNumber, Table, type TableColumn, Ticket } from './components.tsx';
 import { From, KeyName } from './key-facts.tsx';
+import { adviceOf, REFUSAL_REASONS, RefusedTechnician, Repair } from './refusal.tsx';
 import { Ago, Time } from './time.tsx';
 
-export const REFUSAL_REASONS: Record<RefusedUse['reason'], string> = {
-  revoked: 'The key is revoked',
-  expired: 'The key has expired',
-  scope_missing: 'The key does not have the required scope',
-  address_not_allowed: 'The address is outside the allowed networks',
-  company_not_allowed: 'The key is not for the company of the ticket',
-  organization_inactive: 'The organization is not active',
-  psa_not_included: 'Write-back is not enabled',
-  daily_limit_reached: 'The daily limit of the key or the organization was reached',
-  ticket_not_found: 'The ticket is unknown or closed',
-  technician_not_eligible: 'The technician is not active',
-  idempotency_mismatch: 'An Idempotency-Key was reused',
-};
+const MINUTE_MS = 60_000;
 
-/** What to do about refused uses; undefined for a reason that never needs attention. */
-export function adviceOf({ reason }: RefusedUse): string | undefined {
-  const type = FACT_TYPES.find((one) => one === `refused_${reason}`);
-  return type && FACTS[type].advice;
+/** Whether something is to be done about refused uses: neither is it over, nor was the last one long ago. */
+function isOpen({ reason, needsAttention, endsAt, lastAt, key, isAllowedNow }: RefusedUse, now: number): boolean {
+  if (isForAttention(reason)) return needsAttention;
+  return !key.isRevoked && !isAllowedNow && lastAt >= now - REFUSED_ATTENTION_MS && (endsAt === null || endsAt > now);
 }
 
-interface ChangeProps {
-  keyId: string;
-  kind: 'actions' | 'row';
-}
+const REQUESTS: TableColumn<RefusedUse> = ['Requests', (use) => <Requests use={use} />];
+const COLUMNS: readonly TableColumn<RefusedUse>[] = [
+  ['Key and reason', (use) => [<KeyName subject={use.key} />, <Reason use={use} />]],
+  REQUESTS,
+  ['To do', (use) => <ToDo use={use} />],
+];
+/** The page of the key has the repairs of what needs attention in its banners. */
+const COLUMNS_OF_KEY: readonly TableColumn<RefusedUse>[] = [
+  ['Reason', (use) => <Reason use={use} />],
+  REQUESTS,
+  ['To do', (use) => !use.needsAttention && <ToDo use={use} />],
+];
 
-/** Opens the settings of a key with one more value. A form, because any site can lead to a link with a value of its own. */
-const OpenChange = ({ keyId, kind, name, value, field, children }: PropsWithChildren<OpenChangeProps>) => (
-  <form method="post" action={`${usePage().base}/keys/${keyId}/change#${field}`} class={kind}>
-    <button type="submit" name={name} value={value} class="quiet">
-      {children}
-    </button>
-  </form>
-);
+const ToDo = ({ use }: { use: RefusedUse }) => isOpen(use, usePage().now) && <Repair refusal={use} kind="row" />;
 
-interface OpenChangeProps extends ChangeProps {
-  name: 'allow' | 'addCompany';
-  value: string;
-  field: string;
-}
-
-export const AllowAddress = ({ address, ...props }: ChangeProps & { address: string }) => (
-  <OpenChange {...props} name="allow" value={address} field="allowedNetworks">
-    Allow this address
-  </OpenChange>
-);
-
-export const AddCompany = ({ companyId, ...props }: ChangeProps & { companyId: string }) => (
-  <OpenChange {...props} name="addCompany" value={companyId} field="companies">
-    Add the company
-  </OpenChange>
-);
-
-/** The button that repairs refused uses, if there is a repair. */
-export function Repair({ use, kind }: { use: RefusedUse; kind: 'actions' | 'row' }) {
-  const { base } = usePage();
-  const { key, reason, sourceAddress } = use;
-  const change = `${base}/keys/${key.id}/change`;
-  if (reason === 'address_not_allowed' && sourceAddress !== null)
-    return <AllowAddress keyId={key.id} address={sourceAddress} kind={kind} />;
-  const needsKey = reason === 'expired' || reason === 'scope_missing' || reason === 'revoked';
-  if (!needsKey && reason !== 'daily_limit_reached') return null;
+function Reason({ use }: { use: RefusedUse }) {
+  const { now } = usePage();
+  const { reason, endsAt, ticketId } = use;
   return (
-    <div class={kind}>
-      <a class="button quiet" href={needsKey ? `${base}/new-key?like=${key.id}` : `${change}#dayLimitRecords`}>
-        {needsKey ? 'Create key' : 'Raise the limit'}
-      </a>
+    <div>
+      {REFUSAL_REASONS[reason]}
+      {endsAt !== null && endsAt <= now && (
+        <div class="minor">
+          Over since <End at={endsAt} />
+        </div>
+      )}
+      {isOpen(use, now) && (
+        <>
+          <RefusedTechnician refusal={use} />
+          <div class="minor">
+            {ticketId !== null && ticketId !== '?' && ['Last ticket: ', <Ticket id={ticketId} />, '. ']}
+            {adviceOf(reason)}
+          </div>
+        </>
+      )}
     </div>
   );
 }
 
-const USES: TableColumn<RefusedUse> = ['Uses', (use) => <Uses use={use} />];
-const COLUMNS: readonly TableColumn<RefusedUse>[] = [
-  ['Key and reason', (use) => [<KeyName subject={use.key} />, <Reason use={use} />]],
-  USES,
-  ['To do', (use) => use.needsAttention && <Repair use={use} kind="row" />],
-];
-const COLUMNS_OF_KEY: readonly TableColumn<RefusedUse>[] = [['Reason', (use) => <Reason use={use} />], USES];
+/** When refused uses were over: `midnight` for a daily limit of yesterday. */
+function End({ at }: { at: number }) {
+  const { now, timeZone } = usePage();
+  const today = dateIn(timeZone, now);
+  // It was computed a moment after the request, and can be a moment after midnight.
+  const isMidnight = dateIn(timeZone, at) === today && dateIn(timeZone, at - MINUTE_MS) !== today;
+  return isMidnight ? <>midnight</> : <Time at={at} />;
+}
 
-const Reason = ({ use }: { use: RefusedUse }) => (
-  <div>
-    {REFUSAL_REASONS[use.reason]}
-    {use.needsAttention && <div class="minor">{adviceOf(use)}</div>}
-  </div>
-);
-
-function Uses({ use: { count, firstAt, lastAt, sourceAddress } }: { use: RefusedUse }) {
+function Requests({ use: { count, firstAt, lastAt, sourceAddress } }: { use: RefusedUse }) {
   const { timeZone } = usePage();
   return (
     <div>
@@ -103,28 +74,62 @@ function Uses({ use: { count, firstAt, lastAt, sourceAddress } }: { use: Refused
   );
 }
 
-type LostWrite = RefusedUse['lost'][number] & Pick<RefusedUse, 'key'>;
-const LOST_COLUMNS: readonly TableColumn<LostWrite>[] = [
+/** The writes that one Idempotency-Key of a key lost, latest first. */
+interface LostWrites extends Pick<RefusedUse, 'key'> {
+  idempotencyKey: string;
+  writes: RefusedUse['lost'];
+}
+
+const LOST_COLUMNS: readonly TableColumn<LostWrites>[] = [
   [
     'Idempotency-Key',
-    ({ idempotencyKey, requestId }) => [idempotencyKey, <div class="minor">Request {requestId}</div>],
+    ({ idempotencyKey, writes }) => [
+      idempotencyKey,
+      <div class="minor">
+        {writes.length > 1 && `${counted(writes.length, 'write')}, last: `}Request {writes[0]?.requestId}
+      </div>,
+    ],
   ],
-  ['Ticket', ({ ticketId }) => <Ticket id={ticketId} />],
-  ['Time', ({ at }) => <Time at={at} />],
+  [
+    'Ticket',
+    ({ writes }) => (
+      <span>
+        {[...new Set(writes.map(({ ticketId }) => ticketId))].map((id, index) => [
+          index > 0 && ', ',
+          <Ticket id={id} />,
+        ])}
+      </span>
+    ),
+  ],
+  ['Time', ({ writes }) => <Time at={writes[0]?.at ?? 0} />],
   ['Key', ({ key: { id, name } }) => <KeyName subject={{ id, name }} />],
 ];
+
+/** The lost writes of all keys, those of one Idempotency-Key together: its workflow sends the same one for several events. */
+const lostWrites = (uses: readonly RefusedUse[]): LostWrites[] =>
+  uses.flatMap(({ key, lost }) =>
+    Array.from(
+      Map.groupBy(lost, ({ idempotencyKey }) => idempotencyKey),
+      ([idempotencyKey, writes]) => ({ key, idempotencyKey, writes }),
+    ),
+  );
 
 /**
  * Refused uses with their reasons, which a 401 response does not give, those that need attention first. Then the latest
  * writes that were lost, so that they can be entered again, and the cause found.
  */
 export function RefusedUsesTable({ uses, forOneKey = false }: { uses: readonly RefusedUse[]; forOneKey?: boolean }) {
-  if (uses.length === 0) return <p>No refused uses.</p>;
+  if (uses.length === 0) return <p>No requests were refused.</p>;
   const rows = uses.toSorted((a, b) => Number(b.needsAttention) - Number(a.needsAttention));
-  const lost = uses.flatMap(({ key, lost }) => lost.map((write) => ({ ...write, key })));
+  const lost = lostWrites(uses);
   return (
     <>
-      <Table caption="Refused uses" kind="refused" columns={forOneKey ? COLUMNS_OF_KEY : COLUMNS} rows={rows} />
+      <Table
+        caption="Refused requests by reason"
+        kind="refused"
+        columns={forOneKey ? COLUMNS_OF_KEY : COLUMNS}
+        rows={rows}
+      />
       {lost.length > 0 && (
         <>
           <h2>Writes that may be lost</h2>

@@ -5,14 +5,15 @@ import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
 import { addressOf } from './page-context.ts';
 import { CsvLink } from './pages/components.tsx';
+import { REFUSAL_REASONS } from './pages/refusal.tsx';
 import { RefusedRequestsTable } from './pages/refused-requests-table.tsx';
-import { REFUSAL_REASONS, RefusedUsesTable } from './pages/refused-uses-table.tsx';
+import { RefusedUsesTable } from './pages/refused-uses-table.tsx';
 import { utcText } from './pages/time.tsx';
 import { render } from './render-page.tsx';
 
-export const refusedUses = new Hono<AdminEnv>();
+export const refusedRequests = new Hono<AdminEnv>();
 
-refusedUses.get('/refused', async (c) => {
+refusedRequests.get('/refused', async (c) => {
   const ctx = adminContext(c);
   const before = c.req.query('before');
   const [uses, { requests, next }] = await Promise.all([listRefusedUses(ctx), listRefusedRequests(ctx, { before })]);
@@ -22,10 +23,11 @@ refusedUses.get('/refused', async (c) => {
         Why requests with your keys were refused, which a 401 response does not say. Source addresses are deleted after
         30 days.
       </p>
+      <h2>By key and reason</h2>
       <RefusedUsesTable uses={uses} />
-      <h2 id="requests">Latest refused requests</h2>
+      <h2 id="requests">Latest</h2>
       {requests.length === 0 ? (
-        <p>No {before !== undefined && 'older '}refused requests in the last 7 days.</p>
+        <p>No {before !== undefined && 'older '}requests were refused in the last 7 days.</p>
       ) : (
         <RefusedRequestsTable requests={requests} />
       )}
@@ -37,7 +39,7 @@ refusedUses.get('/refused', async (c) => {
       </p>
     </>
   );
-  return render(c, 'Refused uses', page, { actions: uses.length > 0 && <CsvLink to={`${c.req.path}.csv`} /> });
+  return render(c, 'Refused requests', page, { actions: uses.length > 0 && <CsvLink to={`${c.req.path}.csv`} /> });
 });
 
 const lostText = ({ at, ticketId, idempotencyKey, requestId }: RefusedUse['lost'][number]) =>
@@ -54,7 +56,7 @@ const COLUMNS: readonly Column<RefusedUse>[] = [
   ['Latest lost writes', ({ lost }) => lost.map(lostText).join('; ') || null],
 ];
 
-refusedUses.get('/refused.csv', (c) => {
+refusedRequests.get('/refused.csv', (c) => {
   const pages = everyRefusedUse(adminContext(c), c.req.query('before'));
-  return csvDownload(c, { name: fileName(c, 'refused-uses'), columns: COLUMNS, pages });
+  return csvDownload(c, { name: fileName(c, 'refused-requests'), columns: COLUMNS, pages });
 });

@@ -1,0 +1,136 @@
+import type { PropsWithChildren } from 'hono/jsx';
+import { FACTS } from '../../../domain/facts.ts';
+import type { RefusedUseReason } from '../../../domain/refused-use.ts';
+import type { RefusedRequest } from '../../../services/keys/refused-requests.ts';
+import { PROBLEMS, type ProblemCode } from '../../problems.ts';
+import { usePage } from '../page-context.ts';
+
+/** Why a request of a known key can be refused: the causes of a 401, and the errors that the caller sees. */
+type Reason = RefusedUseReason | Exclude<ProblemCode, 'internal_error' | 'unavailable' | 'outcome_unknown'>;
+
+/** The reasons in words, except for those that have only the title of the caller's error. */
+export const REFUSAL_REASONS: Record<RefusedUseReason, string> = {
+  revoked: 'The key is revoked',
+  expired: 'The key has expired',
+  scope_missing: 'The key does not have the required scope',
+  address_not_allowed: 'The address is outside the allowed networks',
+  company_not_allowed: 'The key is not for the company of the ticket',
+  organization_inactive: 'The organization is not active',
+  psa_not_included: 'Write-back is not enabled',
+  daily_limit_reached: 'The daily limit of the key or the organization was reached',
+  ticket_not_found: 'The ticket is unknown or closed',
+  technician_not_eligible: 'The technician is not active',
+  idempotency_mismatch: 'An Idempotency-Key was reused',
+};
+
+/** What to do about each reason. */
+const ADVICE: Record<Reason, string> = {
+  revoked: FACTS.refused_revoked.advice,
+  expired: FACTS.refused_expired.advice,
+  scope_missing: FACTS.refused_scope_missing.advice,
+  address_not_allowed: FACTS.refused_address_not_allowed.advice,
+  daily_limit_reached: FACTS.refused_daily_limit_reached.advice,
+  idempotency_mismatch: FACTS.refused_idempotency_mismatch.advice,
+  company_not_allowed: 'If the automation is to write to this company, add it to the key.',
+  organization_inactive: 'Ask the provider of your PSA to activate the organization.',
+  psa_not_included: 'Ask the provider of your PSA to turn write-back on.',
+  ticket_not_found: 'Check the id that the automation sends, and whether the ticket is open in your PSA.',
+  technician_not_eligible:
+    'Make this person an active technician in your PSA, or have the automation send another address.',
+  https_required: 'Change http:// to https:// in the automation, and rotate the key.',
+  invalid_host: 'Have the automation send one Host header, with the name of this service.',
+  not_found: 'Correct the path in the automation.',
+  method_not_allowed: 'Correct the method in the automation: a write is a POST.',
+  malformed_json: 'Have the automation build the JSON, so that quotes and line breaks in texts are escaped.',
+  invalid_encoding: 'Have the automation send the body as UTF-8.',
+  unsupported_media_type: 'Add the header Content-Type: application/json in the automation.',
+  body_too_large: 'Shorten the text in the automation.',
+  invalid_idempotency_key: 'Build the Idempotency-Key in the automation from the id of the event, such as triage:4711.',
+  validation_failed: 'Correct these fields in the automation.',
+  rate_limited: 'Have the automation send fewer requests, or wait as long as Retry-After says.',
+};
+
+const isReason = (code: string): code is Reason => Object.hasOwn(ADVICE, code);
+const isOfUses = (reason: Reason): reason is RefusedUseReason => Object.hasOwn(REFUSAL_REASONS, reason);
+
+/** A reason in words. */
+export function reasonText(code: string): string {
+  if (!isReason(code)) return code;
+  return isOfUses(code) ? REFUSAL_REASONS[code] : PROBLEMS[code].title;
+}
+
+export const adviceOf = (code: string) => (isReason(code) ? ADVICE[code] : undefined);
+
+/** A refused request, or the refused uses of a key for one reason. */
+type Refusal = Pick<RefusedRequest, 'key' | 'reason' | 'sourceAddress' | 'companyId' | 'isAllowedNow'>;
+
+interface RepairProps {
+  refusal: Refusal;
+  kind: 'actions' | 'row';
+}
+
+/**
+ * What repairs a refusal, if this page can lead to it. Each shows first what it is about to do, and the forms that need a
+ * value of the request are posted: any site can lead to a link with a value of its own.
+ */
+export function Repair({ refusal, kind }: RepairProps) {
+  const { base } = usePage();
+  const { key, reason, sourceAddress, companyId, isAllowedNow } = refusal;
+  if (reason === 'expired' || reason === 'revoked' || reason === 'scope_missing') {
+    if (key.successorId !== null && reason !== 'scope_missing')
+      return <Way {...{ kind }} to={`${base}/keys/${key.successorId}`} text="Open its successor" />;
+    return <Way {...{ kind }} to={`${base}/new-key?like=${key.id}`} text="Create its replacement" />;
+  }
+  if (key.isRevoked || isAllowedNow) return null;
+  if (reason === 'daily_limit_reached')
+    return <Way {...{ kind }} to={`${base}/keys/${key.id}/change#dayLimitRecords`} text="Raise the limit" />;
+  const change = { keyId: key.id, kind };
+  if (reason === 'address_not_allowed' && sourceAddress !== null) {
+    return (
+      <OpenChange {...change} name="allow" value={sourceAddress} field="allowedNetworks">
+        Allow this address
+      </OpenChange>
+    );
+  }
+  if (reason !== 'company_not_allowed' || companyId === null) return null;
+  return (
+    <OpenChange {...change} name="addCompany" value={companyId} field="companies">
+      Add the company
+    </OpenChange>
+  );
+}
+
+const Way = ({ kind, to, text }: Pick<RepairProps, 'kind'> & { to: string; text: string }) => (
+  <div class={kind}>
+    <a class="button quiet" href={to}>
+      {text}
+    </a>
+  </div>
+);
+
+interface OpenChangeProps extends Pick<RepairProps, 'kind'> {
+  keyId: string;
+  name: 'allow' | 'addCompany';
+  value: string;
+  field: string;
+}
+
+/** Opens the settings of a key with one more value, to be saved there. */
+const OpenChange = ({ keyId, kind, name, value, field, children }: PropsWithChildren<OpenChangeProps>) => (
+  <form method="post" action={`${usePage().base}/keys/${keyId}/change#${field}`} class={kind}>
+    <button type="submit" name={name} value={value} class="quiet">
+      {children}
+    </button>
+  </form>
+);
+
+/** The address of the technician that a request was refused for, with the name that belongs to it. */
+export const RefusedTechnician = ({ refusal }: { refusal: Pick<RefusedRequest, 'userEmail' | 'technician'> }) =>
+  refusal.userEmail !== null && (
+    <div class="minor">
+      <bdi>{refusal.userEmail}</bdi>:{' '}
+      {refusal.technician === null
+        ? 'no user has this address'
+        : [<bdi>{refusal.technician}</bdi>, ' was not an active technician']}
+    </div>
+  );
