@@ -284,6 +284,8 @@ if (search) {
     count.textContent = isNothing ? 'Nothing found. Look here:' : words.length > 0 ? `${items.length} results` : '';
   };
   search.hidden = false;
+  // The browser has not found it while it was hidden.
+  if (field.autofocus) field.focus();
   field.addEventListener('focus', load, { once: true });
   field.addEventListener('input', show);
   list.addEventListener('click', () => list.replaceChildren());

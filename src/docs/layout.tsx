@@ -38,7 +38,7 @@ export function Page({ title, path = '', parts = [], hero, isWide = false, child
       {hero}
       <div class="docs">
         <div>
-          <Search />
+          <Search isFirst={path === ''} />
           <Navigation path={path} parts={parts} />
         </div>
         <article class={isWide ? undefined : 'prose'}>
@@ -69,14 +69,21 @@ function currentTab(href: string, path: string): 'page' | 'true' | undefined {
   return path === href ? 'page' : 'true';
 }
 
-/** Searches all pages, with script only. */
-function Search() {
+/** Searches all pages, with script only. `isFirst`: the page begins in its field. */
+function Search({ isFirst }: { isFirst: boolean }) {
   return (
     <search class="search" id="search" hidden>
       <label class="visually-hidden" for="search-field">
         Search the documentation
       </label>
-      <input id="search-field" type="search" placeholder="Search ( / )" autocomplete="off" spellcheck={false} />
+      <input
+        id="search-field"
+        type="search"
+        placeholder="Search ( / )"
+        autocomplete="off"
+        spellcheck={false}
+        autofocus={isFirst}
+      />
       <output class="visually-hidden"></output>
       <ul></ul>
     </search>

@@ -49,6 +49,10 @@ interface Rendered {
 /** The Worker sends it to browsers, with the status 404. */
 const wrongAddressPage = (
   <Page title="Nothing here">
+    <p>
+      There is no page at <strong data-asked>this address</strong>. Search the documentation, or continue with one of
+      these:
+    </p>
     <Markdown blocks={blocksOf(wrongAddress)} />
   </Page>
 );

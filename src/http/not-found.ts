@@ -1,5 +1,6 @@
 import type { Context, NotFoundHandler } from 'hono';
 import { accepts } from 'hono/accepts';
+import { withoutKeys } from '../domain/pasted-keys.ts';
 import type { AppEnv, ContextOf } from './hono-env.ts';
 import { invalidHost, pathNotFound, problem } from './problems.ts';
 
@@ -37,11 +38,21 @@ export const notFound: NotFoundHandler<AppEnv> = async (c) => {
   if (!page?.ok)
     return problem(c, ...pathNotFound(c.req.path, 'There is nothing at this path; the API is at /api/v1.'));
   c.get('requestStats').problem = 'not_found';
+  const asked = new HTMLRewriter().on('[data-asked]', {
+    element: (element) => void element.setInnerContent(askedPath(c)),
+  });
   const headers = new Headers(page.headers);
   headers.set('Cache-Control', 'no-store');
   headers.delete('ETag');
-  return new Response(page.body, { status: 404, headers });
+  return asked.transform(new Response(page.body, { status: 404, headers }));
 };
+
+/** How many characters of an unknown path a page repeats. */
+const SHOWN_PATH = 120;
+
+/** The path of a request for its 404, without keys. */
+export const askedPath = (c: ContextOf<AppEnv>) =>
+  withoutKeys(c.req.path.slice(0, SHOWN_PATH), c.get('config').keyPrefix);
 
 function prefersPage(c: Context<AppEnv>): boolean {
   const supports = [JSON_TYPE, 'application/problem+json', 'text/html'];

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { generateKey } from '../../src/domain/api-key.ts';
 import { ERROR_TEXTS } from '../../src/docs/errors.ts';
 import { RECIPES } from '../../src/docs/recipes.ts';
 import { OTHER_WORDS, renderDocs } from '../../src/docs/render.tsx';
@@ -25,9 +26,18 @@ describe('an address with nothing', () => {
       expect([headers.get('Cache-Control'), headers.get('ETag')]).toEqual(['no-store', null]);
       expect(headers.get('X-Request-Id')).not.toBeNull();
       expect((await elementsOf(page, 'h1')).map(({ text }) => text)).toEqual(['Nothing here']);
+      expect((await elementsOf(page, '[data-asked]')).map(({ text }) => text)).toEqual([path]);
       expect((await elementsOf(page, 'main a[href="/docs"]')).length).toBeGreaterThan(0);
     },
   );
+
+  test('the page shows the path as text, only its start, and no key', async () => {
+    const shown = async (path: string) =>
+      (await elementsOf(await (await at(path, BROWSER)).text(), '[data-asked]')).map(({ text }) => text);
+    expect(await shown('/%3Cb%3Eno')).toEqual(['/&lt;b&gt;no']);
+    expect(await shown(`/${'x'.repeat(500)}`)).toEqual([`/${'x'.repeat(119)}`]);
+    expect(await shown(`/docs/${generateKey('twb')}`)).toEqual(['/docs/twb_[removed]']);
+  });
 
   test('HEAD returns the same status without a body', async () => {
     const response = await at('/nothing', BROWSER, 'HEAD');

@@ -1,12 +1,12 @@
 import { type Context, Hono } from 'hono';
 import { trimTrailingSlash } from 'hono/trailing-slash';
 import { hasCode, ServiceError, type ServiceErrorCode } from '../../domain/errors.ts';
-import { withoutKeys } from '../../domain/pasted-keys.ts';
 import { log } from '../../lib/log.ts';
 import type { AdminEnv, AppEnv, AppliedLimit } from '../hono-env.ts';
 import { requireHost } from '../middleware/guard.ts';
 import { limitByIp, limitInWords } from '../middleware/limits.ts';
 import { securePages } from '../middleware/secure-pages.ts';
+import { askedPath } from '../not-found.ts';
 import { retryAfter } from '../problems.ts';
 import { audit } from './audit.tsx';
 import { chooseOrganization } from './choose-organization.tsx';
@@ -23,9 +23,6 @@ import { revokeKeys } from './revoke-keys.tsx';
 import { signIn } from './sign-in.tsx';
 import { timeEntries } from './time-entries.tsx';
 import { whichKey } from './which-key.tsx';
-
-/** How many characters of an unknown path a page repeats. */
-const SHOWN_PATH = 120;
 
 /** /settings leads to the administrator's organizations, /settings/{organization} serves the pages of one. */
 export function createSettings() {
@@ -50,8 +47,7 @@ export function createSettings() {
       .get('/', chooseOrganization)
       .route('/:organization', pages)
       .all('*', (c) => {
-        const asked = withoutKeys(c.req.path.slice(0, SHOWN_PATH), c.get('config').keyPrefix);
-        const detail = `There is no page ${asked}. Choose a tab, or search the keys and the audit log.`;
+        const detail = `There is no page ${askedPath(c)}. Choose a tab, or search the keys and the audit log.`;
         throw new PageProblem(404, 'This page does not exist', detail);
       })
       .onError(respondWithPage)
