@@ -42,15 +42,53 @@ const { contributions } = startup;
 const app = createApp(config, contributions);
 const agents = createAgents();
 
+/** The organizations of demo-directory.ndjson. */
+const DEMO_ORGANIZATIONS = ['northwind', 'fabrikam', 'contoso'];
+
 interface LocalAdministrator {
   email: string;
   name: string;
   /** The names of the organizations. */
   administers: string;
+  /** Whether one of the organizations is of the demo data: 0 or 1. */
+  ofDemo: number;
 }
 
-/** Lists the people who administer an organization here. Choosing one signs in without a password. */
+const People = ({ administrators }: { administrators: readonly LocalAdministrator[] }) => (
+  <div class="sheet">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Sign in as</th>
+          <th scope="col">Administers</th>
+        </tr>
+      </thead>
+      <tbody>
+        {administrators.map(({ email, name, administers }) => (
+          <tr>
+            <th scope="row">
+              <form method="post" action={SIGN_IN} class="row">
+                <button type="submit" class="quiet" name="email" value={email}>
+                  {name}
+                </button>
+                <span class="minor">{email}</span>
+              </form>
+            </th>
+            <td data-label="Administers">{administers}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+/**
+ * Lists the people who administer an organization here, those of the demo data first, the others in a fold. Choosing one
+ * signs in without a password.
+ */
 function SignInPage({ administrators }: { administrators: readonly LocalAdministrator[] }) {
+  const ofDemo = administrators.filter((one) => one.ofDemo === 1);
+  const others = administrators.filter((one) => one.ofDemo === 0);
   return (
     <Frame title="Local sign-in" home="/docs">
       <h1>Local sign-in</h1>
@@ -58,31 +96,13 @@ function SignInPage({ administrators }: { administrators: readonly LocalAdminist
         This page exists only on your machine. Choose who you are: an administrator creates and revokes the keys of an
         organization, reads its audit log, and sets its key rules.
       </p>
-      <div class="sheet">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Sign in as</th>
-              <th scope="col">Administers</th>
-            </tr>
-          </thead>
-          <tbody>
-            {administrators.map(({ email, name, administers }) => (
-              <tr>
-                <th scope="row">
-                  <form method="post" action={SIGN_IN} class="row">
-                    <button type="submit" class="quiet" name="email" value={email}>
-                      {name}
-                    </button>
-                    <span class="minor">{email}</span>
-                  </form>
-                </th>
-                <td data-label="Administers">{administers}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <People administrators={ofDemo} />
+      {others.length > 0 && (
+        <details open={ofDemo.length === 0}>
+          <summary>{others.length} others</summary>
+          <People administrators={others} />
+        </details>
+      )}
     </Frame>
   );
 }
@@ -92,10 +112,13 @@ const local = new Hono<{ Bindings: Env }>()
   .get(READY, (c) => c.body(null, 204))
   .get(SIGN_IN, async (c) => {
     const { results } = await c.env.DB.prepare(
-      `select email, users.name, group_concat(organizations.name, ', ' order by organizations.name) as administers
+      `select email, users.name, group_concat(organizations.name, ', ' order by organizations.name) as administers,
+         max(organizations.id in (select value from json_each(?))) as ofDemo
        from users join organizations on organizations.id = users.organization_id
        where is_admin = 1 and users.active = 1 group by email order by administers, users.name limit 1000`,
-    ).all<LocalAdministrator>();
+    )
+      .bind(JSON.stringify(DEMO_ORGANIZATIONS))
+      .all<LocalAdministrator>();
     return c.html(<SignInPage administrators={results} />);
   })
   .post(SIGN_IN, async (c) => {

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { withLocalD1 } from '../../src/ops/local.ts';
-import { accessibilityViolations, follow, overflowOf, watch } from '../support/browser.ts';
+import { accessibilityViolations, follow, openOthers, overflowOf, watch } from '../support/browser.ts';
 import { importOrganizations, insertKeys } from '../support/many-keys.ts';
 import { freePort, start, stop } from '../support/server.ts';
 import { connectBrowser, copyDatabase } from '../support/shared.ts';
@@ -89,6 +89,7 @@ async function open(
   const page = await context.newPage();
   const complaints = watch(page, url);
   await page.goto(`${url}/settings`);
+  await openOthers(page);
   await follow(page.getByRole('button', { name: 'Max Manykeys' }).first());
   await page.goto(`${url}/settings/msp-4${path}`);
   return { page, complaints };

@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { accessibilityViolations, follow, overflowOf, watch } from '../support/browser.ts';
+import * as z from 'zod';
+import { accessibilityViolations, follow, openOthers, overflowOf, watch } from '../support/browser.ts';
 import { LARGE, RARE_TICKET } from '../support/many-keys.ts';
 import { faultsOf } from '../support/page-faults.ts';
 import { inLongRuns } from '../support/property.ts';
@@ -29,6 +31,7 @@ async function signIn(
   const page = await context.newPage();
   const complaints = watch(page, server.url);
   await page.goto(`${server.url}/settings`);
+  await openOthers(page);
   await hands.press(page.locator('form', { hasText: person }).getByRole('button'));
   if (organization !== undefined) {
     await heading(page, 'Organizations').waitFor();
@@ -318,10 +321,17 @@ test('a log of months: a rare ticket is found immediately, pages are short, and 
   expect(complaints).toEqual([]);
 });
 
-test('the local sign-in lists each person once, with the organizations', async () => {
+test('the local sign-in lists each person once, with the organizations, and the people of the demo data first', async () => {
   const html = await (await fetch(`${server.url}/dev/sign-in`)).text();
   expect(html.split('value="bea@both.example"')).toHaveLength(2);
   expect(html).toContain('<td data-label="Administers">Fabrikam IT, Northwind MSP</td>');
+  // The people of the demo data are above the fold.
+  const [above = '', others = ''] = html.split('<details');
+  const demo = (await readFile('src/dev/demo-directory.ndjson', 'utf8'))
+    .split('\n')
+    .filter((line) => line.includes('"admin":true'));
+  for (const line of demo) expect(above).toContain(z.object({ email: z.string() }).parse(JSON.parse(line)).email);
+  expect(others).toContain(LARGE.email);
 });
 
 test('two tabs on two organizations do not mix, and signing out ends both', async () => {

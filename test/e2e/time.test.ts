@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { follow, watch } from '../support/browser.ts';
+import { follow, openOthers, watch } from '../support/browser.ts';
 import { faultsOf } from '../support/page-faults.ts';
 import { connectBrowser, sharedServer } from '../support/shared.ts';
 
@@ -35,6 +35,7 @@ async function open(javaScriptEnabled = true): Promise<Page> {
   onTestFinished(() => context.close());
   const page = await context.newPage();
   await page.goto(`${server.url}/settings`);
+  await openOthers(page);
   await follow(page.locator('form', { hasText: EMAIL }).getByRole('button'));
   await page.goto(`${server.url}/settings/${ORGANIZATION}/time`);
   return page;

@@ -66,6 +66,10 @@ export async function follow(target: Locator): Promise<void> {
   await page.waitForLoadState();
 }
 
+/** Opens the fold of the local sign-in page with everyone who is not of the demo data. */
+export const openOthers = async (page: Page): Promise<void> =>
+  page.evaluate("for (const fold of document.querySelectorAll('main details')) fold.open = true");
+
 const violations = z.array(
   z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string(), failureSummary: z.string().optional() })) }),
 );
