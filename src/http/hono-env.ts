@@ -78,6 +78,8 @@ interface RequestVariables {
   requestId: string;
   source: Source;
   requestStats: RequestStats;
+  /** The email address of the person who is signed in to the settings area, an administrator or not. */
+  signedInAs?: string;
   /** The optional modules that are on. */
   contributions: readonly Contribution[];
   appliedLimit?: AppliedLimit;

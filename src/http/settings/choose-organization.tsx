@@ -5,7 +5,7 @@ import { type OverviewItem, readOrganizationOverview } from '../../services/dire
 import { type AppEnv, serviceContext } from '../hono-env.ts';
 import { tileOf } from './fact-tiles.ts';
 import { factOptions } from './page-context.ts';
-import { Banner, Table, type TableColumn } from './pages/components.tsx';
+import { Banner, Table, type TableColumn, waitingText } from './pages/components.tsx';
 import { FindOrganization, tabOf } from './pages/header.tsx';
 import { render } from './render-page.tsx';
 import { signedInAdministrations } from './sign-in.tsx';
@@ -24,11 +24,10 @@ export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> 
   // Never choose one of several: any tenant can name the administrator as its own and be first by name.
   const [only] = all.length === 1 ? all : text !== '' && found.length === 1 ? found : [];
   if (only) return c.redirect(`/settings/${only.organization.id}/${tab}`, 303);
-  const { signIn } = c.get('config');
   const organizations = await readOrganizationOverview(serviceContext(c), found, factOptions(c));
   const page = (
     <>
-      <p>Those that lose work come first, then those that need attention.</p>
+      <p>Those where every request is refused come first, then those that lose work, then those that need attention.</p>
       <FindOrganization id="find" total={all.length} text={text} tab={tab} />
       {organizations.length === 0 ? (
         <Banner tone="neutral">
@@ -40,11 +39,6 @@ export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> 
       {all.length >= MAX_LISTED_ORGANIZATIONS && (
         <p>
           Only {all.length} organizations are listed. Open any other at <code>/settings/&lt;organization id&gt;</code>.
-        </p>
-      )}
-      {signIn?.signOutPath && (
-        <p data-sign-out>
-          <a href={signIn.signOutPath}>Sign out</a>
         </p>
       )}
     </>
@@ -66,6 +60,7 @@ const columnsFor = (tab: string): readonly TableColumn<OverviewItem>[] => [
   ],
   ['Needs attention', (item) => <Count item={item} />],
   ['Most urgent', (item) => <MostUrgent item={item} />],
+  ['Time that waits', (item) => <Waiting item={item} />],
   ['Keys in use', ({ liveKeys }) => liveKeys],
 ];
 
@@ -82,9 +77,21 @@ function Count({ item: { facts, losesWork } }: { item: OverviewItem }) {
   );
 }
 
+/** How many entries of time wait for approval. */
+function Waiting({ item: { organization, facts } }: { item: OverviewItem }) {
+  const [waiting] = facts.get('time_waiting') ?? [];
+  if (!waiting) return DASH;
+  return (
+    <a href={`/settings/${organization.id}/time`}>
+      {waitingText(waiting.count)}
+      <span class="visually-hidden"> {waiting.count === 1 ? 'time entry waits' : 'time entries wait'}</span>
+    </a>
+  );
+}
+
 function MostUrgent({ item: { organization, facts } }: { item: OverviewItem }) {
   const { id, timeZone, hasPsa } = organization;
-  if (!hasPsa) return <strong>Write-back is off: every request is refused</strong>;
+  if (!hasPsa) return <a href={`/settings/${id}/keys`}>Write-back is off: every request is refused</a>;
   const [ofType = []] = facts.values();
   const tile = tileOf(ofType, (at) => dateIn(timeZone, at));
   return tile ? <a href={`/settings/${id}${tile.path}`}>{tile.title}</a> : DASH;

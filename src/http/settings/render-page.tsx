@@ -32,6 +32,7 @@ export async function render<E extends AdminEnv | AppEnv>(
   { status = 200, trail, lead, actions, hasErrors, isOnce }: PageHead = {},
 ): Promise<Response> {
   const administrator = c.get('administrator');
+  const email = c.get('signedInAs');
   const { signIn } = c.get('config');
   const { path } = c.req;
   const notice = status === 200 && takeNotice(c);
@@ -40,7 +41,7 @@ export async function render<E extends AdminEnv | AppEnv>(
       title={`${hasErrors ? 'Error: ' : ''}${title}${administrator ? ` · ${administrator.organization.name}` : ''}`}
       isOnce={isOnce}
       home="/settings"
-      bar={<Bar {...{ administrator, path }} signOutPath={signIn?.signOutPath} />}
+      bar={<Bar {...{ administrator, email, path }} signOutPath={signIn?.signOutPath} />}
       tabs={administrator && <AreaTabs {...{ administrator, path }} />}
       footer={
         administrator && (

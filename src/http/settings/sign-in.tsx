@@ -20,7 +20,7 @@ const isInvalidToken = (err: unknown) => err instanceof errors.JOSEError && !UNR
  * @throws PageProblem if the token names no administrator
  */
 export async function signedInAdministrations(
-  c: ContextOf<AppEnv>,
+  c: ContextOf<AppEnv> & { set(name: 'signedInAs', email: string): void },
   organizationId?: string,
 ): Promise<Administration[]> {
   const { signIn } = c.get('config');
@@ -32,6 +32,7 @@ export async function signedInAdministrations(
     );
   }
   const email = await verifiedEmail(c, signIn);
+  c.set('signedInAs', email);
   const administrations = await administrationsOf(serviceContext(c), email, organizationId);
   if (administrations.length > 0) return administrations;
   throw new PageProblem(

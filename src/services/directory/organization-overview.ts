@@ -7,7 +7,10 @@ import type { Administration } from './administrators.ts';
 
 export type OverviewItem = Awaited<ReturnType<typeof readOrganizationOverview>>[number];
 
-/** The organizations that lose work first, then those with the most types of facts, and otherwise in the given order. */
+/**
+ * The organizations whose keys are all refused first, then those that lose work, then those with the most types of facts,
+ * and otherwise in the given order.
+ */
 export async function readOrganizationOverview(
   ctx: ServiceContext,
   administrations: readonly Administration[],
@@ -23,13 +26,20 @@ export async function readOrganizationOverview(
   return administrations
     .map(({ organization }) => {
       const found = facts.get(organization.id) ?? [];
+      const liveKeys = live.get(organization.id) ?? 0;
       return {
         organization,
-        liveKeys: live.get(organization.id) ?? 0,
+        liveKeys,
+        isRefused: !organization.hasPsa && liveKeys > 0,
         losesWork: found.some(isLostWork),
         /** What its list of keys shows under "Needs attention", by type, the most urgent first. */
         facts: Map.groupBy(found, ({ type }) => type),
       };
     })
-    .sort((a, b) => Number(b.losesWork) - Number(a.losesWork) || b.facts.size - a.facts.size);
+    .sort(
+      (a, b) =>
+        Number(b.isRefused) - Number(a.isRefused) ||
+        Number(b.losesWork) - Number(a.losesWork) ||
+        b.facts.size - a.facts.size,
+    );
 }

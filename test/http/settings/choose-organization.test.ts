@@ -34,7 +34,14 @@ const linksIn = (html: string) =>
 
 describe('/settings', () => {
   test('an administrator of several organizations chooses, without a preselection', async () => {
-    const { ids, open } = await makeAdministrator('Site 10', 'éclair', 'Site 9', 'Zeta', 'A Northwind MSP', 'site 9');
+    const { ids, email, open } = await makeAdministrator(
+      'Site 10',
+      'éclair',
+      'Site 9',
+      'Zeta',
+      'A Northwind MSP',
+      'site 9',
+    );
     const response = await open('/settings');
     expect(response.status).toBe(200);
     expect(response.headers.get('Location')).toBeNull();
@@ -51,7 +58,8 @@ describe('/settings', () => {
         [3, 'Zeta'],
       ].map(([index, name]) => ({ id: ids[Number(index)], name })),
     );
-    expect(html).toContain('<a href="/sign-out">Sign out</a>');
+    const menu = await elementsOf(html, '.user a, .user .pop bdi');
+    expect(menu.map(({ text }) => text)).toEqual([email, 'Help for administrators', 'Sign out']);
     // Nothing of one organization.
     expect(html).not.toContain('aria-label="Settings"');
     expect(html).not.toContain('Ada Administrator');
@@ -126,10 +134,10 @@ test('the overview lists organizations by need, with as many reasons as their li
   expect(linksIn(html).map(({ name }) => name)).toEqual(['Gamma', 'Beta', 'Alpha', 'Delta']);
   const rows = await elementsOf(html, 'tbody td');
   expect(rows.map(({ text }) => text)).toEqual([
-    ...['2 to look at', '1 key lacks a scope', '5'],
-    ...['1 to look at', '2 keys expire within 14 days', '2'],
-    ...['–', '–', '0'],
-    ...['–', '–', '0'],
+    ...['2 to look at', '1 key lacks a scope', '–', '5'],
+    ...['1 to look at', '2 keys expire within 14 days', '–', '2'],
+    ...['–', '–', '–', '0'],
+    ...['–', '–', '–', '0'],
   ]);
   for (const [id, tiles] of [
     [gamma, 2],
@@ -140,9 +148,10 @@ test('the overview lists organizations by need, with as many reasons as their li
   expect(await countElements(html, `td a[href="/settings/${gamma}/keys/${noteKey.id}"]`)).toBe(1);
 });
 
-test('the overview begins with an organization that loses work, and says where write-back is off', async () => {
-  const { ids, open } = await makeAdministrator('Alpha', 'Beta', 'Gamma');
-  const [alpha = '', beta = '', gamma = ''] = ids;
+test('the overview begins with an organization whose keys are all refused, then one that loses work, and says how much time waits', async () => {
+  const { ids, open } = await makeAdministrator('Alpha', 'Beta', 'Gamma', 'Delta');
+  const [alpha = '', beta = '', gamma = '', delta = ''] = ids;
+  await makeKey(delta);
   await makeKey(alpha, { expires: new Date(Date.now() + 10 * DAY_MS).toISOString() });
   await makeKey(alpha, {}, () => Date.now() - 61 * DAY_MS);
   await importRecords(
@@ -154,19 +163,28 @@ test('the overview begins with an organization that loses work, and says where w
   await api.postNote(value, { ...NOTE, message: 'Another' }, { 'Idempotency-Key': 'again' });
   await api.settled();
   await importRecords({
-    type: 'organization',
-    id: gamma,
-    name: 'Gamma',
-    psa: false,
-    timeZone: 'UTC',
-    defaultHourlyRate: 1,
+    type: 'user',
+    organization: beta,
+    id: 'bot',
+    email: 'bot@x.example',
+    name: 'Bot',
+    service: true,
   });
-  const rows = await elementsOf(await (await open('/settings')).text(), 'tbody td');
-  expect(rows.map(({ text }) => text)).toEqual([
-    ...['1 to look at', '1 write may be lost', '1'],
-    ...['1 to look at', '1 key expires within 14 days', '2'],
-    ...['–', 'Write-back is off: every request is refused', '0'],
+  await api.postTime(value);
+  await api.settled();
+  const off = { type: 'organization', psa: false, timeZone: 'UTC', defaultHourlyRate: 1 };
+  await importRecords({ ...off, id: gamma, name: 'Gamma' }, { ...off, id: delta, name: 'Delta' });
+  const html = await (await open('/settings')).text();
+  const rows = await elementsOf(html, 'tbody td');
+  const isOff = 'Write-back is off: every request is refused';
+  expect(rows.map(({ text }) => text.replaceAll(/\s+/g, ' '))).toEqual([
+    ...['–', isOff, '–', '1'],
+    ...['2 to look at', '1 write may be lost', '1 time entry waits', '1'],
+    ...['1 to look at', '1 key expires within 14 days', '–', '2'],
+    ...['–', isOff, '–', '0'],
   ]);
+  expect(await countElements(html, `td a[href="/settings/${beta}/time"]`)).toBe(1);
+  expect(await countElements(html, `td a[href="/settings/${delta}/keys"]`)).toBe(1);
 });
 
 test('the overview reads a limited number of rows for each organization, in one call', async () => {

@@ -50,12 +50,14 @@ export function AreaTabs({ path, administrator: { refused, waiting } }: TabsProp
 
 interface Props {
   administrator: Administrator | undefined;
+  /** The email address of the person who is signed in. */
+  email: string | undefined;
   path: string;
   signOutPath: string | undefined;
 }
 
-/** The organization, the documentation and the user. Only the documentation without an administrator. */
-export function Bar({ administrator, path, signOutPath }: Props) {
+/** The organization, the documentation and the user, as far as the page knows them. */
+export function Bar({ administrator, email, path, signOutPath }: Props) {
   const tab = tabOf(path.split('/')[3]);
   return (
     <>
@@ -64,20 +66,27 @@ export function Bar({ administrator, path, signOutPath }: Props) {
         <Icon name="book" />
         <span>Documentation</span>
       </a>
-      {administrator && <UserMenu {...{ administrator, signOutPath, help: `/docs/administrators${HELP[tab]}` }} />}
+      {email !== undefined && (
+        <UserMenu
+          {...{ name: administrator?.userName, email, signOutPath, help: `/docs/administrators${HELP[tab]}` }}
+        />
+      )}
     </>
   );
 }
 
-function UserMenu({
-  administrator: { userName, email },
-  signOutPath,
-  help,
-}: Pick<Props, 'signOutPath'> & { administrator: Administrator; help: string }) {
+interface UserProps extends Pick<Props, 'signOutPath'> {
+  /** The name in the organization of the page. Each organization can have another one. */
+  name: string | undefined;
+  email: string;
+  help: string;
+}
+
+function UserMenu({ name, email, signOutPath, help }: UserProps) {
   const summary = (
     <>
       <Icon name="user" />
-      <bdi>{userName}</bdi>
+      <bdi>{name ?? email}</bdi>
       <span class="visually-hidden">Your account</span>
       <Icon name="down" />
     </>
@@ -85,9 +94,11 @@ function UserMenu({
   return (
     <Menu summary={summary} group="header" kind="user">
       <p>
-        <strong>
-          <bdi>{userName}</bdi>
-        </strong>
+        {name !== undefined && (
+          <strong>
+            <bdi>{name}</bdi>
+          </strong>
+        )}
         <bdi class="minor">{email}</bdi>
       </p>
       <a href={help}>Help for administrators</a>
