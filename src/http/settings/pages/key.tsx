@@ -151,7 +151,7 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
           <RefusedUsesTable uses={refused} forOneKey />
         </>
       )}
-      {requests.length > 0 && <RefusedRequests requests={requests} />}
+      {requests.length > 0 && <RefusedRequests requests={requests} reported={reported.map(({ reason }) => reason)} />}
     </>
   );
 }
@@ -159,16 +159,16 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
 const SHOWN_REQUESTS = 10;
 
 /** The latest refused requests of a key, the earlier ones below a fold. */
-function RefusedRequests({ requests }: Pick<Props, 'requests'>) {
+function RefusedRequests({ requests, reported }: Pick<Props, 'requests'> & { reported: readonly string[] }) {
   const earlier = requests.slice(SHOWN_REQUESTS);
   return (
     <>
       <h2>Latest refused requests</h2>
-      <RefusedRequestsTable requests={requests.slice(0, SHOWN_REQUESTS)} forOneKey />
+      <RefusedRequestsTable requests={requests.slice(0, SHOWN_REQUESTS)} reported={reported} />
       {earlier.length > 0 && (
         <details>
           <summary>{counted(earlier.length, 'earlier request')}</summary>
-          <RefusedRequestsTable requests={earlier} forOneKey />
+          <RefusedRequestsTable requests={earlier} reported={reported} />
         </details>
       )}
     </>

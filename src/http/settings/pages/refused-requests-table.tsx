@@ -4,15 +4,16 @@ import { From, KeyName } from './key-facts.tsx';
 import { adviceOf, RefusedTechnician, Repair, reasonText } from './refusal.tsx';
 import { Time } from './time.tsx';
 
-/** The reason in words, what was wrong, and what to do. */
-function Reason({ request }: { request: RefusedRequest }) {
+/** The reason in words, what was wrong, and what to do unless the page says it. */
+function Reason({ request, isReported }: { request: RefusedRequest; isReported: boolean }) {
   const { status, reason, pointers, isAllowedNow } = request;
   return (
     <div>
       {reasonText(reason)} <span class="minor">({status})</span>
       {pointers.length > 0 && <div class="minor">Fields: {pointers.map(fieldName).join(', ')}</div>}
       <RefusedTechnician refusal={request} />
-      <div class="minor">{isAllowedNow ? 'The key allows this now.' : adviceOf(reason)}</div>
+      {!isReported && <div class="minor">{isAllowedNow ? 'The key allows this now.' : adviceOf(reason)}</div>}
+      {!isReported && <Repair refusal={request} kind="row" />}
     </div>
   );
 }
@@ -20,10 +21,6 @@ function Reason({ request }: { request: RefusedRequest }) {
 const fieldName = (pointer: string) =>
   pointer === '/?' ? 'a name that the API does not know' : pointer === '' ? 'the whole body' : pointer.slice(1);
 
-const WHY: TableColumn<RefusedRequest> = [
-  'Reason',
-  (request) => [<Reason request={request} />, <Repair refusal={request} kind="row" />],
-];
 const KEY: TableColumn<RefusedRequest> = ['Key', ({ key }) => <KeyName subject={key} />];
 const OTHERS: readonly TableColumn<RefusedRequest>[] = [
   ['Ticket', ({ ticketId }) => (ticketId === '?' ? <span>not an id</span> : <Ticket id={ticketId} />)],
@@ -46,16 +43,20 @@ const OTHERS: readonly TableColumn<RefusedRequest>[] = [
 
 interface Props {
   requests: readonly RefusedRequest[];
-  /** Leaves out the key. */
-  forOneKey?: boolean;
+  /** On the page of a key, which is left out: the reasons with their repairs in its banners. */
+  reported?: readonly string[];
 }
 
 /** Refused requests, newest first, each with its repair. */
-export const RefusedRequestsTable = ({ requests, forOneKey = false }: Props) => (
+export const RefusedRequestsTable = ({ requests, reported }: Props) => (
   <Table
     caption="Refused requests"
     kind="refused-requests"
-    columns={[WHY, ...(forOneKey ? [] : [KEY]), ...OTHERS]}
+    columns={[
+      ['Reason', (request) => <Reason request={request} isReported={reported?.includes(request.reason) ?? false} />],
+      ...(reported ? [] : [KEY]),
+      ...OTHERS,
+    ]}
     rows={requests}
   />
 );
