@@ -166,7 +166,7 @@ test('the names of files contain the organization and the day, and their times s
   for (const [path, name] of [
     ['/keys.csv', 'api-keys'],
     ['/audit.csv', 'audit'],
-    ['/refused.csv', 'refused-uses'],
+    ['/refused.csv', 'refused-requests'],
   ] as const) {
     const { text, headers } = await get(path);
     expect(headers.get('Content-Disposition')).toBe(`attachment; filename="${organization}-${name}-2027-03-21.csv"`);
@@ -363,7 +363,7 @@ describe('a file that is full', () => {
       .bind(organization)
       .run();
     expect(await names(`/refused.csv?before=${second?.id}.revoked`, 1)).toEqual([
-      `${organization}-refused-uses-before-${second?.id}-revoked`,
+      `${organization}-refused-requests-before-${second?.id}-revoked`,
       [`"${second?.hint}"`, `"${first?.hint}"`, `"${first?.hint}"`],
     ]);
     expect((await get('/audit.csv?before=x')).status).toBe(400);

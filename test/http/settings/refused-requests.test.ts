@@ -23,7 +23,7 @@ async function makeRefused() {
 }
 
 describe('a refused request', () => {
-  test('is on the page of its key, among the refused uses, and found by its id in the audit log', async () => {
+  test('is on the page of its key, on the page of refused requests, and found by its id in the audit log', async () => {
     const settings = await makeRefused();
     const { key, requestId } = settings;
     for (const path of [
