@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { generateKey } from '../../src/domain/api-key.ts';
 import { ERROR_TEXTS } from '../../src/docs/errors.ts';
 import { RECIPES } from '../../src/docs/recipes.ts';
 import { OTHER_WORDS, renderDocs } from '../../src/docs/render.tsx';
+import { generateKey } from '../../src/domain/api-key.ts';
 import { PROBLEMS } from '../../src/http/problems.ts';
 import { elementsOf } from '../support/page.ts';
 import { readStatic } from '../support/static-files.ts';
