@@ -1,8 +1,5 @@
-import { PROBLEMS, type ProblemCode, RETRY_AFTER_503 } from '../http/problems.ts';
-import { withIncludes } from './blocks.ts';
-import page from './pages/errors.md?raw';
-
-export const errorsPage = withIncludes(page, { 'retry-after-503': RETRY_AFTER_503 });
+import { PROBLEMS, type ProblemCode } from '../http/problems.ts';
+import errorsPage from './pages/errors.md?raw';
 
 const ROW = /^\| `(\w+)` (.+) \| (.+) \| (.+) \| .+ \|$/gm;
 

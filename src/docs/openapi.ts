@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { createDocument, type ZodOpenApiObject } from 'zod-openapi';
-import { RETRY_AFTER_503, UNAUTHORIZED_PROBLEM } from '../http/problems.ts';
-import { withIncludes } from './blocks.ts';
+import { UNAUTHORIZED_PROBLEM } from '../http/problems.ts';
 import reference from './pages/reference.md?raw';
 
 /** The version of both contracts and of the package. */
@@ -36,9 +35,7 @@ export function openapi({
 export function headersIn(table: string) {
   const rows = Array.from(
     table.matchAll(/^\| `?([\w-]+)`? \| (.+) \| `(.+)` \|$/gm),
-    ([, name = '', text = '', example]) => {
-      return [name, { description: withIncludes(text, { 'retry-after-503': RETRY_AFTER_503 }), example }] as const;
-    },
+    ([, name = '', description = '', example]) => [name, { description, example }] as const,
   );
   const texts = new Map(rows);
   return <Shape extends z.ZodType>(name: string, shape: Shape, id = name.replaceAll('-', '')): Shape => {

@@ -3,10 +3,8 @@ import changelog from '../../CHANGELOG.md?raw';
 import type { Config } from '../config.ts';
 import { limitsInWords } from '../domain/day-limit.ts';
 import type { SecurityContact } from '../domain/security-contact.ts';
-import { RETRY_AFTER_503 } from '../http/problems.ts';
 import { describeApi } from './api-openapi.ts';
 import { blocksOf, withIncludes } from './blocks.ts';
-import { errorsPage } from './errors.ts';
 import {
   Loop,
   loopMarkdown,
@@ -25,6 +23,7 @@ import { DOCUMENTS, MESSAGES, MODULE_PAGES, withSections } from './modules.ts';
 import administrators from './pages/administrators.md?raw';
 import concepts from './pages/concepts.md?raw';
 import data from './pages/data.md?raw';
+import errors from './pages/errors.md?raw';
 import home from './pages/home.md?raw';
 import keys from './pages/keys.md?raw';
 import limits from './pages/limits.md?raw';
@@ -88,11 +87,11 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
     ),
     page({
       path: '/docs/reference',
-      markdown: withIncludes(reference, { limits: limitsInWords(config), 'retry-after-503': RETRY_AFTER_503 }),
+      markdown: withIncludes(reference, { limits: limitsInWords(config) }),
       inserts: { ping: [<TryPing />, ''] },
       isWide: true,
     }),
-    page({ path: '/docs/errors', markdown: `${errorsPage}\n${errorExamples}\n`, isWide: true }),
+    page({ path: '/docs/errors', markdown: `${errors}\n${errorExamples}\n`, isWide: true }),
     ...MODULE_PAGES.map(page),
     page({ path: '/docs/keys', markdown: withIncludes(keys, { 'key-pattern': keyPattern(config.keyPrefix) }) }),
     page({ path: '/docs/limits', markdown: withIncludes(limits, { limits: limitsInWords(config) }) }),

@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { type Field, fieldsOf, shownSchema, variantsOf, withoutReferences } from '../../src/docs/field-rules.ts';
 import { fieldTable } from '../../src/docs/field-tables.ts';
+import errors from '../../src/docs/pages/errors.md?raw';
 import page from '../../src/docs/pages/reference.md?raw';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../src/domain/record-kinds.ts';
+import { retryAfter503 } from '../../src/http/problems.ts';
 import { API } from '../support/api-document.ts';
 import { readContract } from '../support/contract.ts';
 
@@ -138,6 +140,12 @@ describe('the page has exactly the fields of the contract with their rules', () 
     );
     expect([...named].sort()).toEqual([...new Set(documented)].sort());
   });
+});
+
+test('the pages state between which numbers of seconds a 503 asks to wait', () => {
+  const [least, most] = [retryAfter503(() => 0), retryAfter503(() => 1 - Number.EPSILON)];
+  for (const text of [page, errors])
+    expect(text).toContain(`a random number from ${least['Retry-After']} to ${most['Retry-After']}`);
 });
 
 test('the table of errors has each code of each operation with its status, linked to its explanation', () => {

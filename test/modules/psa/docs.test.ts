@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { retryAfter503 } from '../../../src/http/problems.ts';
 import firstUpsert from '../../../src/modules/psa/assets/docs/psa/samples/first-upsert.json';
 import { CALL_ERROR_TEXTS } from '../../../src/modules/psa/docs/call-texts.ts';
+import headers from '../../../src/modules/psa/docs/headers.md?raw';
 import { PSA_CALL_TYPES } from '../../../src/modules/psa/psa-calls.ts';
 import { CALL_ERRORS } from '../../../src/services/call-result.ts';
 import { elementsOf } from '../../support/page.ts';
@@ -26,6 +28,11 @@ test('the page of calls links to each call, whose page lists its fields and thos
 
 test('the page explains every error of a call with its status', () => {
   expect(Object.fromEntries(CALL_ERROR_TEXTS.map(({ code, status }) => [code, status]))).toEqual(CALL_ERRORS);
+});
+
+test('the contract states between which numbers of seconds a 503 asks to wait', () => {
+  const [least, most] = [retryAfter503(() => 0), retryAfter503(() => 1 - Number.EPSILON)];
+  expect(headers).toContain(`a random number from ${least['Retry-After']} to ${most['Retry-After']}`);
 });
 
 test('first-upsert.json creates an organization with all kinds of records', async () => {
