@@ -168,7 +168,7 @@ export function describeRefusals(routes: Readonly<Record<string, Route>>, option
       }
       for (const [cause, key] of Object.entries(dead)) {
         // The refusal of a key that exists and is not blocked is recorded after the response, in one call.
-        const later = /^(unknown|blocked)/.test(cause) ? [] : [4];
+        const later = /^(unknown|blocked)/.test(cause) ? [] : [3];
         expect([cause, await spent(bearer(key))]).toEqual([
           cause,
           { objects: ['ip'], calls: [{ statements: 1, rowsWritten: 0 }], later },
