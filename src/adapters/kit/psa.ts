@@ -80,6 +80,8 @@ export interface Psa {
   showsTime?: boolean;
   /** The codes and fields in the body of an error. Its texts are not for the log. */
   codesIn: (body: unknown) => string[];
+  /** What an error means, where the PSA says more than its status does; undefined: what the status says. */
+  judge?: (status: number, body: unknown) => PsaFault['outcome'] | undefined;
   /** Users, companies and agreements, complete. Not the administrators: the binding contains them. */
   people: (send: Send) => Promise<DirectoryItem[]>;
   /**

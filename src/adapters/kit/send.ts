@@ -4,10 +4,20 @@ import { type Psa, PsaFault, type PsaRequest, type Send } from './psa.ts';
 /** The deadline of one request. A create that ran into it may still take place. */
 export const REQUEST_DEADLINE_MS = 30_000;
 
+/** Whether the PSA has done what a request without a clear response asked for. */
+const UNCLEAR = { read: 'later', write: 'unknown' } as const;
 /** What the PSA refuses for good. */
 const REFUSED = { read: [404, 410], write: [400, 404, 409, 410, 413, 422] };
-/** Redirects too are about the connection, and not about the record. */
-const isDenied = (status: number) => [401, 403, 407].includes(status) || (status >= 300 && status < 400);
+
+/** What the status of an error means. */
+function outcomeOf(method: PsaRequest<unknown>['method'], status: number): PsaFault['outcome'] {
+  const direction = method === 'GET' ? 'read' : 'write';
+  // Redirects too are about the connection, and not about the record.
+  if ([401, 403, 407].includes(status) || (status >= 300 && status < 400)) return 'denied';
+  if (REFUSED[direction].includes(status)) return 'refused';
+  // It has not done it, and says so.
+  return status === 425 || status === 429 ? 'later' : UNCLEAR[direction];
+}
 
 /** A connection with the world; tests replace it. */
 export interface World {
@@ -21,7 +31,7 @@ export interface World {
  * is ahead of ours.
  */
 export function sender(
-  psa: Pick<Psa, 'baseUrl' | 'headers' | 'prepare' | 'paceMs' | 'codesIn'>,
+  psa: Pick<Psa, 'baseUrl' | 'headers' | 'prepare' | 'paceMs' | 'codesIn' | 'judge'>,
   { now, sleep, fetch }: World,
   onDate?: (skewMs: number) => void,
 ): Send {
@@ -31,9 +41,7 @@ export function sender(
     free = turn.then(() => sleep(psa.paceMs));
     await turn;
     const what = `${request.method} ${request.path}`;
-    // Whether the PSA has done what a request without a clear response asked for.
-    const [unclear, refused] =
-      request.method === 'GET' ? (['later', REFUSED.read] as const) : (['unknown', REFUSED.write] as const);
+    const unclear = UNCLEAR[request.method === 'GET' ? 'read' : 'write'];
     const { response, body } = await answerTo(fetch, toRequest(psa, request)).catch((err: unknown) => {
       throw new PsaFault(unclear, `${what} got no response (${err instanceof Error ? err.name : 'unknown'})`);
     });
@@ -45,11 +53,7 @@ export function sender(
     // With another body, the PSA may have done it, but does not say what: only a look-up tells.
     const codes = ok ? [] : psa.codesIn(body).filter((code) => /^[\w.-]{1,60}$/.test(code));
     const details = ok ? ['with an unexpected body'] : codes;
-    let outcome: PsaFault['outcome'] = unclear;
-    if (isDenied(status)) outcome = 'denied';
-    else if (refused.includes(status)) outcome = 'refused';
-    // It has not done it, and says so.
-    else if (status === 425 || status === 429) outcome = 'later';
+    const outcome = (ok ? unclear : psa.judge?.(status, body)) ?? outcomeOf(request.method, status);
     const retryAfterMs = parseRetryAfter(headers.get('Retry-After'), now());
     throw new PsaFault(outcome, [`${what} got ${status}`, ...details].join(' ').slice(0, 300), {
       status,

@@ -56,6 +56,7 @@ const entry = z.object({
   ...{ id, comments: z.string().nullish(), custom_fields: fields },
   ...{ user: z.object({ id }), hours: z.number(), spent_on: z.string() },
 });
+const conflict = z.object({ errors: z.array(z.unknown()).length(0) });
 const membership = z.object({ user: z.object({ id }).optional(), project: z.object({ id }), roles: z.array(named) });
 
 export function redmine(settings: RedmineSettings): Psa {
@@ -149,6 +150,8 @@ export function redmine(settings: RedmineSettings): Psa {
     maxTimeText: 1024,
     // Redmine's errors are sentences in the language of the account.
     codesIn: () => [],
+    /** Redmine lists no error if another request has changed the issue meanwhile (`StaleObjectError`). */
+    judge: (status, body) => (status === 422 && conflict.safeParse(body).success ? 'later' : undefined),
 
     async people(send) {
       const { id: serviceId } = await me(send);
