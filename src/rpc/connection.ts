@@ -39,8 +39,8 @@ export class Connection extends WorkerEntrypoint<Env, ConnectionProps> {
     return call(this.env, (ctx) => deactivateRecords(ctx, { ...this.#owner, records }));
   }
 
-  changes(cursor: string | null) {
-    return call(this.env, (ctx) => listChanges(ctx, { ...this.#owner, cursor }));
+  changes(cursor: string | null, limit?: number) {
+    return call(this.env, (ctx) => listChanges(ctx, { ...this.#owner, cursor, limit }));
   }
 
   report(kind: RecordKind, id: string, result: 'refused' | 'taken', reason?: string) {

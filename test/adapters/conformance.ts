@@ -257,7 +257,7 @@ export function testMapping(makeFake: MakeFake): void {
           Object.assign(world.data.notes.at(-1) ?? {}, changes);
         };
         const plantTime = async (text: string, changes: Partial<PsaTime>) => {
-          const entry = { kind: 'time_entry', userId: '2', minutes: 15, billable: true, approvals: 'psa' } as const;
+          const entry = { kind: 'time_entry', userId: '2', minutes: 15, billable: true, awaitsDecision: true } as const;
           const record = { ...(await recordOf('time_entry', text)), ...entry, workDate: createdAt, ...changes };
           await world.fake.psa.create(send, record);
         };

@@ -86,7 +86,7 @@ describe('a project ticket', () => {
     const common = { ticketId: String(PROJECT), createdAt, text: 'Planned' };
     const entry: PsaRecord = {
       ...{ ...common, kind: 'time_entry', id: '2', mark: '[twb:2]', userId: '2', minutes: 15, workDate: createdAt },
-      ...{ billable: true, approvals: 'psa' },
+      ...{ billable: true, awaitsDecision: true },
     };
     expect(await psa.find(send, entry)).toEqual([]);
     const entryId = await psa.create(send, entry);

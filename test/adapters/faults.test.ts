@@ -40,9 +40,9 @@ async function torture(makeFake: MakeFake) {
     const { status } = await world.write(ticket, body, `event:${index}`);
     expect(status).toBe(201);
     if (index % 10 === 9) {
-      world.isServiceDead = index === Math.floor(records / 20) * 10 + 9;
+      if (index === Math.floor(records / 20) * 10 + 9) world.onCall = () => 'rejected';
       await world.pass(MINUTE_MS / 2);
-      world.isServiceDead = false;
+      world.onCall = () => undefined;
     }
   }
   for (let wait = 0; wait < 40 && (await world.waiting()) > 0; wait++) await world.pass(5 * MINUTE_MS);

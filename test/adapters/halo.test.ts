@@ -93,7 +93,8 @@ describe('HaloPSA', () => {
       actionarrivaldate: expect.stringMatching(/^2027-03-01T11:46:/),
       actioncompletiondate: expect.stringMatching(/^2027-03-01T12:01:/),
     };
-    const [billable, notBillable, note] = bodies;
+    const [billable, notBillable] = bodies.filter(({ timetaken }) => timetaken !== undefined);
+    const note = bodies.find(({ timetaken }) => timetaken === undefined);
     expect(billable).toMatchObject({ ...span, chargerate: 2, actisbillable: true, dont_do_rules: true });
     expect(notBillable).toMatchObject({ ...span, chargerate: 0, actisbillable: false, dont_do_rules: true });
     expect(note).toMatchObject({ dont_do_rules: true });

@@ -91,7 +91,7 @@ test.each([
     const send = sender(psa, { now: Date.now, sleep: async () => undefined, fetch });
     const [id, createdAt] = [crypto.randomUUID(), new Date().toISOString()];
     const record = { id, ticketId: '501', createdAt, text: 'Called', mark: `[twb:${id}]`, kind: 'time_entry' } as const;
-    const entry = { ...record, userId: '2', minutes: 15, workDate: createdAt, approvals: 'psa' } as const;
+    const entry = { ...record, userId: '2', minutes: 15, workDate: createdAt, awaitsDecision: true } as const;
     for (const billable of [true, false]) await psa.create(send, { ...entry, billable });
     for (const field of Object.keys(notBillable)) expect(bodies.at(-2)).not.toHaveProperty(field);
     expect(bodies.at(-1)).toMatchObject(notBillable);
@@ -404,6 +404,24 @@ test('decisions are read from the PSA only while an entry waits for one', async 
   reads = 0;
   await world.skip(DAY_MS);
   expect(reads).toBe(0);
+});
+
+test('an adapter without its storage asks for no decision about an entry that is decided', async () => {
+  const world = await makeReadyWorld(fakeHalo);
+  await world.write(501, time('Called'), 'one');
+  await world.pass(MINUTE_MS);
+  approve(world, '2');
+  await world.skip(10 * MINUTE_MS);
+  expect((await world.write(501, time('Called'), 'one')).entryStatus).toBe('APPROVED');
+  // So old that the PSA no longer lists its decision.
+  for (const entry of world.data.entries) delete entry.decision;
+  world.objectName = 'two';
+  await world.pass(MINUTE_MS);
+  resume(world, 'take over');
+  await world.pass(10 * MINUTE_MS);
+  expect(await world.waiting()).toBe(0);
+  expect(await world.read((kv) => Array.from(kv.list({ prefix: 'written/' })))).toHaveLength(1);
+  expect(await world.read((kv) => Array.from(kv.list({ prefix: 'entry/' })))).toEqual([]);
 });
 
 test('the second stops, and when it is resumed, the first stops and nothing is written twice', async () => {

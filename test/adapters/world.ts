@@ -4,8 +4,8 @@ import { contextOf, run } from '../../src/adapters/kit/adapter.ts';
 import type { Context, Service } from '../../src/adapters/kit/context.ts';
 import type { Psa } from '../../src/adapters/kit/psa.ts';
 import type { Settings } from '../../src/adapters/kit/settings.ts';
-import { waitingIn } from '../../src/adapters/kit/store.ts';
 import type { ApprovalDecision } from '../../src/domain/record-kinds.ts';
+import type { CallResult } from '../../src/services/call-result.ts';
 import { createApiKey } from '../../src/services/keys/create-key.ts';
 import { decideTime } from '../../src/services/work/time-queue.ts';
 import { allChanges, connectionOf } from '../support/psa-calls.ts';
@@ -20,6 +20,14 @@ import type { MakeFake } from './fake.ts';
  */
 export const FAULTS = ['lost', 'cut', 'unanswered', 'refused', 'failed', 'page', 'killed', 'killed_before'] as const;
 export type Fault = (typeof FAULTS)[number] | Response;
+
+/**
+ * What happens to a call of the service. `rejected`: the service does not respond. `unavailable`: the call has this result.
+ * `slow`: its result comes two minutes later. `cut`: it takes effect, and the connection is lost.
+ */
+export const SERVICE_FAULTS = ['rejected', 'unavailable', 'slow', 'cut'] as const;
+export type ServiceFault = (typeof SERVICE_FAULTS)[number];
+const SLOW_MS = 2 * 60_000;
 
 class Killed extends Error {}
 
@@ -63,8 +71,8 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
     clock,
     /** Decides what happens to the next request. */
     onRequest: (_: Request): Fault | undefined | Promise<Fault | undefined> => undefined,
-    /** Whether the service does not respond. */
-    isServiceDead: false,
+    /** Decides what happens to the next call of the service. */
+    onCall: (_: keyof Service): ServiceFault | undefined => undefined,
     pass,
     /** Lets time pass in which the adapter is suspended. */
     suspend: (ms: number) => {
@@ -90,10 +98,10 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
       config: { keyLimit: { quota: 10_000, windowMs: 1_000 } },
     }),
     key: '',
-    makeKey: async () => {
-      const created = await createApiKey(asAdmin(organization), 'twb', { name: 'n8n', scopes: BOTH_SCOPES }).catch(() =>
+    makeKey: async (name = 'n8n') => {
+      const created = await createApiKey(asAdmin(organization), 'twb', { name, scopes: BOTH_SCOPES }).catch(() =>
         createApiKey({ ...asAdmin(organization), actor: { organizationId: organization, userId: '1' } }, 'twb', {
-          name: 'n8n',
+          name,
           scopes: BOTH_SCOPES,
         }),
       );
@@ -103,7 +111,7 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
     objectName: 'one',
     read: <T>(read: (kv: SyncKvStorage) => T) =>
       runInDurableObject(object(world.objectName), (_, { storage }) => read(storage.kv)),
-    waiting: () => world.read((kv) => waitingIn(kv).length),
+    waiting: () => world.read((kv) => Array.from(kv.list({ prefix: 'waiting/' })).length),
   };
 
   async function advance(ms: number): Promise<void> {
@@ -138,23 +146,29 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
     throw new TypeError('the connection was lost');
   }
 
-  /** The service, which may be dead. */
+  /** The service, whose calls may fail. */
   function serviceOf(): Service {
     const connection = connectionOf(organization, world.administrators);
     const guarded =
-      <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
-      (...args: Args) => {
-        if (world.isServiceDead) return Promise.reject(new Error('The service did not respond.'));
-        return call(...args);
+      <Args extends unknown[], Value>(name: keyof Service, call: (...args: Args) => Promise<CallResult<Value>>) =>
+      async (...args: Args): Promise<CallResult<Value>> => {
+        const fault = world.onCall(name);
+        if (fault === 'rejected') throw new Error('The service did not respond.');
+        if (fault === 'unavailable')
+          return { ok: false, error: { code: 'unavailable', detail: 'The database is busy.', errors: [] } };
+        const result = await call(...args);
+        if (fault === 'slow') await advance(SLOW_MS);
+        if (fault === 'cut') throw new Error('The connection was lost.');
+        return result;
       };
     return {
-      upsert: guarded((records) => connection.upsert(records)),
-      list: guarded((type, cursor) => connection.list(type, cursor)),
-      deactivate: guarded((records) => connection.deactivate(records)),
-      changes: guarded((cursor) => connection.changes(cursor)),
-      report: guarded((...args) => connection.report(...args)),
-      review: guarded((...args) => connection.review(...args)),
-      reportConnection: guarded(async (...args) => {
+      upsert: guarded('upsert', (records) => connection.upsert(records)),
+      list: guarded('list', (type, cursor) => connection.list(type, cursor)),
+      deactivate: guarded('deactivate', (records) => connection.deactivate(records)),
+      changes: guarded('changes', (...args) => connection.changes(...args)),
+      report: guarded('report', (...args) => connection.report(...args)),
+      review: guarded('review', (...args) => connection.review(...args)),
+      reportConnection: guarded('reportConnection', async (...args) => {
         const result = await connection.reportConnection(...args);
         // The clock of the entry point is the real one, and that of the API is not.
         const setTime = env.DB.prepare('update connections set reported_at = ?1 where organization_id = ?2');

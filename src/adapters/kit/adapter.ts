@@ -4,8 +4,8 @@ import { takeAllTickets, takeOver, takePeople } from './directory.ts';
 import { type Psa, PsaFault } from './psa.ts';
 import { sender, type World } from './send.ts';
 import type { Settings } from './settings.ts';
-import { type JobState, OVERLAP_MS, retryRefused, stateOf } from './store.ts';
-import { backoffMs, reasonOfPause, work } from './work.ts';
+import { deleteAll, type JobState, OVERLAP_MS, retryRefused, stateOf } from './store.ts';
+import { backoffMs, failureIn, lastWriteIn, pauseIn, work } from './work.ts';
 import { PublicNote, removePublicNote } from './writer.ts';
 
 const SECOND_MS = 1_000;
@@ -29,7 +29,7 @@ const TAKE_OVER_MS = 3 * MINUTE_MS;
 /** What the service answers about an entry that the PSA no longer decides. */
 const DECIDED = ['already_reviewed', 'approved_in_settings', 'record_not_found'];
 /** What an order to resume forgets, in addition to the states of the jobs. */
-const HALTS = ['stopped', 'refusals', 'tested', 'isErased', 'isElsewhere'];
+const HALTS = ['stopped', 'tested', 'isErased', 'isElsewhere'];
 
 export function contextOf(kv: SyncKvStorage, service: Service, settings: Settings, psa: Psa, world: World): Context {
   return { kv, service, settings, psa, send: sender(psa, world, (skewMs) => kv.put('skewMs', skewMs)), world };
@@ -66,7 +66,8 @@ function obeyOrder({ kv, settings, world }: Context): void {
   }
   if (kv.get('order') === order) return;
   kv.put('order', order);
-  retryRefused(kv, 0);
+  retryRefused(kv, world.now(), 0);
+  for (const prefix of ['stream/', 'failure/']) deleteAll(kv, prefix);
   kv.put('mayTakeOver', kv.get('isElsewhere') === true);
   kv.put('mayShrink', true);
   for (const key of HALTS) kv.delete(key);
@@ -99,7 +100,7 @@ async function runJob(ctx: Context, job: Job, start: (since: Date) => Promise<un
     if (err instanceof PublicNote) kv.put('stopped', message);
     const failure = message.slice(0, 300);
     // A record that was written begins a new series.
-    const failed = (kv.get<number>('writtenAt') ?? 0) >= now ? 0 : attempts;
+    const failed = lastWriteIn(kv) >= now ? 0 : attempts;
     const waitMs = Math.max(backoffMs(failed), err instanceof PsaFault ? err.retryAfterMs : 0);
     kv.put<JobState>(job, { dueAt: world.now() + waitMs, from, attempts: failed + 1, failure });
     console.warn(JSON.stringify({ event: 'adapter_failed', job, attempts: failed + 1, failure }));
@@ -111,11 +112,15 @@ const psaTime = ({ kv }: Context, at: number) => new Date(at + (kv.get<number>('
 
 /** Reports the connection every minute, and when its state changes. */
 async function report({ kv, service, psa, world }: Context): Promise<void> {
-  const halt = kv.get<string>('stopped') ?? reasonOfPause(kv);
-  const reason = halt ?? JOBS.flatMap((job) => stateOf(kv, job).failure ?? [])[0];
-  const failure = reason === undefined ? null : { reason, isStopped: halt !== undefined };
+  const stopped = kv.get<string>('stopped');
+  const reason = JOBS.flatMap((job) => stateOf(kv, job).failure ?? [])[0] ?? failureIn(kv)?.slice(0, 300);
+  const failure =
+    stopped === undefined
+      ? (pauseIn(kv) ?? (reason === undefined ? null : { reason, isStopped: false }))
+      : { reason: stopped, isStopped: true };
   const isSame = kv.get('reported') === JSON.stringify(failure);
-  if (isSame && world.now() < (kv.get<number>('reportedAt') ?? 0) + MINUTE_MS) return;
+  const now = world.now();
+  if (isSame && now < (kv.get<number>('reportedAt') ?? 0) + MINUTE_MS) return;
   const takesOver = kv.get<boolean>('mayTakeOver') ?? false;
   const result = await service.reportConnection(kv.get<string>('id') ?? '', failure, takesOver, psa.name);
   // Its directory was not taken over yet.
@@ -129,7 +134,8 @@ async function report({ kv, service, psa, world }: Context): Promise<void> {
   }
   kv.put('isElsewhere', isElsewhere);
   kv.put('reported', JSON.stringify(failure));
-  kv.put('reportedAt', world.now());
+  // Not when the result came: another adapter may have taken over meanwhile.
+  kv.put('reportedAt', now);
 }
 
 /** Takes decisions on time over, while any entry waits for one of the PSA. */

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { DirectoryRecordInput } from '../../domain/directory.ts';
 import type { Change } from '../../domain/psa-shapes.ts';
-import type { ApprovalDecision, Approver } from '../../domain/record-kinds.ts';
+import type { ApprovalDecision } from '../../domain/record-kinds.ts';
 
 /** A request to the PSA, and the shape of the part of the response that the mapping reads. */
 export interface PsaRequest<Response> {
@@ -26,7 +26,8 @@ export type PsaRecord = { id: string; ticketId: string; createdAt: string; text:
       minutes: number;
       workDate: string;
       billable: boolean;
-      approvals: Approver;
+      /** Whether the PSA has yet to decide about it. */
+      awaitsDecision: boolean;
     }
 );
 export type PsaTime = Extract<PsaRecord, { kind: 'time_entry' }>;
@@ -155,15 +156,17 @@ export const waitsForPsa = ({ timeEntry }: Change): boolean =>
   timeEntry?.approvals === 'psa' && timeEntry.status === 'SUBMITTED';
 
 /** The record of a change; undefined if it has none. */
-export function recordOf({ note, timeEntry }: Change): PsaRecord | undefined {
+export function recordOf(change: Change): PsaRecord | undefined {
+  const { note, timeEntry } = change;
   const found = note ?? timeEntry;
   if (!found) return undefined;
   const { id, ticketId, createdAt } = found;
   const common = { id, ticketId, createdAt, mark: `[twb:${id}]` };
   if (note) return { ...common, kind: 'note', text: note.message.text };
   if (!timeEntry) return undefined;
-  const { userId, minutes, workDate, billable, approvals, description } = timeEntry;
-  return { ...common, kind: 'time_entry', userId, minutes, workDate, billable, approvals, text: description.text };
+  const { userId, minutes, workDate, billable, description } = timeEntry;
+  const fields = { userId, minutes, workDate, billable, awaitsDecision: waitsForPsa(change) };
+  return { ...common, ...fields, kind: 'time_entry', text: description.text };
 }
 
 /** The note with the whole text of a time entry. */

@@ -1,11 +1,14 @@
+import type { RecordKind } from '../../domain/record-kinds.ts';
 import type { PsaRecord } from './psa.ts';
 
-// Keys of the store: `pending/ID` and `written/ID` of records, `entry/PSA ID` of time entries that wait for a decision of
-// the PSA, `reported/ID` of records whose refusal was reported, with the time, `unread` and `public` for the note that is not
-// read back or not removed yet, and the names of states and jobs.
+// Keys of the store: `waiting/LANE/ORDER` and `refused/LANE/ORDER` of records, `at/ID` with the key of a record there,
+// `written/ID` of records, `stream/STREAM` of those that fail, `failure/KIND` and `writtenAt/KIND`, `entry/PSA ID` of time
+// entries that wait for a decision of the PSA, `reported/ID` of records whose refusal was reported, with the time, `unread`
+// and `public` for the note that is not read back or not removed yet, and the names of states and jobs.
 
 /** A list of changes may lack one that was being saved while it was read. */
 export const OVERLAP_MS = 5 * 60_000;
+const PAGE = 1_000;
 
 export interface JobState {
   dueAt: number;
@@ -16,9 +19,20 @@ export interface JobState {
 }
 export const stateOf = (kv: SyncKvStorage, job: string) => kv.get<JobState>(job) ?? { dueAt: 0, attempts: 0 };
 
-/** A record that the PSA has to get. Refused records wait until a person resumes the adapter. */
+/**
+ * A record that the PSA has to get: its place in the feed, where it is read again when its turn comes. So no text is stored
+ * here. Refused records wait until a person resumes the adapter.
+ */
 export interface Pending {
-  record: PsaRecord;
+  id: string;
+  kind: RecordKind;
+  ticketId: string;
+  /** The id of the API key. Empty for the redaction of a record that is written: no key holds it up. */
+  key: string;
+  /** The cursor before its newest change. */
+  after: string | null;
+  /** Its order in its lane. */
+  since: number;
   seq: number;
   /** Whether its text has to be replaced. */
   isRedaction: boolean;
@@ -27,6 +41,7 @@ export interface Pending {
   dueAt: number;
   attempts: number;
   failingSince?: number | undefined;
+  triedAt?: number | undefined;
   refusedAt?: number | undefined;
 }
 
@@ -38,10 +53,42 @@ export interface Written {
   settledAt: number;
 }
 
-export const save = (kv: SyncKvStorage, pending: Pending) => kv.put(`pending/${pending.record.id}`, pending);
+/** The records of one kind of one key, while they fail. */
+export interface Stream {
+  dueAt: number;
+  /** The tickets on which they failed since the last one was written. */
+  tickets: string[];
+  /** Refusals in a row that are not about the ticket. */
+  refusals: { ticketId: string; at: number; message: string }[];
+}
 
-export const pendingIn = (kv: SyncKvStorage): Pending[] =>
-  Array.from(kv.list<Pending>({ prefix: 'pending/' }), ([, pending]) => pending);
+export const streamOf = ({ key, kind }: Pending) => `${key}/${kind}`;
+/** The records of one lane are written one after the other. */
+const laneOf = (pending: Pending) => `${streamOf(pending)}/${pending.ticketId}`;
+
+export const streamIn = (kv: SyncKvStorage, pending: Pending): Stream =>
+  kv.get(`stream/${streamOf(pending)}`) ?? { dueAt: 0, tickets: [], refusals: [] };
+
+export const pendingOf = (kv: SyncKvStorage, id: string): Pending | undefined => {
+  const place = kv.get<string>(`at/${id}`);
+  return place === undefined ? undefined : kv.get<Pending>(place);
+};
+
+export function save(kv: SyncKvStorage, pending: Pending): void {
+  const { id, since, seq, refusedAt } = pending;
+  const order = [since, seq].map((part) => String(part).padStart(15, '0')).join('-');
+  const place = `${refusedAt === undefined ? 'waiting' : 'refused'}/${laneOf(pending)}/${order}`;
+  forget(kv, id);
+  kv.put(place, pending);
+  kv.put(`at/${id}`, place);
+}
+
+/** Removes a record that does not wait any longer. */
+export function forget(kv: SyncKvStorage, id: string): void {
+  const place = kv.get<string>(`at/${id}`);
+  if (place !== undefined) kv.delete(place);
+  kv.delete(`at/${id}`);
+}
 
 /** Stores a time entry that waits for a decision of the PSA. It may have decided before its id was known here. */
 export function awaitDecision(kv: SyncKvStorage, psaId: string, { id, createdAt }: PsaRecord): void {
@@ -51,28 +98,74 @@ export function awaitDecision(kv: SyncKvStorage, psaId: string, { id, createdAt 
   kv.put(`entry/${psaId}`, id);
 }
 
-/** The records to write, without those that the PSA refused. */
-export const waitingIn = (kv: SyncKvStorage): Pending[] =>
-  pendingIn(kv).filter(({ refusedAt }) => refusedAt === undefined);
-
-/**
- * The next record to write, in the order of its ticket. While the PSA has not shown that a note is private, it is the next
- * one, and nothing else is written.
- */
-export function nextIn(kv: SyncKvStorage, now: number): Pending | undefined {
-  const waiting = waitingIn(kv);
-  const unread = kv.get<string>('unread');
-  const isNext = ({ record, seq }: Pending) =>
-    unread === undefined
-      ? !waiting.some((one) => one.record.ticketId === record.ticketId && one.seq < seq)
-      : record.id === unread;
-  const due = waiting.filter((pending) => pending.dueAt <= now && isNext(pending));
-  return due.sort((a, b) => a.dueAt - b.dueAt || a.seq - b.seq)[0];
+/** The first record of each lane. */
+function headsIn(kv: SyncKvStorage): Pending[] {
+  const heads: Pending[] = [];
+  for (let start = 'waiting/'; ; ) {
+    const [head] = Array.from(kv.list<Pending>({ prefix: 'waiting/', start, limit: 1 }), ([, pending]) => pending);
+    if (!head) return heads;
+    heads.push(head);
+    // The character after the slash that ends the lane.
+    start = `waiting/${laneOf(head)}0`;
+  }
 }
 
-/** Has the records that were refused since a time written again. */
-export function retryRefused(kv: SyncKvStorage, since: number): void {
-  for (const pending of pendingIn(kv))
-    if (pending.refusedAt !== undefined && pending.refusedAt >= since)
-      save(kv, { ...pending, refusedAt: undefined, failingSince: undefined, attempts: 0 });
+/**
+ * The next record to write: of the stream that was `served` least in this turn the oldest one. A record that failed steps
+ * behind those of other tickets and streams. While the PSA has not shown that a note is private, it is the next one, and
+ * nothing else is written.
+ */
+export function nextIn(kv: SyncKvStorage, now: number, served: ReadonlyMap<string, number>): Pending | undefined {
+  const unread = kv.get<string>('unread');
+  if (unread !== undefined) {
+    const pending = pendingOf(kv, unread);
+    return pending && pending.dueAt <= now ? pending : undefined;
+  }
+  const candidates = headsIn(kv).flatMap((pending) => {
+    const { dueAt, tickets } = streamIn(kv, pending);
+    if (Math.max(dueAt, pending.dueAt) > now) return [];
+    const count = served.get(streamOf(pending)) ?? 0;
+    const since = Math.max(pending.since, pending.dueAt);
+    return [{ pending, order: [Number(tickets.includes(pending.ticketId)), count, since, pending.seq] }];
+  });
+  const isBefore = (a: number[], b: number[]) => {
+    const index = a.findIndex((part, at) => part !== b[at]);
+    return index !== -1 && (a[index] ?? 0) < (b[index] ?? 0);
+  };
+  const [first, ...others] = candidates;
+  return first && others.reduce((best, one) => (isBefore(one.order, best.order) ? one : best), first).pending;
+}
+
+/** All rows with a prefix, in pages. A page can be changed before the next one is read. */
+function* pagesOf<Value>(kv: SyncKvStorage, prefix: string): Generator<[string, Value][]> {
+  for (let startAfter: string | undefined; ; ) {
+    const page = Array.from(kv.list<Value>({ prefix, limit: PAGE, ...(startAfter !== undefined && { startAfter }) }));
+    yield page;
+    if (page.length < PAGE) return;
+    startAfter = page.at(-1)?.[0];
+  }
+}
+
+export function deleteAll(kv: SyncKvStorage, prefix: string): void {
+  for (const page of pagesOf(kv, prefix)) for (const [key] of page) kv.delete(key);
+}
+
+/** Has the records that were refused since a time, of all streams or of one, written again, after those that wait. */
+export function retryRefused(kv: SyncKvStorage, now: number, since: number, stream = ''): void {
+  for (const page of pagesOf<Pending>(kv, `refused/${stream}`))
+    for (const [, pending] of page)
+      if (pending.refusedAt !== undefined && pending.refusedAt >= since)
+        save(kv, {
+          ...{ ...pending, refusedAt: undefined, failingSince: undefined, triedAt: undefined },
+          ...{ attempts: 0, dueAt: 0, since: now },
+        });
+}
+
+/** Removes the records that were refused before a time, and what was reported before it. */
+export function forgetRefused(kv: SyncKvStorage, before: number): void {
+  for (const page of pagesOf<Pending>(kv, 'refused/'))
+    for (const [, { id, refusedAt = before }] of page) if (refusedAt < before) forget(kv, id);
+  for (const page of pagesOf<number>(kv, 'reported/'))
+    for (const [key, at] of page)
+      if (at < before && kv.get(key.replace('reported', 'at')) === undefined) kv.delete(key);
 }

@@ -1,15 +1,28 @@
 import type { Change } from '../../domain/psa-shapes.ts';
+import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import { testConnection } from './connection-test.ts';
 import { type Context, unwrap } from './context.ts';
 import { isForPsa, PsaFault, recordOf, waitsForPsa } from './psa.ts';
-import { nextIn, type Pending, pendingIn, retryRefused, save, type Written, waitingIn } from './store.ts';
-import { writeRecord } from './writer.ts';
+import {
+  forget,
+  forgetRefused,
+  nextIn,
+  type Pending,
+  pendingOf,
+  retryRefused,
+  type Stream,
+  save,
+  streamIn,
+  streamOf,
+  type Written,
+} from './store.ts';
+import { NotSettled, type Task, writeRecord } from './writer.ts';
 
 const MINUTE_MS = 60_000;
 /** As long as tickets may wait to be read. */
 const TURN_MS = 5_000;
-/** The limit is for the texts that are stored here. */
-const MAX_WAITING = 100;
+/** For how long of a turn the feed is read. */
+const READ_MS = TURN_MS / 2;
 /** How long one record may fail while others are written. */
 const ALONE_MS = 60 * MINUTE_MS;
 /** So many refusals in a row, on so many tickets, mean a wrong setting and not wrong records. */
@@ -17,123 +30,221 @@ const [MAX_REFUSALS, REFUSED_TICKETS] = [5, 3];
 /** Such as a ticket that was deleted or merged: that says nothing about our settings. */
 const ABOUT_TICKET = [404, 409, 410];
 const TRIAL_MS = 15 * MINUTE_MS;
+/** The failed tickets and refusals of a stream that are stored. */
+const MAX_FAILED = 100;
 /** How long a record that the PSA refused can be written again: as long as its refusal needs attention. */
 const REFUSED_MS = 30 * 24 * 60 * MINUTE_MS;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 /** An adapter writes only if it has reported this recently. */
 const REPORTED_MS = 90_000;
 
 const [FIRST_BACKOFF_MS, LAST_BACKOFF_MS] = [5_000, 10 * MINUTE_MS];
 export const backoffMs = (attempts: number) => Math.min(FIRST_BACKOFF_MS * 2 ** attempts, LAST_BACKOFF_MS);
 
-/** Writes changes until the tickets are due again. Returns in how many milliseconds there is more to do. */
+/** Reads the feed and writes records until the tickets are due again. Returns in how many milliseconds there is more to do. */
 export async function work(ctx: Context): Promise<number | undefined> {
   const { kv, world } = ctx;
   const start = world.now();
   const isReported = start - (kv.get<number>('reportedAt') ?? 0) <= REPORTED_MS;
   const isHalted = kv.get('stopped') !== undefined || kv.get('public') !== undefined;
   if (!isReported || isHalted || start < (kv.get<number>('writesFrom') ?? 0)) return undefined;
-  await collect(ctx);
+  const end = start + TURN_MS;
+  const hasMore = await collect(ctx, start + READ_MS);
+  if (start - (kv.get<number>('forgottenAt') ?? 0) > DAY_MS) {
+    forgetRefused(kv, start - REFUSED_MS);
+    kv.put('forgottenAt', start);
+  }
+  // The service was slow: report again before anything is written.
+  if (world.now() >= end) return 0;
   await testConnection(ctx);
-  while (world.now() < start + TURN_MS) {
-    const pending = nextIn(kv, world.now());
-    if (!pending) return undefined;
-    await writeRecord(ctx, pending).then(
-      () => afterWrite(ctx, pending),
-      (err: unknown) => afterFailure(ctx, pending, err),
-    );
+  const served = new Map<string, number>();
+  while (world.now() < end) {
+    const pending = nextIn(kv, world.now(), served);
+    if (!pending) return hasMore ? 0 : undefined;
+    served.set(streamOf(pending), (served.get(streamOf(pending)) ?? 0) + 1);
+    const waitMs = await writeNext(ctx, pending, end);
+    if (waitMs > 0) return waitMs;
   }
   return 0;
 }
 
-/** Stores the next changes of the feed. After a reset of the cursor, the feed begins again. */
-async function collect({ service, kv }: Context): Promise<void> {
-  for (let more = true; more && waitingIn(kv).length < MAX_WAITING; ) {
-    const result = await service.changes(kv.get<string | null>('cursor') ?? null);
+/** Reads the changes of the feed for a while, and returns whether there are more. After a reset, the feed begins again. */
+async function collect({ service, kv, world }: Context, until: number): Promise<boolean> {
+  for (;;) {
+    const cursor = kv.get<string | null>('cursor') ?? null;
+    const result = await service.changes(cursor);
     if (!result.ok && result.error.code === 'cursor_reset') {
       kv.delete('cursor');
       continue;
     }
     const page = unwrap(result);
-    for (const change of page.changes) collectChange(kv, change);
+    let after = cursor;
+    for (const change of page.changes) {
+      collectChange(kv, change, after);
+      after = change.cursor;
+    }
     kv.put('cursor', page.cursor);
-    ({ more } = page);
+    if (!page.more) return false;
+    if (world.now() >= until) return true;
   }
 }
 
-function collectChange(kv: SyncKvStorage, change: Change): void {
+function collectChange(kv: SyncKvStorage, change: Change, after: string | null): void {
   const record = recordOf(change);
   if (!record) return;
-  const written = kv.get<Written>(`written/${record.id}`);
-  const known = kv.get<Pending>(`pending/${record.id}`);
+  const { id, kind, ticketId, createdAt } = record;
+  const written = kv.get<Written>(`written/${id}`);
+  const known = pendingOf(kv, id);
   const isRedaction = change.action.endsWith('.redacted');
   const mayCreate = isForPsa(change) && (!isRedaction || known?.mayCreate === true);
   // The PSA is not asked for the decision any longer.
   if (written?.psaId !== undefined && !waitsForPsa(change)) kv.delete(`entry/${written.psaId}`);
-  const { seq } = change;
-  const pending = { dueAt: 0, attempts: 0, seq, ...known, record, mayCreate };
+  const key = (isRedaction && written?.isRead) || !change.key ? '' : change.key.id;
+  const place = { key, seq: change.seq, since: Date.parse(createdAt), dueAt: 0, attempts: 0 };
+  const pending = { ...place, ...known, id, kind, ticketId, after, mayCreate };
   if (isRedaction || known?.isRedaction) save(kv, { ...pending, isRedaction: true });
   // A record that was not read back is read back first, even if its decider has changed.
-  else if (mayCreate ? !written?.isRead : kv.get('unread') === record.id) save(kv, { ...pending, isRedaction: false });
+  else if (mayCreate ? !written?.isRead : kv.get('unread') === id) save(kv, { ...pending, isRedaction: false });
   // The PSA leaves the decision to the settings area before it has taken the entry.
-  else if (!mayCreate) kv.delete(`pending/${record.id}`);
+  else if (!mayCreate) forget(kv, id);
 }
 
-async function afterWrite({ service, kv, world }: Context, { record }: Pending): Promise<void> {
-  if (kv.get(`reported/${record.id}`) !== undefined) {
-    unwrap(await service.report(record.kind, record.id, 'taken'));
-    kv.delete(`reported/${record.id}`);
+/** Writes a record before the turn ends. Returns how long the PSA asks to wait before the next one. */
+async function writeNext(ctx: Context, pending: Pending, end: number): Promise<number> {
+  const { kv, world } = ctx;
+  const task = await readTask(ctx, pending);
+  if (world.now() >= end) return 0;
+  if (!task) {
+    forget(kv, pending.id);
+    return 0;
   }
-  kv.delete(`pending/${record.id}`);
-  kv.put('writtenAt', world.now());
-  if (reasonOfPause(kv) !== undefined) retryRefused(kv, refusalsIn(kv)[0]?.at ?? 0);
-  kv.delete('refusals');
+  try {
+    await writeRecord(ctx, task);
+  } catch (err) {
+    if (!(err instanceof PsaFault)) throw err;
+    if (err instanceof NotSettled) {
+      save(kv, { ...pending, dueAt: err.settledAt });
+      return 0;
+    }
+    await afterFailure(ctx, pending, err);
+    return err.retryAfterMs;
+  }
+  await afterWrite(ctx, pending);
+  return 0;
 }
 
-/** @throws PsaFault if others have to wait too: the connection may be broken */
-async function afterFailure(ctx: Context, pending: Pending, err: unknown): Promise<void> {
-  if (!(err instanceof PsaFault)) throw err;
+/** Reads a record as it is now; undefined if the feed no longer contains it, or if the PSA does not get it now. */
+async function readTask({ service, kv }: Context, pending: Pending): Promise<Task | undefined> {
+  const { id, after, isRedaction } = pending;
+  const result = await service.changes(after, 1);
+  // After a restore, the feed was read again, and has set all places anew: this one is from before.
+  const isGone = !result.ok && result.error.code === 'cursor_reset';
+  const change = isGone ? undefined : unwrap(result).changes.find(({ targetId }) => targetId === id);
+  const record = change && recordOf(change);
+  const isUnread = kv.get('unread') === id;
+  if (!change || !record) {
+    if (isUnread) throw new Error(`Record ${id} was not read back, and the feed no longer contains it.`);
+    console.error(JSON.stringify({ event: 'record_gone', record: id }));
+    return undefined;
+  }
+  const mayCreate = pending.mayCreate && isForPsa(change);
+  return mayCreate || isRedaction || isUnread ? { record, isRedaction, mayCreate } : undefined;
+}
+
+async function afterWrite(ctx: Context, pending: Pending): Promise<void> {
+  const { kv, world } = ctx;
+  const { id, kind } = pending;
+  if (kv.get(`reported/${id}`) !== undefined) {
+    await report(ctx, pending, 'taken');
+    kv.delete(`reported/${id}`);
+  }
+  forget(kv, id);
+  kv.put(`writtenAt/${kind}`, world.now());
+  kv.delete(`failure/${kind}`);
+  const stream = streamIn(kv, pending);
+  if (isPaused(stream)) retryRefused(kv, world.now(), stream.refusals[0]?.at ?? 0, streamOf(pending));
+  kv.delete(`stream/${streamOf(pending)}`);
+}
+
+async function afterFailure(ctx: Context, pending: Pending, err: PsaFault): Promise<void> {
   const { kv, world } = ctx;
   const now = world.now();
-  const { record, attempts, failingSince = now } = pending;
+  const { id, kind, ticketId, attempts, failingSince = now, triedAt = now } = pending;
   const isRefused = err.outcome === 'refused';
-  // Others were written since it fails. A note that was not read back is never set aside.
-  const isAlone = now - failingSince >= ALONE_MS && (kv.get<number>('writtenAt') ?? 0) > failingSince;
-  if (isRefused && reasonOfPause(kv) === undefined) await refuse(ctx, pending, err.message);
+  const isAboutTicket = isRefused && ABOUT_TICKET.includes(err.status);
+  const stream = streamIn(kv, pending);
+  // Others of its kind were written since it was tried before: the PSA can be reached, and the account has the right.
+  const isAlone = now - failingSince >= ALONE_MS && (kv.get<number>(`writtenAt/${kind}`) ?? 0) > triedAt;
+  if (isRefused && (isAboutTicket || !isPaused(stream))) await setAside(ctx, pending, err.message);
+  // A note that was not read back is never set aside.
   else if (!isRefused && isAlone && kv.get('unread') === undefined)
-    await refuse(ctx, pending, `It failed for an hour: ${err.message}`);
+    await setAside(ctx, pending, `It failed for an hour: ${err.message}`);
   else {
-    const { settledAt = 0 } = kv.get<Written>(`written/${record.id}`) ?? {};
+    const { settledAt = 0 } = kv.get<Written>(`written/${id}`) ?? {};
     const dueAt = Math.max(now + backoffMs(attempts), now + err.retryAfterMs, settledAt);
-    save(kv, { ...pending, dueAt, failingSince, attempts: attempts + 1 });
+    save(kv, { ...pending, dueAt, failingSince, triedAt: now, attempts: attempts + 1 });
   }
-  if (!isRefused) throw err;
-  if (ABOUT_TICKET.includes(err.status)) return;
-  kv.put('refusals', [...refusalsIn(kv), { ticketId: record.ticketId, at: now, message: err.message }]);
-  const reason = reasonOfPause(kv);
-  if (reason !== undefined) throw new PsaFault('later', reason, { retryAfterMs: TRIAL_MS });
+  if (isAboutTicket) return;
+  if (!isRefused) kv.put(`failure/${kind}`, failureOf(kind, err));
+  kv.put(`stream/${streamOf(pending)}`, afterFault(stream, ticketId, now, err));
+  console.warn(JSON.stringify({ event: 'record_failed', record: id, attempts: attempts + 1, failure: err.message }));
 }
+
+/** How records of a stream go on after one of them failed. */
+function afterFault(before: Stream, ticketId: string, at: number, { outcome, message }: PsaFault): Stream {
+  const tickets = [...before.tickets.filter((one) => one !== ticketId), ticketId].slice(-MAX_FAILED);
+  if (outcome !== 'refused') return { ...before, tickets, dueAt: at + backoffMs(tickets.length - 1) };
+  const refusals = [...before.refusals, { ticketId, at, message }].slice(-MAX_FAILED);
+  const stream = { ...before, tickets, refusals };
+  return isPaused(stream) ? { ...stream, dueAt: at + TRIAL_MS } : stream;
+}
+
+/** Whether only one record is tried every 15 minutes. */
+const isPaused = ({ refusals }: Stream) =>
+  refusals.length >= MAX_REFUSALS && new Set(refusals.map(({ ticketId }) => ticketId)).size >= REFUSED_TICKETS;
+
+const failureOf = (kind: RecordKind, { outcome, message }: PsaFault) =>
+  `${RECORD_KINDS[kind].scopeLabel} ${outcome === 'denied' ? 'are not accepted from this account' : 'fail'}: ${message}`;
 
 /** Reports that the PSA does not take a record, and sets it aside. */
-async function refuse({ service, kv, world }: Context, pending: Pending, reason: string): Promise<void> {
-  const now = world.now();
-  unwrap(await service.report(pending.record.kind, pending.record.id, 'refused', reason.slice(0, 500)));
-  kv.put(`reported/${pending.record.id}`, now);
-  save(kv, { ...pending, refusedAt: now });
-  for (const { record, refusedAt = now } of pendingIn(kv))
-    if (refusedAt < now - REFUSED_MS) kv.delete(`pending/${record.id}`);
-  const isPending = new Set(pendingIn(kv).map(({ record }) => `reported/${record.id}`));
-  for (const [key, at] of Array.from(kv.list<number>({ prefix: 'reported/' })))
-    if (at < now - REFUSED_MS && !isPending.has(key)) kv.delete(key);
+async function setAside(ctx: Context, pending: Pending, reason: string): Promise<void> {
+  await report(ctx, pending, 'refused', reason.slice(0, 500));
+  const now = ctx.world.now();
+  ctx.kv.put(`reported/${pending.id}`, now);
+  save(ctx.kv, { ...pending, refusedAt: now });
 }
 
-/** Refusals in a row that are not about the ticket. */
-const refusalsIn = (kv: SyncKvStorage) => kv.get<{ ticketId: string; at: number; message: string }[]>('refusals') ?? [];
-
-/** Why only one record is tried every 15 minutes; undefined if the adapter is not paused. */
-export function reasonOfPause(kv: SyncKvStorage): string | undefined {
-  const refusals = refusalsIn(kv);
-  const tickets = new Set(refusals.map(({ ticketId }) => ticketId));
-  if (refusals.length < MAX_REFUSALS || tickets.size < REFUSED_TICKETS) return undefined;
-  const reason = `The PSA refuses every record, so only one is tried every 15 minutes. The last one: ${refusals.at(-1)?.message}`;
-  return reason.slice(0, 300);
+async function report(
+  { service }: Context,
+  { kind, id }: Pending,
+  outcome: 'refused' | 'taken',
+  reason?: string,
+): Promise<void> {
+  const result = await service.report(kind, id, outcome, reason);
+  // The service may have deleted an old record meanwhile.
+  if (!result.ok && result.error.code !== 'record_not_found') unwrap(result);
 }
+
+/** When a record was last written; 0 for never. */
+export const lastWriteIn = (kv: SyncKvStorage): number =>
+  Math.max(0, ...RECORD_KIND_NAMES.map((kind) => kv.get<number>(`writtenAt/${kind}`) ?? 0));
+
+const isWaiting = (kv: SyncKvStorage, key: string) =>
+  Array.from(kv.list({ prefix: `${key.replace('stream', 'waiting')}/`, limit: 1 })).length > 0;
+
+/** Why records of one kind of one key are tried only every 15 minutes; undefined if none wait for that. */
+export function pauseIn(kv: SyncKvStorage): { reason: string; isStopped: boolean } | undefined {
+  for (const kind of RECORD_KIND_NAMES)
+    for (const [key, stream] of Array.from(kv.list<Stream>({ prefix: 'stream/' }))) {
+      const last = stream.refusals.at(-1);
+      if (!last || !isPaused(stream) || !key.endsWith(`/${kind}`) || !isWaiting(kv, key)) continue;
+      const what = RECORD_KINDS[kind].scopeLabel.toLowerCase();
+      const reason = `The PSA refuses every record of a key (${what}), so only one is tried every 15 minutes. The last one: ${last.message}`;
+      return { reason: reason.slice(0, 300), isStopped: lastWriteIn(kv) < last.at };
+    }
+  return undefined;
+}
+
+/** What prevents records of one kind, until one of that kind is written. */
+export const failureIn = (kv: SyncKvStorage): string | undefined =>
+  RECORD_KIND_NAMES.flatMap((kind) => kv.get<string>(`failure/${kind}`) ?? [])[0];

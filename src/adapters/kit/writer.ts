@@ -1,7 +1,7 @@
 import type { Context } from './context.ts';
 import { PsaFault, type PsaRecord, partsOf, type Shown, unlessGone, wholeText } from './psa.ts';
 import { REQUEST_DEADLINE_MS } from './send.ts';
-import { awaitDecision, type Pending, type Written } from './store.ts';
+import { awaitDecision, type Written } from './store.ts';
 
 /** After this time, a create that was cut off has taken place or never will. */
 const SETTLED_MS = 2 * REQUEST_DEADLINE_MS;
@@ -12,11 +12,29 @@ const IDENTITY = ['technician', 'date', 'minutes'];
 export class PublicNote extends Error {}
 type PublicRecord = Pick<PsaRecord, 'id' | 'kind' | 'ticketId'> & { psaId: string };
 
+/** An earlier create of the record may still take place. */
+export class NotSettled extends PsaFault {
+  readonly settledAt: number;
+
+  constructor(settledAt: number, retryAfterMs: number) {
+    super('later', 'An earlier request may still take place.', { retryAfterMs });
+    this.settledAt = settledAt;
+  }
+}
+
+/** A record to write, as it is now. */
+export interface Task {
+  record: PsaRecord;
+  /** Whether its text has to be replaced. */
+  isRedaction: boolean;
+  mayCreate: boolean;
+}
+
 /**
  * Writes a record with all of its parts, each at most once. A redaction replaces the text of those that the PSA has.
  * @throws PsaFault, PublicNote
  */
-export async function writeRecord(ctx: Context, { record, isRedaction, mayCreate }: Pending): Promise<void> {
+export async function writeRecord(ctx: Context, { record, isRedaction, mayCreate }: Task): Promise<void> {
   const { psa, send } = ctx;
   const parts = isRedaction && record.kind !== 'note' ? [record, wholeText(record)] : partsOf(record, psa.maxTimeText);
   for (const part of parts) {
@@ -35,8 +53,8 @@ export async function ensure(ctx: Context, record: PsaRecord, mayCreate: boolean
   if (written?.psaId !== undefined) return written.isRead ? written.psaId : readBack(ctx, record, written.psaId);
   // Another adapter may have written records that are older.
   if (written || !mayCreate || Date.parse(record.createdAt) < (kv.get<number>('lookBefore') ?? 0)) {
-    const retryAfterMs = (written?.settledAt ?? 0) - world.now();
-    if (retryAfterMs > 0) throw new PsaFault('later', 'An earlier request may still take place.', { retryAfterMs });
+    const { settledAt = 0 } = written ?? {};
+    if (settledAt > world.now()) throw new NotSettled(settledAt, settledAt - world.now());
     const found = await findOwn(ctx, record, written !== undefined);
     // What no create of ours preceded is never removed, and customers cannot see it.
     if (found !== undefined) return written ? readBack(ctx, record, found) : keep(ctx, record, found);
@@ -107,7 +125,7 @@ async function readBack(ctx: Context, record: PsaRecord, psaId: string): Promise
 /** Stores that the PSA has a record, and that customers cannot see it. */
 function keep({ kv }: Context, record: PsaRecord, psaId: string): string {
   const { id, kind, ticketId } = record;
-  if (record.kind === 'time_entry' && record.approvals === 'psa') awaitDecision(kv, psaId, record);
+  if (record.kind === 'time_entry' && record.awaitsDecision) awaitDecision(kv, psaId, record);
   kv.put<Written>(`written/${id}`, { psaId, isRead: true, settledAt: 0 });
   console.log(JSON.stringify({ event: 'adapter_wrote', ticket: ticketId, kind, internal: true, id, psaId }));
   return psaId;

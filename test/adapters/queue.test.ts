@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest';
+import { resultOf, work } from '../support/psa-calls.ts';
+import type { MakeFake } from './fake.ts';
+import { fakeConnectWise } from './fake-connectwise.ts';
+import { fakeHalo } from './fake-halo.ts';
+import {
+  type AdapterWorld,
+  connectionRow,
+  DAY_MS,
+  HOUR_MS,
+  isWrite,
+  MINUTE_MS,
+  makeReadyWorld,
+  notesOf,
+  reportsOf,
+  resume,
+  time,
+  timesOf,
+} from './world.ts';
+
+// Which record comes next, and for which ones a record that fails has to wait: never for those of other keys, tickets and
+// kinds.
+
+/** More than a page of the feed contains. */
+const RECORDS = 105;
+
+const textsOf = (world: AdapterWorld) => notesOf(world).map(([, text]) => text);
+
+/** Refuses writes whose text contains BAD. */
+const refuseBad = (status: number) => async (request: Request) =>
+  isWrite(request) && (await request.clone().text()).includes('BAD') ? new Response('<html>', { status }) : undefined;
+
+/** A world in which a key has many records that the PSA does not take. */
+async function makeStalledWorld(makeFake: MakeFake, status: number, tickets: number[]) {
+  const world = await makeReadyWorld(makeFake);
+  // Then no mark is looked up.
+  await world.skip(10 * MINUTE_MS);
+  world.onRequest = refuseBad(status);
+  const ids: string[] = [];
+  for (let index = 0; index < RECORDS; index++) {
+    const { id } = await world.write(tickets[index % tickets.length] ?? 0, { message: `BAD ${index}` });
+    ids.push(id);
+  }
+  await world.pass(2 * MINUTE_MS);
+  return { world, ids };
+}
+
+describe('records that the PSA does not take', () => {
+  test('notes that a firewall blocks hold up no other ticket, and on their own ticket no other key', async () => {
+    const { world, ids } = await makeStalledWorld(fakeHalo, 403, [501]);
+    await world.write(507, { message: 'Other ticket' });
+    await world.pass(MINUTE_MS);
+    await world.makeKey('Make');
+    await world.write(501, { message: 'Other key' });
+    await world.pass(MINUTE_MS);
+    expect(textsOf(world)).toEqual(['Other ticket', 'Other key']);
+    // No text is stored here.
+    expect(await world.read((kv) => JSON.stringify(Array.from(kv.list())))).not.toContain('BAD');
+    expect(await world.waiting()).toBe(RECORDS);
+    for (const id of ids) resultOf(await work.redactRecord(world.organization, 'note', id, 'Ada'));
+    await world.skip(10 * MINUTE_MS);
+    await world.pass(10 * MINUTE_MS);
+    expect(await world.waiting()).toBe(0);
+    expect(textsOf(world).slice(2)).toEqual(ids.map(() => '[redacted]'));
+  });
+
+  test('a key whose notes on many tickets are refused holds up no other key, and its other tickets for 15 minutes', async () => {
+    const { world } = await makeStalledWorld(fakeConnectWise, 400, [501, 502, 503, 504, 505]);
+    expect(await connectionRow(world)).toMatchObject({
+      failure: expect.stringMatching(/^The PSA refuses every record of a key \(internal notes\)/),
+      stopped_at: expect.any(Number),
+    });
+    await world.write(507, { message: 'Other ticket' });
+    await world.makeKey('Make');
+    await world.write(501, { message: 'Other key' });
+    await world.pass(MINUTE_MS);
+    expect(textsOf(world)).toEqual(['Other key']);
+    expect(await connectionRow(world)).toMatchObject({ failure: expect.any(String), stopped_at: null });
+    await world.pass(15 * MINUTE_MS);
+    expect(textsOf(world)).toEqual(['Other key', 'Other ticket']);
+  });
+
+  test('a redaction is read and applied although nothing of its key is written', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    const { id } = await world.write(501, { message: 'The code is 4711' });
+    await world.pass(MINUTE_MS);
+    world.onRequest = async (request) => {
+      const sent = await request.clone().text();
+      return isWrite(request) && !sent.includes('redacted') ? new Response(null, { status: 403 }) : undefined;
+    };
+    for (let index = 0; index < RECORDS; index++) await world.write(501 + (index % 10), { message: `Waits ${index}` });
+    await world.pass(10 * MINUTE_MS);
+    resultOf(await work.redactRecord(world.organization, 'note', id, 'Ada'));
+    await world.pass(MINUTE_MS);
+    expect(textsOf(world)).toEqual(['[redacted]']);
+  });
+
+  test('in an outage nothing is set aside, and after it the records of a ticket arrive in their order', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    world.onRequest = refuseBad(503);
+    await world.write(501, { message: 'BAD 0' });
+    await world.pass(MINUTE_MS);
+    await world.write(502, { message: 'Before the outage' });
+    await world.pass(MINUTE_MS);
+    world.onRequest = () => 'refused';
+    for (const index of [1, 2, 3]) await world.write(501, { message: `BAD ${index}` });
+    for (let hour = 0; hour < 3; hour++) await world.skip(HOUR_MS);
+    expect(await reportsOf(world)).toEqual([]);
+    world.onRequest = () => undefined;
+    await world.skip(10 * MINUTE_MS);
+    expect(textsOf(world)).toEqual(['Before the outage', 'BAD 0', 'BAD 1', 'BAD 2', 'BAD 3']);
+  });
+
+  test('after a resume, records that were never tried come first', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    world.onRequest = refuseBad(400);
+    for (const ticket of [501, 502]) await world.write(ticket, { message: `BAD ${ticket}` });
+    await world.pass(MINUTE_MS);
+    expect(await reportsOf(world)).toHaveLength(2);
+    world.onRequest = () => undefined;
+    for (const ticket of [501, 502, 503]) await world.write(ticket, { message: `New ${ticket}` });
+    world.suspend(MINUTE_MS);
+    resume(world, 'repaired');
+    await world.pass(5 * MINUTE_MS);
+    expect(textsOf(world)).toEqual(['New 501', 'New 502', 'New 503', 'BAD 501', 'BAD 502']);
+  });
+});
+
+describe('one kind of record that the account may not write', () => {
+  test('time that is denied holds up no note of its ticket, is the failure until time is written, and is not set aside', async () => {
+    const world = await makeReadyWorld(fakeConnectWise);
+    world.onRequest = (request) =>
+      isWrite(request) && request.url.includes('/time/')
+        ? Response.json({ code: 'Security' }, { status: 403 })
+        : undefined;
+    const failure = {
+      failure: expect.stringMatching(/^Time entries are not accepted from this account: POST \S+ got 403/),
+      stopped_at: null,
+    };
+    for (let index = 0; index < 3; index++) {
+      await world.write(501 + index, time(`Time ${index}`));
+      await world.pass(2 * MINUTE_MS);
+      await world.write(501 + index, { message: `Note ${index}` });
+      await world.pass(MINUTE_MS / 2);
+      expect(textsOf(world)).toHaveLength(index + 1);
+      expect(await connectionRow(world)).toMatchObject(failure);
+    }
+    await world.skip(DAY_MS);
+    await world.write(501, { message: 'The next day' });
+    await world.skip(20 * MINUTE_MS);
+    expect([timesOf(world), await reportsOf(world)]).toEqual([[], []]);
+    expect(await connectionRow(world)).toMatchObject(failure);
+    world.onRequest = () => undefined;
+    await world.skip(10 * MINUTE_MS);
+    expect(timesOf(world)).toEqual(['Time 0', 'Time 1', 'Time 2']);
+    expect(await connectionRow(world)).toMatchObject({ failure: null });
+  });
+});
