@@ -3,7 +3,8 @@ import {
   fillPlaceholders,
   type GetColumnData,
   getTableColumns,
-  type Placeholder,
+  is,
+  Placeholder,
   type Query,
   type SQL,
   type SQLWrapper,
@@ -57,9 +58,28 @@ export function once<Values extends Record<keyof Values, unknown>, Row = never>(
 ): (db: Database, values: Values) => BoundStatement<Row> {
   let built: Query | undefined;
   return (db, values) => {
-    built ??= build(db, placeholders<Values>()).toSQL();
+    built ??= shorten(build(db, placeholders<Values>()).toSQL());
     return new BoundStatement({ sql: built.sql, params: fillPlaceholders(built.params, values) });
   };
+}
+
+/**
+ * The same SQL with one number for each value, however often it occurs, and with names without quotes, which JSON would
+ * escape: each call copies texts and values several times.
+ */
+function shorten({ sql: text, params }: Query): Query {
+  const names = params.map((param) => {
+    if (!is(param, Placeholder)) throw new Error('a statement that is built once contains a value');
+    return param.name;
+  });
+  const distinct = [...new Set(names)];
+  let next = 0;
+  // Literals stay as they are.
+  const shorter = text.replace(/'[^']*'|"|\?|\s+/g, (part) => {
+    if (part === '?') return `?${distinct.indexOf(names[next++] ?? '') + 1}`;
+    return part === '"' ? '' : part.startsWith("'") ? part : ' ';
+  });
+  return { sql: shorter, params: distinct.map((name) => sql.placeholder(name)) };
 }
 
 /** A placeholder for every name that is read. */

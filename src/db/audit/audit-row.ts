@@ -90,7 +90,7 @@ const SEVERAL_TARGETS = {
   revokedKeys: (values: Input<AuditValues>): Target => ({
     seq: sql`coalesce(${latest.seq}, 0) + row_number() over (order by ${anyKey.id})`,
     id: anyKey.id,
-    ticketId: null,
+    ticketId: sql`null`,
     joins: sql`join ${apiKeys} ${anyKey} on ${anyKey.organizationId} = ${values.organizationId} and ${isAmong(anyKey.id, values)}
       and ${anyKey.revokedAt} = ${values.now}`,
     where: sql`not exists (select 1 from ${auditLog} ${earlier} indexed by audit_log_user_target where ${earlier.organizationId} = ${values.organizationId}
