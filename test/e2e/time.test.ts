@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { follow, openOthers, watch } from '../support/browser.ts';
 import { faultsOf } from '../support/page-faults.ts';
@@ -30,8 +30,8 @@ async function log(event: string, changes: object = {}) {
 }
 
 /** Signs in, and opens the page of the time. */
-async function open(javaScriptEnabled = true): Promise<Page> {
-  const context = await browser.newContext({ javaScriptEnabled });
+async function open(options?: BrowserContextOptions): Promise<Page> {
+  const context = await browser.newContext(options);
   onTestFinished(() => context.close());
   const page = await context.newPage();
   await page.goto(`${server.url}/settings`);
@@ -101,7 +101,7 @@ test('a key logs time, an administrator approves it by keyboard, and a replay an
 
 test('without script, all that a filter shows is rejected with a reason', async () => {
   await log('third', { billable: false });
-  const page = await open(false);
+  const page = await open({ javaScriptEnabled: false });
   await page.locator('summary', { hasText: 'Filters' }).click();
   await page.getByLabel('Company').selectOption('Acme');
   await follow(page.getByRole('button', { name: 'Show' }));
@@ -113,4 +113,17 @@ test('without script, all that a filter shows is rejected with a reason', async 
   expect(await page.locator('tbody tr').count()).toBe(0);
   await follow(page.getByRole('link', { name: 'Rejected' }));
   expect(await page.locator('tbody tr').first().textContent()).toContain('Logged twice');
+});
+
+test('a row is low on a desktop, and on a phone its date and minutes are a large target that selects it', async () => {
+  await log('fourth', { minutes: 25, description: `A text of more than one line. ${'It goes on. '.repeat(20)}` });
+  await log('fifth', { minutes: 20 });
+  const desktop = await open({ viewport: { width: 1280, height: 800 } });
+  for (const row of await desktop.locator('.time tbody tr').all())
+    expect((await row.boundingBox())?.height).toBeLessThan(47);
+  const phone = await open({ viewport: { width: 390, height: 800 }, hasTouch: true, isMobile: true });
+  const label = phone.locator('.time th label', { hasText: '20 min' });
+  expect((await label.boundingBox())?.height).toBeGreaterThanOrEqual(44);
+  await label.tap({ position: { x: 200, y: 40 } });
+  expect(await phone.getByLabel('Select 20 min').isChecked()).toBe(true);
 });
