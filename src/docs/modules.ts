@@ -6,7 +6,7 @@ import { adaptersDocs } from './adapters.ts';
 import type { DocsModule } from './module.ts';
 
 /** The documentation of the optional modules, in the order of the pages. Remove a name to remove a module. */
-const DOCS_MODULES: readonly DocsModule[] = [adaptersDocs, mcpDocs, psaDocs, pushDocs, alertsDocs];
+const DOCS_MODULES: readonly DocsModule[] = [psaDocs, adaptersDocs, mcpDocs, pushDocs, alertsDocs];
 
 export const MODULE_PAGES = DOCS_MODULES.flatMap(({ pages = [] }) => pages).sort(
   (one, other) => (one.step ?? 0) - (other.step ?? 0),

@@ -10,6 +10,7 @@ import calls from './docs/psa-calls.md?raw';
 import { describePsa } from './docs/psa-openapi.ts';
 import refusals from './docs/refusals.md?raw';
 import test from './docs/test.md?raw';
+import which from './docs/which.md?raw';
 
 const page = (step: number, path: string, name: string, markdown: string) => ({
   step,
@@ -24,6 +25,7 @@ const page = (step: number, path: string, name: string, markdown: string) => ({
 
 export const psaDocs: DocsModule = {
   pages: [
+    page(0, '/docs/psa/which', 'Which PSA works today', which),
     {
       ...page(1, '/docs/psa', 'Integrate your PSA', guide),
       tab: 'For the PSA',

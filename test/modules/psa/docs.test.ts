@@ -26,6 +26,18 @@ test('the page of calls links to each call, whose page lists its fields and thos
   }
 });
 
+test('the page of PSAs that work says of each adapter what its own page says, and links to what is not confirmed', async () => {
+  const which = await (await readStatic('/docs/psa/which.md')).text();
+  const rows = which.matchAll(/\| \[An adapter\]\((.+?)\) \| (.+?\.) \[Not confirmed\]\(\1#unconfirmed\) \|$/gm);
+  const verified = new Map(Array.from(rows, ([, path = '', sentence = '']) => [path, sentence]));
+  expect([...verified.keys()].sort()).toEqual(['/docs/psa/connectwise', '/docs/psa/halo', '/docs/psa/redmine']);
+  for (const [path, sentence] of verified) {
+    const own = await (await readStatic(`${path}.md`)).text();
+    expect(own).toContain(`\n\n${sentence} `);
+    expect(own).toContain('\n## What is not confirmed\n');
+  }
+});
+
 test('the page explains every error of a call with its status', () => {
   expect(Object.fromEntries(CALL_ERROR_TEXTS.map(({ code, status }) => [code, status]))).toEqual(CALL_ERRORS);
 });
