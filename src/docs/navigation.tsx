@@ -22,6 +22,17 @@ const PAGES: readonly PageLinks[] = [
   { path: '/docs/changelog', group: 'Reference', name: 'Changelog' },
   ...MODULE_PAGES,
 ];
+
+/** The path of the page in this Markdown file: a link of the source leads to the file, so that it works in the repository. */
+export function pathOfFile(file: string): string {
+  const [, asset] = /(?:^|\/)assets(\/docs\/.+)$/.exec(file) ?? [];
+  if (asset !== undefined) return asset;
+  const [, name = ''] = /([\w-]+)\.md$/.exec(file.toLowerCase()) ?? [];
+  const found = name === 'home' ? PAGES[0] : PAGES.find(({ path }) => path.endsWith(`/${name}`));
+  if (!found) throw new Error(`No page is in the file ${file}`);
+  return found.path;
+}
+
 const GROUPS = [...Map.groupBy(PAGES, ({ group }) => group)];
 
 /** The pages in the header. */

@@ -20,6 +20,7 @@ import { Page } from './layout.tsx';
 import { Markdown, MarkdownPage, readable } from './markdown.tsx';
 import type { MarkdownSource } from './module.ts';
 import { DOCUMENTS, MESSAGES, MODULE_PAGES, withSections } from './modules.ts';
+import { pathOfFile } from './navigation.tsx';
 import administrators from './pages/administrators.md?raw';
 import concepts from './pages/concepts.md?raw';
 import data from './pages/data.md?raw';
@@ -45,6 +46,11 @@ interface Rendered {
   markdown: string;
 }
 
+/** Relative links lead to files of the repository: here, to their pages. */
+function withSiteLinks(markdown: string): string {
+  return markdown.replaceAll(/\]\((?![/#]|[a-z]+:)([^)#\s]+)/g, (_, file: string) => `](${pathOfFile(file)}`);
+}
+
 /** The Worker sends it to browsers, with the status 404. */
 const wrongAddressPage = (
   <Page title="Nothing here">
@@ -52,7 +58,7 @@ const wrongAddressPage = (
       There is no page at <strong data-asked>this address</strong>. Search the documentation, or continue with one of
       these:
     </p>
-    <Markdown blocks={blocksOf(wrongAddress)} />
+    <Markdown blocks={blocksOf(withSiteLinks(wrongAddress))} />
   </Page>
 );
 
@@ -64,7 +70,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
   const { serviceUrl = '' } = config;
   function page(source: MarkdownSource): Rendered {
     const { path, inserts = {} } = source;
-    const markdown = withSections(source.markdown);
+    const markdown = withSiteLinks(withSections(source.markdown));
     const withInserts = markdown.replaceAll(/<!-- insert: (.+) -->/g, (_, name: string) => inserts[name]?.[1] ?? '');
     return {
       path,

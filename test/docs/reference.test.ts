@@ -159,7 +159,7 @@ test('the table of errors has each code of each operation with its status, linke
   const shown = rowsOf('errors', 'Operations').flatMap((row) => {
     const [, group = '', list = ''] = /^\| (.+) \| (.+) \|$/.exec(row) ?? [];
     const links = Array.from(
-      list.matchAll(/\[(\d+)(?: `(\w+)`)?\]\(\/docs\/errors#(\w+)\)/g),
+      list.matchAll(/\[(\d+)(?: `(\w+)`)?\]\(errors\.md#(\w+)\)/g),
       ([, status, code = 'unauthorized', target]) => ({ status, code, target }),
     );
     expect(links.map(({ code }) => code)).toEqual(links.map(({ target }) => target));

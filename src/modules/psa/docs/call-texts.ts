@@ -2,9 +2,9 @@ import * as z from 'zod';
 import { blocksOf, codesIn, sectionsOf } from '../../../docs/blocks.ts';
 import type { PsaCallType } from '../psa-calls.ts';
 import approval from './approval.md?raw';
+import calls from './calls.md?raw';
 import changes from './changes.md?raw';
 import directory from './directory.md?raw';
-import calls from './psa-calls.md?raw';
 import refusals from './refusals.md?raw';
 
 /** The part of each call on its page, without the tables that calls.ts includes. */
