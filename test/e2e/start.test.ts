@@ -260,7 +260,10 @@ test.concurrent.for(inLongRuns(['connectwise', 'halo', 'redmine'], ['redmine']))
       for (const id of [psa, 'other']) {
         const organization = { type: 'organization', id, name: id, psa: true, timeZone: 'UTC', defaultHourlyRate: 1 };
         await importDirectory(db, JSON.stringify(organization));
-        await db.prepare("insert into connections values (?, 'adapter-1', 1, null, null, null)").bind(id).run();
+        await db
+          .prepare("insert into connections (organization_id, adapter_id, reported_at) values (?, 'adapter-1', 1)")
+          .bind(id)
+          .run();
       }
     });
     const { server, output } = await start('--port', String(port), '--persist-to', persistTo, '--adapter', psa);

@@ -181,8 +181,18 @@ test.each([
     true,
     2,
   ],
-  ['their adapter fails', "insert into connections values (?, 'a', unixepoch() * 1000, 1, 'HTTP 500', null)", false, 0],
-  ['their adapter is silent', "insert into connections values (?, 'a', 1, null, null, null)", false, 0],
+  [
+    'their adapter fails',
+    "insert into connections (organization_id, adapter_id, reported_at, failing_since, failure) values (?, 'a', unixepoch() * 1000, 1, 'HTTP 500')",
+    false,
+    0,
+  ],
+  [
+    'their adapter is silent',
+    "insert into connections (organization_id, adapter_id, reported_at) values (?, 'a', 1)",
+    false,
+    0,
+  ],
 ])('Rows stay where %s', async (_, sql, isPushed, deletedTo) => {
   const { organization } = await makeOldWorld();
   await env.DB.prepare(sql).bind(organization).run();

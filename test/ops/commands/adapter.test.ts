@@ -143,14 +143,18 @@ test('adapter:status shows whether an adapter is connected, is silent, fails or 
     remote.db.prepare(
       "insert into organizations (id, name, has_psa, time_zone, default_hourly_rate_minor, active) values ('acme', 'Acme', 1, 'UTC', 1, 1)",
     ),
-    remote.db.prepare("insert into connections values ('acme', 'a', 0, 0, 'A customer can see a note.', 0)"),
+    remote.db.prepare(
+      "insert into connections (organization_id, adapter_id, reported_at, failing_since, failure, stopped_at) values ('acme', 'a', 0, 0, 'A customer can see a note.', 0)",
+    ),
   ]);
   expect(await status()).toBe(
     'acme: STOPPED since 1970-01-01T00:00:00.000Z; last report 1970-01-01T00:00:00.000Z of a\n  A customer can see a note.\n',
   );
   const report = (failure: string | null, at: number) =>
     remote.db
-      .prepare("insert or replace into connections values ('acme', 'a', ?, ?, ?, null)")
+      .prepare(
+        "insert or replace into connections (organization_id, adapter_id, reported_at, failing_since, failure) values ('acme', 'a', ?, ?, ?)",
+      )
       .bind(at, failure && at, failure)
       .run();
   const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;

@@ -67,7 +67,7 @@ test('the doctor finds an adapter that fails, and one that is silent', () =>
     const report = (at: number, failure: string | null) =>
       db
         .prepare(
-          "insert or replace into connections values ('northwind', 'a', ?1, iif(?2 is null, null, ?1), ?2, null)",
+          "insert or replace into connections (organization_id, adapter_id, reported_at, failing_since, failure) values ('northwind', 'a', ?1, iif(?2 is null, null, ?1), ?2)",
         )
         .bind(at, failure)
         .run();
