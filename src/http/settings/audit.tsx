@@ -1,8 +1,7 @@
 import { type Context, Hono } from 'hono';
-import type { PropsWithChildren } from 'hono/jsx';
 import * as z from 'zod';
-import { AUDIT_ACTION_GROUPS, AUDIT_TEXT_LENGTH, auditActionLabel } from '../../domain/audit-actions.ts';
-import { addDays, dateIn, startOfDate } from '../../domain/calendar.ts';
+import { AUDIT_TEXT_LENGTH, auditActionLabel } from '../../domain/audit-actions.ts';
+import { addDays, startOfDate } from '../../domain/calendar.ts';
 import { MAX_TEXT_LENGTH } from '../../domain/fields.ts';
 import { fromMinorUnits } from '../../domain/money.ts';
 import {
@@ -22,6 +21,7 @@ import { type Column, csvDownload, fileName } from './download.ts';
 import { addressOf, pageContext, usePage } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { AuditEntries, cutText, type ShownEntry } from './pages/audit-entries.tsx';
+import { AuditFilters, type AuditQuery, isFiltered } from './pages/audit-filters.tsx';
 import { Banner, CsvLink, formatNumber } from './pages/components.tsx';
 import { RefusedRequestsTable } from './pages/refused-requests-table.tsx';
 import { Time } from './pages/time.tsx';
@@ -64,7 +64,6 @@ const addressShape = z.lazy(() =>
 );
 
 type Address = z.infer<typeof addressShape>;
-type AuditQuery = Omit<Address, 'before' | 'nth'>;
 
 const validAddress = validQuery(
   addressShape,
@@ -187,7 +186,7 @@ function AuditLogPage(props: Props) {
   });
   return (
     <>
-      <Filters {...props} />
+      <AuditFilters {...props} />
       <div id="log">
         {entries.length > 0 && <AuditEntries entries={entries} keyId={query.key} />}
         {refused.length > 0 && (
@@ -233,9 +232,6 @@ function Place({ entries, nth, total }: Props) {
   );
 }
 
-/** Whether an address has filters. */
-const isFiltered = (query: AuditQuery) => Object.values(query).some((value) => value !== undefined);
-
 /** Why there are no entries, and how to see some. */
 function NothingFound({ query, isFirst }: Props) {
   const { base } = usePage();
@@ -252,127 +248,5 @@ function NothingFound({ query, isFirst }: Props) {
       {(query.from ?? '') > (query.to ?? '9') && ': “From” is after “To”'}.{' '}
       {isFiltered(query) && <a href={`${base}/audit`}>Clear the filters</a>}
     </Banner>
-  );
-}
-
-/** The groups of actions that are a chip. */
-const CHIP_GROUPS = AUDIT_ACTION_GROUPS.slice(0, 3).map(({ name }) => name);
-
-/** The periods to choose from, in days up to today. */
-const PERIODS = [
-  ['Today', 1],
-  ['7 days', 7],
-  ['30 days', 30],
-] as const;
-
-type Option = readonly [value: string, text: string];
-
-/** The options, and the selected one even if the list does not have it. */
-export const withSelected = (value: string | undefined, text: string | undefined, options: readonly Option[]) =>
-  new Map([...(value === undefined ? [] : [[value, text ?? value] as const]), ...options]);
-
-export function Options({ options, value }: { options: Iterable<Option>; value: string | undefined }) {
-  return (
-    <>
-      {Array.from(options, ([one, label]) => (
-        <option value={one} selected={one === value}>
-          {label}
-        </option>
-      ))}
-    </>
-  );
-}
-
-export function Select({ label, name, children }: PropsWithChildren<{ label: string; name: string }>) {
-  return (
-    <label>
-      {label}
-      <select name={name}>
-        <option value="">All</option>
-        {children}
-      </select>
-    </label>
-  );
-}
-
-function Filters({ query, keys, administrators, entries }: Props) {
-  const { base, organization, now, timeZone } = usePage();
-  const { q, ticket, by, key, action, minutes, from, to } = query;
-  const keyNames = withSelected(
-    key,
-    entries[0]?.key?.name,
-    keys.map(({ id, name, hint }) => [id, `${name} (${hint})`]),
-  );
-  const people = withSelected(
-    by,
-    entries[0]?.actorName,
-    administrators.map(({ id, name, isFormer }) => [id, isFormer ? `${name} (former)` : name]),
-  );
-  const periods = PERIODS.map(([label, days]) => [label, addDays(dateIn(timeZone, now), 1 - days)] as const);
-  const hasOwnPeriod = to !== undefined || (from !== undefined && !periods.some(([, first]) => first === from));
-  const chip = (label: string, change: AuditQuery, isCurrent: boolean) => (
-    <a href={addressOf(`${base}/audit`, { ...query, ...change })} aria-current={isCurrent ? 'true' : undefined}>
-      {label}
-    </a>
-  );
-  const words = Object.entries({ ...query, ...(key && { key: keyNames.get(key) }), ...(by && { by: people.get(by) }) });
-  return (
-    <>
-      <p class="on-paper">
-        {organization}:{' '}
-        {words.map(([name, value]) => `${name === 'q' ? 'search' : name} “${value}”`).join(', ') || 'all entries'}.{' '}
-        <Time at={now} />
-      </p>
-      <search>
-        <form method="get" action={`${base}/audit`} class="toolbar">
-          <div class="grow">
-            <label for="q">Ticket, record, request or Idempotency-Key</label>
-            <input id="q" type="search" name="q" value={q ?? ticket} autocomplete="off" spellcheck={false} />
-          </div>
-          <button type="submit">Search</button>
-          <details class="more" open={[by, key, action, minutes].some((one) => one !== undefined) || hasOwnPeriod}>
-            <summary>More filters</summary>
-            <div class="filters">
-              <Select label="Key" name="key">
-                <Options options={keyNames} value={key} />
-              </Select>
-              <Select label="Administrator" name="by">
-                <Options options={people} value={by} />
-              </Select>
-              <Select label="Action" name="action">
-                {AUDIT_ACTION_GROUPS.map(({ name, actions }) => (
-                  <optgroup label={name}>
-                    <Options options={[[name, `${name}: all`], ...actions]} value={action} />
-                  </optgroup>
-                ))}
-              </Select>
-              <label>
-                At least … minutes
-                <input type="number" name="minutes" min="1" value={minutes?.toString()} />
-              </label>
-              <label>
-                From
-                <input type="date" name="from" value={from} />
-              </label>
-              <label>
-                To
-                <input type="date" name="to" value={to} />
-              </label>
-            </div>
-          </details>
-        </form>
-      </search>
-      <nav class="state-chips" aria-label="Filters">
-        {[...periods, ['Any time', undefined] as const].map(([label, first]) =>
-          chip(label, { from: first, to: undefined }, !hasOwnPeriod && from === first),
-        )}
-        {CHIP_GROUPS.map((name) => chip(name, { action: action === name ? undefined : name }, action === name))}
-        {isFiltered(query) && (
-          <a href={`${base}/audit`} class="clear">
-            Show all
-          </a>
-        )}
-      </nav>
-    </>
   );
 }

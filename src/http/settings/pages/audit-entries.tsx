@@ -131,8 +131,8 @@ function Line({ entry, isOwn }: { entry: AuditEntry; isOwn: boolean }) {
 
 /** The whole text, who did it from where, and the ids. */
 function Details({ entry }: { entry: ShownEntry }) {
-  const { base, psa, linkTo } = usePage();
-  const { actorType, actorId, actorName, key, ticketId, text, time, sourceAddress, detail, refusal } = entry;
+  const { base, psa } = usePage();
+  const { key, text, sourceAddress, detail, refusal } = entry;
   const facts = [
     ['Key', key && <KeyName subject={key} />],
     [
@@ -167,25 +167,7 @@ function Details({ entry }: { entry: ShownEntry }) {
             <strong class="mark">Refused by {psa}:</strong> <bdi>{refusal}</bdi>
           </p>
         )}
-        {time?.status === 'SUBMITTED' && <p>{time.approvals === 'psa' ? `Waits in ${psa}` : 'Waits for approval'}</p>}
-        <div class="actions">
-          {time?.status === 'SUBMITTED' && time.approvals === 'settings' && (
-            <a href={`${base}/time?entry=${entry.targetId}`}>Decide</a>
-          )}
-          {ticketId !== null && linkTo && (
-            <a href={linkTo(ticketId)} rel="noreferrer">
-              Open in PSA
-            </a>
-          )}
-          {ticketId !== null && (
-            <a href={`${base}/audit?ticket=${encodeURIComponent(ticketId)}`}>All entries of this ticket</a>
-          )}
-          {actorType === 'user' && (
-            <a href={`${base}/audit?by=${encodeURIComponent(actorId)}`}>
-              All entries by <bdi>{actorName}</bdi>
-            </a>
-          )}
-        </div>
+        <EntryActions entry={entry} />
       </div>
       <dl>
         {facts.map(
@@ -199,5 +181,33 @@ function Details({ entry }: { entry: ShownEntry }) {
         )}
       </dl>
     </div>
+  );
+}
+
+/** Whether the entry waits for a decision, and the ways on from it. */
+function EntryActions({ entry: { actorType, actorId, actorName, ticketId, time, targetId } }: { entry: AuditEntry }) {
+  const { base, psa, linkTo } = usePage();
+  return (
+    <>
+      {time?.status === 'SUBMITTED' && <p>{time.approvals === 'psa' ? `Waits in ${psa}` : 'Waits for approval'}</p>}
+      <div class="actions">
+        {time?.status === 'SUBMITTED' && time.approvals === 'settings' && (
+          <a href={`${base}/time?entry=${targetId}`}>Decide</a>
+        )}
+        {ticketId !== null && linkTo && (
+          <a href={linkTo(ticketId)} rel="noreferrer">
+            Open in PSA
+          </a>
+        )}
+        {ticketId !== null && (
+          <a href={`${base}/audit?ticket=${encodeURIComponent(ticketId)}`}>All entries of this ticket</a>
+        )}
+        {actorType === 'user' && (
+          <a href={`${base}/audit?by=${encodeURIComponent(actorId)}`}>
+            All entries by <bdi>{actorName}</bdi>
+          </a>
+        )}
+      </div>
+    </>
   );
 }

@@ -93,17 +93,12 @@ export function EndKey({ subject: key }: Pick<Props, 'subject'>) {
 }
 
 /** One key with its details, use, latest activity, refused requests and settings. */
-export function KeyPage({ subject: key, dayLimit, written, usage, entries, refused, companies, ...props }: Props) {
-  const { workflows, rotation, lastDay, requests } = props;
+export function KeyPage(props: Props) {
+  const { subject: key, usage, entries, refused, requests, rotation, lastDay } = props;
   const { base } = usePage();
   const reported = refused.filter(({ needsAttention }) => needsAttention);
   const isAllReported =
     refused.length > 0 && refused.every(({ needsAttention, lost }) => needsAttention && lost.length === 0);
-  const limits = dayLimits(key, dayLimit);
-  const own = { records: key.dayLimitRecords, minutes: key.dayLimitMinutes };
-  const kinds = writableKinds(key.scopes);
-  const { predecessor, successor } = key;
-  const today = useText({ ...written, minutes: haveMinutes(kinds) ? written.minutes : undefined }, limits);
   return (
     <>
       {lastDay && <LastDay subject={key} lastDay={lastDay} usage={usage} />}
@@ -111,35 +106,8 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
       {reported.map((use) => (
         <RefusedNow use={use} />
       ))}
-      <Facts
-        facts={[
-          ['Scopes', <Scopes scopes={key.scopes} />],
-          key.revokedAt === null ? ['Expires', <Expiry subject={key} />] : ['Revoked', <Revocation subject={key} />],
-          ['Last write', <LastWrite subject={key} />],
-          ['Workflows', workflows.length > 0 && <Workflows workflows={workflows} />],
-          ['Wrote from', addressesOf(usage)],
-          ['Created', [<Time at={key.createdAt} />, ' ', <Creator subject={key} />]],
-          [
-            'Today',
-            [today, (predecessor || successor) && <span class="minor"> (with the other keys of its rotation)</span>],
-          ],
-          [
-            keySetting('owner').label,
-            key.owner && (
-              <KeysOf search={key.owner}>
-                <bdi>{key.owner}</bdi>
-              </KeysOf>
-            ),
-          ],
-          [keySetting('description').label, key.description && <bdi>{key.description}</bdi>],
-          ['Predecessor', predecessor && <OtherKey link={predecessor} />],
-          ['Successor', successor && <OtherKey link={successor} />],
-          [keySetting('companies').label, companies.length === 0 ? 'All' : <CompanyNames companies={companies} />],
-          ['Daily limits', limitWords(own).join(', ') || 'Those of all keys'],
-          ['Allowed networks', <Networks networks={key.allowedNetworks} />],
-        ]}
-      />
-      {recordsOf(usage) > 0 && <UsageChart usage={usage} kinds={kinds} />}
+      <KeyFacts {...props} />
+      {recordsOf(usage) > 0 && <UsageChart usage={usage} kinds={writableKinds(key.scopes)} />}
       <h2>Activity</h2>
       {entries.length === 0 ? <p>No audit entries.</p> : <AuditEntries entries={entries} keyId={key.id} isSection />}
       <p>
@@ -153,6 +121,45 @@ export function KeyPage({ subject: key, dayLimit, written, usage, entries, refus
       )}
       {requests.length > 0 && <RefusedRequests requests={requests} reported={reported.map(({ reason }) => reason)} />}
     </>
+  );
+}
+
+type FactsProps = Pick<Props, 'subject' | 'dayLimit' | 'written' | 'usage' | 'companies' | 'workflows'>;
+
+function KeyFacts({ subject: key, dayLimit, written, usage, companies, workflows }: FactsProps) {
+  const { predecessor, successor } = key;
+  const own = { records: key.dayLimitRecords, minutes: key.dayLimitMinutes };
+  const minutes = haveMinutes(writableKinds(key.scopes)) ? written.minutes : undefined;
+  const today = useText({ ...written, minutes }, dayLimits(key, dayLimit));
+  return (
+    <Facts
+      facts={[
+        ['Scopes', <Scopes scopes={key.scopes} />],
+        key.revokedAt === null ? ['Expires', <Expiry subject={key} />] : ['Revoked', <Revocation subject={key} />],
+        ['Last write', <LastWrite subject={key} />],
+        ['Workflows', workflows.length > 0 && <Workflows workflows={workflows} />],
+        ['Wrote from', addressesOf(usage)],
+        ['Created', [<Time at={key.createdAt} />, ' ', <Creator subject={key} />]],
+        [
+          'Today',
+          [today, (predecessor || successor) && <span class="minor"> (with the other keys of its rotation)</span>],
+        ],
+        [
+          keySetting('owner').label,
+          key.owner && (
+            <KeysOf search={key.owner}>
+              <bdi>{key.owner}</bdi>
+            </KeysOf>
+          ),
+        ],
+        [keySetting('description').label, key.description && <bdi>{key.description}</bdi>],
+        ['Predecessor', predecessor && <OtherKey link={predecessor} />],
+        ['Successor', successor && <OtherKey link={successor} />],
+        [keySetting('companies').label, companies.length === 0 ? 'All' : <CompanyNames companies={companies} />],
+        ['Daily limits', limitWords(own).join(', ') || 'Those of all keys'],
+        ['Allowed networks', <Networks networks={key.allowedNetworks} />],
+      ]}
+    />
   );
 }
 

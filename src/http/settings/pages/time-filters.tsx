@@ -1,8 +1,8 @@
 import { addDays, dateIn } from '../../../domain/calendar.ts';
 import { keysOf } from '../../../lib/objects.ts';
 import { isFiltered, STATUSES, type TimeChoices, type TimeQuery } from '../../../services/work/time-queue.ts';
-import { Options, Select, withSelected } from '../audit.tsx';
 import { addressOf, parametersOf, usePage } from '../page-context.ts';
+import { Options, Select, withSelected } from './select.tsx';
 import { Time } from './time.tsx';
 
 /** The calendar month before the one of a date. */
@@ -38,7 +38,7 @@ export function TimeFilters({ query, choices }: { query: TimeQuery; choices: Tim
             <summary>Filters</summary>
             <div class="filters">
               <label>
-                At least … minutes
+                Minutes, at least
                 <input type="number" name="minutes" min="1" value={query.minutes?.toString()} />
               </label>
               {(['company', 'technician', 'key'] as const).map((name) => (

@@ -44,8 +44,6 @@ interface ChartProps {
 function Chart({ title, usage, bars }: ChartProps) {
   const maximum = Math.max(0, ...usage.map((day) => bars.reduce((sum, [, , amount]) => sum + amount(day), 0)));
   const top = roundUp(Math.max(4, maximum));
-  // Of the bars drawn so far, on each day.
-  const heights = usage.map(() => 0);
   return (
     <figure>
       <figcaption>
@@ -65,30 +63,7 @@ function Chart({ title, usage, bars }: ChartProps) {
           <span>{formatNumber(top / 2)}</span>
           <span>0</span>
         </div>
-        <svg
-          viewBox={`0 0 ${usage.length * 10} 100`}
-          preserveAspectRatio="none"
-          role="img"
-          aria-label={`${title}: at most ${formatNumber(maximum)}`}
-        >
-          <path class="grid" d="M0 0h300M0 50h300M0 100h300" />
-          {usage.map((day, index) => (
-            <path class="day" d={`M${index * 10} 0h10v100h-10z`}>
-              <title>
-                {[dateText(day.day), ...bars.map(([, name, amount]) => `${name}: ${amount(day)}`)].join(', ')}
-              </title>
-            </path>
-          ))}
-          {bars.map(([kind, , amount]) => {
-            const paths = usage.map((day, index) => {
-              const from = heights[index] ?? 0;
-              const to = from + amount(day);
-              heights[index] = to;
-              return to === from ? '' : `M${index * 10 + 1.5} ${toY(from, top)}V${toY(to, top)}h7V${toY(from, top)}z`;
-            });
-            return <path class={`fill ${kind}`} d={paths.join('')} />;
-          })}
-        </svg>
+        <Plot {...{ title, usage, bars, maximum, top }} />
         <div class="days" aria-hidden="true">
           {[usage.at(0), usage.at(-1)].map((day) => (
             <span>{day && dateText(day.day)}</span>
@@ -96,6 +71,36 @@ function Chart({ title, usage, bars }: ChartProps) {
         </div>
       </div>
     </figure>
+  );
+}
+
+/** The bars of all days on a scale up to `top`. */
+function Plot({ title, usage, bars, maximum, top }: ChartProps & { maximum: number; top: number }) {
+  // Of the bars drawn so far, on each day.
+  const heights = usage.map(() => 0);
+  return (
+    <svg
+      viewBox={`0 0 ${usage.length * 10} 100`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={`${title}: at most ${formatNumber(maximum)}`}
+    >
+      <path class="grid" d="M0 0h300M0 50h300M0 100h300" />
+      {usage.map((day, index) => (
+        <path class="day" d={`M${index * 10} 0h10v100h-10z`}>
+          <title>{[dateText(day.day), ...bars.map(([, name, amount]) => `${name}: ${amount(day)}`)].join(', ')}</title>
+        </path>
+      ))}
+      {bars.map(([kind, , amount]) => {
+        const paths = usage.map((day, index) => {
+          const from = heights[index] ?? 0;
+          const to = from + amount(day);
+          heights[index] = to;
+          return to === from ? '' : `M${index * 10 + 1.5} ${toY(from, top)}V${toY(to, top)}h7V${toY(from, top)}z`;
+        });
+        return <path class={`fill ${kind}`} d={paths.join('')} />;
+      })}
+    </svg>
   );
 }
 
