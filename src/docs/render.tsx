@@ -152,9 +152,15 @@ export const OTHER_WORDS: Readonly<Record<string, string>> = {
   '/docs/concepts#retries': 'duplicate duplicates twice deduplication',
   '/docs/concepts#dry-run': 'sandbox preview test mode',
   '/docs/concepts#write': 'attachment attachments customer visible public reply',
+  '/docs/concepts#glossary': 'tenant tenants',
+  '/docs/reference#createTimeEntry': 'backdate backdating yesterday past date',
+  '/docs/limits#limits': 'quota quotas throttling rate limits',
   '/docs/limits#costs': 'price prices pricing plan free',
+  '/docs/limits#availability': 'uptime downtime sla status',
   '/docs/data#data': 'gdpr privacy personal data processing',
+  '/docs/data#deletion': 'retention archive',
   '/docs/administrators#leaked': 'leak stolen compromised exposed',
+  '/docs/administrators#audit': 'csv export download',
   '/docs/administrators#approval': 'timesheet billing billable approve reject',
 };
 
