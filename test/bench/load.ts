@@ -11,9 +11,17 @@ export interface Slice {
   cpu: number;
 }
 
+/** The calls of Durable Objects and D1 for one request, and the rows of D1. */
+export interface Cost {
+  calls: number;
+  read: number;
+  written: number;
+}
+
 /** The slices of one scenario: one of each round, in order. */
 export interface Series {
   name: string;
+  cost?: Cost | undefined;
   slices: Slice[];
 }
 

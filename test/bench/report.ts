@@ -1,7 +1,7 @@
-import { ratios, type Series } from './load.ts';
+import { type Cost, ratios, type Series, type Slice } from './load.ts';
 import type { Plan } from './rounds.ts';
-import { RATIOS } from './scenarios.ts';
-import { interval, spread } from './statistics.ts';
+import { RATIOS, type Ratio } from './scenarios.ts';
+import { interval, median, spread, type Target, verdict } from './statistics.ts';
 import type { CauseTiming } from './unauthorized-timing.ts';
 
 /** One run of the benchmark: the machine, the plan, and what was measured. */
@@ -38,10 +38,15 @@ export function renderResults({ plan, versions, series, timings, note, ...run }:
     'The median of the rounds, with the lowest and the highest in brackets.',
     table(['scenario', 'requests/s', 'p50 ms', 'CPU ms/request'], series.map(seriesRow)),
     '## Ratios',
-    'The median of the ratios within a round, with its 95% interval in square brackets.',
+    'The median of the ratios within a round, with its 95% interval in square brackets, and its target.',
     table(
       ['ratio', 'requests/s', 'CPU/request'],
-      RATIOS.map(({ of, to }) => ratioRow(series, of, to)),
+      RATIOS.map((ratio) => ratioRow(series, ratio)),
+    ),
+    '## Costs of a request',
+    table(
+      ['request', 'calls', 'rows read', 'rows written', 'CPU ms'],
+      series.flatMap(({ name, cost, slices }) => (cost ? [costRow(name, cost, slices)] : [])),
     ),
     '## Response time of the 401',
     table(
@@ -73,14 +78,19 @@ function seriesRow({ name, slices }: Series): string[] {
   ];
 }
 
-function ratioRow(series: readonly Series[], of: string, to: string): string[] {
+function ratioRow(series: readonly Series[], { of, to, perSecond, cpu }: Ratio): string[] {
   const [first, second] = [of, to].map((name) => series.find((one) => one.name === name));
   if (!first || !second) throw new Error(`${of} or ${to} was not measured`);
-  const show = (measure: 'perSecond' | 'cpu') => {
+  const show = (measure: 'perSecond' | 'cpu', target: Target | undefined) => {
     const { median, low, high } = interval(ratios(first, second, measure));
-    return `${threeDigits(median)} [${threeDigits(low)}, ${threeDigits(high)}]`;
+    const shown = `${threeDigits(median)} [${threeDigits(low)}, ${threeDigits(high)}]`;
+    return target ? `${shown}; ${target.rule} ${target.bound}: ${verdict({ low, high }, target)}` : shown;
   };
-  return [`${of} : ${to}`, show('perSecond'), show('cpu')];
+  return [`${of} : ${to}`, show('perSecond', perSecond), show('cpu', cpu)];
+}
+
+function costRow(name: string, { calls, read, written }: Cost, slices: readonly Slice[]): string[] {
+  return [name, ...[calls, read, written].map(integer), threeDigits(median(slices.map(({ cpu }) => cpu)))];
 }
 
 function threeDigits(value: number): string {

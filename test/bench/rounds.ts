@@ -30,16 +30,16 @@ export async function runRounds(
     }
     console.error(round === 0 ? 'warmed up' : `round ${round} of ${rounds}`);
   }
-  return series.map(({ scenario: { name }, slices }) => ({ name, slices }));
+  return series.map(({ scenario: { name, cost }, slices }) => ({ name, cost, slices }));
 }
 
 async function runSlice(workers: Workers, scenario: Scenario, connections: number, ms: number): Promise<Slice> {
-  const { name, worker, requests, warmUp } = scenario;
+  const { name, worker, status, requests, warmUp } = scenario;
   const origin = await workers.origin(worker);
   try {
     if (warmUp) await warmUp(origin);
-    else await load(origin, connections, requests, 201, WARM_UP);
-    return await measure(origin, connections, requests, 201, { ms, requests: Infinity });
+    else await load(origin, connections, requests, status, WARM_UP);
+    return await measure(origin, connections, requests, status, { ms, requests: Infinity });
   } catch (err) {
     throw new Error(name, { cause: err });
   }

@@ -4,7 +4,7 @@ import { timeOrderedId } from '../../src/domain/record-id.ts';
 import { formatScopes, SCOPE_IDS } from '../../src/domain/record-kinds.ts';
 import { importDirectory } from '../../src/ops/import/import-directory.ts';
 import { migrate } from '../../src/ops/migrations.ts';
-import { KEY_PREFIX } from './workers.ts';
+import { KEY_PREFIX } from './limits.ts';
 
 const DEMO_DIRECTORY = 'src/dev/demo-directory.ndjson';
 

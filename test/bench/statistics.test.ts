@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ratios, type Series, type Slice } from './load.ts';
-import { cliffsDelta, interval, median, spread } from './statistics.ts';
+import { cliffsDelta, interval, median, spread, verdict } from './statistics.ts';
 
 test('the median is in the middle, or halfway between the two middle values', () => {
   expect(median([3, 1, 2])).toBe(2);
@@ -35,6 +35,17 @@ test('the interval of a median leaves out as many values on each side as 95% all
   expect(interval(upTo(5))).toEqual({ median: 3, low: -Infinity, high: Infinity });
   expect(interval(upTo(7))).toEqual({ median: 4, low: 1, high: 7 });
   expect(interval(upTo(21))).toEqual({ median: 11, low: 6, high: 16 });
+});
+
+test('a target is decided if the whole interval is on one side of it', () => {
+  const atLeast = { rule: 'at least', bound: 0.9 } as const;
+  const atMost = { rule: 'at most', bound: 1.1 } as const;
+  expect(verdict({ low: 0.91, high: 1.2 }, atLeast)).toBe('met');
+  expect(verdict({ low: 0.5, high: 0.89 }, atLeast)).toBe('missed');
+  expect(verdict({ low: 0.89, high: 0.91 }, atLeast)).toBe('not decided');
+  expect(verdict({ low: 0.5, high: 1.09 }, atMost)).toBe('met');
+  expect(verdict({ low: 1.11, high: 2 }, atMost)).toBe('missed');
+  expect(verdict({ low: -Infinity, high: Infinity }, atMost)).toBe('not decided');
 });
 
 test('ratios are computed within a round', () => {

@@ -39,6 +39,18 @@ export function interval(values: readonly number[]): Interval {
   return { median: median(values), low: sorted[k - 1] ?? -Infinity, high: k === 0 ? Infinity : (sorted[n - k] ?? NaN) };
 }
 
+export interface Target {
+  rule: 'at least' | 'at most';
+  bound: number;
+}
+
+/** Whether a target is met. It is decided if the whole interval is on one side of the bound. */
+export function verdict({ low, high }: Pick<Interval, 'low' | 'high'>, { rule, bound }: Target) {
+  const [isAbove, isBelow] = [low >= bound, high <= bound];
+  if (!isAbove && !isBelow) return 'not decided';
+  return (rule === 'at least' ? isAbove : isBelow) ? 'met' : 'missed';
+}
+
 /**
  * Cliff's delta: how much more often a value of `a` is the larger of two drawn at random than one
  * of `b`, from -1 to 1. Below 0.147 in size it is by convention negligible; 0 means that neither

@@ -1,10 +1,11 @@
 import { generateKey } from '../../src/domain/api-key.ts';
 import { Connection } from './connection.ts';
+import { KEY_PREFIX } from './limits.ts';
 import { shuffled } from './rounds.ts';
 import { postTimeEntry } from './scenarios.ts';
 import { makeKeys } from './seed.ts';
 import { cliffsDelta, median } from './statistics.ts';
-import { KEY_PREFIX, type Workers } from './workers.ts';
+import type { Workers } from './workers.ts';
 
 const KEYS_PER_CAUSE = 64;
 const WARM_UP_ROUNDS = 300;

@@ -3,21 +3,18 @@ import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { wranglerConfig } from '../../src/ops/wrangler-config.ts';
 import { bundleProduction, readBundle } from '../support/production-worker.ts';
+import { DAY_LIMIT, KEY_PREFIX, REQUEST_LIMIT } from './limits.ts';
 
-/** Of the keys that are made here. */
-export const KEY_PREFIX = 'bench';
-/** No limit is reached. */
-const UNLIMITED = '10000/1s';
-/** Checked with each write, and never reached. */
-const HIGHEST_DAY_LIMIT = '10000000/10000MB';
+/** The services that the production bundle is compared with. */
+const CONTENDERS = {
+  floor: 'contenders/floor.ts',
+  least: 'contenders/least.ts',
+  same: 'contenders/same.ts',
+  'better-auth': 'better-auth/worker.js',
+} as const;
 
-/** The script of a Worker, and the texts that it imports. */
-interface Bundle {
-  script: string;
-  texts: { type: 'Text'; path: string; contents: string }[];
-}
-
-export type WorkerName = 'floor' | 'least' | 'api';
+type Contender = keyof typeof CONTENDERS;
+export type WorkerName = Contender | 'api';
 
 export interface Workers {
   origin: (name: WorkerName) => Promise<URL>;
@@ -25,16 +22,20 @@ export interface Workers {
   dispose: () => Promise<void>;
 }
 
+/** The script of a Worker, and the texts that it imports. */
+type Bundle = Awaited<ReturnType<typeof readBundle>>;
+
 /**
  * Bundles the production worker as a deployment does, and its contenders alike, and starts all of
  * them in one workerd with real D1 and Durable Objects, each on a direct socket of its own: nothing
  * of Miniflare stands between the load and the workers.
  */
-export async function startWorkers(directory: string): Promise<Workers> {
+export async function startWorkers(
+  directory: string,
+  contenders: readonly Contender[] = ['floor', 'least', 'same'],
+): Promise<Workers> {
   await bundleProduction(join(directory, 'api'));
-  const api = await readBundle(join(directory, 'api'));
-  const [floor, least] = await Promise.all([bundleContender('floor'), bundleContender('least')]);
-  const bundles = { floor, least, api };
+  const others = contenders.map(async (name) => workerOptions(name, await bundleContender(name)));
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       resourcePersistencePath: join(directory, 'state'),
@@ -43,7 +44,7 @@ export async function startWorkers(directory: string): Promise<Workers> {
       handleStructuredLogs: ({ level, message }) => {
         if (level === 'error' || level === 'warn') console.error(message);
       },
-      workers: Object.entries(bundles).map(([name, bundle]) => workerOptions(name, bundle)),
+      workers: [workerOptions('api', await readBundle(join(directory, 'api'))), ...(await Promise.all(others))],
     }),
   );
   await miniflare.ready;
@@ -54,20 +55,21 @@ export async function startWorkers(directory: string): Promise<Workers> {
   };
 }
 
-function workerOptions(name: string, { script, texts }: Bundle) {
+function workerOptions(name: WorkerName, { script, texts }: Bundle) {
+  const limiter = { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } };
   return {
     name,
     modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...texts],
     compatibilityDate: wranglerConfig.compatibility_date,
+    ...(name === 'better-auth' ? { compatibilityFlags: ['nodejs_compat'] } : { durableObjects: limiter }),
     bindings: {
       KEY_PREFIX,
-      IP_LIMIT: UNLIMITED,
-      KEY_LIMIT: UNLIMITED,
-      KEY_DAY_LIMIT: HIGHEST_DAY_LIMIT,
-      ORGANIZATION_DAY_LIMIT: HIGHEST_DAY_LIMIT,
+      IP_LIMIT: REQUEST_LIMIT,
+      KEY_LIMIT: REQUEST_LIMIT,
+      KEY_DAY_LIMIT: DAY_LIMIT,
+      ORGANIZATION_DAY_LIMIT: DAY_LIMIT,
     },
     d1Databases: { DB: 'bench' },
-    durableObjects: { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } },
     // The limiters store nothing; on a disk, the file of each new one would cost several fsync
     // before the first answer.
     unsafeEphemeralDurableObjects: true,
@@ -75,13 +77,14 @@ function workerOptions(name: string, { script, texts }: Bundle) {
   };
 }
 
-async function bundleContender(name: string): Promise<Bundle> {
+async function bundleContender(name: Contender): Promise<Bundle> {
   const { outputFiles } = await build({
-    entryPoints: [join(import.meta.dirname, 'contenders', `${name}.ts`)],
+    entryPoints: [join(import.meta.dirname, CONTENDERS[name])],
     bundle: true,
     write: false,
     format: 'esm',
     target: 'es2024',
+    minify: true,
     conditions: ['workerd', 'worker', 'browser'],
     external: ['cloudflare:*', 'node:*'],
     logLevel: 'error',
