@@ -98,16 +98,27 @@ export function awaitDecision(kv: SyncKvStorage, psaId: string, { id, createdAt 
   kv.put(`entry/${psaId}`, id);
 }
 
-/** The first record of each lane. */
-function headsIn(kv: SyncKvStorage): Pending[] {
-  const heads: Pending[] = [];
+const firstIn = (kv: SyncKvStorage, range: SyncKvListOptions): Pending | undefined =>
+  Array.from(kv.list<Pending>({ ...range, limit: 1 }), ([, pending]) => pending)[0];
+
+/** The first record of each lane. Each turn reads them once, because there may be thousands. */
+export function headsIn(kv: SyncKvStorage): Map<string, Pending> {
+  const heads = new Map<string, Pending>();
   for (let start = 'waiting/'; ; ) {
-    const [head] = Array.from(kv.list<Pending>({ prefix: 'waiting/', start, limit: 1 }), ([, pending]) => pending);
+    const head = firstIn(kv, { prefix: 'waiting/', start });
     if (!head) return heads;
-    heads.push(head);
+    heads.set(laneOf(head), head);
     // The character after the slash that ends the lane.
     start = `waiting/${laneOf(head)}0`;
   }
+}
+
+/** Updates the first record of the lane of a record that was tried. */
+export function updateHead(kv: SyncKvStorage, heads: Map<string, Pending>, tried: Pending): void {
+  const lane = laneOf(tried);
+  const head = firstIn(kv, { prefix: `waiting/${lane}/` });
+  if (head) heads.set(lane, head);
+  else heads.delete(lane);
 }
 
 /**
@@ -115,18 +126,26 @@ function headsIn(kv: SyncKvStorage): Pending[] {
  * behind those of other tickets and streams. While the PSA has not shown that a note is private, it is the next one, and
  * nothing else is written.
  */
-export function nextIn(kv: SyncKvStorage, now: number, served: ReadonlyMap<string, number>): Pending | undefined {
+export function nextIn(
+  kv: SyncKvStorage,
+  heads: ReadonlyMap<string, Pending>,
+  now: number,
+  served: ReadonlyMap<string, number>,
+): Pending | undefined {
   const unread = kv.get<string>('unread');
   if (unread !== undefined) {
     const pending = pendingOf(kv, unread);
     return pending && pending.dueAt <= now ? pending : undefined;
   }
-  const candidates = headsIn(kv).flatMap((pending) => {
-    const { dueAt, tickets } = streamIn(kv, pending);
-    if (Math.max(dueAt, pending.dueAt) > now) return [];
-    const count = served.get(streamOf(pending)) ?? 0;
+  const streams = new Map<string, Stream>();
+  const candidates = Array.from(heads.values()).flatMap((pending) => {
+    const name = streamOf(pending);
+    const stream = streams.get(name) ?? streamIn(kv, pending);
+    streams.set(name, stream);
+    if (Math.max(stream.dueAt, pending.dueAt) > now) return [];
+    const hasFailed = stream.tickets.includes(pending.ticketId);
     const since = Math.max(pending.since, pending.dueAt);
-    return [{ pending, order: [Number(tickets.includes(pending.ticketId)), count, since, pending.seq] }];
+    return [{ pending, order: [Number(hasFailed), served.get(name) ?? 0, since, pending.seq] }];
   });
   const isBefore = (a: number[], b: number[]) => {
     const index = a.findIndex((part, at) => part !== b[at]);

@@ -6,6 +6,7 @@ import { isForPsa, PsaFault, recordOf, waitsForPsa } from './psa.ts';
 import {
   forget,
   forgetRefused,
+  headsIn,
   nextIn,
   type Pending,
   pendingOf,
@@ -14,6 +15,7 @@ import {
   save,
   streamIn,
   streamOf,
+  updateHead,
   type Written,
 } from './store.ts';
 import { NotSettled, type Task, writeRecord } from './writer.ts';
@@ -48,21 +50,22 @@ export async function work(ctx: Context): Promise<number | undefined> {
   const isReported = start - (kv.get<number>('reportedAt') ?? 0) <= REPORTED_MS;
   const isHalted = kv.get('stopped') !== undefined || kv.get('public') !== undefined;
   if (!isReported || isHalted || start < (kv.get<number>('writesFrom') ?? 0)) return undefined;
-  const end = start + TURN_MS;
   const hasMore = await collect(ctx, start + READ_MS);
   if (start - (kv.get<number>('forgottenAt') ?? 0) > DAY_MS) {
     forgetRefused(kv, start - REFUSED_MS);
     kv.put('forgottenAt', start);
   }
   // The service was slow: report again before anything is written.
-  if (world.now() >= end) return 0;
+  if (world.now() >= start + TURN_MS) return 0;
   await testConnection(ctx);
-  const served = new Map<string, number>();
+  const [heads, served] = [headsIn(kv), new Map<string, number>()];
+  const end = world.now() + TURN_MS;
   while (world.now() < end) {
-    const pending = nextIn(kv, world.now(), served);
+    const pending = nextIn(kv, heads, world.now(), served);
     if (!pending) return hasMore ? 0 : undefined;
     served.set(streamOf(pending), (served.get(streamOf(pending)) ?? 0) + 1);
     const waitMs = await writeNext(ctx, pending, end);
+    updateHead(kv, heads, pending);
     if (waitMs > 0) return waitMs;
   }
   return 0;
