@@ -55,15 +55,15 @@ describe('the page of a key', () => {
     expect(await today()).toBe('4 new records, 0 minutes, 0.1 of 0.3 MB of text');
   });
 
-  test("the page shows the key's own limits, and its use from half of them on with the limit", async () => {
+  test("the page shows the key's own limits, and its use with them", async () => {
     const settings = await makeSettings();
     const { id, value } = await makeKey(settings.organization, { dayLimit: { records: 50, minutes: 480 } });
     await settings.api.postTime(value, { ...TIME, minutes: 239 });
-    expect((await factsOf(settings, id))['Today']).toBe('1 new record, 239 minutes');
+    expect((await factsOf(settings, id))['Today']).toBe('1 of 50 new records, 239 of 480 minutes');
     await settings.api.postTime(value, { ...TIME, minutes: 1 });
     expect(await factsOf(settings, id)).toMatchObject({
       'Daily limits': '50 new records, 480 minutes',
-      Today: '2 new records, 240 of 480 minutes',
+      Today: '2 of 50 new records, 240 of 480 minutes',
     });
   });
 

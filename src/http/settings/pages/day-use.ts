@@ -15,9 +15,11 @@ function megabytes(bytes: number, limit: number | null): string[] {
   return [`${formatNumber(used)} of ${formatNumber(limit / MEGABYTE)} MB of text`];
 }
 
-/** An amount, with its limit if that is near: `12 new records`, `12,000 of 20,000 new records`. */
-function amount(used: number, limit: number | null, unit: string): string {
-  return isNear(used, limit) ? `${formatNumber(used)} of ${counted(limit, unit)}` : counted(used, unit);
+/** An amount, with its limit if that is near or the key's own: `12 new records`, `12,000 of 20,000 new records`. */
+function amount(used: number, limit: number | null, unit: string, own?: number | null): string {
+  return limit !== null && (limit === own || isNear(used, limit))
+    ? `${formatNumber(used)} of ${counted(limit, unit)}`
+    : counted(used, unit);
 }
 
 /** The records of today. The minutes of an organization are not counted. */
@@ -30,11 +32,14 @@ interface Use {
 /** Null for a limit that does not exist. */
 type UseLimits = { [Measure in keyof Required<Use>]: number | null };
 
-/** The usage, with the limits that are near: `12,000 of 20,000 new records, 90 minutes, 32 of 64 MB of text`. */
-export function useText({ records, minutes, bytes }: Use, limits: UseLimits): string {
+/**
+ * The usage, with the limits that are near and those of the key itself: `12,000 of 20,000 new records, 90 minutes, 32 of
+ * 64 MB of text`.
+ */
+export function useText({ records, minutes, bytes }: Use, limits: UseLimits, own: Partial<UseLimits> = {}): string {
   return [
-    amount(records, limits.records, 'new record'),
-    ...(minutes === undefined ? [] : [amount(minutes, limits.minutes, 'minute')]),
+    amount(records, limits.records, 'new record', own.records),
+    ...(minutes === undefined ? [] : [amount(minutes, limits.minutes, 'minute', own.minutes)]),
     ...megabytes(bytes, limits.bytes),
   ].join(', ');
 }

@@ -130,7 +130,7 @@ function KeyFacts({ subject: key, dayLimit, written, usage, companies, workflows
   const { predecessor, successor } = key;
   const own = { records: key.dayLimitRecords, minutes: key.dayLimitMinutes };
   const minutes = haveMinutes(writableKinds(key.scopes)) ? written.minutes : undefined;
-  const today = useText({ ...written, minutes }, dayLimits(key, dayLimit));
+  const today = useText({ ...written, minutes }, dayLimits(key, dayLimit), own);
   return (
     <Facts
       facts={[
