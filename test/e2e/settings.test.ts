@@ -409,7 +409,7 @@ test('an expired key is replaced, and the keys of a person who left are revoked,
 test('every page is accessible, throws nothing, and is no wider than the screen, in light and dark, from 320 to 1280 px', async () => {
   const { page, complaints } = await signIn();
   const found: string[] = [];
-  const examine = async () => void found.push(...(await faultsOf(page)));
+  const examine = async () => void found.push(...(await faultsOf(page, { onEveryScreen: true })));
   await follow(leadTo(page, '/new-key'));
   await examine();
   await field(page, 'name').fill('Seen in every way');
@@ -438,6 +438,8 @@ test('every page is accessible, throws nothing, and is no wider than the screen,
     'audit?action=note.created&ticket=1001',
     'audit?q=nothing',
     'refused',
+    'time',
+    'key-rules',
     'which-key',
     'revoke-all',
     'nowhere',

@@ -14,10 +14,11 @@ const MISPLACED = `[...document.querySelectorAll('[data-label]')]
 
 /**
  * What is wrong with a page: the accessibility rules that it breaks, the widths for which it is too wide, and misplaced
- * text. A long run tries all rules in light and dark at each width; otherwise a desktop in light, and on the narrowest
- * phone in dark the rules that depend on the screen. It leaves the page on a desktop in light.
+ * text. A long run tries all rules in light and dark at each width; otherwise a desktop in light, and the rules that depend
+ * on the screen on the narrowest phone in dark, or in light and dark at each other width. It leaves the page on a desktop in
+ * light.
  */
-export async function faultsOf(page: Page): Promise<string[]> {
+export async function faultsOf(page: Page, { onEveryScreen = false } = {}): Promise<string[]> {
   const found: string[] = [];
   for (const width of [320, 390, 768, 1280]) {
     await page.setViewportSize({ width, height: 800 });
@@ -28,7 +29,8 @@ export async function faultsOf(page: Page): Promise<string[]> {
     for (const colorScheme of ['dark', 'light'] as const) {
       const isDesktop = width === 1280 && colorScheme === 'light';
       const isPhone = width === 320 && colorScheme === 'dark';
-      if (!inLongRuns(true, isDesktop || isPhone)) continue;
+      const isTried = onEveryScreen ? width > 320 : isDesktop || isPhone;
+      if (!inLongRuns(true, isTried)) continue;
       await page.emulateMedia({ colorScheme });
       const broken = await accessibilityViolations(page, inLongRuns(true, isDesktop) ? undefined : OF_THE_SCREEN);
       found.push(...broken.map((rule) => `${page.url()}, ${colorScheme}, ${width} px: ${rule}`));
