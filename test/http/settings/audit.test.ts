@@ -209,6 +209,10 @@ describe('which entries a page of the audit log shows', () => {
     const keys = ['n8n: triage: replaced by', 'n8n: triage, replaces', 'n8n: triage'];
     const lines = keys.map((line) => expect.stringMatching(`^${line}( twb_[^:]*)?$`));
     expect(await found('action=Keys')).toEqual([expect.arrayContaining(lines), ['Any time', 'Keys']]);
+    // Limited to a key, they do not repeat its name.
+    const [ofKey = []] = await found(`action=Keys&key=${key.id}`);
+    expect(ofKey).toHaveLength(2);
+    expect(ofKey.filter((line) => line.includes('n8n: triage'))).toEqual([]);
     expect((await found('action=Writes'))[0]).toHaveLength(2);
     expect((await found(`action=Writes&key=${successor.id}`))[0]).toHaveLength(2);
   });
@@ -271,7 +275,11 @@ describe('what billing and auditors read of the audit log', () => {
       { organization, entry: String(entry?.['id']), decision: 'APPROVED', reviewer: 'ada' },
     );
     const approved = /^30 min, billable, 150\.00, credited to Automation, approved by Ada .* on 23 Nov 2027/;
-    expect((await lines()).filter((line) => approved.test(line))).toHaveLength(2);
+    // The entry of the decision says who and when in its own columns.
+    expect((await lines()).filter((line) => approved.test(line))).toHaveLength(1);
+    expect((await lines()).filter((line) => /^30 min, billable, .*Automation(?!, approved)/.test(line))).toHaveLength(
+      1,
+    );
     const { text } = await get('/audit.csv');
     expect(text).toContain('"Minutes","Billable","Rate","Status"');
     const times = csvRows(text).flatMap((row) => /"Automation",(.*?"[A-Z]+")/.exec(row)?.[1] ?? []);

@@ -34,7 +34,7 @@ export function AuditEntries({ entries, keyId, isSection = false }: Props) {
               {ofDay.map((entry) => (
                 <li>
                   <details>
-                    <Line entry={entry} isOwn={entry.actorId === keyId} />
+                    <Line entry={entry} keyId={keyId} />
                     <Details entry={entry} />
                   </details>
                 </li>
@@ -72,8 +72,15 @@ const BY_PSA: Record<string, string> = { refused: 'Refused by', taken: 'Taken by
 const SHOWN_ID = 8;
 const endOf = (id: string) => (id.length > SHOWN_ID ? `…${id.slice(1 - SHOWN_ID)}` : id);
 
+/** The entries of decisions, which say themselves what was decided, by whom and when. */
+const DECISIONS = /\.(?:approved|rejected)$/;
+
 /** `30 min, billable, 150.00, credited to Tess, approved by Ada on 23 Nov 2026`. */
-function timeText({ minutes, ...time }: NonNullable<AuditEntry['time']>, timeZone: string): string {
+function timeText(
+  { minutes, ...time }: NonNullable<AuditEntry['time']>,
+  timeZone: string,
+  isDecision: boolean,
+): string {
   const { billable, hourlyRateMinor, technician, status, decidedBy, decidedAt } = time;
   const by =
     decidedBy === null || decidedAt === null ? '' : ` by ${decidedBy} on ${dateText(dateIn(timeZone, decidedAt))}`;
@@ -81,7 +88,7 @@ function timeText({ minutes, ...time }: NonNullable<AuditEntry['time']>, timeZon
     `${minutes} min`,
     billable ? `billable, ${money(hourlyRateMinor)}` : 'not billable',
     `credited to ${technician}`,
-    ...(status === 'SUBMITTED' ? [] : [`${status.toLowerCase()}${by}`]),
+    ...(status === 'SUBMITTED' || isDecision ? [] : [`${status.toLowerCase()}${by}`]),
   ];
   return parts.join(', ');
 }
@@ -90,17 +97,21 @@ function timeText({ minutes, ...time }: NonNullable<AuditEntry['time']>, timeZon
 export const cutText = ({ isCut, textLength }: ShownEntry, shown: number) =>
   isCut ? `${formatNumber(shown)} of ${counted(textLength ?? 0, 'character')}` : null;
 
-function Line({ entry, isOwn }: { entry: AuditEntry; isOwn: boolean }) {
+/** On the page of a key, the line leaves out what that page is about. */
+function Line({ entry, keyId }: { entry: AuditEntry; keyId: string | undefined }) {
   const { psa, timeZone } = usePage();
-  const { action, actorType, actorName, at, ticketId, key, time, text, detail, refusal } = entry;
+  const { action, actorType, actorId, actorName, at, ticketId, key, time, text, detail, refusal } = entry;
   const [subject, what = ''] = action.split('.');
   const kind = RECORD_KIND_NAMES.find((one) => one === subject);
+  const isOwn = actorId === keyId;
+  // The detail of a new key begins with its name.
+  const rest = `${detail}, `.startsWith(`${key?.name}, `) ? detail?.slice(`${key?.name}, `.length) : undefined;
+  const isOfPage = key?.id === keyId;
   const words = [
-    // The detail of a new key begins with its name.
-    actorType !== 'api_key' && !`${detail}, `.startsWith(`${key?.name}, `) && key?.name,
-    time && timeText(time, timeZone),
+    actorType !== 'api_key' && rest === undefined && !isOfPage && key?.name,
+    time && timeText(time, timeZone, DECISIONS.test(action)),
     text?.slice(0, SUMMARY_LENGTH),
-    detail,
+    isOfPage ? (rest ?? detail) : detail,
   ].filter(Boolean);
   return (
     <summary>

@@ -22,7 +22,7 @@ export function ConfirmRevocation({ keys, action, fields = [], button, cancel }:
       </p>
       <HiddenFields fields={fields} />
       <Table
-        caption="Keys to revoke"
+        caption={keys.length === 1 ? 'Key to revoke' : 'Keys to revoke'}
         columns={[
           ['Key', (key) => <KeyName subject={key} />],
           ['State', (key) => <State state={stateInList(key)} />],
