@@ -27,7 +27,7 @@ interface Heading {
   type: 'heading';
   depth: number;
   text: string;
-  /** The address on the page: the words of the heading, or `id` as in "## Title {#id}". */
+  /** The address on the page: the words of the heading, or `id` as in `## Title <!-- #id -->`. */
   id: string;
 }
 
@@ -96,7 +96,7 @@ function isKnown(token: Token): token is Known {
 }
 
 function headingOf({ depth, text }: Tokens.Heading): Heading {
-  const [, title = text, id = idOf(text)] = /^(.*) \{#([\w.-]+)\}$/.exec(text) ?? [];
+  const [, title = text, id = idOf(text)] = /^(.*) <!-- #([\w.-]+) -->$/.exec(text) ?? [];
   return { type: 'heading', depth, text: title, id };
 }
 

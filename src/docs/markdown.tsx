@@ -13,7 +13,7 @@ export const readable = (markdown: string): string =>
   markdown
     .replaceAll(/^<!-- (?:tab|fold): (.+) -->$/gm, '**$1**')
     .replaceAll(/^<!-- (?:end|insert: .+) -->\n\n?/gm, '')
-    .replaceAll(/^(#+ .+) \{#[\w.-]+\}$/gm, '$1');
+    .replaceAll(/^(#+ .+) <!-- #[\w.-]+ -->$/gm, '$1');
 
 /** A page from Markdown, with its headings of level 2 in the navigation. The first page has a hero for title and lead. */
 export function MarkdownPage({ path, markdown, inserts = {}, isWide = false }: MarkdownSource) {

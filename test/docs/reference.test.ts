@@ -31,7 +31,7 @@ const operations = Object.entries(paths).flatMap(([path, methods]) =>
 const contract = readContract(JSON.stringify(API));
 
 /** The text of each section by its id. */
-const sections = new Map(page.split(/^## /m).map((part) => [/^.+ \{#(\w+)\}\n/.exec(part)?.[1] ?? '', part]));
+const sections = new Map(page.split(/^## /m).map((part) => [/^.+ <!-- #(\w+) -->\n/.exec(part)?.[1] ?? '', part]));
 const sectionOf = (id: string) => sections.get(id) ?? expect.unreachable(`The page has no section ${id}`);
 
 /** The rows of the table whose first cell of the head is this one. */
