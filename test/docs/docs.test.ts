@@ -165,7 +165,7 @@ Preferred-Languages: en
     for (const name of pages) {
       const path = name.replace(/\.html$/, '.md');
       expect([path, files.get(path)]).toEqual([path, expect.stringMatching(/^# .+\n\n\S/)]);
-      expect([path, files.get(path)]).not.toEqual([path, expect.stringMatching(/<!--|service\.invalid/)]);
+      expect([path, files.get(path)]).not.toEqual([path, expect.stringMatching(/<!--|\{#|service\.invalid/)]);
       const withoutCode = files.get(path)?.replaceAll(/^```.*?^```/gms, 'Code');
       expect([path, withoutCode]).not.toEqual([path, expect.stringMatching(/^(#+) .+\n+(\1 |(?![\s\S]))/m)]);
       expect(list.split('\n')).toContainEqual(expect.stringMatching(new RegExp(`\\(/${path}\\): .+\\.$`)));
