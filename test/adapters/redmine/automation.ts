@@ -62,8 +62,11 @@ export async function makeAutomation(url: URL, owner: KeyOwner) {
       const repeat = async () => (await writeTime(issue, minutes, email, description, event)).entry?.status;
       return { ...entry, minutes, description, repeat };
     },
-    /** Why time cannot be logged for the technician; undefined if it can. */
-    refusal: async (issue: string) => (await writeTime(issue, 5, TESS, 'Is this possible?')).code,
+    /** Why time cannot be logged for the technician; undefined if it can. A dry run, because it is asked many times. */
+    refusal: async (issue: string) => {
+      const body = { minutes: 5, description: 'Is this possible?', billable: true, userEmail: TESS };
+      return (await write(`${issue}/time-entries/dry-run`, body)).code;
+    },
   };
 }
 
