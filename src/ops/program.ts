@@ -32,7 +32,7 @@ const COMMANDS = [
   adapterStatus(databaseOf),
   adapterForget(databaseOf),
   adapterResume,
-  adapterDoctor,
+  adapterDoctor(databaseOf),
   ...OPS_MODULES.flatMap(({ databaseCommands = [] }) => databaseCommands).map((command) => command(databaseOf)),
   ...OPS_MODULES.flatMap(({ commands = [] }) => commands),
 ];

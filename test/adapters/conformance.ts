@@ -6,19 +6,21 @@ import { handTimeToSettings } from '../../src/services/work/hand-to-settings.ts'
 import { inLongRuns } from '../support/property.ts';
 import { allChanges, connectionOf, resultOf, work } from '../support/psa-calls.ts';
 import { asOperator, rowsOf } from '../support/world.ts';
-import type { Fake, FakeNote, MakeFake } from './fake.ts';
+import type { Fake, FakeEntry, FakeNote, MakeFake } from './fake.ts';
 import {
   type AdapterWorld,
   approve,
   connectionRow,
   DAY_MS,
   decide,
+  FAULTS,
   HOUR_MS,
   isWrite,
   MINUTE_MS,
   makeAdapterWorld,
   makeReadyWorld,
   notesOf,
+  proveTime,
   reportsOf,
   resume,
   SECOND_MS,
@@ -236,11 +238,141 @@ export function testMapping(makeFake: MakeFake): void {
       });
   });
 
+  describe('the test of time', () => {
+    const isTest = (world: AdapterWorld) => (entry: FakeEntry) => world.fake.plain(entry.text) === 'Time test';
+
+    /** Collects what each new time entry is when it is created. */
+    function watchTime(world: AdapterWorld) {
+      const created: [number, string, number, number, boolean][] = [];
+      world.data.onTime = ({ ticket, text, user, minutes, billable }) =>
+        created.push([ticket, world.fake.plain(text), user, minutes, billable]);
+      return created;
+    }
+
+    test('writes a minute that is not billable and a billable one before the first time, and leaves neither; notes alone cause none', async () => {
+      const world = await makeReadyWorld(makeFake);
+      const created = watchTime(world);
+      await world.write(502, { message: 'Only a note' });
+      await world.skip(DAY_MS);
+      expect([notesOf(world).length, created]).toEqual([1, []]);
+      await world.write(502, time('First'));
+      await world.write(502, time('Second'));
+      await world.pass(MINUTE_MS);
+      const tests = [false, true].map((billable) => [501, 'Time test', 2, 1, billable]);
+      expect(created).toEqual([...tests, [502, 'First', 2, 15, true], [502, 'Second', 2, 15, true]]);
+      expect([timesOf(world), world.data.removedTime.map(world.fake.plain), world.data.violations]).toEqual([
+        ['First', 'Second'],
+        ['Time test', 'Time test'],
+        [],
+      ]);
+      // Crediting others can need more rights.
+      await world.write(502, { minutes: 5, description: 'By itself', billable: true });
+      await world.pass(MINUTE_MS);
+      expect(created.slice(4).map(([, text, user]) => [text, user])).toEqual([
+        ['Time test', 9],
+        ['Time test', 9],
+        ['By itself', 9],
+      ]);
+      world.deploy({ ...world.fake.psa, time: { ...world.fake.psa.time, settings: ['another work role'] } });
+      await world.write(502, time('Third'));
+      await world.pass(MINUTE_MS);
+      expect(created.slice(7).map(([, text]) => text)).toEqual(['Time test', 'Time test', 'Third']);
+    });
+
+    test('comes before time that was approved in the settings area, if the PSA has no approval', async () => {
+      const world = await makeReadyWorld(withoutReviews(makeFake));
+      const created = watchTime(world);
+      const { id } = await world.write(502, time('Called'));
+      await world.pass(MINUTE_MS);
+      expect(created).toEqual([]);
+      await decide(world, 'APPROVED', [id]);
+      await world.pass(MINUTE_MS);
+      expect(created.map(([, text]) => text)).toEqual(['Time test', 'Time test', 'Called']);
+      expect(timesOf(world)).toEqual(['Called']);
+    });
+
+    test.each<[string, RegExp, Partial<FakeEntry>]>([
+      ['the technician', /technician is 1, not 2\. \w/, { user: 1 }],
+      ['the minutes', /minutes is 15, not 1\. \w/, { minutes: 15 }],
+      ['billable time', /Of billable time, (billing|charge type|billable) is \w+, not \w+\. \w/, { billable: false }],
+      ['other time', /not billable, (billing|charge type|billable) is \w+, not \w+\. \w/, { billable: true }],
+      [
+        'the status',
+        /(status|reviewed|review) is \w+, not \w*\. \w/,
+        { decision: { status: 'APPROVED', reviewer: '1' } },
+      ],
+    ])(
+      'keeps time back while the PSA changes %s, names the field and the repair, and notes arrive',
+      async (_, reason, changes) => {
+        const world = await makeReadyWorld(makeFake);
+        world.data.onTime = (entry) => Object.assign(entry, changes);
+        await world.write(502, time('Called'));
+        await world.write(502, { message: 'Does not wait' });
+        await world.pass(MINUTE_MS);
+        expect(notesOf(world)).toEqual([[502, 'Does not wait', true]]);
+        expect((await connectionRow(world))?.['failure']).toMatch(/^Time entries wait for their test on ticket 501: /);
+        expect(await connectionRow(world)).toMatchObject({ failure: expect.stringMatching(reason), stopped_at: null });
+        for (let hour = 0; hour < 3; hour++) await world.skip(HOUR_MS);
+        await world.write(503, { message: 'Nor do others' });
+        await world.skip(DAY_MS);
+        expect([notesOf(world).length, world.data.entries, await reportsOf(world)]).toEqual([2, [], []]);
+        expect((await connectionRow(world))?.['failure']).toMatch(reason);
+        world.data.onTime = () => undefined;
+        await world.skip(11 * MINUTE_MS);
+        await world.pass(MINUTE_MS);
+        expect(timesOf(world)).toEqual(['Called']);
+        expect(await connectionRow(world)).toMatchObject({ failure: null, stopped_at: null });
+      },
+    );
+
+    test.each(['create', 'remove'] as const)(
+      'names the right to %s time if it is missing, and leaves one entry at most',
+      async (step) => {
+        const world = await makeReadyWorld(makeFake);
+        const isStep = ({ method, url }: Request) =>
+          step === 'create' ? method === 'POST' && /time.entries|Actions/.test(url) : method === 'DELETE';
+        world.onRequest = (request) => (isStep(request) ? new Response('{}', { status: 403 }) : undefined);
+        await world.write(502, time('Called'));
+        for (let wait = 0; wait < 4; wait++) await world.skip(10 * MINUTE_MS);
+        expect((await connectionRow(world))?.['failure']).toContain(world.fake.psa.time.rights[step]);
+        expect(world.data.entries.map(({ text }) => world.fake.plain(text))).toEqual(
+          step === 'create' ? [] : ['Time test'],
+        );
+        world.onRequest = () => undefined;
+        await world.skip(11 * MINUTE_MS);
+        await world.pass(MINUTE_MS);
+        expect(timesOf(world)).toEqual(['Called']);
+        expect(await connectionRow(world)).toMatchObject({ failure: null });
+      },
+    );
+
+    test('survives every fault and kill, and there is never a second entry of it', async () => {
+      const world = await makeReadyWorld(makeFake);
+      let most = 0;
+      world.data.onTime = () => {
+        most = Math.max(most, world.data.entries.filter(isTest(world)).length);
+      };
+      // Each write fails in every way, one after the other, and then each read.
+      let [count, writes] = [0, 0];
+      world.onRequest = (request) => {
+        if (isWrite(request)) writes += 1;
+        const isHit = count < 2 * FAULTS.length ? isWrite(request) : count < 3 * FAULTS.length;
+        return isHit ? FAULTS[count++ % FAULTS.length] : undefined;
+      };
+      await world.write(502, time('Called'));
+      for (let wait = 0; wait < 60 && timesOf(world).join() !== 'Called'; wait++) await world.skip(11 * MINUTE_MS);
+      expect([timesOf(world), most, count]).toEqual([['Called'], 1, 3 * FAULTS.length]);
+      expect(world.data.removedTime.every((text) => world.fake.plain(text) === 'Time test')).toBe(true);
+      expect(writes).toBeGreaterThan(2 * FAULTS.length);
+    });
+  });
+
   describe('look-ups', () => {
     test.each(['at the start', 'after an unclear create'])(
       'marks that others wrote are not taken for ours, and nothing of others is removed, %s',
       async (when) => {
         const world = await makeReadyWorld(makeFake);
+        await proveTime(world);
         if (when !== 'at the start') await world.skip(10 * MINUTE_MS);
         const createdAt = new Date(world.clock()).toISOString();
         const id = (kind: 'note' | 'time_entry') => derivedId(world.organization, kind, 'triage:evt-1');
@@ -319,6 +451,7 @@ export function testMapping(makeFake: MakeFake): void {
   describe('approvals', () => {
     test('time that the settings area decides reaches the PSA once when it is approved, and never otherwise, whatever is killed', async () => {
       const world = await makeReadyWorld(withoutReviews(makeFake));
+      await proveTime(world);
       const kills = ['killed', 'killed_before', undefined] as const;
       let writes = 0;
       world.onRequest = (request) => (isWrite(request) ? kills[writes++ % kills.length] : undefined);
@@ -404,6 +537,7 @@ export function testMapping(makeFake: MakeFake): void {
 
     test('a decision that the PSA made before the adapter knew the entry there comes back', async () => {
       const world = await makeReadyWorld(makeFake);
+      await proveTime(world);
       await world.write(501, time('Called'), 'one');
       world.onRequest = (request) => {
         if (world.data.entries.length > 0) return 'lost';
@@ -423,6 +557,7 @@ export function testMapping(makeFake: MakeFake): void {
 
     test('a decision of the PSA comes back once, whatever is killed, and an entry that waits is there once', async () => {
       const world = await makeReadyWorld(makeFake);
+      await proveTime(world);
       const kills = ['killed', 'killed_before', undefined] as const;
       let [writes, reads] = [0, 0];
       const killSome = () => {

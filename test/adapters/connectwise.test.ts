@@ -64,7 +64,9 @@ describe('a project ticket', () => {
       'POST /service/tickets/{parentId}/notes',
       'DELETE /service/tickets/{parentId}/notes/{id}',
       'POST /project/tickets/{parentId}/notes',
+      // The test of time, too.
       'POST /time/entries',
+      'DELETE /time/entries/{id}',
       'PATCH /project/tickets/{parentId}/notes/{id}',
     ]);
   });

@@ -32,7 +32,8 @@ function meets(item: Item, conditions: string): boolean {
 export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
   const data = new FakeData(clock);
   const instant = (at: number) => `${new Date(at).toISOString().slice(0, 19)}Z`;
-  const times = new Map<number, { timeStart: string; timeEnd: string; mark: string }>();
+  /** What a time entry contains besides its fields in the data. */
+  const sentOf = new Map<number, { timeStart: string; mark: string; workType?: Item; workRole?: Item }>();
   const sheets: { id: number; member: number; status: string }[] = [];
   /** The ids of project tickets. The others are service tickets. */
   const projects = new Set([505, 510]);
@@ -83,19 +84,19 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
     // The response to a create has both, whatever the note is.
     ...{ internalFlag: true, externalFlag: !isPrivate },
   });
-  const entryItem = ({ id, ticket, text, user, billable, decision }: FakeEntry) => {
-    const { timeStart = '', timeEnd = '', mark = '' } = times.get(id) ?? {};
+  const entryItem = ({ id, ticket, text, user, minutes, billable, decision }: FakeEntry) => {
+    const { timeStart = '', mark = '', ...names } = sentOf.get(id) ?? {};
     return {
       ...{
         id,
         chargeToId: ticket,
         chargeToType: chargeTypeOf(ticket),
         member: { id: user },
-        timeStart,
-        timeEnd,
+        ...{ timeStart, timeEnd: instant(Date.parse(timeStart) + minutes * 60_000) },
         notes: text,
       },
       ...{ internalNotes: mark, billableOption: billable ? 'Billable' : 'DoNotBill' },
+      ...names,
       status: decision?.status === 'APPROVED' ? settings.approved : decision ? 'Rejected' : 'Open',
     };
   };
@@ -151,8 +152,10 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
       minutes: (Date.parse(timeEnd) - Date.parse(timeStart)) / 60_000,
       ...{ date: dateIn(timeZone, Date.parse(timeStart)), updatedAt: data.now() },
     };
-    times.set(entry.id, { timeStart, timeEnd, mark });
+    const { workType, workRole } = body;
+    sentOf.set(entry.id, { timeStart, mark, ...(workType && { workType }), ...(workRole && { workRole }) });
     data.entries.push(entry);
+    data.onTime(entry);
     return [201, entryItem(entry)];
   }
 
@@ -189,7 +192,13 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
       data.removed.push(note.text);
       return [204, undefined];
     }
-    const target = note ?? data.entries.find((one) => one.id === id);
+    const time = data.entries.find((one) => one.id === id);
+    if (method === 'DELETE' && time) {
+      data.entries.splice(data.entries.indexOf(time), 1);
+      data.removedTime.push(time.text);
+      return [204, undefined];
+    }
+    const target = note ?? time;
     for (const { op, path: field, value } of body as unknown as Item[])
       if (target && op === 'replace' && field === (note ? 'text' : 'notes')) target.text = value;
       else data.violations.push(`PATCH ${template}: ${op} ${field}`);

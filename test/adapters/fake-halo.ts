@@ -59,6 +59,7 @@ export function fakeHalo(clock: () => number) {
     emailto: mailed.has(one) ? 'customer@acme.example' : '',
     ...('minutes' in one && {
       actreviewed: one.decision?.status === 'APPROVED',
+      chargerate: one.billable ? CHARGE_BILLABLE : 0,
       timetaken: one.minutes / 60,
       datetime: starts.get(one),
     }),
@@ -101,6 +102,7 @@ export function fakeHalo(clock: () => number) {
       data.entries.push(created);
       // In UTC, without a zone.
       starts.set(created, body.datetime?.replace(/Z$/, ''));
+      data.onTime(created);
       if (!isPrivate) shown.add(created);
     }
     if (settings.sendsMail) mailed.add(created);
@@ -111,7 +113,7 @@ export function fakeHalo(clock: () => number) {
   function remove(one: FakeNote | FakeEntry): [number, unknown] {
     data.notes = data.notes.filter((each) => each !== one);
     data.entries = data.entries.filter((each) => each !== one);
-    data.removed.push(one.text);
+    ('minutes' in one ? data.removedTime : data.removed).push(one.text);
     return [200, itemOf(one)];
   }
 

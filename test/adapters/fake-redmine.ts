@@ -33,9 +33,11 @@ export function fakeRedmine(clock: () => number): Fake {
       }
     );
   };
-  const entryOf = ({ id, text, decision, user, minutes, date }: FakeData['entries'][number]) => ({
-    ...{ id, comments: text, user: { id: user }, hours: minutes / 60, spent_on: date },
+  const entryOf = ({ id, text, decision, user, minutes, date, billable }: FakeData['entries'][number]) => ({
+    ...{ id, comments: text, user: { id: user }, activity: { id: ACTIVITY }, spent_on: date },
+    hours: Number((minutes / 60).toFixed(2)),
     custom_fields: [
+      { id: BILLABLE, name: 'Billable', value: billable ? '1' : '0' },
       { id: REVIEW, name: 'Review', value: decision?.status ?? '' },
       { id: REVIEWER, name: 'Reviewer', value: decision?.reviewer ?? '' },
     ],
@@ -110,6 +112,10 @@ export function fakeRedmine(clock: () => number): Fake {
       const issue = issueOf(Number(id));
       return issue ? [200, { issue }] : [404, undefined];
     }
+    if (route === 'time_entries #') {
+      const entry = data.entries.find((one) => one.id === Number(id));
+      return entry ? [200, { time_entry: entryOf(entry) }] : [404, undefined];
+    }
     if (route === 'time_entries') {
       const issue = query.get('issue_id');
       const reviewed = query.get(`cf_${REVIEW}`);
@@ -146,6 +152,13 @@ export function fakeRedmine(clock: () => number): Fake {
       }
       return [204, undefined];
     }
+    if (method === 'DELETE' && collection === 'time_entries') {
+      const index = data.entries.findIndex((one) => one.id === Number(id));
+      data.removedTime.push(
+        ...data.entries.splice(index === -1 ? data.entries.length : index, 1).map(({ text }) => text),
+      );
+      return index === -1 ? [404, undefined] : [204, undefined];
+    }
     if (method === 'PUT' && collection === 'time_entries') {
       const entry = data.entries.find((one) => one.id === Number(id));
       if (entry) entry.text = body.time_entry.comments;
@@ -162,6 +175,7 @@ export function fakeRedmine(clock: () => number): Fake {
         updatedAt: data.now(),
       };
       data.entries.push(entry);
+      data.onTime(entry);
       return [201, { time_entry: entryOf(entry) }];
     }
     return undefined;
@@ -188,7 +202,7 @@ export function fakeRedmine(clock: () => number): Fake {
       const found =
         request.method === 'GET'
           ? get(pathname, searchParams, key === 'admin')
-          : write(request.method, pathname, await request.json());
+          : write(request.method, pathname, JSON.parse((await request.text()) || '{}'));
       if (!found) data.violations.push(what);
       const [status, body] = found ?? [404, undefined];
       return json(status, body, data.now());

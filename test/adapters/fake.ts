@@ -49,8 +49,11 @@ export class FakeData {
   account = 9;
   /** Whether customers see every new note, whatever the request says. */
   showsNotes = false;
-  /** The texts of notes that were removed. */
+  /** The texts of notes and of time that were removed. */
   removed: string[] = [];
+  removedTime: string[] = [];
+  /** Changes each new time entry, as settings of the PSA can. */
+  onTime: (entry: FakeEntry) => void = () => undefined;
   /** Requests and responses that the vendor's description does not allow. */
   violations: string[] = [];
   /** How many requests there were, by method and path without ids. */

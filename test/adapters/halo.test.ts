@@ -3,7 +3,7 @@ import { sender } from '../../src/adapters/kit/send.ts';
 import { rowsOf } from '../support/world.ts';
 import { checksOf, testMapping } from './conformance.ts';
 import { fakeHalo } from './fake-halo.ts';
-import { connectionRow, DAY_MS, MINUTE_MS, makeAdapterWorld, makeReadyWorld, time } from './world.ts';
+import { connectionRow, DAY_MS, MINUTE_MS, makeAdapterWorld, makeReadyWorld, proveTime, time } from './world.ts';
 
 const TIME = time('Called');
 
@@ -56,10 +56,23 @@ describe('HaloPSA', () => {
 
   test('time that customers can see is removed, and nothing follows', async () => {
     const { world } = await makeHaloWorld();
+    await proveTime(world);
     world.data.showsNotes = true;
     for (const ticket of [502, 503]) await world.write(ticket, TIME);
     await world.pass(5 * MINUTE_MS);
-    expect([world.data.entries, world.data.removed.length]).toEqual([[], 2]);
+    expect([world.data.entries, world.data.removedTime.length]).toEqual([[], 1]);
+  });
+
+  test('customers who can see the test of time stop the adapter before any time is written', async () => {
+    const { world } = await makeHaloWorld();
+    world.data.showsNotes = true;
+    await world.write(502, TIME);
+    await world.pass(5 * MINUTE_MS);
+    expect([world.data.entries, world.data.removedTime.map(world.fake.plain)]).toEqual([[], ['Time test']]);
+    expect(await connectionRow(world)).toMatchObject({
+      failure: expect.stringMatching(/^Customers could see the test of time on ticket 501\. It is removed/),
+      stopped_at: expect.any(Number),
+    });
   });
 
   test('an approval is about the time of one ticket, although ids begin again in each', async () => {
@@ -78,6 +91,7 @@ describe('HaloPSA', () => {
     const { world } = await makeHaloWorld(async (makeFake) =>
       makeReadyWorld(makeFake, {}, Date.parse('2027-03-01T12:00:00Z')),
     );
+    await proveTime(world);
     const bodies: Record<string, unknown>[] = [];
     world.onRequest = async (request) => {
       if (request.method === 'POST' && request.url.endsWith('/Actions')) {
@@ -90,8 +104,8 @@ describe('HaloPSA', () => {
     await world.write(503, { message: 'A note' });
     await world.pass(MINUTE_MS);
     const span = {
-      actionarrivaldate: expect.stringMatching(/^2027-03-01T11:46:/),
-      actioncompletiondate: expect.stringMatching(/^2027-03-01T12:01:/),
+      actionarrivaldate: expect.stringMatching(/^2027-03-01T11:47:/),
+      actioncompletiondate: expect.stringMatching(/^2027-03-01T12:02:/),
     };
     const [billable, notBillable] = bodies.filter(({ timetaken }) => timetaken !== undefined);
     const note = bodies.find(({ timetaken }) => timetaken === undefined);

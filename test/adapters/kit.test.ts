@@ -25,6 +25,7 @@ import {
   makeAdapterWorld,
   makeReadyWorld,
   notesOf,
+  proveTime,
   reportsOf,
   resume,
   statusOf,
@@ -210,6 +211,7 @@ describe('privacy', () => {
 
   test('time that is handed to the settings area before it is read back stops nothing', async () => {
     const world = await makeReadyWorld(fakeHalo);
+    await proveTime(world);
     world.onRequest = (request) => (isWrite(request) || world.data.entries.length === 0 ? undefined : 'refused');
     await world.write(501, time('Called'));
     await world.pass(MINUTE_MS);
@@ -292,6 +294,7 @@ describe('refusals', () => {
 
   test('time that was refused, handed to the settings area and approved there is reported as taken', async () => {
     const world = await makeReadyWorld(fakeHalo);
+    await proveTime(world);
     world.onRequest = refuse(400);
     const { id } = await world.write(501, time('Called'));
     await world.pass(MINUTE_MS);

@@ -12,6 +12,7 @@ import {
   MINUTE_MS,
   makeReadyWorld,
   notesOf,
+  proveTime,
   reportsOf,
   resume,
   time,
@@ -129,6 +130,7 @@ describe('records that the PSA does not take', () => {
 describe('one kind of record that the account may not write', () => {
   test('time that is denied holds up no note of its ticket, is the failure until time is written, and is not set aside', async () => {
     const world = await makeReadyWorld(fakeConnectWise);
+    await proveTime(world);
     world.onRequest = (request) =>
       isWrite(request) && request.url.includes('/time/')
         ? Response.json({ code: 'Security' }, { status: 403 })

@@ -233,6 +233,15 @@ export async function makeReadyWorld(...args: Parameters<typeof makeAdapterWorld
   return world;
 }
 
+/** Has the adapter test time of a technician and of automations, as it otherwise does before the first entry. */
+export async function proveTime(world: AdapterWorld): Promise<void> {
+  for (const user of ['2', '9']) {
+    await world.read((kv) => kv.put('timeToTest', user));
+    await world.pass(MINUTE_MS / 2);
+  }
+  world.data.removedTime = [];
+}
+
 export const TESS = 'tess@northwind.example';
 export const time = (description: string, minutes = 15) => ({ minutes, description, billable: true, userEmail: TESS });
 export const isWrite = ({ method }: Request) => method !== 'GET';

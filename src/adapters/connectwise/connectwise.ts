@@ -184,15 +184,16 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
   });
 
   /** The time ends when the record was written, unless it would then begin on the day before. */
+  const startOf = ({ createdAt, minutes, workDate }: PsaTime) =>
+    Math.max(Date.parse(createdAt) - minutes * MINUTE_MS, startOfDate(workDate.slice(0, 10), settings.timeZone));
+  const billableOptionOf = ({ billable }: PsaTime) => (billable ? settings.billable : 'DoNotBill');
+
   const timeBody = (record: PsaTime, kind: TicketKind) => {
-    const durationMs = record.minutes * MINUTE_MS;
-    const day = startOfDate(record.workDate.slice(0, 10), settings.timeZone);
-    const start = Math.max(Date.parse(record.createdAt) - durationMs, day);
-    const billableOption = record.billable ? settings.billable : 'DoNotBill';
+    const [start, billableOption] = [startOf(record), billableOptionOf(record)];
     return {
       ...{ chargeToId: Number(record.ticketId), chargeToType: CHARGE_TYPES[kind] },
       member: /^\d+$/.test(record.userId) ? { id: Number(record.userId) } : { identifier: settings.automationMember },
-      ...{ timeStart: instant(start), timeEnd: instant(start + durationMs) },
+      ...{ timeStart: instant(start), timeEnd: instant(start + record.minutes * MINUTE_MS) },
       ...(billableOption && { billableOption }),
       ...(settings.workType && { workType: { name: settings.workType } }),
       ...(settings.workRole && { workRole: { name: settings.workRole } }),
@@ -202,6 +203,10 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
       ...{ emailContactFlag: false, emailResourceFlag: false, emailCcFlag: false },
     };
   };
+
+  /** The field of a name that the adapter sends; none without one. */
+  const namedField = (name: string, sent: string | undefined, got: z.output<typeof named>, repair: string) =>
+    sent ? [timeField(name, sent, got?.name, repair)] : [];
 
   const shownNote = (found: z.output<typeof note>): Shown => ({
     ...{ psaId: String(found.id), author: found.member ? String(found.member.id) : '', fields: [] },
@@ -214,6 +219,7 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
     const isMember = /^\d+$/.test(record.userId);
     const { id, identifier } = found.member ?? {};
     const [start, end] = [Date.parse(found.timeStart ?? ''), Date.parse(found.timeEnd ?? '')];
+    const [option, sentStart] = [billableOptionOf(record), instant(startOf(record))];
     const [member, credited] = isMember
       ? [record.userId, id]
       : [settings.automationMember.toLowerCase(), identifier?.toLowerCase()];
@@ -222,6 +228,11 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
       timeField('technician', member, credited, 'Let the API member enter time for other members.'),
       timeField('date', record.workDate.slice(0, 10), day, 'Check TIME_ZONE.'),
       timeField('minutes', record.minutes, Math.round((end - start) / MINUTE_MS), 'Turn off the rounding of time.'),
+      timeField('start', sentStart, found.timeStart, 'Check the time zone of the member.'),
+      ...(option ? [timeField('billing', option, found.billableOption, 'Give Time Entry Billable Option: All.')] : []),
+      ...namedField('work type', settings.workType, found.workType, 'Check CW_WORK_TYPE.'),
+      ...namedField('work role', settings.workRole, found.workRole, 'Check CW_WORK_ROLE.'),
+      timeField('status', 'Open', found.status, 'Turn off what approves new time.'),
     ];
     // Customers do not see time entries.
     return { psaId: String(found.id), author: '', isPrivate: true, fields };
@@ -334,6 +345,18 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
         psaId: String(id),
         decision: REJECTED.includes(status ?? '') ? ('REJECTED' as const) : ('APPROVED' as const),
       }));
+    },
+
+    time: {
+      settings: [
+        ...[settings.url, settings.company, settings.timeZone, settings.automationMember],
+        ...[settings.workType, settings.workRole, settings.billable],
+      ],
+      rights: {
+        create: 'Give Time Entry, Add: All, and Time Entry Billable Option, Add: All.',
+        read: 'Give Time Entry, Inquire: All.',
+        remove: 'Give Time Entry, Delete: All.',
+      },
     },
 
     async *checks(send) {

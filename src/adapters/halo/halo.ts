@@ -49,6 +49,7 @@ const action = z.object({
   ...{ id, ticket_id: id, guid: text, note: text, note_html: text, actreviewed: flag },
   ...{ hiddenfromuser: flag, emailto: text, emailcc: text, emailbcc: text },
   ...{ who: text, who_agentid: z.int().nullish(), datetime: text, timetaken: z.number().nullish() },
+  chargerate: z.int().nullish(),
 });
 type Action = z.output<typeof action>;
 const created = z.object({ id });
@@ -65,6 +66,9 @@ function instantOf(time: string | null | undefined): number | undefined {
   const at = Date.parse(/(Z|[+-]\d\d:?\d\d)$/i.test(time) ? time : `${time}Z`);
   return Number.isNaN(at) ? undefined : at;
 }
+
+const seconds = (at: number | undefined) => at !== undefined && `${new Date(at).toISOString().slice(0, 19)}Z`;
+const CHARGE_REPAIR = 'Turn on “Charge type will override ticket default” in the outcome.';
 
 /** The ids of actions begin again in each ticket. */
 const idOf = (ticketId: string | number, actionId: number) => `${ticketId}/${actionId}`;
@@ -165,7 +169,7 @@ export function halo(settings: HaloSettings): Psa {
     isPrivate: found.hiddenfromuser === true && !found.emailto && !found.emailcc && !found.emailbcc,
     fields: record.kind === 'time_entry' ? fieldsOf(record, found) : [],
   });
-  const fieldsOf = (record: PsaTime, { who_agentid, datetime, timetaken }: Action) => {
+  const fieldsOf = (record: PsaTime, { who_agentid, datetime, timetaken, chargerate, actreviewed }: Action) => {
     const sent = timeBody(record);
     const start = instantOf(datetime);
     const day = start === undefined ? undefined : dateIn(settings.timeZone, start);
@@ -173,6 +177,9 @@ export function halo(settings: HaloSettings): Psa {
       timeField('technician', sent.who_agentid, who_agentid, 'Let the agent add time for other agents.'),
       timeField('date', record.workDate.slice(0, 10), day, 'Check TIME_ZONE.'),
       timeField('minutes', record.minutes, Math.round(60 * (timetaken ?? 0)), 'Turn off the rounding of time.'),
+      timeField('start', seconds(instantOf(sent.datetime)), seconds(start), 'Check the time zone of HaloPSA.'),
+      ...(sent.chargerate === undefined ? [] : [timeField('charge type', sent.chargerate, chargerate, CHARGE_REPAIR)]),
+      timeField('reviewed', false, actreviewed ?? false, 'Turn off what reviews new time.'),
     ];
   };
 
@@ -273,6 +280,18 @@ export function halo(settings: HaloSettings): Psa {
       return found.flatMap(({ id, ticket_id, actreviewed }) =>
         actreviewed ? [{ psaId: idOf(ticket_id, id), decision: 'APPROVED' as const }] : [],
       );
+    },
+
+    time: {
+      settings: [
+        ...[settings.url, settings.tenant, settings.timeZone, automationAgent],
+        ...[outcome, charge.billable, charge.notBillable],
+      ],
+      rights: {
+        create: 'Let the agent add time for other agents: Read and Modify.',
+        read: 'Let the agent view tickets and actions of others.',
+        remove: 'Let the agent delete actions.',
+      },
     },
 
     async *checks(send) {

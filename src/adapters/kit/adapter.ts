@@ -5,7 +5,8 @@ import { type Psa, PsaFault } from './psa.ts';
 import { sender, type World } from './send.ts';
 import type { Settings } from './settings.ts';
 import { deleteAll, type JobState, OVERLAP_MS, retryRefused, stateOf } from './store.ts';
-import { backoffMs, failureIn, lastWriteIn, pauseIn, work } from './work.ts';
+import { isTimeTestDue, testTime } from './time-test.ts';
+import { backoffMs, failureIn, lastWriteIn, mayWrite, pauseIn, work } from './work.ts';
 import { PublicNote, removePublicNote } from './writer.ts';
 
 const SECOND_MS = 1_000;
@@ -19,6 +20,7 @@ const EVERY_MS = {
   tickets: 5 * SECOND_MS,
   reviews: 5 * MINUTE_MS,
   work: 10 * SECOND_MS,
+  timeTest: 0,
   /** Before and after the work. */
   removal: 0,
 };
@@ -29,7 +31,7 @@ const TAKE_OVER_MS = 3 * MINUTE_MS;
 /** What the service answers about an entry that the PSA no longer decides. */
 const DECIDED = ['already_reviewed', 'approved_in_settings', 'record_not_found'];
 /** What an order to resume forgets, in addition to the states of the jobs. */
-const HALTS = ['stopped', 'tested', 'isErased', 'isElsewhere'];
+const HALTS = ['stopped', 'tested', 'timeTested/service', 'timeTested/technician', 'isErased', 'isElsewhere'];
 
 export function contextOf(kv: SyncKvStorage, service: Service, settings: Settings, psa: Psa, world: World): Context {
   return { kv, service, settings, psa, send: sender(psa, world, (skewMs) => kv.put('skewMs', skewMs)), world };
@@ -49,6 +51,7 @@ export async function run(ctx: Context): Promise<boolean> {
   );
   await runJob(ctx, 'reviews', (since) => takeReviews(ctx, since));
   await runJob(ctx, 'work', () => work(ctx));
+  if (mayWrite(ctx) && isTimeTestDue(kv)) await runJob(ctx, 'timeTest', () => testTime(ctx));
   // After the others: it is read in steps.
   await runJob(ctx, 'allTickets', () => takeAllTickets(ctx, psaTime(ctx, world.now())));
   if (kv.get('public')) await runJob(ctx, 'removal', () => removePublicNote(ctx));

@@ -23,6 +23,7 @@ export async function takePeople(ctx: Context): Promise<void> {
     approvals: psa.reviews ? 'psa' : 'settings',
   };
   const items = await psa.people(send);
+  ctx.kv.put('serviceUser', items.find((item) => item.type === 'user' && item.service)?.id);
   await upsert(ctx, [organization]);
   const found = new Set<string>();
   await takeOver(ctx, [items], found);

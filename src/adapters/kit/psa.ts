@@ -108,6 +108,13 @@ export interface Psa {
     send: Send,
     since: Date,
   ) => Promise<{ psaId: string; decision: ApprovalDecision; reviewer?: string | undefined }[]>;
+  /** What the test of time needs, which writes two entries before the first one of a person. */
+  time: {
+    /** The variables that decide what time costs: after a change, time is tested again. */
+    settings: readonly unknown[];
+    /** The rights of each step, as a sentence for an administrator of the PSA. */
+    rights: Record<'create' | 'read' | 'remove', string>;
+  };
   /** What `adapter:doctor` checks, only by reading: each line says what is right, or throws what is wrong. */
   checks: (send: Send) => AsyncIterable<string>;
 }

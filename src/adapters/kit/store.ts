@@ -4,7 +4,8 @@ import type { PsaRecord } from './psa.ts';
 // Keys of the store: `waiting/LANE/ORDER` and `refused/LANE/ORDER` of records, `at/ID` with the key of a record there,
 // `written/ID` of records, `stream/STREAM` of those that fail, `failure/KIND` and `writtenAt/KIND`, `entry/PSA ID` of time
 // entries that wait for a decision of the PSA, `reported/ID` of records whose refusal was reported, with the time, `unread`
-// and `public` for the note that is not read back or not removed yet, and the names of states and jobs.
+// and `public` for the note that is not read back or not removed yet, `timeToTest`, `testEntry` and `timeTested/` for the test
+// of time, and the names of states and jobs.
 
 /** A list of changes may lack one that was being saved while it was read. */
 export const OVERLAP_MS = 5 * 60_000;
@@ -137,8 +138,11 @@ export function nextIn(
     const pending = pendingOf(kv, unread);
     return pending && pending.dueAt <= now ? pending : undefined;
   }
+  // New time waits for its test. Nothing else does.
+  const holdsTime = kv.get('timeToTest') !== undefined;
   const streams = new Map<string, Stream>();
   const candidates = Array.from(heads.values()).flatMap((pending) => {
+    if (holdsTime && pending.kind === 'time_entry' && pending.mayCreate) return [];
     const name = streamOf(pending);
     const stream = streams.get(name) ?? streamIn(kv, pending);
     streams.set(name, stream);

@@ -18,6 +18,7 @@ import {
   updateHead,
   type Written,
 } from './store.ts';
+import { mayWriteTime } from './time-test.ts';
 import { NotSettled, type Task, writeRecord } from './writer.ts';
 
 const MINUTE_MS = 60_000;
@@ -47,9 +48,7 @@ export const backoffMs = (attempts: number) => Math.min(FIRST_BACKOFF_MS * 2 ** 
 export async function work(ctx: Context): Promise<number | undefined> {
   const { kv, world } = ctx;
   const start = world.now();
-  const isReported = start - (kv.get<number>('reportedAt') ?? 0) <= REPORTED_MS;
-  const isHalted = kv.get('stopped') !== undefined || kv.get('public') !== undefined;
-  if (!isReported || isHalted || start < (kv.get<number>('writesFrom') ?? 0)) return undefined;
+  if (!mayWrite(ctx)) return undefined;
   const hasMore = await collect(ctx, start + READ_MS);
   if (start - (kv.get<number>('forgottenAt') ?? 0) > DAY_MS) {
     forgetRefused(kv, start - REFUSED_MS);
@@ -69,6 +68,13 @@ export async function work(ctx: Context): Promise<number | undefined> {
     if (waitMs > 0) return waitMs;
   }
   return 0;
+}
+
+/** Whether records may be written: the service knows that this adapter runs, and nothing has stopped it. */
+export function mayWrite({ kv, world }: Context): boolean {
+  const isReported = world.now() - (kv.get<number>('reportedAt') ?? 0) <= REPORTED_MS;
+  const isHalted = kv.get('stopped') !== undefined || kv.get('public') !== undefined;
+  return isReported && !isHalted && world.now() >= (kv.get<number>('writesFrom') ?? 0);
 }
 
 /** Reads the changes of the feed for a while, and returns whether there are more. After a reset, the feed begins again. */
@@ -121,6 +127,7 @@ async function writeNext(ctx: Context, pending: Pending, end: number): Promise<n
     forget(kv, pending.id);
     return 0;
   }
+  if (!mayWriteTime(ctx, task)) return 0;
   try {
     await writeRecord(ctx, task);
   } catch (err) {

@@ -4,7 +4,7 @@ import { REQUEST_DEADLINE_MS } from './send.ts';
 import { awaitDecision, type Written } from './store.ts';
 
 /** After this time, a create that was cut off has taken place or never will. */
-const SETTLED_MS = 2 * REQUEST_DEADLINE_MS;
+export const SETTLED_MS = 2 * REQUEST_DEADLINE_MS;
 /** What tells our time entry from another one with its mark. */
 const IDENTITY = ['technician', 'date', 'minutes'];
 
@@ -77,7 +77,12 @@ async function findOwn(ctx: Context, record: PsaRecord, hasBegun: boolean): Prom
  * Whether a record with the mark is ours: anyone who knows its Idempotency-Key can write such a mark. `hasBegun`: our create
  * may have written it, and customers could see that.
  */
-function isOwn({ kv }: Context, { kind }: PsaRecord, { author, isPrivate, fields }: Shown, hasBegun: boolean): boolean {
+export function isOwn(
+  { kv }: Context,
+  { kind }: PsaRecord,
+  { author, isPrivate, fields }: Shown,
+  hasBegun: boolean,
+): boolean {
   if (kind === 'time_entry')
     return fields.every(({ name, expected, got }) => expected === got || !IDENTITY.includes(name));
   // Only the connection test, whose mark is random, is written before it has shown the account.

@@ -54,7 +54,7 @@ const journal = z.object({ id, user: z.object({ id }), notes: z.string().nullish
 const issue = z.object({ id, project: named, journals: z.array(journal).default([]) });
 const entry = z.object({
   ...{ id, comments: z.string().nullish(), custom_fields: fields },
-  ...{ user: z.object({ id }), hours: z.number(), spent_on: z.string() },
+  ...{ user: z.object({ id }), hours: z.number(), spent_on: z.string(), activity: z.object({ id }) },
 });
 const conflict = z.object({ errors: z.array(z.unknown()).length(0) });
 const membership = z.object({ user: z.object({ id }).optional(), project: z.object({ id }), roles: z.array(named) });
@@ -127,6 +127,18 @@ export function redmine(settings: RedmineSettings): Psa {
     ...(billableField && { custom_fields: [{ id: billableField, value: record.billable ? '1' : '0' }] }),
   });
 
+  /** The value of a custom field, if the adapter is to use it. */
+  const customField = (
+    ...[name, field, sent, { custom_fields }, repair]: [
+      string,
+      number | undefined,
+      string,
+      z.output<typeof entry>,
+      string,
+    ]
+  ) =>
+    field === undefined ? [] : [timeField(name, sent, custom_fields.find(({ id }) => id === field)?.value, repair)];
+
   const shownNote = (found: z.output<typeof journal>): Shown => ({
     ...{ psaId: String(found.id), author: String(found.user.id), isPrivate: found.private_notes, fields: [] },
   });
@@ -137,7 +149,10 @@ export function redmine(settings: RedmineSettings): Psa {
       timeField('technician', record.userId, found.user.id, 'Let the account log time for other users.'),
       timeField('date', record.workDate.slice(0, 10), found.spent_on, 'Check TIME_ZONE.'),
       // Redmine rounds hours to two digits.
-      timeField('minutes', record.minutes, Math.round(60 * found.hours), 'Check the hours of the entry.'),
+      timeField('minutes', record.minutes, Math.round(60 * found.hours), 'Remove what rounds time.'),
+      timeField('activity', activity, found.activity.id, 'Check REDMINE_ACTIVITY.'),
+      ...customField('billable', billableField, record.billable ? '1' : '0', found, 'Check REDMINE_BILLABLE_FIELD.'),
+      ...customField('review', reviewField, '', found, 'Remove the default value of REDMINE_REVIEW_FIELD.'),
     ],
   });
 
@@ -259,6 +274,15 @@ export function redmine(settings: RedmineSettings): Psa {
         });
       },
     }),
+
+    time: {
+      settings: [settings.url, activity, billableField, reviewField],
+      rights: {
+        create: 'Give Log spent time, and Log spent time for other users.',
+        read: 'Give View spent time.',
+        remove: 'Give Edit time logs.',
+      },
+    },
 
     async *checks(send) {
       const { id: own, memberships } = await me(send, { include: 'memberships' });

@@ -8,7 +8,7 @@ import { instant } from '../../domain/change.ts';
 import { query } from '../../services/call-d1.ts';
 import { adapterNamed, adapterVariables, adapterWorkerOf, definitionOf } from '../adapters.ts';
 import { cloudflareApi, putSecret } from '../cloudflare-api.ts';
-import { databaseCommand, deploymentOption } from '../command.ts';
+import { type DatabaseOf, databaseCommand, deploymentOption, remoteOption, type WithDatabase } from '../command.ts';
 import { connectionState } from '../connection-state.ts';
 import { readDeployment } from '../deploy/deployment-file.ts';
 import { CommandFailure } from '../failures.ts';
@@ -18,35 +18,49 @@ import { printable } from '../printable.ts';
 const nameArgument = () =>
   new Argument('[ADAPTER]', 'The name of the adapter in the file of the deployment. Default: the only one.');
 
-export const adapterDoctor = new Command('adapter:doctor')
-  .summary('check the keys, rights and settings of an adapter')
-  .description(
-    'Checks an adapter with the settings of its deployment, from this machine: whether the keys work, and what the account may read. It only reads. The secrets are in the environment, under their names. Whether notes are private is checked by the adapter itself, on its test ticket.',
-  )
-  .addArgument(nameArgument())
-  .addOption(deploymentOption)
-  .action(async (given, { deployment: of }) => {
-    const deployment = await readDeployment(of);
-    const [name, adapter] = adapterNamed(deployment, given);
-    const env: Record<string, string | undefined> = {
-      ...process.env,
-      ...(await adapterVariables(deployment, name)),
-    };
-    const definition = await definitionOf(adapter);
-    const unset = Object.keys(definition.secrets.shape).filter((secret) => !env[secret]);
-    if (unset.length > 0) throw new CommandFailure(`Set ${unset.join(' and ')} in the environment.`);
-    const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-    try {
-      const psa = definition.psa(env, COMMON_VARIABLES.parse(env));
-      for await (const line of psa.checks(sender(psa, { now: Date.now, sleep, fetch })))
-        await print(`ok    ${printable(line)}\n`);
-    } catch (err) {
-      if (!(err instanceof Error)) throw err;
-      const advice =
-        err instanceof PsaFault && err.outcome === 'denied' ? '. Check the keys and the rights of the account.' : '';
-      throw new CommandFailure(`The check after these failed: ${err.message}${advice}`);
-    }
-  });
+export const adapterDoctor = (databaseOf: DatabaseOf) =>
+  new Command('adapter:doctor')
+    .summary('check the keys, rights and settings of an adapter')
+    .description(
+      'Checks an adapter with the settings of its deployment, from this machine: whether the keys work, and what the account may read. It only reads. The secrets are in the environment, under their names. Whether notes are private and time is right is tested by the adapter itself, on its test ticket: with --remote, the command also shows what is wrong with that.',
+    )
+    .addArgument(nameArgument())
+    .addOption(deploymentOption)
+    .addOption(remoteOption)
+    .action(async (given, { deployment: of, remote }) => {
+      const deployment = await readDeployment(of);
+      const [name, adapter] = adapterNamed(deployment, given);
+      const env: Record<string, string | undefined> = {
+        ...process.env,
+        ...(await adapterVariables(deployment, name)),
+      };
+      const definition = await definitionOf(adapter);
+      const unset = Object.keys(definition.secrets.shape).filter((secret) => !env[secret]);
+      if (unset.length > 0) throw new CommandFailure(`Set ${unset.join(' and ')} in the environment.`);
+      const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+      try {
+        const psa = definition.psa(env, COMMON_VARIABLES.parse(env));
+        for await (const line of psa.checks(sender(psa, { now: Date.now, sleep, fetch })))
+          await print(`ok    ${printable(line)}\n`);
+      } catch (err) {
+        if (!(err instanceof Error)) throw err;
+        const advice =
+          err instanceof PsaFault && err.outcome === 'denied' ? '. Check the keys and the rights of the account.' : '';
+        throw new CommandFailure(`The check after these failed: ${err.message}${advice}`);
+      }
+      if (remote) await checkReport(databaseOf({ remote, deployment: of }), adapter.organization);
+    });
+
+/** Shows what the adapter of an organization reported last. @throws CommandFailure if that is a failure */
+async function checkReport(withDatabase: WithDatabase, organization: string): Promise<void> {
+  const [row] = await withDatabase(({ context }) =>
+    query(context(), 'nothing_written', (db) => findConnections(db, organizationRange(organization))),
+  );
+  if (!row) throw new CommandFailure(`No adapter has reported for ${printable(organization)}.`);
+  const state = connectionState(row, Date.now());
+  if (row.failure !== null) throw new CommandFailure(`The adapter is ${state}: ${printable(row.failure)}`);
+  await print(`ok    the adapter is ${state}, as it reported last\n`);
+}
 
 export const adapterStatus = databaseCommand(
   new Command('adapter:status')
