@@ -121,7 +121,7 @@ export const FACTS = {
   ),
   refused_address_not_allowed: refused(
     'was used from outside its allowed networks',
-    'If the automation has moved, add its network to the key. If you do not know the address, another person may have the key: rotate it.',
+    'If the automation has moved, allow its network. If you do not know the address, rotate the key: another person may have it.',
   ),
   refused_daily_limit_reached: refused(
     'was refused a write because of a daily limit',

@@ -35,8 +35,7 @@ const ADVICE: Record<Reason, string> = {
   organization_inactive: 'Ask the provider of your PSA to activate the organization.',
   psa_not_included: 'Ask the provider of your PSA to turn write-back on.',
   ticket_not_found: 'Check the id that the automation sends, and whether the ticket is open in your PSA.',
-  technician_not_eligible:
-    'Make this person an active technician in your PSA, or have the automation send another address.',
+  technician_not_eligible: 'Correct the address, or activate them in the PSA.',
   https_required: 'Change http:// to https:// in the automation, and rotate the key.',
   invalid_host: 'Have the automation send one Host header, with the name of this service.',
   not_found: 'Correct the path in the automation.',
