@@ -123,7 +123,8 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
       now = Math.max(now, next.at);
       await next.run();
     }
-    now = end;
+    // Another timer may have ended later.
+    now = Math.max(now, end);
   }
 
   async function fetch(request: Request): Promise<Response> {
