@@ -298,7 +298,7 @@ export function testMapping(makeFake: MakeFake): void {
       ['other time', /not billable, (billing|charge type|billable) is \w+, not \w+\. \w/, { billable: true }],
       [
         'the status',
-        /(status|reviewed|review) is \w+, not \w*\. \w/,
+        /(status|reviewed|review) is \w+, not \w[^.]*\. \w/,
         { decision: { status: 'APPROVED', reviewer: '1' } },
       ],
     ])(

@@ -57,6 +57,9 @@ const entry = z.object({
   ...{ user: z.object({ id }), hours: z.number(), spent_on: z.string(), activity: z.object({ id }) },
 });
 const conflict = z.object({ errors: z.array(z.unknown()).length(0) });
+type Entry = z.output<typeof entry>;
+/** The value of a custom field that is empty. */
+const NOT_SET = 'not set';
 const membership = z.object({ user: z.object({ id }).optional(), project: z.object({ id }), roles: z.array(named) });
 
 export function redmine(settings: RedmineSettings): Psa {
@@ -127,23 +130,18 @@ export function redmine(settings: RedmineSettings): Psa {
     ...(billableField && { custom_fields: [{ id: billableField, value: record.billable ? '1' : '0' }] }),
   });
 
-  /** The value of a custom field, if the adapter is to use it. */
-  const customField = (
-    ...[name, field, sent, { custom_fields }, repair]: [
-      string,
-      number | undefined,
-      string,
-      z.output<typeof entry>,
-      string,
-    ]
-  ) =>
-    field === undefined ? [] : [timeField(name, sent, custom_fields.find(({ id }) => id === field)?.value, repair)];
+  /** A custom field, if the adapter is to use it. */
+  const customField = (name: string, field: number | undefined, sent: string, found: Entry, repair: string) => {
+    if (field === undefined) return [];
+    const value = found.custom_fields.find(({ id }) => id === field)?.value;
+    return [timeField(name, sent, value || NOT_SET, repair)];
+  };
 
   const shownNote = (found: z.output<typeof journal>): Shown => ({
     ...{ psaId: String(found.id), author: String(found.user.id), isPrivate: found.private_notes, fields: [] },
   });
   // The role decides who sees time entries.
-  const shownTime = (record: PsaTime, found: z.output<typeof entry>): Shown => ({
+  const shownTime = (record: PsaTime, found: Entry): Shown => ({
     ...{ psaId: String(found.id), author: '', isPrivate: true },
     fields: [
       timeField('technician', record.userId, found.user.id, 'Let the account log time for other users.'),
@@ -152,7 +150,7 @@ export function redmine(settings: RedmineSettings): Psa {
       timeField('minutes', record.minutes, Math.round(60 * found.hours), 'Remove what rounds time.'),
       timeField('activity', activity, found.activity.id, 'Check REDMINE_ACTIVITY.'),
       ...customField('billable', billableField, record.billable ? '1' : '0', found, 'Check REDMINE_BILLABLE_FIELD.'),
-      ...customField('review', reviewField, '', found, 'Remove the default value of REDMINE_REVIEW_FIELD.'),
+      ...customField('review', reviewField, NOT_SET, found, 'Remove the default value of REDMINE_REVIEW_FIELD.'),
     ],
   });
 
@@ -261,7 +259,7 @@ export function redmine(settings: RedmineSettings): Psa {
       async reviews(send, since) {
         const spent_on = `>=${new Date(since.getTime() - REVIEWED_MS).toISOString().slice(0, 10)}`;
         const query = { [`cf_${reviewField}`]: 'APPROVED|REJECTED', spent_on, sort: 'id' };
-        const fieldOf = (one: z.output<typeof entry>, field: number | undefined) =>
+        const fieldOf = (one: Entry, field: number | undefined) =>
           one.custom_fields.find((each) => each.id === field)?.value;
         return (await all(send, 'time_entries', entry, query)).flatMap((one) => {
           const decision = z.enum(['APPROVED', 'REJECTED']).safeParse(fieldOf(one, reviewField));
