@@ -196,7 +196,8 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
             console.error(String(err));
             return false;
           });
-          if (!hasMore) await advance(Math.min(EVERY_MS, end - now));
+          // A run may have taken longer: the clock never goes back.
+          if (!hasMore) await advance(Math.max(0, Math.min(EVERY_MS, end - now)));
         }
       }).catch((err: unknown) => {
         if (!isKilled) throw err;
