@@ -9,7 +9,7 @@ import { query } from '../../services/call-d1.ts';
 import { adapterNamed, adapterVariables, adapterWorkerOf, definitionOf } from '../adapters.ts';
 import { cloudflareApi, putSecret } from '../cloudflare-api.ts';
 import { type DatabaseOf, databaseCommand, deploymentOption, remoteOption, type WithDatabase } from '../command.ts';
-import { connectionState } from '../connection-state.ts';
+import { CONNECTED, connectionState } from '../connection-state.ts';
 import { readDeployment } from '../deploy/deployment-file.ts';
 import { CommandFailure } from '../failures.ts';
 import { print } from '../output.ts';
@@ -51,15 +51,16 @@ export const adapterDoctor = (databaseOf: DatabaseOf) =>
       if (remote) await checkReport(databaseOf({ remote, deployment: of }), adapter.organization);
     });
 
-/** Shows what the adapter of an organization reported last. @throws CommandFailure if that is a failure */
+/** Shows what the adapter of an organization reported last. @throws CommandFailure if it is not connected */
 async function checkReport(withDatabase: WithDatabase, organization: string): Promise<void> {
   const [row] = await withDatabase(({ context }) =>
     query(context(), 'nothing_written', (db) => findConnections(db, organizationRange(organization))),
   );
   if (!row) throw new CommandFailure(`No adapter has reported for ${printable(organization)}.`);
   const state = connectionState(row, Date.now());
-  if (row.failure !== null) throw new CommandFailure(`The adapter is ${state}: ${printable(row.failure)}`);
-  await print(`ok    the adapter is ${state}, as it reported last\n`);
+  const failure = row.failure === null ? '.' : `: ${printable(row.failure)}`;
+  if (state !== CONNECTED) throw new CommandFailure(`The adapter is ${state}${failure}`);
+  await print('ok    the adapter is connected, as it reported last\n');
 }
 
 export const adapterStatus = databaseCommand(

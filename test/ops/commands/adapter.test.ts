@@ -134,7 +134,7 @@ test('adapter:doctor only reads, and names what is wrong', async () => {
   expect([unset.code, unset.stderr]).toEqual([1, 'Set REDMINE_KEY in the environment.\n']);
 });
 
-test('adapter:doctor --remote also names what the test of time found', async () => {
+test('adapter:doctor --remote also names what the test of time found, and fails if the adapter is silent', async () => {
   const { url } = await serveFake(fakeRedmine(Date.now));
   const remote = await databaseOfTest();
   const vars = { REDMINE_URL: url, REDMINE_ACTIVITY: '10' };
@@ -143,16 +143,21 @@ test('adapter:doctor --remote also names what the test of time found', async () 
   const env = { ...remote.env, ...(await deployments({ one })), ...secrets };
   const doctor = () => runCli('adapter:doctor', ['--remote'], { env });
   expect((await doctor()).stderr).toBe('No adapter has reported for fabrikam.\n');
-  const report = (failure: string | null) =>
+  const report = (failure: string | null, at = Date.now()) =>
     remote.db
       .prepare(
         'insert or replace into connections (organization_id, adapter_id, reported_at, failing_since, failure) values (?, ?, ?, ?, ?)',
       )
-      .bind('fabrikam', 'a', Date.now(), failure && Date.now(), failure)
+      .bind('fabrikam', 'a', at, failure && at, failure)
       .run();
   const failure = 'Time entries wait for their test on ticket 501: Of billable time, billable is 0, not 1.';
   await report(failure);
   expect(await doctor()).toMatchObject({ code: 1, stderr: expect.stringContaining(failure) });
+  await report(null, Date.now() - 5 * 60_000);
+  expect(await doctor()).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^The adapter is silent since \d{4}-/),
+  });
   await report(null);
   expect(await doctor()).toMatchObject({ code: 0, stdout: expect.stringMatching(/the adapter is connected.*\n$/) });
 });
