@@ -21,9 +21,9 @@ import { BoundStatement, type Database, fields } from './query.ts';
 import { organizations } from './schema/directory.ts';
 import { apiKeys, refusedUses } from './schema/keys.ts';
 import { connections, pushes } from './schema/modules.ts';
-import { keyDays, psaRefusals } from './schema/work.ts';
+import { keyDays, psaRefusals, timeEntries } from './schema/work.ts';
 import { ALL_RECORDS, sum } from './work/key-days.ts';
-import { waitingCount, waitingSince } from './work/time-queue-statements.ts';
+import { isRejectedHere, waitingCount, waitingSince } from './work/time-queue-statements.ts';
 
 // The statements of the facts in domain/facts.ts. Joins keep their order, with `cross join`: SQLite would read all keys of
 // the database instead.
@@ -210,6 +210,7 @@ const findRefusedByPsa = ({ isIn, now, upToLimit }: FactSearch) => sql`
   from ${psaRefusals} cross join ${organizations} on ${organizations.id} = ${psaRefusals.organizationId}
   where ${isIn(psaRefusals.organizationId)} and ${psaRefusals.refusedAt} >= ${now - PSA_REFUSAL_DAYS * DAY_MS}
     and ${organizations.active} = 1
+    and not exists (select 1 from ${timeEntries} where ${timeEntries.id} = ${psaRefusals.recordId} and ${isRejectedHere})
   group by ${organizations.id}, ${psaRefusals.kind} order by ${name('lastAt')} desc ${upToLimit}`;
 
 const [SOON, VERY_SOON] = EXPIRY_LEVELS;

@@ -47,11 +47,14 @@ interface Part {
 /** The entries by the index, which SQLite would not choose over the primary key. */
 export const byStatus = sql`${timeEntries} indexed by time_entries_status`;
 
-/** The entries that the PSA could not take, by their refusals: they are few. */
+/** Condition: an administrator rejected the entry, so the PSA no longer takes it. */
+export const isRejectedHere = sql`${timeEntries.approvals} = 'settings' and ${timeEntries.status} = 'REJECTED'`;
+
+/** The entries that the PSA could not take and still should, by their refusals: they are few. */
 const refusedEntries = (organizationId: string) =>
   sql`(select ${psaRefusals.recordId} as refusedId from ${psaRefusals}
     where ${psaRefusals.organizationId} = ${organizationId} and ${psaRefusals.kind} = 'time_entry')
-    cross join ${timeEntries} on ${timeEntries.id} = refusedId`;
+    cross join ${timeEntries} on ${timeEntries.id} = refusedId and not (${isRejectedHere})`;
 
 /** Condition: the entry is of a part, and matches a filter. */
 export const matches = (organizationId: string, { approvals, status }: Partial<Part>, filter: TimeFilter) =>

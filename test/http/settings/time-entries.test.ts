@@ -400,6 +400,22 @@ test('approved time that the PSA refuses stays visible, with the reason and what
   expect(await textsOf((await get('/time?state=refused')).text, 'tbody tr')).toEqual([]);
 });
 
+test('time that the PSA refused, that was handed over and then rejected, is no longer missing in the PSA', async () => {
+  const { organization, get, log, decide } = await makeTime();
+  await setApprovals(organization, 'psa');
+  const id = await log();
+  resultOf(await work.report(organization, 'time_entry', id, 'refused', 'The period is closed.'));
+  await setApprovals(organization, 'settings');
+  await handTimeToSettings(asOperator(), { organization, by: 'Olga' });
+  const found = async () => [
+    (await textsOf((await get('/time?state=refused')).text, 'tbody tr')).length,
+    (await elementsOf((await get('/keys')).text, '.attention a[href$="/time?state=refused"]')).length,
+  ];
+  expect(await found()).toEqual([1, 1]);
+  await decide('REJECTED', id, 'Not worked.');
+  expect(await found()).toEqual([0, 0]);
+});
+
 test('the file has approved time with approver, time and own time, and no formula', async () => {
   const { organization, api, get, log, decide } = await makeTime({ now: () => Date.parse('2026-11-09T10:00:00Z') });
   const email = `ada@${organization}.example`;
