@@ -69,13 +69,18 @@ interface Filter {
   organizationId: string;
   keyId?: string | undefined;
   requestId?: string | undefined;
+  /** Reads all that are kept of the organization, or of the key. */
+  ticketId?: string | undefined;
   /** Only requests that arrived before this one. */
   before?: string | undefined;
   limit: number;
 }
 
 /** The latest refused requests, with their key, and with what the directory has of their ticket and technician. */
-export const findRefusedRequests = (db: Database, { organizationId, keyId, requestId, before, limit }: Filter) =>
+export const findRefusedRequests = (
+  db: Database,
+  { organizationId, keyId, requestId, ticketId, before, limit }: Filter,
+) =>
   db
     .select({
       ...REFUSED_KEY,
@@ -100,6 +105,7 @@ export const findRefusedRequests = (db: Database, { organizationId, keyId, reque
         eq(refusedRequests.organizationId, organizationId),
         keyId === undefined ? undefined : eq(refusedRequests.keyId, keyId),
         requestId === undefined ? undefined : eq(refusedRequests.requestId, requestId),
+        ticketId === undefined ? undefined : eq(refusedRequests.ticketId, ticketId),
         before === undefined ? undefined : lt(refusedRequests.requestId, before),
       ),
     )

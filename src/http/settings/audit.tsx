@@ -4,6 +4,8 @@ import { AUDIT_TEXT_LENGTH, auditActionLabel } from '../../domain/audit-actions.
 import { addDays, startOfDate } from '../../domain/calendar.ts';
 import { MAX_TEXT_LENGTH } from '../../domain/fields.ts';
 import { fromMinorUnits } from '../../domain/money.ts';
+import { timeOfId } from '../../domain/record-id.ts';
+import { KEPT_OF_KEY } from '../../domain/refused-request.ts';
 import {
   type AuditEntry,
   type AuditFilter,
@@ -15,14 +17,14 @@ import {
 } from '../../services/audit/read-audit-log.ts';
 import { findOwnKey, type KeyDetails, listKeysToChoose } from '../../services/keys/read-keys.ts';
 import { listRefusedRequests, type RefusedRequest } from '../../services/keys/refused-requests.ts';
-import type { ExportPage } from '../../services/service-context.ts';
+import type { AdminContext, ExportPage } from '../../services/service-context.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
 import { addressOf, pageContext, usePage } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { AuditEntries, cutText, type ShownEntry } from './pages/audit-entries.tsx';
 import { AuditFilters, type AuditQuery, isFiltered } from './pages/audit-filters.tsx';
-import { Banner, CsvLink, formatNumber } from './pages/components.tsx';
+import { Banner, CsvLink, formatNumber, NotRecorded } from './pages/components.tsx';
 import { RefusedRequestsTable } from './pages/refused-requests-table.tsx';
 import { Time } from './pages/time.tsx';
 import { render } from './render-page.tsx';
@@ -99,13 +101,9 @@ audit.get('/audit', validAddress, async (c) => {
     listKeysToChoose(ctx),
     listAuditAdministrators(ctx),
   ]);
-  // A request that was refused has no entry.
-  const unknownId = page.isById && page.entries.length === 0 ? asked.q : undefined;
-  const { requests: refused } =
-    unknownId === undefined ? { requests: [] } : await listRefusedRequests(ctx, { requestId: unknownId.toLowerCase() });
   const shown = {
     ...page,
-    refused,
+    refused: cursor === undefined ? await findRefused(ctx, page, asked) : undefined,
     query: page.isById ? { q: asked.q } : asked,
     entries: shownEntries(c, page.entries, page.isById ? MAX_TEXT_LENGTH : SHOWN_TEXT),
     isFirst: cursor === undefined,
@@ -113,10 +111,34 @@ audit.get('/audit', validAddress, async (c) => {
     ...{ keys, administrators },
   };
   return render(c, 'Audit log', <AuditLogPage {...shown} />, {
-    lead: <p class="minor">All writes of the keys, and all changes to the keys. Entries cannot be changed.</p>,
+    lead: (
+      <p class="minor">
+        All writes of the keys, decisions about time, and changes to keys and key rules. Entries cannot be changed.
+      </p>
+    ),
     actions: <CsvLink to={addressOf(`${pageContext(c).base}/audit.csv`, shown.query)} />,
   });
 });
+
+/** The refused requests that a search is about: they have no entry. */
+interface Refused {
+  requests: readonly RefusedRequest[];
+  /** Their ticket, unless the search was for the id of one request. */
+  ticketId?: string;
+}
+
+async function findRefused(ctx: AdminContext, page: AuditPage, asked: AuditQuery): Promise<Refused | undefined> {
+  const { q, key, by, action, minutes } = asked;
+  const isUnknown = page.isById && page.entries.length === 0;
+  if (isUnknown && q !== undefined && isRequestId(q)) return listRefusedRequests(ctx, { requestId: q.toLowerCase() });
+  const ticketId = asked.ticket ?? (isUnknown || !page.isById ? q : undefined);
+  const isOfOthers = by !== undefined || action !== undefined || minutes !== undefined;
+  if (ticketId === undefined || isOfOthers) return undefined;
+  const { requests } = await listRefusedRequests(ctx, { ticketId, keyId: key });
+  return { requests, ticketId };
+}
+
+const isRequestId = (text: string) => timeOfId(text) !== undefined;
 
 const COLUMNS: readonly Column<ShownEntry>[] = [
   { time: 'Time', timeOf: ({ at }) => at },
@@ -164,8 +186,7 @@ const slug = (name: string) =>
 
 interface Props extends Omit<AuditPage, 'entries'> {
   entries: readonly ShownEntry[];
-  /** The request with the id that was searched for, if it was refused. */
-  refused: readonly RefusedRequest[];
+  refused: Refused | undefined;
   query: AuditQuery;
   keys: readonly KeyDetails[];
   administrators: Awaited<ReturnType<typeof listAuditAdministrators>>;
@@ -179,6 +200,7 @@ interface Props extends Omit<AuditPage, 'entries'> {
 function AuditLogPage(props: Props) {
   const { base } = usePage();
   const { query, entries, refused, next, searchedTo, isFirst, nth } = props;
+  const hasRefused = refused !== undefined && refused.requests.length > 0;
   const older = addressOf(`${base}/audit`, {
     ...query,
     before: next,
@@ -187,15 +209,14 @@ function AuditLogPage(props: Props) {
   return (
     <>
       <AuditFilters {...props} />
+      {hasRefused && entries.length > 0 && (
+        <p>
+          <a href="#refused">{refusedText(refused)}</a>
+        </p>
+      )}
       <div id="log">
         {entries.length > 0 && <AuditEntries entries={entries} keyId={query.key} />}
-        {refused.length > 0 && (
-          <>
-            <p>This request was refused, so it wrote nothing.</p>
-            <RefusedRequestsTable requests={refused} />
-          </>
-        )}
-        {entries.length === 0 && refused.length === 0 && next === undefined && <NothingFound {...props} />}
+        {entries.length === 0 && !hasRefused && next === undefined && <NothingFound {...props} />}
         {searchedTo !== undefined && (
           <Banner tone="neutral">
             <span data-continue>
@@ -205,6 +226,13 @@ function AuditLogPage(props: Props) {
           </Banner>
         )}
       </div>
+      {hasRefused && (
+        <section id="refused">
+          <h2>{refusedText(refused)}</h2>
+          <p>A refused request writes nothing, so it has no entry.</p>
+          <RefusedRequestsTable requests={refused.requests} />
+        </section>
+      )}
       <div class="actions">
         <Place {...props} />
         {next !== undefined && searchedTo === undefined && (
@@ -216,6 +244,13 @@ function AuditLogPage(props: Props) {
       </div>
     </>
   );
+}
+
+function refusedText({ requests, ticketId }: Refused): string {
+  if (ticketId === undefined) return 'This request was refused';
+  // A page of refused requests is as many as are kept of one key: there may be more.
+  const count = requests.length === KEPT_OF_KEY ? `The latest ${KEPT_OF_KEY}` : formatNumber(requests.length);
+  return `${count} refused ${requests.length === 1 ? 'request' : 'requests'} for ticket ${ticketId}`;
 }
 
 /** `1–50 of 164`: which of the entries these are. */
@@ -232,9 +267,8 @@ function Place({ entries, nth, total }: Props) {
   );
 }
 
-/** Why there are no entries, and how to see some. */
+/** Why there are no entries. */
 function NothingFound({ query, isFirst }: Props) {
-  const { base } = usePage();
   if (isFirst && !isFiltered(query)) {
     return (
       <section class="empty">
@@ -246,7 +280,7 @@ function NothingFound({ query, isFirst }: Props) {
     <Banner tone="neutral">
       No {isFirst ? '' : 'older '}entries{isFiltered(query) && ' match these filters'}
       {(query.from ?? '') > (query.to ?? '9') && ': “From” is after “To”'}.{' '}
-      {isFiltered(query) && <a href={`${base}/audit`}>Clear the filters</a>}
+      {query.q !== undefined && isRequestId(query.q) && <NotRecorded />}
     </Banner>
   );
 }

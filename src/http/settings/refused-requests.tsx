@@ -4,7 +4,7 @@ import { everyRefusedUse, listRefusedUses, type RefusedUse } from '../../service
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
 import { addressOf } from './page-context.ts';
-import { CsvLink } from './pages/components.tsx';
+import { CsvLink, NotRecorded } from './pages/components.tsx';
 import { REFUSAL_REASONS } from './pages/refusal.tsx';
 import { RefusedRequestsTable } from './pages/refused-requests-table.tsx';
 import { RefusedUsesTable } from './pages/refused-uses-table.tsx';
@@ -36,6 +36,9 @@ refusedRequests.get('/refused', async (c) => {
         {next !== undefined && (
           <a href={`${addressOf(c.req.path, { before: next })}#requests`}>Older refused requests</a>
         )}
+      </p>
+      <p>
+        <NotRecorded />
       </p>
     </>
   );

@@ -10,8 +10,9 @@ import type { AdminContext } from '../service-context.ts';
 export type RefusedRequest = ReturnType<typeof toRefusedRequest>;
 
 interface Filter {
-  keyId?: string;
+  keyId?: string | undefined;
   requestId?: string;
+  ticketId?: string;
   /** Only requests that arrived before this one. */
   before?: string | undefined;
 }

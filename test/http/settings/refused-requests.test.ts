@@ -69,6 +69,49 @@ describe('a refused request', () => {
   });
 });
 
+describe('a search of the audit log', () => {
+  test('for a ticket lists the refused requests for it, whether or not it exists or has entries', async () => {
+    const settings = await makeSettings();
+    const { organization, api, get } = settings;
+    const [key, other] = [await makeKey(organization), await makeKey(organization)];
+    for (const { value } of [key, other]) await api.postNote(value, undefined, {}, '99998');
+    await api.postTime(key.value, { ...TIME, minutes: 0 });
+    await api.postNote(other.value);
+    await api.settled();
+    const headings = async (path: string) =>
+      (await elementsOf((await get(path)).text, '#refused h2')).map(({ text }) => text);
+    for (const [query, heading] of [
+      ['q=99998', '2 refused requests for ticket 99998'],
+      ['q=%2399998', '2 refused requests for ticket 99998'],
+      [`ticket=99998&key=${key.id}`, '1 refused request for ticket 99998'],
+      ['q=1001', '1 refused request for ticket 1001'],
+    ])
+      expect([query, await headings(`/audit?${query}`)]).toEqual([query, [heading]]);
+    expect(await logOn(settings, '/audit?q=99998')).toHaveLength(2);
+    expect((await get('/audit?q=99998')).text).not.toContain('No entries match');
+    // Below entries, with a link above them.
+    const { text } = await get('/audit?q=1001');
+    expect((await elementsOf(text, 'main a[href="#refused"]')).map((link) => link.text)).toEqual([
+      '1 refused request for ticket 1001',
+    ]);
+    for (const query of ['', 'q=1002', 'q=1001&action=Decisions', 'q=1001&by=ada', 'ticket=1001&before=1'])
+      expect([query, await headings(`/audit?${query}`)]).toEqual([query, []]);
+  });
+
+  test('for the id of a request that is not recorded says which are not, as the page of refused requests does', async () => {
+    const { organization, api, base, get } = await makeSettings();
+    const { value } = await makeKey(organization);
+    const unknown = await api.postNote(`${value.slice(0, -1)}!`);
+    const { text } = await get(`/audit?q=${unknown.headers.get('X-Request-Id')}`);
+    expect((await elementsOf(text, '[role=status]'))[0]?.text).toContain(
+      'No entries match these filters. Requests without a key of yours, or to a wrong path, are not recorded.',
+    );
+    for (const page of [text, (await get('/refused')).text])
+      expect(await elementsOf(page, `main a[href="${base}/which-key"]`)).toHaveLength(1);
+    expect(await elementsOf((await get('/audit?q=77')).text, 'main a[href$="/which-key"]')).toEqual([]);
+  });
+});
+
 test('the log is shown newest first, 50 requests on a page', async () => {
   const settings = await makeSettings();
   const { organization } = settings;

@@ -112,14 +112,16 @@ function MoreFilters({ query, keyNames, people }: Pick<Props, 'query'> & { keyNa
           Minutes, at least
           <input type="number" name="minutes" min="1" value={minutes?.toString()} />
         </label>
-        <label>
-          From
-          <input type="date" name="from" value={from} />
-        </label>
-        <label>
-          To
-          <input type="date" name="to" value={to} />
-        </label>
+        <span class="pair">
+          <label>
+            From
+            <input type="date" name="from" value={from} />
+          </label>
+          <label>
+            To
+            <input type="date" name="to" value={to} />
+          </label>
+        </span>
       </div>
     </details>
   );
@@ -139,13 +141,17 @@ function Chips({ query }: Pick<Props, 'query'>) {
   );
   return (
     <nav class="state-chips" aria-label="Filters">
-      {[...periods, ['Any time', undefined] as const].map(([label, first]) =>
-        chip(label, { from: first, to: undefined }, !hasOther && from === first),
-      )}
-      {CHIP_GROUPS.map((name) => chip(name, { action: action === name ? undefined : name }, action === name))}
+      <span>
+        {[...periods, ['Any time', undefined] as const].map(([label, first]) =>
+          chip(label, { from: first, to: undefined }, !hasOther && from === first),
+        )}
+      </span>
+      <span>
+        {CHIP_GROUPS.map((name) => chip(name, { action: action === name ? undefined : name }, action === name))}
+      </span>
       {isFiltered(query) && (
         <a href={`${base}/audit`} class="clear">
-          Show all
+          Clear filters
         </a>
       )}
     </nav>

@@ -255,6 +255,17 @@ export const SearchForm = ({ id, to, label, text, fields }: SearchProps) => (
   </search>
 );
 
+/** Why a refused request may be in no list, and how to find its key. */
+export function NotRecorded() {
+  const { base } = usePage();
+  return (
+    <>
+      Requests without a key of yours, or to a wrong path, are not recorded. Check the value of the key with{' '}
+      <a href={`${base}/which-key`}>Which key is this?</a>
+    </>
+  );
+}
+
 /** The ticket of an entry, with a link to the PSA if the deployment knows its address. */
 export function Ticket({ id }: { id: string | null }) {
   const { linkTo } = usePage();
