@@ -14,7 +14,7 @@ import { guardForms } from './guard-forms.ts';
 import { keyList } from './key-list.tsx';
 import { keyRules } from './key-rules.tsx';
 import { keys } from './keys.tsx';
-import { pageContext } from './page-context.ts';
+import { addressOf, pageContext } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { push } from './push.tsx';
 import { refusedRequests } from './refused-requests.tsx';
@@ -91,11 +91,17 @@ function problemPage(
   return render(c, title, page, { status });
 }
 
-/** Where an error page leads: after a conflict, to the page that shows the change. */
+/** Where an error page leads: after a conflict, to the page that shows the change, and from a file to its list. */
 function wayOn(c: Context<AppEnv>, status: number): { to: string; text: string } {
   const base = pageContext(c)?.base;
   if (base === undefined) return { to: '/settings', text: 'All organizations' };
-  const [page] = /^\/keys\/[^/]+|^\/[^/]+/.exec(c.req.path.slice(base.length)) ?? [];
+  const path = c.req.path.slice(base.length);
+  const [, list] = /^(\/[a-z]+)(?:-[a-z]+)?\.csv$/.exec(path) ?? [];
+  if (list && (status === 409 || status === 429)) {
+    const { before: _, separator: __, ...query } = c.req.query();
+    return { to: addressOf(`${base}${list}`, query), text: 'Go back' };
+  }
+  const [page] = /^\/keys\/[^/]+|^\/[^/]+/.exec(path) ?? [];
   if (status === 409 && page) return { to: `${base}${page}`, text: 'Go back' };
   return { to: `${base}/keys`, text: 'All API keys' };
 }

@@ -487,14 +487,25 @@ describe('a search of the audit log', () => {
   });
 });
 
-test('a second download by an organization within 10 seconds is refused, and by another organization allowed', async () => {
-  const { get } = await makeSettings({ bindings: { RATE_LIMITER: env.RATE_LIMITER } });
+test('a second download of a file by an organization within 10 seconds is refused, and any other is allowed', async () => {
+  const { base, get } = await makeSettings({ bindings: { RATE_LIMITER: env.RATE_LIMITER } });
   const other = await makeSettings({ bindings: { RATE_LIMITER: env.RATE_LIMITER } });
-  expect((await get('/audit.csv')).status).toBe(200);
-  for (const path of ['/audit.csv', '/keys.csv', '/refused.csv']) {
-    const { status, text } = await get(path);
+  for (const path of ['/audit.csv', '/keys.csv', '/refused.csv', '/time.csv', '/time-totals.csv'])
+    expect([path, (await get(path)).status]).toEqual([path, 200]);
+  // The page leads back to the list with its filters.
+  for (const [path, from] of [
+    ['/audit.csv?by=ada&before=7&separator=comma', '/audit?by=ada'],
+    ['/audit.csv?by=bea', '/audit?by=bea'],
+    ['/refused.csv?before=x.revoked', '/refused'],
+    ['/time-totals.csv?state=all&minutes=9', '/time?state=all&amp;minutes=9'],
+  ]) {
+    const { status, text } = await get(String(path));
     expect(status).toBe(429);
-    expect(text).toMatch(/Your organization can start one download every 10 seconds\. Start it again after \d+ s\./);
+    expect(text).toMatch(
+      /Your organization can download this file once every 10 seconds\. Download it again after \d+ s\./,
+    );
+    const links = await elementsOf(text, 'main a');
+    expect(links.map((link) => [link.text, link.attributes['href']])).toEqual([['Go back', `${base}${from}`]]);
   }
   expect((await other.get('/keys.csv')).status).toBe(200);
 });
