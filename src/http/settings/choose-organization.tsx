@@ -89,10 +89,11 @@ function Waiting({ item: { organization, facts } }: { item: OverviewItem }) {
   );
 }
 
-function MostUrgent({ item: { organization, facts } }: { item: OverviewItem }) {
+function MostUrgent({ item: { organization, facts, isRefused } }: { item: OverviewItem }) {
   const { id, timeZone, hasPsa } = organization;
-  if (!hasPsa) return <a href={`/settings/${id}/keys`}>Write-back is off: every request is refused</a>;
+  if (isRefused) return <a href={`/settings/${id}/keys`}>Write-back is off: every request is refused</a>;
   const [ofType = []] = facts.values();
   const tile = tileOf(ofType, (at) => dateIn(timeZone, at));
-  return tile ? <a href={`/settings/${id}${tile.path}`}>{tile.title}</a> : DASH;
+  if (tile) return <a href={`/settings/${id}${tile.path}`}>{tile.title}</a>;
+  return hasPsa ? DASH : 'Write-back is off';
 }
