@@ -160,6 +160,7 @@ export const OTHER_WORDS: Readonly<Record<string, string>> = {
   '/docs/data#data': 'gdpr privacy personal data processing',
   '/docs/data#deletion': 'retention archive',
   '/docs/administrators#leaked': 'leak stolen compromised exposed',
+  '/docs/administrators#people': 'second another colleague user access role',
   '/docs/administrators#audit': 'csv export download',
   '/docs/administrators#approval': 'timesheet billing billable approve reject',
 };

@@ -37,7 +37,7 @@ const TILES: Record<ShownFactType, Tile> = {
   refused_idempotency_mismatch: {
     icon: 'alert',
     title: (facts) => counted(requests(facts), 'write may be lost', 'writes may be lost'),
-    path: keysAbout,
+    path: () => '/refused',
   },
   push_failing: {
     icon: 'alert',

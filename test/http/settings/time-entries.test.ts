@@ -664,6 +664,7 @@ test('an empty queue says who decided last, and when', async () => {
   expect(await empty('/time')).toEqual([expect.stringMatching(/^Nothing waits\. Last decision: Ada\b.*, 19:27\.$/)]);
   expect(await empty('/time?company=acme')).toEqual(['No entries match these filters.']);
   expect(await empty('/time?state=rejected')).toEqual(['Nothing was rejected since 9 Aug 2026.']);
+  expect(await empty('/time?state=refused')).toEqual([expect.stringMatching(/^Your PSA refused nothing\b/)]);
 });
 
 test('an empty queue names the administrator who decided last, even after that person has left', async () => {

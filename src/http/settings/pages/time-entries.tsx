@@ -111,6 +111,12 @@ function sinceText(query: TimeQuery): string {
   return firstDay === undefined ? '' : ` since ${dateText(firstDay)}`;
 }
 
+/** Where “Nothing was …” does not say it. */
+const NOTHING: Partial<Record<TimeQuery['state'], string>> = {
+  all: 'No time was logged',
+  refused: 'Your PSA refused nothing',
+};
+
 /** Why the list is empty. */
 function Nothing({ query, last }: Props) {
   const { now, timeZone } = usePage();
@@ -119,7 +125,7 @@ function Nothing({ query, last }: Props) {
   if (query.state !== 'waiting')
     return (
       <>
-        {query.state === 'all' ? 'No time was logged' : `Nothing was ${query.state}`}
+        {NOTHING[query.state] ?? `Nothing was ${query.state}`}
         {since}.
       </>
     );
