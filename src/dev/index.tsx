@@ -42,7 +42,7 @@ const { contributions } = startup;
 const app = createApp(config, contributions);
 const agents = createAgents();
 
-/** The organizations of demo-directory.ndjson. */
+/** The organizations of demo-directory.ndjson, with the one that the README is about first. */
 const DEMO_ORGANIZATIONS = ['northwind', 'fabrikam', 'contoso'];
 
 interface LocalAdministrator {
@@ -50,8 +50,8 @@ interface LocalAdministrator {
   name: string;
   /** The names of the organizations. */
   administers: string;
-  /** Whether one of the organizations is of the demo data: 0 or 1. */
-  ofDemo: number;
+  /** The place of the first of the organizations in the demo data; null if none is in it. */
+  place: number | null;
 }
 
 const People = ({ administrators }: { administrators: readonly LocalAdministrator[] }) => (
@@ -87,8 +87,8 @@ const People = ({ administrators }: { administrators: readonly LocalAdministrato
  * signs in without a password.
  */
 function SignInPage({ administrators }: { administrators: readonly LocalAdministrator[] }) {
-  const ofDemo = administrators.filter((one) => one.ofDemo === 1);
-  const others = administrators.filter((one) => one.ofDemo === 0);
+  const ofDemo = administrators.filter((one) => one.place !== null);
+  const others = administrators.filter((one) => one.place === null);
   return (
     <Frame title="Local sign-in" home="/docs">
       <h1>Local sign-in</h1>
@@ -113,9 +113,9 @@ const local = new Hono<{ Bindings: Env }>()
   .get(SIGN_IN, async (c) => {
     const { results } = await c.env.DB.prepare(
       `select email, users.name, group_concat(organizations.name, ', ' order by organizations.name) as administers,
-         max(organizations.id in (select value from json_each(?))) as ofDemo
+         min((select key from json_each(?) where value = organizations.id)) as place
        from users join organizations on organizations.id = users.organization_id
-       where is_admin = 1 and users.active = 1 group by email order by administers, users.name limit 1000`,
+       where is_admin = 1 and users.active = 1 group by email order by place nulls last, administers, users.name limit 1000`,
     )
       .bind(JSON.stringify(DEMO_ORGANIZATIONS))
       .all<LocalAdministrator>();

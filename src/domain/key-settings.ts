@@ -120,7 +120,7 @@ const KEY_SETTINGS = {
     input: list('ids of companies', parseCompanies),
     control: 'companies',
     label: 'Companies',
-    help: `Requests for tickets of other companies get “ticket not found”. Up to ${MAX_COMPANIES}.`,
+    help: `Requests for tickets of other companies get “ticket not found”. At most ${MAX_COMPANIES}.`,
   },
   dayLimitRecords: {
     column: 'day_limit_records',

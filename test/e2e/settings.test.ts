@@ -332,6 +332,8 @@ test('the local sign-in lists each person once, with the organizations, and the 
     .filter((line) => line.includes('"admin":true'));
   for (const line of demo) expect(above).toContain(z.object({ email: z.string() }).parse(JSON.parse(line)).email);
   expect(others).toContain(LARGE.email);
+  // The first is whom the README signs in as.
+  expect(/<button[^>]*>([^<]+)</.exec(above)?.[1]).toBe('Ada Administrator');
 });
 
 test('two tabs on two organizations do not mix, and signing out ends both', async () => {

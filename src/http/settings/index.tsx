@@ -16,6 +16,7 @@ import { keyRules } from './key-rules.tsx';
 import { keys } from './keys.tsx';
 import { addressOf, pageContext } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
+import { SearchForm } from './pages/components.tsx';
 import { push } from './push.tsx';
 import { refusedRequests } from './refused-requests.tsx';
 import { render } from './render-page.tsx';
@@ -47,7 +48,7 @@ export function createSettings() {
       .get('/', chooseOrganization)
       .route('/:organization', pages)
       .all('*', (c) => {
-        const detail = `There is no page ${askedPath(c)}. Choose a tab, or search the keys and the audit log.`;
+        const detail = `There is no page ${askedPath(c)}. Choose a tab, or search the keys.`;
         throw new PageProblem(404, 'This page does not exist', detail);
       })
       .onError(respondWithPage)
@@ -80,9 +81,13 @@ function problemPage(
   { status, title, detail }: Pick<PageProblem, 'status' | 'title' | 'detail'>,
 ): Response | Promise<Response> {
   const { to, text } = wayOn(c, status);
+  const base = pageContext(c)?.base;
   const page = (
     <>
       <p>{detail}</p>
+      {status === 404 && base !== undefined && (
+        <SearchForm id="find" to={`${base}/keys`} label="Search keys, owners, addresses" text={undefined} fields={[]} />
+      )}
       <p>
         <a href={to}>{text}</a>
       </p>

@@ -117,7 +117,7 @@ function KeyRulesPage({ form, revision, isConflict }: Props) {
       actions={
         <>
           <button type="submit">Save key rules</button>
-          <a href={history}>History</a>
+          <a href={history}>Changes of the rules</a>
         </>
       }
     >

@@ -61,8 +61,8 @@ async function renderNewKey(c: Context<AdminEnv>, token: string, sent?: FormStat
   const [rules, owners, like] = await Promise.all([getKeyRules(ctx), listAdministratorNames(ctx), keyLike(c)]);
   const today = todayOf(c);
   const form = sent ?? { values: newKeyValues(preselectedExpiration(rules, today, like), like) };
-  const companies = await companiesOf(c, form);
-  const page = <NewKeyForm {...{ token, rules, today, owners, companies, form, like }} />;
+  const offered = await companiesFor(c, form);
+  const page = <NewKeyForm {...{ token, rules, today, owners, offered, form, like }} />;
   const isRefused = Object.keys(form.messages ?? {}).length > 0;
   return renderForm(c, isRefused ? 'The key was not created' : 'Create a key', page, form, { trail: trail(c, like) });
 }
@@ -83,7 +83,7 @@ function newKeyValues(expiration: Record<string, string>, like: KeyDetails | und
 }
 
 /** The companies to choose from in a form: those that it has, and those that its search finds. */
-const companiesOf = (c: Context<AdminEnv>, { values }: FormState) =>
+const companiesFor = (c: Context<AdminEnv>, { values }: FormState) =>
   searchCompanies(adminContext(c), selectedCompanies(values), searchedCompany(values));
 
 const afterSearch = (values: URLSearchParams): FormState => ({ values: withSomeCompanies(values), messages: {} });
@@ -177,16 +177,16 @@ function openChange(
 
 async function renderChange(
   c: Context<AdminEnv>,
-  page: Omit<Parameters<typeof ChangeForm>[0], 'seen' | 'owners' | 'companies'>,
+  page: Omit<Parameters<typeof ChangeForm>[0], 'seen' | 'owners' | 'offered'>,
 ): Promise<Response> {
   const ctx = adminContext(c);
   const { subject, form } = page;
-  const [seen, owners, companies] = await Promise.all([
+  const [seen, owners, offered] = await Promise.all([
     readRecentUse(ctx, subject.id, todayOf(c)),
     listAdministratorNames(ctx),
-    companiesOf(c, form),
+    companiesFor(c, form),
   ]);
-  return renderForm(c, `Change ${subject.name}`, <ChangeForm {...{ ...page, seen, owners, companies }} />, form, {
+  return renderForm(c, `Change ${subject.name}`, <ChangeForm {...{ ...page, seen, owners, offered }} />, form, {
     trail: trail(c, subject),
   });
 }

@@ -42,7 +42,7 @@ export async function render<E extends AdminEnv | AppEnv>(
       isOnce={isOnce}
       home="/settings"
       bar={<Bar {...{ administrator, email, path }} signOutPath={signIn?.signOutPath} />}
-      tabs={administrator && <AreaTabs {...{ administrator, path }} />}
+      tabs={administrator && <AreaTabs {...{ administrator, path }} isMissing={status === 404} />}
       footer={
         administrator && (
           <>

@@ -11,14 +11,16 @@ import { Banner, Hint, State, Table, type TableColumn } from './pages/components
 import { Field } from './pages/form.tsx';
 import { EndKey } from './pages/key.tsx';
 import { KeyName, LastWrite } from './pages/key-facts.tsx';
-import { render } from './render-page.tsx';
+import { render, trail } from './render-page.tsx';
 
 /** The page that leads from a text with keys to their pages. It never shows the submitted text. */
 export const whichKey = new Hono<AdminEnv>();
 
 const TITLE = 'Which key is this?';
 
-whichKey.get('/which-key', (c) => render(c, TITLE, <WhichKeyForm form={{ values: new URLSearchParams() }} />));
+whichKey.get('/which-key', (c) =>
+  render(c, TITLE, <WhichKeyForm form={{ values: new URLSearchParams() }} />, { trail: trail(c) }),
+);
 
 whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.string().catch('') })), async (c) => {
   const { pasted } = c.req.valid('form');
@@ -47,7 +49,7 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.string().cat
       <WhichKeyForm form={{ values: new URLSearchParams(), messages: {} }} />
     </>
   );
-  return render(c, TITLE, page);
+  return render(c, TITLE, page, { trail: trail(c) });
 });
 
 const COLUMNS: readonly TableColumn<KeyDetails>[] = [

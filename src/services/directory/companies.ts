@@ -10,7 +10,7 @@ export type Company = CompanyRow;
 
 /** How many companies a search by name examines, in the order of their ids, and how many it finds. */
 const EXAMINED_COMPANIES = 5_000;
-export const MAX_FOUND = 20;
+const MAX_FOUND = 20;
 
 export async function listCompanies(ctx: AdminContext, ids: readonly string[]): Promise<Company[]> {
   if (ids.length === 0) return [];
@@ -18,11 +18,21 @@ export async function listCompanies(ctx: AdminContext, ids: readonly string[]): 
   return byName(await query(ctx, 'nothing_written', (db) => findCompanies(db, organizationId, ids)));
 }
 
+/** The companies that a form offers, and whether these are all that it could offer. */
+export interface OfferedCompanies {
+  companies: readonly Company[];
+  areAll: boolean;
+}
+
 /**
  * The chosen companies, and with a text the active ones whose name contains it, or whose id it is. Without a text all
  * companies of an organization that has few.
  */
-export async function searchCompanies(ctx: AdminContext, chosen: readonly string[], text?: string) {
+export async function searchCompanies(
+  ctx: AdminContext,
+  chosen: readonly string[],
+  text?: string,
+): Promise<OfferedCompanies> {
   // A form with too many companies shows them all.
   const ids = [...new Set(chosen)].slice(0, 2 * MAX_COMPANIES);
   const { organizationId } = ctx.actor;
@@ -32,12 +42,12 @@ export async function searchCompanies(ctx: AdminContext, chosen: readonly string
       findFirstCompanies(db, organizationId, text === undefined ? MAX_FOUND + 1 : EXAMINED_COMPANIES),
     ]),
   );
-  if (text === undefined && examined.length > MAX_FOUND) return byName(known);
+  if (text === undefined && examined.length > MAX_FOUND) return { companies: byName(known), areAll: false };
   const isKnown = new Set(known.map(({ id }) => id));
   const found = examined.filter(
     ({ id, name, active }) => active === 1 && !isKnown.has(id) && searchable(name).includes(searchable(text ?? '')),
   );
-  return [...byName(known), ...byName(found).slice(0, MAX_FOUND)];
+  return { companies: [...byName(known), ...byName(found).slice(0, MAX_FOUND)], areAll: text === undefined };
 }
 
 const byName = (companies: readonly Company[]) => companies.toSorted((a, b) => compareNaturally(a.name, b.name));

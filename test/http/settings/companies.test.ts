@@ -28,7 +28,10 @@ describe('the form of a new key', () => {
       { type: 'company', organization, id: 'c-8', name: 'Straßenbau', active: false },
     );
     const few = ['acme', 'globex', 'c-7', 'initech'];
-    expect(await choiceIn((await get('/new-key')).text)).toEqual({ checked: ['*'], offered: few });
+    const opened = (await get('/new-key')).text;
+    expect(await choiceIn(opened)).toEqual({ checked: ['*'], offered: few });
+    // All are listed, so there is nothing to search for.
+    expect(await elementsOf(opened, '[name=find]')).toEqual([]);
     for (const [find, offered] of [
       ['STRASSE', []],
       [' straße ', ['c-7']],
@@ -39,7 +42,9 @@ describe('the form of a new key', () => {
       const { status, text } = await createKey({ find, name: 'Kept' });
       expect([find, status, await choiceIn(text)]).toEqual([find, 200, { checked: [''], offered }]);
       expect(await elementsOf(text, '#name')).toMatchObject([{ attributes: { value: 'Kept' } }]);
-      expect((await elementsOf(text, '[name=find]'))[0]?.attributes['value']).toBeUndefined();
+      const [search] = await elementsOf(text, '[name=find]');
+      expect(search?.attributes['name']).toBe('find');
+      expect(search?.attributes['value']).toBeUndefined();
       if (offered.length === 0) expect(text).toContain(`No other active company has “${find}” in its name.`);
     }
     expect(await companiesOf(organization)).toEqual([]);
@@ -51,7 +56,9 @@ describe('the form of a new key', () => {
     await importRecords(
       ...Array.from({ length: 18 }, (_, at) => ({ ...company, id: `c${at}`, name: `Company ${at}` })),
     );
-    expect((await choiceIn((await get('/new-key')).text)).offered).toEqual([]);
+    const { text } = await get('/new-key');
+    expect((await choiceIn(text)).offered).toEqual([]);
+    expect(await elementsOf(text, '[name=find]')).toHaveLength(1);
   });
 
   test('lists the first companies without a text', async () => {

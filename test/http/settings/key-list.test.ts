@@ -84,7 +84,9 @@ describe('“Which key is this?”', () => {
   test('finds a key by its value or hint, and never repeats the value', async () => {
     const { organization, base, get, post } = await makeSettings();
     const key = await makeKey(organization);
-    expect(await countElements((await get('/which-key')).text, '[name=pasted][autofocus]')).toBe(1);
+    const opened = (await get('/which-key')).text;
+    expect(await countElements(opened, '[name=pasted][autofocus]')).toBe(1);
+    expect((await elementsOf(opened, 'nav.trail a')).map(({ text }) => text)).toEqual(['All keys']);
     const find = async (pasted: string) => {
       const { text, status, location, notice } = await post('/which-key', { pasted });
       expect(`${text} ${notice}`).not.toContain(key.value);

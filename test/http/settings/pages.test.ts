@@ -86,8 +86,8 @@ describe('the menu of the administrator', () => {
     };
   }
 
-  test('the menu opens without script, and contains the name, the address, the help for the tab and the sign-out', async () => {
-    const { organization, get } = await makeSettings();
+  test('the menu opens without script, and contains the name, the address, the administrators, the help for the tab and the sign-out', async () => {
+    const { organization, base, get } = await makeSettings();
     const places = { '/keys': '', '/audit': '#audit', '/time': '#approval', '/keys/unknown': '' };
     const help = await elementsOf(await (await readStatic('/docs/administrators')).text(), 'article h2');
     const ids = ['', ...help.map(({ attributes }) => `#${attributes['id']}`)];
@@ -95,7 +95,7 @@ describe('the menu of the administrator', () => {
       expect(ids).toContain(place);
       const { text } = await get(path);
       expect(await menuOf(text), path).toEqual({
-        links: [helpOn(place), ['Sign out', '/sign-out']],
+        links: [['Administrators', `${base}/key-rules#administrators`], helpOn(place), ['Sign out', '/sign-out']],
         who: ['Ada &lt;b&gt;Lovelace&lt;/b&gt;', `ada@${organization}.example`],
       });
       expect(await countElements(text, 'header details.user > summary')).toBe(1);
@@ -104,7 +104,7 @@ describe('the menu of the administrator', () => {
 
   test('the menu contains no sign-out if the sign-in service has no path for it', async () => {
     const { get } = await makeSettings({ config: { signIn: { ...signIn.config, signOutPath: undefined } } });
-    expect((await menuOf((await get('/keys')).text)).links).toEqual([helpOn('')]);
+    expect((await menuOf((await get('/keys')).text)).links.at(-1)).toEqual(helpOn(''));
   });
 
   test('a page without an administrator contains no menu', async () => {
@@ -115,12 +115,19 @@ describe('the menu of the administrator', () => {
 });
 
 describe('an error page', () => {
-  test('the page contains the navigation of the organization in its address, and a link back', async () => {
+  test('the page contains the navigation of the organization in its address, a search and a link back', async () => {
     const { base, get } = await makeSettings();
-    for (const path of [`/keys/${crypto.randomUUID()}`, '/nowhere']) {
+    for (const [path, marked] of [
+      [`/keys/${crypto.randomUUID()}`, ['API keys']],
+      ['/time/nothing', ['Time']],
+      ['/nowhere', []],
+    ] as const) {
       const { status, text } = await get(path);
       expect([status, await countElements(text, 'nav[aria-label=Settings]')]).toEqual([404, 1]);
       expect(await countElements(text, `main a[href="${base}/keys"]`)).toBe(1);
+      expect(await countElements(text, `main form[action="${base}/keys"] input[name=q]`)).toBe(1);
+      const tabs = await elementsOf(text, 'nav[aria-label=Settings] [aria-current]');
+      expect([path, tabs.map((tab) => tab.text)]).toEqual([path, marked]);
     }
   });
 

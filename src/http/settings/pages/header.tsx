@@ -15,18 +15,23 @@ const TABS = [
 /** Where the help for administrators explains a tab; at the top for the keys. */
 const HELP = { keys: '', time: '#approval', audit: '#audit', refused: '#refused', 'key-rules': '#rules' };
 
+const ownTabOf = (page = '') => TABS.find(([tab]) => tab === page)?.[0];
+
 /** The tab of a page, from the part of its address after the organization; the keys for any other page. */
-export const tabOf = (page = '') => TABS.find(([tab]) => tab === page)?.[0] ?? 'keys';
+export const tabOf = (page?: string) => ownTabOf(page) ?? 'keys';
 
 interface TabsProps {
   path: string;
+  /** Whether there is no such page. */
+  isMissing: boolean;
   administrator: Administrator;
 }
 
 /** The pages of an organization. A page below one of them keeps its tab marked. */
-export function AreaTabs({ path, administrator: { refused, waiting } }: TabsProps) {
+export function AreaTabs({ path, isMissing, administrator: { refused, waiting } }: TabsProps) {
   const { base } = usePage();
-  const current = tabOf(path.split('/')[3]);
+  const [, , , page] = path.split('/');
+  const current = isMissing ? ownTabOf(page) : tabOf(page);
   const counts: Partial<Record<string, string>> = {
     refused: refused > 99 ? '99+' : `${refused || ''}`,
     time: waiting > 0 ? waitingText(waiting) : '',
@@ -67,22 +72,20 @@ export function Bar({ administrator, email, path, signOutPath }: Props) {
         <span>Documentation</span>
       </a>
       {email !== undefined && (
-        <UserMenu
-          {...{ name: administrator?.userName, email, signOutPath, help: `/docs/administrators${HELP[tab]}` }}
-        />
+        <UserMenu {...{ administrator, email, signOutPath, help: `/docs/administrators${HELP[tab]}` }} />
       )}
     </>
   );
 }
 
-interface UserProps extends Pick<Props, 'signOutPath'> {
-  /** The name in the organization of the page. Each organization can have another one. */
-  name: string | undefined;
+interface UserProps extends Pick<Props, 'administrator' | 'signOutPath'> {
   email: string;
   help: string;
 }
 
-function UserMenu({ name, email, signOutPath, help }: UserProps) {
+function UserMenu({ administrator, email, signOutPath, help }: UserProps) {
+  // Each organization can have another name.
+  const name = administrator?.userName;
   const summary = (
     <>
       <Icon name="user" />
@@ -101,6 +104,9 @@ function UserMenu({ name, email, signOutPath, help }: UserProps) {
         )}
         <bdi class="minor">{email}</bdi>
       </p>
+      {administrator && (
+        <a href={`/settings/${administrator.organization.id}/key-rules#administrators`}>Administrators</a>
+      )}
       <a href={help}>Help for administrators</a>
       {signOutPath && (
         <a href={signOutPath} data-sign-out>

@@ -5,7 +5,7 @@ import { type KeyRules, lastDayAllowed } from '../../../domain/key-rules.ts';
 import { KEY_SETTING_NAMES, type KeySettingName, keySetting } from '../../../domain/key-settings.ts';
 import { hostNetwork, MAX_NETWORKS } from '../../../domain/networks.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
-import { type Company, MAX_FOUND } from '../../../services/directory/companies.ts';
+import type { OfferedCompanies } from '../../../services/directory/companies.ts';
 import { isReplaceable } from '../../../services/keys/create-key.ts';
 import { type Lockout, type RecentUse, USAGE_DAYS } from '../../../services/keys/key-usage.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
@@ -49,15 +49,15 @@ interface SettingsProps {
   /** The administrators, who may be owners. */
   owners: readonly string[];
   /** The companies to choose from. */
-  companies: readonly Company[];
+  offered: OfferedCompanies;
   seen?: RecentUse;
 }
 
-function SettingFields({ names, form, owners, companies, seen }: SettingsProps & { names: readonly KeySettingName[] }) {
+function SettingFields({ names, form, owners, offered, seen }: SettingsProps & { names: readonly KeySettingName[] }) {
   const { base } = usePage();
   return names.map((name) => {
     const { label, help, required, control, ...field } = keySetting(name);
-    if (control === 'companies') return <CompaniesField form={form} companies={companies} />;
+    if (control === 'companies') return <CompaniesField form={form} offered={offered} />;
     return (
       <Field
         {...{ ...field, name, form, required, control }}
@@ -83,8 +83,8 @@ const COMPANY_CHOICES = [
   { value: SOME_COMPANIES, text: 'Only these companies' },
 ];
 
-/** The choice of companies. A search shows the form again, with the companies that it finds. */
-function CompaniesField({ form, companies }: Pick<SettingsProps, 'form' | 'companies'>) {
+/** The choice of companies, with a search unless all are offered. The search shows the form again, with the companies that it finds. */
+function CompaniesField({ form, offered: { companies, areAll } }: Pick<SettingsProps, 'form' | 'offered'>) {
   const { label, help } = keySetting('companies');
   const searched = searchedCompany(form.values);
   const first = companies.find(({ id }) => !form.values.has('companies', id));
@@ -116,23 +116,25 @@ function CompaniesField({ form, companies }: Pick<SettingsProps, 'form' | 'compa
               : `No other active company has “${searched}” in its name.`}
           </p>
         )}
-        <div class="row">
-          <input
-            type="search"
-            name="find"
-            aria-label="Name or ID of a company"
-            placeholder="Name or ID"
-            maxlength={MAX_NAME_LENGTH}
-          />
-          {/* Enter presses the first button of a form: this one, which saves it unless a company is entered. */}
-          <button type="submit" hidden />
-          <button type="submit" class="quiet" name="search" value="yes">
-            Find companies
-          </button>
-        </div>
+        {!areAll && (
+          <div class="row">
+            <input
+              type="search"
+              name="find"
+              aria-label="Name or ID of a company"
+              placeholder="Name or ID"
+              maxlength={MAX_NAME_LENGTH}
+            />
+            {/* Enter presses the first button of a form: this one, which saves it unless a company is entered. */}
+            <button type="submit" hidden />
+            <button type="submit" class="quiet" name="search" value="yes">
+              Find companies
+            </button>
+          </div>
+        )}
       </div>
       <p class="help" id="companies-help">
-        {help} Up to {MAX_FOUND} are listed at once, and a search finds up to {MAX_FOUND} others.
+        {help}
       </p>
     </Choices>
   );
@@ -173,15 +175,15 @@ interface TokenProps extends ExpirationProps {
   token: string;
 }
 
-interface NewKeyProps extends TokenProps, Pick<SettingsProps, 'owners' | 'companies'> {
+interface NewKeyProps extends TokenProps, Pick<SettingsProps, 'owners' | 'offered'> {
   /** The key whose values the form begins with. */
   like: KeyDetails | undefined;
 }
 
-export function NewKeyForm({ token, owners, companies, like, ...expiration }: NewKeyProps) {
+export function NewKeyForm({ token, owners, offered, like, ...expiration }: NewKeyProps) {
   const { base } = usePage();
   const { form } = expiration;
-  const settings = { form, owners, companies };
+  const settings = { form, owners, offered };
   return (
     <CardForm
       form={form}
