@@ -3,6 +3,7 @@ import { resultOf, work } from '../support/psa-calls.ts';
 import type { MakeFake } from './fake.ts';
 import { fakeConnectWise } from './fake-connectwise.ts';
 import { fakeHalo } from './fake-halo.ts';
+import { fakeRedmine } from './fake-redmine.ts';
 import {
   type AdapterWorld,
   connectionRow,
@@ -95,6 +96,49 @@ describe('records that the PSA does not take', () => {
     await world.pass(MINUTE_MS);
     expect(textsOf(world)).toEqual(['[redacted]']);
   });
+
+  test('a redaction reaches the part of a long time entry that the PSA has, although the rest was refused and set aside', async () => {
+    const world = await makeReadyWorld(fakeRedmine);
+    await proveTime(world);
+    world.onRequest = (request) =>
+      isWrite(request) && request.url.includes('/issues/') ? new Response(null, { status: 400 }) : undefined;
+    const { id } = await world.write(501, time(`The code is 4711. ${'Step by step. '.repeat(400)}`));
+    await world.pass(MINUTE_MS);
+    expect([await reportsOf(world), timesOf(world)]).toEqual([
+      [expect.stringMatching(/^time_entry\.refused /)],
+      [expect.stringContaining('4711')],
+    ]);
+    resultOf(await work.redactRecord(world.organization, 'time_entry', id, 'Ada'));
+    await world.pass(MINUTE_MS);
+    expect([timesOf(world), notesOf(world)]).toEqual([['[redacted]'], []]);
+  });
+
+  test.each([
+    ['and the PSA has it', true],
+    ['and the PSA does not have it', false],
+  ])(
+    'a redaction reaches a record whose last create got no answer before it was set aside, %s',
+    async (_, takesPlace) => {
+      const world = await makeReadyWorld(fakeHalo);
+      world.onRequest = async (request) => {
+        if (!isWrite(request) || !(await request.clone().text()).includes('4711')) return undefined;
+        if (takesPlace && (await reportsOf(world)).length === 0 && world.data.notes.length === 3) return 'failed';
+        return 'refused';
+      };
+      const { id } = await world.write(503, { message: 'The code is 4711' });
+      for (const minute of [0, 30, 60]) {
+        await world.write(504, { message: `Others ${minute}` });
+        await world.pass(MINUTE_MS);
+        await world.skip(30 * MINUTE_MS);
+      }
+      expect(await reportsOf(world)).toEqual([expect.stringMatching(/^note\.refused It failed for an hour: /)]);
+      expect(textsOf(world).includes('The code is 4711')).toBe(takesPlace);
+      resultOf(await work.redactRecord(world.organization, 'note', id, 'Ada'));
+      await world.pass(2 * MINUTE_MS);
+      expect(notesOf(world).filter(([ticket]) => ticket === 503)).toEqual([[503, '[redacted]', true]]);
+      expect((await reportsOf(world)).at(-1)).toBe('note.taken');
+    },
+  );
 
   test('in an outage nothing is set aside, and after it the records of a ticket arrive in their order', async () => {
     const world = await makeReadyWorld(fakeHalo);

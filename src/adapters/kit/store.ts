@@ -28,7 +28,7 @@ export interface Pending {
   id: string;
   kind: RecordKind;
   ticketId: string;
-  /** The id of the API key. Empty for the redaction of a record that is written: no key holds it up. */
+  /** The id of the API key. Empty for the redaction of a record that the PSA may have: no key holds it up. */
   key: string;
   /** The cursor before its newest change. */
   after: string | null;
@@ -45,6 +45,9 @@ export interface Pending {
   triedAt?: number | undefined;
   refusedAt?: number | undefined;
 }
+
+/** What is forgotten of a record that is tried again as if it had never failed. */
+export const TRY_AGAIN = { attempts: 0, dueAt: 0, failingSince: undefined, triedAt: undefined, refusedAt: undefined };
 
 /** What the PSA may have. Without an id, a create was sent; `isRead`: its note was read back. */
 export interface Written {
@@ -178,10 +181,7 @@ export function retryRefused(kv: SyncKvStorage, now: number, since: number, stre
   for (const page of pagesOf<Pending>(kv, `refused/${stream}`))
     for (const [, pending] of page)
       if (pending.refusedAt !== undefined && pending.refusedAt >= since)
-        save(kv, {
-          ...{ ...pending, refusedAt: undefined, failingSince: undefined, triedAt: undefined },
-          ...{ attempts: 0, dueAt: 0, since: now },
-        });
+        save(kv, { ...pending, ...TRY_AGAIN, since: now });
 }
 
 /** Removes the records that were refused before a time, and what was reported before it. */

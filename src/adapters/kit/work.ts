@@ -15,6 +15,7 @@ import {
   save,
   streamIn,
   streamOf,
+  TRY_AGAIN,
   updateHead,
   type Written,
 } from './store.ts';
@@ -108,10 +109,15 @@ function collectChange(kv: SyncKvStorage, change: Change, after: string | null):
   const mayCreate = isForPsa(change) && (!isRedaction || known?.mayCreate === true);
   // The PSA is not asked for the decision any longer.
   if (written?.psaId !== undefined && !waitsForPsa(change)) kv.delete(`entry/${written.psaId}`);
-  const key = (isRedaction && written?.isRead) || !change.key ? '' : change.key.id;
-  const place = { key, seq: change.seq, since: Date.parse(createdAt), dueAt: 0, attempts: 0 };
+  const place = { key: change.key?.id ?? '', seq: change.seq, since: Date.parse(createdAt), dueAt: 0, attempts: 0 };
   const pending = { ...place, ...known, id, kind, ticketId, after, mayCreate };
-  if (isRedaction || known?.isRedaction) save(kv, { ...pending, isRedaction: true });
+  // The PSA has a part of it, or may have: then the text is replaced there even if the record was set aside.
+  if (isRedaction && written)
+    save(kv, {
+      ...{ ...pending, ...TRY_AGAIN, key: '', isRedaction: true },
+      mayCreate: mayCreate && written.psaId === undefined,
+    });
+  else if (isRedaction || known?.isRedaction) save(kv, { ...pending, isRedaction: true });
   // A record that was not read back is read back first, even if its decider has changed.
   else if (mayCreate ? !written?.isRead : kv.get('unread') === id) save(kv, { ...pending, isRedaction: false });
   // The PSA leaves the decision to the settings area before it has taken the entry.
