@@ -171,6 +171,22 @@ describe('records that the PSA does not take', () => {
   });
 });
 
+test('keys take turns even if a turn of the adapter has time for one record only', async () => {
+  const world = await makeReadyWorld(fakeHalo);
+  // Then no mark is looked up.
+  await world.skip(10 * MINUTE_MS);
+  for (let index = 0; index < 10; index++) await world.write(501, { message: `Backlog ${index}` });
+  await world.makeKey('Make');
+  for (const index of [0, 1]) await world.write(501, { message: `Other key ${index}` });
+  world.onRequest = (request) => {
+    if (isWrite(request)) world.suspend(6_000);
+    return undefined;
+  };
+  await world.pass(2 * MINUTE_MS);
+  expect(textsOf(world).slice(0, 4)).toEqual(['Backlog 0', 'Other key 0', 'Backlog 1', 'Other key 1']);
+  expect(textsOf(world)).toHaveLength(12);
+});
+
 describe('one kind of record that the account may not write', () => {
   test('time that is denied holds up no note of its ticket, is the failure until time is written, and is not set aside', async () => {
     const world = await makeReadyWorld(fakeConnectWise);

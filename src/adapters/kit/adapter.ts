@@ -34,7 +34,8 @@ const DECIDED = ['already_reviewed', 'approved_in_settings', 'record_not_found']
 const HALTS = ['stopped', 'tested', 'timeTested/service', 'timeTested/technician', 'isErased', 'isElsewhere'];
 
 export function contextOf(kv: SyncKvStorage, service: Service, settings: Settings, psa: Psa, world: World): Context {
-  return { kv, service, settings, psa, send: sender(psa, world, (skewMs) => kv.put('skewMs', skewMs)), world };
+  const send = sender(psa, world, (skewMs) => kv.put('skewMs', skewMs));
+  return { kv, service, settings, psa, send, world, servedAt: new Map() };
 }
 
 /** Connects one organization with its PSA: does whatever is due, one thing after the other. Returns whether more is due. */

@@ -16,6 +16,8 @@ export interface Context {
   /** What it remembers. The runtime sends a request only when what was stored before is on disk. */
   kv: SyncKvStorage;
   world: World;
+  /** When a record of each stream was last tried: streams take turns. */
+  servedAt: Map<string, number>;
   /** The list of all tickets while it is read. */
   ticketList?: TicketList | undefined;
 }

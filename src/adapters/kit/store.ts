@@ -126,7 +126,7 @@ export function updateHead(kv: SyncKvStorage, heads: Map<string, Pending>, tried
 }
 
 /**
- * The next record to write: of the stream that was `served` least in this turn the oldest one. A record that failed steps
+ * The next record to write: the oldest one of the stream whose turn was the longest ago. A record that failed steps
  * behind those of other tickets and streams. While the PSA has not shown that a note is private, it is the next one, and
  * nothing else is written.
  */
@@ -134,7 +134,7 @@ export function nextIn(
   kv: SyncKvStorage,
   heads: ReadonlyMap<string, Pending>,
   now: number,
-  served: ReadonlyMap<string, number>,
+  servedAt: ReadonlyMap<string, number>,
 ): Pending | undefined {
   const unread = kv.get<string>('unread');
   if (unread !== undefined) {
@@ -152,7 +152,7 @@ export function nextIn(
     if (Math.max(stream.dueAt, pending.dueAt) > now) return [];
     const hasFailed = stream.tickets.includes(pending.ticketId);
     const since = Math.max(pending.since, pending.dueAt);
-    return [{ pending, order: [Number(hasFailed), served.get(name) ?? 0, since, pending.seq] }];
+    return [{ pending, order: [Number(hasFailed), servedAt.get(name) ?? 0, since, pending.seq] }];
   });
   const isBefore = (a: number[], b: number[]) => {
     const index = a.findIndex((part, at) => part !== b[at]);

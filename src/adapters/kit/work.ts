@@ -47,7 +47,7 @@ export const backoffMs = (attempts: number) => Math.min(FIRST_BACKOFF_MS * 2 ** 
 
 /** Reads the feed and writes records until the tickets are due again. Returns in how many milliseconds there is more to do. */
 export async function work(ctx: Context): Promise<number | undefined> {
-  const { kv, world } = ctx;
+  const { kv, world, servedAt } = ctx;
   const start = world.now();
   if (!mayWrite(ctx)) return undefined;
   const hasMore = await collect(ctx, start + READ_MS);
@@ -58,12 +58,12 @@ export async function work(ctx: Context): Promise<number | undefined> {
   // The service was slow: report again before anything is written.
   if (world.now() >= start + TURN_MS) return 0;
   await testConnection(ctx);
-  const [heads, served] = [headsIn(kv), new Map<string, number>()];
+  const heads = headsIn(kv);
   const end = world.now() + TURN_MS;
   while (world.now() < end) {
-    const pending = nextIn(kv, heads, world.now(), served);
+    const pending = nextIn(kv, heads, world.now(), servedAt);
     if (!pending) return hasMore ? 0 : undefined;
-    served.set(streamOf(pending), (served.get(streamOf(pending)) ?? 0) + 1);
+    servedAt.set(streamOf(pending), world.now());
     const waitMs = await writeNext(ctx, pending, end);
     updateHead(kv, heads, pending);
     if (waitMs > 0) return waitMs;
