@@ -4,7 +4,7 @@ import type { MakeFake } from './fake.ts';
 import { fakeConnectWise } from './fake-connectwise.ts';
 import { fakeHalo } from './fake-halo.ts';
 import { fakeRedmine } from './fake-redmine.ts';
-import { FAULTS, MINUTE_MS, makeReadyWorld, TESS } from './world.ts';
+import { FAULTS, MINUTE_MS, makeReadyWorld, notesOf, TESS, time, timesOf } from './world.ts';
 
 const { records, faults } = inLongRuns({ records: 300, faults: 100 }, { records: 60, faults: 14 });
 
@@ -85,6 +85,42 @@ test('the control, which does not look for a record before it is created again, 
   });
   expect(found.length).toBeGreaterThan(expected.length);
   expect(new Set(found).size).toBe(expected.length);
+});
+
+test('however long what precedes a create takes, it is not repeated while the first one may still take place', async () => {
+  const world = await makeReadyWorld(fakeRedmine);
+  const late: { at: number; take: () => Promise<unknown> }[] = [];
+  const sent = new Set<string>();
+  let isSlow = false;
+  world.onRequest = async (request) => {
+    for (const { at, take } of late.splice(0))
+      if (at <= world.clock()) await take();
+      else late.push({ at, take });
+    if (!isSlow) return undefined;
+    if (request.method === 'GET') {
+      world.suspend(29_000);
+      return undefined;
+    }
+    const body = await request.clone().text();
+    if (request.method === 'DELETE' || sent.has(request.url)) return undefined;
+    sent.add(request.url);
+    const copy = new Request(request.url, { method: request.method, headers: request.headers, body });
+    // A gateway gives up, and the PSA goes on.
+    late.push({ at: world.clock() + 40_000, take: () => world.fake.fetch(copy) });
+    isSlow = false;
+    return new Response('<html>', { status: 504 });
+  };
+  for (const [ticket, body] of [[501, { message: 'Note' }] as const, [502, time('Called')] as const]) {
+    isSlow = true;
+    await world.write(ticket, body);
+    await world.pass(10 * MINUTE_MS);
+  }
+  // The time test was sent to the same address as the entry.
+  sent.clear();
+  isSlow = true;
+  await world.write(503, time('Next'));
+  await world.pass(10 * MINUTE_MS);
+  expect([notesOf(world), timesOf(world)]).toEqual([[[501, 'Note', true]], ['Called', 'Next']]);
 });
 
 test('a request or a response that the vendor does not describe is found', async () => {

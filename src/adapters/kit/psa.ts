@@ -12,10 +12,18 @@ export interface PsaRequest<Response> {
   /** JSON; a text is sent as it is. */
   body?: unknown;
   response: z.ZodType<Response>;
+  /** Called each time immediately before it is sent. The kit sets it. */
+  onSend?: () => void;
 }
 
 /** Sends one request at a time, and not faster than the PSA allows. @throws PsaFault */
 export type Send = <Response>(request: PsaRequest<Response>) => Promise<Response>;
+
+/** Sends requests, and calls `onWrite` immediately before each one that can change something. */
+export const beforeWrites =
+  (send: Send, onWrite: () => void): Send =>
+  (request) =>
+    send(request.method === 'GET' ? request : { ...request, onSend: onWrite });
 
 /** A text for the PSA. It ends with its mark there: the id of the record, which the adapter looks for. */
 export type PsaRecord = { id: string; ticketId: string; createdAt: string; text: string; mark: string } & (

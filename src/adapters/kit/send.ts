@@ -40,6 +40,7 @@ export function sender(
     const turn = free;
     free = turn.then(() => sleep(psa.paceMs));
     await turn;
+    request.onSend?.();
     const what = `${request.method} ${request.path}`;
     const unclear = UNCLEAR[request.method === 'GET' ? 'read' : 'write'];
     const { response, body } = await answerTo(fetch, toRequest(psa, request)).catch((err: unknown) => {

@@ -1,6 +1,6 @@
 import { dateIn } from '../../domain/calendar.ts';
 import type { Context } from './context.ts';
-import { PsaFault, type PsaTime, type Shown, unlessGone } from './psa.ts';
+import { beforeWrites, PsaFault, type PsaTime, type Shown, unlessGone } from './psa.ts';
 import { isOwn, PublicNote, SETTLED_MS, type Task } from './writer.ts';
 
 /** An entry of the test that the PSA may have. Without an id, its create was sent. */
@@ -58,8 +58,10 @@ export async function testTime(ctx: Context): Promise<void> {
 async function testEntry(ctx: Context, userId: string, billable: boolean): Promise<void> {
   const { psa, send, kv, world } = ctx;
   const record = testRecord(ctx, userId, billable);
-  kv.put<TestEntry>('testEntry', { record, settledAt: world.now() + SETTLED_MS });
-  const created = await withAdvice(ctx, 'create', psa.create(send, record)).catch((err: unknown) => {
+  const sendStored = beforeWrites(send, () =>
+    kv.put<TestEntry>('testEntry', { record, settledAt: world.now() + SETTLED_MS }),
+  );
+  const created = await withAdvice(ctx, 'create', psa.create(sendStored, record)).catch((err: unknown) => {
     if (err instanceof PsaFault && err.outcome !== 'unknown') kv.delete('testEntry');
     throw err;
   });

@@ -1,9 +1,9 @@
 import type { Context } from './context.ts';
-import { PsaFault, type PsaRecord, partsOf, type Shown, unlessGone, wholeText } from './psa.ts';
+import { beforeWrites, PsaFault, type PsaRecord, partsOf, type Shown, unlessGone, wholeText } from './psa.ts';
 import { REQUEST_DEADLINE_MS } from './send.ts';
 import { awaitDecision, type Written } from './store.ts';
 
-/** After this time, a create that was cut off has taken place or never will. */
+/** So long after it was sent, a create that was cut off has taken place or never will. */
 export const SETTLED_MS = 2 * REQUEST_DEADLINE_MS;
 /** What tells our time entry from another one with its mark. */
 const IDENTITY = ['technician', 'date', 'minutes'];
@@ -44,8 +44,8 @@ export async function writeRecord(ctx: Context, { record, isRedaction, mayCreate
 }
 
 /**
- * Returns the id of a record in the PSA, and creates it if it is not there. What is sent is stored before. If a create has
- * begun, only the PSA knows whether it took place: when no call can still be running, the adapter looks for the mark.
+ * Returns the id of a record in the PSA, and creates it if it is not there. That a create is sent is stored before. If one
+ * was sent, only the PSA knows whether it took place: when no call can still be running, the adapter looks for the mark.
  */
 export async function ensure(ctx: Context, record: PsaRecord, mayCreate: boolean): Promise<string | undefined> {
   const { kv, world } = ctx;
@@ -60,7 +60,6 @@ export async function ensure(ctx: Context, record: PsaRecord, mayCreate: boolean
     if (found !== undefined) return written ? readBack(ctx, record, found) : keep(ctx, record, found);
   }
   if (!mayCreate) return undefined;
-  kv.put<Written>(`written/${record.id}`, { settledAt: world.now() + SETTLED_MS });
   return readBack(ctx, record, await createOnce(ctx, record));
 }
 
@@ -94,8 +93,12 @@ export function isOwn(
 export const authorsIn = (kv: SyncKvStorage) => kv.get<string[]>('authors') ?? [];
 
 async function createOnce(ctx: Context, record: PsaRecord): Promise<string> {
-  const { psa, send, kv } = ctx;
-  const psaId = await psa.create(send, record).catch((err: unknown) => {
+  const { psa, send, kv, world } = ctx;
+  // What precedes the request that creates it can take minutes.
+  const sendStored = beforeWrites(send, () =>
+    kv.put<Written>(`written/${record.id}`, { settledAt: world.now() + SETTLED_MS }),
+  );
+  const psaId = await psa.create(sendStored, record).catch((err: unknown) => {
     // The PSA has certainly not created it, so the next attempt need not look for it.
     if (err instanceof PsaFault && err.outcome !== 'unknown') kv.delete(`written/${record.id}`);
     throw err;
