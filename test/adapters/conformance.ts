@@ -8,6 +8,7 @@ import { allChanges, connectionOf, resultOf, work } from '../support/psa-calls.t
 import { asOperator, rowsOf } from '../support/world.ts';
 import type { Fake, FakeEntry, FakeNote, MakeFake } from './fake.ts';
 import {
+  ADA,
   type AdapterWorld,
   approve,
   connectionRow,
@@ -21,6 +22,7 @@ import {
   makeReadyWorld,
   notesOf,
   proveTime,
+  refuseAda,
   reportsOf,
   resume,
   SECOND_MS,
@@ -310,7 +312,9 @@ export function testMapping(makeFake: MakeFake): void {
         await world.write(502, { message: 'Does not wait' });
         await world.pass(MINUTE_MS);
         expect(notesOf(world)).toEqual([[502, 'Does not wait', true]]);
-        expect((await connectionRow(world))?.['failure']).toMatch(/^Time entries wait for their test on ticket 501: /);
+        expect((await connectionRow(world))?.['failure']).toMatch(
+          /^Time entries wait for their test on ticket 501 for technician 2: /,
+        );
         expect(await connectionRow(world)).toMatchObject({ failure: expect.stringMatching(reason), stopped_at: null });
         for (let hour = 0; hour < 3; hour++) await world.skip(HOUR_MS);
         await world.write(503, { message: 'Nor do others' });
@@ -345,6 +349,27 @@ export function testMapping(makeFake: MakeFake): void {
         expect(await connectionRow(world)).toMatchObject({ failure: null });
       },
     );
+
+    test('a technician whose test is refused is named, and holds up no time of others', async () => {
+      const world = await makeReadyWorld(makeFake);
+      world.onRequest = refuseAda;
+      for (const ticket of [502, 503, 504]) await world.write(ticket, time(`Ada ${ticket}`, 15, ADA));
+      await world.pass(MINUTE_MS);
+      const failure = String((await connectionRow(world))?.['failure']);
+      expect(failure).toMatch(/^Time entries wait for their test on ticket 501 for technician 1: POST \S+ got 400/);
+      expect(failure).toContain(world.fake.psa.time.rights.create);
+      await world.write(505, { minutes: 5, description: 'Automation', billable: true });
+      await world.pass(MINUTE_MS);
+      expect(timesOf(world)).toEqual(['Automation']);
+      expect((await connectionRow(world))?.['failure']).toBe(failure);
+      await world.write(506, time('Tess'));
+      await world.pass(MINUTE_MS);
+      expect(timesOf(world)).toEqual(['Automation', 'Tess']);
+      // Her time is tried then.
+      await world.skip(11 * MINUTE_MS);
+      expect(await reportsOf(world)).toEqual(Array(3).fill(expect.stringContaining('time_entry.refused')));
+      expect(await connectionRow(world)).toMatchObject({ failure: null });
+    });
 
     test('survives every fault and kill, and there is never a second entry of it', async () => {
       const world = await makeReadyWorld(makeFake);

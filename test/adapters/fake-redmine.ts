@@ -14,8 +14,14 @@ const FIELDS: Record<string, string[]> = {
   time_entry: ['issue_id', 'user_id', 'spent_on', 'activity_id', 'hours', 'comments', 'custom_fields'],
 };
 
-export function fakeRedmine(clock: () => number): Fake {
+export function fakeRedmine(clock: () => number) {
   const data = new FakeData(clock);
+  /** The members of each project, who may log time there. */
+  const members: Record<number, number[]> = { 11: [1, 2, ME], 12: [1, 2, ME] };
+  const isMember = (ticket: number, user: number) => {
+    const project = data.tickets.find(({ id }) => id === ticket)?.company ?? 0;
+    return members[project]?.includes(user) === true;
+  };
   const projectOf = (id: number) => ({ id, name: data.companies.find((one) => one.id === id)?.name ?? '' });
   const issueOf = (id: number) => {
     const ticket = data.tickets.find((one) => one.id === id);
@@ -88,13 +94,15 @@ export function fakeRedmine(clock: () => number): Fake {
         query,
       );
     if (route === 'projects # memberships') {
-      const technician = {
-        id: 77,
+      const roleOf = (user: number) => (user === ME ? { id: 4, name: 'Write-back' } : { id: 3, name: 'Technician' });
+      const found = members[Number(id)] ?? [];
+      const list = found.map((user) => ({
+        id: user,
         project: projectOf(Number(id)),
-        user: { id: 2 },
-        roles: [{ id: 3, name: 'Technician' }],
-      };
-      return page('memberships', [technician], query);
+        user: { id: user },
+        roles: [roleOf(user)],
+      }));
+      return page('memberships', list, query);
     }
     if (route === 'users')
       return page(
@@ -166,7 +174,8 @@ export function fakeRedmine(clock: () => number): Fake {
     }
     if (method === 'POST' && collection === 'time_entries') {
       const { issue_id: ticket, user_id: user, spent_on: date, hours, comments: text, custom_fields } = body.time_entry;
-      if (!issueOf(ticket) || text.length > 1024) return [422, { errors: ['Issue is invalid'] }];
+      if (!isMember(ticket, user)) return [422, { errors: ['User is invalid'] }];
+      if (text.length > 1024) return [422, { errors: ['Issue is invalid'] }];
       const [h = 0, m = 0] = hours.split(':').map(Number);
       const billable = custom_fields.find((one: { id: number }) => one.id === BILLABLE)?.value === '1';
       const entry = {
@@ -186,7 +195,7 @@ export function fakeRedmine(clock: () => number): Fake {
     ...{ REDMINE_ACTIVITY: String(ACTIVITY), REDMINE_BILLABLE_FIELD: String(BILLABLE) },
     ...{ REDMINE_REVIEW_FIELD: String(REVIEW), REDMINE_REVIEWER_FIELD: String(REVIEWER) },
   };
-  return {
+  const fake: Fake = {
     data,
     env,
     rejects: true,
@@ -208,4 +217,5 @@ export function fakeRedmine(clock: () => number): Fake {
       return json(status, body, data.now());
     },
   };
+  return { ...fake, members };
 }

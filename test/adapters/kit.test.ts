@@ -15,6 +15,7 @@ import { fakeConnectWise } from './fake-connectwise.ts';
 import { fakeHalo } from './fake-halo.ts';
 import { fakeRedmine } from './fake-redmine.ts';
 import {
+  ADA,
   approve,
   connectionRow,
   DAY_MS,
@@ -26,6 +27,7 @@ import {
   makeReadyWorld,
   notesOf,
   proveTime,
+  refuseAda,
   reportsOf,
   resume,
   statusOf,
@@ -385,6 +387,33 @@ describe('refusals', () => {
     await world.pass(25 * MINUTE_MS);
     const [a = 0, b = 0, c = 0, d = 0] = requests;
     expect([b - a >= 600_000, d - c >= 19 * MINUTE_MS, world.data.notes.length]).toEqual([true, true, 2]);
+  });
+});
+
+describe('the test of time', () => {
+  test('that was refused is no failure once its entry is handed to the settings area', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    world.onRequest = refuseAda;
+    await world.write(502, time('Ada', 15, ADA));
+    await world.pass(MINUTE_MS);
+    expect((await connectionRow(world))?.['failure']).toContain('for technician 1');
+    const { reviews: _, ...psa } = world.fake.psa;
+    world.deploy(psa);
+    await world.skip(20 * MINUTE_MS);
+    await handTimeToSettings(asOperator(), { organization: world.organization, by: 'Olga', adapterStays: true });
+    await world.pass(2 * MINUTE_MS);
+    expect([await world.waiting(), (await connectionRow(world))?.['failure']]).toEqual([0, null]);
+  });
+
+  test('begins again with the technician of another entry when a person resumes the adapter', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    // The test of Ada has asked, and her entry is gone.
+    await world.read((kv) => kv.put('timeToTest/technician', { id: 'gone', userId: '1' }));
+    world.onRequest = refuseAda;
+    resume(world, 'go on');
+    await world.write(502, time('Tess'));
+    await world.pass(MINUTE_MS);
+    expect(timesOf(world)).toEqual(['Tess']);
   });
 });
 

@@ -237,15 +237,25 @@ export async function makeReadyWorld(...args: Parameters<typeof makeAdapterWorld
 
 /** Has the adapter test time of a technician and of automations, as it otherwise does before the first entry. */
 export async function proveTime(world: AdapterWorld): Promise<void> {
-  for (const user of ['2', '9']) {
-    await world.read((kv) => kv.put('timeToTest', user));
+  for (const [credited, userId] of [
+    ['technician', '2'],
+    ['service', '9'],
+  ] as const) {
+    await world.read((kv) => kv.put(`timeToTest/${credited}`, { id: '', userId }));
     await world.pass(MINUTE_MS / 2);
   }
   world.data.removedTime = [];
 }
 
-export const TESS = 'tess@northwind.example';
-export const time = (description: string, minutes = 15) => ({ minutes, description, billable: true, userEmail: TESS });
+export const [ADA, TESS] = ['ada@northwind.example', 'tess@northwind.example'];
+export const time = (description: string, minutes = 15, userEmail = TESS) => ({
+  ...{ minutes, description, billable: true, userEmail },
+});
+/** Refuses new time of Ada, in every API. */
+export const refuseAda = async (request: Request) =>
+  request.method === 'POST' && /"(user_id|who_agentid)":1\b|"member":{"id":1}/.test(await request.clone().text())
+    ? new Response('{}', { status: 400 })
+    : undefined;
 export const isWrite = ({ method }: Request) => method !== 'GET';
 
 /** The notes in the PSA: ticket, text and whether customers cannot see it. */

@@ -4,9 +4,9 @@ import { takeAllTickets, takeOver, takePeople } from './directory.ts';
 import { type Psa, PsaFault } from './psa.ts';
 import { sender, type World } from './send.ts';
 import type { Settings } from './settings.ts';
-import { deleteAll, type JobState, OVERLAP_MS, retryRefused, stateOf } from './store.ts';
-import { isTimeTestDue, testTime } from './time-test.ts';
-import { backoffMs, failureIn, lastWriteIn, mayWrite, pauseIn, work } from './work.ts';
+import { backoffMs, CREDITED, deleteAll, type JobState, OVERLAP_MS, retryRefused, stateOf } from './store.ts';
+import { isTimeTestDue, RefusedTest, testTime } from './time-test.ts';
+import { failureIn, lastWriteIn, mayWrite, pauseIn, work } from './work.ts';
 import { PublicNote, removePublicNote } from './writer.ts';
 
 const SECOND_MS = 1_000;
@@ -20,7 +20,8 @@ const EVERY_MS = {
   tickets: 5 * SECOND_MS,
   reviews: 5 * MINUTE_MS,
   work: 10 * SECOND_MS,
-  timeTest: 0,
+  'timeTest/service': 0,
+  'timeTest/technician': 0,
   /** Before and after the work. */
   removal: 0,
 };
@@ -31,7 +32,7 @@ const TAKE_OVER_MS = 3 * MINUTE_MS;
 /** What the service answers about an entry that the PSA no longer decides. */
 const DECIDED = ['already_reviewed', 'approved_in_settings', 'record_not_found'];
 /** What an order to resume forgets, in addition to the states of the jobs. */
-const HALTS = ['stopped', 'tested', 'timeTested/service', 'timeTested/technician', 'isErased', 'isElsewhere'];
+const HALTS = ['stopped', 'tested', 'isErased', 'isElsewhere'];
 
 export function contextOf(kv: SyncKvStorage, service: Service, settings: Settings, psa: Psa, world: World): Context {
   const send = sender(psa, world, (skewMs) => kv.put('skewMs', skewMs));
@@ -52,7 +53,9 @@ export async function run(ctx: Context): Promise<boolean> {
   );
   await runJob(ctx, 'reviews', (since) => takeReviews(ctx, since));
   await runJob(ctx, 'work', () => work(ctx));
-  if (mayWrite(ctx) && isTimeTestDue(kv)) await runJob(ctx, 'timeTest', () => testTime(ctx));
+  for (const credited of CREDITED)
+    if (mayWrite(ctx) && isTimeTestDue(kv, credited))
+      await runJob(ctx, `timeTest/${credited}`, () => testTime(ctx, credited));
   // After the others: it is read in steps.
   await runJob(ctx, 'allTickets', () => takeAllTickets(ctx, psaTime(ctx, world.now())));
   if (kv.get('public')) await runJob(ctx, 'removal', () => removePublicNote(ctx));
@@ -71,7 +74,7 @@ function obeyOrder({ kv, settings, world }: Context): void {
   if (kv.get('order') === order) return;
   kv.put('order', order);
   retryRefused(kv, world.now(), 0);
-  for (const prefix of ['stream/', 'failure/']) deleteAll(kv, prefix);
+  for (const prefix of ['stream/', 'failure/', 'timeTested/', 'timeToTest/']) deleteAll(kv, prefix);
   kv.put('mayTakeOver', kv.get('isElsewhere') === true);
   kv.put('mayShrink', true);
   for (const key of HALTS) kv.delete(key);
@@ -103,8 +106,8 @@ async function runJob(ctx: Context, job: Job, start: (since: Date) => Promise<un
     }
     if (err instanceof PublicNote) kv.put('stopped', message);
     const failure = message.slice(0, 300);
-    // A record that was written begins a new series.
-    const failed = lastWriteIn(kv) >= now ? 0 : attempts;
+    // A record that was written begins a new series, and another record is tested after a refused test.
+    const failed = lastWriteIn(kv) >= now || err instanceof RefusedTest ? 0 : attempts;
     const waitMs = Math.max(backoffMs(failed), err instanceof PsaFault ? err.retryAfterMs : 0);
     kv.put<JobState>(job, { dueAt: world.now() + waitMs, from, attempts: failed + 1, failure });
     console.warn(JSON.stringify({ event: 'adapter_failed', job, attempts: failed + 1, failure }));

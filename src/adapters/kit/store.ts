@@ -4,12 +4,15 @@ import type { PsaRecord } from './psa.ts';
 // Keys of the store: `waiting/LANE/ORDER` and `refused/LANE/ORDER` of records, `at/ID` with the key of a record there,
 // `written/ID` of records, `stream/STREAM` of those that fail, `failure/KIND` and `writtenAt/KIND`, `entry/PSA ID` of time
 // entries that wait for a decision of the PSA, `reported/ID` of records whose refusal was reported, with the time, `unread`
-// and `public` for the note that is not read back or not removed yet, `timeToTest`, `testEntry` and `timeTested/` for the test
-// of time, and the names of states and jobs.
+// and `public` for the note that is not read back or not removed yet, `timeToTest/`, `testEntry/` and `timeTested/` with a value of
+// CREDITED for the test of time, and the names of states and jobs.
 
 /** A list of changes may lack one that was being saved while it was read. */
 export const OVERLAP_MS = 5 * 60_000;
 const PAGE = 1_000;
+/** Whose time it is. Crediting technicians can need more rights than crediting the account of automations. */
+export const CREDITED = ['service', 'technician'] as const;
+export type Credited = (typeof CREDITED)[number];
 
 export interface JobState {
   dueAt: number;
@@ -18,6 +21,9 @@ export interface JobState {
   attempts: number;
   failure?: string;
 }
+const [FIRST_BACKOFF_MS, LAST_BACKOFF_MS] = [5_000, 10 * 60_000];
+export const backoffMs = (attempts: number) => Math.min(FIRST_BACKOFF_MS * 2 ** attempts, LAST_BACKOFF_MS);
+
 export const stateOf = (kv: SyncKvStorage, job: string) => kv.get<JobState>(job) ?? { dueAt: 0, attempts: 0 };
 
 /**
@@ -44,6 +50,8 @@ export interface Pending {
   failingSince?: number | undefined;
   triedAt?: number | undefined;
   refusedAt?: number | undefined;
+  /** Whose time it is, once it had to wait for the test of such time. */
+  credited?: Credited;
 }
 
 /** What is forgotten of a record that is tried again as if it had never failed. */
@@ -141,11 +149,11 @@ export function nextIn(
     const pending = pendingOf(kv, unread);
     return pending && pending.dueAt <= now ? pending : undefined;
   }
-  // New time waits for its test. Nothing else does.
-  const holdsTime = kv.get('timeToTest') !== undefined;
+  // New time waits for the test of such time. Nothing else does.
+  const held = CREDITED.filter((credited) => kv.get(`timeToTest/${credited}`) !== undefined);
   const streams = new Map<string, Stream>();
   const candidates = Array.from(heads.values()).flatMap((pending) => {
-    if (holdsTime && pending.kind === 'time_entry' && pending.mayCreate) return [];
+    if (pending.mayCreate && pending.credited && held.includes(pending.credited)) return [];
     const name = streamOf(pending);
     const stream = streams.get(name) ?? streamIn(kv, pending);
     streams.set(name, stream);

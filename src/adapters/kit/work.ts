@@ -4,6 +4,7 @@ import { testConnection } from './connection-test.ts';
 import { type Context, unwrap } from './context.ts';
 import { isForPsa, PsaFault, recordOf, waitsForPsa } from './psa.ts';
 import {
+  backoffMs,
   forget,
   forgetRefused,
   headsIn,
@@ -41,9 +42,6 @@ const REFUSED_MS = 30 * 24 * 60 * MINUTE_MS;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** An adapter writes only if it has reported this recently. */
 const REPORTED_MS = 90_000;
-
-const [FIRST_BACKOFF_MS, LAST_BACKOFF_MS] = [5_000, 10 * MINUTE_MS];
-export const backoffMs = (attempts: number) => Math.min(FIRST_BACKOFF_MS * 2 ** attempts, LAST_BACKOFF_MS);
 
 /** Reads the feed and writes records until the tickets are due again. Returns in how many milliseconds there is more to do. */
 export async function work(ctx: Context): Promise<number | undefined> {

@@ -276,7 +276,8 @@ export function redmine(settings: RedmineSettings): Psa {
     time: {
       settings: [settings.url, activity, billableField, reviewField],
       rights: {
-        create: 'Give Log spent time, and Log spent time for other users.',
+        create:
+          'Give Log spent time, and Log spent time for other users. The technician needs a role with Log spent time in this project.',
         read: 'Give View spent time.',
         remove: 'Give Edit time logs.',
       },
