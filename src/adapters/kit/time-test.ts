@@ -112,7 +112,7 @@ function testRecord({ settings, world }: Context, userId: string, billable: bool
   const at = Math.floor(world.now() / MINUTE_MS) * MINUTE_MS;
   const id = crypto.randomUUID();
   return {
-    ...{ kind: 'time_entry', id, mark: `[twb:$id]`, ticketId: settings.TEST_TICKET, text: 'Time test' },
+    ...{ kind: 'time_entry', id, mark: `[twb:${id}]`, ticketId: settings.TEST_TICKET, text: 'Time test' },
     ...{ createdAt: new Date(at).toISOString(), workDate: dateIn(settings.TIME_ZONE, at) },
     ...{ userId, minutes: 1, billable, awaitsDecision: false },
   };
