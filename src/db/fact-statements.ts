@@ -16,7 +16,7 @@ import {
 import { REASONS_FOR_ATTENTION, REFUSED_ATTENTION_MS } from '../domain/refused-use.ts';
 import { fromKeys, pick } from '../lib/objects.ts';
 import { liveKeyIds } from './keys/read-keys-statements.ts';
-import { needsAttention } from './keys/refused-use-statements.ts';
+import { isMinimum, needsAttention } from './keys/refused-use-statements.ts';
 import { BoundStatement, type Database, fields } from './query.ts';
 import { organizations } from './schema/directory.ts';
 import { apiKeys, refusedUses } from './schema/keys.ts';
@@ -76,6 +76,7 @@ const selectFacts = (db: Database, facts: SQL) =>
       since: sql<number>`${name('since')}`,
       level: sql<number>`${name('level')}`,
       count: sql<number>`${name('count')}`,
+      isMinimum: sql<number>`${name('isMinimum')}`,
       lastAt: sql<number | null>`${name('lastAt')}`,
       sourceAddress: sql<string | null>`${name('sourceAddress')}`,
       failure: sql<string | null>`${name('failure')}`,
@@ -108,6 +109,7 @@ const OMITTED = {
   keyExpiresAt: sql`null`,
   level: sql`1`,
   count: sql`0`,
+  isMinimum: sql`0`,
   lastAt: sql`null`,
   sourceAddress: sql`null`,
   failure: sql`null`,
@@ -165,6 +167,7 @@ const findRefused = (search: FactSearch) => sql`
     ...KEY,
     since: refusedUses.firstAt,
     count: refusedUses.count,
+    isMinimum,
     lastAt: refusedUses.lastAt,
     sourceAddress: refusedUses.sourceAddress,
   })}

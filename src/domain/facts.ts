@@ -35,6 +35,8 @@ export interface Fact {
   level: number;
   /** Requests, days, percent or bytes: see the type. */
   count: number;
+  /** 1 if the count is a lower bound. */
+  isMinimum: number;
   /** The latest event, such as the last refused request or the last write. */
   lastAt: number | null;
   /** Where a refused key was last used from, if its address is still stored. */

@@ -1,5 +1,6 @@
 import { DAY_MS } from './calendar.ts';
 import { DIRECTORY_ID } from './directory-id.ts';
+import { fieldErrors } from './fields.ts';
 import { withoutKeys } from './pasted-keys.ts';
 import { noteRequest, timeEntryRequest } from './record-kinds.ts';
 
@@ -22,6 +23,16 @@ export function storedPointers(pointers: readonly string[]): string[] {
   const known = new Set(['', ...names.map((name) => `/${name}`)]);
   const stored = pointers.map((pointer) => (known.has(pointer) ? pointer : UNKNOWN_POINTER));
   return [...new Set(stored)].slice(0, MAX_POINTERS);
+}
+
+/** What a field accepts, as an error of the API says: every field refuses this value. */
+export function fieldRule(pointer: string): string | undefined {
+  const errors = [noteRequest, timeEntryRequest].flatMap((request) => {
+    const names = Object.keys(request.shape);
+    const { error } = request.safeParse(Object.fromEntries(names.map((name) => [name, 0])));
+    return error ? fieldErrors(error) : [];
+  });
+  return errors.find((error) => error.pointer === pointer)?.detail.split('; send ')[1];
 }
 
 /** The ticket id in a path as it is stored. What cannot be the id of a ticket can be any text. */

@@ -81,28 +81,42 @@ export const lostWrite = z.lazy(() =>
 export type LostWrite = z.infer<typeof lostWrite>;
 
 /** How many lost writes of a key are kept, the latest ones. */
-export const KEPT_LOST_WRITES = 5;
+export const KEPT_LOST_WRITES = 50;
 
-const MINUTE_MS = 60_000;
+export const MINUTE_MS = 60_000;
+/** How many uses of a key for one reason an isolate stores in a minute: all of them up to here. */
+export const STORED_A_MINUTE = 10;
+/** How many uses of an organization it stores. More only if they are the first of their key and reason, or lost writes. */
+const MAX_STORED_A_MINUTE = 60;
 /** How many organizations an isolate remembers, and how many keys and reasons of each. */
 const MAX_ORGANIZATIONS = 500;
 const MAX_SUBJECTS = 100;
+/** How many lost writes of a key an isolate remembers after the last one that it stored. */
+const MAX_WAITING = 5;
 
-/** The minute of the latest count, and the uses after it. */
+/** How many uses were stored in the minute of the latest one, and the uses after it. */
 interface Metered {
   minute: number;
+  stored: number;
   count: number;
   lost: readonly LostWrite[];
 }
 
+interface MeteredOrganization {
+  minute: number;
+  stored: number;
+  subjects: Map<string, Metered>;
+}
+
 /**
- * Limits what is stored to one count per subject and minute, so that neither a broken workflow nor a prober causes a
- * database write per request. Uses in between are added to the next count. Each organization has its own share. If it
- * is full, a use of another subject is not counted: only subjects of earlier minutes make room, with their counts.
+ * Limits how many uses an isolate stores, so that neither a broken workflow nor a prober causes a database write per
+ * request. Each use is stored up to the limits, so that below them the counts are exact. Uses above them are added to
+ * the next count. Each organization has its own share. If it is full, a use of another subject is not counted: only
+ * subjects of earlier minutes make room, with their counts.
  */
 export class RefusedUseMeter {
   /** Both maps are in the order of their latest counts. */
-  private readonly organizations = new Map<string, { minute: number; subjects: Map<string, Metered> }>();
+  private readonly organizations = new Map<string, MeteredOrganization>();
 
   /**
    * Counts one refused use at `now` (UTC milliseconds). Returns what to store now: the number of uses, and their lost
@@ -115,16 +129,21 @@ export class RefusedUseMeter {
     lostNow?: LostWrite,
   ): { count: number; lost: readonly LostWrite[] } | undefined {
     const minute = Math.floor(now / MINUTE_MS);
-    const subjects = this.organizations.get(organizationId)?.subjects ?? new Map<string, Metered>();
+    const organization = this.organizations.get(organizationId);
+    const subjects = organization?.subjects ?? new Map<string, Metered>();
     const last = subjects.get(subject);
     const count = 1 + (last?.count ?? 0);
-    const lost = [...(lostNow ? [lostNow] : []), ...(last?.lost ?? [])].slice(0, KEPT_LOST_WRITES);
-    if (last?.minute === minute) {
-      Object.assign(last, { count, lost });
+    const lost = [...(lostNow ? [lostNow] : []), ...(last?.lost ?? [])];
+    const ofOrganization = organization?.minute === minute ? organization.stored : 0;
+    const isFull = lostNow === undefined && ofOrganization >= MAX_STORED_A_MINUTE;
+    if (last?.minute === minute && (isFull || last.stored >= STORED_A_MINUTE)) {
+      Object.assign(last, { count, lost: lost.slice(0, MAX_WAITING) });
       return undefined;
     }
-    if (!setLast(subjects, subject, { minute, count: 0, lost: [] }, MAX_SUBJECTS)) return undefined;
-    if (!setLast(this.organizations, organizationId, { minute, subjects }, MAX_ORGANIZATIONS)) return undefined;
+    const stored = 1 + (last?.minute === minute ? last.stored : 0);
+    if (!setLast(subjects, subject, { minute, stored, count: 0, lost: [] }, MAX_SUBJECTS)) return undefined;
+    const changed = { minute, stored: ofOrganization + 1, subjects };
+    if (!setLast(this.organizations, organizationId, changed, MAX_ORGANIZATIONS)) return undefined;
     return { count, lost };
   }
 }

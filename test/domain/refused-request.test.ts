@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { RefusedRequestMeter, storedPointers, storedTicketId } from '../../src/domain/refused-request.ts';
+import { fieldRule, RefusedRequestMeter, storedPointers, storedTicketId } from '../../src/domain/refused-request.ts';
 
 describe('the meter of refused requests', () => {
   const admitted = (meter: RefusedRequestMeter, organizationId: string, keyId: string, now = 0, tries = 100) =>
@@ -30,6 +30,18 @@ test('pointers are stored without the names that the caller made up, each once, 
     '/userEmail',
   ]);
   expect(storedPointers([])).toEqual([]);
+});
+
+test('the rule of each field of a request is the one that an error of the API names', () => {
+  expect(['/message', '/minutes', '/description', '/billable', '/userEmail', '/?', ''].map(fieldRule)).toEqual([
+    'a string of 1 to 32000 characters',
+    'a whole number from 1 to 1440',
+    'a string of 1 to 32000 characters',
+    'true or false',
+    'the email address of a technician, or leave the field out',
+    undefined,
+    undefined,
+  ]);
 });
 
 test('a ticket id is stored if it can be one, without keys', () => {

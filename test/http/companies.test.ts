@@ -277,11 +277,12 @@ describe.each(KINDS)('the replay of a $kind with a key that is limited to compan
     }
     await api.settled();
     expect(await reasonsOf(organization)).toEqual([
-      ['company_not_allowed', 1],
-      ['idempotency_mismatch', 1],
+      ['company_not_allowed', 4],
+      ['idempotency_mismatch', 4],
     ]);
     const [, use] = await rowsOf('refused_uses', organization);
-    expect(JSON.parse(String(use?.['lost_writes']))).toMatchObject([{ idempotencyKey: 'triage:1', ticketId: '1001' }]);
+    const lost = { idempotencyKey: 'triage:1', ticketId: '1001' };
+    expect(JSON.parse(String(use?.['lost_writes']))).toMatchObject([lost, lost, lost, lost]);
     // Keys for all companies get the replay of the specification, with its ticket.
     const [replay] = await replays(api, free, body, '1001');
     expect(JSON.parse(replay?.body ?? '')).toMatchObject({ idempotencyMismatch: true, ticketId: '1002' });

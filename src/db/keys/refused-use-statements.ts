@@ -1,10 +1,12 @@
 import { and, desc, eq, sql } from 'drizzle-orm';
 import {
   KEPT_LOST_WRITES,
+  MINUTE_MS,
   REASONS_FOR_ATTENTION,
   REASONS_WITH_SUBJECT,
   REFUSED_ATTENTION_MS,
   type RefusedUseReason,
+  STORED_A_MINUTE,
 } from '../../domain/refused-use.ts';
 import { request, successor } from '../aliases.ts';
 import { isBeingErased } from '../directory/erasure.ts';
@@ -91,6 +93,15 @@ export function needsAttention(now: number) {
           and ${keyDays.day} >= date(${lastAt} / 1000, 'unixepoch', '-1 day') and ${keyDays.lastAt} > ${lastAt}))))`;
 }
 
+/**
+ * Whether there may be more refused uses than are counted. Lost writes are all counted and kept, unless there are too
+ * many in a minute, or in all.
+ */
+export const isMinimum = sql<number>`iif(${refusedUses.reason} = 'idempotency_mismatch', (
+  ${refusedUses.count} > coalesce(json_array_length(${refusedUses.lostWrites}), 0) or exists (
+    select 1 from json_each(${refusedUses.lostWrites})
+    group by cast(value ->> 'at' / ${MINUTE_MS} as integer) having count(*) >= ${STORED_A_MINUTE})), 1)`;
+
 /** What a refusal shows of its key. */
 export const REFUSED_KEY = {
   keyId: apiKeys.id,
@@ -135,6 +146,7 @@ const refusedUsesWithKey = (db: Database, now: number) =>
       sourceAddress: refusedUses.sourceAddress,
       lostWrites: refusedUses.lostWrites,
       endsAt: refusedUses.endsAt,
+      isMinimum: isMinimum.as('isMinimum'),
       // In a CASE, SQLite evaluates only the conditions that decide.
       needsAttention: sql<number>`iif(${needsAttention(now)}, 1, 0)`,
     })

@@ -80,7 +80,7 @@ export const keyRules = sqliteTable(
   ],
 );
 
-/** Refused requests with a key of the organization, by reason. The count is a lower bound. */
+/** Refused requests with a key of the organization, by reason. The count is a lower bound in a flood. */
 export const refusedUses = sqliteTable(
   'refused_uses',
   {

@@ -20,6 +20,9 @@ function keysAbout(facts: readonly Fact[]): string {
 }
 
 const keys = (one: string, many: string) => (facts: readonly Fact[]) => counted(facts.length, one, many);
+/** The words before the number of all requests of facts, if it is a lower bound. */
+export const atLeast = (facts: readonly Pick<Fact, 'isMinimum'>[], at: 'At' | 'at' = 'at') =>
+  facts.some(({ isMinimum }) => isMinimum === 1) ? `${at} least ` : '';
 const requests = (facts: readonly Fact[]) => facts.reduce((sum, { count }) => sum + count, 0);
 
 const TILES: Record<ShownFactType, Tile> = {
@@ -36,7 +39,7 @@ const TILES: Record<ShownFactType, Tile> = {
   },
   refused_idempotency_mismatch: {
     icon: 'alert',
-    title: (facts) => counted(requests(facts), 'write may be lost', 'writes may be lost'),
+    title: (facts) => `${atLeast(facts, 'At')}${counted(requests(facts), 'write may be lost', 'writes may be lost')}`,
     path: () => '/refused',
   },
   push_failing: {

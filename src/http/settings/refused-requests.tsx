@@ -1,12 +1,12 @@
 import { Hono } from 'hono';
-import { listRefusedRequests } from '../../services/keys/refused-requests.ts';
+import { everyRefusedRequest, listRefusedRequests, type RefusedRequest } from '../../services/keys/refused-requests.ts';
 import { everyRefusedUse, listRefusedUses, type RefusedUse } from '../../services/keys/refused-uses.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
-import { addressOf } from './page-context.ts';
+import { addressOf, pageContext } from './page-context.ts';
 import { CsvLink, NotRecorded } from './pages/components.tsx';
-import { REFUSAL_REASONS } from './pages/refusal.tsx';
-import { RefusedRequestsTable } from './pages/refused-requests-table.tsx';
+import { REFUSAL_REASONS, reasonText } from './pages/refusal.tsx';
+import { fieldText, RefusedRequestsTable } from './pages/refused-requests-table.tsx';
 import { RefusedUsesTable } from './pages/refused-uses-table.tsx';
 import { utcText } from './pages/time.tsx';
 import { render } from './render-page.tsx';
@@ -29,7 +29,12 @@ refusedRequests.get('/refused', async (c) => {
       {requests.length === 0 ? (
         <p>No {before !== undefined && 'older '}requests were refused in the last 7 days.</p>
       ) : (
-        <RefusedRequestsTable requests={requests} />
+        <>
+          <RefusedRequestsTable requests={requests} />
+          <p>
+            <CsvLink to={`${pageContext(c).base}/refused-requests.csv`} />
+          </p>
+        </>
       )}
       <p>
         The latest 50 of each key, for 7 days, without their texts. In a flood, some are left out.{' '}
@@ -62,4 +67,23 @@ const COLUMNS: readonly Column<RefusedUse>[] = [
 refusedRequests.get('/refused.csv', (c) => {
   const pages = everyRefusedUse(adminContext(c), c.req.query('before'));
   return csvDownload(c, { name: fileName(c, 'refused-requests'), columns: COLUMNS, pages });
+});
+
+const REQUEST_COLUMNS: readonly Column<RefusedRequest>[] = [
+  { time: 'Time', timeOf: ({ at }) => at },
+  ['Key', ({ key }) => key.name],
+  ['Key hint', ({ key }) => key.hint],
+  ['Status', ({ status }) => status],
+  ['Reason', ({ reason }) => reasonText(reason)],
+  ['Fields', ({ pointers }) => pointers.map(fieldText).join(', ') || null],
+  ['Ticket', ({ ticketId }) => (ticketId === '?' ? 'not an id' : ticketId)],
+  ['Technician', ({ userEmail }) => userEmail],
+  ['From', ({ sourceAddress }) => sourceAddress],
+  ['User-Agent', ({ userAgent }) => userAgent],
+  ['Request', ({ requestId }) => requestId],
+];
+
+refusedRequests.get('/refused-requests.csv', (c) => {
+  const pages = everyRefusedRequest(adminContext(c), c.req.query('before'));
+  return csvDownload(c, { name: fileName(c, 'latest-refused-requests'), columns: REQUEST_COLUMNS, pages });
 });

@@ -4,7 +4,7 @@ import { KEPT_OF_KEY } from '../../domain/refused-request.ts';
 import { allowsRefused } from '../../domain/refused-use.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import { query } from '../call-d1.ts';
-import type { AdminContext } from '../service-context.ts';
+import { type AdminContext, type ExportPage, forNextCall } from '../service-context.ts';
 
 /** A refused request. Times are UTC milliseconds. */
 export type RefusedRequest = ReturnType<typeof toRefusedRequest>;
@@ -25,6 +25,19 @@ export async function listRefusedRequests(ctx: AdminContext, filter: Filter = {}
   );
   const requests = rows.slice(0, KEPT_OF_KEY).map(toRefusedRequest);
   return { requests, next: rows.length > KEPT_OF_KEY ? requests.at(-1)?.requestId : undefined };
+}
+
+/** The refused requests of the organization that are kept, newest first, a page at a time. */
+export async function* everyRefusedRequest(
+  ctx: AdminContext,
+  cursor: string | undefined,
+): AsyncGenerator<ExportPage<RefusedRequest>> {
+  let before = cursor;
+  do {
+    const { requests, next } = await listRefusedRequests(forNextCall(ctx), { before });
+    before = next;
+    yield { items: requests, next };
+  } while (before !== undefined);
 }
 
 const pointersShape = z.lazy(() => z.array(z.string()));

@@ -14,7 +14,7 @@ import { withRefusedKey } from './refused-requests.ts';
 const PAGE_SIZE = 100;
 const EXPORT_PAGE_SIZE = 500;
 
-/** Times are UTC milliseconds; the count is a lower bound. */
+/** Times are UTC milliseconds. */
 export type RefusedUse = ReturnType<typeof toRefusedUse>;
 
 export async function listRefusedUses(ctx: AdminContext): Promise<RefusedUse[]> {
@@ -48,9 +48,16 @@ export async function* everyRefusedUse(
   }
 }
 
-function toRefusedUse({ lostWrites, needsAttention, ...row }: RefusedUseRow) {
+function toRefusedUse({ lostWrites, needsAttention, isMinimum, ...row }: RefusedUseRow) {
   const { key, ...use } = withRefusedKey(row);
   // The latest writes that were lost because of a reused Idempotency-Key, latest first.
   const lost = lostWrites === null ? [] : parseStored(lostWrite.array(), lostWrites, `a refused use of key ${key.id}`);
-  return { ...use, key, lost, needsAttention: needsAttention === 1 };
+  return {
+    ...use,
+    key,
+    lost,
+    /** Whether the count is a lower bound. */
+    isMinimum: isMinimum === 1,
+    needsAttention: needsAttention === 1,
+  };
 }

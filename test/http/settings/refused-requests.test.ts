@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { recordRefusal } from '../../../src/services/keys/record-refusal.ts';
-import { elementsOf } from '../../support/page.ts';
+import { csvRows, elementsOf } from '../../support/page.ts';
 import { refusedRequest } from '../../support/refused-requests.ts';
 import { makeSettings } from '../../support/settings.ts';
 import { asOperator, importRecords, makeKey, TIME } from '../../support/world.ts';
@@ -34,7 +34,13 @@ describe('a refused request', () => {
     ]) {
       const rows = await logOn(settings, path);
       expect([path, rows.length]).toEqual([path, 1]);
-      for (const part of ['Validation failed (422)', 'Fields: minutes', '1001', 'n8n/1.2', requestId])
+      for (const part of [
+        'Validation failed (422)',
+        'Fields: minutes (a whole number from 1 to 1440)',
+        '1001',
+        'n8n/1.2',
+        requestId,
+      ])
         expect(rows[0]).toContain(part);
     }
   });
@@ -110,6 +116,26 @@ describe('a search of the audit log', () => {
       expect(await elementsOf(page, `main a[href="${base}/which-key"]`)).toHaveLength(1);
     expect(await elementsOf((await get('/audit?q=77')).text, 'main a[href$="/which-key"]')).toEqual([]);
   });
+});
+
+test('the file of the latest refused requests has each of them, newest first', async () => {
+  const settings = await makeRefused();
+  const { organization, key, get, requestId } = settings;
+  const other = await makeKey(organization);
+  for (let index = 0; index < 60; index++) {
+    const request = refusedRequest(`0-${String(index).padStart(2, '0')}`, { at: 1, ticketId: '?', pointers: ['/?'] });
+    const keyId = index % 2 === 0 ? key.id : other.id;
+    await recordRefusal(asOperator(), { organizationId: organization, keyId }, { request });
+  }
+  const rows = csvRows((await get('/refused-requests.csv')).text);
+  expect(rows).toHaveLength(61);
+  expect(rows[0]).toMatch(
+    new RegExp(
+      `"n8n: triage","${key.hint}",422,"Validation failed","minutes \\(a whole number from 1 to 1440\\)","1001",,.*,"n8n/1.2","${requestId}"$`,
+    ),
+  );
+  expect(rows[60]).toContain('"0-00"');
+  expect(rows[1]).toContain(',"a name that the API does not know","not an id",,"192.0.2.1","n8n","0-59"');
 });
 
 test('the log is shown newest first, 50 requests on a page', async () => {

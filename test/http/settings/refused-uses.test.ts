@@ -6,17 +6,7 @@ import { everyRefusedUse } from '../../../src/services/keys/refused-uses.ts';
 import { countD1 } from '../../support/d1.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { copyKey, makeSettings } from '../../support/settings.ts';
-import {
-  asAdmin,
-  config,
-  importRecords,
-  makeKey,
-  makeOrganization,
-  revoke,
-  rotate,
-  rowsOf,
-  TIME,
-} from '../../support/world.ts';
+import { asAdmin, config, makeKey, makeOrganization, revoke, rotate, rowsOf, TIME } from '../../support/world.ts';
 
 type Settings = Awaited<ReturnType<typeof makeSettings>>;
 
@@ -79,72 +69,99 @@ describe('a refused use of a key', () => {
     expect(await rowsOf('refused_uses', organization)).toMatchObject([{ reason: 'psa_not_included' }]);
   });
 
-  test('the five latest lost writes of a key are listed, without more writes than one a minute', async () => {
-    let now = Date.parse('2027-03-22T03:30:05Z');
-    const { organization, api, get } = await makeSettings({ now: () => now });
-    const key = await makeKey(organization);
-    const lose = async (event: number) => {
-      const once = { 'Idempotency-Key': `triage:${event}` };
-      await api.postNote(key.value, { message: 'earlier' }, once, '1001');
-      const { headers } = await api.postNote(key.value, { message: 'other' }, once, event % 2 ? '1001' : '1002');
-      await api.settled();
-      now += 1_000;
-      return headers.get('X-Request-Id');
+  /** A key that loses writes: the first one of an Idempotency-Key is written, the others are lost. */
+  async function makeLosing() {
+    const clock = { now: Date.parse('2027-03-22T03:30:05Z') };
+    const settings = await makeSettings({ now: () => clock.now });
+    const { id, value } = await makeKey(settings.organization);
+    /** Sends notes with an Idempotency-Key, and returns the ids of the requests. */
+    const send = async (event: string, tickets: readonly string[]) => {
+      const ids: unknown[] = [];
+      for (const ticket of tickets) {
+        const once = { 'Idempotency-Key': event };
+        const { headers } = await settings.api.postNote(value, { message: `note ${ids.length}` }, once, ticket);
+        ids.push(headers.get('X-Request-Id'));
+        clock.now += 100;
+      }
+      await settings.api.settled();
+      return ids;
     };
-    const stored = async () => {
-      const [use] = await rowsOf('refused_uses', organization);
-      return [use?.['count'], String(use?.['lost_writes']).match(/triage:\d/g)];
-    };
-    const requests: unknown[] = [];
-    for (const event of [1, 2, 3]) requests.push(await lose(event));
-    expect(await stored()).toEqual([1, ['triage:1']]);
-    now += 60_000;
-    requests.push(await lose(4));
-    expect(await stored()).toEqual([4, ['triage:4', 'triage:3', 'triage:2', 'triage:1']]);
-    now += 60_000;
-    for (const event of [5, 6]) requests.push(await lose(event));
-    now += 60_000;
-    requests.push(await lose(7));
-    const expected = [7, 6, 5, 4, 3].map((event) => {
-      const ticket = event % 2 ? '1001' : '1002';
-      return expect.stringMatching(
-        `^triage:${event} Request ${requests[event - 1]} ${ticket} 22 Mar 2027, 03:3\\d n8n: triage$`,
-      );
-    });
-    for (const path of ['/refused', `/keys/${key.id}`]) {
-      const [, table = ''] = (await get(path)).text.split('Writes that may be lost</h2>');
-      const [lost = ''] = table.split('</tbody>');
-      const rows = lost.split('<tr>').slice(2);
-      const texts = rows.map((row) =>
+    /** The rows of the lost writes on a page, as text, after the text before their table. */
+    const lostOn = async (path: string) => {
+      const [, section = ''] = (await settings.get(path)).text.split('Writes that may be lost</h2>');
+      const [lost = ''] = section.split('</tbody>');
+      const [before = '', ...rows] = lost.split(/<table|<tr>/).map((row) =>
         row
           .replaceAll(/<[^>]*>|\s+/g, ' ')
           .replaceAll(/ +/g, ' ')
           .trim(),
       );
-      expect(texts).toEqual(expected);
-    }
-    expect((await get('/refused.csv')).text).toContain(
-      `2027-03-22 03:33:11 UTC: ticket 1001, Idempotency-Key triage:7, request ${requests[6]}; 2027`,
-    );
+      return { before, rows: rows.slice(2) };
+    };
+    return { ...settings, id, clock, send, lostOn };
+  }
+
+  test('each lost write of a burst is counted and listed, latest first', async () => {
+    const settings = await makeLosing();
+    const { organization, base, id, clock, send, lostOn, get } = settings;
+    const [, ...first] = await send('burst:1', ['1001', '1001', '1001', '1001', '1002', '1002']);
+    clock.now += 10_000;
+    const [, second] = await send('triage:2', ['1001', '1001']);
+    expect(await rowsOf('refused_uses', organization)).toMatchObject([{ count: 6 }]);
+    const at = '22 Mar 2027, 03:30';
+    for (const [path, name] of [
+      ['/refused', ' n8n: triage'],
+      [`/keys/${id}`, ''],
+    ] as const)
+      expect(await lostOn(path)).toEqual({
+        before: '',
+        rows: [
+          `triage:2 Request ${second} 1001 ${at}${name}`,
+          `burst:1 5 writes, last: Request ${first[4]} 1002 , 1001 ${at}${name}`,
+        ],
+      });
+    expect(Object.keys(await attention(settings))).toEqual([
+      expect.stringMatching(/^6 writes may be lost“n8n: triage”, 6 requests, last/),
+    ]);
+    const page = (await get('/refused')).text;
+    expect(await countElements(page, `a[href="${base}/audit?q=burst%3A1"]`)).toBe(1);
+    const [banner] = await elementsOf((await get(`/keys/${id}`)).text, '.banner.danger');
+    expect(banner?.text.replaceAll(/\s+/g, ' ')).toMatch(/: 6 requests from .*by hand/);
+    const file = (await get('/refused.csv')).text;
+    for (const request of [...first, second]) expect(file).toContain(`request ${request}`);
   });
 
-  test('lost writes of one Idempotency-Key are one row with all their tickets', async () => {
-    const { organization, api, get } = await makeSettings();
-    const key = await makeKey(organization);
-    await importRecords(...['2001', '2002'].map((id) => ({ type: 'ticket', organization, id, company: 'acme' })));
-    const once = { 'Idempotency-Key': 'summary:evt-0' };
-    for (const ticket of ['1001', '2001', '2002']) await api.postNote(key.value, { message: ticket }, once, ticket);
-    await api.settled();
-    // The second loss waits for the next count.
-    await env.DB.prepare(
-      "update refused_uses set lost_writes = json_insert(lost_writes, '$[#]', json(?)) where organization_id = ?",
-    )
-      .bind(JSON.stringify({ at: 1, idempotencyKey: 'summary:evt-0', ticketId: '2002', requestId: 'r' }), organization)
-      .run();
-    const [, table = ''] = (await get('/refused')).text.split('Writes that may be lost</h2>');
-    expect(await countElements(table.split('</tbody>')[0] ?? '', 'tbody tr')).toBe(1);
-    expect(table).toContain('2 writes, last: Request');
-    expect(table.replaceAll(/<[^>]*>/g, '')).toContain('2001, 2002');
+  test('above the limit of a minute, the number of lost writes is a lower bound', async () => {
+    const settings = await makeLosing();
+    const { id, send, lostOn, get } = settings;
+    await send('burst:1', Array<string>(10).fill('1001'));
+    expect((await lostOn('/refused')).before).toBe('');
+    await send('burst:2', Array<string>(4).fill('1001'));
+    for (const path of ['/refused', `/keys/${id}`])
+      expect(await lostOn(path)).toMatchObject({
+        before: 'At least 10 writes. More may be missing: compare the automation’s runs.',
+        rows: [expect.stringContaining('burst:2'), expect.stringContaining('burst:1 9 writes')],
+      });
+    expect(Object.keys(await attention(settings))).toEqual([
+      expect.stringMatching(/^At least 10 writes may be lost“n8n: triage”, at least 10 requests, last/),
+    ]);
+    const [banner] = await elementsOf((await get(`/keys/${id}`)).text, '.banner.danger');
+    expect(banner?.text.replaceAll(/\s+/g, ' ')).toMatch(/: at least 10 requests .*compare the automation/);
+  });
+
+  test('more lost writes than are kept are a lower bound, also if each was counted', async () => {
+    const settings = await makeLosing();
+    const { organization, id, clock, send, lostOn } = settings;
+    const loseNine = async (minute: number) => {
+      await send(`burst:${minute}`, Array<string>(10).fill('1001'));
+      clock.now += 60_000;
+    };
+    for (let minute = 0; minute < 5; minute++) await loseNine(minute);
+    expect((await lostOn(`/keys/${id}`)).before).toBe('');
+    await loseNine(5);
+    expect((await lostOn(`/keys/${id}`)).before).toMatch(/^At least 54 writes\./);
+    const [use] = await rowsOf('refused_uses', organization);
+    expect(JSON.parse(String(use?.['lost_writes']))).toHaveLength(50);
   });
 
   test('the use loses its source address after 30 days, and keeps its count', async () => {
@@ -253,10 +270,10 @@ test('one key whose writes may be lost is shown by name and address, and several
     await settings.api.settled();
     return Object.entries(await attention(settings)).flat();
   };
-  const words = '1 write may be lost“First”, at least 1 request, last just now from 192.0.2.5';
+  const words = '1 write may be lost“First”, 1 request, last just now from 192.0.2.5';
   expect(await loseWrite('First')).toEqual([words, `${settings.base}/refused`]);
   expect(await loseWrite('Second')).toEqual([
-    expect.stringMatching(/^2 writes may be lost2 keys, at least 2 requests, last just now/),
+    expect.stringMatching(/^2 writes may be lost2 keys, 2 requests, last just now/),
     `${settings.base}/refused`,
   ]);
 });

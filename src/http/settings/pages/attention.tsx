@@ -1,7 +1,7 @@
 import { dateIn } from '../../../domain/calendar.ts';
 import { type FoundFact, isLostWork } from '../../../domain/facts.ts';
 import { Icon } from '../../page/icon.tsx';
-import { tileOf } from '../fact-tiles.ts';
+import { atLeast, tileOf } from '../fact-tiles.ts';
 import { usePage } from '../page-context.ts';
 import { Address, counted } from './components.tsx';
 import { Ago } from './time.tsx';
@@ -69,7 +69,8 @@ function LostWork({
       ) : (
         `${facts.length} keys`
       )}
-      , at least {counted(requests, 'request')}
+      , {atLeast(facts)}
+      {counted(requests, 'request')}
       {lastAt !== null && (
         <>
           , last <Ago at={lastAt} />

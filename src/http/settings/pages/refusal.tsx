@@ -1,4 +1,3 @@
-import type { PropsWithChildren } from 'hono/jsx';
 import { FACTS } from '../../../domain/facts.ts';
 import type { RefusedUseReason } from '../../../domain/refused-use.ts';
 import type { RefusedRequest } from '../../../services/keys/refused-requests.ts';
@@ -58,70 +57,69 @@ export function reasonText(code: string): string {
   return isOfUses(code) ? REFUSAL_REASONS[code] : PROBLEMS[code].title;
 }
 
+/** After a number of lost writes that is a lower bound. */
+export const MORE_LOST = 'More may be missing: compare the automation’s runs.';
+
 export const adviceOf = (code: string) => (isReason(code) ? ADVICE[code] : undefined);
 
 /** A refused request, or the refused uses of a key for one reason. */
 type Refusal = Pick<RefusedRequest, 'key' | 'reason' | 'sourceAddress' | 'companyId' | 'isAllowedNow'>;
 
-interface RepairProps {
-  refusal: Refusal;
-  kind: 'actions' | 'row';
+interface Way {
+  text: string;
+  /** Below the organization's base path. */
+  path: string;
+  /** A value of the request, for the form at the path. */
+  posted?: { name: 'allow' | 'addCompany'; value: string };
+}
+
+/** What repairs a refusal, if a page can lead to it. */
+export function repairOf({ key, reason, sourceAddress, companyId, isAllowedNow }: Refusal): Way | undefined {
+  if (reason === 'expired' || reason === 'revoked' || reason === 'scope_missing') {
+    if (key.successorId !== null && reason !== 'scope_missing')
+      return { text: 'Open its successor', path: `/keys/${key.successorId}` };
+    return { text: 'Create its replacement', path: `/new-key?like=${key.id}` };
+  }
+  if (key.isRevoked || isAllowedNow) return undefined;
+  const change = `/keys/${key.id}/change`;
+  if (reason === 'daily_limit_reached') return { text: 'Raise the limit', path: `${change}#dayLimitRecords` };
+  if (reason === 'address_not_allowed' && sourceAddress !== null) {
+    const posted = { name: 'allow', value: sourceAddress } as const;
+    return { text: 'Allow this address', path: `${change}#allowedNetworks`, posted };
+  }
+  if (reason === 'company_not_allowed' && companyId !== null) {
+    const posted = { name: 'addCompany', value: companyId } as const;
+    return { text: 'Add the company', path: `${change}#companies`, posted };
+  }
+  return undefined;
 }
 
 /**
  * What repairs a refusal, if this page can lead to it. Each shows first what it is about to do, and the forms that need a
  * value of the request are posted: any site can lead to a link with a value of its own.
  */
-export function Repair({ refusal, kind }: RepairProps) {
+export function Repair({ refusal, kind }: { refusal: Refusal; kind: 'actions' | 'row' }) {
   const { base } = usePage();
-  const { key, reason, sourceAddress, companyId, isAllowedNow } = refusal;
-  if (reason === 'expired' || reason === 'revoked' || reason === 'scope_missing') {
-    if (key.successorId !== null && reason !== 'scope_missing')
-      return <Way {...{ kind }} to={`${base}/keys/${key.successorId}`} text="Open its successor" />;
-    return <Way {...{ kind }} to={`${base}/new-key?like=${key.id}`} text="Create its replacement" />;
-  }
-  if (key.isRevoked || isAllowedNow) return null;
-  if (reason === 'daily_limit_reached')
-    return <Way {...{ kind }} to={`${base}/keys/${key.id}/change#dayLimitRecords`} text="Raise the limit" />;
-  const change = { keyId: key.id, kind };
-  if (reason === 'address_not_allowed' && sourceAddress !== null) {
+  const way = repairOf(refusal);
+  if (!way) return null;
+  const { text, path, posted } = way;
+  if (posted) {
     return (
-      <OpenChange {...change} name="allow" value={sourceAddress} field="allowedNetworks">
-        Allow this address
-      </OpenChange>
+      <form method="post" action={`${base}${path}`} class={kind}>
+        <button type="submit" {...posted} class="quiet">
+          {text}
+        </button>
+      </form>
     );
   }
-  if (reason !== 'company_not_allowed' || companyId === null) return null;
   return (
-    <OpenChange {...change} name="addCompany" value={companyId} field="companies">
-      Add the company
-    </OpenChange>
+    <div class={kind}>
+      <a class="button quiet" href={`${base}${path}`}>
+        {text}
+      </a>
+    </div>
   );
 }
-
-const Way = ({ kind, to, text }: Pick<RepairProps, 'kind'> & { to: string; text: string }) => (
-  <div class={kind}>
-    <a class="button quiet" href={to}>
-      {text}
-    </a>
-  </div>
-);
-
-interface OpenChangeProps extends Pick<RepairProps, 'kind'> {
-  keyId: string;
-  name: 'allow' | 'addCompany';
-  value: string;
-  field: string;
-}
-
-/** Opens the settings of a key with one more value, to be saved there. */
-const OpenChange = ({ keyId, kind, name, value, field, children }: PropsWithChildren<OpenChangeProps>) => (
-  <form method="post" action={`${usePage().base}/keys/${keyId}/change#${field}`} class={kind}>
-    <button type="submit" name={name} value={value} class="quiet">
-      {children}
-    </button>
-  </form>
-);
 
 /** The address of the technician that a request was refused for, with the name that belongs to it. */
 export const RefusedTechnician = ({ refusal }: { refusal: Pick<RefusedRequest, 'userEmail' | 'technician'> }) =>

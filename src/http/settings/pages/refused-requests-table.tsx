@@ -1,3 +1,4 @@
+import { fieldRule } from '../../../domain/refused-request.ts';
 import type { RefusedRequest } from '../../../services/keys/refused-requests.ts';
 import { Table, type TableColumn, Ticket } from './components.tsx';
 import { From, KeyName } from './key-facts.tsx';
@@ -10,7 +11,7 @@ function Reason({ request, isReported }: { request: RefusedRequest; isReported: 
   return (
     <div>
       {reasonText(reason)} <span class="minor">({status})</span>
-      {pointers.length > 0 && <div class="minor">Fields: {pointers.map(fieldName).join(', ')}</div>}
+      {pointers.length > 0 && <div class="minor">Fields: {pointers.map(fieldText).join(', ')}</div>}
       <RefusedTechnician refusal={request} />
       {!isReported && <div class="minor">{isAllowedNow ? 'The key allows this now.' : adviceOf(reason)}</div>}
       {!isReported && <Repair refusal={request} kind="row" />}
@@ -18,8 +19,13 @@ function Reason({ request, isReported }: { request: RefusedRequest; isReported: 
   );
 }
 
-const fieldName = (pointer: string) =>
-  pointer === '/?' ? 'a name that the API does not know' : pointer === '' ? 'the whole body' : pointer.slice(1);
+/** A refused field with what it accepts: the request did not have that. */
+export function fieldText(pointer: string): string {
+  if (pointer === '/?') return 'a name that the API does not know';
+  if (pointer === '') return 'the whole body';
+  const rule = fieldRule(pointer);
+  return pointer.slice(1) + (rule === undefined ? '' : ` (${rule})`);
+}
 
 const KEY: TableColumn<RefusedRequest> = ['Key', ({ key }) => <KeyName subject={key} />];
 const OTHERS: readonly TableColumn<RefusedRequest>[] = [

@@ -1,10 +1,10 @@
 import { dateIn, dateText } from '../../../domain/calendar.ts';
 import { isForAttention, REFUSED_ATTENTION_MS } from '../../../domain/refused-use.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
-import { usePage } from '../page-context.ts';
+import { addressOf, usePage } from '../page-context.ts';
 import { counted, formatNumber, Table, type TableColumn, Ticket } from './components.tsx';
 import { From, KeyName } from './key-facts.tsx';
-import { adviceOf, REFUSAL_REASONS, RefusedTechnician, Repair } from './refusal.tsx';
+import { adviceOf, MORE_LOST, REFUSAL_REASONS, RefusedTechnician, Repair, repairOf } from './refusal.tsx';
 import { Ago, Time } from './time.tsx';
 
 const MINUTE_MS = 60_000;
@@ -15,20 +15,23 @@ function isOpen({ reason, needsAttention, endsAt, lastAt, key, isAllowedNow }: R
   return !key.isRevoked && !isAllowedNow && lastAt >= now - REFUSED_ATTENTION_MS && (endsAt === null || endsAt > now);
 }
 
-const REQUESTS: TableColumn<RefusedUse> = ['Requests', (use) => <Requests use={use} />];
-const COLUMNS: readonly TableColumn<RefusedUse>[] = [
-  ['Key and reason', (use) => [<KeyName subject={use.key} />, <Reason use={use} />]],
-  REQUESTS,
-  ['To do', (use) => <ToDo use={use} />],
-];
-/** The page of the key has the repairs of what needs attention in its banners. */
-const COLUMNS_OF_KEY: readonly TableColumn<RefusedUse>[] = [
-  ['Reason', (use) => <Reason use={use} />],
-  REQUESTS,
-  ['To do', (use) => !use.needsAttention && <ToDo use={use} />],
+const toDo = (has: (use: RefusedUse) => boolean): TableColumn<RefusedUse> => [
+  'To do',
+  (use) => has(use) && <Repair refusal={use} kind="row" />,
 ];
 
-const ToDo = ({ use }: { use: RefusedUse }) => isOpen(use, usePage().now) && <Repair refusal={use} kind="row" />;
+/** The columns of refused uses. The page of a key has the repairs of what needs attention in its banners. */
+function columnsOf(rows: readonly RefusedUse[], now: number, forOneKey: boolean): TableColumn<RefusedUse>[] {
+  const hasToDo = (use: RefusedUse) =>
+    isOpen(use, now) && !(forOneKey && use.needsAttention) && repairOf(use) !== undefined;
+  return [
+    forOneKey
+      ? ['Reason', (use) => <Reason use={use} />]
+      : ['Key and reason', (use) => [<KeyName subject={use.key} />, <Reason use={use} />]],
+    ['Requests', (use) => <Requests use={use} />],
+    ...(rows.some(hasToDo) ? [toDo(hasToDo)] : []),
+  ];
+}
 
 function Reason({ use }: { use: RefusedUse }) {
   const { now } = usePage();
@@ -63,11 +66,12 @@ function End({ at }: { at: number }) {
   return isMidnight ? <>midnight</> : <Time at={at} />;
 }
 
-function Requests({ use: { count, firstAt, lastAt, sourceAddress } }: { use: RefusedUse }) {
+function Requests({ use: { count, isMinimum, firstAt, lastAt, sourceAddress } }: { use: RefusedUse }) {
   const { timeZone } = usePage();
   return (
     <div>
-      at least {formatNumber(count)} since <Time at={firstAt} text={dateText(dateIn(timeZone, firstAt))} />, last{' '}
+      {isMinimum && 'at least '}
+      {formatNumber(count)} since <Time at={firstAt} text={dateText(dateIn(timeZone, firstAt))} />, last{' '}
       <Ago at={lastAt} />
       <From address={sourceAddress} />
     </div>
@@ -84,7 +88,7 @@ const LOST_COLUMNS: readonly TableColumn<LostWrites>[] = [
   [
     'Idempotency-Key',
     ({ idempotencyKey, writes }) => [
-      idempotencyKey,
+      <AuditedKey idempotencyKey={idempotencyKey} />,
       <div class="minor">
         {writes.length > 1 && `${counted(writes.length, 'write')}, last: `}Request {writes[0]?.requestId}
       </div>,
@@ -102,8 +106,13 @@ const LOST_COLUMNS: readonly TableColumn<LostWrites>[] = [
     ),
   ],
   ['Time', ({ writes }) => <Time at={writes[0]?.at ?? 0} />],
-  ['Key', ({ key: { id, name } }) => <KeyName subject={{ id, name }} />],
 ];
+const LOST_KEY: TableColumn<LostWrites> = ['Key', ({ key: { id, name } }) => <KeyName subject={{ id, name }} />];
+
+/** An Idempotency-Key with a link to the write that it was first used for. */
+const AuditedKey = ({ idempotencyKey }: Pick<LostWrites, 'idempotencyKey'>) => (
+  <a href={addressOf(`${usePage().base}/audit`, { q: idempotencyKey })}>{idempotencyKey}</a>
+);
 
 /** The lost writes of all keys, those of one Idempotency-Key together: its workflow sends the same one for several events. */
 const lostWrites = (uses: readonly RefusedUse[]): LostWrites[] =>
@@ -122,18 +131,30 @@ export function RefusedUsesTable({ uses, forOneKey = false }: { uses: readonly R
   if (uses.length === 0) return <p>No requests were refused.</p>;
   const rows = uses.toSorted((a, b) => Number(b.needsAttention) - Number(a.needsAttention));
   const lost = lostWrites(uses);
+  const losses = uses.filter(({ reason }) => reason === 'idempotency_mismatch');
+  const isIncomplete = losses.some(({ isMinimum }) => isMinimum);
+  const total = losses.reduce((sum, { count }) => sum + count, 0);
   return (
     <>
       <Table
         caption="Refused requests by reason"
         kind="refused"
-        columns={forOneKey ? COLUMNS_OF_KEY : COLUMNS}
+        columns={columnsOf(rows, usePage().now, forOneKey)}
         rows={rows}
       />
       {lost.length > 0 && (
         <>
           <h2>Writes that may be lost</h2>
-          <Table caption="Writes that may be lost" columns={LOST_COLUMNS} rows={lost} />
+          {isIncomplete && (
+            <p>
+              At least {counted(total, 'write')}. {MORE_LOST}
+            </p>
+          )}
+          <Table
+            caption="Writes that may be lost"
+            columns={forOneKey ? LOST_COLUMNS : [...LOST_COLUMNS, LOST_KEY]}
+            rows={lost}
+          />
         </>
       )}
     </>
