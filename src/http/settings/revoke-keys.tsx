@@ -1,6 +1,7 @@
 import { zValidator } from '@hono/zod-validator';
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
+import { readWorkflows } from '../../services/keys/key-workflows.ts';
 import { listKeys } from '../../services/keys/list-keys.ts';
 import { countLiveKeys, getOwnKey, type KeyDetails, listKeysById } from '../../services/keys/read-keys.ts';
 import { revokeAllKeys, revokeAsAdministrator, revokeSelectedKeys } from '../../services/keys/revoke-key.ts';
@@ -26,11 +27,13 @@ const revokedText = (keys: number) =>
 export const revokeKeys = new Hono<AdminEnv>();
 
 revokeKeys.get('/keys/:key/revoke', async (c) => {
-  const key = await getOwnKey(adminContext(c), c.req.param('key'));
+  const ctx = adminContext(c);
+  const key = await getOwnKey(ctx, c.req.param('key'));
   const path = `/keys/${key.id}`;
   if (key.state === 'revoked') return redirectWith(c, path, NOTICES.already_revoked);
   const cancel = `${pageContext(c).base}${path}`;
-  const page = <ConfirmRevocation action={c.req.path} button="Revoke" cancel={cancel} keys={[key]} />;
+  const use = await readWorkflows(ctx, key);
+  const page = <ConfirmRevocation {...{ use, cancel }} action={c.req.path} button="Revoke" keys={[key]} />;
   return render(c, `Revoke ${key.name}${key.successor ? ' now' : ''}?`, page, { trail: trail(c, key) });
 });
 

@@ -10,11 +10,20 @@ export const EXAMINED_WRITES = 1_000;
 /** The writes of a key with the same beginning of the Idempotency-Key, sent by the same program. */
 export type Workflow = Awaited<ReturnType<typeof findKeyWorkflows>>[number];
 
-/** What each key of a rotation has written since, while the old one still works. */
+/** What a key of a rotation has written since: all its writes, and the workflows whose latest write used it. */
+interface KeyUse {
+  subject: KeyDetails;
+  writes: number;
+  workflows: Workflow[];
+}
+
+/** The use of both keys of a rotation, while the old one still works. */
 export interface Rotation {
   since: number;
-  old: { subject: KeyDetails; workflows: Workflow[] };
-  new: { subject: KeyDetails; workflows: Workflow[] };
+  old: KeyUse;
+  new: KeyUse;
+  /** The workflows that wrote with the old key, and then with the new one. */
+  moved: Workflow[];
 }
 
 /** The workflows of a key, the last one that wrote first, and the rotation that it takes part in. */
@@ -39,6 +48,20 @@ export async function readWorkflows(
       findKeyWorkflows(db, { organizationId, keyId: id, since, limit: EXAMINED_WRITES }),
     ),
   );
-  const rotation = { since, old: { subject: oldKey, workflows: byOld }, new: { subject: newKey, workflows: byNew } };
+  const moved = byOld.filter((one) => byNew.some((other) => isSame(one, other) && other.lastAt >= one.lastAt));
+  const stayed = byOld.filter((one) => !moved.includes(one));
+  const rotation = {
+    since,
+    old: { subject: oldKey, writes: writesOf(byOld), workflows: stayed },
+    new: {
+      subject: newKey,
+      writes: writesOf(byNew),
+      workflows: byNew.filter((one) => !stayed.some((other) => isSame(one, other))),
+    },
+    moved,
+  };
   return { workflows, rotation };
 }
+
+const isSame = (a: Workflow, b: Workflow) => a.prefix === b.prefix && a.program === b.program;
+const writesOf = (workflows: readonly Workflow[]) => workflows.reduce((sum, { writes }) => sum + writes, 0);

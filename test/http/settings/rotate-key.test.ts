@@ -120,30 +120,70 @@ test('the page of an expired key offers its replacement only if the key has no s
 });
 
 describe('after a rotation', () => {
-  test('the pages of both keys show which workflows still use the old key', async () => {
-    const { api, get, old, successor, newRow } = await makeRotated({ grace: '7d' });
+  /** A rotated key, and how workflows write with both keys. */
+  async function makeUsed() {
+    const rotated = await makeRotated({ grace: '24h' });
+    const { api, get } = rotated;
     const write = (key: string, event: string, agent: string) =>
       api.postNote(key, { message: 'x' }, { 'Idempotency-Key': event, 'User-Agent': agent });
+    const wordsOf = async (path: string, selector: string) =>
+      (await elementsOf((await get(path)).text, selector)).map(({ text }) => text.replaceAll(/\s+/g, ' ').trim());
+    const oldPage = `/keys/${rotated.old.id}`;
+    const newPage = `/keys/${rotated.newRow['id']}`;
+    return { ...rotated, write, wordsOf, oldPage, newPage };
+  }
+
+  test('the pages of both keys show which workflows still use the old key, and which have moved', async () => {
+    const { old, successor, write, wordsOf, oldPage, newPage } = await makeUsed();
     await write(old.value, 'triage:1', 'n8n/1.70 (linux)');
     await write(old.value, 'triage:2', 'n8n/1.71');
     await write(old.value, 'onboard', 'Make Integration');
-    const wordsOf = async (id: unknown, selector: string) =>
-      (await elementsOf((await get(`/keys/${id}`)).text, selector)).map(({ text }) =>
-        text.replaceAll(/\s+/g, ' ').trim(),
-      );
-    for (const id of [old.id, newRow['id']])
-      expect(await wordsOf(id, '.banner.neutral')).toEqual([
-        expect.stringMatching(
-          /^Since the rotation on .*: old key \S+ 3 writes, last just now, by no prefix \(Make\), triage \(n8n\); new key \S+ 0 writes\.( ?Revoke the old key now)?$/,
-        ),
-      ]);
-    expect(await wordsOf(newRow['id'], '.banner.neutral button')).toEqual(['Revoke the old key now']);
-    expect(await wordsOf(old.id, '.banner.neutral button')).toEqual([]);
-    await write(successor, 'triage:3', 'n8n/1.71');
-    expect((await wordsOf(newRow['id'], '.banner.neutral'))[0]).toMatch(
-      /new key \S+ 1 write, last just now, by triage \(n8n\)/,
+    const both = 'no prefix \\(Make\\) just now, triage \\(n8n\\) just now';
+    const banner = (says: string) => [expect.stringMatching(new RegExp(`^Since the rotation on .*: ${says}$`))];
+    expect(await wordsOf(oldPage, '.banner.neutral')).toEqual(
+      banner(`this key \\S+ 3 writes, by ${both}; new key \\S+ 0 writes\\.`),
     );
-    expect(await wordsOf(newRow['id'], '.facts dd')).toContain('triage (n8n) just now');
+    expect(await wordsOf(newPage, '.banner.neutral')).toEqual(
+      banner(`old key \\S+ 3 writes, by ${both}; this key \\S+ 0 writes\\. ?Revoke the old key now`),
+    );
+    expect(await wordsOf(newPage, '.banner.neutral button')).toEqual(['Revoke the old key now']);
+    expect(await wordsOf(oldPage, '.banner.neutral button')).toEqual([]);
+    await write(successor, 'triage:3', 'n8n/1.71');
+    const rest = 'no prefix \\(Make\\) just now; moved: triage \\(n8n\\)';
+    const moved = `3 writes, by ${rest}; this key \\S+ 1 write, by triage \\(n8n\\) just now\\. ?Revoke`;
+    expect(await wordsOf(newPage, '.banner.neutral')).toEqual(banner(`old key \\S+ ${moved} the old key now`));
+    expect(await wordsOf(newPage, '.facts dd')).toContain('triage (n8n) just now');
+    expect(await wordsOf(`${oldPage}/revoke`, 'td[data-label=Workflows]')).toEqual([
+      'no prefix (Make) just now; moved: triage (n8n)',
+    ]);
+    expect(await wordsOf(`${newPage}/revoke`, 'td[data-label=Workflows]')).toEqual(['triage (n8n) just now']);
+    // It went back to the old key.
+    await write(old.value, 'triage:4', 'n8n/1.71');
+    const back = '4 writes, by triage \\(n8n\\) just now, no prefix \\(Make\\) just now; new key \\S+ 1 write\\.';
+    expect(await wordsOf(oldPage, '.banner.neutral')).toEqual(banner(`this key \\S+ ${back}`));
+  });
+
+  test('if the new key is revoked, both pages offer its replacement, and neither to revoke the old key', async () => {
+    const { base, get, post, wordsOf, oldPage, newPage, newRow } = await makeUsed();
+    await post(`${newPage}/revoke`, {});
+    expect((await wordsOf(oldPage, '.banner.warning strong'))[0]).toBe(
+      'The new key is revoked; this one stops in 23 h.',
+    );
+    expect((await wordsOf(newPage, '.banner.warning strong'))[0]).toBe(
+      'This key is revoked; the old one stops in 23 h.',
+    );
+    for (const path of [oldPage, newPage]) {
+      const { text } = await get(path);
+      expect(text).not.toContain('Revoke the old key now');
+      const [link] = await elementsOf(text, '.banner.warning a');
+      expect(link).toMatchObject({
+        text: expect.stringContaining('Create its replacement'),
+        attributes: { href: `${base}/new-key?like=${newRow['id']}` },
+      });
+    }
+    expect((await get(newPage)).text).toContain('No writes in the last 24 hours.');
+    const form = await get(`/new-key?like=${newRow['id']}`);
+    expect(await elementsOf(form.text, '[name=name]')).toMatchObject([{ attributes: { value: 'n8n: triage' } }]);
   });
 
   test('after the end of the old key its rotation is not shown', async () => {

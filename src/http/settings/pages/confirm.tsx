@@ -1,10 +1,14 @@
+import type { Rotation, Workflow } from '../../../services/keys/key-workflows.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { stateInList } from '../../../services/keys/select-keys.ts';
-import { HiddenFields, State, Table } from './components.tsx';
+import { HiddenFields, State, Table, type TableColumn } from './components.tsx';
 import { KeyName, LastWrite } from './key-facts.tsx';
+import { CurrentWorkflows } from './workflows.tsx';
 
 interface Props {
   keys: readonly KeyDetails[];
+  /** What one key is used by. */
+  use?: { workflows: readonly Workflow[]; rotation: Rotation | undefined };
   action: string;
   /** Sent with the form. */
   fields?: readonly (readonly [name: string, value: string])[];
@@ -12,8 +16,17 @@ interface Props {
   cancel: string;
 }
 
+const usedBy = (use: NonNullable<Props['use']>): TableColumn<KeyDetails> => [
+  'Workflows',
+  ({ id }) => (
+    <span>
+      <CurrentWorkflows keyId={id} {...use} />
+    </span>
+  ),
+];
+
 /** Asks for confirmation before keys are revoked. */
-export function ConfirmRevocation({ keys, action, fields = [], button, cancel }: Props) {
+export function ConfirmRevocation({ keys, use, action, fields = [], button, cancel }: Props) {
   return (
     <form method="post" action={action}>
       <p>
@@ -27,6 +40,7 @@ export function ConfirmRevocation({ keys, action, fields = [], button, cancel }:
           ['Key', (key) => <KeyName subject={key} />],
           ['State', (key) => <State state={stateInList(key)} />],
           ['Last write', (key) => <LastWrite subject={key} />],
+          ...(use ? [usedBy(use)] : []),
           ['Owner', ({ owner }) => <bdi>{owner || '–'}</bdi>],
         ]}
         rows={keys}

@@ -7,7 +7,7 @@ import type { countWritesSince } from '../../../services/audit/read-audit-log.ts
 import type { Company } from '../../../services/directory/companies.ts';
 import { isReplaceable } from '../../../services/keys/create-key.ts';
 import { recordsOf, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
-import { EXAMINED_WRITES, type Rotation, type Workflow } from '../../../services/keys/key-workflows.ts';
+import type { Rotation, Workflow } from '../../../services/keys/key-workflows.ts';
 import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { RefusedRequest } from '../../../services/keys/refused-requests.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
@@ -17,11 +17,12 @@ import { AuditEntries, type ShownEntry } from './audit-entries.tsx';
 import { Address, Banner, counted, Facts, Hint, LinkButton, Scopes, State } from './components.tsx';
 import { limitWords, useText } from './day-use.ts';
 import { CompanyNames, Creator, From, KeysOf, LastWrite, OtherKey } from './key-facts.tsx';
-import { adviceOf, REFUSAL_REASONS, Repair } from './refusal.tsx';
+import { adviceOf, MORE_LOST, REFUSAL_REASONS, Repair } from './refusal.tsx';
 import { RefusedRequestsTable } from './refused-requests-table.tsx';
 import { RefusedUsesTable } from './refused-uses-table.tsx';
-import { Ago, Expiry, Time } from './time.tsx';
+import { Expiry, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
+import { SinceRotation, Workflows } from './workflows.tsx';
 
 interface Props {
   subject: KeyDetails;
@@ -102,7 +103,7 @@ export function KeyPage(props: Props) {
   return (
     <>
       {lastDay && <LastDay subject={key} lastDay={lastDay} usage={usage} />}
-      {rotation && <SinceRotation {...rotation} isOld={key.successor !== null} />}
+      {rotation && <SinceRotation rotation={rotation} isOld={rotation.old.subject.id === key.id} />}
       {reported.map((use) => (
         <RefusedNow use={use} />
       ))}
@@ -182,80 +183,6 @@ function RefusedRequests({ requests, reported }: Pick<Props, 'requests'> & { rep
   );
 }
 
-const SHOWN_WORKFLOWS = 5;
-
-/** Workflows by the beginning of their Idempotency-Keys and the program that sends them. */
-function Workflows({ workflows }: Pick<Props, 'workflows'>) {
-  const others = workflows.length - SHOWN_WORKFLOWS;
-  return (
-    <>
-      {workflows.slice(0, SHOWN_WORKFLOWS).map(({ lastAt, ...workflow }, index) => (
-        <>
-          {index > 0 && ', '}
-          <WorkflowName {...workflow} />{' '}
-          <span class="minor">
-            <Ago at={lastAt} />
-          </span>
-        </>
-      ))}
-      {others > 0 && ` and ${counted(others, 'other')}`}
-    </>
-  );
-}
-
-const WorkflowName = ({ prefix, program }: Pick<Workflow, 'prefix' | 'program'>) => (
-  <span>
-    <bdi>{prefix ?? 'no prefix'}</bdi>
-    {program && (
-      <>
-        {' '}
-        (<bdi>{program}</bdi>)
-      </>
-    )}
-  </span>
-);
-
-/** Which of the two keys of a rotation is in use, and by what. */
-function SinceRotation({ since, old, new: successor, isOld }: Rotation & { isOld: boolean }) {
-  const { base } = usePage();
-  return (
-    <Banner tone="neutral">
-      <strong>
-        Since the rotation on <Time at={since} />
-      </strong>
-      : old key <UseOf {...old} />; new key <UseOf {...successor} />.
-      {/* The page of the old key has this button already. */}
-      {!isOld && (
-        <div class="actions">
-          <LinkButton to={`${base}/keys/${old.subject.id}/revoke`} kind="danger">
-            Revoke the old key now
-          </LinkButton>
-        </div>
-      )}
-    </Banner>
-  );
-}
-
-/** How often a key wrote, when it did last, and by which workflows. */
-function UseOf({ subject, workflows }: Rotation['old']) {
-  const writes = workflows.reduce((sum, one) => sum + one.writes, 0);
-  const [latest] = workflows;
-  return (
-    <>
-      <Hint hint={subject.hint} /> {writes === EXAMINED_WRITES && 'at least '}
-      {counted(writes, 'write')}
-      {latest && (
-        <>
-          , last <Ago at={latest.lastAt} />, by{' '}
-          {workflows
-            .slice(0, SHOWN_WORKFLOWS)
-            .map((workflow, index) => [index > 0 && ', ', <WorkflowName {...workflow} />])}
-        </>
-      )}
-    </>
-  );
-}
-
 const SHOWN_ADDRESSES = 5;
 
 /** The last source address of each day, latest first. */
@@ -285,7 +212,7 @@ function LastDay({
 }: Pick<Props, 'subject' | 'usage'> & { lastDay: NonNullable<Props['lastDay']> }) {
   const { base, timeZone } = usePage();
   const before = `${counted(recordsOf(usage), 'write')} in ${USAGE_DAYS} days.`;
-  if (writes === 0) return <p>None in the last 24 hours. {before}</p>;
+  if (writes === 0) return <p>No writes in the last 24 hours. {before}</p>;
   return (
     <p>
       {isMinimum && 'At least '}
@@ -297,14 +224,16 @@ function LastDay({
 
 /** Says since when the key is refused, from where and why, with the remedy. */
 function RefusedNow({ use }: { use: RefusedUse }) {
-  const { reason, firstAt, count, sourceAddress } = use;
+  const { reason, firstAt, count, isMinimum, sourceAddress } = use;
   return (
     <Banner tone="danger">
       <strong>
         {reason === 'idempotency_mismatch' ? 'Writes lost' : 'Refused'} since <Time at={firstAt} />
       </strong>
-      : at least {counted(count, 'request')}
+      : {isMinimum && 'at least '}
+      {counted(count, 'request')}
       <From address={sourceAddress} />. {REFUSAL_REASONS[reason]}. {adviceOf(reason)}
+      {reason === 'idempotency_mismatch' && isMinimum && ` ${MORE_LOST}`}
       <Repair refusal={use} kind="actions" />
     </Banner>
   );

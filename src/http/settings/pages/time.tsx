@@ -32,7 +32,7 @@ export function Ago({ at }: { at: number }) {
 }
 
 /** A span of time in words, rounded: `5 min`, `3 h`, `12 days`, `5 months`. */
-function spanText(ms: number): string {
+export function spanText(ms: number): string {
   const days = Math.round(ms / DAY_MS);
   if (ms < HOUR_MS) return `${Math.max(1, Math.floor(ms / MINUTE_MS))} min`;
   if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h`;
