@@ -51,6 +51,11 @@ for (const all of document.querySelectorAll('[data-all]')) {
 for (const selected of document.querySelectorAll('[data-selected]')) {
   const { form } = selected;
   const boxes = Array.from(form.querySelectorAll('[name="entry"]'));
+  const all = form.querySelector('[data-select="all"]');
+  const allText = all.textContent;
+  // The way back to this page leads to its selection.
+  const kept = history.state?.selected;
+  if (kept) for (const box of boxes) box.checked = kept.includes(box.value);
   const show = () => {
     const chosen = boxes.filter((box) => box.checked);
     const sum = (name) => chosen.reduce((total, box) => total + Number(box.dataset[name]), 0);
@@ -60,12 +65,24 @@ for (const selected of document.querySelectorAll('[data-selected]')) {
       chosen.length > 0
         ? `${chosen.length} selected · ${format(sum('minutes'))} min · ${format(sum('amount') / 100, 2)}`
         : '';
+    all.textContent = chosen.length === boxes.length ? 'Select none' : allText;
+    history.replaceState({ selected: chosen.map(({ value }) => value) }, '');
   };
   form.addEventListener('change', show);
+  // Shift selects from the box before.
+  let before = -1;
+  for (const [at, box] of boxes.entries()) {
+    box.addEventListener('click', (event) => {
+      if (event.shiftKey && before >= 0)
+        for (const one of boxes.slice(Math.min(before, at), Math.max(before, at))) one.checked = box.checked;
+      before = at;
+    });
+  }
   for (const link of form.querySelectorAll('[data-select]')) {
     link.addEventListener('click', (event) => {
       event.preventDefault();
-      for (const box of boxes) box.checked = link.dataset.select === 'all' || 'marked' in box.dataset;
+      const isNone = link === all && boxes.every((box) => box.checked);
+      for (const box of boxes) box.checked = !isNone && (link === all || 'marked' in box.dataset);
       show();
     });
   }

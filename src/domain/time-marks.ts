@@ -14,10 +14,15 @@ export interface TimeMarks {
   isLong: boolean;
   /** When the same entry was logged before (UTC milliseconds); null if it was not. */
   sameAs: number | null;
-  /** The minutes of its technician that wait for its date, if they are more than a day has; otherwise null. */
+  /** The id of that entry. */
+  sameId: string | null;
+  /**
+   * The minutes of its technician on its date, waiting and approved, if they are more than a day has and the entry is one of
+   * the longest, without which the rest fits; otherwise null.
+   */
   dayMinutes: number | null;
 }
 
-export const NO_MARKS: TimeMarks = { isLong: false, sameAs: null, dayMinutes: null };
+export const NO_MARKS: TimeMarks = { isLong: false, sameAs: null, sameId: null, dayMinutes: null };
 
 export const isMarked = ({ isLong, sameAs, dayMinutes }: TimeMarks) => isLong || sameAs !== null || dayMinutes !== null;

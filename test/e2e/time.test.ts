@@ -65,6 +65,8 @@ test('a key logs time, an administrator approves it by keyboard, and a replay an
   const selected = page.locator('.decide output');
   await page.getByRole('link', { name: 'Select all' }).click();
   expect(await selected.textContent()).toBe('2 selected · 570 min · 950.00');
+  await page.getByRole('link', { name: 'Select none' }).click();
+  expect(await selected.textContent()).toBe('');
   await page.getByRole('link', { name: 'Select marked (1)' }).click();
   expect(await selected.textContent()).toBe('1 selected · 540 min · 900.00');
   await page.getByLabel('Select 540 min by Tess').uncheck();
@@ -113,6 +115,22 @@ test('without script, all that a filter shows is rejected with a reason', async 
   expect(await page.locator('tbody tr').count()).toBe(0);
   await follow(page.getByRole('link', { name: 'Rejected' }));
   expect(await page.locator('tbody tr').first().textContent()).toContain('Logged twice');
+});
+
+test('Shift selects a range, and the way back from the confirmation leads to the selection', async () => {
+  for (let one = 0; one < 4; one++) await log(`range-${one}`, { minutes: 11 + one });
+  const page = await open();
+  const checked = () => page.locator('[name=entry]:checked').evaluateAll((boxes) => boxes.length);
+  await page.getByLabel('Select 14 min').click();
+  await page.getByLabel('Select 12 min').click({ modifiers: ['Shift'] });
+  expect(await checked()).toBe(3);
+  await follow(page.getByRole('button', { name: 'Approve selected' }));
+  await page.goBack();
+  await page.locator('.decide output', { hasText: '3 selected' }).waitFor();
+  expect(await checked()).toBe(3);
+  await follow(page.getByRole('button', { name: 'Approve selected' }));
+  await follow(page.getByRole('link', { name: 'Cancel' }));
+  expect(await checked()).toBe(3);
 });
 
 test('a row is low on a desktop, and on a phone its date and minutes are a large target that selects it', async () => {

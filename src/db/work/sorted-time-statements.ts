@@ -16,7 +16,7 @@ import {
   totalsOf,
 } from './time-queue-statements.ts';
 
-/** How many audit rows before the oldest of the entries an approved one may be to count as the original of a duplicate. */
+/** How many audit rows before the oldest of the entries an approved one may be to count as an original, or for its day. */
 const ROWS_BEFORE = MAX_SORTED;
 
 /** How much of two texts is compared, with their lengths, to tell whether they are the same. */
@@ -60,10 +60,10 @@ const ENTRY = {
   id: sql<string | null>`id`,
   isLong: sql<number>`minutes >= longMinutes`,
   sameAs: sql<number | null>`(select sameAs from copies where copies.seq = page.seq)`,
-  dayMinutes: sql<
-    number | null
-  >`(select dayMinutes from days where days.userId = page.userId and days.workDate = page.workDate)`,
+  sameId: sql<string | null>`(select sameId from copies where copies.seq = page.seq)`,
+  dayMinutes: sql<number | null>`(select dayMinutes from excess where excess.seq = page.seq)`,
   seq: sql<number>`seq`,
+  companyId: sql<string>`''`,
   company: sql<string>`''`,
   technician: sql<string>`''`,
   count: sql<number>`1`,
@@ -73,21 +73,24 @@ const ENTRY = {
 };
 
 /** A row of totals has no id. */
-const NO_ENTRY = { id: sql`null`, isLong: sql`0`, sameAs: sql`null`, dayMinutes: sql`null` };
+const NO_ENTRY = { id: sql`null`, isLong: sql`0`, sameAs: sql`null`, sameId: sql`null`, dayMinutes: sql`null` };
 
 type SortedRow = RowOf<typeof ENTRY>;
 
+/** The order of the list. An entry of which a marked one is a copy precedes it. */
+const PLACE = sql.raw('not (isMarked or firstSeq is not null), -minutes, coalesce(firstSeq, seq), seq');
+
 /**
- * The entries that wait and match, marked ones first and then the longest: a page of them, and for each company and
- * technician a row with the totals of all. Each entry is read once.
+ * The entries that wait and match, marked ones and their originals first and then the longest: a page of them, and for
+ * each company and technician a row with the totals of all. Each entry is read once. Of a day above 24 hours, the
+ * longest entries that wait are marked, without which the rest fits.
  */
 export function sortWaiting(db: Database, organizationId: string, filter: TimeFilter, page: SortedPage) {
   const isMatch = sql`(${matches(organizationId, waiting, filter)})`;
   const isRead = page.readsOnlyMatching ? isMatch : matches(organizationId, waiting, {});
   const isCompared = and(
     matches(organizationId, approved, {}),
-    sql`${timeEntries.auditSeq} between
-    (select min(${timeEntries.auditSeq}) from ${ofQueue(organizationId)}) - ${ROWS_BEFORE} and (select max(${timeEntries.auditSeq}) from ${ofQueue(organizationId)})`,
+    sql`${timeEntries.auditSeq} >= (select min(${timeEntries.auditSeq}) from ${ofQueue(organizationId)}) - ${ROWS_BEFORE}`,
   );
   return db.all<SortedRow>(sql`
     with compared as materialized (
@@ -97,27 +100,32 @@ export function sortWaiting(db: Database, organizationId: string, filter: TimeFi
     repeated as (select ${WHAT} from compared group by ${WHAT} having count(*) > 1),
     copies as materialized (
       select * from (
-        select seq, at, lag(at) over (partition by ${WHAT} order by seq) as sameAs from compared where (${WHAT}) in repeated)
+        select seq, at, lag(at) over same as sameAs, lag(id) over same as sameId, lag(seq) over same as sameSeq, first_value(seq) over same as firstSeq
+        from compared where (${WHAT}) in repeated window same as (partition by ${WHAT} order by seq))
       where at - sameAs <= ${DUPLICATE_WITHIN_MS}),
+    duplicates as materialized (select seq, firstSeq from copies union select sameSeq, firstSeq from copies),
     days as materialized (
-      select userId, workDate, sum(minutes) as dayMinutes from compared
-      where isWaiting and userId is not (${serviceAccount(organizationId)})
-      group by userId, workDate having dayMinutes > ${MINUTES_OF_DAY}),
+      select userId, workDate, sum(minutes) as dayMinutes from compared where userId is not (${serviceAccount(organizationId)})
+      group by userId, workDate having dayMinutes > ${MINUTES_OF_DAY} and max(isWaiting)),
+    excess as materialized (
+      select seq, dayMinutes from (
+        select seq, isWaiting, dayMinutes, sum(minutes) over (partition by userId, workDate order by isWaiting, minutes, seq) as minutesUpTo
+        from days cross join compared using (userId, workDate))
+      where isWaiting and minutesUpTo > ${MINUTES_OF_DAY}),
     long(longMinutes) as materialized (select ${longMinutesOf(organizationId)}),
     marked as materialized (
-      select *, minutes >= longMinutes or seq in (select seq from copies) or (userId, workDate) in (select userId, workDate from days) as isMarked
-      from compared cross join long where isWaiting and isShown)
+      select *, minutes >= longMinutes or seq in (select seq from copies) or seq in (select seq from excess) as isMarked
+      from compared cross join long left join duplicates using (seq) where isWaiting and isShown)
     select ${fields(ENTRY)} from (
-      select * from marked where ${isListed(page)} order by isMarked desc, minutes desc, seq limit ${page.limit}) page
+      select * from marked where ${isListed(page)} order by ${PLACE} limit ${page.limit}) page
     union all
     ${totalsOf(organizationId, sql`marked`, fields({ ...NO_ENTRY, ...TOTALS }))}`);
 }
 
 /** Condition: the entry is after the page before, in the order of the list. */
 function isListed({ after, isUnmarkedOnly }: SortedPage): SQL {
-  const place = sql`not isMarked, -minutes, seq`;
   const isAfter =
-    after === undefined ? sql`1` : sql`coalesce((${place}) > (select ${place} from marked where seq = ${after}), 1)`;
+    after === undefined ? sql`1` : sql`coalesce((${PLACE}) > (select ${PLACE} from marked where seq = ${after}), 1)`;
   return isUnmarkedOnly ? sql`not isMarked and ${isAfter}` : isAfter;
 }
 

@@ -178,6 +178,7 @@ export const AMOUNT = sql<number>`iif(${timeEntries.approvals} = 'psa', 0, ${tim
 export const TOTALS = {
   /** The audit row of the newest entry. */
   seq: sql<number>`max(seq)`,
+  companyId: sql<string>`${companies.id}`,
   company: sql<string>`${companies.name}`,
   technician: sql<string>`${users.name}`,
   count: sql<number>`count(*)`,
@@ -204,14 +205,17 @@ export const MAX_COUNTED = MAX_SORTED + 1;
 /** The most entries that have totals, unless they are sorted. */
 export const MAX_TOTAL = 50_000;
 
-/** The totals of the entries that match, for each company and technician. If `count` is above `MAX_TOTAL`, there are more. */
+/**
+ * The totals of the entries that match, for each company and technician. If `count` is above `MAX_TOTAL`, there are more.
+ * Amounts leave out rejected time, unless only that is summed.
+ */
 export function sumEntries(db: Database, organizationId: string, filter: TimeFilter) {
   const summed = fields({
     seq: timeEntries.auditSeq,
     ticketId: timeEntries.ticketId,
     userId: timeEntries.userId,
     minutes: timeEntries.minutes,
-    amount: AMOUNT,
+    amount: filter.status === 'REJECTED' ? AMOUNT : sql`iif(${timeEntries.status} = 'REJECTED', 0, ${AMOUNT})`,
     isMarked: sql`0`,
   });
   const matching = selectMatching(organizationId, filter, summed);

@@ -63,23 +63,31 @@ function noticeCookie({ protocol }: URL) {
   return [secure ? '__Host-notice' : 'notice', { path: '/', httpOnly: true, sameSite: 'Lax', secure }] as const;
 }
 
-/** Leads to a page of the organization, which shows once what was done. Only this browser can claim it, no link. */
-export function redirectWith(c: Context<AdminEnv>, path: string, notice: string): Response {
+/**
+ * Leads to a page of the organization, which shows once what was done, or warns why nothing was. Only this browser can
+ * claim it, no link.
+ */
+export function redirectWith(
+  c: Context<AdminEnv>,
+  path: string,
+  notice: string,
+  tone: 'good' | 'warning' = 'good',
+): Response {
   const to = `${pageContext(c).base}${path}`;
   const url = new URL(to, c.req.url);
   const [name, options] = noticeCookie(url);
-  setCookie(c, name, `${url.pathname} ${notice}`, { ...options, maxAge: 60 });
+  setCookie(c, name, `${url.pathname} ${tone} ${notice}`, { ...options, maxAge: 60 });
   return c.redirect(to, 303);
 }
 
-/** What was just done, if this page is to show it. */
-export function takeNotice(c: Context): string | undefined {
+/** What was just done or was not, if this page is to show it. */
+export function takeNotice(c: Context) {
   const url = new URL(c.req.url);
   const [name, options] = noticeCookie(url);
-  const [, path, notice] = /^(\S+) (.*)$/s.exec(getCookie(c, name) ?? '') ?? [];
+  const [, path, tone, text] = /^(\S+) (good|warning) (.*)$/s.exec(getCookie(c, name) ?? '') ?? [];
   if (path !== url.pathname) return undefined;
   deleteCookie(c, name, options);
-  return notice;
+  return { tone: tone === 'warning' ? ('warning' as const) : ('good' as const), text };
 }
 
 /** The parameters of a query that are given. */

@@ -59,7 +59,7 @@ export async function render<E extends AdminEnv | AppEnv>(
         </div>
         {actions && <div class="head-actions">{actions}</div>}
       </div>
-      {notice && <Banner>{notice}</Banner>}
+      {notice && <Banner tone={notice.tone}>{notice.text}</Banner>}
       {content}
     </Frame>
   );

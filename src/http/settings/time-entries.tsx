@@ -31,7 +31,7 @@ import { CsvLink, formatNumber } from './pages/components.tsx';
 import { ConfirmTime } from './pages/confirm-time.tsx';
 import { utcText } from './pages/time.tsx';
 import { TimePage } from './pages/time-entries.tsx';
-import { countedEntries, DECISIONS, decidedText } from './pages/time-table.tsx';
+import { amountHeading, countedEntries, DECISIONS, decidedText } from './pages/time-table.tsx';
 import { render } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
 import { validQuery } from './valid-query.ts';
@@ -65,23 +65,24 @@ timeEntries.get('/time', validTime, async (c) => {
 
 timeEntries.get('/time/decide', validTime, async (c) => {
   const parameters = new URL(c.req.url).searchParams;
-  const { before: _, entry: __, upTo, ...query } = c.req.valid('query');
+  const { before, entry: _, upTo, ...query } = c.req.valid('query');
   const all = readDecision(parameters.get('all'));
   const decision = all ?? readDecision(parameters.get('selected'));
   const ctx = adminContext(c);
   const ids = chosenIn(parameters);
   if (!decision || (!all && ids.length === 0))
-    return redirectWith(c, addressOf('/time', query), 'No entry was selected.');
-  if (!all) return offer(c, ids, { decision, query });
+    return redirectWith(c, addressOf('/time', { ...query, before }), 'No entry was selected.', 'warning');
+  if (!all) return offer(c, ids, { decision, query, before });
   const entries = await readUndecided(ctx, queueOf(c), { ...query, upTo });
   return entries.length > 0
-    ? confirm(c, { entries, decision, query })
+    ? confirm(c, { entries, decision, query, before })
     : redirectWith(
         c,
         addressOf('/time', query),
         hasAllMarks(queueOf(c))
           ? 'No unmarked entry is left to approve.'
           : `More than ${formatNumber(MAX_SORTED)} entries wait. Select what to approve.`,
+        'warning',
       );
 });
 
@@ -96,13 +97,17 @@ function chosenIn(values: URLSearchParams): string[] {
 type Confirmation = Parameters<typeof ConfirmTime>[0];
 
 /** Asks about those of the entries that still wait, and says why it does not about the others. */
-async function offer(c: Context<AdminEnv>, ids: readonly string[], props: Omit<Confirmation, 'entries' | 'lost'>) {
+async function offer(
+  c: Context<AdminEnv>,
+  ids: readonly string[],
+  props: Omit<Confirmation, 'entries' | 'lost' | 'selected'>,
+) {
   const ctx = adminContext(c);
   const entries = await readUndecided(ctx, queueOf(c), ids);
   const isOffered = new Set(entries.map(({ id }) => id));
   const others = ids.filter((id) => !isOffered.has(id));
   const lost = others.length > 0 ? undecidedDetail(c, await readEntries(ctx, others), others.length) : undefined;
-  if (entries.length > 0) return confirm(c, { ...props, entries, lost });
+  if (entries.length > 0) return confirm(c, { ...props, entries, selected: ids, lost });
   throw new PageProblem(409, 'Nothing to decide', lost ?? '');
 }
 
@@ -118,17 +123,18 @@ timeEntries.post('/time/decide', async (c) => {
   const values = await readForm(c);
   const decision = readDecision(values.get('decision'));
   const {
-    before: _,
-    upTo: __,
-    entry: ___,
+    before,
+    upTo: _,
+    entry: __,
     ...query
   } = timeQuery.parse(Object.fromEntries([...values].filter(([, value]) => value !== '')));
   const ids = chosenIn(values);
-  if (!decision || ids.length === 0) return redirectWith(c, addressOf('/time', query), 'No entry was selected.');
+  if (!decision || ids.length === 0)
+    return redirectWith(c, addressOf('/time', query), 'No entry was selected.', 'warning');
   const { data: reason } = decisionReason().safeParse(values.get('reason') ?? '');
   if (decision === 'REJECTED' && reason === undefined) {
     const messages = { reason: `Enter a reason of at most ${MAX_REASON_LENGTH} characters.` };
-    return offer(c, ids, { decision, query, form: { values, messages } });
+    return offer(c, ids, { decision, query, before, form: { values, messages } });
   }
   const { done, others } = await decideTime(ctx, ids, decision, decision === 'REJECTED' ? reason : undefined);
   if (done.length < ids.length) {
@@ -153,14 +159,16 @@ function undecidedDetail(c: Context<AdminEnv>, found: readonly Entry[], count: n
 const decisionText = ({ ticketId, minutes, status, decidedBy, decidedAt }: Entry) =>
   `${minutes} min on ticket ${ticketId}, ${status}${decidedAt === null ? '' : ` by ${decidedBy}, ${utcText(decidedAt)}`}`;
 
+const amountCell = (minor: number) => fromMinorUnits(minor).toFixed(2);
+
 const COLUMNS: readonly Column<Entry>[] = [
   ['Work date', ({ workDate }) => workDate],
   ['Ticket', ({ ticketId }) => ticketId],
   ['Company', ({ company }) => company],
   ['Minutes', ({ minutes }) => minutes],
   ['Billable', ({ billable }) => (billable === 1 ? 'yes' : 'no')],
-  ['Hourly rate', ({ hourlyRateMinor }) => fromMinorUnits(hourlyRateMinor)],
-  ['Amount', ({ amountMinor }) => fromMinorUnits(amountMinor)],
+  ['Hourly rate', ({ hourlyRateMinor }) => amountCell(hourlyRateMinor)],
+  ['Amount', ({ amountMinor }) => amountCell(amountMinor)],
   ['Technician', ({ technician }) => technician],
   ['Own time', ({ isOwn }) => (isOwn ? 'own time' : null)],
   ['Status', ({ status }) => status],
@@ -173,19 +181,19 @@ const COLUMNS: readonly Column<Entry>[] = [
   ['Text', ({ text }) => text],
 ];
 
-const TOTAL_COLUMNS: readonly Column<TimeTotals['groups'][number]>[] = [
+const totalColumns = (query: TimeQuery): readonly Column<TimeTotals['groups'][number]>[] => [
   ['Company', ({ company }) => company],
   ['Technician', ({ technician }) => technician],
   ['Entries', ({ count }) => count],
   ['Minutes', ({ minutes }) => minutes],
-  ['Amount', ({ amountMinor }) => fromMinorUnits(amountMinor)],
+  [amountHeading(query), ({ amountMinor }) => amountCell(amountMinor)],
 ];
 
 timeEntries.get('/time-totals.csv', validTime, (c) => {
   const query = c.req.valid('query');
   return csvDownload(c, {
     name: fileName(c, `time-totals-${query.state}`),
-    columns: TOTAL_COLUMNS,
+    columns: totalColumns(query),
     pages: totalsPage(c, query),
   });
 });

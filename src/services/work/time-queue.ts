@@ -17,7 +17,7 @@ import {
 import { AUDIT_TEXT_LENGTH } from '../../domain/audit-actions.ts';
 import { addDays, dateIn, startOfDate } from '../../domain/calendar.ts';
 import type { ApprovalDecision } from '../../domain/record-kinds.ts';
-import { isMarked, NO_MARKS, type TimeMarks } from '../../domain/time-marks.ts';
+import { NO_MARKS, type TimeMarks } from '../../domain/time-marks.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
 import { keysOf } from '../../lib/objects.ts';
 import { seqRange } from '../audit/read-audit-log.ts';
@@ -101,7 +101,7 @@ export interface TimePage {
 export type TimeTotals = ReturnType<typeof totalsOf>;
 
 /** From the totals of each company and technician. */
-function totalsOf(groups: readonly TimeGroup[]) {
+export function totalsOf(groups: readonly TimeGroup[]) {
   const sum = (name: 'count' | 'marked' | 'minutes' | 'amountMinor') =>
     groups.reduce((total, group) => total + group[name], 0);
   return {
@@ -144,7 +144,7 @@ async function filterOf(ctx: AdminContext, { timeZone }: Queue, query: TimeQuery
   return { ...known, after: range.from - 1, upTo: Math.min(range.before - 1, upTo ?? range.before) };
 }
 
-/** The entries that wait and match, marked ones first and then the longest, with the totals of all that match. */
+/** The entries that wait and match, in the order of `sortWaiting`, with the totals of all that match. */
 async function sortEntries(
   ctx: AdminContext,
   queue: Queue,
@@ -157,17 +157,17 @@ async function sortEntries(
   const totals = totalsOf(rows.filter(({ id }) => id === null));
   if (totals.count > MAX_SORTED) return { entries: [], totals: undefined };
   const marksOf = new Map(
-    rows.flatMap(({ id, isLong, sameAs, dayMinutes }) =>
-      id === null ? [] : [[id, { isLong: isLong === 1, sameAs, dayMinutes }] as const],
+    rows.flatMap(({ id, isLong, sameAs, sameId, dayMinutes }) =>
+      id === null ? [] : [[id, { isLong: isLong === 1, sameAs, sameId, dayMinutes }] as const],
     ),
   );
-  const found = await findById(ctx, [...marksOf.keys()]);
-  const entries = found.map((row) => toEntry(row, userId, marksOf.get(row.id)));
-  return { entries: entries.sort(byMarkAndMinutes), totals };
+  const rowOf = new Map((await findById(ctx, [...marksOf.keys()])).map((row) => [row.id, row]));
+  const entries = [...marksOf].flatMap(([id, marks]) => {
+    const row = rowOf.get(id);
+    return row ? [toEntry(row, userId, marks)] : [];
+  });
+  return { entries, totals };
 }
-
-const byMarkAndMinutes = (a: Entry, b: Entry) =>
-  Number(isMarked(b)) - Number(isMarked(a)) || b.minutes - a.minutes || a.seq - b.seq;
 
 /** The fields of a query that choose entries. */
 const CHOOSING = ['company', 'technician', 'key', 'minutes', 'from', 'to', 'entry'] as const;

@@ -86,7 +86,7 @@ describe('marks', () => {
     for (const minutes of [239, 30, 240, 480]) await log({ minutes });
     const { text } = await get('/time');
     expect(await minutesOf(text)).toEqual([480, 240, 239, 30]);
-    expect(await marksOf(text)).toEqual(['480 min: long', '240 min: long']);
+    expect(await marksOf(text)).toEqual(['long', 'long']);
     expect(await textsOf(text, '.decide button[name=all]')).toEqual(['Approve all 2 unmarked…']);
     expect((await post('/key-rules', { revision: '0', maxLifetimeDays: '', longMinutes: '30' })).status).toBe(303);
     expect(await marksOf((await get('/time')).text)).toHaveLength(4);
@@ -104,13 +104,13 @@ describe('marks', () => {
     await log(same, '1002');
     now += 15 * 60_000 + 1;
     await log({ minutes: 5, description: 'Later' });
-    expect(await marksOf((await get('/time')).text)).toEqual(['same as 14:02']);
+    expect(await marksOf((await get('/time')).text)).toEqual(['possible duplicate of 14:02']);
     await log(same);
     const { text } = await get('/time');
-    expect([await marksOf(text), (await minutesOf(text))[0]]).toEqual([['same as 14:02'], 20]);
+    expect([await marksOf(text), (await minutesOf(text))[0]]).toEqual([['possible duplicate of 14:02'], 20]);
     // The copy is still one when the first entry is approved.
     await decide('APPROVED', first);
-    expect(await marksOf((await get('/time')).text)).toEqual(['same as 14:02']);
+    expect(await marksOf((await get('/time')).text)).toEqual(['possible duplicate of 14:02']);
   });
 
   test('time that is sent again after 1,000 entries were approved is still a possible duplicate', async () => {
@@ -120,7 +120,7 @@ describe('marks', () => {
     const ids = await idsOf((await get('/time/decide?all=APPROVED')).text);
     expect((await decide('APPROVED', ids)).notice).toBe('1,000 entries approved');
     await log({ description: 'Tested the backup' });
-    expect(await marksOf((await get('/time')).text)).toEqual(['same as 14:02']);
+    expect(await marksOf((await get('/time')).text)).toEqual(['possible duplicate of 14:02']);
   });
 
   test('while more than 10,000 entries wait, marks know only those of the filter, so that all cannot be approved', async () => {
@@ -150,10 +150,43 @@ describe('marks', () => {
     expect(await marksOf((await get('/time')).text)).toEqual([]);
     now -= DAY_MS;
     const more = await log({ ...tess, minutes: 1 });
-    expect(await marksOf((await get('/time')).text)).toEqual(Array(8).fill('1,441 min in one day'));
-    expect(await marksOf((await get('/time?minutes=220')).text)).toHaveLength(6);
-    await decide('REJECTED', [last, more]);
-    expect(await marksOf((await get('/time')).text)).toEqual([]);
+    expect(await marksOf((await get('/time')).text)).toEqual(['Tess: 1,441 min on 9 Nov 2026']);
+    expect(await marksOf((await get('/time?minutes=221')).text)).toEqual([]);
+    // Approved time still fills the day.
+    await decide('APPROVED', [last, more]);
+    expect(await marksOf((await get('/time')).text)).toHaveLength(1);
+    await log({ ...tess, minutes: 10 });
+    expect(await marksOf((await get('/time')).text)).toEqual(['Tess: 1,451 min on 9 Nov 2026']);
+  });
+
+  test('of a day above 24 hours, only the longest entries are marked, without which the rest fits', async () => {
+    const { get, log } = await makeTime({ now: () => AT });
+    const tess = { userEmail: 'tess@northwind.example' };
+    for (const minutes of [6, 45, 239, 239, 480, 239, 540, 239, 357]) await log({ ...tess, minutes });
+    const { text } = await get('/time');
+    expect(await marksOf(text)).toEqual(
+      Array(3).fill(expect.stringMatching(/^long(, Tess: 2,384 min on 9 Nov 2026)?$/)),
+    );
+    expect((await marksOf(text)).map((mark) => mark.includes('Tess'))).toEqual([true, true, false]);
+    expect((await minutesOf(text)).slice(0, 3)).toEqual([540, 480, 357]);
+    expect(await textsOf(text, '.decide a')).toEqual(['Select all', 'Select marked (3)']);
+  });
+
+  test('an entry is listed before its possible duplicate, which has a link to it', async () => {
+    const { get, log, decide } = await makeTime({ now: () => AT });
+    const same = { minutes: 20, description: 'Tested the backup' };
+    const first = await log(same);
+    await log({ minutes: 60 });
+    for (let one = 0; one < 3; one++) await log({ minutes: 20 });
+    const [second, third] = [await log(same), await log(same)];
+    const page = async () => (await get('/time')).text;
+    expect((await idsOf(await page())).slice(0, 3)).toEqual([first, second, third]);
+    const links = async () =>
+      (await elementsOf(await page(), '.mark a')).map(({ attributes }) => attributes['href']?.split('entry=')[1]);
+    expect(await links()).toEqual([first, second]);
+    await decide('APPROVED', first);
+    expect(await links()).toEqual([first, second]);
+    expect((await idsOf(await page())).slice(0, 2)).toEqual([second, third]);
   });
 
   test('“Approve all” leaves marked entries out, which are selected together for one rejection', async () => {
@@ -169,9 +202,9 @@ describe('marks', () => {
       ...['Select all', 'Select marked (2)', 'Approve selected', 'Reject selected', 'Approve all 2 unmarked…'],
     ]);
     const all = await get('/time/decide?all=APPROVED');
-    expect(await idsOf(all.text)).toEqual([ids[1], ids[2]]);
+    expect(await idsOf(all.text)).toEqual([ids[2], ids[1]]);
     expect(all.text).toContain(
-      'Approve 2 entries, 70 minutes, amount 175.00? This is final: approved time reaches your PSA within seconds. Correct an error there. Longest: 60, 10 min.',
+      '<p>70 minutes, amount 175.00. This is final: approved time reaches your PSA within seconds. Correct an error there. Longest: 60, 10 min.',
     );
     const selected = await get(`/time/decide?selected=REJECTED&entry=${ids[1]}&entry=${ids[3]}&entry=${ids[0]}`);
     expect(await idsOf(selected.text)).toEqual([ids[0], ids[3], ids[1]]);
@@ -184,6 +217,45 @@ describe('marks', () => {
   });
 });
 
+describe('the selection', () => {
+  test('Cancel leads back to it, even to one of a later page', async () => {
+    const { organization, get, log } = await makeTime();
+    await log();
+    await multiply(organization, 149);
+    const texts = async (page: string) => (await textsOf(page, '.decide a'))[0];
+    const first = (await get('/time')).text;
+    expect(await texts(first)).toBe('Select all 100 on this page');
+    const hrefOf = async (page: string, selector: string) => {
+      const [link] = await elementsOf(page, selector);
+      return `/time?${String(link?.attributes['href']).split('?')[1]?.replaceAll('&amp;', '&')}`;
+    };
+    const { text } = await get(await hrefOf(first, 'a.button[href*=before]'));
+    expect(await texts(text)).toBe('Select all 50 on this page');
+    const chosen = (await idsOf(text)).slice(3, 5);
+    const fields = (await elementsOf(text, '.decide input[type=hidden]')).map(({ attributes }) => [
+      attributes['name'] ?? '',
+      attributes['value'] ?? '',
+    ]);
+    const search = new URLSearchParams([...fields, ...chosen.map((id) => ['entry', id])]);
+    const confirmation = await get(`/time/decide?${search}&selected=REJECTED`);
+    const back = await get(await hrefOf(confirmation.text, '.actions a'));
+    expect(await idsOf(back.text)).toEqual(await idsOf(text));
+    const checked = await elementsOf(back.text, 'input[checked]');
+    expect(checked.map(({ attributes }) => attributes['value'])).toEqual(chosen);
+    const all = await get(`/time/decide?${new URLSearchParams(fields)}&all=APPROVED`);
+    expect(await hrefOf(all.text, '.actions a')).not.toContain('select');
+  });
+
+  test('a decision about nothing is a warning, and not a success', async () => {
+    const { get, log, headers, api, base } = await makeTime();
+    await log();
+    const [cookie = ''] = (await get('/time/decide?selected=APPROVED')).headers.get('Set-Cookie')?.split(';') ?? [];
+    const response = await api.send(`${base}/time`, { headers: { ...headers, Cookie: cookie } });
+    expect(await textsOf(await response.text(), '.banner')).toEqual(['No entry was selected.']);
+    expect(cookie).toContain('warning');
+  });
+});
+
 describe('a decision', () => {
   test('the confirmation names count, total and own time, and nothing is decided before it', async () => {
     const { organization, get, log } = await makeTime();
@@ -191,7 +263,7 @@ describe('a decision', () => {
     const { text } = await get(`/time/decide?selected=APPROVED&entry=${ids[0]}&entry=${ids[2]}`);
     expect(await textsOf(text, 'h1')).toEqual(['Approve 2 entries?']);
     expect(text).toContain(
-      'Approve 2 entries, 530 minutes, amount 1,325.00? This is final: approved time reaches your PSA within seconds. Correct an error there.',
+      '<p>530 minutes, amount 1,325.00. This is final: approved time reaches your PSA within seconds. Correct an error there.',
     );
     expect(await idsOf(text)).toEqual([ids[0], ids[2]]);
     expect(await statusesOf(organization)).toEqual(['SUBMITTED', 'SUBMITTED', 'SUBMITTED']);
@@ -427,7 +499,7 @@ test('the file has approved time with approver, time and own time, and no formul
   const [line = '', ...others] = csvRows(text);
   expect(others).toEqual([]);
   expect(line).toMatch(
-    /^"2026-11-09","1001","Acme",50,"yes",150,125,"Ada","own time","APPROVED","Ada","2026-11-09 10:00:00",/,
+    /^"2026-11-09","1001","Acme",50,"yes","150.00","125.00","Ada","own time","APPROVED","Ada","2026-11-09 10:00:00",/,
   );
   expect(line).toMatch(/,"'=HYPERLINK\(""x""\)"$/);
   // It stays the own time of the administrator who decided, also in a file that another one downloads.
@@ -448,6 +520,7 @@ test('the totals of each company and technician are a second table, and a file',
   const totals = [
     ['Acme', 'Automation', 1, 60, '150.00'],
     ['Acme', 'Tess', 2, 30, '75.00'],
+    ['Acme', 'All', 3, 90, '225.00'],
     ['Globex', 'Automation', 1, 5, '0.00'],
   ];
   const { text } = await get('/time?state=approved');
@@ -459,9 +532,9 @@ test('the totals of each company and technician are a second table, and a file',
   const file = await get('/time-totals.csv?state=approved');
   expect(file.headers.get('Content-Disposition')).toContain(`${organization}-time-totals-approved-2026-11-09.csv`);
   expect(csvRows(file.text)).toEqual([
-    '"Acme","Automation",1,60,150',
-    '"Acme","Tess",2,30,75',
-    '"Globex","Automation",1,5,0',
+    '"Acme","Automation",1,60,"150.00"',
+    '"Acme","Tess",2,30,"75.00"',
+    '"Globex","Automation",1,5,"0.00"',
   ]);
 });
 
@@ -507,7 +580,7 @@ describe('one entry', () => {
     const [link = ''] = await decideLinks();
     expect(link).toMatch(new RegExp(`/time\\?entry=${id}$`));
     const page = (await get(`/time?entry=${id}`)).text;
-    expect([await idsOf(page), await textsOf(page, 'tbody th .mark')]).toEqual([[id], ['480 min: long']]);
+    expect([await idsOf(page), await textsOf(page, 'tbody th .mark')]).toEqual([[id], ['long']]);
     expect(await elementsOf(page, 'input[name=entry][checked]')).toHaveLength(1);
     await decide('REJECTED', id);
     expect(await decideLinks()).toEqual([]);
@@ -573,7 +646,7 @@ test('only time that was handed over from the PSA is said to be there already', 
     return (await textsOf(text, 'main > p')).join();
   };
   const warning = '1 entry may already be in your PSA, which was to decide before: remove rejected time there.';
-  expect(await question('REJECTED', [own])).toContain('This is final: rejected time never reaches your PSA. Longest');
+  expect(await question('REJECTED', [own])).toMatch(/This is final: rejected time never reaches your PSA\.$/);
   expect(await question('REJECTED', [own, handed])).toContain(`never reaches your PSA. ${warning} Longest`);
   expect(await question('APPROVED', [own, handed])).not.toContain('may already be');
   expect((await get('/time')).text.match(/may already be in/g)).toHaveLength(1);
@@ -610,6 +683,7 @@ describe('bad input', () => {
       [ids[1]],
       [expect.stringMatching(/^1 entry had been decided before, such as 30 min on ticket 1001, APPROVED by Bea/)],
     ]);
+    expect(both.text).not.toContain('Longest');
     const one = await selected(ids.slice(0, 1));
     expect([one.status, await textsOf(one.text, 'h1')]).toEqual([409, ['Nothing to decide']]);
     expect(one.text).toContain('APPROVED by Bea');
@@ -692,10 +766,11 @@ test('decided time is listed from the last 92 days, which the page says, and fro
   const totals = async (search: string) => textsOf((await get(`/time?${search}`)).text, '#totals');
   const earlier = ', since 9 Aug 2026. Filter by dates for earlier time.';
   expect(await totals('state=approved')).toEqual([`1 entry, 20 minutes, amount 50.00${earlier}`]);
-  expect(await totals('state=all')).toEqual([`2 entries, 50 minutes, amount 125.00${earlier}`]);
+  expect(await totals('state=all')).toEqual([`2 entries, 50 minutes, amount 50.00 without rejected time${earlier}`]);
+  expect(await totals('state=rejected')).toEqual([`1 entry, 30 minutes, amount 75.00${earlier}`]);
   expect(await totals('state=approved&from=2026-08-01')).toEqual(['2 entries, 30 minutes, amount 75.00']);
   expect(await totals('state=all&to=2026-08-08')).toEqual([
-    '1 entry, 10 minutes, amount 25.00, since 8 May 2026. Filter by dates for earlier time.',
+    '1 entry, 10 minutes, amount 25.00 without rejected time, since 8 May 2026. Filter by dates for earlier time.',
   ]);
   const file = async (search: string) => csvRows((await get(`/time.csv?${search}`)).text).length;
   expect(await file('state=approved')).toBe(1);

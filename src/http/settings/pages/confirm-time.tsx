@@ -4,7 +4,7 @@ import { isMarked } from '../../../domain/time-marks.ts';
 import { type Entry, LISTED, type TimeQuery } from '../../../services/work/time-queue.ts';
 import type { FormState } from '../forms.ts';
 import { addressOf, parametersOf, usePage } from '../page-context.ts';
-import { Banner, HiddenFields, Table } from './components.tsx';
+import { Banner, formatNumber, HiddenFields, Table } from './components.tsx';
 import { ErrorSummary, Field } from './form.tsx';
 import { columnsFor, countedEntries, DECISIONS, totalsText } from './time-table.tsx';
 
@@ -16,6 +16,10 @@ interface ConfirmProps {
   form?: FormState;
   /** Why nothing is asked about other entries that were selected. */
   lost?: string | undefined;
+  /** The ids of the selected entries, unless all of the query are offered. Cancel leads back to them. */
+  selected?: readonly string[];
+  /** Where the page of the list began. */
+  before: number | undefined;
 }
 
 const REASON = 'Reason for the rejection';
@@ -29,16 +33,19 @@ export function ConfirmTime({
   query,
   form = { values: new URLSearchParams() },
   lost,
+  before,
+  selected,
 }: ConfirmProps) {
   const { base, psa } = usePage();
   const { verb, kind } = DECISIONS[decision];
+  const select = selected?.slice(0, LISTED).join();
   return (
     <>
       <ErrorSummary nothing="Nothing was decided." messages={form.messages} fields={[['reason', REASON]]} />
       {lost && <Banner tone="warning">{lost}</Banner>}
       <p>{questionText(entries, decision, psa)}</p>
       <form method="post" action={`${base}/time/decide`} class="form">
-        <HiddenFields fields={[...parametersOf(query), ['decision', decision]]} />
+        <HiddenFields fields={parametersOf({ ...query, before, decision })} />
         <HiddenFields fields={entries.map(({ id }) => ['entry', id])} />
         {decision === 'REJECTED' && (
           <Field name="reason" form={form} control="line" label={REASON} max={MAX_REASON_LENGTH} required />
@@ -47,7 +54,7 @@ export function ConfirmTime({
           <button type="submit" class={kind}>
             {verb} {countedEntries(entries.length)}
           </button>
-          <a href={addressOf(`${base}/time`, query)}>Cancel</a>
+          <a href={addressOf(`${base}/time`, { ...query, before, select })}>Cancel</a>
         </div>
       </form>
       <Table caption="Time to decide" kind="time" columns={columnsFor()} rows={entries.slice(0, LISTED)} />
@@ -56,21 +63,21 @@ export function ConfirmTime({
   );
 }
 
-/** What is asked, with what an administrator should notice before the answer. */
+/** What an administrator should notice before the answer. */
 function questionText(entries: readonly Entry[], decision: ApprovalDecision, psa: string): string {
-  const { verb, final } = DECISIONS[decision];
+  const { final } = DECISIONS[decision];
   const sum = (name: 'minutes' | 'amountMinor') => entries.reduce((total, entry) => total + entry[name], 0);
-  const totals = { count: entries.length, minutes: sum('minutes'), amountMinor: sum('amountMinor') };
+  const totals = { minutes: sum('minutes'), amountMinor: sum('amountMinor') };
   const longest = entries.map(({ minutes }) => minutes).sort((a, b) => b - a);
   const marked = entries.filter(isMarked).length;
   const handedOver = entries.filter(({ wasHandedOver }) => wasHandedOver === 1).length;
   const own = entries.filter(({ isOwn }) => isOwn).length;
   const sentences = [
-    `${verb} ${totalsText(totals)}? This is final: ${final(psa)}`,
+    `${totalsText(totals)}. This is final: ${final(psa)}`,
     decision === 'REJECTED' &&
       handedOver > 0 &&
       `${countedEntries(handedOver)} may already be in ${psa}, which was to decide before: remove rejected time there.`,
-    `Longest: ${longest.slice(0, LONGEST).join(', ')} min.`,
+    longest.length > 1 && `Longest: ${longest.slice(0, LONGEST).map(formatNumber).join(', ')} min.`,
     marked > 0 && `Marked: ${countedEntries(marked)}.`,
     own > 0 && `Own time: ${countedEntries(own)}.`,
   ];

@@ -13,12 +13,13 @@ import {
   type TimeChoices,
   type TimeQuery,
   type TimeTotals,
+  totalsOf,
 } from '../../../services/work/time-queue.ts';
 import { addressOf, parametersOf, usePage } from '../page-context.ts';
 import { Banner, formatNumber, HiddenFields, money, Table, type TableColumn, waitingText } from './components.tsx';
 import { Time } from './time.tsx';
 import { TimeFilters } from './time-filters.tsx';
-import { clock, columnsFor, DECISIONS, isUndecided, totalsText } from './time-table.tsx';
+import { amountHeading, clock, columnsFor, countedEntries, DECISIONS, isUndecided, totalsText } from './time-table.tsx';
 
 interface Props {
   entries: readonly Entry[];
@@ -30,7 +31,7 @@ interface Props {
   last: { by: string; at: number } | undefined;
   /** How many entries wait. */
   waiting: number;
-  /** Which entries are selected when the page opens: all, or the marked ones. */
+  /** Which entries are selected when the page opens: all, the marked ones, or those with these ids, with commas. */
   preselected: string | undefined;
 }
 
@@ -38,7 +39,8 @@ export function TimePage(props: Props) {
   const { base, psa } = usePage();
   const { query, choices, entries, totals, next, preselected } = props;
   const canDecide = query.state === 'waiting' && entries.some(isUndecided);
-  const isSelected = (entry: Entry) => preselected === 'all' || (preselected === 'marked' && isMarked(entry));
+  const ids = new Set<string>(preselected?.split(','));
+  const isSelected = (entry: Entry) => ids.has('all') || (ids.has('marked') && isMarked(entry)) || ids.has(entry.id);
   return (
     <>
       {choices.approvals === 'psa' && (
@@ -79,17 +81,31 @@ export function TimePage(props: Props) {
 
 type Group = TimeTotals['groups'][number];
 
-const GROUP_COLUMNS: readonly TableColumn<Group>[] = [
+/** A line of the totals, which is of a whole company if it has no technician. */
+type Line = Omit<Group, 'technician'> & { technician: string | undefined };
+
+/** The totals with a line for each company that has several. */
+function withCompanies(groups: readonly Group[]): Line[] {
+  const ofCompany = Map.groupBy(groups, ({ companyId }) => companyId);
+  return [...ofCompany.values()].flatMap((lines): Line[] => {
+    const [first] = lines;
+    if (!first || lines.length === 1) return lines;
+    return [...lines, { ...first, ...totalsOf(lines), technician: undefined }];
+  });
+}
+
+const lineColumns = (query: TimeQuery): readonly TableColumn<Line>[] => [
   ['Company', ({ company }) => <bdi>{company}</bdi>],
-  ['Technician', ({ technician }) => <bdi>{technician}</bdi>],
+  ['Technician', ({ technician }) => (technician === undefined ? <strong>All</strong> : <bdi>{technician}</bdi>)],
   ['Entries', ({ count }) => formatNumber(count)],
   ['Minutes', ({ minutes }) => formatNumber(minutes)],
-  ['Amount', ({ amountMinor }) => money(amountMinor)],
+  [amountHeading(query), ({ amountMinor }) => money(amountMinor)],
 ];
 
 /** The totals of each company and technician. */
 function Groups({ query, groups }: { query: TimeQuery; groups: readonly Group[] }) {
   const { base } = usePage();
+  const lines = withCompanies(groups);
   return (
     <section>
       <div class="row spread">
@@ -98,8 +114,13 @@ function Groups({ query, groups }: { query: TimeQuery; groups: readonly Group[] 
           Totals as CSV
         </a>
       </div>
-      <Table caption="Totals by company and technician" columns={GROUP_COLUMNS} rows={groups.slice(0, LISTED)} />
-      {groups.length > LISTED && <p>And {formatNumber(groups.length - LISTED)} more, which the file has.</p>}
+      <Table
+        caption="Totals by company and technician"
+        kind="totals"
+        columns={lineColumns(query)}
+        rows={lines.slice(0, LISTED)}
+      />
+      {lines.length > LISTED && <p>The file has more.</p>}
     </section>
   );
 }
@@ -144,7 +165,8 @@ function Summary({ query, totals, waiting }: Props) {
   if (totals)
     return (
       <>
-        {totalsText(totals)}
+        {countedEntries(totals.count)}, {totalsText(totals)}
+        {query.state === 'all' && ' without rejected time'}
         {since && `,${since}. Filter by dates for earlier time.`}
         {query.state === 'waiting' &&
           !hasAllMarks({ waiting }) &&
@@ -167,10 +189,11 @@ function Summary({ query, totals, waiting }: Props) {
 }
 
 /** Selects entries, and decides about the selected ones or about all that are not marked, as far as one form can. */
-function Bar({ query, entries, totals, waiting }: Props) {
+function Bar({ query, entries, totals, next, waiting }: Props) {
   const { base } = usePage();
   const marked = entries.filter(isMarked).length;
   const unmarked = totals && hasAllMarks({ waiting }) ? totals.count - totals.marked : 0;
+  const isPart = next !== undefined || query.before !== undefined;
   const select = (which: 'all' | 'marked', text: string) => (
     <a href={addressOf(`${base}/time`, { ...query, select: which })} data-select={which}>
       {text}
@@ -178,8 +201,8 @@ function Bar({ query, entries, totals, waiting }: Props) {
   );
   return (
     <div class="decide row">
-      <HiddenFields fields={parametersOf({ ...query, before: undefined, entry: undefined, upTo: totals?.lastSeq })} />
-      {select('all', 'Select all')}
+      <HiddenFields fields={parametersOf({ ...query, entry: undefined, upTo: totals?.lastSeq })} />
+      {select('all', isPart ? `Select all ${entries.length} on this page` : 'Select all')}
       {marked > 0 && select('marked', `Select marked (${marked})`)}
       <output data-selected />
       {APPROVAL_DECISIONS.map((decision) => (

@@ -56,7 +56,7 @@ export function TimeFilters({ query, choices }: { query: TimeQuery; choices: Tim
           </details>
         </form>
       </search>
-      <nav class="state-chips" aria-label="States">
+      <nav class="state-chips wrapping" aria-label="States">
         {keysOf(STATUSES).map((one) => chip(stateLabel(one), { state: one }, one === state))}
         {chip('Last month', isLastMonth ? { from: undefined, to: undefined } : month, isLastMonth)}
         {isFiltered(query) && (

@@ -1,7 +1,8 @@
+import type { Child } from 'hono/jsx';
 import { dateText } from '../../../domain/calendar.ts';
 import type { ApprovalDecision } from '../../../domain/record-kinds.ts';
 import { isMarked } from '../../../domain/time-marks.ts';
-import type { Entry, TimeTotals } from '../../../services/work/time-queue.ts';
+import type { Entry, TimeQuery, TimeTotals } from '../../../services/work/time-queue.ts';
 import { usePage } from '../page-context.ts';
 import { counted, formatNumber, money, type TableColumn, Ticket } from './components.tsx';
 import { KeyName } from './key-facts.tsx';
@@ -27,21 +28,25 @@ export const countedEntries = (count: number) => counted(count, 'entry', 'entrie
 export const decidedText = (count: number, decision: ApprovalDecision) =>
   `${countedEntries(count)} ${DECISIONS[decision].word}`;
 
-/** Totals in words: `12 entries, 340 minutes, amount 1,020.00`. */
-export const totalsText = ({ count, minutes, amountMinor }: Pick<TimeTotals, 'count' | 'minutes' | 'amountMinor'>) =>
-  `${countedEntries(count)}, ${counted(minutes, 'minute')}, amount ${money(amountMinor)}`;
+/** Totals in words: `340 minutes, amount 1,020.00`. */
+export const totalsText = ({ minutes, amountMinor }: Pick<TimeTotals, 'minutes' | 'amountMinor'>) =>
+  `${counted(minutes, 'minute')}, amount ${money(amountMinor)}`;
+
+/** The heading of the amounts of totals. */
+export const amountHeading = (query: TimeQuery) => (query.state === 'all' ? 'Amount without rejected time' : 'Amount');
 
 export const clock = (at: number, timeZone: string) =>
   new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone }).format(at);
 
-/** Why an entry is marked: `480 min: long, same as 14:02`. */
-function marksText({ minutes, isLong, sameAs, dayMinutes }: Entry, timeZone: string): string {
-  const reasons = [
-    isLong && `${minutes} min: long`,
-    sameAs !== null && `same as ${clock(sameAs, timeZone)}`,
-    dayMinutes !== null && `${formatNumber(dayMinutes)} min in one day`,
-  ];
-  return reasons.filter(Boolean).join(', ');
+/** Why an entry is marked: `long, possible duplicate of 14:02`, with a link to the other entry. */
+function Marks({ entry: { isLong, sameAs, sameId, dayMinutes, technician, workDate } }: { entry: Entry }) {
+  const { base, timeZone } = usePage();
+  const reasons: readonly Child[] = [
+    isLong && 'long',
+    sameAs !== null && <a href={`${base}/time?entry=${sameId}`}>possible duplicate of {clock(sameAs, timeZone)}</a>,
+    dayMinutes !== null && [<bdi>{technician}</bdi>, `: ${formatNumber(dayMinutes)} min on ${dateText(workDate)}`],
+  ].filter(Boolean);
+  return <span class="mark">{reasons.map((reason, index) => [index > 0 && ', ', reason])}</span>;
 }
 
 export const isUndecided = ({ approvals, status }: Entry) => approvals === 'settings' && status === 'SUBMITTED';
@@ -56,17 +61,20 @@ export const columnsFor = (isSelected?: (entry: Entry) => boolean): readonly Tab
 
 /** Date and minutes, and why the entry is marked. */
 function WorkTime({ entry, isSelected }: { entry: Entry; isSelected: boolean | undefined }) {
-  const { timeZone } = usePage();
   const { id, workDate, minutes, technician, ticketId, amountMinor } = entry;
+  const worked = `${formatNumber(minutes)} min`;
   const time = (
-    <>
-      <span class="when">
-        {dateText(workDate)} · <strong>{minutes} min</strong>
-      </span>
-      {isMarked(entry) && <span class="mark"> {marksText(entry, timeZone)}</span>}
-    </>
+    <span class="when">
+      {dateText(workDate)} · <strong>{worked}</strong>
+    </span>
   );
-  if (isSelected === undefined) return time;
+  const marks = isMarked(entry) && <Marks entry={entry} />;
+  if (isSelected === undefined)
+    return (
+      <>
+        {time} {marks}
+      </>
+    );
   return (
     <label>
       <input
@@ -74,12 +82,12 @@ function WorkTime({ entry, isSelected }: { entry: Entry; isSelected: boolean | u
         name="entry"
         value={id}
         checked={isSelected}
-        aria-label={`Select ${minutes} min by ${technician} on ticket ${ticketId}`}
+        aria-label={`Select ${worked} by ${technician} on ticket ${ticketId}`}
         data-minutes={minutes}
         data-amount={amountMinor}
         data-marked={isMarked(entry) || undefined}
       />
-      {time}
+      {time} {marks}
     </label>
   );
 }
