@@ -219,6 +219,8 @@ describe('what needs attention', () => {
     await insertKeys(env.DB, organization, 60, Date.now());
     const settings = await openSettings(makeApi({ config: { signIn: signIn.config } }), organization, email);
     const tiles = await elementsOf((await settings.get('/keys')).text, '.attention a');
+    const ofLostWrites = (rows: readonly { text: string }[]) =>
+      rows.filter(({ text }) => text.includes('An Idempotency-Key was reused')).length;
     const found = await Promise.all(
       tiles.map(async (tile) => {
         const { text: page } = await settings.get(pathOf(tile));
@@ -226,14 +228,16 @@ describe('what needs attention', () => {
         return [
           isOne ? 'its page' : pathOf(tile).replace('/keys?', ''),
           Number(/\d+/.exec(tile.text)?.[0]),
-          isOne || (await countElements(page, '.keys tbody tr')),
+          isOne ||
+            (await countElements(page, '.keys tbody tr')) ||
+            ofLostWrites(await elementsOf(page, '.refused tbody tr')),
         ];
       }),
     );
     expect(found).toEqual([
       ['its page', 1, 1],
       // The number of writes, by one key.
-      ['its page', 52, 1],
+      ['/refused', 52, 1],
       ...Array.from({ length: 3 }, () => ['its page', 1, 1]),
       ['fact=key_expiring', 5, 5],
     ]);

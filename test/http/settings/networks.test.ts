@@ -102,8 +102,6 @@ describe('allowed networks', () => {
       [undefined, true],
       ['widened', false],
       [undefined, false],
-      ['search', false],
-      [undefined, false],
     ]);
     expect(await elementsOf(asked, '[autofocus]')).toEqual([]);
 

@@ -110,7 +110,7 @@ describe('a search of the audit log', () => {
     const unknown = await api.postNote(`${value.slice(0, -1)}!`);
     const { text } = await get(`/audit?q=${unknown.headers.get('X-Request-Id')}`);
     expect((await elementsOf(text, '[role=status]'))[0]?.text).toContain(
-      'No entries match these filters. Requests without a key of yours, or to a wrong path, are not recorded.',
+      'No entries match these filters. Requests without a key of yours, or to some wrong paths, are not recorded.',
     );
     for (const page of [text, (await get('/refused')).text])
       expect(await elementsOf(page, `main a[href="${base}/which-key"]`)).toHaveLength(1);

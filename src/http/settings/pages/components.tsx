@@ -260,7 +260,7 @@ export function NotRecorded() {
   const { base } = usePage();
   return (
     <>
-      Requests without a key of yours, or to a wrong path, are not recorded. Check the value of the key with{' '}
+      Requests without a key of yours, or to some wrong paths, are not recorded. Check the value of the key with{' '}
       <a href={`${base}/which-key`}>Which key is this?</a>
     </>
   );
