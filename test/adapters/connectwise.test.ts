@@ -34,6 +34,25 @@ test('time that ConnectWise has written off is approved', async () => {
   expect((await world.write(501, time('Called'), 'one')).entryStatus).toBe('APPROVED');
 });
 
+test('seconds that ConnectWise does not keep hold no time back', async () => {
+  const { world, connectWise } = await makeConnectWiseWorld();
+  connectWise.habits.keepsSeconds = false;
+  await world.write(501, time('Called'));
+  await world.pass(MINUTE_MS);
+  expect([timesOf(world), (await connectionRow(world))?.['failure']]).toEqual([['Called'], null]);
+});
+
+test('time that ConnectWise rounds waits, although its start and end are exact', async () => {
+  const { world, connectWise } = await makeConnectWiseWorld();
+  connectWise.habits.roundsTo = 15;
+  await world.write(501, time('Called'));
+  await world.pass(MINUTE_MS);
+  expect(world.data.entries).toEqual([]);
+  expect((await connectionRow(world))?.['failure']).toContain(
+    'actual minutes is 15, not 1. Turn off the rounding of time.',
+  );
+});
+
 /** A world whose fake can be changed. */
 async function makeConnectWiseWorld(make: typeof makeReadyWorld = makeReadyWorld) {
   let connectWise = fakeConnectWise(Date.now);
@@ -103,6 +122,21 @@ describe('a project ticket', () => {
     expect(data.notes.map(({ text }) => plain(text))).toEqual(['Hidden']);
     await mappings().remove(send, note, noteId);
     expect([data.notes, data.violations]).toEqual([[], []]);
+  });
+
+  test('whose notes as a service ticket are an empty list gets its note once, whatever happened to the create', async () => {
+    const { world, connectWise } = await makeConnectWiseWorld();
+    connectWise.habits.lists404 = false;
+    world.onRequest = (request) => (isWrite(request) && request.url.includes('/project/') ? 'killed' : undefined);
+    await world.write(PROJECT, { message: 'Once' });
+    await world.pass(10_000);
+    world.onRequest = () => undefined;
+    // A new mapping has listed no ticket.
+    for (const ticket of world.data.tickets) ticket.updatedAt = 0;
+    world.deploy(fakeConnectWise(world.clock).psa);
+    await world.skip(5 * MINUTE_MS);
+    expect(notesOf(world)).toEqual([[PROJECT, 'Once', true]]);
+    expect(await world.waiting()).toBe(0);
   });
 
   test('that was a service ticket a moment ago gets its records once', async () => {

@@ -41,6 +41,8 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
   const settings: { approved: string; codebase: string | null; apiMembers: number[] } = {
     ...{ approved: 'ApprovedByTierTwo', codebase: 'v2022_1/', apiMembers: [] },
   };
+  /** To how many minutes time is rounded up, whether its seconds are kept, and whether notes of another collection are a 404. */
+  const habits = { roundsTo: 1, keepsSeconds: true, lists404: true };
 
   // The items of each collection. `lists` are the fields that only conditions use.
   const members = () =>
@@ -94,6 +96,7 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
         member: { id: user },
         ...{ timeStart, timeEnd: instant(Date.parse(timeStart) + minutes * 60_000) },
         notes: text,
+        actualHours: Number(((Math.ceil(minutes / habits.roundsTo) * habits.roundsTo) / 60).toFixed(2)),
       },
       ...{ internalNotes: mark, billableOption: billable ? 'Billable' : 'DoNotBill' },
       ...names,
@@ -141,15 +144,16 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
       // As a thread reports, the response says both, whatever customers see.
       return [201, { ...noteItem(note), internalFlag: true, externalFlag: true }];
     }
-    const { chargeToId, chargeToType, member, timeStart, timeEnd, notes: text, internalNotes: mark } = body;
+    const { chargeToId, chargeToType, member, timeStart: sentStart, timeEnd, notes: text, internalNotes: mark } = body;
     const { billableOption } = body;
+    const timeStart = habits.keepsSeconds ? sentStart : sentStart.replace(/\d\dZ$/, '00Z');
     if (!data.tickets.some(({ id }) => id === chargeToId)) return invalid('chargeToId');
     if (chargeToType !== chargeTypeOf(chargeToId)) return invalid('chargeToType');
     if (body['emailContactFlag'] || body['emailResourceFlag'] || body['emailCcFlag'])
       data.violations.push('time sends mail');
     const entry: FakeEntry = {
       ...{ id: data.newId(), ticket: chargeToId, text, user: member.id ?? 9, billable: billableOption === 'Billable' },
-      minutes: (Date.parse(timeEnd) - Date.parse(timeStart)) / 60_000,
+      minutes: (Date.parse(timeEnd) - Date.parse(sentStart)) / 60_000,
       ...{ date: dateIn(timeZone, Date.parse(timeStart)), updatedAt: data.now() },
     };
     const { workType, workRole } = body;
@@ -168,7 +172,10 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
   ): [number, unknown] {
     const [, kind = '', ticket = ''] = /^\/(service|project)\/tickets\/(\d+)\/notes/.exec(path) ?? [];
     const parent = Number(ticket);
-    if (ticket !== '' && !ticketsOf(kind).some(({ id }) => id === parent)) return notFound;
+    if (ticket !== '' && !ticketsOf(kind).some(({ id }) => id === parent)) {
+      const isList = method === 'GET' && template.endsWith('/notes');
+      return isList && !habits.lists404 ? [200, []] : notFound;
+    }
     if (method === 'POST') return create(template, parent, body);
     const list = collection(template.replace(/\/\{id\}$/, ''), parent);
     if (!list) return [200, []];
@@ -266,5 +273,5 @@ export function fakeConnectWise(clock: () => number, timeZone = 'UTC') {
       return json(status, answer, data.now());
     },
   };
-  return { ...fake, settings, sheets, projects };
+  return { ...fake, settings, habits, sheets, projects };
 }

@@ -72,6 +72,7 @@ const note = z.object({
 const named = z.object({ name: text }).nullish();
 const entry = z.object({
   ...{ id, status: text, internalNotes: text, timeStart: text, timeEnd: text, billableOption: text },
+  actualHours: z.number().nullish(),
   ...{ member: z.object({ id, identifier: text }).nullish(), workType: named, workRole: named },
 });
 const fieldsOf = (shape: z.ZodObject) => Object.keys(shape.shape).join(',');
@@ -115,16 +116,16 @@ function ticketCollections() {
     }
   }
 
-  /** The kind of a ticket, read from ConnectWise unless it is known. */
-  const kindOf = async (send: Send, ticketId: string): Promise<TicketKind> =>
-    kinds.get(ticketId) ??
+  /** The kind of a ticket, as ConnectWise has it now. */
+  const readKind = (send: Send, ticketId: string): Promise<TicketKind> =>
     inCollection(ticketId, async (kind) => {
       const path = `/${kind}/tickets/${ticketId}`;
       await send({ method: 'GET', path, query: { fields: 'id' }, response: created });
       return kind;
     });
+  const kindOf = async (send: Send, ticketId: string) => kinds.get(ticketId) ?? readKind(send, ticketId);
 
-  return { remember, inCollection, kindOf };
+  return { remember, inCollection, readKind, kindOf };
 }
 
 export function connectWise(settings: ConnectWiseSettings): Psa {
@@ -161,7 +162,7 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
   const isAutomation = ({ identifier }: z.output<typeof member>) =>
     identifier.toLowerCase() === settings.automationMember.toLowerCase();
 
-  const { remember, inCollection, kindOf } = ticketCollections();
+  const { remember, inCollection, readKind, kindOf } = ticketCollections();
   const notesOf = (kind: TicketKind, ticketId: string) => `/${kind}/tickets/${ticketId}/notes`;
   /** Runs a request about a record that ConnectWise has. */
   const atPath = <T>(
@@ -223,11 +224,14 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
     const [member, credited] = isMember
       ? [record.userId, id]
       : [settings.automationMember.toLowerCase(), identifier?.toLowerCase()];
+    // What is charged. Start and end are ours, even if ConnectWise rounds.
+    const actual = typeof found.actualHours === 'number' ? Math.round(60 * found.actualHours) : undefined;
     const day = Number.isNaN(start) ? undefined : dateIn(settings.timeZone, start);
     const fields = [
       timeField('technician', member, credited, 'Let the API member enter time for other members.'),
       timeField('date', record.workDate.slice(0, 10), day, 'Check TIME_ZONE.'),
       timeField('minutes', record.minutes, Math.round((end - start) / MINUTE_MS), 'Turn off the rounding of time.'),
+      timeField('actual minutes', record.minutes, actual, 'Turn off the rounding of time.'),
       timeField('start', sentStart, found.timeStart, 'Check the time zone of the member.'),
       ...(option ? [timeField('billing', option, found.billableOption, 'Give Time Entry Billable Option: All.')] : []),
       ...namedField('work type', settings.workType, found.workType, 'Check CW_WORK_TYPE.'),
@@ -309,9 +313,9 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
     async find(send, record) {
       const { ticketId, mark } = record;
       if (record.kind === 'note') {
-        const notes = await inCollection(ticketId, (kind) =>
-          all(send, notesOf(kind, ticketId), note, { fields: fieldsOf(note) }),
-        );
+        // The notes of a ticket of the other collection may be an empty list, and not a 404.
+        const path = notesOf(await readKind(send, ticketId), ticketId);
+        const notes = await all(send, path, note, { fields: fieldsOf(note) });
         return notes.filter(({ text }) => endsWith(text, mark)).map(shownNote);
       }
       const types = Object.values(CHARGE_TYPES).map(quoted);
