@@ -200,5 +200,9 @@ export function fakeHalo(clock: () => number) {
   const forgetTokens = () => {
     tokens += 1;
   };
-  return { ...fake, settings, forgetTokens };
+  /** Shows all time entries to customers. */
+  const publishTime = () => {
+    for (const entry of data.entries) shown.add(entry);
+  };
+  return { ...fake, settings, forgetTokens, publishTime };
 }

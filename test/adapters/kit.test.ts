@@ -254,6 +254,51 @@ describe('privacy', () => {
   });
 });
 
+describe('what others wrote', () => {
+  test('public time with the mark of an entry stops the adapter, is reported, and is not removed', async () => {
+    let publish = (): void => undefined;
+    const world = await makeReadyWorld((clock) => {
+      const fake = fakeHalo(clock);
+      publish = fake.publishTime;
+      return fake;
+    });
+    await proveTime(world);
+    await world.write(501, time('Called'));
+    await world.pass(MINUTE_MS);
+    publish();
+    // Without its storage, the adapter looks for the mark.
+    world.objectName = 'two';
+    await world.pass(MINUTE_MS);
+    resume(world, 'take over');
+    await world.pass(10 * MINUTE_MS);
+    expect(await connectionRow(world)).toMatchObject({
+      failure: expect.stringMatching(/^Customers could see time entry \S+ on ticket 501\. Hide or remove it there/),
+      stopped_at: expect.any(Number),
+    });
+    expect([timesOf(world), world.data.removedTime.filter((text) => text.includes('Called'))]).toEqual([
+      ['Called'],
+      [],
+    ]);
+  });
+
+  test('the mark of a connection test is another one in each test', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    resume(world, 'again');
+    await world.pass(MINUTE_MS);
+    expect(new Set(world.data.removed).size).toBe(2);
+  });
+
+  test('a mark of a connection test that customers saw is not used again', async () => {
+    const world = makeAdapterWorld(fakeHalo);
+    world.data.showsNotes = true;
+    await world.pass(MINUTE_MS);
+    world.data.showsNotes = false;
+    resume(world, 'repaired');
+    await world.pass(MINUTE_MS);
+    expect(new Set(world.data.removed).size).toBe(2);
+  });
+});
+
 describe('refusals', () => {
   const refuse =
     (status: number, matches: (request: Request) => boolean = isWrite) =>

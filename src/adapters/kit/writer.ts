@@ -56,18 +56,24 @@ export async function ensure(ctx: Context, record: PsaRecord, mayCreate: boolean
     const { settledAt = 0 } = written ?? {};
     if (settledAt > world.now()) throw new NotSettled(settledAt, settledAt - world.now());
     const found = await findOwn(ctx, record, written !== undefined);
-    // What no create of ours preceded is never removed, and customers cannot see it.
-    if (found !== undefined) return written ? readBack(ctx, record, found) : keep(ctx, record, found);
+    if (found && written) return readBack(ctx, record, found.psaId);
+    if (found?.isPrivate) return keep(ctx, record, found.psaId);
+    // What no create of ours preceded is never removed.
+    if (found)
+      throw new PublicNote(
+        `Customers could see time entry ${found.psaId} on ticket ${record.ticketId}. Hide or remove it there: nothing more is written.`,
+      );
   }
   if (!mayCreate) return undefined;
   return readBack(ctx, record, await createOnce(ctx, record));
 }
 
-/** The id of a record that has its mark and is ours. */
-async function findOwn(ctx: Context, record: PsaRecord, hasBegun: boolean): Promise<string | undefined> {
+/** The record that has its mark and is ours. */
+async function findOwn(ctx: Context, record: PsaRecord, hasBegun: boolean): Promise<Shown | undefined> {
   const found = (await unlessGone(ctx.psa.find(ctx.send, record))) ?? [];
-  const own = found.filter((one) => isOwn(ctx, record, one, hasBegun)).map(({ psaId }) => psaId);
-  if (own.length > 1) console.error(JSON.stringify({ event: 'record_twice', record: record.id, found: own }));
+  const own = found.filter((one) => isOwn(ctx, record, one, hasBegun));
+  const ids = own.map(({ psaId }) => psaId);
+  if (ids.length > 1) console.error(JSON.stringify({ event: 'record_twice', record: record.id, found: ids }));
   // The one that was just created.
   return own.at(-1);
 }
@@ -103,7 +109,7 @@ async function createOnce(ctx: Context, record: PsaRecord): Promise<string> {
     if (err instanceof PsaFault && err.outcome !== 'unknown') kv.delete(`written/${record.id}`);
     throw err;
   });
-  const found = psaId ?? (await findOwn(ctx, record, true));
+  const found = psaId ?? (await findOwn(ctx, record, true))?.psaId;
   if (found === undefined) throw new PsaFault('unknown', 'the new record was not found');
   return found;
 }
