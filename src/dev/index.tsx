@@ -115,7 +115,7 @@ const local = new Hono<{ Bindings: Env }>()
       `select email, users.name, group_concat(organizations.name, ', ' order by organizations.name) as administers,
          min((select key from json_each(?) where value = organizations.id)) as place
        from users join organizations on organizations.id = users.organization_id
-       where is_admin = 1 and users.active = 1 group by email order by place nulls last, administers, users.name limit 1000`,
+       where is_admin = 1 and users.active = 1 group by email order by place nulls last, count(*), administers, users.name limit 1000`,
     )
       .bind(JSON.stringify(DEMO_ORGANIZATIONS))
       .all<LocalAdministrator>();
