@@ -10,7 +10,6 @@ import {
   type Send,
   type Shown,
   timeField,
-  unlessGone,
 } from '../kit/psa.ts';
 
 // ConnectWise PSA, REST API 3.0. The fields are those of its OpenAPI document of version 2022.1.
@@ -80,6 +79,11 @@ const fault = z.object({
   code: z.string().optional(),
   errors: z.array(z.object({ code: z.string().optional(), field: z.string().optional() })).nullish(),
 });
+
+function codesIn(body: unknown): string[] {
+  const { code = '', errors } = fault.safeParse(body).data ?? {};
+  return [code, ...(errors ?? []).flatMap((one) => [one.code ?? '', one.field ?? ''])];
+}
 
 const quoted = (text: string) => `"${text.replaceAll('"', '')}"`;
 /** A time without milliseconds, in a body, and in brackets in a condition. */
@@ -257,7 +261,10 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
       const before = codebase;
       codebase = undefined;
       const path = `/login/companyinfo/${encodeURIComponent(settings.company)}`;
-      const found = await unlessGone(send({ method: 'GET', path, response: companyInfo }));
+      const found = await send({ method: 'GET', path, response: companyInfo }).catch((err: unknown) => {
+        if (isNotFound(err)) return undefined;
+        throw err;
+      });
       if (found === null)
         throw new PsaFault('denied', `GET ${path} knows no such company: check CW_COMPANY and CW_URL`);
       codebase = found?.Codebase.replace('/', '') ?? DEFAULT_CODEBASE;
@@ -269,10 +276,9 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
     // No limit is known.
     maxTimeText: Number.POSITIVE_INFINITY,
 
-    codesIn(body) {
-      const { code = '', errors } = fault.safeParse(body).data ?? {};
-      return [code, ...(errors ?? []).flatMap((one) => [one.code ?? '', one.field ?? ''])];
-    },
+    codesIn,
+    /** A 404 without a code comes from what is in front of the API, such as a page during maintenance. */
+    judge: (status, body) => (status === 404 && codesIn(body).every((code) => code === '') ? 'later' : undefined),
 
     async people(send) {
       const users = (await members(send)).flatMap((one): DirectoryItem[] => {

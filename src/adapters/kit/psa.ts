@@ -155,7 +155,7 @@ export class PsaFault extends Error {
 /** What `run` returns; undefined if the PSA says that there is no such record or ticket. */
 export const unlessGone = <T>(run: Promise<T>): Promise<T | undefined> =>
   run.catch((err: unknown) => {
-    if (err instanceof PsaFault && (err.status === 404 || err.status === 410)) return undefined;
+    if (err instanceof PsaFault && err.outcome === 'refused' && [404, 410].includes(err.status)) return undefined;
     throw err;
   });
 
