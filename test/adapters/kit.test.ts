@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { definition as connectWise } from '../../src/adapters/connectwise/definition.ts';
 import { definition as halo } from '../../src/adapters/halo/definition.ts';
 import { sender } from '../../src/adapters/kit/send.ts';
+import { pendingOf, save } from '../../src/adapters/kit/store.ts';
 import { type AdapterEnv, AdapterObject, adapterObjectOf } from '../../src/adapters/kit/worker.ts';
 import { handTimeToSettings } from '../../src/services/work/hand-to-settings.ts';
 import { eraseOrganization } from '../support/erase-organization.ts';
@@ -229,6 +230,32 @@ describe('privacy', () => {
     await world.skip(20 * MINUTE_MS);
     expect([timesOf(world), notesOf(world)]).toEqual([['Called'], [[502, 'Next', true]]]);
   });
+
+  test.each([
+    ['a note', { message: 'First' }],
+    ['time', time('First')],
+  ])(
+    '%s that the feed no longer contains, as after a restore, is read back, and then the others follow',
+    async (_, body) => {
+      const world = await makeReadyWorld(fakeHalo);
+      await proveTime(world);
+      world.onRequest = (request) =>
+        !isWrite(request) && world.data.notes.length + world.data.entries.length > 0 ? 'refused' : undefined;
+      const { id } = await world.write(502, body);
+      await world.pass(MINUTE_MS);
+      const end = await lastCursor(world.organization);
+      await world.read((kv) => {
+        const pending = pendingOf(kv, id);
+        // Nothing follows its place.
+        if (pending) save(kv, { ...pending, after: end });
+      });
+      world.onRequest = () => undefined;
+      await world.write(503, { message: 'Next' });
+      await world.skip(20 * MINUTE_MS);
+      expect([...notesOf(world).map(([, text]) => text), ...timesOf(world)].sort()).toEqual(['First', 'Next']);
+      expect(await connectionRow(world)).toMatchObject({ failure: null });
+    },
+  );
 
   test('while a note cannot be read back, nothing else is written', async () => {
     const world = await makeReadyWorld(fakeHalo);

@@ -156,6 +156,61 @@ describe('records that the PSA does not take', () => {
     expect(textsOf(world)).toEqual(['Before the outage', 'BAD 0', 'BAD 1', 'BAD 2', 'BAD 3']);
   });
 
+  test('a page for all paths with 404, as during maintenance, refuses nothing and says of no record that it is missing', async () => {
+    const world = await makeReadyWorld(fakeConnectWise);
+    let writes = 0;
+    world.onRequest = (request) => {
+      if (isWrite(request) && writes++ === 0) return 'failed';
+      return writes === 0 ? undefined : new Response('<html>', { status: 404 });
+    };
+    for (const ticket of [501, 502, 503]) await world.write(ticket, { message: `Note ${ticket}` });
+    await world.pass(10 * MINUTE_MS);
+    await world.skip(HOUR_MS);
+    expect([await reportsOf(world), world.data.notes.length]).toEqual([[], 1]);
+    world.onRequest = () => undefined;
+    await world.skip(15 * MINUTE_MS);
+    expect(textsOf(world).sort()).toEqual(['Note 501', 'Note 502', 'Note 503']);
+    expect(await reportsOf(world)).toEqual([]);
+  });
+
+  test('a failure disappears when the record that failed is refused and none of its kind waits', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    let status = 503;
+    world.onRequest = (request) => (isWrite(request) ? new Response(null, { status }) : undefined);
+    await world.write(501, { message: 'Note' });
+    await world.pass(2 * MINUTE_MS);
+    expect(await connectionRow(world)).toMatchObject({ failure: expect.stringContaining('got 503') });
+    status = 404;
+    await world.skip(10 * MINUTE_MS);
+    expect(await reportsOf(world)).toEqual([expect.stringMatching(/^note\.refused /)]);
+    expect(await connectionRow(world)).toMatchObject({ failure: null });
+  });
+
+  test('what was set aside before a pause is written after it, however long it was', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    let refusals = 0;
+    world.onRequest = (request) => {
+      if (!isWrite(request)) return undefined;
+      refusals += 1;
+      return new Response(null, { status: 400 });
+    };
+    const tickets = Array.from({ length: 9 }, (_, index) => 501 + index);
+    for (const ticket of tickets) await world.write(ticket, { message: `Note ${ticket}` });
+    await world.pass(MINUTE_MS);
+    while (refusals <= RECORDS) {
+      world.suspend(15 * MINUTE_MS);
+      await world.pass(10_000);
+    }
+    expect(await reportsOf(world)).toHaveLength(5);
+    world.onRequest = () => undefined;
+    await world.skip(15 * MINUTE_MS);
+    expect(
+      notesOf(world)
+        .map(([ticket]) => ticket)
+        .sort(),
+    ).toEqual(tickets);
+  });
+
   test('after a resume, records that were never tried come first', async () => {
     const world = await makeReadyWorld(fakeHalo);
     world.onRequest = refuseBad(400);

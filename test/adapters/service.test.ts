@@ -60,6 +60,19 @@ test.each(SERVICE_FAULTS)(
   },
 );
 
+test('a refusal is withdrawn although the adapter did not learn that its report arrived', async () => {
+  const world = await makeReadyWorld(fakeHalo);
+  world.onCall = (name) => (name === 'report' ? 'cut' : undefined);
+  world.onRequest = (request) => (isWrite(request) ? new Response(null, { status: 422 }) : undefined);
+  await world.write(501, { message: 'Note' });
+  await world.pass(MINUTE_MS / 2);
+  world.onCall = () => undefined;
+  world.onRequest = () => undefined;
+  await world.pass(10 * MINUTE_MS);
+  expect(notesOf(world)).toEqual([[501, 'Note', true]]);
+  expect(await reportsOf(world)).toEqual([expect.stringMatching(/^note\.refused /), 'note.taken']);
+});
+
 test('an adapter writes nothing while the results of its reports take longer than a replacement of it waits', async () => {
   const world = await makeReadyWorld(fakeHalo);
   world.onCall = (name) => (name === 'reportConnection' ? 'slow' : undefined);

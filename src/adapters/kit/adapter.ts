@@ -120,11 +120,13 @@ const psaTime = ({ kv }: Context, at: number) => new Date(at + (kv.get<number>('
 /** Reports the connection every minute, and when its state changes. */
 async function report({ kv, service, psa, world }: Context): Promise<void> {
   const stopped = kv.get<string>('stopped');
-  const reason = JOBS.flatMap((job) => stateOf(kv, job).failure ?? [])[0] ?? failureIn(kv)?.slice(0, 300);
-  const failure =
+  const reason = JOBS.flatMap((job) => stateOf(kv, job).failure ?? [])[0] ?? failureIn(kv);
+  const found =
     stopped === undefined
       ? (pauseIn(kv) ?? (reason === undefined ? null : { reason, isStopped: false }))
       : { reason: stopped, isStopped: true };
+  // The service refuses half a character.
+  const failure = found && { ...found, reason: found.reason.slice(0, 300).toWellFormed() };
   const isSame = kv.get('reported') === JSON.stringify(failure);
   const now = world.now();
   if (isSame && now < (kv.get<number>('reportedAt') ?? 0) + MINUTE_MS) return;

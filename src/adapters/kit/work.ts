@@ -2,7 +2,7 @@ import type { Change } from '../../domain/psa-shapes.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import { testConnection } from './connection-test.ts';
 import { type Context, unwrap } from './context.ts';
-import { isForPsa, PsaFault, recordOf, waitsForPsa } from './psa.ts';
+import { isForPsa, PsaFault, type PsaRecord, recordOf, waitsForPsa, wholeText } from './psa.ts';
 import {
   backoffMs,
   forget,
@@ -58,7 +58,7 @@ export async function work(ctx: Context): Promise<number | undefined> {
   await testConnection(ctx);
   const heads = headsIn(kv);
   const end = world.now() + TURN_MS;
-  while (world.now() < end) {
+  while (world.now() < end && mayWrite(ctx)) {
     const pending = nextIn(kv, heads, world.now(), servedAt);
     if (!pending) return hasMore ? 0 : undefined;
     servedAt.set(streamOf(pending), world.now());
@@ -157,12 +157,21 @@ async function readTask({ service, kv }: Context, pending: Pending): Promise<Tas
   const record = change && recordOf(change);
   const isUnread = kv.get('unread') === id;
   if (!change || !record) {
-    if (isUnread) throw new Error(`Record ${id} was not read back, and the feed no longer contains it.`);
     console.error(JSON.stringify({ event: 'record_gone', record: id }));
-    return undefined;
+    return isUnread ? { record: unreadOf(kv, pending), isRedaction: false, mayCreate: false } : undefined;
   }
   const mayCreate = pending.mayCreate && isForPsa(change);
   return mayCreate || isRedaction || isUnread ? { record, isRedaction, mayCreate } : undefined;
+}
+
+/** What the PSA has not shown of a record that a restore of the service removed. Only who can see it counts. */
+function unreadOf(kv: SyncKvStorage, { id, kind, ticketId, since }: Pending): PsaRecord {
+  const createdAt = new Date(since).toISOString();
+  const common = { id, ticketId, createdAt, text: '', mark: `[twb:${id}]` };
+  const whole = wholeText({ ...common, kind: 'note' });
+  if (kv.get(`written/${whole.id}`) !== undefined) return whole;
+  if (kind === 'note') return { ...common, kind };
+  return { ...common, kind, userId: '', minutes: 0, workDate: createdAt, billable: false, awaitsDecision: false };
 }
 
 async function afterWrite(ctx: Context, pending: Pending): Promise<void> {
@@ -208,7 +217,10 @@ async function afterFailure(ctx: Context, pending: Pending, err: PsaFault): Prom
 function afterFault(before: Stream, ticketId: string, at: number, { outcome, message }: PsaFault): Stream {
   const tickets = [...before.tickets.filter((one) => one !== ticketId), ticketId].slice(-MAX_FAILED);
   if (outcome !== 'refused') return { ...before, tickets, dueAt: at + backoffMs(tickets.length - 1) };
-  const refusals = [...before.refusals, { ticketId, at, message }].slice(-MAX_FAILED);
+  const latest = { ticketId, at, message };
+  // The first one tells since when records were set aside.
+  const [first = latest, ...others] = [...before.refusals, latest];
+  const refusals = [first, ...others.slice(1 - MAX_FAILED)];
   const stream = { ...before, tickets, refusals };
   return isPaused(stream) ? { ...stream, dueAt: at + TRIAL_MS } : stream;
 }
@@ -222,10 +234,11 @@ const failureOf = (kind: RecordKind, { outcome, message }: PsaFault) =>
 
 /** Reports that the PSA does not take a record, and sets it aside. */
 async function setAside(ctx: Context, pending: Pending, reason: string): Promise<void> {
-  await report(ctx, pending, 'refused', reason.slice(0, 500));
   const now = ctx.world.now();
+  // If the adapter is killed after the report, and the record is then written, this refusal is withdrawn.
   ctx.kv.put(`reported/${pending.id}`, now);
-  save(ctx.kv, { ...pending, refusedAt: now });
+  await report(ctx, pending, 'refused', reason.slice(0, 500).toWellFormed());
+  save(ctx.kv, { ...pending, refusedAt: ctx.world.now() });
 }
 
 async function report(
@@ -243,22 +256,29 @@ async function report(
 export const lastWriteIn = (kv: SyncKvStorage): number =>
   Math.max(0, ...RECORD_KIND_NAMES.map((kind) => kv.get<number>(`writtenAt/${kind}`) ?? 0));
 
-const isWaiting = (kv: SyncKvStorage, key: string) =>
-  Array.from(kv.list({ prefix: `${key.replace('stream', 'waiting')}/`, limit: 1 })).length > 0;
+/** The streams of a kind that failed, and whose records wait. */
+const failedStreams = (kv: SyncKvStorage, kind: RecordKind): Stream[] =>
+  Array.from(kv.list<Stream>({ prefix: 'stream/' })).flatMap(([key, stream]) => {
+    const waiting = { prefix: `${key.replace('stream', 'waiting')}/`, limit: 1 };
+    return key.endsWith(`/${kind}`) && Array.from(kv.list(waiting)).length > 0 ? [stream] : [];
+  });
 
 /** Why records of one kind of one key are tried only every 15 minutes; undefined if none wait for that. */
 export function pauseIn(kv: SyncKvStorage): { reason: string; isStopped: boolean } | undefined {
   for (const kind of RECORD_KIND_NAMES)
-    for (const [key, stream] of Array.from(kv.list<Stream>({ prefix: 'stream/' }))) {
+    for (const stream of failedStreams(kv, kind)) {
       const last = stream.refusals.at(-1);
-      if (!last || !isPaused(stream) || !key.endsWith(`/${kind}`) || !isWaiting(kv, key)) continue;
+      if (!last || !isPaused(stream)) continue;
       const what = RECORD_KINDS[kind].scopeLabel.toLowerCase();
       const reason = `The PSA refuses every record of a key (${what}), so only one is tried every 15 minutes. The last one: ${last.message}`;
-      return { reason: reason.slice(0, 300), isStopped: lastWriteIn(kv) < last.at };
+      return { reason, isStopped: lastWriteIn(kv) < last.at };
     }
   return undefined;
 }
 
-/** What prevents records of one kind, until one of that kind is written. */
+/** What prevents records of one kind that wait, until one of that kind is written. */
 export const failureIn = (kv: SyncKvStorage): string | undefined =>
-  RECORD_KIND_NAMES.flatMap((kind) => kv.get<string>(`failure/${kind}`) ?? [])[0];
+  RECORD_KIND_NAMES.flatMap((kind) => {
+    const failure = kv.get<string>(`failure/${kind}`);
+    return failure !== undefined && failedStreams(kv, kind).length > 0 ? [failure] : [];
+  })[0];
