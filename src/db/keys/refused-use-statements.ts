@@ -11,7 +11,7 @@ import {
 import { request, successor } from '../aliases.ts';
 import { isBeingErased } from '../directory/erasure.ts';
 import { type Database, excluded, valuesFor } from '../query.ts';
-import { tickets, users } from '../schema/directory.ts';
+import { companies, tickets, users } from '../schema/directory.ts';
 import { apiKeys, refusedRequests, refusedUses } from '../schema/keys.ts';
 import { keyDays } from '../schema/work.ts';
 
@@ -118,6 +118,10 @@ export const REFUSED_SUBJECT = {
   ticketId: refusedRequests.ticketId,
   userEmail: refusedRequests.userEmail,
   companyId: tickets.companyId,
+  company: sql<string | null>`(select ${companies.name} from ${companies}
+    where ${companies.organizationId} = ${tickets.organizationId} and ${companies.id} = ${tickets.companyId})`.as(
+    'company',
+  ),
   technician: sql<string | null>`${users.name}`.as('technician'),
 };
 /** The conditions that join the directory to a refused request. */

@@ -4,6 +4,7 @@ import { DAY_MS } from '../../domain/calendar.ts';
 import { clientAddress } from '../../domain/client-address.ts';
 import { errorOf, hasCode, type ServiceError } from '../../domain/errors.ts';
 import { companyIds } from '../../domain/key-settings.ts';
+import { isAllowedFrom } from '../../domain/networks.ts';
 import { SCOPE_IDS } from '../../domain/record-kinds.ts';
 import { countWritesSince, readLatestOfKey } from '../../services/audit/read-audit-log.ts';
 import { listAdministratorNames } from '../../services/directory/administrators.ts';
@@ -37,7 +38,7 @@ import {
 } from './forms.ts';
 import { redirectWith, todayOf } from './page-context.ts';
 import { KeyActions, KeyLead, KeyPage } from './pages/key.tsx';
-import { ChangeForm, NewKeyForm, preselectedExpiration, RotateForm } from './pages/key-form.tsx';
+import { type Added, ChangeForm, NewKeyForm, preselectedExpiration, RotateForm } from './pages/key-form.tsx';
 import { NewKeyPage } from './pages/new-key.tsx';
 import { render, renderForm, trail } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
@@ -163,17 +164,20 @@ keys.get('/keys/:key/change', async (c) => {
   return openChange(c, key);
 });
 
-/** The form as it is opened, with one more allowed address, or one more company of a key that is limited to some. */
-function openChange(
-  c: Context<AdminEnv>,
-  subject: KeyDetails,
-  added: { address?: string | null; company?: string | null } = {},
-) {
+/** The form as it is opened, with one more address or company of a key that is limited to some. */
+function openChange(c: Context<AdminEnv>, subject: KeyDetails, added?: Added) {
   const values = openedForm(settingsInForm(subject));
-  values.set('allowedNetworks', [values.get('allowedNetworks'), added.address].filter(Boolean).join('\n'));
-  if (added.company && subject.companies !== '') values.append('companies', added.company);
-  return renderChange(c, { subject, revision: subject.revision, form: { values } });
+  const page = { subject, revision: subject.revision, form: { values } };
+  if (!added || allowsAdded(subject, added)) return renderChange(c, page);
+  if (added.address) values.set('allowedNetworks', `${values.get('allowedNetworks')}\n${added.address}`);
+  if (added.company) values.append('companies', added.company);
+  return renderChange(c, { ...page, added });
 }
+
+const allowsAdded = ({ allowedNetworks, companies }: KeyDetails, { address, company }: Added) =>
+  address
+    ? isAllowedFrom(allowedNetworks, address)
+    : !company || companies === '' || companyIds(companies).includes(company);
 
 async function renderChange(
   c: Context<AdminEnv>,
@@ -197,7 +201,7 @@ keys.post('/keys/:key/change', async (c) => {
   requireLive(key);
   const values = await readForm(c);
   const allow = values.get('allow');
-  if (allow !== null) return openChange(c, key, { address: clientAddress(allow) });
+  if (allow !== null) return openChange(c, key, { address: clientAddress(allow) ?? undefined });
   const company = values.get('addCompany');
   if (company !== null) return openChange(c, key, { company });
   // The revision that the form showed, not a later one.

@@ -140,6 +140,36 @@ describe('allowed networks', () => {
     expect(await rowsOf('api_keys', organization)).toMatchObject([{ allowed_networks: '203.0.113.0/24', revision: 0 }]);
   });
 
+  test('the form that allows one more address says so, and neither restores a draft nor becomes one', async () => {
+    const { organization, post, get } = await makeSettings();
+    const { id } = await makeKey(organization, { networks: '203.0.113.0/24' });
+    const open = async (form: Record<string, string>) => {
+      const { text } = await post(`/keys/${id}/change`, form);
+      return [await textOf(text, '#added'), (await elementsOf(text, '#form[data-draft]')).length];
+    };
+    expect(await open({ allow: '198.51.100.9' })).toEqual([['Not saved yet. Save also allows: 198.51.100.9'], 0]);
+    expect(await open({ allow: '203.0.113.7' })).toEqual([[], 1]);
+    expect(await elementsOf((await get(`/keys/${id}/change`)).text, '#form[data-draft]')).toHaveLength(1);
+    // A key without networks works from everywhere: one address would limit it.
+    const free = await makeKey(organization);
+    const { text } = await post(`/keys/${free.id}/change`, { allow: '198.51.100.9' });
+    expect([await textOf(text, '#added'), await textOf(text, '#allowedNetworks')]).toEqual([[], ['']]);
+  });
+
+  test('the page of a key allows each address that was refused, not only the last one', async () => {
+    const { organization, api, get } = await makeSettings();
+    const key = await makeKey(organization, { networks: '203.0.113.0/24' });
+    for (const address of ['198.51.100.9', '192.0.2.66'])
+      await api.postNote(key.value, undefined, { 'CF-Connecting-IP': address });
+    await api.settled();
+    const { text } = await get(`/keys/${key.id}`);
+    const allowed = async (selector: string) =>
+      (await elementsOf(text, `${selector} button[name=allow]`)).map(({ attributes }) => attributes['value']);
+    expect(await allowed('.banner.danger')).toHaveLength(1);
+    expect(await allowed('.refused-requests')).toEqual(['192.0.2.66', '198.51.100.9']);
+    expect((await textOf(text, '.banner.danger')).join('').replaceAll(/\s+/g, ' ')).toContain(', last from ');
+  });
+
   test('a use of the key from elsewhere needs attention, and its button allows the address', async () => {
     const { organization, api, base, get } = await makeSettings();
     const key = await makeKey(organization, { networks: '203.0.113.0/24' });
@@ -150,7 +180,7 @@ describe('allowed networks', () => {
     expect((await get('/keys?fact=refused_address_not_allowed&state=all')).text).toContain('n8n: triage');
     // The page of the key says so first, with what to do.
     const page = (await get(`/keys/${key.id}`)).text;
-    const action = `${base}/keys/${key.id}/change#allowedNetworks`;
+    const action = `${base}/keys/${key.id}/change#added`;
     expect(
       await elementsOf(page, `.banner.danger form[method=post][action="${action}"] button[name=allow]`),
     ).toMatchObject([{ text: 'Allow this address', attributes: { value: '198.51.100.9' } }]);

@@ -172,10 +172,15 @@ describe('the repair of a refused request', () => {
     expect((await api.postNote(key.value, undefined, {}, '2001')).status).toBe(404);
     await api.settled();
     const [button] = await elementsOf((await get('/refused')).text, '.refused-requests form[method=post] button');
-    expect(button).toMatchObject({ text: 'Add the company', attributes: { name: 'addCompany', value: 'globex' } });
+    expect(button).toMatchObject({ text: 'Add Globex', attributes: { name: 'addCompany', value: 'globex' } });
     const shown = await post(`/keys/${key.id}/change`, { addCompany: 'globex' });
     expect(shown.status).toBe(200);
     expect(await checkedCompanies(shown.text)).toEqual(['acme', 'globex']);
+    const noticeOf = async (page: string) =>
+      (await elementsOf(page, '#added')).map(({ text }) => text.replaceAll(/\s+/g, ' '));
+    expect(await noticeOf(shown.text)).toEqual(['Not saved yet. Save also allows: Globex (globex)']);
+    for (const company of ['acme', 'unknown'])
+      expect(await noticeOf((await post(`/keys/${key.id}/change`, { addCompany: company })).text)).toEqual([]);
     expect((await api.postNote(key.value, undefined, {}, '2001')).status).toBe(404);
     // No link adds a company.
     const linked = await get(`/keys/${key.id}/change?addCompany=globex`);
@@ -202,7 +207,7 @@ describe('the repair of a refused request', () => {
     await api.settled();
     for (const path of ['/refused', `/keys/${key.id}`]) {
       const { text } = await get(path);
-      const buttons = await elementsOf(text, `.refused form[action="${base}/keys/${key.id}/change#companies"] button`);
+      const buttons = await elementsOf(text, `.refused form[action="${base}/keys/${key.id}/change#added"] button`);
       expect(buttons.map(({ attributes }) => attributes['value'])).toEqual(['globex']);
       const rows = (await elementsOf(text, '.refused tbody tr')).map((row) => row.text.replaceAll(/\s+/g, ' '));
       expect(rows).toEqual([

@@ -17,9 +17,11 @@ interface FormProps {
   actions: Child;
   /** Above the form, after the errors. */
   notice?: Child;
+  /** Whether a draft may replace the values of the form, and these become a draft. */
+  hasDraft?: boolean;
 }
 
-/** A form in a card. With script, the entered values are kept until the form is accepted. */
+/** A form in a card. With script, the entered values of a form with a draft are kept until it is accepted. */
 export function CardForm({
   form,
   action,
@@ -28,6 +30,7 @@ export function CardForm({
   hidden,
   actions,
   notice,
+  hasDraft = true,
   children,
 }: PropsWithChildren<FormProps>) {
   const { userId } = usePage();
@@ -41,7 +44,7 @@ export function CardForm({
         id="form"
         class="form card"
         data-once={'token' in hidden || undefined}
-        data-draft={userId}
+        data-draft={hasDraft ? userId : undefined}
         data-entered={form.messages !== undefined || undefined}
       >
         {Object.entries(hidden).map(([name, value]) => (

@@ -274,8 +274,15 @@ export function RotateForm({ subject: key, token, ...expiration }: TokenProps & 
   );
 }
 
+/** What a repair enters in the form: an address or the id of a company that the key does not allow. */
+export interface Added {
+  address?: string | undefined;
+  company?: string | undefined;
+}
+
 interface ChangeProps extends SettingsProps {
   subject: KeyDetails;
+  added?: Added;
   /** The revision of the key that the form shows. */
   revision: number;
   /** Whether others changed the key since the form was opened, after which nothing was saved. */
@@ -285,7 +292,7 @@ interface ChangeProps extends SettingsProps {
 }
 
 /** The form to change a key's settings. */
-export function ChangeForm({ subject: key, revision, isConflict, lockout, ...fields }: ChangeProps) {
+export function ChangeForm({ subject: key, added, revision, isConflict, lockout, ...fields }: ChangeProps) {
   const { base } = usePage();
   const path = `${base}/keys/${key.id}`;
   return (
@@ -297,15 +304,28 @@ export function ChangeForm({ subject: key, revision, isConflict, lockout, ...fie
       hidden={{ revision, shown: fields.form.values.get('shown') ?? '', ...(lockout && { confirmed: 'yes' }) }}
       actions={<SubmitOrCancel submit={lockout ? 'Save anyway' : 'Save'} cancel={path} />}
       notice={
-        isConflict ? (
-          <Conflict what="key" history={`${base}/audit?key=${key.id}`} />
-        ) : (
-          lockout && <LockoutQuestion {...lockout} entered={fields.form.values.get('allowedNetworks') ?? ''} />
-        )
+        <>
+          {added && <AddedNotice {...added} offered={fields.offered} />}
+          {isConflict && <Conflict what="key" history={`${base}/audit?key=${key.id}`} />}
+          {lockout && <LockoutQuestion {...lockout} entered={fields.form.values.get('allowedNetworks') ?? ''} />}
+        </>
       }
+      hasDraft={added === undefined}
     >
       <SettingFields names={[...BASIC, 'companies', ...ADVANCED]} {...fields} />
     </CardForm>
+  );
+}
+
+/** Names what saving the form of a repair also allows: among many companies, one more selected is easily missed. */
+function AddedNotice({ address, company: id, offered }: Added & Pick<SettingsProps, 'offered'>) {
+  const company = offered.companies.find((one) => one.id === id);
+  if (!address && !company) return null;
+  return (
+    <Banner tone="warning" id="added">
+      <strong>Not saved yet.</strong> <em>Save</em> also allows:{' '}
+      {company ? <CompanyName company={company} /> : address && <Address address={address} />}
+    </Banner>
   );
 }
 

@@ -232,7 +232,8 @@ function RefusedNow({ use }: { use: RefusedUse }) {
       </strong>
       : {isMinimum && 'at least '}
       {counted(count, 'request')}
-      <From address={sourceAddress} />. {REFUSAL_REASONS[reason]}. {adviceOf(reason)}
+      {sourceAddress !== null && [', last', <From address={sourceAddress} />]}. {REFUSAL_REASONS[reason]}.{' '}
+      {adviceOf(reason)}
       {reason === 'idempotency_mismatch' && isMinimum && ` ${MORE_LOST}`}
       <Repair refusal={use} kind="actions" />
     </Banner>

@@ -63,7 +63,7 @@ export const MORE_LOST = 'More may be missing: compare the automation’s runs.'
 export const adviceOf = (code: string) => (isReason(code) ? ADVICE[code] : undefined);
 
 /** A refused request, or the refused uses of a key for one reason. */
-type Refusal = Pick<RefusedRequest, 'key' | 'reason' | 'sourceAddress' | 'companyId' | 'isAllowedNow'>;
+type Refusal = Pick<RefusedRequest, 'key' | 'reason' | 'sourceAddress' | 'companyId' | 'company' | 'isAllowedNow'>;
 
 interface Way {
   text: string;
@@ -74,7 +74,7 @@ interface Way {
 }
 
 /** What repairs a refusal, if a page can lead to it. */
-export function repairOf({ key, reason, sourceAddress, companyId, isAllowedNow }: Refusal): Way | undefined {
+export function repairOf({ key, reason, sourceAddress, companyId, company, isAllowedNow }: Refusal): Way | undefined {
   if (reason === 'expired' || reason === 'revoked' || reason === 'scope_missing') {
     if (key.successorId !== null && reason !== 'scope_missing')
       return { text: 'Open its successor', path: `/keys/${key.successorId}` };
@@ -85,11 +85,11 @@ export function repairOf({ key, reason, sourceAddress, companyId, isAllowedNow }
   if (reason === 'daily_limit_reached') return { text: 'Raise the limit', path: `${change}#dayLimitRecords` };
   if (reason === 'address_not_allowed' && sourceAddress !== null) {
     const posted = { name: 'allow', value: sourceAddress } as const;
-    return { text: 'Allow this address', path: `${change}#allowedNetworks`, posted };
+    return { text: 'Allow this address', path: `${change}#added`, posted };
   }
   if (reason === 'company_not_allowed' && companyId !== null) {
     const posted = { name: 'addCompany', value: companyId } as const;
-    return { text: 'Add the company', path: `${change}#companies`, posted };
+    return { text: `Add ${company ?? 'the company'}`, path: `${change}#added`, posted };
   }
   return undefined;
 }

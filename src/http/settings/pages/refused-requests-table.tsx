@@ -5,7 +5,10 @@ import { From, KeyName } from './key-facts.tsx';
 import { adviceOf, RefusedTechnician, Repair, reasonText } from './refusal.tsx';
 import { Time } from './time.tsx';
 
-/** The reason in words, what was wrong, and what to do unless the page says it. */
+/**
+ * The reason in words, what was wrong, and what to do unless the page says it. Each address has its own repair: the page of
+ * a key says only the last one.
+ */
 function Reason({ request, isReported }: { request: RefusedRequest; isReported: boolean }) {
   const { status, reason, pointers, isAllowedNow } = request;
   return (
@@ -14,7 +17,7 @@ function Reason({ request, isReported }: { request: RefusedRequest; isReported: 
       {pointers.length > 0 && <div class="minor">Fields: {pointers.map(fieldText).join(', ')}</div>}
       <RefusedTechnician refusal={request} />
       {!isReported && <div class="minor">{isAllowedNow ? 'The key allows this now.' : adviceOf(reason)}</div>}
-      {!isReported && <Repair refusal={request} kind="row" />}
+      {(!isReported || reason === 'address_not_allowed') && <Repair refusal={request} kind="row" />}
     </div>
   );
 }
