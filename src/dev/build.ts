@@ -11,7 +11,7 @@ import { writeConfigs } from '../ops/deploy/render-configs.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
 import { startBundle } from './start-bundle.ts';
 
-const MAX_KILOBYTES = { main: 195, agents: 110 };
+const MAX_KILOBYTES = { main: 200, agents: 110 };
 
 const { values: options } = parseArgs({ options: { deployment: { type: 'string' } } });
 const deployment = options.deployment === undefined ? undefined : await readDeployment(options.deployment);
