@@ -58,7 +58,11 @@ timeEntries.get('/time', validTime, async (c) => {
   const preselected = query.entry === undefined ? c.req.query('select') : 'all';
   const page = <TimePage {...found} {...{ entries, choices, query, last, preselected, waiting }} />;
   return render(c, 'Time', page, {
-    lead: <p class="minor">Time that keys logged. It becomes billable when it is approved.</p>,
+    lead: (
+      <p class="minor">
+        Time that keys logged.{choices.approvals !== 'psa' && ' It becomes billable when it is approved.'}
+      </p>
+    ),
     actions: <CsvLink to={addressOf(`${pageContext(c).base}/time.csv`, { ...query, before: undefined })} />,
   });
 });
