@@ -377,16 +377,21 @@ describe('a file that is full', () => {
 });
 
 describe('the separator of a file', () => {
-  test.each(['/keys', '/audit', '/refused'])('the file of %s is separated by commas or semicolons', async (page) => {
+  test.each([
+    ['/keys', '/keys.csv'],
+    ['/audit', '/audit.csv'],
+    ['/refused', '/refused.csv'],
+    ['/refused', '/refused-requests.csv'],
+  ])('of %s, %s is separated by commas or semicolons', async (page, file) => {
     const { organization, api, base, get, headers: signedIn } = await makeSettings();
     const key = await makeKey(organization, { scopes: ['tickets:note:write'] });
     await api.postTime(key.value);
     await api.settled();
     const shown = await elementsOf((await get(page)).text, 'a[href*=".csv"]');
-    const link = ['Download as CSV', `${base}${page}.csv`];
-    expect(shown.map(({ attributes, text }) => [text.trim(), attributes['href']])).toEqual([link]);
-    const [commas, semicolons] = [await get(`${page}.csv`), await get(`${page}.csv?separator=semicolon`)];
-    for (const { text, headers } of [semicolons, await get(`${page}.csv?separator=comma`)])
+    const link = ['Download as CSV', `${base}${file}`];
+    expect(shown.map(({ attributes, text }) => [text.trim(), attributes['href']])).toContainEqual(link);
+    const [commas, semicolons] = [await get(file), await get(`${file}?separator=semicolon`)];
+    for (const { text, headers } of [semicolons, await get(`${file}?separator=comma`)])
       expect([text.length, headers.get('Content-Disposition')]).toEqual([
         commas.text.length,
         commas.headers.get('Content-Disposition'),
@@ -399,7 +404,7 @@ describe('the separator of a file', () => {
       ['*', commas],
     ] as const) {
       const sent = { headers: { ...signedIn, 'Accept-Language': languages } };
-      expect([languages, await (await api.send(`${base}${page}.csv`, sent)).text()]).toEqual([languages, like.text]);
+      expect([languages, await (await api.send(`${base}${file}`, sent)).text()]).toEqual([languages, like.text]);
     }
     for (const line of semicolons.text.trim().split('\r\n'))
       expect(line).toMatch(/^(?:"[^"]*"|\d*)(?:;(?:"[^"]*"|\d*))+$/);
