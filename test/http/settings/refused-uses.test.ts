@@ -126,7 +126,7 @@ describe('a refused use of a key', () => {
     const page = (await get('/refused')).text;
     expect(await countElements(page, `a[href="${base}/audit?q=burst%3A1"]`)).toBe(1);
     const [banner] = await elementsOf((await get(`/keys/${id}`)).text, '.banner.danger');
-    expect(banner?.text.replaceAll(/\s+/g, ' ')).toMatch(/: 6 requests from .*by hand/);
+    expect(banner?.text.replaceAll(/\s+/g, ' ')).toMatch(/: 6 requests, last from .*by hand/);
     const file = (await get('/refused.csv')).text;
     for (const request of [...first, second]) expect(file).toContain(`request ${request}`);
   });
@@ -146,7 +146,7 @@ describe('a refused use of a key', () => {
       expect.stringMatching(/^At least 10 writes may be lost“n8n: triage”, at least 10 requests, last/),
     ]);
     const [banner] = await elementsOf((await get(`/keys/${id}`)).text, '.banner.danger');
-    expect(banner?.text.replaceAll(/\s+/g, ' ')).toMatch(/: at least 10 requests .*compare the automation/);
+    expect(banner?.text.replaceAll(/\s+/g, ' ')).toMatch(/: at least 10 requests, .*compare the automation/);
   });
 
   test('more lost writes than are kept are a lower bound, also if each was counted', async () => {
