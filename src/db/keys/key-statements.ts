@@ -253,6 +253,8 @@ export const explainKey = (db: Database, values: Asked) => {
     .where(eq(organizations.id, organizationId));
 };
 
+export type ExplainedKey = Awaited<ReturnType<typeof explainKey>>[number];
+
 /** Revokes those of the keys that are not revoked yet, if the user is an active administrator. Returns them. */
 export const markRevokedByAdministrator = (
   db: Database,

@@ -189,17 +189,9 @@ interface ExplanationFlags {
   recordAdmitted: number;
 }
 
-/** Explains why a record was not inserted; no row if the key is gone. `credited` finds the credited user, if the kind has one. */
-export function explain(
-  db: Database,
-  kind: RecordKind,
-  values: Input<ExplainValues>,
-  ownFields: Fields,
-  credited?: { joins: SQL; isFound: SQL },
-): Statement {
-  const { organizationId, id, ticketId, chainId, day } = values;
-  const record = RECORD_TABLES[kind];
-  const used = db
+/** What the keys of a chain have written on a day. */
+function usedOfDay(db: Database, { organizationId, chainId, day }: Input<ExplainValues>) {
+  return db
     .select({
       records: sql<number>`${sum(ALL_RECORDS)}`.as('used_records'),
       minutes: sql<number>`${sum(keyDays.minutes)}`.as('used_minutes'),
@@ -210,6 +202,19 @@ export function explain(
       sql`${keyDays.organizationId} = ${organizationId} and ${keyDays.chainId} = ${chainId} and ${keyDays.day} = ${day}`,
     )
     .as('used');
+}
+
+/** Explains why a record was not inserted; no row if the key is gone. `credited` finds the credited user, if the kind has one. */
+export function explain(
+  db: Database,
+  kind: RecordKind,
+  values: Input<ExplainValues>,
+  ownFields: Fields,
+  credited?: { joins: SQL; isFound: SQL },
+): Statement {
+  const { organizationId, id, ticketId } = values;
+  const record = RECORD_TABLES[kind];
+  const used = usedOfDay(db, values);
   const row = {
     ...KEY,
     chainRecords: sql`${used.records}`,

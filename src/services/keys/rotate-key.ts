@@ -1,7 +1,14 @@
-import { explainKey, insertSuccessor, markSucceeded, revokeSucceeded } from '../../db/keys/key-statements.ts';
+import {
+  type ExplainedKey,
+  explainKey,
+  insertSuccessor,
+  markSucceeded,
+  revokeSucceeded,
+} from '../../db/keys/key-statements.ts';
 import { keyState } from '../../domain/api-key.ts';
 import { errorOf, invalidInput } from '../../domain/errors.ts';
 import { GRACE_MS, MAX_KEYS_IN_GRACE, type Rotation, rotation } from '../../domain/key-input.ts';
+import type { NewKeyLifetime } from '../../domain/key-rules.ts';
 import { pick } from '../../lib/objects.ts';
 import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { query } from '../call-d1.ts';
@@ -78,9 +85,14 @@ export async function rotateApiKey(
   if (!found?.administrator) throw errorOf('not_administrator');
   // The batch was committed; only the acknowledgement was lost.
   if (found.successorId === key.id) return successor;
+  if (found.found === null) throw keyNotFound(actor.organizationId, old.id);
+  return refuseRotation(found, lifetime);
+}
+
+/** @throws ServiceError why a key that exists was not replaced */
+function refuseRotation(found: ExplainedKey, lifetime: NewKeyLifetime): never {
   if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);
   if (found.successorId !== null) throw errorOf('key_already_rotated');
-  if (found.found === null) throw keyNotFound(actor.organizationId, old.id);
   if (found.live === 1 && found.keysInGrace >= MAX_KEYS_IN_GRACE) {
     const detail = `the organization has ${MAX_KEYS_IN_GRACE} replaced keys that still work, which is the limit; end this key immediately, or revoke a replaced key first`;
     throw invalidInput([{ pointer: '/grace', code: 'too_many', detail }]);
