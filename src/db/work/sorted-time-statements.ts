@@ -25,7 +25,7 @@ const COMPARED_CHARACTERS = 500;
 interface SortedPage {
   /** Whether the filter also limits which entries are read. Otherwise marks compare an entry with all that wait. */
   readsOnlyMatching: boolean;
-  /** Leaves out marked entries. */
+  /** Leaves out marked entries. Then their originals have no place of their own. */
   isUnmarkedOnly: boolean;
   /** The `seq` of the last entry of the page before. If it waits no longer, the list starts again. */
   after?: number | undefined;
@@ -77,7 +77,7 @@ const NO_ENTRY = { id: sql`null`, isLong: sql`0`, sameAs: sql`null`, sameId: sql
 
 type SortedRow = RowOf<typeof ENTRY>;
 
-/** The order of the list. An entry of which a marked one is a copy precedes it. */
+/** The order of the list. An entry of which a listed one is a copy precedes it. */
 const PLACE = sql.raw('not (isMarked or firstSeq is not null), -minutes, coalesce(firstSeq, seq), seq');
 
 /**
@@ -92,6 +92,7 @@ export function sortWaiting(db: Database, organizationId: string, filter: TimeFi
     matches(organizationId, approved, {}),
     sql`${timeEntries.auditSeq} >= (select min(${timeEntries.auditSeq}) from ${ofQueue(organizationId)}) - ${ROWS_BEFORE}`,
   );
+  const isListedCopy = page.isUnmarkedOnly ? sql`0` : sql`isShown`;
   return db.all<SortedRow>(sql`
     with compared as materialized (
       select * from (select ${comparedFields(true, isMatch)} from ${byStatus} where ${isRead} order by ${timeEntries.auditSeq} limit ${MAX_COUNTED})
@@ -100,10 +101,11 @@ export function sortWaiting(db: Database, organizationId: string, filter: TimeFi
     repeated as (select ${WHAT} from compared group by ${WHAT} having count(*) > 1),
     copies as materialized (
       select * from (
-        select seq, at, lag(at) over same as sameAs, lag(id) over same as sameId, lag(seq) over same as sameSeq, first_value(seq) over same as firstSeq
+        select seq, at, isShown, lag(at) over same as sameAs, lag(id) over same as sameId, lag(seq) over same as sameSeq, first_value(seq) over same as firstSeq
         from compared where (${WHAT}) in repeated window same as (partition by ${WHAT} order by seq))
       where at - sameAs <= ${DUPLICATE_WITHIN_MS}),
-    duplicates as materialized (select seq, firstSeq from copies union select sameSeq, firstSeq from copies),
+    duplicates as materialized (
+      select seq, firstSeq from copies where ${isListedCopy} union select sameSeq, firstSeq from copies where ${isListedCopy}),
     days as materialized (
       select userId, workDate, sum(minutes) as dayMinutes from compared where userId is not (${serviceAccount(organizationId)})
       group by userId, workDate having dayMinutes > ${MINUTES_OF_DAY} and max(isWaiting)),

@@ -77,9 +77,9 @@ timeEntries.get('/time/decide', validTime, async (c) => {
   if (!decision || (!all && ids.length === 0))
     return redirectWith(c, addressOf('/time', { ...query, before }), 'No entry was selected.', 'warning');
   if (!all) return offer(c, ids, { decision, query, before });
-  const entries = await readUndecided(ctx, queueOf(c), { ...query, upTo });
+  const { entries, totals } = await readUndecided(ctx, queueOf(c), { ...query, upTo });
   return entries.length > 0
-    ? confirm(c, { entries, decision, query, before })
+    ? confirm(c, { entries, marked: totals?.marked, decision, query, before })
     : redirectWith(
         c,
         addressOf('/time', query),
@@ -107,7 +107,7 @@ async function offer(
   props: Omit<Confirmation, 'entries' | 'lost' | 'selected'>,
 ) {
   const ctx = adminContext(c);
-  const entries = await readUndecided(ctx, queueOf(c), ids);
+  const { entries } = await readUndecided(ctx, queueOf(c), ids);
   const isOffered = new Set(entries.map(({ id }) => id));
   const others = ids.filter((id) => !isOffered.has(id));
   const lost = others.length > 0 ? undecidedDetail(c, await readEntries(ctx, others), others.length) : undefined;

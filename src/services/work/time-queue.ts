@@ -245,17 +245,18 @@ export async function readLastDecision(ctx: AdminContext) {
 
 /**
  * The entries that wait and that an administrator wants to decide about: those with these ids, or all of a query
- * that are not marked, at most `MAX_ALL`. None if a query is about other entries, or too many wait to mark them.
+ * that are not marked, at most `MAX_ALL`. None if a query is about other entries, or too many wait to mark them. The
+ * totals include the marked ones.
  */
 export async function readUndecided(
   ctx: AdminContext,
   queue: Queue,
   asked: readonly string[] | TimeQuery,
-): Promise<Entry[]> {
+): Promise<Pick<TimePage, 'entries' | 'totals'>> {
   const isQuery = 'state' in asked;
-  if (isQuery && (asked.state !== 'waiting' || !hasAllMarks(queue))) return [];
+  if (isQuery && (asked.state !== 'waiting' || !hasAllMarks(queue))) return { entries: [], totals: undefined };
   const filter = isQuery ? await filterOf(ctx, queue, asked) : { ids: asked };
-  return (await sortEntries(ctx, queue, filter, { isUnmarkedOnly: isQuery, limit: MAX_ALL })).entries;
+  return sortEntries(ctx, queue, filter, { isUnmarkedOnly: isQuery, limit: MAX_ALL });
 }
 
 /** All entries of a query, newest first, a part with one query at a time. */

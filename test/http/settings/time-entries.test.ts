@@ -202,13 +202,24 @@ describe('marks', () => {
       ...['Select all', 'Select marked (2)', 'Approve selected', 'Reject selected', 'Approve all 2 unmarked…'],
     ]);
     const all = await get('/time/decide?all=APPROVED');
-    expect(await idsOf(all.text)).toEqual([ids[2], ids[1]]);
-    expect(all.text).toContain(
-      '<p>70 minutes, amount 175.00. This is final: approved time reaches your PSA within seconds. Correct an error there. Longest: 60, 10 min.',
-    );
+    // The entry whose duplicate is left out has no place before a longer one.
+    expect(await idsOf(all.text)).toEqual([ids[1], ids[2]]);
+    expect(await textsOf(all.text, '.question p')).toEqual([
+      'This is final. Approved time reaches your PSA within seconds. Correct an error there.',
+      '70 minutes, amount 175.00. Longest: 60, 10 min.',
+      '2 marked entries stay in Waiting.',
+    ]);
     const selected = await get(`/time/decide?selected=REJECTED&entry=${ids[1]}&entry=${ids[3]}&entry=${ids[0]}`);
     expect(await idsOf(selected.text)).toEqual([ids[0], ids[3], ids[1]]);
-    expect(selected.text).toContain('Longest: 480, 60, 10 min. Marked: 2 entries.');
+    expect((await textsOf(selected.text, '.question p')).slice(1)).toEqual([
+      '550 minutes, amount 1,375.00. Longest: 480, 60, 10 min.',
+      'Marked: 2 entries.',
+    ]);
+    // An entry comes first only with its duplicate.
+    const original = await get(`/time/decide?selected=APPROVED&entry=${ids[1]}&entry=${ids[2]}`);
+    expect(await idsOf(original.text)).toEqual([ids[1], ids[2]]);
+    const both = await get(`/time/decide?selected=APPROVED&entry=${ids[1]}&entry=${ids[2]}&entry=${ids[3]}`);
+    expect(await idsOf(both.text)).toEqual([ids[2], ids[3], ids[1]]);
     expect(await elementsOf(selected.text, '#reason[autofocus]')).toHaveLength(1);
     // Also after an error in the form.
     const refused = await decide('REJECTED', ids, '');
@@ -262,9 +273,12 @@ describe('a decision', () => {
     const ids = [await log({ minutes: 500 }), await log(), await log()];
     const { text } = await get(`/time/decide?selected=APPROVED&entry=${ids[0]}&entry=${ids[2]}`);
     expect(await textsOf(text, 'h1')).toEqual(['Approve 2 entries?']);
-    expect(text).toContain(
-      '<p>530 minutes, amount 1,325.00. This is final: approved time reaches your PSA within seconds. Correct an error there.',
-    );
+    expect(await textsOf(text, '.question p')).toEqual([
+      'This is final. Approved time reaches your PSA within seconds. Correct an error there.',
+      '530 minutes, amount 1,325.00. Longest: 500, 30 min.',
+      'Marked: 1 entry.',
+    ]);
+    expect(await textsOf(text, '.question bdi')).toEqual(['your PSA']);
     expect(await idsOf(text)).toEqual([ids[0], ids[2]]);
     expect(await statusesOf(organization)).toEqual(['SUBMITTED', 'SUBMITTED', 'SUBMITTED']);
   });
@@ -643,11 +657,11 @@ test('only time that was handed over from the PSA is said to be there already', 
   await handTimeToSettings(asOperator(), { organization, by: 'Olga' });
   const question = async (decision: string, ids: string[]) => {
     const { text } = await get(`/time/decide?selected=${decision}&${ids.map((id) => `entry=${id}`).join('&')}`);
-    return (await textsOf(text, 'main > p')).join();
+    return (await textsOf(text, '.question')).join().replaceAll(/\s+/g, ' ');
   };
   const warning = '1 entry may already be in your PSA, which was to decide before: remove rejected time there.';
-  expect(await question('REJECTED', [own])).toMatch(/This is final: rejected time never reaches your PSA\.$/);
-  expect(await question('REJECTED', [own, handed])).toContain(`never reaches your PSA. ${warning} Longest`);
+  expect(await question('REJECTED', [own])).toMatch(/^This is final\. Rejected time never reaches your PSA\./);
+  expect(await question('REJECTED', [own, handed])).toContain(warning);
   expect(await question('APPROVED', [own, handed])).not.toContain('may already be');
   expect((await get('/time')).text.match(/may already be in/g)).toHaveLength(1);
 });

@@ -4,7 +4,7 @@ import { isMarked } from '../../../domain/time-marks.ts';
 import { type Entry, LISTED, type TimeQuery } from '../../../services/work/time-queue.ts';
 import type { FormState } from '../forms.ts';
 import { addressOf, parametersOf, usePage } from '../page-context.ts';
-import { Banner, formatNumber, HiddenFields, Table } from './components.tsx';
+import { Banner, counted, formatNumber, HiddenFields, Table } from './components.tsx';
 import { ErrorSummary, Field } from './form.tsx';
 import { columnsFor, countedEntries, DECISIONS, totalsText } from './time-table.tsx';
 
@@ -12,6 +12,8 @@ interface ConfirmProps {
   /** Marked ones first, and then the longest. */
   entries: readonly Entry[];
   decision: ApprovalDecision;
+  /** How many marked entries all of the query leave out. */
+  marked?: number | undefined;
   query: TimeQuery;
   form?: FormState;
   /** Why nothing is asked about other entries that were selected. */
@@ -30,20 +32,21 @@ const LONGEST = 5;
 export function ConfirmTime({
   entries,
   decision,
+  marked = 0,
   query,
   form = { values: new URLSearchParams() },
   lost,
   before,
   selected,
 }: ConfirmProps) {
-  const { base, psa } = usePage();
+  const { base } = usePage();
   const { verb, kind } = DECISIONS[decision];
   const select = selected?.slice(0, LISTED).join();
   return (
     <>
       <ErrorSummary nothing="Nothing was decided." messages={form.messages} fields={[['reason', REASON]]} />
       {lost && <Banner tone="warning">{lost}</Banner>}
-      <p>{questionText(entries, decision, psa)}</p>
+      <Question entries={entries} decision={decision} marked={marked} />
       <form method="post" action={`${base}/time/decide`} class="form">
         <HiddenFields fields={parametersOf({ ...query, before, decision })} />
         <HiddenFields fields={entries.map(({ id }) => ['entry', id])} />
@@ -63,23 +66,40 @@ export function ConfirmTime({
   );
 }
 
-/** What an administrator should notice before the answer. */
-function questionText(entries: readonly Entry[], decision: ApprovalDecision, psa: string): string {
-  const { final } = DECISIONS[decision];
+/** What an administrator should notice before the answer: that it is final, what it is about, and what is unusual. */
+function Question({
+  entries,
+  decision,
+  marked: left,
+}: Required<Pick<ConfirmProps, 'entries' | 'decision'>> & { marked: number }) {
+  const { psa } = usePage();
   const sum = (name: 'minutes' | 'amountMinor') => entries.reduce((total, entry) => total + entry[name], 0);
   const totals = { minutes: sum('minutes'), amountMinor: sum('amountMinor') };
   const longest = entries.map(({ minutes }) => minutes).sort((a, b) => b - a);
   const marked = entries.filter(isMarked).length;
   const handedOver = entries.filter(({ wasHandedOver }) => wasHandedOver === 1).length;
   const own = entries.filter(({ isOwn }) => isOwn).length;
-  const sentences = [
-    `${totalsText(totals)}. This is final: ${final(psa)}`,
-    decision === 'REJECTED' &&
-      handedOver > 0 &&
-      `${countedEntries(handedOver)} may already be in ${psa}, which was to decide before: remove rejected time there.`,
-    longest.length > 1 && `Longest: ${longest.slice(0, LONGEST).map(formatNumber).join(', ')} min.`,
+  const unusual = [
     marked > 0 && `Marked: ${countedEntries(marked)}.`,
     own > 0 && `Own time: ${countedEntries(own)}.`,
-  ];
-  return sentences.filter(Boolean).join(' ');
+    left > 0 && `${counted(left, 'marked entry stays', 'marked entries stay')} in Waiting.`,
+  ].filter(Boolean);
+  return (
+    <div class="question">
+      <p>
+        <strong>This is final.</strong> {DECISIONS[decision].final(<bdi>{psa}</bdi>)}
+      </p>
+      <p>
+        {totalsText(totals)}.
+        {longest.length > 1 && ` Longest: ${longest.slice(0, LONGEST).map(formatNumber).join(', ')} min.`}
+      </p>
+      {unusual.length > 0 && <p>{unusual.join(' ')}</p>}
+      {decision === 'REJECTED' && handedOver > 0 && (
+        <Banner tone="warning">
+          {countedEntries(handedOver)} may already be in <bdi>{psa}</bdi>, which was to decide before: remove rejected
+          time there.
+        </Banner>
+      )}
+    </div>
+  );
 }

@@ -14,13 +14,13 @@ export const DECISIONS = {
     verb: 'Approve',
     word: 'approved',
     kind: undefined,
-    final: (psa: string) => `approved time reaches ${psa} within seconds. Correct an error there.`,
+    final: (psa: Child): Child => ['Approved time reaches ', psa, ' within seconds. Correct an error there.'],
   },
   REJECTED: {
     verb: 'Reject',
     word: 'rejected',
     kind: 'danger',
-    final: (psa: string) => `rejected time never reaches ${psa}.`,
+    final: (psa: Child): Child => ['Rejected time never reaches ', psa, '.'],
   },
 } as const;
 
