@@ -246,7 +246,9 @@ test('an API member is no technician, and cannot be the member of automations', 
   const users = (await fake.psa.people(send)).filter(({ type }) => type === 'user');
   expect(users.map(({ id }) => id)).toEqual(['1', '9']);
   fake.settings.apiMembers.push(9);
-  await expect(checksOf(fake)).rejects.toThrow('Automation is an API member, so nobody can submit its time sheets.');
+  await expect(checksOf(fake)).rejects.toThrow(
+    'Automation is an API member, which cannot submit time sheets. CW_AUTOMATION_MEMBER has to name a full member.',
+  );
 });
 
 test('the checks of the doctor write nothing, and name a member that cannot have time', async () => {

@@ -376,7 +376,9 @@ export function connectWise(settings: ConnectWiseSettings): Psa {
       if (!automation || !emailOf(automation))
         throw new Error(`There is no active member ${settings.automationMember} with an email address.`);
       if (automation.licenseClass === API_LICENSE)
-        throw new Error(`${settings.automationMember} is an API member, so nobody can submit its time sheets.`);
+        throw new Error(
+          `${settings.automationMember} is an API member, which cannot submit time sheets. CW_AUTOMATION_MEMBER has to name a full member.`,
+        );
       yield `the member ${settings.automationMember} exists, and can submit its time sheets`;
       const named = async (path: string, name: string | undefined) => {
         if (!name) return;

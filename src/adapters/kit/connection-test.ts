@@ -13,7 +13,7 @@ export async function testConnection(ctx: Context): Promise<void> {
   if (kv.get('tested') === account) return;
   kv.delete('tested');
   const { TEST_TICKET: ticketId } = settings;
-  // Whoever has seen the mark of an earlier test could write it.
+  // Each test has its own mark: a person who has seen that of an earlier test could write it.
   const testId = kv.get<string>('testId') ?? crypto.randomUUID();
   kv.put('testId', testId);
   const id = `test-${testId}`;

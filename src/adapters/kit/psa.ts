@@ -100,7 +100,7 @@ export interface Psa {
   tickets: (send: Send, since: Date | null, now: Date) => AsyncIterable<DirectoryItem[]>;
   /** Creates a record with its last request. Returns its id in the PSA; null if the PSA does not say. */
   create: (send: Send, record: PsaRecord) => Promise<string | null>;
-  /** All records with the mark, whoever wrote them, and whatever the PSA's clock says. */
+  /** All records with the mark, by any account, and of any time. */
   find: (send: Send, record: PsaRecord) => Promise<Shown[]>;
   /** Reads a record back. */
   read: (send: Send, record: PsaRecord, psaId: string) => Promise<Shown>;

@@ -134,7 +134,7 @@ function requireAsSent(ctx: Context, record: PsaTime, shown: Shown, found: Shown
     );
 }
 
-/** Removes the entry of a test, whoever has changed it. @throws PsaFault */
+/** Removes the entry of a test, even if a person has changed it. @throws PsaFault */
 async function removeTestEntry(ctx: Context, credited: Credited): Promise<void> {
   const { psa, send, kv, world } = ctx;
   const entry = kv.get<TestEntry>(`testEntry/${credited}`);
