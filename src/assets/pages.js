@@ -47,12 +47,17 @@ for (const all of document.querySelectorAll('[data-all]')) {
   });
 }
 
-// The selected entries of time in words, and the links that select some of them.
+// The selected entries of time in words, the links that select some of them, and the buttons that decide about them.
 for (const selected of document.querySelectorAll('[data-selected]')) {
   const { form } = selected;
   const boxes = Array.from(form.querySelectorAll('[name="entry"]'));
-  const all = form.querySelector('[data-select="all"]');
-  const allText = all.textContent;
+  const bar = selected.closest('.decide');
+  const links = Array.from(form.querySelectorAll('[data-select]'), (link) => {
+    const ownText = Array.from(link.childNodes);
+    return { link, ownText, isOf: (box) => link.dataset.select === 'all' || 'marked' in box.dataset };
+  });
+  /** Whether exactly the entries of a link are selected. */
+  const isSelected = ({ isOf }) => boxes.every((box) => box.checked === isOf(box));
   // The way back to this page leads to its selection.
   const kept = history.state?.selected;
   if (kept) for (const box of boxes) box.checked = kept.includes(box.value);
@@ -63,9 +68,17 @@ for (const selected of document.querySelectorAll('[data-selected]')) {
       new Intl.NumberFormat('en-GB', { minimumFractionDigits }).format(number);
     selected.textContent =
       chosen.length > 0
-        ? `${chosen.length} selected · ${format(sum('minutes'))} min · ${format(sum('amount') / 100, 2)}`
-        : '';
-    all.textContent = chosen.length === boxes.length ? 'Select none' : allText;
+        ? `${chosen.length}\u00a0selected · ${format(sum('minutes'))}\u00a0min · ${format(sum('amount') / 100, 2)}`
+        : 'Nothing selected';
+    bar.classList.toggle('chosen', chosen.length > 0);
+    for (const button of bar.querySelectorAll('[name="selected"]')) button.disabled = chosen.length === 0;
+    const approveAll = bar.querySelector('[name="all"]');
+    if (approveAll) approveAll.disabled = chosen.length > 0;
+    for (const one of links) {
+      const isOn = isSelected(one);
+      one.link.classList.toggle('on', isOn);
+      one.link.replaceChildren(...(isOn ? ['Select none'] : one.ownText));
+    }
     history.replaceState({ selected: chosen.map(({ value }) => value) }, '');
   };
   form.addEventListener('change', show);
@@ -78,11 +91,11 @@ for (const selected of document.querySelectorAll('[data-selected]')) {
       before = at;
     });
   }
-  for (const link of form.querySelectorAll('[data-select]')) {
-    link.addEventListener('click', (event) => {
+  for (const one of links) {
+    one.link.addEventListener('click', (event) => {
       event.preventDefault();
-      const isNone = link === all && boxes.every((box) => box.checked);
-      for (const box of boxes) box.checked = !isNone && (link === all || 'marked' in box.dataset);
+      const isNone = isSelected(one);
+      for (const box of boxes) box.checked = !isNone && one.isOf(box);
       show();
     });
   }

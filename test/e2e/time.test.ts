@@ -63,18 +63,26 @@ test('a key logs time, an administrator approves it by keyboard, and a replay an
     await page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: 'Time' }).textContent(),
   ).toMatch(/Time\s2/);
   const selected = page.locator('.decide output');
+  const usable = () => page.locator('.decide button:enabled').allTextContents();
   await page.getByRole('link', { name: 'Select all' }).click();
-  expect(await selected.textContent()).toBe('2 selected · 570 min · 950.00');
+  expect(await selected.textContent()).toBe('2\u00a0selected · 570\u00a0min · 950.00');
+  expect(await usable()).toEqual(['Approve selected', 'Reject selected']);
   await page.getByRole('link', { name: 'Select none' }).click();
-  expect(await selected.textContent()).toBe('');
+  expect(await selected.textContent()).toBe('Nothing selected');
+  expect(await usable()).toEqual(['Approve 1 unmarked entry…']);
   await page.getByRole('link', { name: 'Select marked (1)' }).click();
-  expect(await selected.textContent()).toBe('1 selected · 540 min · 900.00');
+  expect(await selected.textContent()).toBe('1\u00a0selected · 540\u00a0min · 900.00');
+  faults.push(...(await faultsOf(page)));
+  await page.getByRole('link', { name: 'Select none' }).click();
+  expect(await selected.textContent()).toBe('Nothing selected');
+  await page.getByRole('link', { name: 'Select marked (1)' }).click();
   await page.getByLabel('Select 540 min by Tess').uncheck();
-  expect(await selected.textContent()).toBe('');
+  expect(await selected.textContent()).toBe('Nothing selected');
+  await page.getByRole('link', { name: 'Select marked (1)' }).waitFor();
   await page.locator('h1').click();
   await tabTo(page, 'Select 540 min by Tess on ticket 1001');
   await page.keyboard.press('Space');
-  expect(await selected.textContent()).toBe('1 selected · 540 min · 900.00');
+  expect(await selected.textContent()).toBe('1\u00a0selected · 540\u00a0min · 900.00');
   await tabTo(page, 'Approve selected', 'Shift+Tab');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Approve 1 entry?' }).waitFor();
@@ -126,7 +134,7 @@ test('Shift selects a range, and the way back from the confirmation leads to the
   expect(await checked()).toBe(3);
   await follow(page.getByRole('button', { name: 'Approve selected' }));
   await page.goBack();
-  await page.locator('.decide output', { hasText: '3 selected' }).waitFor();
+  await page.locator('.decide output', { hasText: /^3\sselected/ }).waitFor();
   expect(await checked()).toBe(3);
   await follow(page.getByRole('button', { name: 'Approve selected' }));
   await follow(page.getByRole('link', { name: 'Cancel' }));
@@ -144,4 +152,27 @@ test('a row is low on a desktop, and on a phone its date and minutes are a large
   expect((await label.boundingBox())?.height).toBeGreaterThanOrEqual(44);
   await label.tap({ position: { x: 200, y: 40 } });
   expect(await phone.getByLabel('Select 20 min').isChecked()).toBe(true);
+});
+
+test('on a phone, the bar in view is low, and selected rows are seen', async () => {
+  for (const [index, minutes] of [5, 600, 7].entries()) await log(`bar-${index}`, { minutes });
+  const page = await open({ viewport: { width: 390, height: 800 }, hasTouch: true, isMobile: true });
+  const bar = page.locator('.decide');
+  const height = async () => (await bar.boundingBox())?.height;
+  const background = () =>
+    page.evaluate(`getComputedStyle(document.querySelector('tbody tr:has([data-marked])')).backgroundColor`);
+  const before = await background();
+  const shown = async () => (await bar.locator('a:visible, button:visible').allTextContents()).join();
+  expect(await shown()).toMatch(/^Select all,Select marked \(\d+\),Approve all \d+ unmarked…$/);
+  expect(await height()).toBeLessThanOrEqual(64);
+  for (const [link, words] of [
+    ['Select marked', 'Select none,Approve selected,Reject selected'],
+    ['Select all', 'Select none,Approve selected,Reject selected'],
+  ] as const) {
+    await page.getByRole('link', { name: link }).tap();
+    expect([await shown(), await height()]).toEqual([words, expect.toSatisfy((high) => high <= 64)]);
+    expect(await background()).not.toBe(before);
+    await page.getByRole('link', { name: 'Select none' }).tap();
+    expect(await background()).toBe(before);
+  }
 });

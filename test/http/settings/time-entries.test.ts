@@ -82,14 +82,19 @@ describe('marks', () => {
     (await textsOf(page, 'tbody th strong')).map((text) => Number.parseInt(text, 10));
 
   test('an entry is long from 240 minutes on, or from those of the key rules, and is listed first', async () => {
-    const { get, post, log } = await makeTime();
+    const { get, post, log, decide } = await makeTime();
     for (const minutes of [239, 30, 240, 480]) await log({ minutes });
     const { text } = await get('/time');
     expect(await minutesOf(text)).toEqual([480, 240, 239, 30]);
     expect(await marksOf(text)).toEqual(['long', 'long']);
-    expect(await textsOf(text, '.decide button[name=all]')).toEqual(['Approve all 2 unmarked…']);
+    const label = async (search = '') => textsOf((await get(`/time${search}`)).text, '.decide button[name=all]');
+    expect(await label()).toEqual(['Approve all 2 unmarked…']);
+    await decide('APPROVED', (await idsOf(text)).slice(1, 3));
+    expect(await label()).toEqual(['Approve 1 unmarked entry…']);
+    await decide('APPROVED', (await idsOf(text)).slice(0, 1));
+    expect(await label()).toEqual(['Approve 1 entry…']);
     expect((await post('/key-rules', { revision: '0', maxLifetimeDays: '', longMinutes: '30' })).status).toBe(303);
-    expect(await marksOf((await get('/time')).text)).toHaveLength(4);
+    expect(await marksOf((await get('/time')).text)).toHaveLength(1);
   });
 
   test('the same ticket, minutes and text within 15 minutes are a possible duplicate, of whatever key', async () => {

@@ -1,3 +1,4 @@
+import type { Child } from 'hono/jsx';
 import { dateIn, dateText } from '../../../domain/calendar.ts';
 import { APPROVAL_DECISIONS } from '../../../domain/record-kinds.ts';
 import { isMarked } from '../../../domain/time-marks.ts';
@@ -188,13 +189,16 @@ function Summary({ query, totals, waiting }: Props) {
   );
 }
 
-/** Selects entries, and decides about the selected ones or about all that are not marked, as far as one form can. */
+/**
+ * Selects entries, and decides about the selected ones or about all that are not marked, as far as one form can. On a
+ * narrow screen, words in a `span` are left out.
+ */
 function Bar({ query, entries, totals, next, waiting }: Props) {
   const { base } = usePage();
   const marked = entries.filter(isMarked).length;
   const unmarked = totals && hasAllMarks({ waiting }) ? totals.count - totals.marked : 0;
   const isPart = next !== undefined || query.before !== undefined;
-  const select = (which: 'all' | 'marked', text: string) => (
+  const select = (which: 'all' | 'marked', text: Child) => (
     <a href={addressOf(`${base}/time`, { ...query, select: which })} data-select={which}>
       {text}
     </a>
@@ -202,20 +206,30 @@ function Bar({ query, entries, totals, next, waiting }: Props) {
   return (
     <div class="decide row">
       <HiddenFields fields={parametersOf({ ...query, entry: undefined, upTo: totals?.lastSeq })} />
-      {select('all', isPart ? `Select all ${entries.length} on this page` : 'Select all')}
-      {marked > 0 && select('marked', `Select marked (${marked})`)}
-      <output data-selected />
+      <div class="row">
+        {select('all', isPart ? [`Select all ${entries.length}`, <span> on this page</span>] : 'Select all')}
+        {marked > 0 && marked < entries.length && select('marked', `Select marked (${marked})`)}
+        <output data-selected />
+      </div>
       {APPROVAL_DECISIONS.map((decision) => (
         <button type="submit" name="selected" value={decision} class={DECISIONS[decision].kind}>
-          {DECISIONS[decision].verb} selected
+          {DECISIONS[decision].verb}
+          <span> selected</span>
         </button>
       ))}
       {unmarked > 0 && (
         <button type="submit" name="all" value="APPROVED" class="quiet">
-          Approve {unmarked > MAX_ALL ? `the longest ${formatNumber(MAX_ALL)}` : `all ${formatNumber(unmarked)}`}
-          {totals && totals.marked > 0 && ' unmarked'}…
+          Approve {whichAll(unmarked)}
+          {totals && totals.marked > 0 && <span> unmarked</span>}
+          {unmarked === 1 && ' entry'}…
         </button>
       )}
     </div>
   );
+}
+
+/** Which entries that are not marked one form can approve. */
+function whichAll(unmarked: number): string {
+  if (unmarked > MAX_ALL) return `the longest ${formatNumber(MAX_ALL)}`;
+  return unmarked === 1 ? '1' : `all ${formatNumber(unmarked)}`;
 }
