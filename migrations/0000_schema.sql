@@ -488,9 +488,9 @@ create table psa_refusals (
 ) strict, without rowid;
 
 -- Up to which audit row an organization's old records are deleted: the permission to delete them. It only advances. The row at
--- the position is at least 180 days old by the clock of the database. No time entry at or before it waits for the settings
--- area, and no record at or before it was decided or redacted after it, because that change has to be delivered first. The
--- newest audit row always stays, so that the numbers continue.
+-- the position is at least 180 days old by the clock of the database, and so are the rows after it that decided or redacted a
+-- record at or before it, because these changes have to be delivered with it. No time entry at or before it waits for the
+-- settings area. The newest audit row always stays, so that the numbers continue.
 create table deletions (
   organization_id text primary key not null,
   to_seq integer not null,
@@ -507,10 +507,12 @@ when new.to_seq < coalesce((select to_seq from deletions where organization_id =
   or exists (select 1 from time_entries where organization_id = new.organization_id and approvals = 'psa' and status = 'SUBMITTED'
     and audit_seq <= new.to_seq and exists (select 1 from organizations where id = new.organization_id and approvals = 'settings'))
   or exists (select 1 from time_entries where organization_id = new.organization_id and (approvals = 'settings' or approvals = 'psa')
-    and (status = 'APPROVED' or status = 'REJECTED') and audit_seq <= new.to_seq and approval_seq > new.to_seq)
+    and (status = 'APPROVED' or status = 'REJECTED') and audit_seq <= new.to_seq and approval_seq > new.to_seq
+    and (select at from audit_log a where a.organization_id = new.organization_id and a.seq = approval_seq) > (unixepoch() - 180 * 86400) * 1000)
   or exists (select 1 from audit_log a left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
     left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
     where a.organization_id = new.organization_id and a.actor_type = 'system' and a.seq > new.to_seq and a.action glob '*.redacted'
+      and a.at > (unixepoch() - 180 * 86400) * 1000
       and coalesce(n.audit_seq, e.audit_seq) <= new.to_seq)
 begin select raise(abort, 'deletions: only old rows of which nothing waits, without the newest'); end;
 
@@ -527,10 +529,12 @@ when new.organization_id <> old.organization_id or new.to_seq < old.to_seq
   or exists (select 1 from time_entries where organization_id = new.organization_id and approvals = 'psa' and status = 'SUBMITTED'
     and audit_seq <= new.to_seq and exists (select 1 from organizations where id = new.organization_id and approvals = 'settings'))
   or exists (select 1 from time_entries where organization_id = new.organization_id and (approvals = 'settings' or approvals = 'psa')
-    and (status = 'APPROVED' or status = 'REJECTED') and audit_seq <= new.to_seq and approval_seq > new.to_seq)
+    and (status = 'APPROVED' or status = 'REJECTED') and audit_seq <= new.to_seq and approval_seq > new.to_seq
+    and (select at from audit_log a where a.organization_id = new.organization_id and a.seq = approval_seq) > (unixepoch() - 180 * 86400) * 1000)
   or exists (select 1 from audit_log a left join notes n on n.organization_id = a.organization_id and n.id = a.target_id
     left join time_entries e on e.organization_id = a.organization_id and e.id = a.target_id
     where a.organization_id = new.organization_id and a.actor_type = 'system' and a.seq > new.to_seq and a.action glob '*.redacted'
+      and a.at > (unixepoch() - 180 * 86400) * 1000
       and coalesce(n.audit_seq, e.audit_seq) <= new.to_seq)
 begin select raise(abort, 'deletions: only old rows of which nothing waits, without the newest'); end;
 

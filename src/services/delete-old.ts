@@ -21,9 +21,6 @@ const SILENT_MS = 5 * 60_000;
 /** How much one run deletes: at most `chunks` transactions of at most `rows` audit rows. A daily run may make 1,000 queries. */
 const LIMITS = { rows: 500, chunks: 150 };
 
-/** How often a position is lowered to before a record that was changed after it. The next day's run continues. */
-const MAX_ROUNDS = 20;
-
 /** How long records are kept. */
 export interface Retention {
   keepDays: number;
@@ -55,25 +52,20 @@ export async function deleteOld(ctx: ServiceContext, retention: Retention, limit
   return deleteOldDays(ctx, limits);
 }
 
-/** The last row of an organization that may be deleted: nothing at or before it waits, or was changed after it. */
+/**
+ * The last row of an organization that may be deleted: nothing at or before it waits, or was changed by a row that is
+ * younger than the retention or that is not confirmed. Such a change has to be delivered with its record.
+ */
 async function findTarget(ctx: ServiceContext, organizationId: string, from: number, last: number, before: number) {
   const [first] = await query(forNextCall(ctx), 'safe_to_repeat', (db) =>
     findFirstSeqSince(db, organizationId, before),
   );
-  let target = Math.min(last, (first?.seq ?? 1) - 1);
-  for (let round = 0; round < MAX_ROUNDS && target > from; round++) {
-    const to = target;
-    const [[undecided], [redacted]] = await query(forNextCall(ctx), 'safe_to_repeat', (db) =>
-      db.batch([
-        findFirstUndecided(db, organizationId, from, to),
-        findFirstRedactedLater(db, organizationId, from, to),
-      ]),
-    );
-    const blocked = Math.min(undecided?.seq ?? Number.POSITIVE_INFINITY, redacted?.seq ?? Number.POSITIVE_INFINITY);
-    if (blocked === Number.POSITIVE_INFINITY) return target;
-    target = blocked - 1;
-  }
-  return from;
+  const to = Math.min(last, (first?.seq ?? 1) - 1);
+  if (to <= from) return from;
+  const found = await query(forNextCall(ctx), 'safe_to_repeat', (db) =>
+    db.batch([findFirstUndecided(db, organizationId, from, to), findFirstRedactedLater(db, organizationId, from, to)]),
+  );
+  return Math.min(to, ...found.flat().map(({ seq }) => (seq ?? Number.POSITIVE_INFINITY) - 1));
 }
 
 /** Deletes the oldest rows in one transaction, and returns how many audit rows it deleted. */

@@ -1,12 +1,13 @@
 import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
-import { DAY_MS } from '../../src/domain/calendar.ts';
+import { DAY_MS, dateIn } from '../../src/domain/calendar.ts';
 import { parseKeepDays } from '../../src/domain/retention.ts';
 import { deleteOld } from '../../src/services/delete-old.ts';
 import { beginErasure, eraseRows } from '../../src/services/directory/erase-organization.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
 import { decideEntries, redactRecord, reportRecord } from '../../src/services/work/record-services.ts';
 import { aroundD1 } from '../support/d1.ts';
+import { makeSettings } from '../support/settings.ts';
 import { asOperator, makeApi, makeKey, makeOrganization, TIME } from '../support/world.ts';
 
 /** Longer than anything that other tests wrote in this database is old, so that a run deletes what these tests made only. */
@@ -145,6 +146,42 @@ test('A time entry that waits for the settings area stays, and one that was deci
   await expect(env.DB.prepare(insert).bind(organization).run()).rejects.toThrow('deletions: only old rows');
 });
 
+test('Old entries are deleted although at every time one waited for its decision', async () => {
+  const { organization, get } = await makeSettings();
+  const { value: key } = await makeKey(organization, {}, () => OLD);
+  const reviewer = {
+    organizationId: organization,
+    actor: { type: 'user' as const, id: 'ada' },
+    source: { address: null, userAgent: null },
+  };
+  let waiting = '';
+  for (let day = 0; day < 6; day++) {
+    const now = () => OLD + day * DAY_MS;
+    const entry = await logTime({ organization, key, keyId: '', old: makeApi({ now }), today: makeApi() });
+    const decide = { ...asOperator(), now };
+    if (waiting) await decideEntries(decide, reviewer, 'settings', [waiting], 'APPROVED');
+    waiting = entry;
+  }
+  await decideEntries(asOperator(), reviewer, 'settings', [waiting], 'APPROVED');
+  // The key is row 1, the entries are rows 2, 3, 5, 7, 9 and 11, each decided by the row after the next entry.
+  const confirm = 'insert into pushes (organization_id, confirmed_seq, attempts) values (?, 5, 0)';
+  await env.DB.prepare(confirm).bind(organization).run();
+  await run(env.DB, true);
+  // The push has not confirmed the decision about row 3, which is row 6.
+  expect(await stateOf(organization)).toMatchObject({ deletedTo: 2, firstRow: 3 });
+  await run();
+  // Only the last entry was decided lately.
+  expect(await stateOf(organization)).toMatchObject({ deletedTo: 10, firstRow: 11, entries: 1 });
+  const { changes } = await listChanges(asOperator(), { organization, cursor: null });
+  expect(changes.map(({ seq, timeEntry }) => [seq, timeEntry?.status])).toEqual([
+    [11, 'APPROVED'],
+    [12, undefined],
+    [13, 'APPROVED'],
+  ]);
+  const audit = await get('/audit');
+  expect([audit.status, audit.text]).toEqual([200, expect.stringContaining('approved')]);
+});
+
 test('A time entry that waits for a PSA stays while the directory says that the settings area decides', async () => {
   const organization = await makeOrganization({ approvals: 'psa' });
   const { value: key } = await makeKey(organization, {}, () => OLD);
@@ -163,6 +200,47 @@ test('A time entry that waits for a PSA stays while the directory says that the 
   await setApprovals('psa');
   await run();
   expect(await stateOf(organization)).toMatchObject({ deletedTo: 3, firstRow: 4, entries: 0 });
+});
+
+test('Days of the ledger are deleted after 400 days, except the latest of each key', async () => {
+  const organization = await makeOrganization();
+  const { value: key, id: keyId } = await makeKey(organization, {}, () => OLD);
+  const { value: idle, id: idleId } = await makeKey(organization, {}, () => OLD);
+  const old = makeApi({ now: () => OLD });
+  await note(old, key, 'old');
+  await note(old, idle, 'idle');
+  await note(makeApi(), key, 'today');
+  const dayBefore = (days: number) => dateIn('UTC', NOW - days * DAY_MS);
+  const copy = `insert into key_days select organization_id, chain_id, ?2, key_id, notes, time_entries, minutes, bytes, last_at,
+    last_address from key_days where organization_id = ?1 and day = ?3`;
+  for (const age of [399, 401]) await env.DB.prepare(copy).bind(organization, dayBefore(age), dayBefore(0)).run();
+  await run();
+  const rows = await env.DB.prepare('select key_id, day from key_days where organization_id = ? order by day')
+    .bind(organization)
+    .all();
+  expect(rows.results).toEqual([
+    { key_id: idleId, day: dateIn('UTC', OLD) },
+    { key_id: keyId, day: dayBefore(399) },
+    { key_id: keyId, day: dayBefore(0) },
+  ]);
+});
+
+test('A day of the ledger stays as long as an audit row of that day', async () => {
+  const organization = await makeOrganization();
+  const { value: key } = await makeKey(organization, {}, () => OLD);
+  const old = makeApi({ now: () => OLD });
+  await note(old, key, 'a');
+  await logTime({ organization, key, keyId: '', old, today: makeApi() });
+  await note(makeApi(), key, 'today');
+  const days = async () =>
+    (await env.DB.prepare('select day from key_days where organization_id = ? order by day').bind(organization).all())
+      .results;
+  const both = [{ day: dateIn('UTC', OLD) }, { day: dateIn('UTC', NOW) }];
+  expect(await days()).toEqual(both);
+  await run();
+  // The entry waits at row 3.
+  expect(await stateOf(organization)).toMatchObject({ deletedTo: 2, firstRow: 3 });
+  expect(await days()).toEqual(both);
 });
 
 test('A redaction keeps its record until it is old', async () => {
