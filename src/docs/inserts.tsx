@@ -2,11 +2,12 @@ import type { Child } from 'hono/jsx';
 import { Icon, type IconName } from '../http/page/icon.tsx';
 import { MODULE_PAGES } from './modules.ts';
 import type { Link } from './navigation.tsx';
-import { RECIPES } from './recipes.ts';
 
 // The components that pages in Markdown insert.
 
-function Tile({ href, text, about, glyph }: Link & { about?: string | undefined; glyph: Child }) {
+type TileLink = Link & { about?: string | undefined };
+
+function Tile({ href, text, about, glyph }: TileLink & { glyph: Child }) {
   return (
     <li>
       <a href={href}>
@@ -22,61 +23,32 @@ function Tile({ href, text, about, glyph }: Link & { about?: string | undefined;
   );
 }
 
-export function ToolTiles({ hasLead = false }: { hasLead?: boolean }) {
-  return (
-    <ul class={hasLead ? 'tiles wide' : 'tiles'}>
-      {RECIPES.map(({ slug, tool, lead }) => (
-        <Tile href={`/docs/recipes/${slug}`} glyph={initials(tool)} text={tool} about={hasLead ? lead : undefined} />
-      ))}
-    </ul>
-  );
-}
-
-export const toolsMarkdown = RECIPES.map(({ slug, tool, lead }) => `- [${tool}](/docs/recipes/${slug}): ${lead}`).join(
-  '\n',
-);
-
 /** Two letters for a tool: `PA` for Power Automate, `n8` for n8n. */
 function initials(tool: string): string {
   const capitals = tool.replaceAll(/[^A-Z]/g, '');
   return (capitals.length > 1 ? capitals : tool).slice(0, 2);
 }
 
-/** Where each reader goes from the first page. */
-const READERS: readonly (Link & { about: string; icon: IconName })[] = [
-  { href: '/docs/recipes', text: 'I build workflows', about: 'Recipes, step by step.', icon: 'bolt' },
-  {
-    href: '/docs/administrators',
-    text: 'I manage keys',
-    about: 'Hand out, watch, replace and revoke keys.',
-    icon: 'key',
-  },
-  {
-    href: '/docs/reference',
-    text: 'I write code',
-    about: 'Every request and response, with their fields.',
-    icon: 'pen',
-  },
-  ...MODULE_PAGES.flatMap(({ path, reader }) => (reader ? { href: path, ...reader } : [])),
-  {
-    href: '/docs/errors',
-    text: 'Something went wrong',
-    about: 'The meaning of each error, and who can fix it.',
-    icon: 'alert',
-  },
-];
+/** The icons of tiles, by the page to which they lead. Other tiles have letters. */
+const ICONS: Readonly<Record<string, IconName>> = {
+  '/docs/recipes': 'bolt',
+  '/docs/administrators': 'key',
+  '/docs/reference': 'pen',
+  '/docs/errors': 'alert',
+  ...Object.fromEntries(MODULE_PAGES.flatMap(({ path, reader }) => (reader ? [[path, reader.icon]] : []))),
+};
 
-export function Readers() {
+/** A list of links as tiles. */
+export function Tiles({ tiles }: { tiles: readonly TileLink[] }) {
   return (
-    <ul class="tiles wide">
-      {READERS.map(({ icon, ...link }) => (
-        <Tile {...link} glyph={<Icon name={icon} />} />
-      ))}
+    <ul class={tiles.some(({ about }) => about) ? 'tiles wide' : 'tiles'}>
+      {tiles.map((tile) => {
+        const icon = ICONS[tile.href];
+        return <Tile {...tile} glyph={icon ? <Icon name={icon} /> : initials(tile.text)} />;
+      })}
     </ul>
   );
 }
-
-export const readersMarkdown = READERS.map(({ href, text, about }) => `- [${text}](${href}): ${about}`).join('\n');
 
 export function Hero({ lead }: { lead: string }) {
   return (
@@ -116,21 +88,12 @@ export function Hero({ lead }: { lead: string }) {
   );
 }
 
-const LOOP = [
-  ['Ticket event', 'The PSA sends ticket.created.'],
-  ['Automation', 'It does the work.'],
-  ['Write-back', 'One request, with the event’s id as Idempotency-Key'],
-  ['PSA', 'It shows the note and the time on the ticket.'],
-  ['Approval', 'An administrator approves the time.'],
-  ['Invoice', 'The PSA bills it.'],
-];
-
-/** The steps of one event from top to bottom, and the way back from the PSA to the next event. */
-export function Loop() {
+/** The steps of one event, lines such as `1. PSA: It shows the note.`, and the way back from the PSA to the next event. */
+export function Loop({ steps }: { steps: string }) {
   return (
     <svg class="loop" viewBox="0 0 400 398" role="img" aria-label="From a ticket event to the invoice, in six steps">
       <path d="M348 227h34v-204h-30m6 -6l-6 6l6 6" />
-      {LOOP.map(([step, text], index) => (
+      {Array.from(steps.matchAll(/^\d\. (.+?): (.+)$/gm), ([, step, text], index) => (
         <g transform={`translate(1 ${1 + index * 68})`}>
           {index > 0 && <path d="M174 -20v18m-6 -6l6 6l6 -6" />}
           <rect width="346" height="46" rx="8" />
@@ -145,8 +108,6 @@ export function Loop() {
     </svg>
   );
 }
-
-export const loopMarkdown = LOOP.map(([step, text], index) => `${index + 1}. ${step}: ${text}`).join('\n');
 
 /** Creates a random token in the browser, with script only, and puts it into all places of the page. */
 export function NewToken() {

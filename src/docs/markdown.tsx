@@ -1,6 +1,6 @@
 import { Code } from '../http/page/code.tsx';
 import { type Block, blocksOf, type CodeBlock, idOf, type Section, sectionsOf } from './blocks.ts';
-import { Hero } from './inserts.tsx';
+import { Hero, Tiles } from './inserts.tsx';
 import { Page } from './layout.tsx';
 import type { MarkdownSource } from './module.ts';
 import { Tabs } from './tabs.tsx';
@@ -119,7 +119,13 @@ const StepHeading = ({ id, text }: { id: string; text: string }) => (
   </h3>
 );
 
+/** A list. One of links only, with or without a text after a colon, is shown as tiles. */
 function List({ ordered, items }: { ordered: boolean; items: readonly { text: string }[] }) {
+  const tiles = items.flatMap(({ text: item }) => {
+    const [, text, href, about] = /^\[([^\]]+)\]\(([^)]+)\)(?:: (.+))?$/.exec(item) ?? [];
+    return text === undefined || href === undefined ? [] : [{ text, href, about }];
+  });
+  if (!ordered && tiles.length === items.length) return <Tiles tiles={tiles} />;
   const entries = items.map(({ text }) => <Text as="li">{text}</Text>);
   return ordered ? <ol>{entries}</ol> : <ul>{entries}</ul>;
 }

@@ -1,13 +1,10 @@
 import type { Child } from 'hono/jsx';
 import type { ZodOpenApiPathItemObject } from 'zod-openapi';
 import type { IconName } from '../http/page/icon.tsx';
-import type { Includes } from './blocks.ts';
 
 /** What an optional module adds to the documentation. Every field is optional. */
 export interface DocsModule {
   pages?: readonly DocsPage[];
-  /** Parts of any pages in Markdown. A page shows the part `name` at `<!-- section: name -->`. */
-  sections?: Includes;
   /** OpenAPI documents. `origin` is as for `describeApi`; `messages` are those of all modules. */
   documents?: readonly {
     path: string;

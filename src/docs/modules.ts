@@ -14,8 +14,7 @@ export const MODULE_PAGES = DOCS_MODULES.flatMap(({ pages = [] }) => pages).sort
 export const DOCUMENTS = DOCS_MODULES.flatMap(({ documents = [] }) => documents);
 export const MESSAGES = DOCS_MODULES.flatMap(({ messages = [] }) => messages);
 
-/** Puts the sections of the modules into a page: none, if no module has a section of that name. */
-export const withSections = (markdown: string) =>
-  markdown.replaceAll(/<!-- section: (.+) -->\n/g, (_, name: string) =>
-    DOCS_MODULES.flatMap(({ sections }) => sections?.[name] ?? []).join('\n'),
-  );
+/** The readers whom the first page sends to a page of a module, as a list. */
+export const MODULE_READERS = MODULE_PAGES.flatMap(({ path, reader }) =>
+  reader ? `- [${reader.text}](${path}): ${reader.about}` : [],
+).join('\n');

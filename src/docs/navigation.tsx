@@ -27,7 +27,7 @@ const PAGES: readonly PageLinks[] = [
 export function pathOfFile(file: string): string {
   const [, asset] = /(?:^|\/)assets(\/docs\/.+)$/.exec(file) ?? [];
   if (asset !== undefined) return asset;
-  const [, name = ''] = /([\w-]+)\.md$/.exec(file.toLowerCase()) ?? [];
+  const [, name = ''] = /([\w-]+)(?:\/docs\/connect)?\.md$/.exec(file.toLowerCase()) ?? [];
   const found = name === 'home' ? PAGES[0] : PAGES.find(({ path }) => path.endsWith(`/${name}`));
   if (!found) throw new Error(`No page is in the file ${file}`);
   return found.path;

@@ -16,8 +16,6 @@ export const ORIGIN = 'https://service.invalid';
 interface Recipe {
   slug: string;
   tool: string;
-  /** Where the reader starts and ends, and the versions of the tool. */
-  lead: string;
   markdown: string;
 }
 
@@ -37,7 +35,7 @@ export const RECIPES: readonly Recipe[] = [
 
 function recipe(slug: string, text: string): Recipe {
   const markdown = withIncludes(text, COMMON);
-  const [, tool, lead] = /^# Write back from (.+)\n\n(.+)\n/.exec(markdown) ?? [];
-  if (tool === undefined || lead === undefined) throw new Error(`The recipe ${slug} has no title or no lead`);
-  return { slug, tool, lead, markdown };
+  const [, tool] = /^# Write back from (.+)\n/.exec(markdown) ?? [];
+  if (tool === undefined) throw new Error(`The recipe ${slug} has no title`);
+  return { slug, tool, markdown };
 }

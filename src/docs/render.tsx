@@ -1,25 +1,16 @@
 import type { Child } from 'hono/jsx';
 import changelog from '../../CHANGELOG.md?raw';
-import type { Config } from '../config.ts';
+import { type Config, parseConfig } from '../config.ts';
 import { limitsInWords } from '../domain/day-limit.ts';
 import type { SecurityContact } from '../domain/security-contact.ts';
 import { describeApi } from './api-openapi.ts';
 import { blocksOf, withIncludes } from './blocks.ts';
-import {
-  Loop,
-  loopMarkdown,
-  NewToken,
-  Readers,
-  readersMarkdown,
-  ToolTiles,
-  TryPing,
-  toolsMarkdown,
-} from './inserts.tsx';
+import { Loop, NewToken, TryPing } from './inserts.tsx';
 import { keyPattern } from './key-format.ts';
 import { Page } from './layout.tsx';
 import { Markdown, MarkdownPage, readable } from './markdown.tsx';
 import type { MarkdownSource } from './module.ts';
-import { DOCUMENTS, MESSAGES, MODULE_PAGES, withSections } from './modules.ts';
+import { DOCUMENTS, MESSAGES, MODULE_PAGES, MODULE_READERS } from './modules.ts';
 import { pathOfFile } from './navigation.tsx';
 import administrators from './pages/administrators.md?raw';
 import concepts from './pages/concepts.md?raw';
@@ -51,6 +42,16 @@ function withSiteLinks(markdown: string): string {
   return markdown.replaceAll(/\]\((?![/#]|[a-z]+:)([^)#\s]+)/g, (_, file: string) => `](${pathOfFile(file)}`);
 }
 
+/** A page with a text as deployed instead of the text of the defaults, which the source has. @throws Error if it has not */
+function asDeployed(markdown: string, inWords: (config: Config) => string, config: Config): string {
+  const written = inWords(parseConfig({}));
+  if (!markdown.includes(written)) throw new Error(`A page lacks the text: ${written}`);
+  return markdown.replaceAll(written, inWords(config));
+}
+
+/** The steps of the drawing, a list in the source. */
+const [loopSteps = ''] = /^(?:\d\. .+\n)+/m.exec(loop) ?? [];
+
 /** The Worker sends it to browsers, with the status 404. */
 const wrongAddressPage = (
   <Page title="Nothing here">
@@ -70,7 +71,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
   const { serviceUrl = '' } = config;
   function page(source: MarkdownSource): Rendered {
     const { path, inserts = {} } = source;
-    const markdown = withSiteLinks(withSections(source.markdown));
+    const markdown = withSiteLinks(source.markdown);
     const withInserts = markdown.replaceAll(/<!-- insert: (.+) -->/g, (_, name: string) => inserts[name]?.[1] ?? '');
     return {
       path,
@@ -79,29 +80,29 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
     };
   }
   const pages: readonly Rendered[] = [
+    page({ path: '/docs', markdown: withIncludes(home, { readers: MODULE_READERS }) }),
     page({
-      path: '/docs',
-      markdown: home,
-      inserts: { readers: [<Readers />, readersMarkdown], tools: [<ToolTiles />, toolsMarkdown] },
+      path: '/docs/loop',
+      markdown: loop.replace(loopSteps, '<!-- insert: loop -->\n'),
+      inserts: { loop: [<Loop steps={loopSteps} />, loopSteps.trim()] },
     }),
-    page({ path: '/docs/loop', markdown: loop, inserts: { loop: [<Loop />, loopMarkdown] } }),
     page({ path: '/docs/concepts', markdown: concepts }),
     page({ path: '/docs/administrators', markdown: administrators }),
-    page({ path: '/docs/recipes', markdown: recipes, inserts: { tools: [<ToolTiles hasLead />, toolsMarkdown] } }),
+    page({ path: '/docs/recipes', markdown: recipes }),
     ...RECIPES.map(({ slug, markdown }) =>
       page({ path: `/docs/recipes/${slug}`, markdown, inserts: { token: [<NewToken />, ''] } }),
     ),
     page({
       path: '/docs/reference',
-      markdown: withIncludes(reference, { limits: limitsInWords(config) }),
+      markdown: asDeployed(reference, limitsInWords, config),
       inserts: { ping: [<TryPing />, ''] },
       isWide: true,
     }),
     page({ path: '/docs/errors', markdown: `${errors}\n${errorExamples}\n`, isWide: true }),
     ...MODULE_PAGES.map(page),
-    page({ path: '/docs/keys', markdown: withIncludes(keys, { 'key-pattern': keyPattern(config.keyPrefix) }) }),
-    page({ path: '/docs/limits', markdown: withIncludes(limits, { limits: limitsInWords(config) }) }),
-    page({ path: '/docs/data', markdown: withIncludes(data, { support: supportOf(config) }) }),
+    page({ path: '/docs/keys', markdown: asDeployed(keys, keyPattern, config) }),
+    page({ path: '/docs/limits', markdown: asDeployed(limits, limitsInWords, config) }),
+    page({ path: '/docs/data', markdown: asDeployed(data, supportOf, config) }),
     page({ path: '/docs/changelog', markdown: changelog }),
   ];
   const origin = serviceUrl || UNKNOWN_ORIGIN;

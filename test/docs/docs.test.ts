@@ -131,6 +131,12 @@ describe('the documentation', () => {
       expect([name, text]).not.toEqual([name, expect.stringContaining('service.invalid')]);
   });
 
+  test.each(['/docs', '/docs/recipes'])('%s has a tile for each recipe', async (path) => {
+    const links = await elementsOf(await read(path), '.tiles a');
+    const recipes = links.map(({ attributes }) => attributes['href']).filter((href) => /recipes\//.test(href ?? ''));
+    expect(recipes).toEqual(RECIPES.map(({ slug }) => `/docs/recipes/${slug}`));
+  });
+
   test('security.txt contains the contact of the deployment, and does not exist without one', async () => {
     const addresses = ['mailto:security@tickets.example', 'https://tickets.example/report'];
     const securityContact = { addresses, expires: '2027-06-30' };

@@ -145,7 +145,7 @@ test.each([
 });
 
 test('the loop: its command writes once for an event, with the ids of the event', async () => {
-  const [event, command] = codesOfPage(loop.replace(/^<!-- section: .*$/m, ''), server.url);
+  const [event, command] = codesOfPage(loop, server.url);
   const { event_id, data } = JSON.parse(event?.versions[0]?.text ?? '');
   const text = command?.versions[0]?.text ?? '';
   expect(text).toMatch(new RegExp(`^TICKET_ID='${data.ticket_id}'\nEVENT_ID='${event_id}'\n`));

@@ -11,7 +11,7 @@ test('the published pattern finds keys in a text, and the published checksum rej
   const { isKey } = z.object({ isKey: z.function({ input: [z.string()], output: z.boolean() }) }).parse(scanner);
   for (let i = 0; i < 100; i++) {
     const key = generateKey('twb');
-    expect(`token: ${key};`.match(new RegExp(keyPattern('twb'), 'g'))).toEqual([key]);
+    expect(`token: ${key};`.match(new RegExp(keyPattern({ keyPrefix: 'twb' }), 'g'))).toEqual([key]);
     expect(isKey(key)).toBe(true);
     expect(isKey(key.replace(/.$/, (last) => (last === '0' ? '1' : '0')))).toBe(false);
   }

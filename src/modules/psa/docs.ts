@@ -1,4 +1,5 @@
 import { withIncludes } from '../../docs/blocks.ts';
+import { jsonBlock } from '../../docs/field-tables.ts';
 import type { DocsModule } from '../../docs/module.ts';
 import firstUpsert from './assets/docs/psa/samples/first-upsert.json';
 import approval from './docs/approval.md?raw';
@@ -18,7 +19,7 @@ const page = (step: number, path: string, name: string, markdown: string) => ({
   name,
   markdown: withIncludes(markdown, {
     ...CALL_FIELDS,
-    'first-upsert.json': JSON.stringify(firstUpsert, null, 2),
+    'first-upsert.json': jsonBlock('First upsert', firstUpsert),
   }),
   group: 'PSA' as const,
 });

@@ -1,4 +1,5 @@
 import { withIncludes } from '../../docs/blocks.ts';
+import { jsonBlock } from '../../docs/field-tables.ts';
 import type { DocsModule } from '../../docs/module.ts';
 import receiverMjs from './assets/docs/psa/receiver.mjs?raw';
 import receiverPy from './assets/docs/psa/receiver.py?raw';
@@ -13,10 +14,15 @@ function partToFit(receiver: string, from: string, until: string): string {
   return receiver.slice(start, end).trim();
 }
 
+const codeToFit = (language: string, code: string) => `\`\`\`${language} Fit to your PSA\n${code}\n\`\`\``;
+
 const files = {
-  'note-created.json': JSON.stringify(noteCreated, null, 2),
-  'receiver.mjs': partToFit(receiverMjs, 'async function psa(', '/**\n * Writes a change into the PSA'),
-  'receiver.py': partToFit(receiverPy, 'def psa(', 'def take('),
+  'note-created.json': jsonBlock('A message with a new note', noteCreated),
+  'receiver.mjs': codeToFit(
+    'js',
+    partToFit(receiverMjs, 'async function psa(', '/**\n * Writes a change into the PSA'),
+  ),
+  'receiver.py': codeToFit('python', partToFit(receiverPy, 'def psa(', 'def take(')),
 };
 
 export const pushDocs: DocsModule = {

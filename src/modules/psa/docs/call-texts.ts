@@ -10,7 +10,7 @@ import refusals from './refusals.md?raw';
 /** The part of each call on its page, without the tables that calls.ts includes. */
 const sections = new Map(
   [directory, changes, approval, refusals, calls]
-    .map((page) => page.replaceAll(/^<!-- (?:include|section): .+ -->$/gm, ''))
+    .map((page) => page.replaceAll(/^<!-- include: .+ -->$/gm, ''))
     .flatMap((page) => sectionsOf(blocksOf(page), 2))
     .map(({ title, blocks }) => [title, blocks]),
 );

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { MODULE_PAGES, withSections } from '../../../../src/docs/modules.ts';
+import { MODULE_PAGES } from '../../../../src/docs/modules.ts';
 import { signWebhook } from '../../../../src/domain/webhook.ts';
 import { isInstalled } from '../../../support/command.ts';
 import { listen } from '../../../support/listen.ts';
@@ -16,7 +16,7 @@ import { codesOfPage } from '../../../support/recipes.ts';
 // The code of /docs/psa, run as it is copied.
 
 const run = promisify(execFile);
-const markdownOf = (path: string) => withSections(MODULE_PAGES.find((page) => page.path === path)?.markdown ?? '');
+const markdownOf = (path: string) => MODULE_PAGES.find((page) => page.path === path)?.markdown ?? '';
 const psa = markdownOf('/docs/psa');
 const changes = markdownOf('/docs/psa/changes');
 
