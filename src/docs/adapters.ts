@@ -9,6 +9,12 @@ const page = (name: string, text: string) => ({
   name: /^# (.+)/.exec(text)?.[1] ?? name,
 });
 
+/** A page without the rows about adapters that were deleted. */
+export const withoutDeleted = (text: string) =>
+  text.replaceAll(/^\|.*\/adapters\/(\w+)\/docs\/connect\.md.*\n/gm, (row, folder: string) =>
+    folder in markdown ? row : '',
+  );
+
 /** The pages of the adapters. src/dev/static-files.ts finds them, because each adapter can be deleted. */
 export const adaptersDocs: DocsModule = {
   pages: [...Object.entries(markdown).map(([folder, text]) => page(folder, text)), page('adapter', common)],

@@ -1,7 +1,7 @@
 import { PROBLEMS, type ProblemCode } from '../http/problems.ts';
 import errorsPage from './pages/errors.md?raw';
 
-const ROW = /^\| `(\w+)` (.+) \| (.+) \| (.+) \| .+ \|$/gm;
+const ROW = /^\| `(\w+)` (.+) \| (.+) \| (.+) \|$/gm;
 
 /** The explanation of each error by its code: the rows of the table on the page of errors. */
 export const ERROR_TEXTS = new Map(

@@ -31,21 +31,20 @@ export function openapi({
   );
 }
 
-/** Describes headers as components of a document, each by the row of a table with its name or id. */
-export function headersIn(table: string) {
-  const rows = Array.from(
-    table.matchAll(/^\| `?([\w-]+)`? \| (.+) \| `(.+)` \|$/gm),
+/** The texts about the headers of the API, by name or id: the table of the reference. */
+const HEADER_TEXTS = new Map(
+  Array.from(
+    reference.matchAll(/^\| `?([\w-]+)`? \| (.+) \| `(.+)` \|$/gm),
     ([, name = '', description = '', example]) => [name, { description, example }] as const,
-  );
-  const texts = new Map(rows);
-  return <Shape extends z.ZodType>(name: string, shape: Shape, id = name.replaceAll('-', '')): Shape => {
-    const text = texts.get(name);
-    if (!text) throw new Error(`There is no row about the header ${name}`);
-    return shape.meta({ ...text, header: { id } });
-  };
+  ),
+);
+
+/** Describes a header as a component of the document. @throws Error if the reference has no row about it */
+export function apiHeader<Shape extends z.ZodType>(name: string, shape: Shape, id = name.replaceAll('-', '')): Shape {
+  const text = HEADER_TEXTS.get(name);
+  if (!text) throw new Error(`There is no row about the header ${name}`);
+  return shape.meta({ ...text, header: { id } });
 }
-/** The page of the reference has the texts. */
-export const apiHeader = headersIn(reference);
 
 /** `malformed_json` as `MalformedJson`. */
 export const pascalCase = (name: string) =>

@@ -3,6 +3,7 @@ import changelog from '../../CHANGELOG.md?raw';
 import { type Config, parseConfig } from '../config.ts';
 import { limitsInWords } from '../domain/day-limit.ts';
 import type { SecurityContact } from '../domain/security-contact.ts';
+import { withoutDeleted } from './adapters.ts';
 import { describeApi } from './api-openapi.ts';
 import { blocksOf, withIncludes } from './blocks.ts';
 import { Loop, NewToken, TryPing } from './inserts.tsx';
@@ -71,7 +72,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
   const { serviceUrl = '' } = config;
   function page(source: MarkdownSource): Rendered {
     const { path, inserts = {} } = source;
-    const markdown = withSiteLinks(source.markdown);
+    const markdown = withSiteLinks(withoutDeleted(source.markdown));
     const withInserts = markdown.replaceAll(/<!-- insert: (.+) -->/g, (_, name: string) => inserts[name]?.[1] ?? '');
     return {
       path,

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { withIncludes } from '../../src/docs/blocks.ts';
 import home from '../../src/docs/pages/home.md?raw';
 import loop from '../../src/docs/pages/loop.md?raw';
 import { makeKey } from '../reliability/restartable.ts';
@@ -155,7 +156,7 @@ test('the loop: its command writes once for an event, with the ids of the event'
 });
 
 test('start page: its commands, copied one after the other, write once', async () => {
-  const commands = codesOfPage(home, server.url).flatMap(({ versions }) => versions);
+  const commands = codesOfPage(withIncludes(home, { readers: '' }), server.url).flatMap(({ versions }) => versions);
   const script = commands.filter(({ language }) => language === 'bash').map(({ text }) => text);
   const { stdout } = await inBash([...script, script.at(-1)].join('\n'));
   expect(stdout).toMatch(/\{"note":\{"id".*\{"note":.*"idempotentReplay":true/s);

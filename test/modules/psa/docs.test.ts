@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { retryAfter503 } from '../../../src/http/problems.ts';
 import firstUpsert from '../../../src/modules/psa/assets/docs/psa/samples/first-upsert.json';
 import { CALL_ERROR_TEXTS } from '../../../src/modules/psa/docs/call-texts.ts';
-import headers from '../../../src/modules/psa/docs/headers.md?raw';
+import { describePsa } from '../../../src/modules/psa/docs/psa-openapi.ts';
 import { PSA_CALL_TYPES } from '../../../src/modules/psa/psa-calls.ts';
 import { CALL_ERRORS } from '../../../src/services/call-result.ts';
 import { elementsOf } from '../../support/page.ts';
@@ -44,7 +44,9 @@ test('the page explains every error of a call with its status', () => {
 
 test('the contract states between which numbers of seconds a 503 asks to wait', () => {
   const [least, most] = [retryAfter503(() => 0), retryAfter503(() => 1 - Number.EPSILON)];
-  expect(headers).toContain(`a random number from ${least['Retry-After']} to ${most['Retry-After']}`);
+  expect(JSON.stringify(describePsa('', []))).toContain(
+    `a random number from ${least['Retry-After']} to ${most['Retry-After']}`,
+  );
 });
 
 test('first-upsert.json creates an organization with all kinds of records', async () => {

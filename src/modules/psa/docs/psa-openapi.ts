@@ -1,15 +1,16 @@
 import * as z from 'zod';
 import type { ZodOpenApiContentObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import type { Messages } from '../../../docs/module.ts';
-import { headersIn, openapi, seconds, unauthorizedProblem } from '../../../docs/openapi.ts';
+import { openapi, seconds, unauthorizedProblem } from '../../../docs/openapi.ts';
 import { signature } from '../../../docs/webhook.ts';
 import { PROBLEMS, type ProblemCode } from '../../../http/problems.ts';
 import { PSA_CALL_TYPES, type PsaCallType } from '../psa-calls.ts';
 import { CALL_ERROR_TEXTS, callText } from './call-texts.ts';
-import headers from './headers.md?raw';
 import { failure, messages, success } from './message-shapes.ts';
 
-const psaHeader = headersIn(headers);
+/** A component of the document. */
+const header = <Shape extends z.ZodType>(id: string, shape: Shape, description: string, example: string): Shape =>
+  shape.meta({ description, example, header: { id } });
 
 /** The problems that refuse a message before its call. */
 const MESSAGE_PROBLEMS = [
@@ -22,15 +23,41 @@ const MESSAGE_PROBLEMS = [
   'internal_error',
 ] as const satisfies ProblemCode[];
 
-const always = { 'X-Request-Id': psaHeader('RequestId', z.uuid()) };
+const always = {
+  'X-Request-Id': header(
+    'RequestId',
+    z.uuid(),
+    'Include it when you ask for help.',
+    '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6071',
+  ),
+};
 const extraHeaders: Partial<Record<number, z.ZodRawShape>> = {
-  409: { 'Retry-After': psaHeader('RetryAfterOf409', seconds).optional() },
-  429: {
-    'Retry-After': psaHeader('RetryAfter', seconds),
-    'RateLimit-Policy': psaHeader('RateLimitPolicy', z.string()),
-    RateLimit: psaHeader('RateLimit', z.string()),
+  409: {
+    'Retry-After': header(
+      'RetryAfterOf409',
+      seconds,
+      'For `superseded`: the number of seconds to wait before you sign a new message.',
+      '290',
+    ).optional(),
   },
-  503: { 'Retry-After': psaHeader('RetryAfterOf503', seconds) },
+  429: {
+    'Retry-After': header('RetryAfter', seconds, 'The number of seconds to wait.', '2'),
+    'RateLimit-Policy': header(
+      'RateLimitPolicy',
+      z.string(),
+      'The limit: `q` requests in any `w` seconds.',
+      '"ip";q=1200;w=10',
+    ),
+    RateLimit: header('RateLimit', z.string(), 'The remaining requests.', '"ip";r=0;t=2'),
+  },
+  503: {
+    'Retry-After': header(
+      'RetryAfterOf503',
+      seconds,
+      'The number of seconds to wait: a random number from 4 to 8.',
+      '5',
+    ),
+  },
 };
 
 /** The refusals of messages and calls, each status once. `content` describes the body with these codes. */
@@ -117,8 +144,13 @@ export function describePsa(origin: string, sent: readonly Messages[]) {
                 'The signature, the id or the time is missing or wrong. The response is always the same; the log of the service shows the reason.',
               headers: z.object({
                 ...always,
-                'WWW-Authenticate': psaHeader('WWWAuthenticate', z.string()),
-                Date: psaHeader('Date', z.string()),
+                'WWW-Authenticate': header('WWWAuthenticate', z.string(), 'Sign the message.', 'StandardWebhooks'),
+                Date: header(
+                  'Date',
+                  z.string(),
+                  "The service's clock. Compare it with yours.",
+                  'Sun, 22 Nov 2026 09:30:00 GMT',
+                ),
               }),
               content: { 'application/problem+json': { schema: unauthorizedProblem } },
             },
