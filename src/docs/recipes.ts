@@ -1,4 +1,4 @@
-import { partsOf, withIncludes } from './blocks.ts';
+import { partsOf } from './blocks.ts';
 import common from './recipes/common.md?raw';
 import curl from './recipes/curl.md?raw';
 import make from './recipes/make.md?raw';
@@ -21,6 +21,14 @@ interface Recipe {
 
 const COMMON = partsOf(common);
 
+/** Puts the common parts in place of the lines that link to them. @throws Error if one is not there */
+const withCommonParts = (text: string) =>
+  text.replaceAll(/^.*\]\(common\.md#([\w-]+)\).*$/gm, (_, name: string) => {
+    const part = COMMON[name];
+    if (part === undefined) throw new Error(`There is no common part ${name}`);
+    return part;
+  });
+
 export const RECIPES: readonly Recipe[] = [
   recipe('n8n', n8n),
   recipe('make', make),
@@ -34,7 +42,7 @@ export const RECIPES: readonly Recipe[] = [
 ];
 
 function recipe(slug: string, text: string): Recipe {
-  const markdown = withIncludes(text, COMMON);
+  const markdown = withCommonParts(text);
   const [, tool] = /^# Write back from (.+)\n/.exec(markdown) ?? [];
   if (tool === undefined) throw new Error(`The recipe ${slug} has no title`);
   return { slug, tool, markdown };

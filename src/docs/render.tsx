@@ -95,7 +95,7 @@ export async function renderDocs(config: Config): Promise<Map<string, string>> {
     ),
     page({
       path: '/docs/reference',
-      markdown: asDeployed(reference, limitsInWords, config),
+      markdown: reference,
       inserts: { ping: [<TryPing />, ''] },
       isWide: true,
     }),

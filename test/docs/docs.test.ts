@@ -114,9 +114,8 @@ describe('the documentation', () => {
     const textOf = async (name: string, selector: string) =>
       (await elementsOf(files.get(name) ?? '', selector)).map(({ text }) => text).join(' ');
     const reference = await textOf('docs/reference.html', 'article');
-    expect(reference).toContain('Limits as deployed: 7 requests in any 3 seconds per key');
     expect(reference).toContain('https://tickets.example:8443/api/v1/tickets/$TICKET_ID/notes');
-    expect(files.get('docs/reference.md')).toContain('Limits as deployed: 7 requests in any 3 seconds per key');
+    expect(files.get('docs/limits.md')).toContain('7 requests in any 3 seconds per key');
     expect(files.get('llms.txt')).toContain('(https://tickets.example:8443/docs/recipes/make.md)');
     expect(await textOf('docs/recipes/zapier.html', '[data-host]')).toBe('tickets.example');
     expect(await textOf('docs/data.html', 'a[href="mailto:help@tickets.example"]')).not.toBe('');
