@@ -107,7 +107,7 @@ create table api_keys (
   expires_at integer,
   revoked_at integer,
   revoked_by text,
-  -- The key that replaced this one in a rotation: at most one, set permanently.
+  -- The key that replaced this one: at most one, set permanently.
   successor_id text,
   -- The one-time token of the form that created the key, so that a form creates only one key.
   form_token text,

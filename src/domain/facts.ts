@@ -94,7 +94,7 @@ export const FACTS = {
   refused_expired: {
     ...refused(
       'has expired and is still in use; its requests are refused',
-      'Create its replacement and enter it in the automation. It revokes the expired key.',
+      'Create its replacement, unless it has one, and enter that in the automation.',
     ),
     losesWork: true,
   },
@@ -115,11 +115,11 @@ export const FACTS = {
   },
   refused_revoked: refused(
     'is revoked and still in use; its requests are refused',
-    'Find the automation at the source address, and give it a new key or turn it off.',
+    'Find the automation at the source address. Enter the replacement of the key in it, or turn it off.',
   ),
   refused_scope_missing: refused(
     'lacks a scope for what an automation does with it',
-    'The scopes of a key cannot be changed: create its replacement with both scopes, enter it in the automation, and revoke this key.',
+    'The scopes of a key cannot be changed: create its replacement with both scopes, and enter it in the automation.',
   ),
   refused_address_not_allowed: refused(
     'was used from outside its allowed networks',

@@ -18,6 +18,11 @@ const expiresRule =
 const expires = () =>
   z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: ruleError(expiresRule) }).optional();
 
+/** How long a replaced key keeps working, if it is not revoked immediately. */
+export const GRACE_MS = { '1h': 3_600_000, '24h': 24 * 3_600_000, '7d': 7 * 24 * 3_600_000 } as const;
+const grace = () => z.enum(['now', '1h', '24h', '7d'], { error: ruleError('now, 1h, 24h or 7d') });
+export type Grace = z.infer<ReturnType<typeof grace>>;
+
 export const newApiKey = lazyObject(() => ({
   ...settingInputs,
   scopes: z
@@ -28,18 +33,17 @@ export const newApiKey = lazyObject(() => ({
       error: 'is empty; choose at least one scope',
     }),
   expires: expires(),
+  /** For a key that replaces one that works. */
+  grace: grace().default('now'),
 }));
 
 export type NewApiKey = z.input<typeof newApiKey>;
 
 export const keyChanges = lazyObject(() => settingInputs);
 
-/** How long a rotated key keeps working, if it is not revoked immediately. */
-export const GRACE_MS = { '1h': 3_600_000, '24h': 24 * 3_600_000, '7d': 7 * 24 * 3_600_000 } as const;
-
 export const rotation = lazyObject(() => ({
   expires: expires(),
-  grace: z.enum(['now', '1h', '24h', '7d'], { error: ruleError('now, 1h, 24h or 7d') }),
+  grace: grace(),
 }));
 
 export interface Rotation {

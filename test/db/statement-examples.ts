@@ -214,7 +214,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
   'db/keys/key-statements.ts': {
     insertKey: key.insertKey(db, newKeyValues),
     insertReplacement: key.insertReplacement(db, newKeyValues),
-    revokeExpired: key.revokeExpired(db, { ...newKeyValues, keyId }),
+    markReplaced: key.markReplaced(db, { ...newKeyValues, keyId, endsAt: now }),
     changeKey: key.changeKey(db, { ...byAda, ...settings, keyId, now, revision: 0 }),
     markSucceeded: key.markSucceeded(db, {
       ...byAda,

@@ -36,7 +36,7 @@ export async function openSettings(api: Api, organization: string, email: string
   };
   /** A form about a key that does not name companies is for all of them. */
   const post = async (path: string, fields: Fields | string, more: Record<string, string> = {}) => {
-    const defaults: Fields = /^\/keys(\/[^/]+\/change)?$/.test(path) ? { companies: '*' } : {};
+    const defaults: Fields = /^\/keys(\/[^/]+\/(change|replace))?$/.test(path) ? { companies: '*' } : {};
     const response = await api.send(`${base}${path}`, {
       method: 'POST',
       headers: { ...headers, ...more },

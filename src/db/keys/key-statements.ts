@@ -56,31 +56,35 @@ const newKeyValues = ({ organizationId, userId, id, hash, hint, now, expiresAt, 
   revision: 0,
 });
 
-/** The number of keys that are live and not replaced. Two counts on a named index: otherwise SQLite would read ended keys. */
-const liveKeys = (organizationId: string, now: number) => {
+/**
+ * The number of keys that are live and not replaced, without the key that a new one replaces. Two counts on a named index:
+ * otherwise SQLite would read ended keys.
+ */
+const liveKeys = (organizationId: string, now: number, replacedId = '') => {
   const count = (expiry: SQL) => sql`(select count(*) from ${apiKeys} ${anyKey} indexed by api_keys_unrevoked
-    where ${anyKey.organizationId} = ${organizationId} and ${isCurrent(anyKey)} and ${anyKey.expiresAt} ${expiry})`;
+    where ${anyKey.organizationId} = ${organizationId} and ${isCurrent(anyKey)} and ${anyKey.id} <> ${replacedId}
+      and ${anyKey.expiresAt} ${expiry})`;
   return sql`${count(sql`is null`)} + ${count(sql`> ${now}`)}`;
 };
 
 /** Neither the form token, nor the number of keys, nor the key rules stop the new key. A trigger refuses an id or token again. */
-const isAdmitted = ({ organizationId, id, formToken, now, lifetimeDays }: NewKeyValues) =>
+const isAdmitted = ({ organizationId, id, formToken, now, lifetimeDays }: NewKeyValues, replacedId?: string) =>
   sql`not exists (select 1 from ${apiKeys} ${anyKey}
       where ${anyKey.organizationId} = ${organizationId} and (${anyKey.id} = ${id} or ${anyKey.formToken} = ${formToken}))
-    and ${liveKeys(organizationId, now)} < ${MAX_LIVE_KEYS} and ${admittedByRules(organizationId, lifetimeDays)}`;
+    and ${liveKeys(organizationId, now, replacedId)} < ${MAX_LIVE_KEYS} and ${admittedByRules(organizationId, lifetimeDays)}`;
 
 /** No other key occupies the name, unless the key is replaced: then it does not occupy its own. */
 const nameIsFree = ({ organizationId, keyId, name }: KeyId & { name: string }) =>
   sql`not exists (select 1 from ${apiKeys} ${anyKey} where ${anyKey.organizationId} = ${organizationId}
     and ${anyKey.name} = ${name} and ${isCurrent(anyKey)} and ${anyKey.id} <> ${keyId} and ${apiKeys.successorId} is null)`;
 
-const insertKeyIf = (db: Database, values: NewKeyValues, condition: SQL) =>
+const insertKeyIf = (db: Database, values: NewKeyValues, chainId: string | SQL, condition: SQL) =>
   db
     .insert(apiKeys)
     .select(
       sql`select ${valuesFor(apiKeys, {
         ...newKeyValues(values),
-        chainId: values.id,
+        chainId,
         scopes: values.scopes,
         name: values.name,
         description: values.description,
@@ -94,32 +98,20 @@ const insertKeyIf = (db: Database, values: NewKeyValues, condition: SQL) =>
     .onConflictDoNothing();
 
 /** Inserts a key unless there are too many, the key rules refuse it, or its name or form token is in use. */
-export const insertKey = (db: Database, values: NewKeyValues) => insertKeyIf(db, values, isAdmitted(values));
+export const insertKey = (db: Database, values: NewKeyValues) => insertKeyIf(db, values, values.id, isAdmitted(values));
 
-/** Inserts the new key if the statement before it made room for it. */
-export const insertReplacement = (db: Database, values: NewKeyValues) => insertKeyIf(db, values, sql`changes() = 1`);
+/** Inserts the new key into the chain of the key that names it as its successor since the statement before. */
+export const insertReplacement = (db: Database, values: NewKeyValues) => {
+  const chainId = sql`coalesce((select ${predecessor.chainId} from ${apiKeys} ${predecessor}
+    where ${predecessor.organizationId} = ${values.organizationId} and ${predecessor.successorId} = ${values.id}), ${values.id})`;
+  return insertKeyIf(db, values, chainId, sql`changes() = 1`);
+};
 
 const revocation = (now: number, by: string) => ({
   revokedAt: now,
   revokedBy: by,
   revision: sql`${apiKeys.revision} + 1`,
 });
-
-/** Revokes an expired key, whose name is then free, if nothing stops the new key that replaces it. */
-export const revokeExpired = (db: Database, values: NewKeyValues & KeyId) =>
-  db
-    .update(apiKeys)
-    .set(revocation(values.now, values.userId))
-    .where(
-      and(
-        isTheKey(values),
-        isCurrent(apiKeys),
-        sql`${apiKeys.expiresAt} <= ${values.now}`,
-        byActiveAdministrator(values),
-        isAdmitted(values),
-        nameIsFree(values),
-      ),
-    );
 
 interface ChangeValues extends AdministratorValues {
   keyId: string;
@@ -146,8 +138,8 @@ export const changeKey = (db: Database, values: ChangeValues & KeySettings) => {
     );
 };
 
-// A rotation makes up to three changes in one transaction, each with its audit row: it marks the old key, inserts the
-// successor and revokes the old key. The second and third run only if the previous one changed a row.
+// A rotation and a replacement make up to three changes in one transaction, each with its audit row: they mark the old key,
+// insert the successor and revoke the old key. The second and third run only if the previous one changed a row.
 
 const keysInGrace = (organizationId: string, now: number) =>
   sql<number>`(select count(*) from ${apiKeys} ${anyKey} where ${anyKey.organizationId} = ${organizationId}
@@ -194,6 +186,33 @@ export const markSucceeded = (db: Database, values: SuccessionValues) => {
     );
 };
 
+/**
+ * Names the successor, with its own scopes and settings, of a key that has none: of one that works, which then ends as in
+ * a rotation, and of one that has ended.
+ */
+export const markReplaced = (db: Database, values: NewKeyValues & KeyId & { endsAt: number }) => {
+  const { organizationId, keyId, id, now, endsAt } = values;
+  const isUnrevoked = sql`${apiKeys.revokedAt} is null`;
+  return db
+    .update(apiKeys)
+    .set({
+      successorId: id,
+      expiresAt: sql`iif(${isUnrevoked}, min(coalesce(${apiKeys.expiresAt}, ${endsAt}), ${endsAt}), ${apiKeys.expiresAt})`,
+      revision: sql`${apiKeys.revision} + 1`,
+    })
+    .where(
+      and(
+        isTheKey(values),
+        sql`${apiKeys.successorId} is null`,
+        byActiveAdministrator(values),
+        isAdmitted(values, keyId),
+        nameIsFree(values),
+        sql`(${endsAt} <= ${now} or not (${isUnrevoked} and ${isUnexpired(now)})
+          or ${keysInGrace(organizationId, now)} < ${MAX_KEYS_IN_GRACE})`,
+      ),
+    );
+};
+
 /** Inserts the successor of the key that names it, with the same chain, scopes and settings. */
 export const insertSuccessor = (db: Database, values: NewKey) => {
   const { chainId, scopes, name, description, owner } = predecessor;
@@ -220,7 +239,8 @@ export const revokeSucceeded = (db: Database, values: AdministratorValues & { id
     .update(apiKeys)
     .set(revocation(values.now, values.userId))
     .where(
-      sql`${apiKeys.organizationId} = ${values.organizationId} and ${apiKeys.successorId} = ${values.id} and changes() = 1`,
+      sql`${apiKeys.organizationId} = ${values.organizationId} and ${apiKeys.successorId} = ${values.id}
+        and ${apiKeys.revokedAt} is null and changes() = 1`,
     );
 
 interface Asked extends AdministratorValues {

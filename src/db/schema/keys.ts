@@ -32,7 +32,7 @@ export const apiKeys = sqliteTable(
     expiresAt: integer('expires_at'),
     revokedAt: integer('revoked_at'),
     revokedBy: text('revoked_by'),
-    /** The key that replaced this one in a rotation: at most one, set permanently. */
+    /** The key that replaced this one: at most one, set permanently. */
     successorId: text('successor_id'),
     /** The one-time token of the form that created the key, so that a form creates only one key. */
     formToken: text('form_token'),

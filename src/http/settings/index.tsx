@@ -131,8 +131,8 @@ const PAGE_PROBLEMS: Partial<Record<ServiceErrorCode, ConstructorParameters<type
   ],
   key_already_rotated: [
     409,
-    'This key was already rotated',
-    'A key can have only one successor. Open the key to see its successor. Rotate the successor if you need another key.',
+    'This key already has a successor',
+    'A key can have only one. Open the key to see its successor. Rotate the successor if you need another key.',
   ],
   not_pushed: [409, 'Nothing to resume', 'This service pushes no changes to your PSA.'],
   being_erased: [403, 'No access', 'The operator is erasing this organization.'],

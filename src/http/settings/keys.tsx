@@ -11,7 +11,7 @@ import { listAdministratorNames } from '../../services/directory/administrators.
 import { listCompanies, searchCompanies } from '../../services/directory/companies.ts';
 import { changeApiKey, findLockout } from '../../services/keys/change-key.ts';
 import { getKeyRules } from '../../services/keys/change-key-rules.ts';
-import { createApiKey, isReplaceable } from '../../services/keys/create-key.ts';
+import { createApiKey, replaceApiKey } from '../../services/keys/create-key.ts';
 import { readRecentUse, readUsage } from '../../services/keys/key-usage.ts';
 import { readWorkflows } from '../../services/keys/key-workflows.ts';
 import { getKeyAndDay, getOwnKey, type KeyDetails } from '../../services/keys/read-keys.ts';
@@ -38,7 +38,14 @@ import {
 } from './forms.ts';
 import { redirectWith, todayOf } from './page-context.ts';
 import { KeyActions, KeyLead, KeyPage } from './pages/key.tsx';
-import { type Added, ChangeForm, NewKeyForm, preselectedExpiration, RotateForm } from './pages/key-form.tsx';
+import {
+  type Added,
+  ChangeForm,
+  NewKeyForm,
+  preselectedExpiration,
+  ReplaceForm,
+  RotateForm,
+} from './pages/key-form.tsx';
 import { NewKeyPage } from './pages/new-key.tsx';
 import { render, renderForm, trail } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
@@ -59,29 +66,36 @@ keys.get('/new-key', (c) => renderNewKey(c, crypto.randomUUID()));
 
 async function renderNewKey(c: Context<AdminEnv>, token: string, sent?: FormState): Promise<Response> {
   const ctx = adminContext(c);
-  const [rules, owners, like] = await Promise.all([getKeyRules(ctx), listAdministratorNames(ctx), keyLike(c)]);
+  const keyId = c.req.query('like');
+  const [rules, owners, like] = await Promise.all([
+    getKeyRules(ctx),
+    listAdministratorNames(ctx),
+    keyId === undefined ? undefined : getOwnKey(ctx, keyId),
+  ]);
   const today = todayOf(c);
   const form = sent ?? { values: newKeyValues(preselectedExpiration(rules, today, like), like) };
+  // The name of a key that works is in use.
+  if (!sent && like && like.state !== 'revoked') form.values.delete('name');
   const offered = await companiesFor(c, form);
   const page = <NewKeyForm {...{ token, rules, today, owners, offered, form, like }} />;
   const isRefused = Object.keys(form.messages ?? {}).length > 0;
   return renderForm(c, isRefused ? 'The key was not created' : 'Create a key', page, form, { trail: trail(c, like) });
 }
 
-/** The key that a new one is to be like. @throws ServiceError `key_not_found` */
-async function keyLike(c: Context<AdminEnv>): Promise<KeyDetails | undefined> {
-  const keyId = c.req.query('like');
-  return keyId === undefined ? undefined : getOwnKey(adminContext(c), keyId);
-}
-
-/** The values of a form for a new key: of all companies, or like another key, without its name if that is in use. */
+/** The values of a form for a new key: of all companies, or like another key. */
 function newKeyValues(expiration: Record<string, string>, like: KeyDetails | undefined): URLSearchParams {
   const values = new URLSearchParams(like ? settingsInForm(like) : { companies: ALL_COMPANIES });
   for (const scope of like?.scopes ?? []) values.append('scopes', scope);
   for (const [name, value] of Object.entries(expiration)) values.set(name, value);
-  if (like && like.state !== 'revoked' && !isReplaceable(like)) values.delete('name');
   return values;
 }
+
+/** What the form for a new key, or for one that takes the place of another, asks for. */
+const chosenKey = (c: Context<AdminEnv>, values: URLSearchParams) => ({
+  ...chosenSettings(values),
+  scopes: SCOPE_IDS.filter((scope) => values.has('scopes', scope)),
+  ...chosenExpiry(values, todayOf(c)),
+});
 
 /** The companies to choose from in a form: those that it has, and those that its search finds. */
 const companiesFor = (c: Context<AdminEnv>, { values }: FormState) =>
@@ -99,13 +113,9 @@ keys.post('/keys', async (c) => {
   const values = await readForm(c);
   const token = formToken(values);
   if (searchedCompany(values) !== undefined) return renderNewKey(c, token, afterSearch(values));
-  const scopes = SCOPE_IDS.filter((scope) => values.has('scopes', scope));
-  const input = { ...chosenSettings(values), scopes, ...chosenExpiry(values, todayOf(c)) };
   try {
-    const like = await keyLike(c);
-    const replaced = like && isReplaceable(like) ? { ...like, state: 'revoked' as const } : undefined;
-    const created = await createApiKey(adminContext(c), keyPrefix, input, token, replaced);
-    return renderKeyOnce(c, { created, replaced });
+    const created = await createApiKey(adminContext(c), keyPrefix, chosenKey(c, values), token);
+    return renderKeyOnce(c, { created });
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
@@ -154,7 +164,7 @@ keys.get('/keys/:key', async (c) => {
   return render(c, key.name, <KeyPage {...page} />, {
     trail: trail(c),
     lead: <KeyLead subject={key} refused={refused} />,
-    actions: <KeyActions subject={key} />,
+    actions: <KeyActions subject={key} refused={refused} />,
   });
 });
 
@@ -227,6 +237,51 @@ keys.post('/keys/:key/change', async (c) => {
     requireLive(current);
     const form = { values: mergedForm(values, settingsInForm(current)), messages: {} };
     return renderChange(c, { subject: current, revision: current.revision, form, isConflict: true });
+  }
+});
+
+// --- replace -------------------------------------------------------------------------------------
+
+keys.get('/keys/:key/replace', async (c) => {
+  const key = await getOwnKey(adminContext(c), c.req.param('key'));
+  if (key.successor) throw errorOf('key_already_rotated');
+  return renderReplace(c, key, crypto.randomUUID());
+});
+
+async function renderReplace(c: Context<AdminEnv>, replaced: KeyDetails, token: string, sent?: FormState) {
+  const ctx = adminContext(c);
+  const [rules, owners, { workflows }, uses] = await Promise.all([
+    getKeyRules(ctx),
+    listAdministratorNames(ctx),
+    readWorkflows(ctx, replaced),
+    readUsesOfKey(ctx, replaced.id),
+  ]);
+  const today = todayOf(c);
+  const lacksScope = uses.some(({ reason, needsAttention }) => reason === 'scope_missing' && needsAttention);
+  const like = lacksScope ? { ...replaced, scopes: [...SCOPE_IDS] } : replaced;
+  const form = sent ?? {
+    values: newKeyValues({ ...preselectedExpiration(rules, today, replaced), grace: '24h' }, like),
+  };
+  const offered = await companiesFor(c, form);
+  const page = <ReplaceForm {...{ token, rules, today, owners, offered, form, replaced, lacksScope, workflows }} />;
+  return renderForm(c, `Create the replacement of ${replaced.name}`, page, form, { trail: trail(c, replaced) });
+}
+
+keys.post('/keys/:key/replace', async (c) => {
+  const { keyPrefix } = c.get('config');
+  const ctx = adminContext(c);
+  const key = await getOwnKey(ctx, c.req.param('key'));
+  const values = await readForm(c);
+  const token = formToken(values);
+  if (searchedCompany(values) !== undefined) return renderReplace(c, key, token, afterSearch(values));
+  try {
+    const grace = isLive(key.state) && { grace: values.get('grace') };
+    const created = await replaceApiKey(ctx, keyPrefix, key, { ...chosenKey(c, values), ...grace }, token);
+    return renderKeyOnce(c, { created, replaced: created.replaced });
+  } catch (err) {
+    if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
+    if (!hasCode(err, 'invalid')) throw err;
+    return renderReplace(c, key, token, { values, messages: messagesOf(err.errors) });
   }
 });
 

@@ -1,20 +1,30 @@
-import { explainKey, insertKey, insertReplacement, revokeExpired } from '../../db/keys/key-statements.ts';
+import { endRepairedUses } from '../../db/keys/end-refused-uses.ts';
+import { explainKey, insertKey, insertReplacement, markReplaced } from '../../db/keys/key-statements.ts';
 import { generateKey, hashKey, keyHint } from '../../domain/api-key.ts';
 import { dateIn } from '../../domain/calendar.ts';
 import { errorOf, invalidInput, ServiceError } from '../../domain/errors.ts';
 import { type FieldError, fieldErrors } from '../../domain/fields.ts';
-import { expiryInstant, lastExpiry, MAX_EXPIRY_YEARS, MAX_LIVE_KEYS, newApiKey } from '../../domain/key-input.ts';
+import {
+  expiryInstant,
+  lastExpiry,
+  MAX_EXPIRY_YEARS,
+  MAX_KEYS_IN_GRACE,
+  MAX_LIVE_KEYS,
+  newApiKey,
+} from '../../domain/key-input.ts';
 import { brokenRule, lifetimeDays, type NewKeyLifetime } from '../../domain/key-rules.ts';
 import { type SettingsInput, settingInputs } from '../../domain/key-settings.ts';
 import { timeOrderedId } from '../../domain/record-id.ts';
 import { formatScopes, type Scope } from '../../domain/record-kinds.ts';
 import { pick } from '../../lib/objects.ts';
-import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
+import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { query } from '../call-d1.ts';
 import { unknownCompanies } from '../directory/companies.ts';
 import type { AdminContext } from '../service-context.ts';
 import { getKeyRules, requireAdmittedByRow } from './change-key-rules.ts';
 import { getOwnKey, type KeyDetails } from './read-keys.ts';
+import { readUsesOfKey } from './refused-uses.ts';
+import { succeeded, succession, tooManyInGrace } from './succession.ts';
 
 /** A key as it is shown once. `value` is not stored. */
 export interface CreatedKey {
@@ -29,9 +39,16 @@ export interface CreatedKey {
   companies: string;
 }
 
+/** A new key that takes the place of another. */
+export interface ReplacingKey extends CreatedKey {
+  /** The other key as the write left it: not read again, because a failed read would lose the new value. */
+  replaced: KeyDetails;
+}
+
 interface NewKeyInput extends SettingsInput {
   scopes: unknown;
   expires?: unknown;
+  grace?: unknown;
 }
 
 export const NAME_TAKEN: FieldError = {
@@ -40,55 +57,93 @@ export const NAME_TAKEN: FieldError = {
   detail: 'name is used by another key; choose one that names the workflow of this key, or revoke the other key first',
 };
 
-/** Whether a new key can replace this one, which no longer works, but still occupies its name. */
-export const isReplaceable = ({ state, successor }: Pick<KeyDetails, 'state' | 'successor'>): boolean =>
-  state === 'expired' && successor === null;
-
-/**
- * Creates a key in the administrator's organization. A `formToken` creates at most one key. The expired key that it
- * `replaces` is revoked in the same transaction.
- * @throws ServiceError `invalid`, `form_already_used`, `not_administrator`
- */
+/** Creates a key in the administrator's organization. @throws ServiceError `invalid`, `form_already_used`, `not_administrator` */
 export async function createApiKey(
   ctx: AdminContext,
   keyPrefix: string,
   input: NewKeyInput,
-  formToken?: string,
-  replaces?: Pick<KeyDetails, 'id' | 'hint'>,
+  formToken: string | null = null,
 ): Promise<CreatedKey> {
-  const { lifetime, scopes, expires: _, ...settings } = await requireValid(ctx, input, replaces?.id);
+  const { values, created, lifetime, detail } = await prepareKey(ctx, keyPrefix, input, formToken);
+  const { id: targetId } = created;
+  const [inserted] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (db, now) => [
+    { statement: insertKey(db, { ...values, now }), action: 'api_key.created', targetId, detail },
+  ]);
+  if (!hasChanged(inserted)) await requireCreated(ctx, values, lifetime);
+  return created;
+}
+
+/**
+ * Creates the successor of a key that has none, with its own scopes and settings. If the old key works, it ends after the
+ * grace period, as in a rotation. Its refused uses that the new key repairs are over.
+ * @throws ServiceError `invalid`, `form_already_used`, `key_already_rotated`, `not_administrator`
+ */
+export async function replaceApiKey(
+  ctx: AdminContext,
+  keyPrefix: string,
+  old: KeyDetails,
+  input: NewKeyInput,
+  formToken: string,
+): Promise<ReplacingKey> {
+  const { values, grace, created, lifetime, detail } = await prepareKey(ctx, keyPrefix, input, formToken, old);
+  const { organizationId } = ctx.actor;
+  const uses = await usesRepairedBy(ctx, old, created.scopes);
+  let replaced = old;
+  const [marked] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (db, now) => {
+    const left = succeeded(old, grace, now);
+    replaced = left.replaced;
+    const isRevoked = replaced.state === 'revoked' && old.state !== 'revoked';
+    const changes = succession(ctx, db, {
+      old,
+      successor: created,
+      mark: markReplaced(db, { ...values, keyId: old.id, now, endsAt: left.endsAt }),
+      insert: insertReplacement(db, { ...values, now }),
+      detail,
+      isRevoked,
+      now,
+    });
+    const completion = endRepairedUses(db, { organizationId, keyId: old.id, uses, now });
+    // After the last change: each change requires that the statement before it changed a row.
+    return changes.map((change, index) => (index === changes.length - 1 ? { ...change, completion } : change));
+  });
+  if (!hasChanged(marked)) await requireCreated(ctx, values, lifetime, old, grace !== 'now');
+  return { ...created, replaced };
+}
+
+/** The refused uses of a key, as JSON, that end with a new key in its place: it works, or has the scope that was missing. */
+async function usesRepairedBy(ctx: AdminContext, old: KeyDetails, scopes: readonly Scope[]): Promise<string> {
+  const isWider = scopes.some((scope) => !old.scopes.includes(scope));
+  const repaired: string[] = ['expired', 'revoked', ...(isWider ? ['scope_missing'] : [])];
+  return JSON.stringify((await readUsesOfKey(ctx, old.id)).filter(({ reason }) => repaired.includes(reason)));
+}
+
+/** A valid new key: its row without its time, and what its administrator sees. */
+async function prepareKey(
+  ctx: AdminContext,
+  keyPrefix: string,
+  input: NewKeyInput,
+  formToken: string | null,
+  replaces?: KeyDetails,
+) {
+  const { lifetime, scopes, grace, expires: _, ...settings } = await requireValid(ctx, input, replaces?.id);
   const { value, ...key } = await makeKey(ctx, keyPrefix, lifetime);
   const { name, companies } = settings;
   const details = [name, companies && `companies ${companies}`, replaces && `replaces ${replaces.hint}`];
-  const values = {
-    ...ctx.actor,
-    ...key,
-    ...settings,
-    scopes: formatScopes(scopes),
-    formToken: formToken ?? null,
-    lifetimeDays: lifetime.days,
-  };
-  const results = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (db, now) => {
-    const changes: AuditedChange<never>[] = [];
-    if (replaces)
-      changes.push({
-        statement: revokeExpired(db, { ...values, keyId: replaces.id, now }),
-        action: 'api_key.revoked',
-        targetId: replaces.id,
-        detail: `replaced by ${key.hint}`,
-      });
-    changes.push({
-      statement: (replaces ? insertReplacement : insertKey)(db, { ...values, now }),
-      action: 'api_key.created',
-      targetId: key.id,
-      detail: details.filter(Boolean).join(', '),
-    });
-    return changes;
-  });
-  const asked = { keyId: key.id, name, formToken: values.formToken };
-  if (!hasChanged(results.at(-1))) await requireCreated(ctx, asked, lifetime, replaces?.id);
   const { id, hint, expiresAt } = key;
-  return { id, name, value, hint, expiresAt, scopes, ...pick(settings, ['allowedNetworks', 'companies']) };
+  return {
+    values: {
+      ...ctx.actor,
+      ...key,
+      ...settings,
+      scopes: formatScopes(scopes),
+      formToken,
+      lifetimeDays: lifetime.days,
+    },
+    grace,
+    created: { id, name, value, hint, expiresAt, scopes, ...pick(settings, ['allowedNetworks', 'companies']) },
+    lifetime,
+    detail: details.filter(Boolean).join(', '),
+  };
 }
 
 /**
@@ -119,21 +174,20 @@ export async function takenName(ctx: AdminContext, input: unknown, ownId = ''): 
 /** Throws the reason why a key was not inserted, unless only the acknowledgement was lost. */
 async function requireCreated(
   ctx: AdminContext,
-  key: { keyId: string; name: string; formToken: string | null },
+  { id: keyId, name, formToken }: { id: string; name: string; formToken: string | null },
   lifetime: NewKeyLifetime,
-  replacedId: string | undefined,
+  replaces?: KeyDetails,
+  hasGrace = false,
 ): Promise<void> {
-  const asked = { ...ctx.actor, ...key, now: ctx.now() };
+  const asked = { ...ctx.actor, keyId, name, formToken, now: ctx.now() };
   const [found] = await query(ctx, 'may_have_written', (db) => explainKey(db, asked));
   if (!found?.administrator) throw errorOf('not_administrator');
   if (found.found !== null) return;
   if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);
-  if (found.named !== null && found.named !== replacedId) throw invalidInput([NAME_TAKEN]);
+  if (replaces && (await getOwnKey(ctx, replaces.id)).successor) throw errorOf('key_already_rotated');
+  if (found.named !== null && found.named !== replaces?.id) throw invalidInput([NAME_TAKEN]);
   requireAdmittedByRow(found, lifetime);
-  if (replacedId !== undefined && !isReplaceable(await getOwnKey(ctx, replacedId))) {
-    const why = 'another administrator has revoked the expired key; send the form again to create this one';
-    throw invalidInput([{ pointer: '', code: 'replaced_meanwhile', detail: why }]);
-  }
+  if (hasGrace && found.keysInGrace >= MAX_KEYS_IN_GRACE) throw tooManyInGrace();
   const detail = `the organization has ${MAX_LIVE_KEYS} live keys, which is the limit; revoke one that is no longer needed`;
   throw invalidInput([{ pointer: '', code: 'too_many', detail }]);
 }

@@ -1,27 +1,16 @@
-import {
-  type ExplainedKey,
-  explainKey,
-  insertSuccessor,
-  markSucceeded,
-  revokeSucceeded,
-} from '../../db/keys/key-statements.ts';
-import { keyState } from '../../domain/api-key.ts';
+import { type ExplainedKey, explainKey, insertSuccessor, markSucceeded } from '../../db/keys/key-statements.ts';
 import { errorOf, invalidInput } from '../../domain/errors.ts';
-import { GRACE_MS, MAX_KEYS_IN_GRACE, type Rotation, rotation } from '../../domain/key-input.ts';
+import { MAX_KEYS_IN_GRACE, type Rotation, rotation } from '../../domain/key-input.ts';
 import type { NewKeyLifetime } from '../../domain/key-rules.ts';
 import { pick } from '../../lib/objects.ts';
-import { type AuditedChange, byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
+import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { query } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { AdminContext } from '../service-context.ts';
 import { requireAdmittedByRow } from './change-key-rules.ts';
-import { type CreatedKey, formAlreadyUsed, makeKey, readLifetime } from './create-key.ts';
+import { formAlreadyUsed, makeKey, type ReplacingKey, readLifetime } from './create-key.ts';
 import { type KeyDetails, keyNotFound } from './read-keys.ts';
-
-export interface RotatedKey extends CreatedKey {
-  /** The old key as the rotation left it: not read again, because a failed read would lose the new value. */
-  replaced: KeyDetails;
-}
+import { succeeded, succession, tooManyInGrace } from './succession.ts';
 
 /**
  * Replaces a live key with a successor that has the same name, scopes and limits and its own expiry, which the key
@@ -36,7 +25,7 @@ export async function rotateApiKey(
   old: KeyDetails,
   input: Rotation,
   formToken: string,
-): Promise<RotatedKey> {
+): Promise<ReplacingKey> {
   const { actor } = ctx;
   const { expires, grace } = parseInput(rotation, input);
   const { error, ...lifetime } = await readLifetime(ctx, expires);
@@ -46,28 +35,17 @@ export async function rotateApiKey(
   let replaced = old;
 
   const [rotated] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (db, now) => {
-    const endsAt = now + (grace === 'now' ? 0 : GRACE_MS[grace]);
-    const end = { expiresAt: Math.min(old.expiresAt ?? endsAt, endsAt), revokedAt: grace === 'now' ? now : null };
-    replaced = { ...old, ...end, state: keyState(end, now) };
-    const changes: AuditedChange<never>[] = [
-      {
-        statement: markSucceeded(db, { ...ids, now, endsAt, lifetimeDays: lifetime.days }),
-        action: 'api_key.rotated',
-        targetId: old.id,
-        detail: `replaced by ${key.hint}`,
-      },
-      {
-        statement: insertSuccessor(db, { ...actor, ...key, now, formToken }),
-        action: 'api_key.created',
-        targetId: key.id,
-        detail: `${old.name}, replaces ${old.hint}`,
-      },
-    ];
-    if (grace === 'now') {
-      const statement = revokeSucceeded(db, { ...actor, id: key.id, now });
-      changes.push({ statement, action: 'api_key.revoked', targetId: old.id });
-    }
-    return changes;
+    const left = succeeded(old, grace, now);
+    replaced = left.replaced;
+    return succession(ctx, db, {
+      old,
+      successor: key,
+      mark: markSucceeded(db, { ...ids, now, endsAt: left.endsAt, lifetimeDays: lifetime.days }),
+      insert: insertSuccessor(db, { ...actor, ...key, now, formToken }),
+      detail: `${old.name}, replaces ${old.hint}`,
+      isRevoked: grace === 'now',
+      now,
+    });
   });
   const { id, hint, expiresAt } = key;
   const successor = {
@@ -93,10 +71,7 @@ export async function rotateApiKey(
 function refuseRotation(found: ExplainedKey, lifetime: NewKeyLifetime): never {
   if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);
   if (found.successorId !== null) throw errorOf('key_already_rotated');
-  if (found.live === 1 && found.keysInGrace >= MAX_KEYS_IN_GRACE) {
-    const detail = `the organization has ${MAX_KEYS_IN_GRACE} replaced keys that still work, which is the limit; end this key immediately, or revoke a replaced key first`;
-    throw invalidInput([{ pointer: '/grace', code: 'too_many', detail }]);
-  }
+  if (found.live === 1 && found.keysInGrace >= MAX_KEYS_IN_GRACE) throw tooManyInGrace();
   if (found.live === 1) requireAdmittedByRow(found, lifetime);
   throw errorOf('key_not_live');
 }

@@ -249,8 +249,8 @@ test('an organization has at most 100 live keys; expired and revoked ones do not
 
 describe('creating a key like another one', () => {
   test('the form has everything of the other key, and its name if that is free', async () => {
-    let now = Date.parse('2027-03-01T12:00:00Z');
-    const { organization, get, post } = await makeSettings({ now: () => now });
+    const now = Date.parse('2027-03-01T12:00:00Z');
+    const { organization, get } = await makeSettings({ now: () => now });
     const rest = { owner: 'NOC team', description: 'Nightly', allowedNetworks: '192.0.2.0/24 198.51.100.7/32' };
     const changes = { ...rest, expires: '2027-03-06', dayLimit: { minutes: 60 } };
     const scopes = ['tickets:time:write' as const];
@@ -271,24 +271,95 @@ describe('creating a key like another one', () => {
       action: expect.stringMatching(`/keys\\?like=${id}$`),
     };
     expect(await values()).toEqual(filled);
-    now = Date.parse('2027-03-11T12:00:00Z');
-    expect(await values()).toEqual({ ...filled, name: 'Night', date: '2027-03-16' });
-
-    const fields = { ...NEW_KEY, name: 'Night', token: crypto.randomUUID() };
-    const created = await post(`/keys?like=${id}`, { ...fields, companies: '*' });
-    expect(created.text).toContain('which is revoked');
-    expect((await post(`/keys?like=${id}`, { ...fields, companies: '*' })).status).toBe(303);
-    expect(await auditedActions(organization)).toEqual(['api_key.created', 'api_key.revoked', 'api_key.created']);
+    await revoke(organization, id);
     // Of a revoked key, the name may be free or not: the form has it.
-    expect(await values()).toMatchObject({ name: 'Night' });
+    expect(await values()).toEqual({ ...filled, name: 'Night' });
   });
 
   test('a key of another organization is not found', async () => {
     const [mine, theirs] = [await makeSettings(), await makeSettings()];
     const { id } = await makeKey(theirs.organization);
     expect((await mine.get(`/new-key?like=${id}`)).status).toBe(404);
-    const sent = { ...NEW_KEY, token: crypto.randomUUID(), companies: '*' };
-    expect((await mine.post(`/keys?like=${id}`, sent)).status).toBe(404);
+    expect((await mine.get(`/keys/${id}/replace`)).status).toBe(404);
+    const sent = { ...NEW_KEY, token: crypto.randomUUID() };
+    expect((await mine.post(`/keys/${id}/replace`, sent)).status).toBe(404);
     expect(await rowsOf('api_keys', mine.organization)).toEqual([]);
+  });
+});
+
+describe('the form for the replacement of a key', () => {
+  const heading = async (text: string) => (await elementsOf(text, 'h1'))[0]?.text;
+  const bannerOf = async (text: string) => (await elementsOf(text, '.banner'))[0]?.text.replaceAll(/\s+/g, ' ');
+  const scopesOf = async (text: string) =>
+    (await elementsOf(text, '[name=scopes][checked]')).map(({ attributes }) => attributes['value']);
+
+  test('the form of a key that lacks a scope selects both, and the facts, buttons and rows end with it', async () => {
+    const { organization, api, base, get, post } = await makeSettings();
+    const { id, value } = await makeKey(organization, { name: 'Make', scopes: ['tickets:time:write'] });
+    const path = `/keys/${id}/replace`;
+    expect(await scopesOf((await get(path)).text)).toEqual(['tickets:time:write']);
+    await api.postTime(value, undefined, { 'Idempotency-Key': 'report:1', 'User-Agent': 'python-requests/2' });
+    await api.postNote(value);
+    await api.settled();
+    const offers = async (page: string) => countElements((await get(page)).text, `a[href="${base}${path}"]`);
+    expect([await offers('/refused'), await offers(`/keys/${id}`)]).toEqual([2, 1]);
+    expect((await get('/keys')).text).toContain('1 key lacks a scope');
+    const { text } = await get(path);
+    expect(await heading(text)).toBe('Create the replacement of Make');
+    expect(await bannerOf(text)).toMatch(
+      /keeps working for the grace period.*Both scopes.*Used by report \(python-requests\)/,
+    );
+    expect(await scopesOf(text)).toEqual(BOTH_SCOPES);
+    expect(await countElements(text, '[name=grace]')).toBe(4);
+
+    const fields = { ...NEW_KEY, name: 'Make', scopes: BOTH_SCOPES, grace: '1h', token: crypto.randomUUID() };
+    const unanswered = await post(path, { ...fields, grace: [] });
+    expect([unanswered.status, await countElements(unanswered.text, '#grace-error')]).toEqual([400, 1]);
+    const created = await post(path, fields);
+    expect(created.text).toContain('which stops at');
+    const key = keyIn(created.text);
+    expect([(await api.postNote(key)).status, (await api.postTime(key)).status]).toEqual([201, 201]);
+    const [, successor] = await rowsOf('api_keys', organization);
+    expect((await post(path, fields)).location).toBe(`${base}/keys/${successor?.['id']}`);
+    expect((await post(path, { ...fields, token: crypto.randomUUID() })).status).toBe(409);
+    expect((await get(path)).status).toBe(409);
+
+    expect([await offers('/refused'), await offers(`/keys/${id}`)]).toEqual([0, 0]);
+    expect((await get('/keys')).text).not.toContain('key lacks a scope');
+    const [row] = await elementsOf((await get('/refused')).text, '.refused tbody tr');
+    expect(row?.text.replaceAll(/\s+/g, ' ')).toMatch(/Over since .*: open its successor/);
+  });
+
+  test.each(['expired', 'revoked'] as const)('a key that is %s and still used gets one successor', async (state) => {
+    let now = Date.parse('2027-03-01T12:00:00Z');
+    const { organization, api, base, get, post } = await makeSettings({ now: () => now });
+    const expires = new Date(now + 3_600_000).toISOString();
+    const { id, value } = await makeKey(organization, { name: 'Night', expires }, () => now);
+    if (state === 'revoked') await post(`/keys/${id}/revoke`, {});
+    now += 2 * 3_600_000;
+    const path = `/keys/${id}/replace`;
+    const buttons = async () =>
+      (await elementsOf((await get(`/keys/${id}`)).text, 'a.button')).map(({ text, attributes: { href } }) => [
+        text.trim(),
+        href,
+      ]);
+    // Once: in the head of the page, or in the banner of a key that is still used.
+    expect(await buttons()).toEqual([['Create its replacement', base + path]]);
+    await api.postNote(value);
+    await api.settled();
+    expect(await buttons()).toEqual([['Create its replacement', base + path]]);
+    const { text } = await get(path);
+    expect(await heading(text)).toBe('Create the replacement of Night');
+    expect(await bannerOf(text)).toContain(state === 'revoked' ? 'was revoked 2 h ago' : 'expired 1 h ago');
+    expect(await countElements(text, '[name=grace]')).toBe(0);
+    const created = await post(path, { ...NEW_KEY, name: 'Night', token: crypto.randomUUID(), companies: '*' });
+    expect(created.text).toContain('the automation is refused until then');
+    expect(await countElements((await get('/keys')).text, '.attention')).toBe(0);
+    now += 60_000;
+    await api.postNote(value);
+    await api.settled();
+    const [, successor] = await rowsOf('api_keys', organization);
+    expect(await buttons()).toContainEqual(['Open its successor', `${base}/keys/${successor?.['id']}`]);
+    expect(await buttons()).not.toContainEqual(['Create its replacement', base + path]);
   });
 });

@@ -234,7 +234,7 @@ describe('the repair of a refused request', () => {
       ['allow', '198.51.100.9'],
     ]);
     const links = await elementsOf(text, '.refused-requests a.button');
-    expect(links.map(({ attributes }) => attributes['href'])).toEqual([`${base}/new-key?like=${notes.id}`]);
+    expect(links.map(({ attributes }) => attributes['href'])).toEqual([`${base}/keys/${notes.id}/replace`]);
   });
 });
 

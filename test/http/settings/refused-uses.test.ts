@@ -57,8 +57,8 @@ describe('a refused use of a key', () => {
         banners,
       ]);
       expect(text).toContain('192.0.2.5');
-      // What to do: create a key like this one.
-      expect(await countElements(text, `a[href="${base}/new-key?like=${key.id}"]`)).toBeGreaterThan(0);
+      // What to do.
+      expect(await countElements(text, `a[href="${base}/keys/${key.id}/replace"]`)).toBeGreaterThan(0);
     }
   });
 

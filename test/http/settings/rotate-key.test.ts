@@ -77,7 +77,7 @@ describe('the form for a rotation', () => {
     const preset = (await get(`/keys/${ending.id}/rotate`)).text;
     expect(await elementsOf(preset, '[name=expires][checked]')).toMatchObject([{ attributes: { value: 'date' } }]);
     expect(await elementsOf(preset, '[name=date]')).toMatchObject([{ attributes: { value: expires } }]);
-    expect(await countElements(preset, `a[href$="/new-key?like=${ending.id}"]`)).toBe(1);
+    expect(await countElements(preset, `a[href$="/keys/${ending.id}/replace"]`)).toBe(1);
 
     const endless = await makeKey(organization);
     const open = (await get(`/keys/${endless.id}/rotate`)).text;
@@ -112,9 +112,7 @@ test('the page of an expired key offers its replacement only if the key has no s
   const { id: rotated } = await makeKey(organization, {}, at);
   await rotate(organization, rotated, { grace: '1h' }, at);
   const offered = async (id: string) =>
-    (await elementsOf((await get(`/keys/${id}`)).text, `a[href$="/new-key?like=${id}"]`)).map(({ text }) =>
-      text.trim(),
-    );
+    (await elementsOf((await get(`/keys/${id}`)).text, '.head-actions a')).map(({ text }) => text.trim());
   expect(await offered(ended)).toEqual(['Create its replacement']);
   expect(await offered(rotated)).toEqual(['Duplicate']);
 });
@@ -178,11 +176,11 @@ describe('after a rotation', () => {
       const [link] = await elementsOf(text, '.banner.warning a');
       expect(link).toMatchObject({
         text: expect.stringContaining('Create its replacement'),
-        attributes: { href: `${base}/new-key?like=${newRow['id']}` },
+        attributes: { href: `${base}/keys/${newRow['id']}/replace` },
       });
     }
     expect((await get(newPage)).text).toContain('No writes in the last 24 hours.');
-    const form = await get(`/new-key?like=${newRow['id']}`);
+    const form = await get(`${newPage}/replace`);
     expect(await elementsOf(form.text, '[name=name]')).toMatchObject([{ attributes: { value: 'n8n: triage' } }]);
   });
 

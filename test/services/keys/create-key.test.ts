@@ -1,12 +1,24 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { changeKeyRules } from '../../../src/services/keys/change-key-rules.ts';
-import { createApiKey } from '../../../src/services/keys/create-key.ts';
+import { createApiKey, replaceApiKey } from '../../../src/services/keys/create-key.ts';
 import { getOwnKey } from '../../../src/services/keys/read-keys.ts';
+import { recordRefusal } from '../../../src/services/keys/record-refusal.ts';
+import { readUsesOfKey } from '../../../src/services/keys/refused-uses.ts';
 import { revokeAllKeys } from '../../../src/services/keys/revoke-key.ts';
 import { aroundD1, committingTwice, countD1 } from '../../support/d1.ts';
 import { auditedActions, copyKey } from '../../support/settings.ts';
-import { asAdmin, makeKey, makeOrganization, NO_KEY_RULES, revoke, rotate, rowsOf } from '../../support/world.ts';
+import {
+  asAdmin,
+  BOTH_SCOPES,
+  makeKey,
+  makeOrganization,
+  NO_KEY_RULES,
+  revoke,
+  rotate,
+  rowsOf,
+} from '../../support/world.ts';
 
 const input = { name: 'n8n: triage', scopes: ['tickets:note:write' as const] };
 
@@ -28,45 +40,83 @@ describe('a new key', () => {
   });
 });
 
-describe('the replacement of an expired key', () => {
-  /** An organization with an expired key. `replace` replaces it. */
-  async function makeExpired() {
+describe('the replacement of a key', () => {
+  const REFUSED = { expired: 'expired', revoked: 'revoked', live: 'scope_missing' } as const;
+  const STATES = ['expired', 'revoked', 'live'] as const;
+
+  /** An organization with a key in a state. `replace` replaces it, and `read` returns the names and states of all keys. */
+  async function makeReplaceable(state: (typeof STATES)[number]) {
     const organization = await makeOrganization();
-    const { id, value } = await makeKey(organization, { expires: '2026-01-02' }, () => Date.parse('2026-01-01'));
-    const expired = await getOwnKey(asAdmin(organization), id);
-    const replace = (name = expired.name, formToken = crypto.randomUUID(), db = env.DB) =>
-      createApiKey({ ...asAdmin(organization), db }, 'twb', { ...input, name }, formToken, expired);
-    const read = async () =>
-      (await rowsOf('api_keys', organization)).map(({ name, revoked_at }) => [name, !!revoked_at]);
-    return { organization, id, value, replace, read };
+    const then = () => Date.now() - 3 * DAY_MS;
+    const expires = state === 'expired' ? new Date(Date.now() - DAY_MS).toISOString() : undefined;
+    const { id } = await makeKey(organization, { ...input, ...(expires && { expires }) }, then);
+    if (state === 'revoked') await revoke(organization, id);
+    const old = await getOwnKey(asAdmin(organization), id);
+    const grace = state === 'live' ? { grace: '1h' } : {};
+    const replace = (changes = {}, formToken = crypto.randomUUID(), db = env.DB) =>
+      replaceApiKey({ ...asAdmin(organization), db }, 'twb', old, { ...input, ...grace, ...changes }, formToken);
+    const read = () => getOwnKey(asAdmin(organization), id);
+    const actions = async () => (await auditedActions(organization)).slice(state === 'revoked' ? 2 : 1);
+    return { organization, id, old, replace, read, actions };
   }
-  const UNTOUCHED = [['n8n: triage', false]];
 
-  test.each(['n8n: triage', 'Another name'])(
-    'the key is created and the expired one is revoked in one transaction, each with its audit row: %s',
-    async (name) => {
-      const { organization, replace, read } = await makeExpired();
-      const { hint } = await replace(name);
-      expect(await read()).toEqual([
-        ['n8n: triage', true],
-        [name, false],
-      ]);
-      const rows = (await rowsOf('audit_log', organization)).slice(1);
-      expect(rows.map(({ action, detail }) => [action, detail])).toEqual([
-        ['api_key.revoked', `replaced by ${hint}`],
-        ['api_key.created', expect.stringMatching(`^${name}, replaces twb_`)],
-      ]);
-    },
-  );
+  test.each(STATES)('the new key becomes the successor of one that is %s, and ends its refused uses', async (state) => {
+    const { organization, id, replace, read, actions } = await makeReplaceable(state);
+    const of = { organizationId: organization, keyId: id };
+    const ctx = asAdmin(organization, () => Date.now() - 60_000);
+    await recordRefusal(ctx, of, { uses: { reason: REFUSED[state], count: 2, sourceAddress: null } });
+    const open = async () => (await readUsesOfKey(asAdmin(organization), id)).filter((use) => use.needsAttention);
+    expect(await open()).toHaveLength(1);
+    const created = await replace({ scopes: BOTH_SCOPES, description: 'changed' });
+    expect(await read()).toMatchObject({
+      state: { ...STATE_AFTER, live: 'expiring' }[state],
+      successor: { id: created.id },
+    });
+    expect(created.replaced.state).toBe((await read()).state);
+    expect(await getOwnKey(asAdmin(organization), created.id)).toMatchObject({
+      name: input.name,
+      scopes: BOTH_SCOPES,
+      description: 'changed',
+      predecessor: { id },
+    });
+    const chains = (await rowsOf('api_keys', organization)).map((row) => row['chain_id']);
+    expect(chains).toEqual([id, id]);
+    expect(await actions()).toEqual(['api_key.rotated', 'api_key.created']);
+    expect(await open()).toEqual([]);
+    // The automation still sends the old key.
+    await recordRefusal(asAdmin(organization), of, { uses: { reason: REFUSED[state], count: 1, sourceAddress: null } });
+    expect(await open()).toMatchObject([{ count: 1, key: { successorId: created.id } }]);
+  });
+  const STATE_AFTER = { expired: 'expired', revoked: 'revoked' } as const;
 
-  test('nothing is revoked if the key cannot be created', async () => {
-    const { organization, id, replace, read } = await makeExpired();
+  test('a missing scope stays missing if the new key does not have it either', async () => {
+    const { organization, id, replace } = await makeReplaceable('live');
+    const uses = { reason: 'scope_missing' as const, count: 1, sourceAddress: null };
+    await recordRefusal(asAdmin(organization), { organizationId: organization, keyId: id }, { uses });
+    await replace();
+    expect(await readUsesOfKey(asAdmin(organization), id)).toMatchObject([{ needsAttention: true }]);
+  });
+
+  test.each([
+    ['1h', 'expiring', ['api_key.rotated', 'api_key.created']],
+    ['now', 'revoked', ['api_key.rotated', 'api_key.created', 'api_key.revoked']],
+  ])('a key that works ends after its grace period: %s', async (grace, state, expected) => {
+    const { replace, read, actions } = await makeReplaceable('live');
+    const { replaced } = await replace({ grace });
+    expect([replaced.state, (await read()).state]).toEqual([state, state]);
+    expect(replaced.expiresAt).toBe((await read()).expiresAt);
+    expect(await actions()).toEqual(expected);
+  });
+
+  test.each(STATES)('nothing changes if the key cannot be created: %s', async (state) => {
+    const { organization, old, replace, read, actions } = await makeReplaceable(state);
     const down = aroundD1(env.DB, (run, statements) =>
       statements > 1 ? Promise.reject(new Error('D1 DB is overloaded. Too many requests queued.')) : run(),
     );
-    await expect(replace(undefined, undefined, down)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(replace({}, undefined, down)).rejects.toMatchObject({ code: 'unavailable' });
     const { id: other } = await makeKey(organization, { name: 'Other' });
-    await expect(replace('Other')).rejects.toMatchObject({ errors: [{ code: 'taken' }] });
+    await expect(replace({ name: 'Other' })).rejects.toMatchObject({ errors: [{ code: 'taken' }] });
+    await expect(replace({ grace: 'later' })).rejects.toMatchObject({ errors: [{ pointer: '/grace' }] });
     // Another administrator tightens the key rules while the form is sent.
     const tightened = aroundD1(env.DB, async (run, statements) => {
       const rules = { ...NO_KEY_RULES, maxLifetimeDays: 30, expiryRequired: true };
@@ -74,48 +124,56 @@ describe('the replacement of an expired key', () => {
       return run();
     });
     const refused = { errors: [{ code: 'key_rules_expiry_required' }] };
-    await expect(replace(undefined, undefined, tightened)).rejects.toMatchObject(refused);
+    await expect(replace({}, undefined, tightened)).rejects.toMatchObject(refused);
     await changeKeyRules(asAdmin(organization), 1, NO_KEY_RULES);
-    await copyKey(organization, other, { prefix: 'many-', count: 99 });
-    await expect(replace()).rejects.toMatchObject({ errors: [{ code: 'too_many' }] });
-    expect((await read()).slice(0, 1)).toEqual(UNTOUCHED);
-    expect(await auditedActions(organization)).not.toContain('api_key.revoked');
-    expect((await getOwnKey(asAdmin(organization), id)).state).toBe('expired');
+    await copyKey(organization, other, { prefix: 'many-', count: state === 'live' ? 98 : 99 });
+    expect(await read()).toEqual(old);
+    expect(await actions()).not.toContain('api_key.rotated');
+    // A key that works makes room for its successor.
+    if (state === 'live') await replace();
+    else await expect(replace()).rejects.toMatchObject({ errors: [{ code: 'too_many' }] });
   });
 
-  test('a form that is sent twice, or whose acknowledgement is lost, creates one key', async () => {
-    const { organization, replace } = await makeExpired();
-    const token = crypto.randomUUID();
-    const sent = await Promise.allSettled([1, 2, 3].map(() => replace(undefined, token, committingTwice(env.DB))));
-    expect(sent.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    const twice = replace(undefined, token);
-    await expect(twice).rejects.toMatchObject({ code: 'form_already_used' });
-    expect(await auditedActions(organization)).toEqual(['api_key.created', 'api_key.revoked', 'api_key.created']);
-  });
+  test.each(STATES)(
+    'a form that is sent twice, or whose acknowledgement is lost, creates one key: %s',
+    async (state) => {
+      const { replace, actions } = await makeReplaceable(state);
+      const token = crypto.randomUUID();
+      const sent = await Promise.allSettled([1, 2, 3].map(() => replace({}, token, committingTwice(env.DB))));
+      expect(sent.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      await expect(replace({}, token)).rejects.toMatchObject({ code: 'form_already_used' });
+      await expect(replace()).rejects.toMatchObject({ code: 'key_already_rotated' });
+      expect(await actions()).toEqual(['api_key.rotated', 'api_key.created']);
+    },
+  );
 
-  test('a key that another administrator revoked meanwhile is not revoked again, and the form says so', async () => {
-    const { organization, id, replace, read } = await makeExpired();
+  test('a key that another administrator revokes meanwhile is replaced, and not revoked again', async () => {
+    const { organization, id, replace, read, actions } = await makeReplaceable('live');
     await revoke(organization, id);
-    await expect(replace()).rejects.toMatchObject({ errors: [{ pointer: '', code: 'replaced_meanwhile' }] });
-    expect(await read()).toEqual([['n8n: triage', true]]);
+    const revokedAt = (await read()).revokedAt;
+    await replace({ grace: 'now' });
+    expect(await read()).toMatchObject({ revokedAt, successor: {} });
+    expect(await actions()).toEqual(['api_key.revoked', 'api_key.rotated', 'api_key.created']);
   });
 
-  test('a live key and a key of another organization are not revoked', async () => {
-    const { organization, value } = await makeExpired();
-    const live = await makeKey(organization, { name: 'Live' });
-    const { id: elsewhere } = await makeExpired();
-    for (const other of [live.id, elsewhere]) {
-      const replaced = { id: other, hint: value.slice(0, 8) };
-      const created = createApiKey(
-        asAdmin(organization),
-        'twb',
-        { ...input, name: 'New' },
-        crypto.randomUUID(),
-        replaced,
-      );
-      await expect(created).rejects.toThrow();
-    }
-    expect(await auditedActions(organization)).not.toContain('api_key.revoked');
+  test('full grace periods only prevent a replacement with a grace period', async () => {
+    const { organization, id, replace, read } = await makeReplaceable('live');
+    await copyKey(organization, id, { prefix: 'grace-', count: 50 });
+    await env.DB.prepare(
+      "update api_keys set successor_id = 's-' || id, expires_at = ? where organization_id = ? and id like 'grace-%'",
+    )
+      .bind(Date.now() + DAY_MS, organization)
+      .run();
+    await expect(replace()).rejects.toMatchObject({ errors: [{ pointer: '/grace', code: 'too_many' }] });
+    await replace({ grace: 'now' });
+    expect((await read()).state).toBe('revoked');
+  });
+
+  test('a key of another organization is not replaced', async () => {
+    const [mine, theirs] = [await makeReplaceable('expired'), await makeReplaceable('expired')];
+    const created = replaceApiKey(asAdmin(mine.organization), 'twb', theirs.old, input, crypto.randomUUID());
+    await expect(created).rejects.toThrow();
+    expect([await mine.read(), await theirs.read()]).toEqual([mine.old, theirs.old]);
   });
 });
 

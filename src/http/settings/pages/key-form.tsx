@@ -1,3 +1,4 @@
+import { isLive } from '../../../domain/api-key.ts';
 import { addDays, DAY_MS, dateText, yearsLater } from '../../../domain/calendar.ts';
 import { MAX_NAME_LENGTH } from '../../../domain/directory.ts';
 import { MAX_EXPIRY_YEARS } from '../../../domain/key-input.ts';
@@ -6,8 +7,8 @@ import { KEY_SETTING_NAMES, type KeySettingName, keySetting } from '../../../dom
 import { hostNetwork, MAX_NETWORKS } from '../../../domain/networks.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
 import type { OfferedCompanies } from '../../../services/directory/companies.ts';
-import { isReplaceable } from '../../../services/keys/create-key.ts';
 import { type Lockout, type RecentUse, USAGE_DAYS } from '../../../services/keys/key-usage.ts';
+import type { Workflow } from '../../../services/keys/key-workflows.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { Icon } from '../../page/icon.tsx';
 import { ALL_COMPANIES, type FormState, SOME_COMPANIES, searchedCompany, TAKEN_NAME } from '../forms.ts';
@@ -18,6 +19,7 @@ import { limitWords } from './day-use.ts';
 import { CardForm, Choices, Conflict, describedBy, Field, FieldMessage } from './form.tsx';
 import { CompanyName } from './key-facts.tsx';
 import { Ago } from './time.tsx';
+import { UsedBy } from './workflows.tsx';
 
 /** The settings before the fold of a new key's form, and those in it: all others, except for the companies. */
 const BASIC: readonly KeySettingName[] = ['name', 'owner'];
@@ -175,33 +177,81 @@ interface TokenProps extends ExpirationProps {
   token: string;
 }
 
-interface NewKeyProps extends TokenProps, Pick<SettingsProps, 'owners' | 'offered'> {
-  /** The key whose values the form begins with. */
-  like: KeyDetails | undefined;
-}
+type NewKeyProps = TokenProps & Pick<SettingsProps, 'owners' | 'offered'>;
 
-export function NewKeyForm({ token, owners, offered, like, ...expiration }: NewKeyProps) {
+/** `like` is the key whose values the form begins with. */
+export function NewKeyForm({ token, like, ...fields }: NewKeyProps & { like: KeyDetails | undefined }) {
   const { base } = usePage();
-  const { form } = expiration;
-  const settings = { form, owners, offered };
   return (
     <CardForm
-      form={form}
+      form={fields.form}
       action={addressOf(`${base}/keys`, { like: like?.id })}
       fields={FIELDS}
       nothing="Nothing was created."
-      notice={
-        like &&
-        isReplaceable(like) && (
-          <Banner tone="neutral">
-            This key replaces <Hint hint={like.hint} />, which expired <Ago at={like.expiresAt ?? 0} /> and is then
-            revoked.
-          </Banner>
-        )
-      }
       hidden={{ token }}
       actions={<SubmitOrCancel submit="Create key" cancel={`${base}/keys`} />}
     >
+      <NewKeyFields {...fields} />
+    </CardForm>
+  );
+}
+
+interface ReplaceProps extends NewKeyProps {
+  replaced: KeyDetails;
+  /** Whether requests were refused because the key lacks a scope, so that the form preselects all. */
+  lacksScope: boolean;
+  workflows: readonly Workflow[];
+}
+
+/** The form for a new key that takes the place of another, which has ended or lacks a scope. */
+export function ReplaceForm({ replaced, lacksScope, workflows, token, ...fields }: ReplaceProps) {
+  const path = `${usePage().base}/keys/${replaced.id}`;
+  const works = isLive(replaced.state);
+  return (
+    <CardForm
+      form={fields.form}
+      action={`${path}/replace`}
+      fields={FIELDS}
+      nothing="Nothing was created."
+      notice={
+        <Banner tone="neutral">
+          {works ? (
+            <>
+              <Hint hint={replaced.hint} /> keeps working for the grace period. Enter the new key in its automation in
+              that time.
+            </>
+          ) : (
+            <>
+              The new key takes the place of <Hint hint={replaced.hint} />, which{' '}
+              {replaced.state === 'revoked' ? 'was revoked' : 'expired'}{' '}
+              <Ago at={replaced.revokedAt ?? replaced.expiresAt ?? 0} />. Enter it in the automation, which is refused
+              until then.
+            </>
+          )}
+          {lacksScope && ` ${LACKS_SCOPE}`}
+          <UsedBy workflows={workflows} />
+        </Banner>
+      }
+      hidden={{ token }}
+      actions={<SubmitOrCancel submit="Create the replacement" cancel={path} />}
+    >
+      <NewKeyFields {...fields} grace={works} />
+    </CardForm>
+  );
+}
+
+const LACKS_SCOPE = 'Both scopes are selected, because requests were refused for the one that the key lacks.';
+
+function NewKeyFields({
+  owners,
+  offered,
+  grace = false,
+  ...expiration
+}: Omit<NewKeyProps, 'token'> & { grace?: boolean }) {
+  const { form } = expiration;
+  const settings = { form, owners, offered };
+  return (
+    <>
       <SettingFields names={BASIC} {...settings} />
       <fieldset {...describedBy('scopes', form.messages)}>
         <legend>What the key can write</legend>
@@ -232,12 +282,13 @@ export function NewKeyForm({ token, owners, offered, like, ...expiration }: NewK
         <FieldMessage name="scopes" messages={form.messages} />
       </fieldset>
       <SettingFields names={['companies']} {...settings} />
+      {grace && <GraceField form={form} />}
       <ExpirationField {...expiration} />
       <details class="advanced" open={ADVANCED.some((name) => form.values.get(name) || form.messages?.[name])}>
         <summary>Advanced: description, daily limits and networks</summary>
         <SettingFields names={ADVANCED} {...settings} />
       </details>
-    </CardForm>
+    </>
   );
 }
 
@@ -247,6 +298,10 @@ const GRACES = [
   { value: '7d', text: 'For 7 days' },
   { value: 'now', text: 'No grace period: revoke it now' },
 ];
+
+const GraceField = ({ form }: { form: FormState }) => (
+  <Choices name="grace" form={form} legend="Grace period: how long the old key keeps working" choices={GRACES} />
+);
 
 export function RotateForm({ subject: key, token, ...expiration }: TokenProps & { subject: KeyDetails }) {
   const { base } = usePage();
@@ -265,10 +320,9 @@ export function RotateForm({ subject: key, token, ...expiration }: TokenProps & 
         The new key has the same name, scopes, owner, companies, limits and networks as <Hint hint={key.hint} />. Choose
         how long both work, and enter the new key in the automation in that time.{' '}
         {key.expiresAt === null ? 'The old key never expires.' : 'The preselected lifetime is that of the old key.'} A
-        rotation adds no scope: if one is missing, <a href={`${base}/new-key?like=${key.id}`}>create its replacement</a>{' '}
-        instead.
+        rotation adds no scope: if one is missing, <a href={`${path}/replace`}>create its replacement</a> instead.
       </p>
-      <Choices name="grace" form={form} legend="Grace period: how long the old key keeps working" choices={GRACES} />
+      <GraceField form={form} />
       <ExpirationField {...expiration} />
     </CardForm>
   );

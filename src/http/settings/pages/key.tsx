@@ -5,7 +5,6 @@ import { keySetting } from '../../../domain/key-settings.ts';
 import { haveMinutes, writableKinds } from '../../../domain/record-kinds.ts';
 import type { countWritesSince } from '../../../services/audit/read-audit-log.ts';
 import type { Company } from '../../../services/directory/companies.ts';
-import { isReplaceable } from '../../../services/keys/create-key.ts';
 import { recordsOf, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
 import type { Rotation, Workflow } from '../../../services/keys/key-workflows.ts';
 import type { ChainDay, KeyDetails } from '../../../services/keys/read-keys.ts';
@@ -17,7 +16,7 @@ import { AuditEntries, type ShownEntry } from './audit-entries.tsx';
 import { Address, Banner, counted, Facts, Hint, LinkButton, Scopes, State } from './components.tsx';
 import { limitWords, useText } from './day-use.ts';
 import { CompanyNames, Creator, From, KeysOf, LastWrite, OtherKey } from './key-facts.tsx';
-import { adviceOf, MORE_LOST, REFUSAL_REASONS, Repair } from './refusal.tsx';
+import { adviceOf, MORE_LOST, REFUSAL_REASONS, Repair, replacedFor } from './refusal.tsx';
 import { RefusedRequestsTable } from './refused-requests-table.tsx';
 import { RefusedUsesTable } from './refused-uses-table.tsx';
 import { Expiry, Time } from './time.tsx';
@@ -55,15 +54,22 @@ export function KeyLead({ subject: key, refused }: Pick<Props, 'subject' | 'refu
   );
 }
 
-export function KeyActions({ subject: key }: Pick<Props, 'subject'>) {
+export function KeyActions({ subject: key, refused }: Pick<Props, 'subject' | 'refused'>) {
   const { base } = usePage();
   const path = `${base}/keys/${key.id}`;
-  const canReplace = isReplaceable(key);
+  const canReplace = !isLive(key.state) && !key.successor;
+  // The banner of a refused key has this button.
+  const isOffered = refused.some(({ reason, needsAttention }) => needsAttention && replacedFor(reason));
   return (
     <>
-      <a href={`${base}/new-key?like=${key.id}`} class={canReplace ? 'button' : 'button quiet'}>
-        {canReplace ? 'Create its replacement' : 'Duplicate'}
-      </a>
+      {!(canReplace && isOffered) && (
+        <a
+          href={canReplace ? `${path}/replace` : `${base}/new-key?like=${key.id}`}
+          class={key.state === 'expired' && canReplace ? 'button' : 'button quiet'}
+        >
+          {canReplace ? 'Create its replacement' : 'Duplicate'}
+        </a>
+      )}
       {isLive(key.state) && (
         <LinkButton to={`${path}/change`} kind="quiet">
           Change settings

@@ -1,3 +1,4 @@
+import { isLive } from '../../../domain/api-key.ts';
 import { isAllowedFrom } from '../../../domain/networks.ts';
 import { RECORD_KINDS, type RecordKind, writableKinds } from '../../../domain/record-kinds.ts';
 import type { CreatedKey } from '../../../services/keys/create-key.ts';
@@ -107,12 +108,12 @@ function Replaced({ old }: { old: KeyDetails }) {
   return (
     <p>
       Enter the new key in its automation, in place of <Hint hint={old.hint} />
-      {old.state === 'revoked' ? (
-        ', which is revoked: the automation is refused until then.'
-      ) : (
+      {isLive(old.state) ? (
         <>
           , which stops at <Expiry subject={old} />. The pages of both keys show which of them is in use.
         </>
+      ) : (
+        `, which ${old.state === 'revoked' ? 'is revoked' : 'has expired'}: the automation is refused until then.`
       )}
     </p>
   );

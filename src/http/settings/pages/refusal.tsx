@@ -73,13 +73,15 @@ interface Way {
   posted?: { name: 'allow' | 'addCompany'; value: string };
 }
 
+/** Whether a new key in the place of the refused one repairs this. */
+export const replacedFor = (reason: string) => ['expired', 'revoked', 'scope_missing'].includes(reason);
+
 /** What repairs a refusal, if a page can lead to it. */
 export function repairOf({ key, reason, sourceAddress, companyId, company, isAllowedNow }: Refusal): Way | undefined {
-  if (reason === 'expired' || reason === 'revoked' || reason === 'scope_missing') {
-    if (key.successorId !== null && reason !== 'scope_missing')
-      return { text: 'Open its successor', path: `/keys/${key.successorId}` };
-    return { text: 'Create its replacement', path: `/new-key?like=${key.id}` };
-  }
+  if (replacedFor(reason))
+    return key.successorId === null
+      ? { text: 'Create its replacement', path: `/keys/${key.id}/replace` }
+      : { text: 'Open its successor', path: `/keys/${key.successorId}` };
   if (key.isRevoked || isAllowedNow) return undefined;
   const change = `/keys/${key.id}/change`;
   if (reason === 'daily_limit_reached') return { text: 'Raise the limit', path: `${change}#dayLimitRecords` };

@@ -4,7 +4,7 @@ import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { addressOf, usePage } from '../page-context.ts';
 import { counted, formatNumber, Table, type TableColumn, Ticket } from './components.tsx';
 import { From, KeyName } from './key-facts.tsx';
-import { adviceOf, MORE_LOST, REFUSAL_REASONS, RefusedTechnician, Repair, repairOf } from './refusal.tsx';
+import { adviceOf, MORE_LOST, REFUSAL_REASONS, RefusedTechnician, Repair, repairOf, replacedFor } from './refusal.tsx';
 import { Ago, Time } from './time.tsx';
 
 const MINUTE_MS = 60_000;
@@ -42,6 +42,7 @@ function Reason({ use }: { use: RefusedUse }) {
       {endsAt !== null && endsAt <= now && (
         <div class="minor">
           Over since <End at={endsAt} />
+          {replacedFor(reason) && use.key.successorId !== null && [': ', <Successor id={use.key.successorId} />]}
         </div>
       )}
       {isOpen(use, now) && (
@@ -56,6 +57,8 @@ function Reason({ use }: { use: RefusedUse }) {
     </div>
   );
 }
+
+const Successor = ({ id }: { id: string }) => <a href={`${usePage().base}/keys/${id}`}>open its successor</a>;
 
 /** When refused uses were over: `midnight` for a daily limit of yesterday. */
 function End({ at }: { at: number }) {

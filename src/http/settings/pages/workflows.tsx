@@ -37,6 +37,14 @@ const WorkflowName = ({ workflow: { prefix, program } }: { workflow: Workflow })
   </span>
 );
 
+/** Where a new key has to be entered, as far as the writes with the old one tell it. */
+export const UsedBy = ({ workflows }: { workflows: readonly Workflow[] }) =>
+  workflows.length > 0 && (
+    <p>
+      Used by <Workflows workflows={workflows} />
+    </p>
+  );
+
 interface CurrentProps {
   keyId: string;
   workflows: readonly Workflow[];
@@ -86,7 +94,7 @@ export function SinceRotation({ rotation, isOld }: RotationProps) {
       <Moved workflows={moved} />; {isOld ? 'new' : 'this'} key <UseOf {...successor} />.
       {hasEnded && (
         <div class="actions">
-          <a href={`${base}/new-key?like=${successor.subject.id}`} class="button quiet">
+          <a href={`${base}/keys/${successor.subject.id}/replace`} class="button quiet">
             Create its replacement
           </a>
         </div>
