@@ -1,5 +1,5 @@
--- The schema, with the meaning of each column. Until 1.0.0 is released, a change of the schema edits this file. From then on,
--- no migration that was released changes.
+-- The schema. The tables in src/db/schema say what each column means. Until 1.0.0 is released, a change of the schema edits
+-- this file. From then on, no migration that was released changes.
 --
 -- Every table is clustered (without rowid) on a primary key that begins with the organization: an insert writes one row,
 -- and each query stays within one tenant. Only notes keeps its rowid: a row above about 1,000 bytes would take a 4 KB
@@ -17,7 +17,6 @@ create table organizations (
   time_zone text not null,
   default_hourly_rate_minor integer not null,
   active integer not null,
-  -- Where new time is approved: 'settings' or 'psa'.
   approvals text default 'settings' not null,
   constraint organizations_id check (length(id) between 1 and 64 and id not glob '*[^A-Za-z0-9._~-]*' and id not in ('.', '..')),
   constraint organizations_flags check (has_psa in (0, 1) and active in (0, 1)),
@@ -31,7 +30,6 @@ create table users (
   name text not null,
   is_admin integer not null,
   is_technician integer not null,
-  -- The automation service account, to which time is credited if no technician is named.
   is_service integer not null,
   active integer not null,
   primary key (organization_id, id),
@@ -85,33 +83,24 @@ create table tickets (
 create table api_keys (
   organization_id text not null,
   id text not null,
-  -- The id of the first key of the rotation chain; its own id if it replaced no key.
   chain_id text not null,
   name text not null,
-  -- SHA-256 of the key value in hex; the value itself is not stored.
   hash text not null,
   hint text not null,
   scopes text not null,
-  -- The key's own daily limits; null where it has none.
   day_limit_records integer,
   day_limit_minutes integer,
-  -- As domain/networks.ts stores them; empty for everywhere.
   allowed_networks text default '' not null,
-  -- The key's purpose and contact; empty if not given.
   description text default '' not null,
   owner text default '' not null,
-  -- Counts the changes of the settings, the rotation and the revocation.
   revision integer default 0 not null,
   created_at integer not null,
   created_by text not null,
   expires_at integer,
   revoked_at integer,
   revoked_by text,
-  -- The key that replaced this one: at most one, set permanently.
   successor_id text,
-  -- The one-time token of the form that created the key, so that a form creates only one key.
   form_token text,
-  -- The ids of the companies whose tickets it may write to, separated by spaces; empty for all.
   companies text default '' not null,
   primary key (organization_id, id),
   foreign key (organization_id) references organizations (id),
@@ -169,11 +158,8 @@ create table notes (
   ticket_id text not null,
   created_at integer not null,
   key_id text not null,
-  -- The request that created the record: identifies the row of a retried batch.
   request_id text not null,
-  -- SHA-256 of ticket and validated body, in hex: detects a replay of a different request.
   request_digest text not null,
-  -- The audit row of the write. No foreign key: SQLite would scan all records per audit row.
   audit_seq integer not null,
   message text not null,
   primary key (organization_id, id),
@@ -204,25 +190,18 @@ create table time_entries (
   ticket_id text not null,
   created_at integer not null,
   key_id text not null,
-  -- The request that created the record: identifies the row of a retried batch.
   request_id text not null,
-  -- SHA-256 of ticket and validated body, in hex: detects a replay of a different request.
   request_digest text not null,
-  -- The audit row of the write. No foreign key: SQLite would scan all records per audit row.
   audit_seq integer not null,
   user_id text not null,
   minutes integer not null,
   description text not null,
   billable integer not null,
-  -- Calendar date in the organization's time zone, YYYY-MM-DD.
   work_date text not null,
   hourly_rate_minor integer not null,
   agreement_source text not null,
-  -- Who decides about it: the organization's 'settings' area or its 'psa', as the directory had it when it was written. Only an
-  -- entry that waits for a PSA that approves nothing any longer can be handed to the settings area.
   approvals text not null,
   status text not null,
-  -- The audit row of the approval or rejection, null while SUBMITTED: identifies that of a retried batch.
   approval_seq integer,
   primary key (organization_id, id),
   foreign key (organization_id, ticket_id) references tickets (organization_id, id),
@@ -270,7 +249,6 @@ create table audit_log (
   actor_type text not null,
   actor_id text not null,
   actor_name text not null,
-  -- `kind.what_happened`, such as `note.created`.
   action text not null,
   target_id text not null,
   ticket_id text,
@@ -278,10 +256,7 @@ create table audit_log (
   idempotency_key text,
   source_address text,
   user_agent text,
-  -- The old and new values in words, only if the action alone does not say it.
   detail text,
-  -- What all keys of the organization have written on the latest day of the log, this row included: the calendar date in
-  -- the organization's time zone, new records and bytes of text.
   day text default '' not null,
   day_records integer default 0 not null,
   day_bytes integer default 0 not null,
@@ -323,7 +298,6 @@ create table key_days (
   notes integer not null,
   time_entries integer not null,
   minutes integer not null,
-  -- Bytes of text in UTF-8, as they were written: a redaction changes nothing here.
   bytes integer not null,
   last_at integer not null,
   last_address text,
@@ -341,11 +315,8 @@ create table refused_uses (
   count integer not null,
   first_at integer not null,
   last_at integer not null,
-  -- The address of the last use; removed after 30 days.
   source_address text,
-  -- The latest lost writes, latest first: a JSON array, or null for none.
   lost_writes text,
-  -- From when on it needs no attention: an administrator settled it or repaired its cause, or a daily limit's day ends.
   ends_at integer,
   primary key (organization_id, key_id, reason),
   foreign key (organization_id, key_id) references api_keys (organization_id, id),
@@ -355,21 +326,16 @@ create table refused_uses (
 create index refused_uses_latest on refused_uses (organization_id, last_at);
 create index refused_uses_with_address on refused_uses (last_at) where source_address is not null;
 
--- The latest refused requests with a key of the organization, without anything that a body contained.
+-- The latest refused requests with a key of the organization. Of a body, only the names of fields and a refused userEmail.
 create table refused_requests (
   organization_id text not null,
-  -- In the order of arrival.
   request_id text not null,
   key_id text not null,
   at integer not null,
   status integer not null,
-  -- Why it was refused: the cause of a 401, company_not_allowed, or the code of the response.
   reason text not null,
-  -- The pointers of the refused fields: a JSON array, or null for none. A name that we do not know is /?.
   pointers text,
-  -- The ticket of its path: ? if that is no id.
   ticket_id text,
-  -- Only for technician_not_eligible.
   user_email text,
   source_address text,
   user_agent text,
@@ -384,12 +350,9 @@ create index refused_requests_by_time on refused_requests (at);
 -- The organization's rules for keys and their time. Without a row there are the default ones.
 create table key_rules (
   organization_id text primary key not null,
-  -- The longest lifetime of a new key; null if it is not limited.
   max_lifetime_days integer,
   expiry_required integer not null,
-  -- From how many minutes on an entry of time is marked in the queue.
   long_minutes integer not null,
-  -- Counts the changes, so that no form overwrites a change that it did not show.
   revision integer not null,
   foreign key (organization_id) references organizations (id),
   constraint key_rules_flags check (expiry_required in (0, 1)),
@@ -401,9 +364,7 @@ create table key_rules (
 -- trigger refuses to turn it back. Kept after an erasure: it has nothing of the organization but its id.
 create table directory_clock (
   organization_id text primary key not null,
-  -- The time of the latest message or change, UTC milliseconds of a whole second.
   at integer not null,
-  -- JSON array: the ids of the messages of that time, in order; empty for a change without one.
   messages text not null,
   constraint directory_clock_messages check (json_array_length(messages) > 0)
 ) strict, without rowid;
@@ -440,10 +401,8 @@ create table erasures (
   request_id text not null,
   erased_at integer not null,
   erased_by text not null,
-  -- How many audit rows there were: the last `seq`.
   last_seq integer not null,
   open integer not null,
-  -- When and by whom the organization was created again. Until then, its directory is refused.
   recreated_at integer,
   recreated_by text,
   primary key (organization_id, request_id),
@@ -476,7 +435,6 @@ begin select raise(abort, 'erasures are kept as they are'); end;
 -- The records that the PSA could not take. A row is deleted when the PSA has taken the record.
 create table psa_refusals (
   organization_id text not null,
-  -- The id of a note or time entry: there is no foreign key, because these are in two tables.
   record_id text not null,
   kind text not null,
   reason text not null,
@@ -541,12 +499,9 @@ begin select raise(abort, 'deletions: only old rows of which nothing waits, with
 -- A copy of each push object's state.
 create table pushes (
   organization_id text primary key not null,
-  -- The last change that the receiver has confirmed; 0 for none.
   confirmed_seq integer not null,
   failing_since integer,
-  -- Failed attempts since then, or since an operator's order.
   attempts integer not null,
-  -- The last failure in words, such as `HTTP 500`.
   failure text,
   next_attempt_at integer,
   stopped_at integer,
@@ -558,14 +513,11 @@ create index pushes_in_trouble on pushes (organization_id) where failing_since i
 -- What the adapter that connects an organization with its PSA reported last.
 create table connections (
   organization_id text primary key not null,
-  -- Of two adapters for one organization, the second stops.
   adapter_id text not null,
   reported_at integer not null,
   failing_since integer,
   failure text,
-  -- Since when it writes nothing until a person resumes it.
   stopped_at integer,
-  -- The name of the PSA, if the adapter says it.
   psa_name text,
   foreign key (organization_id) references organizations (id),
   constraint connections_failure check (failing_since is not null or (failure is null and stopped_at is null))
@@ -574,18 +526,14 @@ create table connections (
 -- Alerts about facts that exist. A sent row keeps its alert from being sent again.
 create table alerts (
   organization_id text not null,
-  -- The type of the fact, and what distinguishes it from others of the type.
   type text not null,
   subject text not null,
-  -- How urgent it is. A fact that becomes more urgent is sent again, under a new id.
   level integer not null,
   id text not null,
   found_at integer not null,
   text text not null,
-  -- 1 while it has to be sent to the receiver of the push, or to ALERT_URL.
   to_receiver integer not null,
   to_chat integer not null,
-  -- When a run claimed it last; 0 before.
   tried_at integer not null,
   primary key (organization_id, type, subject),
   constraint alerts_type check (length(type) > 0 and type not glob '*[^a-z0-9:_ -]*' and type = trim(type) and instr(type, '  ') = 0),

@@ -194,7 +194,7 @@ export const findErasures = statement(
 );
 
 /** For a list of company ids: those that exist. */
-export const findCompanies = statement(
+export const findKnownCompanies = statement(
   ({ organizationId, json }) => sql`
     select ${companies.id} as id, null as found from json_each(${json})
     join ${companies} on ${companies.organizationId} = ${organizationId} and ${companies.id} = value`,

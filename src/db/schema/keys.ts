@@ -94,7 +94,7 @@ export const refusedUses = sqliteTable(
     sourceAddress: text('source_address'),
     /** The latest lost writes, latest first: a JSON array, or null for none. */
     lostWrites: text('lost_writes'),
-    /** From when on it needs no attention: an administrator settled it or repaired its cause, or a daily limit's day ends. */
+    /** From when on it needs no attention: an administrator repaired its cause, or a daily limit's day ends. */
     endsAt: integer('ends_at'),
   },
   (t) => [

@@ -1,4 +1,4 @@
-import { and, type Column, desc, eq, gte, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, type SQLWrapper, sql } from 'drizzle-orm';
 import { forEachKind, type RecordKind } from '../../domain/record-kinds.ts';
 import { anyDay } from '../aliases.ts';
 import { type Database, excluded, once, valuesFor } from '../query.ts';
@@ -11,7 +11,7 @@ import { COUNT_COLUMNS } from './record-tables.ts';
 
 export const ALL_RECORDS = sql<number>`${keyDays.notes} + ${keyDays.timeEntries}`;
 
-export const sum = (value: SQL | Column) => sql<number>`coalesce(sum(${value}), 0)`;
+export const sum = (value: SQLWrapper) => sql<number>`coalesce(sum(${value}), 0)`;
 
 /** The day of a key's last write. After a change of the time zone it need not be its latest day: three are compared. */
 export const lastDay = (key: typeof apiKeys) => sql<string>`(

@@ -126,7 +126,7 @@ const isNotDeleted = (organizationId: string) =>
 // The records that the PSA could not take. Nothing is written about a record that it takes.
 
 /** Stores that the PSA refused an existing record, unless that is stored with the same reason. */
-export const recordRefusal = (db: Database, record: RecordId, reason: string, now: number) =>
+export const storePsaRefusal = (db: Database, record: RecordId, reason: string, now: number) =>
   db
     .insert(psaRefusals)
     .select(

@@ -8,6 +8,7 @@ import { companies, organizations, tickets } from '../schema/directory.ts';
 import { apiKeys } from '../schema/keys.ts';
 import { connections } from '../schema/modules.ts';
 import { keyDays } from '../schema/work.ts';
+import { ALL_RECORDS, sum } from './key-days.ts';
 import { RECORD_TABLES } from './record-tables.ts';
 
 // What the inserts and explanations of all kinds of records have in common. They find single rows by unique keys that begin
@@ -64,8 +65,6 @@ export interface Inserted {
 
 type Value = SQLWrapper | Placeholder | string | number | null;
 
-const sum = (value: SQLWrapper) => sql`coalesce(sum(${value}), 0)`;
-
 /** Condition: the key may write to the tickets of a company. Ids contain no spaces. */
 const admitsCompany = (company: SQLWrapper) =>
   sql`(${apiKeys.companies} = '' or instr(' ' || ${apiKeys.companies} || ' ', ' ' || ${company} || ' ') > 0)`;
@@ -77,8 +76,6 @@ export const latestAuditRow = (organizationId: Value) => sql`
 /** The key of a write, by its id and its hash. */
 const isTheKey = ({ organizationId, keyId, keyHash }: Input<ExplainValues>) =>
   sql`${apiKeys.organizationId} = ${organizationId} and ${apiKeys.id} = ${keyId} and ${apiKeys.hash} = ${keyHash}`;
-
-const ALL_RECORDS = sql`${keyDays.notes} + ${keyDays.timeEntries}`;
 
 const ofChain = ({ organizationId, chainId, day }: Input<ExplainValues>) => sql`
   from ${keyDays} where ${keyDays.organizationId} = ${organizationId} and ${keyDays.chainId} = ${chainId}

@@ -12,7 +12,7 @@ import {
   type AuditPage,
   exportAuditLog,
   listAuditAdministrators,
-  MAX_COUNTED,
+  MAX_COUNTED_ENTRIES,
   readAuditLog,
 } from '../../services/audit/read-audit-log.ts';
 import { findOwnKey, type KeyDetails, listKeysToChoose } from '../../services/keys/read-keys.ts';
@@ -257,7 +257,7 @@ function refusedText({ requests, ticketId }: Refused): string {
 function Place({ entries, nth, total }: Props) {
   if (nth === undefined || total === undefined || entries.length === 0) return null;
   const { count, isMinimum } = total;
-  const words = !isMinimum ? '' : count === MAX_COUNTED ? 'more than ' : 'at least ';
+  const words = !isMinimum ? '' : count === MAX_COUNTED_ENTRIES ? 'more than ' : 'at least ';
   const [last, all] = [nth - 1 + entries.length, nth - 1 + count].map(formatNumber);
   return (
     <span class="minor">

@@ -16,9 +16,6 @@ import { inThousands } from '../../lib/in-thousands.ts';
 import type { Lockout } from '../../services/keys/key-usage.ts';
 import { PageProblem } from './page-problem.ts';
 
-/** Above the number of keys that an organization can select. */
-const MAX_FORM_FIELDS = 2_000;
-
 export const tooLarge = () =>
   new PageProblem(
     413,
@@ -26,11 +23,8 @@ export const tooLarge = () =>
     'The form holds more than its page allows. Select fewer entries, or shorten its texts. Nothing was changed.',
   );
 
-/** @throws PageProblem if it has more fields than any form */
 export async function readForm(c: { req: { arrayBuffer(): Promise<ArrayBuffer> } }): Promise<URLSearchParams> {
-  const form = new URLSearchParams(new TextDecoder().decode(await c.req.arrayBuffer()));
-  if (form.size > MAX_FORM_FIELDS) throw tooLarge();
-  return form;
+  return new URLSearchParams(new TextDecoder().decode(await c.req.arrayBuffer()));
 }
 
 /** @throws PageProblem if the one-time token is not one of ours */

@@ -1,13 +1,16 @@
 import type { Context, Next } from 'hono';
 import type { AppEnv } from '../hono-env.ts';
 import { readBody } from '../middleware/body.ts';
-import { tooLarge } from './forms.ts';
+import { readForm, tooLarge } from './forms.ts';
 import { PageProblem } from './page-problem.ts';
 
 const MAX_FORM_BYTES = 64 * 1024;
 
-/** Requires every POST to be a form, every method but GET and HEAD to come from this origin, and a body below the size limit. */
-export const guardForms = [requireForm, requireSameOrigin, readForm] as const;
+/** Above the number of keys that an organization can select. */
+const MAX_FORM_FIELDS = 2_000;
+
+/** Requires every POST to be a form, every method but GET and HEAD to come from this origin, and a body below the limits of bytes and fields. */
+export const guardForms = [requireForm, requireSameOrigin, limitForm] as const;
 
 /** The media type of a form, with or without parameters (RFC 9110 §8.3.1). */
 const FORM_TYPE = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
@@ -34,10 +37,11 @@ async function requireSameOrigin(c: Context<AppEnv>, next: Next): Promise<void> 
   await next();
 }
 
-async function readForm(c: Context<AppEnv>, next: Next): Promise<void> {
+async function limitForm(c: Context<AppEnv>, next: Next): Promise<void> {
   await readBody(c, MAX_FORM_BYTES, {
     tooLarge,
     broken: (why) => new PageProblem(400, 'Incomplete form', `The form ${why}. Nothing was changed. Submit it again.`),
   });
+  if ((await readForm(c)).size > MAX_FORM_FIELDS) throw tooLarge();
   await next();
 }

@@ -56,7 +56,7 @@ const EXAMINED_PER_PAGE = 20_000;
 const EXAMINED_OF_ACTOR = 1_000;
 const EXPORT_PAGE_SIZE = 2_500;
 /** Up to how many entries a filtered page counts. */
-export const MAX_COUNTED = 1_000;
+export const MAX_COUNTED_ENTRIES = 1_000;
 /** How many actors are examined to list the administrators among them. */
 const MAX_LISTED_ACTORS = 500;
 /** Maximum clock skew between two machines: times may deviate from the order of `seq` by this. */
@@ -83,14 +83,22 @@ export async function readAuditLog(ctx: AdminContext, filter: AuditFilter, curso
   const unfiltered = (entries[0]?.seq ?? 0) - examined.oldest + 1;
   if (!isFiltered) return { ...page, total: { count: unfiltered, isMinimum: false } };
   // The rest of what the page examined, so that a page never examines more.
-  const rest = { ...window, before: last.seq, from: examined.lowest ?? 0, limit: MAX_COUNTED + 1 - entries.length };
+  const rest = {
+    ...window,
+    before: last.seq,
+    from: examined.lowest ?? 0,
+    limit: MAX_COUNTED_ENTRIES + 1 - entries.length,
+  };
   const counted = async () => {
     const [found] = await query(ctx, 'nothing_written', (db) => countMatching(db, rangeOf(ctx, filter, rest)));
     return found?.count ?? 0;
   };
   const count = examined.matching ?? entries.length + (await counted());
   const isAll = nextCursor(undefined, examined, window) === undefined;
-  return { ...page, total: { count: Math.min(count, MAX_COUNTED), isMinimum: count > MAX_COUNTED || !isAll } };
+  return {
+    ...page,
+    total: { count: Math.min(count, MAX_COUNTED_ENTRIES), isMinimum: count > MAX_COUNTED_ENTRIES || !isAll },
+  };
 }
 
 /** The latest entries about one key: its writes, and the changes to it. */

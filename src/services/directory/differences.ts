@@ -5,11 +5,11 @@ import {
   deactivateAgreements,
   ensureServiceAccount,
   type FoundRow,
-  findCompanies,
   findDifferingRecords,
   findErasures,
   findHeldCompanies,
   findHeldEmails,
+  findKnownCompanies,
   findOrganizations,
   retireServiceAccount,
   upsertRecords,
@@ -96,7 +96,7 @@ export async function findConflicts(
   const [organizations = [], erasures = [], found = [], emails = [], agreements = []] = await query(ctx, organization, [
     { statement: findOrganizations, items: [organization] },
     { statement: findErasures, items: [organization] },
-    { statement: findCompanies, items: [...companies] },
+    { statement: findKnownCompanies, items: [...companies] },
     { statement: findHeldEmails, items: ofType(records, 'user') },
     { statement: findHeldCompanies, items: ofType(records, 'agreement') },
   ]);

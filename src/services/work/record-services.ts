@@ -6,7 +6,7 @@ import {
   findRecord,
   markRedacted,
   recordApprovals,
-  recordRefusal,
+  storePsaRefusal,
   withdrawRefusal,
 } from '../../db/work/record-statements.ts';
 import { optionalInstant } from '../../domain/change.ts';
@@ -99,7 +99,7 @@ export async function reportRecord(
     {
       statement:
         result === 'refused'
-          ? recordRefusal(db, { organizationId, kind, id }, reason, now)
+          ? storePsaRefusal(db, { organizationId, kind, id }, reason, now)
           : withdrawRefusal(db, { organizationId, kind, id }),
       action: `${kind}.${result}`,
       targetId: id,
