@@ -14,6 +14,7 @@ const OTHER_ACTIONS = {
     changed: 'Key changed',
     rotated: 'Key rotated',
     revoked: 'Key revoked',
+    lost_writes_entered: 'Lost writes entered',
   },
   key_rules: { changed: 'Key rules changed' },
   push: { resumed: 'Push resumed' },

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { inThousands } from '../lib/in-thousands.ts';
 import { endOfDate } from './calendar.ts';
 import { type RequestLimit, requestLimitInWords } from './request-limit.ts';
@@ -65,13 +66,17 @@ export type DayUse = Record<
   number
 >;
 
-export interface ExceededDayLimit {
-  name: 'key-day' | 'organization-day';
-  what: 'records' | 'minutes' | 'bytes';
-  limit: number;
-  used: number;
-  added: number;
-}
+/** A daily limit that a write would exceed. */
+export const exceededDayLimitShape = z.lazy(() =>
+  z.object({
+    name: z.enum(['key-day', 'organization-day']),
+    what: z.enum(['records', 'minutes', 'bytes']),
+    limit: z.int(),
+    used: z.int(),
+    added: z.int(),
+  }),
+);
+export type ExceededDayLimit = z.infer<typeof exceededDayLimitShape>;
 
 /** The first daily limit that a new record would exceed, if there is one: used + new > limit. */
 export function exceededDayLimit(

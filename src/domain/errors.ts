@@ -67,7 +67,7 @@ interface Info {
   /** For `unavailable`: whether the statements were not run, were rolled back, or may have been committed. */
   database?: 'not_run' | 'read_only' | 'unknown';
   /** For `daily_limit_reached`: which limit, and the milliseconds until it admits again. */
-  dayLimit?: { name: ExceededDayLimit['name']; retryAfterMs: number };
+  dayLimit?: { exceeded: ExceededDayLimit; retryAfterMs: number };
   /** For `ticket_not_found`: when to try again, if an adapter may be about to send the ticket. */
   retryAfterMs?: number | undefined;
   /** For `ticket_not_found`: whether the ticket exists, and the key is not for its company. The caller never learns it. */
@@ -124,11 +124,8 @@ const MEASURES: Record<ExceededDayLimit['what'], (amount: number) => string> = {
   bytes: (amount) => `${amount / 1_000_000} MB of text`,
 };
 
-export function dailyLimitReached(
-  { name, what, limit, used, added }: ExceededDayLimit,
-  timeZone: string,
-  retryAfterMs: number,
-): ServiceError {
+export function dailyLimitReached(exceeded: ExceededDayLimit, timeZone: string, retryAfterMs: number): ServiceError {
+  const { name, what, limit, used, added } = exceeded;
   const whose = name === 'key-day' ? 'This key' : 'Your organization';
   const isTooLarge = added > limit;
   const rest = used < limit ? ', and this record would exceed it' : '';
@@ -137,7 +134,7 @@ export function dailyLimitReached(
     ? 'Write less, or ask an administrator for a higher limit.'
     : `Send the same request with the same Idempotency-Key after midnight (${timeZone}), or ask an administrator.`;
   const detail = `${whose} may write ${MEASURES[what](limit)} a day${why}; nothing was written. ${remedy}`;
-  return new ServiceError('daily_limit_reached', detail, { dayLimit: { name, retryAfterMs } });
+  return new ServiceError('daily_limit_reached', detail, { dayLimit: { exceeded, retryAfterMs } });
 }
 
 /** The same for a ticket that does not exist and for one of a company that the key is not for. */

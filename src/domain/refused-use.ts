@@ -9,7 +9,7 @@ import { isAllowedFrom } from './networks.ts';
  * Six get a 401 or 403, `daily_limit_reached` a 429, and then a 404 and a 422; the last is a replay of a different
  * request, or a 409.
  */
-const REFUSED_USE_REASONS = [
+export const REFUSED_USE_REASONS = [
   'revoked',
   'expired',
   'scope_missing',
@@ -42,12 +42,13 @@ export const REASONS_FOR_ATTENTION = [
   'daily_limit_reached',
 ] as const satisfies readonly RefusedUseReason[];
 
-export function isForAttention(reason: RefusedUseReason): boolean {
+export function isForAttention(reason: string): boolean {
   return REASONS_FOR_ATTENTION.some((one) => one === reason);
 }
 
-/** The reasons that concern a ticket or a technician, which the log of refused requests has. */
+/** The reasons that concern a ticket, a technician or a limit, which the log of refused requests has. */
 export const REASONS_WITH_SUBJECT = [
+  'daily_limit_reached',
   'company_not_allowed',
   'ticket_not_found',
   'technician_not_eligible',

@@ -182,7 +182,7 @@ export function appliedPreference(c: ContextOf<AppEnv>): Record<string, string> 
 }
 
 export function dayLimitExtras({
-  name,
+  exceeded: { name },
   retryAfterMs,
 }: NonNullable<ServiceError['info']['dayLimit']>): Problem['extras'] {
   return { headers: { 'Retry-After': retryAfter(retryAfterMs) }, members: { 'violated-policies': [name] } };

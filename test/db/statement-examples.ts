@@ -9,7 +9,7 @@ import * as company from '../../src/db/directory/company-statements.ts';
 import * as erasure from '../../src/db/directory/erasure.ts';
 import * as directory from '../../src/db/directory/records.ts';
 import { FACT_SOURCES } from '../../src/db/fact-statements.ts';
-import { endRepairedUses } from '../../src/db/keys/end-refused-uses.ts';
+import * as endRefusedUses from '../../src/db/keys/end-refused-uses.ts';
 import * as findKey from '../../src/db/keys/find-key-statements.ts';
 import * as keyRules from '../../src/db/keys/key-rules-statements.ts';
 import * as key from '../../src/db/keys/key-statements.ts';
@@ -242,7 +242,10 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
     findOwnKeys: readKeys.findOwnKeys(db, organizationId, { hint: 'twb_0000…0000', hash: null }),
     findAnyKeys: readKeys.findAnyKeys(db, { hint: 'twb_0000…0000', hash: '0'.repeat(64) }),
   },
-  'db/keys/end-refused-uses.ts': { endRepairedUses: endRepairedUses(db, { ...ofKey, uses: '[]', now }) },
+  'db/keys/end-refused-uses.ts': {
+    endRepairedUses: endRefusedUses.endRepairedUses(db, { ...ofKey, uses: '[]', now }),
+    endLostWrites: endRefusedUses.endLostWrites(db, { ...byAda, keyId, count: 1, lastAt: now, now }),
+  },
   'db/keys/refused-request-statements.ts': {
     addRefusedRequest: refusedRequest.addRefusedRequest(db, {
       ...ofKey,
@@ -253,12 +256,17 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
       pointers: '["/minutes"]',
       ticketId: '1001',
       userEmail: null,
+      dayLimit: null,
       sourceAddress: null,
       userAgent: null,
     }),
     keepLatestRefusedRequests: refusedRequest.keepLatestRefusedRequests(db, { ...ofKey, keep: 10 }),
     findManyRefusedRequests: refusedRequest.findManyRefusedRequests(db, 10),
-    findRefusedRequests: refusedRequest.findRefusedRequests(db, { ...ofKey, requestId, before: '~', limit: 10 }),
+    findRefusedRequests: [
+      refusedRequest.findRefusedRequests(db, { ...ofKey, requestId, before: '~', limit: 10 }),
+      refusedRequest.findRefusedRequests(db, { organizationId, status: { isIn: false, of: [401] }, limit: 10 }),
+      refusedRequest.findRefusedRequests(db, { organizationId, byReason: true, limit: 10 }),
+    ],
     forgetRefusedRequests: refusedRequest.forgetRefusedRequests(db, { before: 0, limit: 10 }),
   },
   'db/keys/refused-use-statements.ts': {

@@ -60,7 +60,7 @@ beforeAll(async () => {
     await db
       .prepare(
         `insert into refused_requests select organization_id, '0190a0b1-0000-7000-8000-00000000010' || r.key, key_id, ?2, 422,
-           r.value ->> 0, r.value ->> 1, 'TCK-2026-000481', r.value ->> 2, source_address, 'Mozilla/5.0 (compatible; n8n; automation of the night)'
+           r.value ->> 0, r.value ->> 1, 'TCK-2026-000481', r.value ->> 2, null, source_address, 'Mozilla/5.0 (compatible; n8n; automation of the night)'
          from refused_uses, json_each(?1) r where organization_id = 'msp-4' and reason = 'address_not_allowed'`,
       )
       .bind(JSON.stringify(requests), Date.now())

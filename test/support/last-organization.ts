@@ -39,7 +39,7 @@ export async function makeLastOrganization(like: string, keyId: string): Promise
     ),
     ...withKey(copyAs('000', '1'.repeat(64))),
     env.DB.prepare(
-      "insert into refused_requests values ('000', 'r', ?, 0, 404, 'not_found', null, null, null, null, null)",
+      "insert into refused_requests values ('000', 'r', ?, 0, 404, 'not_found', null, null, null, null, null, null)",
     ).bind(keyId),
   ]);
 }

@@ -9,6 +9,7 @@ export const refusedRequest = (requestId: string, changes: Partial<NewRefusedReq
   pointers: ['/minutes'],
   ticketId: '1001',
   userEmail: null,
+  dayLimit: null,
   sourceAddress: '192.0.2.1',
   userAgent: 'n8n',
   ...changes,

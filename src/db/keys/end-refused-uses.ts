@@ -1,4 +1,5 @@
-import { sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
+import { type AdministratorValues, byActiveAdministrator } from '../directory/administrator-statements.ts';
 import type { Database } from '../query.ts';
 import { refusedUses } from '../schema/keys.ts';
 
@@ -20,3 +21,28 @@ export const endRepairedUses = (db: Database, { organizationId, keyId, uses, now
       and coalesce(${refusedUses.endsAt} > ${now}, 1) and (${refusedUses.reason}, ${refusedUses.lastAt}) in (
         select value ->> 'reason', value ->> 'lastAt' from json_each(${uses}))
       and changes() = 1`);
+
+interface LostWritesValues extends AdministratorValues {
+  keyId: string;
+  /** The count and the last time that the administrator saw. */
+  count: number;
+  lastAt: number;
+  now: number;
+}
+
+/** Ends the lost writes of a key that an administrator saw: not if another one was lost since. */
+export const endLostWrites = (db: Database, { keyId, count, lastAt, now, ...by }: LostWritesValues) =>
+  db
+    .update(refusedUses)
+    .set({ endsAt: now })
+    .where(
+      and(
+        eq(refusedUses.organizationId, by.organizationId),
+        eq(refusedUses.keyId, keyId),
+        eq(refusedUses.reason, 'idempotency_mismatch'),
+        eq(refusedUses.count, count),
+        eq(refusedUses.lastAt, lastAt),
+        sql`${refusedUses.endsAt} is null`,
+        byActiveAdministrator(by),
+      ),
+    );

@@ -1,4 +1,5 @@
-import { and, desc, eq, lt, sql } from 'drizzle-orm';
+import { and, count, desc, eq, inArray, lt, max, notInArray, sql } from 'drizzle-orm';
+import { REFUSED_USE_REASONS } from '../../domain/refused-use.ts';
 import { isBeingErased } from '../directory/erasure.ts';
 import { type Database, valuesFor } from '../query.ts';
 import { tickets, users } from '../schema/directory.ts';
@@ -17,6 +18,8 @@ export interface RefusedRequestValues {
   pointers: string | null;
   ticketId: string | null;
   userEmail: string | null;
+  /** An exceeded daily limit as JSON, or null for none. */
+  dayLimit: string | null;
   sourceAddress: string | null;
   userAgent: string | null;
 }
@@ -69,8 +72,12 @@ interface Filter {
   organizationId: string;
   keyId?: string | undefined;
   requestId?: string | undefined;
-  /** Reads all that are kept of the organization, or of the key. */
+  /** Like `status` and `byReason`, it reads all that are kept of the organization, or of the key. */
   ticketId?: string | undefined;
+  /** Only requests with one of these statuses, or with none of them. */
+  status?: { isIn: boolean; of: readonly number[] } | undefined;
+  /** Only the latest request of each key and reason, without those that refused uses count. */
+  byReason?: boolean;
   /** Only requests that arrived before this one. */
   before?: string | undefined;
   limit: number;
@@ -79,19 +86,22 @@ interface Filter {
 /** The latest refused requests, with their key, and with what the directory has of their ticket and technician. */
 export const findRefusedRequests = (
   db: Database,
-  { organizationId, keyId, requestId, ticketId, before, limit }: Filter,
-) =>
-  db
+  { organizationId, keyId, requestId, ticketId, status, byReason = false, before, limit }: Filter,
+) => {
+  // The other columns of a group are those of the row that has the maximum.
+  const latestId = byReason ? max(refusedRequests.requestId) : refusedRequests.requestId;
+  return db
     .select({
       ...REFUSED_KEY,
       ...REFUSED_SUBJECT,
-      requestId: refusedRequests.requestId,
+      requestId: sql<string>`${latestId}`.as('requestId'),
       at: refusedRequests.at,
       status: refusedRequests.status,
       reason: refusedRequests.reason,
       pointers: refusedRequests.pointers,
       sourceAddress: refusedRequests.sourceAddress,
       userAgent: refusedRequests.userAgent,
+      count: sql<number>`${byReason ? count() : 1}`.as('count'),
     })
     .from(refusedRequests)
     .innerJoin(
@@ -106,10 +116,14 @@ export const findRefusedRequests = (
         keyId === undefined ? undefined : eq(refusedRequests.keyId, keyId),
         requestId === undefined ? undefined : eq(refusedRequests.requestId, requestId),
         ticketId === undefined ? undefined : eq(refusedRequests.ticketId, ticketId),
+        status && (status.isIn ? inArray : notInArray)(refusedRequests.status, [...status.of]),
+        byReason ? notInArray(refusedRequests.reason, [...REFUSED_USE_REASONS]) : undefined,
         before === undefined ? undefined : lt(refusedRequests.requestId, before),
       ),
     )
-    .orderBy(desc(refusedRequests.requestId))
+    .groupBy(...(byReason ? [refusedRequests.keyId, refusedRequests.reason] : []))
+    .orderBy(desc(latestId))
     .limit(limit);
+};
 
 export type RefusedRequestRow = Awaited<ReturnType<typeof findRefusedRequests>>[number];

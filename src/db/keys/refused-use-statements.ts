@@ -94,13 +94,13 @@ export function needsAttention(now: number) {
 }
 
 /**
- * Whether there may be more refused uses than are counted. Lost writes are all counted and kept, unless there are too
- * many in a minute, or in all.
+ * Whether there may be more refused uses than are counted: all are, unless there are too many in a minute. Lost writes are
+ * also all kept, unless there are too many.
  */
 export const isMinimum = sql<number>`iif(${refusedUses.reason} = 'idempotency_mismatch', (
   ${refusedUses.count} > coalesce(json_array_length(${refusedUses.lostWrites}), 0) or exists (
     select 1 from json_each(${refusedUses.lostWrites})
-    group by cast(value ->> 'at' / ${MINUTE_MS} as integer) having count(*) >= ${STORED_A_MINUTE})), 1)`;
+    group by cast(value ->> 'at' / ${MINUTE_MS} as integer) having count(*) >= ${STORED_A_MINUTE})), ${refusedUses.count} >= ${STORED_A_MINUTE})`;
 
 /** What a refusal shows of its key. */
 export const REFUSED_KEY = {
@@ -113,10 +113,11 @@ export const REFUSED_KEY = {
   keyCompanies: apiKeys.companies,
 };
 
-/** What the log and the directory have of the ticket and the technician of a refused request. */
+/** What the log and the directory have of the ticket, the technician and the limit of a refused request. */
 export const REFUSED_SUBJECT = {
   ticketId: refusedRequests.ticketId,
   userEmail: refusedRequests.userEmail,
+  dayLimit: refusedRequests.dayLimit,
   companyId: tickets.companyId,
   company: sql<string | null>`(select ${companies.name} from ${companies}
     where ${companies.organizationId} = ${tickets.organizationId} and ${companies.id} = ${tickets.companyId})`.as(
@@ -130,7 +131,7 @@ export const ofRefusedRequest = {
   technician: and(eq(users.organizationId, refusedRequests.organizationId), eq(users.email, refusedRequests.userEmail)),
 };
 
-/** The latest request of the log with the key and reason of refused uses, for the reasons that concern a ticket or a technician. */
+/** The latest request of the log with the key and reason of refused uses, for the reasons that concern one of these. */
 const latestRequest = sql`iif(${refusedUses.reason} in ${REASONS_WITH_SUBJECT}, (
   select ${request.requestId} from ${refusedRequests} ${request}
   where ${request.organizationId} = ${refusedUses.organizationId} and ${request.keyId} = ${refusedUses.keyId}

@@ -125,6 +125,8 @@ export const refusedRequests = sqliteTable(
     ticketId: text('ticket_id'),
     /** Only for `technician_not_eligible`. */
     userEmail: text('user_email'),
+    /** Only for `daily_limit_reached`: which limit, as JSON. */
+    dayLimit: text('day_limit'),
     sourceAddress: text('source_address'),
     userAgent: text('user_agent'),
   },

@@ -81,6 +81,7 @@ function newRequest(
     pointers: storedPointers(errors.map(({ pointer }) => pointer)),
     ticketId: ticketId === undefined ? null : storedTicketId(ticketId, keyPrefix),
     userEmail: info.userEmail === undefined ? null : withoutKeys(info.userEmail, keyPrefix),
+    dayLimit: info.dayLimit?.exceeded ?? null,
     sourceAddress,
     userAgent,
   };

@@ -4,7 +4,6 @@ import { AUDIT_TEXT_LENGTH, auditActionLabel } from '../../domain/audit-actions.
 import { addDays, startOfDate } from '../../domain/calendar.ts';
 import { MAX_TEXT_LENGTH } from '../../domain/fields.ts';
 import { fromMinorUnits } from '../../domain/money.ts';
-import { timeOfId } from '../../domain/record-id.ts';
 import { KEPT_OF_KEY } from '../../domain/refused-request.ts';
 import {
   type AuditEntry,
@@ -29,7 +28,7 @@ import { RefusedRequestsTable } from './pages/refused-requests-table.tsx';
 import { Time } from './pages/time.tsx';
 import { render } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
-import { validQuery } from './valid-query.ts';
+import { isRequestId, searchedId, validQuery } from './valid-query.ts';
 
 export const audit = new Hono<AdminEnv>();
 
@@ -46,11 +45,7 @@ const wholeNumber = () =>
 const addressShape = z.lazy(() =>
   z.object({
     /** A ticket, also as `#1003`, a record id, a request id or an Idempotency-Key. */
-    q: z
-      .string()
-      .trim()
-      .transform((entered) => entered.replace(/^#(?=.)/, ''))
-      .optional(),
+    q: searchedId(),
     /** Only in links. */
     ticket: text(),
     by: text(),
@@ -137,8 +132,6 @@ async function findRefused(ctx: AdminContext, page: AuditPage, asked: AuditQuery
   const { requests } = await listRefusedRequests(ctx, { ticketId, keyId: key });
   return { requests, ticketId };
 }
-
-const isRequestId = (text: string) => timeOfId(text) !== undefined;
 
 const COLUMNS: readonly Column<ShownEntry>[] = [
   { time: 'Time', timeOf: ({ at }) => at },

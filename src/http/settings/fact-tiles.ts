@@ -40,7 +40,7 @@ const TILES: Record<ShownFactType, Tile> = {
   refused_idempotency_mismatch: {
     icon: 'alert',
     title: (facts) => `${atLeast(facts, 'At')}${counted(requests(facts), 'write may be lost', 'writes may be lost')}`,
-    path: () => '/refused',
+    path: (facts) => (facts.length === 1 ? `${keysAbout(facts)}#lost` : '/refused#lost'),
   },
   push_failing: {
     icon: 'alert',

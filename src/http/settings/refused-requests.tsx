@@ -1,53 +1,153 @@
 import { Hono } from 'hono';
-import { everyRefusedRequest, listRefusedRequests, type RefusedRequest } from '../../services/keys/refused-requests.ts';
-import { everyRefusedUse, listRefusedUses, type RefusedUse } from '../../services/keys/refused-uses.ts';
+import * as z from 'zod';
+import {
+  everyRefusedRequest,
+  listOtherRefusals,
+  listRefusedRequests,
+  type RefusedFilter,
+  type RefusedRequest,
+} from '../../services/keys/refused-requests.ts';
+import {
+  endLostWritesOf,
+  everyRefusedUse,
+  listRefusedUses,
+  type RefusedUse,
+} from '../../services/keys/refused-uses.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
-import { addressOf, pageContext } from './page-context.ts';
-import { CsvLink, NotRecorded } from './pages/components.tsx';
-import { REFUSAL_REASONS, reasonText } from './pages/refusal.tsx';
-import { fieldText, RefusedRequestsTable } from './pages/refused-requests-table.tsx';
+import { readForm, shownCount } from './forms.ts';
+import { addressOf, pageContext, parametersOf, redirectWith, usePage } from './page-context.ts';
+import { Banner, CsvLink, counted, NotRecorded, SearchForm } from './pages/components.tsx';
+import { fieldText, REFUSAL_REASONS, reasonText, repairId, statusOf } from './pages/refusal.tsx';
+import { RefusedRequestsTable } from './pages/refused-requests-table.tsx';
 import { RefusedUsesTable } from './pages/refused-uses-table.tsx';
 import { utcText } from './pages/time.tsx';
 import { render } from './render-page.tsx';
+import { isRequestId, searchedId, validQuery } from './valid-query.ts';
 
 export const refusedRequests = new Hono<AdminEnv>();
 
-refusedRequests.get('/refused', async (c) => {
+/** The statuses to choose from. All others are one choice. */
+const STATUSES = [401, 403, 404, 409, 422, 429];
+const OTHER = 'other';
+
+const addressShape = z.lazy(() =>
+  z.object({
+    /** A ticket, also as `#1003`, or a request id. */
+    q: searchedId(),
+    status: z
+      .enum([...STATUSES.map(String), OTHER])
+      .optional()
+      .catch(undefined),
+    before: z.string().optional(),
+  }),
+);
+type Address = z.infer<typeof addressShape>;
+
+/** The statuses of a choice, as a condition. */
+function statusesOf(status: Address['status']): RefusedFilter['status'] {
+  if (status === undefined) return undefined;
+  return status === OTHER ? { isIn: false, of: STATUSES } : { isIn: true, of: [Number(status)] };
+}
+
+refusedRequests.get('/refused', validQuery(addressShape), async (c) => {
   const ctx = adminContext(c);
-  const before = c.req.query('before');
-  const [uses, { requests, next }] = await Promise.all([listRefusedUses(ctx), listRefusedRequests(ctx, { before })]);
+  const query = c.req.valid('query');
+  const { q, before } = query;
+  const status = statusesOf(query.status);
+  const search = q === undefined ? {} : isRequestId(q) ? { requestId: q.toLowerCase() } : { ticketId: q };
+  // A search and older requests are about the log alone.
+  const isOfLog = q !== undefined || before !== undefined;
+  const [uses, others, { requests, next }] = await Promise.all([
+    isOfLog ? [] : listRefusedUses(ctx),
+    isOfLog ? [] : listOtherRefusals(ctx),
+    listRefusedRequests(ctx, { ...search, status, before }),
+  ]);
+  const isShown = (code: string) => status === undefined || status.of.includes(statusOf(code)) === status.isIn;
+  const shownUses = uses.filter(({ reason }) => isShown(reason));
+  const shownOthers = others.filter(({ reason }) => isShown(reason));
   const page = (
     <>
-      <p>
-        Why requests with your keys were refused, which a 401 response does not say. Source addresses are deleted after
-        30 days.
-      </p>
-      <h2>By key and reason</h2>
-      <RefusedUsesTable uses={uses} />
-      <h2 id="requests">Latest</h2>
+      <Filters query={query} />
+      {shownUses.length + shownOthers.length > 0 && (
+        <>
+          <h2>By key and reason</h2>
+          <RefusedUsesTable uses={shownUses} others={shownOthers} />
+        </>
+      )}
       {requests.length === 0 ? (
-        <p>No {before !== undefined && 'older '}requests were refused in the last 7 days.</p>
+        <NoRequests query={query} />
       ) : (
         <>
-          <RefusedRequestsTable requests={requests} />
+          <h2 id="requests">{isOfLog ? 'Requests' : 'Latest'}</h2>
+          <RefusedRequestsTable requests={requests} reported={new Set([...shownUses, ...shownOthers].map(repairId))} />
+          <p class="minor">
+            The latest 50 of each key, for 7 days, without their texts. In a flood, some are left out.{' '}
+            {next !== undefined && (
+              <a href={addressOf(c.req.path, { ...query, before: next })}>Older refused requests</a>
+            )}
+          </p>
           <p>
             <CsvLink to={`${pageContext(c).base}/refused-requests.csv`} />
           </p>
         </>
       )}
-      <p>
-        The latest 50 of each key, for 7 days, without their texts. In a flood, some are left out.{' '}
-        {next !== undefined && (
-          <a href={`${addressOf(c.req.path, { before: next })}#requests`}>Older refused requests</a>
-        )}
-      </p>
-      <p>
+      <p class="minor">
         <NotRecorded />
       </p>
     </>
   );
-  return render(c, 'Refused requests', page, { actions: uses.length > 0 && <CsvLink to={`${c.req.path}.csv`} /> });
+  return render(c, 'Refused requests', page, {
+    lead: <p class="minor">Why requests with your keys were refused. A 401 response does not say that.</p>,
+    actions: uses.length > 0 && <CsvLink to={`${c.req.path}.csv`} />,
+  });
+});
+
+/** The search by an id, and the statuses as chips. */
+function Filters({ query: { before: _, ...query } }: { query: Address }) {
+  const path = `${usePage().base}/refused`;
+  const { q, status } = query;
+  const chips = [
+    ['All', undefined],
+    ...STATUSES.map((one) => [`${one}`, `${one}`] as const),
+    ['Other', OTHER],
+  ] as const;
+  return (
+    <div class="toolbar">
+      <SearchForm id="q" to={path} label="Request or ticket" text={q} fields={parametersOf({ status })} />
+      <nav class="state-chips" aria-label="Statuses">
+        {chips.map(([text, one]) => (
+          <a href={addressOf(path, { q, status: one })} aria-current={one === status ? 'true' : undefined}>
+            {text}
+          </a>
+        ))}
+      </nav>
+    </div>
+  );
+}
+
+function NoRequests({ query: { q, status, before } }: { query: Address }) {
+  const { base } = usePage();
+  if (q === undefined && status === undefined)
+    return <p>No {before !== undefined && 'older '}requests were refused in the last 7 days.</p>;
+  return (
+    <Banner tone="neutral">
+      No {before !== undefined && 'older '}refused request of the last 7 days matches.{' '}
+      {q !== undefined && <a href={addressOf(`${base}/audit`, { q })}>Search the audit log</a>}{' '}
+      <a href={`${base}/refused`}>All refused requests</a>
+    </Banner>
+  );
+}
+
+refusedRequests.post('/keys/:key/lost-writes', async (c) => {
+  const form = await readForm(c);
+  const keyId = c.req.param('key');
+  const seen = { count: shownCount(form, 'count'), lastAt: shownCount(form, 'lastAt') };
+  const path = form.has('onKey') ? `/keys/${keyId}` : '/refused';
+  if (await endLostWritesOf(adminContext(c), keyId, seen))
+    return redirectWith(c, path, `Hidden: ${counted(seen.count, 'write')}. The audit log has who entered them.`);
+  const why = 'Nothing was hidden: more writes were lost meanwhile, or another administrator was first. See the list.';
+  return redirectWith(c, path, why, 'warning');
 });
 
 const lostText = ({ at, ticketId, idempotencyKey, requestId }: RefusedUse['lost'][number]) =>

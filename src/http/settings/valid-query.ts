@@ -1,5 +1,6 @@
 import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
+import { timeOfId } from '../../domain/record-id.ts';
 
 /**
  * The filters in the address of a page have this shape: the handler gets them by `c.req.valid('query')`. Empty filters are
@@ -16,3 +17,13 @@ function givenFilters(parameters: unknown): unknown {
   const lastOf = z.record(z.string(), z.union([z.string(), z.array(z.string()).transform((all) => all.at(-1) ?? '')]));
   return Object.fromEntries(Object.entries(lastOf.parse(parameters)).filter(([, value]) => value.trim() !== ''));
 }
+
+/** The text of a search by an id: a ticket also as `#1003`. */
+export const searchedId = () =>
+  z
+    .string()
+    .trim()
+    .transform((entered) => entered.replace(/^#(?=.)/, ''))
+    .optional();
+
+export const isRequestId = (text: string) => timeOfId(text) !== undefined;

@@ -4,6 +4,7 @@ import {
   type RefusedRequestValues,
 } from '../../db/keys/refused-request-statements.ts';
 import { addRefusedUses } from '../../db/keys/refused-use-statements.ts';
+import type { ExceededDayLimit } from '../../domain/day-limit.ts';
 import type { KeyReference } from '../../domain/errors.ts';
 import { KEPT_OF_KEY } from '../../domain/refused-request.ts';
 import type { LostWrite, RefusedUseReason } from '../../domain/refused-use.ts';
@@ -21,8 +22,9 @@ export interface NewRefusedUses {
 }
 
 /** A refused request to add to the log. */
-export interface NewRefusedRequest extends Omit<RefusedRequestValues, keyof KeyReference | 'pointers'> {
+export interface NewRefusedRequest extends Omit<RefusedRequestValues, keyof KeyReference | 'pointers' | 'dayLimit'> {
   pointers: readonly string[];
+  dayLimit: ExceededDayLimit | null;
 }
 
 /** What to record of one request. */
@@ -43,7 +45,7 @@ export async function recordRefusal(
     ...(uses ? [addRefusedUses(db, { ...of, ...usesRow(uses), now })] : []),
     ...(request
       ? [
-          addRefusedRequest(db, { ...of, ...request, pointers: jsonOrNull(request.pointers) }),
+          addRefusedRequest(db, { ...of, ...requestRow(request) }),
           keepLatestRefusedRequests(db, { ...of, keep: KEPT_OF_KEY }),
         ]
       : []),
@@ -54,6 +56,12 @@ const usesRow = ({ lost = [], endsAt = null, ...uses }: NewRefusedUses) => ({
   ...uses,
   lostWrites: jsonOrNull(lost),
   endsAt,
+});
+
+const requestRow = ({ pointers, dayLimit, ...request }: NewRefusedRequest) => ({
+  ...request,
+  pointers: jsonOrNull(pointers),
+  dayLimit: dayLimit && JSON.stringify(dayLimit),
 });
 
 const jsonOrNull = (list: readonly unknown[]) => (list.length === 0 ? null : JSON.stringify(list));

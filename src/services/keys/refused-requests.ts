@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { findRefusedRequests, type RefusedRequestRow } from '../../db/keys/refused-request-statements.ts';
+import { exceededDayLimitShape } from '../../domain/day-limit.ts';
 import { KEPT_OF_KEY } from '../../domain/refused-request.ts';
 import { allowsRefused } from '../../domain/refused-use.ts';
 import { parseStored } from '../../domain/stored-json.ts';
@@ -9,22 +10,36 @@ import { type AdminContext, type ExportPage, forNextCall } from '../service-cont
 /** A refused request. Times are UTC milliseconds. */
 export type RefusedRequest = ReturnType<typeof toRefusedRequest>;
 
-interface Filter {
+export interface RefusedFilter {
   keyId?: string | undefined;
-  requestId?: string;
-  ticketId?: string;
+  requestId?: string | undefined;
+  ticketId?: string | undefined;
+  /** Only requests with one of these statuses, or with none of them. */
+  status?: { isIn: boolean; of: readonly number[] } | undefined;
   /** Only requests that arrived before this one. */
   before?: string | undefined;
 }
 
 /** The latest refused requests of the organization, a page of them: as many as are kept of one key. */
-export async function listRefusedRequests(ctx: AdminContext, filter: Filter = {}) {
+export async function listRefusedRequests(ctx: AdminContext, filter: RefusedFilter = {}) {
   const { organizationId } = ctx.actor;
   const rows = await query(ctx, 'nothing_written', (db) =>
     findRefusedRequests(db, { organizationId, ...filter, limit: KEPT_OF_KEY + 1 }),
   );
   const requests = rows.slice(0, KEPT_OF_KEY).map(toRefusedRequest);
   return { requests, next: rows.length > KEPT_OF_KEY ? requests.at(-1)?.requestId : undefined };
+}
+
+/** How many reasons of keys a page shows. */
+const MAX_REASONS = 100;
+
+/** The latest refused request of each key and reason that refused uses do not count, with how many are kept. */
+export async function listOtherRefusals(ctx: AdminContext): Promise<RefusedRequest[]> {
+  const { organizationId } = ctx.actor;
+  const rows = await query(ctx, 'nothing_written', (db) =>
+    findRefusedRequests(db, { organizationId, byReason: true, limit: MAX_REASONS }),
+  );
+  return rows.map(toRefusedRequest);
 }
 
 /** The refused requests of the organization that are kept, newest first, a page at a time. */
@@ -62,13 +77,16 @@ interface RefusedKeyRow {
   reason: string;
   sourceAddress: string | null;
   companyId: string | null;
+  dayLimit: string | null;
 }
 
-/** A refusal with its key, and whether the key's settings now allow what was refused. */
+/** A refusal with its key and limit, and whether the key's settings now allow what was refused. */
 export function withRefusedKey<Row extends RefusedKeyRow>(row: Row) {
-  const { keyId, keyName, keyHint, keyRevokedAt, keySuccessorId, keyNetworks, keyCompanies, ...refusal } = row;
+  const { keyId, keyName, keyHint, keyRevokedAt, keySuccessorId, keyNetworks, keyCompanies, dayLimit, ...refusal } =
+    row;
   return {
     ...refusal,
+    dayLimit: dayLimit === null ? null : parseStored(exceededDayLimitShape, dayLimit, `a refusal of key ${keyId}`),
     key: { id: keyId, name: keyName, hint: keyHint, isRevoked: keyRevokedAt !== null, successorId: keySuccessorId },
     isAllowedNow: allowsRefused({ allowedNetworks: keyNetworks, companies: keyCompanies }, row),
   };

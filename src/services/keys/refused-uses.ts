@@ -1,3 +1,4 @@
+import { endLostWrites } from '../../db/keys/end-refused-uses.ts';
 import {
   findRefusedUses,
   findRefusedUsesPage,
@@ -7,6 +8,7 @@ import {
 import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
 import { lostWrite } from '../../domain/refused-use.ts';
 import { parseStored } from '../../domain/stored-json.ts';
+import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { query } from '../call-d1.ts';
 import { type AdminContext, type ExportPage, forNextCall } from '../service-context.ts';
 import { withRefusedKey } from './refused-requests.ts';
@@ -46,6 +48,26 @@ export async function* everyRefusedUse(
     before = last && `${last.keyId}.${last.reason}`;
     yield { items: results.map(toRefusedUse), next: before };
   }
+}
+
+/**
+ * Ends the lost writes of a key that an administrator has entered by hand: those that were counted when the page was
+ * opened. Returns whether it did: not if another one was lost since, or another administrator was first.
+ */
+export async function endLostWritesOf(
+  ctx: AdminContext,
+  keyId: string,
+  seen: { count: number; lastAt: number },
+): Promise<boolean> {
+  const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (db, now) => [
+    {
+      statement: endLostWrites(db, { ...ctx.actor, ...seen, keyId, now }),
+      action: 'api_key.lost_writes_entered',
+      targetId: keyId,
+      detail: `${seen.count} ${seen.count === 1 ? 'write' : 'writes'}`,
+    },
+  ]);
+  return hasChanged(result);
 }
 
 function toRefusedUse({ lostWrites, needsAttention, isMinimum, ...row }: RefusedUseRow) {

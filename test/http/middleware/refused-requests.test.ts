@@ -209,7 +209,7 @@ describe('the log of refused requests', () => {
     const other = await makeWorld();
     await env.DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5002) insert into refused_requests
-        select ?1, printf('%05d', i), ?2, ?3, 404, 'not_found', null, null, null, null, null from n`,
+        select ?1, printf('%05d', i), ?2, ?3, 404, 'not_found', null, null, null, null, null, null from n`,
     )
       .bind(organization, keyId, Date.now())
       .run();

@@ -35,7 +35,7 @@ describe('a refused request', () => {
       const rows = await logOn(settings, path);
       expect([path, rows.length]).toEqual([path, 1]);
       for (const part of [
-        'Validation failed (422)',
+        '422 Validation failed',
         'Fields: minutes (a whole number from 1 to 1440)',
         '1001',
         'n8n/1.2',
@@ -171,7 +171,7 @@ describe('the repair of a refused request', () => {
     const key = await makeKey(organization, { companies: 'acme' });
     expect((await api.postNote(key.value, undefined, {}, '2001')).status).toBe(404);
     await api.settled();
-    const [button] = await elementsOf((await get('/refused')).text, '.refused-requests form[method=post] button');
+    const [button] = await elementsOf((await get('/refused')).text, '.refused form[method=post] button');
     expect(button).toMatchObject({ text: 'Add Globex', attributes: { name: 'addCompany', value: 'globex' } });
     const shown = await post(`/keys/${key.id}/change`, { addCompany: 'globex' });
     expect(shown.status).toBe(200);
@@ -190,7 +190,9 @@ describe('the repair of a refused request', () => {
     const { text } = await get('/refused');
     expect(await elementsOf(text, 'form[method=post] button')).toEqual([]);
     expect(text).toContain('Over since');
-    expect(text).toContain('The key allows this now.');
+    const [row] = await logOn(settings, '/refused?status=404');
+    expect(row).toMatch(/not for the company/);
+    expect((await logOn(settings, '/refused?q=2001'))[0]).toContain('The key allows this now.');
   });
 
   test('the reasons of a key have the same buttons, and name the ticket and the technician of the latest request', async () => {
@@ -228,13 +230,100 @@ describe('the repair of a refused request', () => {
     await api.postNote(bound.value, undefined, from);
     await api.postTime(notes.value, TIME, from);
     await api.settled();
+    // The log repeats no repair of the table above it. A search shows them.
+    for (const [path, table] of [
+      ['/refused', '.refused'],
+      ['/refused?q=1001', '.refused-requests'],
+    ] as const) {
+      const { text } = await get(path);
+      const buttons = await elementsOf(text, `${table} form button`);
+      expect(buttons.map(({ attributes }) => [attributes['name'], attributes['value']])).toEqual([
+        ['allow', '198.51.100.9'],
+      ]);
+      const links = await elementsOf(text, `${table} a.button`);
+      expect(links.map(({ attributes }) => attributes['href'])).toEqual([`${base}/keys/${notes.id}/replace`]);
+    }
     const { text } = await get('/refused');
-    const buttons = await elementsOf(text, '.refused-requests form button');
-    expect(buttons.map(({ attributes }) => [attributes['name'], attributes['value']])).toEqual([
-      ['allow', '198.51.100.9'],
+    for (const repair of ['form', 'a.button'])
+      expect(await elementsOf(text, `.refused-requests ${repair}`)).toEqual([]);
+  });
+});
+
+describe('the page of refused requests', () => {
+  /** One key with a request for each of these statuses, and a second 422 that is equal to the first. */
+  async function makeStatuses() {
+    const settings = await makeSettings();
+    const { organization, api } = settings;
+    const key = await makeKey(organization, { companies: 'acme', dayLimit: { minutes: 30 } });
+    await api.postNote(key.value, { text: 'x' });
+    await api.postNote(key.value, { text: 'x' }, {}, '1002');
+    await api.postNote(key.value, undefined, {}, '7777');
+    await api.postNote(key.value, undefined, { 'Idempotency-Key': 'triage:' });
+    await api.postNote(key.value, undefined, { 'Content-Type': 'text/plain' });
+    await api.postTime(key.value, { ...TIME, minutes: 45 });
+    await api.settled();
+    return { ...settings, key };
+  }
+
+  test('lists each key with each reason, whatever the status is, and the last ticket', async () => {
+    const { get } = await makeStatuses();
+    const rows = (await elementsOf((await get('/refused')).text, '.refused tbody tr')).map(({ text }) =>
+      text.replaceAll(/\s+/g, ' '),
+    );
+    expect(rows).toHaveLength(5);
+    const [limit, ...others] = rows;
+    expect(limit).toMatch(
+      /429 The key’s daily limit of minutes was reached30 a day, of which 0 used; the request asked for 45, which is above the limit alone/,
+    );
+    for (const row of [
+      /415 Unsupported media type.*Last ticket: 1001/,
+      /400 Invalid Idempotency-Key/,
+      /404 The ticket is unknown or closed.*7777/,
+      /422 Validation failed.*Fields: message.*a name that the API does not know.*2, last just now/,
+    ])
+      expect(others).toContainEqual(expect.stringMatching(row));
+  });
+
+  test('shows equal neighbours in one row with their ids, a status alone, and what a request or ticket is about', async () => {
+    const settings = await makeStatuses();
+    const rows = await logOn(settings, '/refused');
+    expect(rows).toHaveLength(5);
+    expect(rows[4]).toMatch(/2 requests ?422 Validation failed.*1002, 1001.*(Request [0-9a-f-]{36}.*){2}/);
+    for (const [query, statuses] of [
+      ['status=422', ['422']],
+      ['status=other', ['415', '400']],
+      ['status=403', []],
+      ['q=%237777', ['404']],
+      ['q=1002', ['422']],
+      ['q=1002&status=404', []],
+      ['status=unknown', ['429', '415', '400', '404', '422']],
+    ] as const) {
+      const found = await logOn(settings, `/refused?${query}`);
+      expect([query, found.map((row) => /(\d{3}) [A-Z]/.exec(row)?.[1])]).toEqual([query, statuses]);
+    }
+    const [id] = /[0-9a-f-]{36}/.exec(rows[0] ?? '') ?? [];
+    expect(await logOn(settings, `/refused?q=${id?.toUpperCase()}`)).toEqual([
+      expect.stringContaining(`Request ${id}`),
     ]);
-    const links = await elementsOf(text, '.refused-requests a.button');
-    expect(links.map(({ attributes }) => attributes['href'])).toEqual([`${base}/keys/${notes.id}/replace`]);
+    expect((await settings.get('/refused?q=evt-1')).text).toContain(`${settings.base}/audit?q=evt-1`);
+  });
+
+  test('leads from a limit to its field, and offers no change of a limit that is not of the key', async () => {
+    const settings = await makeStatuses();
+    const { organization, key, base, get } = settings;
+    const [link] = await elementsOf((await get('/refused')).text, '.refused a.button');
+    expect(link?.attributes['href']).toBe(`${base}/keys/${key.id}/change#dayLimitMinutes`);
+    const request = refusedRequest('9', {
+      status: 429,
+      reason: 'daily_limit_reached',
+      dayLimit: { name: 'organization-day', what: 'bytes', limit: 64_000_000, used: 63_900_000, added: 200_000 },
+    });
+    await recordRefusal(asOperator(), { organizationId: organization, keyId: key.id }, { request });
+    const { text } = await get('/refused?status=429');
+    expect(text).toContain('The organization’s daily limit of text was reached');
+    expect(text).toContain('64 MB a day, of which 63.9 MB used; the request asked for 0.2 MB.');
+    expect(text).toContain('The operator of this service can raise this limit.');
+    expect(await elementsOf(text, '.refused a.button')).toEqual([]);
   });
 });
 

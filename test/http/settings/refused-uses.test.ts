@@ -110,14 +110,17 @@ describe('a refused use of a key', () => {
     expect(await rowsOf('refused_uses', organization)).toMatchObject([{ count: 6 }]);
     const at = '22 Mar 2027, 03:30';
     for (const [path, name] of [
-      ['/refused', ' n8n: triage'],
-      [`/keys/${id}`, ''],
+      ['/refused', /^n8n: triage twb_.* /],
+      [`/keys/${id}`, /^/],
     ] as const)
       expect(await lostOn(path)).toEqual({
-        before: '',
+        before: expect.stringMatching(new RegExp(`${name.source}Entered by hand: hide these 6$`)),
         rows: [
-          `triage:2 Request ${second} 1001 ${at}${name}`,
-          `burst:1 5 writes, last: Request ${first[4]} 1002 , 1001 ${at}${name}`,
+          `triage:2 1001 ${at} 1 write ${at} , ticket 1001. Request ${second}`,
+          `burst:1 1002 , 1001 ${at} 5 writes ${first
+            .toReversed()
+            .map((request, index) => `${at} , ticket ${index < 2 ? 1002 : 1001}. Request ${request}`)
+            .join(' ')}`,
         ],
       });
     expect(Object.keys(await attention(settings))).toEqual([
@@ -126,7 +129,7 @@ describe('a refused use of a key', () => {
     const page = (await get('/refused')).text;
     expect(await countElements(page, `a[href="${base}/audit?q=burst%3A1"]`)).toBe(1);
     const [banner] = await elementsOf((await get(`/keys/${id}`)).text, '.banner.danger');
-    expect(banner?.text.replaceAll(/\s+/g, ' ')).toMatch(/: 6 requests, last from .*by hand/);
+    expect(banner?.text.replaceAll(/\s+/g, ' ')).toMatch(/^Writes may be lost since .*: 6 writes, last from .*by hand/);
     const file = (await get('/refused.csv')).text;
     for (const request of [...first, second]) expect(file).toContain(`request ${request}`);
   });
@@ -135,18 +138,20 @@ describe('a refused use of a key', () => {
     const settings = await makeLosing();
     const { id, send, lostOn, get } = settings;
     await send('burst:1', Array<string>(10).fill('1001'));
-    expect((await lostOn('/refused')).before).toBe('');
+    expect((await lostOn('/refused')).before).toMatch(/hide these 9$/);
     await send('burst:2', Array<string>(4).fill('1001'));
     for (const path of ['/refused', `/keys/${id}`])
       expect(await lostOn(path)).toMatchObject({
-        before: 'At least 10 writes. More may be missing: compare the automation’s runs.',
-        rows: [expect.stringContaining('burst:2'), expect.stringContaining('burst:1 9 writes')],
+        before: expect.stringMatching(
+          /hide all At least 10 writes\. More may be missing: compare the automation’s runs\.$/,
+        ),
+        rows: [expect.stringContaining('burst:2'), expect.stringMatching(/^burst:1 .* 9 writes /)],
       });
     expect(Object.keys(await attention(settings))).toEqual([
       expect.stringMatching(/^At least 10 writes may be lost“n8n: triage”, at least 10 requests, last/),
     ]);
     const [banner] = await elementsOf((await get(`/keys/${id}`)).text, '.banner.danger');
-    expect(banner?.text.replaceAll(/\s+/g, ' ')).toMatch(/: at least 10 requests, .*compare the automation/);
+    expect(banner?.text.replaceAll(/\s+/g, ' ')).toMatch(/: at least 10 writes, .*compare the automation/);
   });
 
   test('more lost writes than are kept are a lower bound, also if each was counted', async () => {
@@ -157,11 +162,45 @@ describe('a refused use of a key', () => {
       clock.now += 60_000;
     };
     for (let minute = 0; minute < 5; minute++) await loseNine(minute);
-    expect((await lostOn(`/keys/${id}`)).before).toBe('');
+    expect((await lostOn(`/keys/${id}`)).before).toBe('Entered by hand: hide these 45');
     await loseNine(5);
-    expect((await lostOn(`/keys/${id}`)).before).toMatch(/^At least 54 writes\./);
+    expect((await lostOn(`/keys/${id}`)).before).toMatch(/At least 54 writes\./);
     const [use] = await rowsOf('refused_uses', organization);
     expect(JSON.parse(String(use?.['lost_writes']))).toHaveLength(50);
+  });
+
+  test('the lost writes of a key that were entered are hidden with an audit entry, and a later one is not', async () => {
+    const settings = await makeLosing();
+    const { organization, base, id, send, lostOn, get, post } = settings;
+    await send('burst:1', ['1001', '1001', '1002']);
+    const sentBy = async (path: string) => {
+      const fields = await elementsOf((await get(path)).text, '#lost form input[type=hidden]');
+      return Object.fromEntries(fields.map(({ attributes }) => [attributes['name'], String(attributes['value'])]));
+    };
+    const path = `/keys/${id}/lost-writes`;
+    const seen = await sentBy('/refused');
+    await send('burst:1', ['1003']);
+    // Another one was lost meanwhile.
+    expect((await post(path, seen)).status).toBe(303);
+    expect(Object.keys(await attention(settings))).toHaveLength(1);
+    const onKey = await sentBy(`/keys/${id}`);
+    const hidden = await post(path, onKey);
+    expect(hidden.headers.get('Location')).toBe(`${base}/keys/${id}`);
+    await post(path, onKey);
+    expect(await attention(settings)).toEqual({});
+    for (const page of ['/refused', `/keys/${id}`]) expect((await lostOn(page)).rows).toEqual([]);
+    expect((await get('/refused')).text).toContain('Over since');
+    const audit = await rowsOf('audit_log', organization);
+    expect(audit.filter(({ action }) => action === 'api_key.lost_writes_entered')).toEqual([
+      expect.objectContaining({ actor_id: 'ada', target_id: id, detail: '3 writes' }),
+    ]);
+    expect((await get('/audit')).text).toContain('Lost writes entered');
+    // Of another organization, or without a number.
+    expect((await (await makeSettings()).post(path, onKey)).status).toBe(303);
+    expect((await post(path, { count: '3' })).status).toBe(400);
+    settings.clock.now += 1_000;
+    await send('burst:1', ['1002', '1003']);
+    expect(Object.keys(await attention(settings))).toEqual([expect.stringMatching(/^2 writes may be lost/)]);
   });
 
   test('the use loses its source address after 30 days, and keeps its count', async () => {
@@ -271,10 +310,10 @@ test('one key whose writes may be lost is shown by name and address, and several
     return Object.entries(await attention(settings)).flat();
   };
   const words = '1 write may be lost“First”, 1 request, last just now from 192.0.2.5';
-  expect(await loseWrite('First')).toEqual([words, `${settings.base}/refused`]);
+  expect(await loseWrite('First')).toEqual([words, expect.stringMatching(/^\/[0-9a-f-]{36}#lost$/)]);
   expect(await loseWrite('Second')).toEqual([
     expect.stringMatching(/^2 writes may be lost2 keys, 2 requests, last just now/),
-    `${settings.base}/refused`,
+    `${settings.base}/refused#lost`,
   ]);
 });
 
@@ -290,7 +329,7 @@ test('each refused use needs attention with its number of writes until its key i
   await api.postNote(limited.value, { message: 'c' });
   await api.settled();
   const tiles = [
-    [expect.stringContaining('1 write may be lost'), `${settings.base}/refused`],
+    [expect.stringContaining('1 write may be lost'), `/${limited.id}#lost`],
     ['1 key lacks a scope', `/${notes.id}`],
     ['1 key reached a daily limit', `/${limited.id}`],
   ];
@@ -303,7 +342,7 @@ test('each refused use needs attention with its number of writes until its key i
   expect(await listed(settings, '?fact=refused_daily_limit_reached')).toEqual(['Limited']);
   await revoke(organization, notes.id);
   await revoke(organization, limited.id);
-  expect(Object.values(await attention(settings))).toEqual([`${settings.base}/refused`]);
+  expect(Object.values(await attention(settings))).toEqual([`/${limited.id}#lost`]);
 });
 
 describe('what ends the attention to refused uses', () => {

@@ -16,7 +16,7 @@ import { AuditEntries, type ShownEntry } from './audit-entries.tsx';
 import { Address, Banner, counted, Facts, Hint, LinkButton, Scopes, State } from './components.tsx';
 import { limitWords, useText } from './day-use.ts';
 import { CompanyNames, Creator, From, KeysOf, LastWrite, OtherKey } from './key-facts.tsx';
-import { adviceOf, MORE_LOST, REFUSAL_REASONS, Repair, replacedFor } from './refusal.tsx';
+import { adviceOf, MORE_LOST, RefusedPart, Repair, reasonText, repairId, replacedFor } from './refusal.tsx';
 import { RefusedRequestsTable } from './refused-requests-table.tsx';
 import { RefusedUsesTable } from './refused-uses-table.tsx';
 import { Expiry, Time } from './time.tsx';
@@ -126,7 +126,12 @@ export function KeyPage(props: Props) {
           <RefusedUsesTable uses={refused} forOneKey />
         </>
       )}
-      {requests.length > 0 && <RefusedRequests requests={requests} reported={reported.map(({ reason }) => reason)} />}
+      {requests.length > 0 && (
+        <>
+          <h2>Latest refused requests</h2>
+          <RefusedRequestsTable requests={requests} reported={new Set(refused.map(repairId))} forOneKey />
+        </>
+      )}
     </>
   );
 }
@@ -167,25 +172,6 @@ function KeyFacts({ subject: key, dayLimit, written, usage, companies, workflows
         ['Allowed networks', <Networks networks={key.allowedNetworks} />],
       ]}
     />
-  );
-}
-
-const SHOWN_REQUESTS = 10;
-
-/** The latest refused requests of a key, the earlier ones below a fold. */
-function RefusedRequests({ requests, reported }: Pick<Props, 'requests'> & { reported: readonly string[] }) {
-  const earlier = requests.slice(SHOWN_REQUESTS);
-  return (
-    <>
-      <h2>Latest refused requests</h2>
-      <RefusedRequestsTable requests={requests.slice(0, SHOWN_REQUESTS)} reported={reported} />
-      {earlier.length > 0 && (
-        <details>
-          <summary>{counted(earlier.length, 'earlier request')}</summary>
-          <RefusedRequestsTable requests={earlier} reported={reported} />
-        </details>
-      )}
-    </>
   );
 }
 
@@ -230,17 +216,19 @@ function LastDay({
 
 /** Says since when the key is refused, from where and why, with the remedy. */
 function RefusedNow({ use }: { use: RefusedUse }) {
-  const { reason, firstAt, count, isMinimum, sourceAddress } = use;
+  const { reason, firstAt, count, isMinimum, sourceAddress, dayLimit } = use;
+  const isLost = reason === 'idempotency_mismatch';
   return (
     <Banner tone="danger">
       <strong>
-        {reason === 'idempotency_mismatch' ? 'Writes lost' : 'Refused'} since <Time at={firstAt} />
+        {isLost ? 'Writes may be lost' : 'Refused'} since <Time at={firstAt} />
       </strong>
       : {isMinimum && 'at least '}
-      {counted(count, 'request')}
-      {sourceAddress !== null && [', last', <From address={sourceAddress} />]}. {REFUSAL_REASONS[reason]}.{' '}
-      {adviceOf(reason)}
-      {reason === 'idempotency_mismatch' && isMinimum && ` ${MORE_LOST}`}
+      {counted(count, isLost ? 'write' : 'request')}
+      {sourceAddress !== null && [', last', <From address={sourceAddress} />]}. {reasonText(reason, dayLimit)}.{' '}
+      {adviceOf(reason, dayLimit)}
+      {isLost && isMinimum && ` ${MORE_LOST}`}
+      <RefusedPart refusal={use} />
       <Repair refusal={use} kind="actions" />
     </Banner>
   );

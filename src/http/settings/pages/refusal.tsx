@@ -1,8 +1,11 @@
+import type { ExceededDayLimit } from '../../../domain/day-limit.ts';
 import { FACTS } from '../../../domain/facts.ts';
+import { fieldRule } from '../../../domain/refused-request.ts';
 import type { RefusedUseReason } from '../../../domain/refused-use.ts';
 import type { RefusedRequest } from '../../../services/keys/refused-requests.ts';
 import { PROBLEMS, type ProblemCode } from '../../problems.ts';
 import { usePage } from '../page-context.ts';
+import { formatNumber } from './components.tsx';
 
 /** Why a request of a known key can be refused: the causes of a 401, and the errors that the caller sees. */
 type Reason = RefusedUseReason | Exclude<ProblemCode, 'internal_error' | 'unavailable' | 'outcome_unknown'>;
@@ -51,19 +54,49 @@ const ADVICE: Record<Reason, string> = {
 const isReason = (code: string): code is Reason => Object.hasOwn(ADVICE, code);
 const isOfUses = (reason: Reason): reason is RefusedUseReason => Object.hasOwn(REFUSAL_REASONS, reason);
 
+const isProblem = (code: string): code is ProblemCode => Object.hasOwn(PROBLEMS, code);
+
 /** A reason in words. */
-export function reasonText(code: string): string {
+export function reasonText(code: string, dayLimit: ExceededDayLimit | null = null): string {
   if (!isReason(code)) return code;
+  if (dayLimit !== null) return `${LIMIT_OF[dayLimit.name]} daily limit of ${MEASURES[dayLimit.what]} was reached`;
   return isOfUses(code) ? REFUSAL_REASONS[code] : PROBLEMS[code].title;
+}
+
+const LIMIT_OF = { 'key-day': 'The key’s', 'organization-day': 'The organization’s' };
+const MEASURES = { records: 'new records', minutes: 'minutes', bytes: 'text' };
+
+/** The status of the response that requests get for a reason. */
+export function statusOf(reason: string): number {
+  if (isProblem(reason)) return PROBLEMS[reason].status;
+  return reason === 'company_not_allowed' ? PROBLEMS.ticket_not_found.status : 401;
 }
 
 /** After a number of lost writes that is a lower bound. */
 export const MORE_LOST = 'More may be missing: compare the automation’s runs.';
 
-export const adviceOf = (code: string) => (isReason(code) ? ADVICE[code] : undefined);
+/** What to do about a reason. Nobody but the operator can raise a limit that is not of one key. */
+export function adviceOf(code: string, dayLimit: ExceededDayLimit | null = null): string | undefined {
+  if (dayLimit !== null && !isOfKey(dayLimit)) return 'The operator of this service can raise this limit.';
+  return isReason(code) ? ADVICE[code] : undefined;
+}
+
+const isOfKey = ({ name, what }: ExceededDayLimit) => name === 'key-day' && what !== 'bytes';
 
 /** A refused request, or the refused uses of a key for one reason. */
-type Refusal = Pick<RefusedRequest, 'key' | 'reason' | 'sourceAddress' | 'companyId' | 'company' | 'isAllowedNow'>;
+type Refusal = Pick<
+  RefusedRequest,
+  'key' | 'reason' | 'sourceAddress' | 'companyId' | 'company' | 'isAllowedNow' | 'dayLimit'
+>;
+
+/** The same for refusals that the same repair is for. */
+export const repairId = ({ key, reason, sourceAddress, companyId }: Refusal) =>
+  [
+    key.id,
+    reason,
+    reason === 'address_not_allowed' && sourceAddress,
+    reason === 'company_not_allowed' && companyId,
+  ].join(' ');
 
 interface Way {
   text: string;
@@ -77,14 +110,20 @@ interface Way {
 export const replacedFor = (reason: string) => ['expired', 'revoked', 'scope_missing'].includes(reason);
 
 /** What repairs a refusal, if a page can lead to it. */
-export function repairOf({ key, reason, sourceAddress, companyId, company, isAllowedNow }: Refusal): Way | undefined {
+export function repairOf(refusal: Refusal): Way | undefined {
+  const { key, reason, sourceAddress, companyId, company, isAllowedNow, dayLimit } = refusal;
   if (replacedFor(reason))
     return key.successorId === null
       ? { text: 'Create its replacement', path: `/keys/${key.id}/replace` }
       : { text: 'Open its successor', path: `/keys/${key.successorId}` };
+  if (reason === 'idempotency_mismatch') return { text: 'See the writes', path: `/keys/${key.id}#lost` };
   if (key.isRevoked || isAllowedNow) return undefined;
   const change = `/keys/${key.id}/change`;
-  if (reason === 'daily_limit_reached') return { text: 'Raise the limit', path: `${change}#dayLimitRecords` };
+  if (reason === 'daily_limit_reached') {
+    if (dayLimit !== null && !isOfKey(dayLimit)) return undefined;
+    const field = dayLimit?.what === 'minutes' ? 'dayLimitMinutes' : 'dayLimitRecords';
+    return { text: 'Raise the limit', path: `${change}#${field}` };
+  }
   if (reason === 'address_not_allowed' && sourceAddress !== null) {
     const posted = { name: 'allow', value: sourceAddress } as const;
     return { text: 'Allow this address', path: `${change}#added`, posted };
@@ -123,13 +162,36 @@ export function Repair({ refusal, kind }: { refusal: Refusal; kind: 'actions' | 
   );
 }
 
-/** The address of the technician that a request was refused for, with the name that belongs to it. */
-export const RefusedTechnician = ({ refusal }: { refusal: Pick<RefusedRequest, 'userEmail' | 'technician'> }) =>
-  refusal.userEmail !== null && (
-    <div class="minor">
-      <bdi>{refusal.userEmail}</bdi>:{' '}
-      {refusal.technician === null
-        ? 'no user has this address'
-        : [<bdi>{refusal.technician}</bdi>, ' was not an active technician']}
-    </div>
-  );
+type Specifics = Pick<RefusedRequest, 'userEmail' | 'technician' | 'dayLimit'> & { pointers?: readonly string[] };
+
+/** What of the request was refused: the fields, the technician with the name that belongs to the address, or the limit. */
+export const RefusedPart = ({
+  refusal: { pointers = [], userEmail, technician, dayLimit },
+}: {
+  refusal: Specifics;
+}) => (
+  <>
+    {pointers.length > 0 && <div class="minor">Fields: {pointers.map(fieldText).join(', ')}</div>}
+    {userEmail !== null && (
+      <div class="minor">
+        <bdi>{userEmail}</bdi>:{' '}
+        {technician === null ? 'no user has this address' : [<bdi>{technician}</bdi>, ' was not an active technician']}
+      </div>
+    )}
+    {dayLimit && <div class="minor">{limitText(dayLimit)}</div>}
+  </>
+);
+
+/** A refused field with what it accepts: the request did not have that. */
+export function fieldText(pointer: string): string {
+  if (pointer === '/?') return 'a name that the API does not know';
+  if (pointer === '') return 'the whole body';
+  const rule = fieldRule(pointer);
+  return pointer.slice(1) + (rule === undefined ? '' : ` (${rule})`);
+}
+
+function limitText({ what, limit, used, added }: ExceededDayLimit): string {
+  const amount = (number: number) =>
+    what === 'bytes' ? `${formatNumber(number / 1_000_000)} MB` : formatNumber(number);
+  return `${amount(limit)} a day, of which ${amount(used)} used; the request asked for ${amount(added)}${added > limit ? ', which is above the limit alone' : ''}.`;
+}

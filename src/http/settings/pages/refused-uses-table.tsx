@@ -1,56 +1,73 @@
 import { dateIn, dateText } from '../../../domain/calendar.ts';
 import { isForAttention, REFUSED_ATTENTION_MS } from '../../../domain/refused-use.ts';
+import type { RefusedRequest } from '../../../services/keys/refused-requests.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { addressOf, usePage } from '../page-context.ts';
-import { counted, formatNumber, Table, type TableColumn, Ticket } from './components.tsx';
+import { counted, formatNumber, HiddenFields, Table, type TableColumn, Ticket } from './components.tsx';
 import { From, KeyName } from './key-facts.tsx';
-import { adviceOf, MORE_LOST, REFUSAL_REASONS, RefusedTechnician, Repair, repairOf, replacedFor } from './refusal.tsx';
+import { adviceOf, MORE_LOST, RefusedPart, Repair, reasonText, repairOf, replacedFor, statusOf } from './refusal.tsx';
 import { Ago, Time } from './time.tsx';
 
 const MINUTE_MS = 60_000;
 
+/** Refused uses of a key, or the latest refused request of a key and a reason that they do not count. */
+type Row = Omit<RefusedUse, 'reason' | 'firstAt' | 'lost'> & {
+  reason: string;
+  firstAt: number | null;
+  pointers?: readonly string[];
+};
+
+/** A row for the requests of the log with one reason, of which at most as many as are kept are counted. */
+const rowOf = (request: RefusedRequest): Row => ({
+  ...request,
+  firstAt: null,
+  lastAt: request.at,
+  endsAt: null,
+  isMinimum: false,
+  needsAttention: false,
+});
+
 /** Whether something is to be done about refused uses: neither is it over, nor was the last one long ago. */
-function isOpen({ reason, needsAttention, endsAt, lastAt, key, isAllowedNow }: RefusedUse, now: number): boolean {
+function isOpen({ reason, needsAttention, endsAt, lastAt, key, isAllowedNow }: Row, now: number): boolean {
   if (isForAttention(reason)) return needsAttention;
   return !key.isRevoked && !isAllowedNow && lastAt >= now - REFUSED_ATTENTION_MS && (endsAt === null || endsAt > now);
 }
 
-const toDo = (has: (use: RefusedUse) => boolean): TableColumn<RefusedUse> => [
+const toDo = (has: (row: Row) => boolean): TableColumn<Row> => [
   'To do',
-  (use) => has(use) && <Repair refusal={use} kind="row" />,
+  (row) => has(row) && <Repair refusal={row} kind="row" />,
 ];
 
 /** The columns of refused uses. The page of a key has the repairs of what needs attention in its banners. */
-function columnsOf(rows: readonly RefusedUse[], now: number, forOneKey: boolean): TableColumn<RefusedUse>[] {
-  const hasToDo = (use: RefusedUse) =>
-    isOpen(use, now) && !(forOneKey && use.needsAttention) && repairOf(use) !== undefined;
+function columnsOf(rows: readonly Row[], now: number, forOneKey: boolean): TableColumn<Row>[] {
+  const hasToDo = (row: Row) => isOpen(row, now) && !(forOneKey && row.needsAttention) && repairOf(row) !== undefined;
   return [
     forOneKey
-      ? ['Reason', (use) => <Reason use={use} />]
-      : ['Key and reason', (use) => [<KeyName subject={use.key} />, <Reason use={use} />]],
-    ['Requests', (use) => <Requests use={use} />],
+      ? ['Reason', (row) => <Reason row={row} />]
+      : ['Key and reason', (row) => [<KeyName subject={row.key} />, <Reason row={row} />]],
+    ['Requests', (row) => <Requests row={row} />],
     ...(rows.some(hasToDo) ? [toDo(hasToDo)] : []),
   ];
 }
 
-function Reason({ use }: { use: RefusedUse }) {
+function Reason({ row }: { row: Row }) {
   const { now } = usePage();
-  const { reason, endsAt, ticketId } = use;
+  const { reason, endsAt, ticketId, dayLimit } = row;
   return (
     <div>
-      {REFUSAL_REASONS[reason]}
+      <span class="status">{statusOf(reason)}</span> {reasonText(reason, dayLimit)}
       {endsAt !== null && endsAt <= now && (
         <div class="minor">
           Over since <End at={endsAt} />
-          {replacedFor(reason) && use.key.successorId !== null && [': ', <Successor id={use.key.successorId} />]}
+          {replacedFor(reason) && row.key.successorId !== null && [': ', <Successor id={row.key.successorId} />]}
         </div>
       )}
-      {isOpen(use, now) && (
+      {isOpen(row, now) && (
         <>
-          <RefusedTechnician refusal={use} />
+          <RefusedPart refusal={row} />
           <div class="minor">
             {ticketId !== null && ticketId !== '?' && ['Last ticket: ', <Ticket id={ticketId} />, '. ']}
-            {adviceOf(reason)}
+            {adviceOf(reason, dayLimit)}
           </div>
         </>
       )}
@@ -69,34 +86,28 @@ function End({ at }: { at: number }) {
   return isMidnight ? <>midnight</> : <Time at={at} />;
 }
 
-function Requests({ use: { count, isMinimum, firstAt, lastAt, sourceAddress } }: { use: RefusedUse }) {
+function Requests({ row: { count, isMinimum, firstAt, lastAt, sourceAddress } }: { row: Row }) {
   const { timeZone } = usePage();
   return (
     <div>
       {isMinimum && 'at least '}
-      {formatNumber(count)} since <Time at={firstAt} text={dateText(dateIn(timeZone, firstAt))} />, last{' '}
+      {formatNumber(count)}
+      {count > 1 && firstAt !== null && [' since ', <Time at={firstAt} text={dateText(dateIn(timeZone, firstAt))} />]},{' '}
+      {count > 1 && 'last '}
       <Ago at={lastAt} />
       <From address={sourceAddress} />
     </div>
   );
 }
 
-/** The writes that one Idempotency-Key of a key lost, latest first. */
-interface LostWrites extends Pick<RefusedUse, 'key'> {
+/** The writes that one Idempotency-Key of a key lost, latest first: its workflow sends the same one for several events. */
+interface LostWrites {
   idempotencyKey: string;
   writes: RefusedUse['lost'];
 }
 
 const LOST_COLUMNS: readonly TableColumn<LostWrites>[] = [
-  [
-    'Idempotency-Key',
-    ({ idempotencyKey, writes }) => [
-      <AuditedKey idempotencyKey={idempotencyKey} />,
-      <div class="minor">
-        {writes.length > 1 && `${counted(writes.length, 'write')}, last: `}Request {writes[0]?.requestId}
-      </div>,
-    ],
-  ],
+  ['Idempotency-Key', ({ idempotencyKey }) => <AuditedKey idempotencyKey={idempotencyKey} />],
   [
     'Ticket',
     ({ writes }) => (
@@ -109,56 +120,92 @@ const LOST_COLUMNS: readonly TableColumn<LostWrites>[] = [
     ),
   ],
   ['Time', ({ writes }) => <Time at={writes[0]?.at ?? 0} />],
+  [
+    'Lost',
+    ({ writes }) => (
+      <details>
+        <summary>{counted(writes.length, 'write')}</summary>
+        {writes.map(({ at, ticketId, requestId }) => (
+          <p class="minor">
+            <Time at={at} />, ticket {ticketId}. Request {requestId}
+          </p>
+        ))}
+      </details>
+    ),
+  ],
 ];
-const LOST_KEY: TableColumn<LostWrites> = ['Key', ({ key: { id, name } }) => <KeyName subject={{ id, name }} />];
 
 /** An Idempotency-Key with a link to the write that it was first used for. */
 const AuditedKey = ({ idempotencyKey }: Pick<LostWrites, 'idempotencyKey'>) => (
   <a href={addressOf(`${usePage().base}/audit`, { q: idempotencyKey })}>{idempotencyKey}</a>
 );
 
-/** The lost writes of all keys, those of one Idempotency-Key together: its workflow sends the same one for several events. */
-const lostWrites = (uses: readonly RefusedUse[]): LostWrites[] =>
-  uses.flatMap(({ key, lost }) =>
-    Array.from(
-      Map.groupBy(lost, ({ idempotencyKey }) => idempotencyKey),
-      ([idempotencyKey, writes]) => ({ key, idempotencyKey, writes }),
-    ),
+/** The lost writes of a key, and the button for when they are entered. */
+function LostOfKey({ use, forOneKey }: { use: RefusedUse; forOneKey: boolean }) {
+  const { base } = usePage();
+  const { key, lost, count, lastAt, isMinimum } = use;
+  const rows = Array.from(
+    Map.groupBy(lost, ({ idempotencyKey }) => idempotencyKey),
+    ([idempotencyKey, writes]) => ({ idempotencyKey, writes }),
   );
+  return (
+    <>
+      <form method="post" action={`${base}/keys/${key.id}/lost-writes`} class="row lost">
+        {!forOneKey && (
+          <h3>
+            <KeyName subject={key} />
+          </h3>
+        )}
+        <HiddenFields
+          fields={[['count', `${count}`], ['lastAt', `${lastAt}`], ...(forOneKey ? [['onKey', '1'] as const] : [])]}
+        />
+        <button type="submit" class="quiet">
+          Entered by hand: hide {isMinimum ? 'all' : count === 1 ? 'it' : `these ${formatNumber(count)}`}
+        </button>
+      </form>
+      {isMinimum && (
+        <p>
+          At least {counted(count, 'write')}. {MORE_LOST}
+        </p>
+      )}
+      <Table caption={`Writes of ${key.name} that may be lost`} columns={LOST_COLUMNS} rows={rows} />
+    </>
+  );
+}
+
+interface Props {
+  uses: readonly RefusedUse[];
+  /** The latest refused requests of other reasons. */
+  others?: readonly RefusedRequest[];
+  forOneKey?: boolean;
+}
 
 /**
  * Refused uses with their reasons, which a 401 response does not give, those that need attention first. Then the latest
  * writes that were lost, so that they can be entered again, and the cause found.
  */
-export function RefusedUsesTable({ uses, forOneKey = false }: { uses: readonly RefusedUse[]; forOneKey?: boolean }) {
-  if (uses.length === 0) return <p>No requests were refused.</p>;
-  const rows = uses.toSorted((a, b) => Number(b.needsAttention) - Number(a.needsAttention));
-  const lost = lostWrites(uses);
-  const losses = uses.filter(({ reason }) => reason === 'idempotency_mismatch');
-  const isIncomplete = losses.some(({ isMinimum }) => isMinimum);
-  const total = losses.reduce((sum, { count }) => sum + count, 0);
+export function RefusedUsesTable({ uses, others = [], forOneKey = false }: Props) {
+  const { now } = usePage();
+  if (uses.length + others.length === 0) return <p>No requests were refused.</p>;
+  const rows = [...uses, ...others.map(rowOf)].sort(
+    (a, b) => Number(b.needsAttention) - Number(a.needsAttention) || b.lastAt - a.lastAt,
+  );
+  const losses = uses.filter(({ lost, endsAt }) => lost.length > 0 && (endsAt === null || endsAt > now));
   return (
     <>
       <Table
         caption="Refused requests by reason"
         kind="refused"
-        columns={columnsOf(rows, usePage().now, forOneKey)}
+        columns={columnsOf(rows, now, forOneKey)}
         rows={rows}
       />
-      {lost.length > 0 && (
-        <>
+      {losses.length > 0 && (
+        <section id="lost">
           <h2>Writes that may be lost</h2>
-          {isIncomplete && (
-            <p>
-              At least {counted(total, 'write')}. {MORE_LOST}
-            </p>
-          )}
-          <Table
-            caption="Writes that may be lost"
-            columns={forOneKey ? LOST_COLUMNS : [...LOST_COLUMNS, LOST_KEY]}
-            rows={lost}
-          />
-        </>
+          {losses.map((use) => (
+            <LostOfKey {...{ use, forOneKey }} />
+          ))}
+        </section>
       )}
     </>
   );
