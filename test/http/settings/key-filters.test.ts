@@ -219,8 +219,6 @@ describe('what needs attention', () => {
     await insertKeys(env.DB, organization, 60, Date.now());
     const settings = await openSettings(makeApi({ config: { signIn: signIn.config } }), organization, email);
     const tiles = await elementsOf((await settings.get('/keys')).text, '.attention a');
-    const ofLostWrites = (rows: readonly { text: string }[]) =>
-      rows.filter(({ text }) => text.includes('An Idempotency-Key was reused')).length;
     const found = await Promise.all(
       tiles.map(async (tile) => {
         const { text: page } = await settings.get(pathOf(tile));
@@ -228,8 +226,7 @@ describe('what needs attention', () => {
         return [
           isOne ? 'its page' : pathOf(tile).replace('/keys?', ''),
           Number(/\d+/.exec(tile.text)?.[0]),
-          isOne ||
-            (await countElements(page, '.keys tbody tr')),
+          isOne || (await countElements(page, '.keys tbody tr')),
         ];
       }),
     );
