@@ -37,12 +37,15 @@ const LONGEST = [
   'sequences.test.ts',
 ];
 
-/** Vitest begins with the largest files as long as it has not measured them, and would end with those. */
+/**
+ * Vitest begins with the largest files as long as it has not measured them, and would end with those. The tests on Node come
+ * first, because many of them wait: when the last of them run, those in workerd use the processors.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isLong = ({ moduleId }: TestSpecification) => LONGEST.some((path) => moduleId.includes(path));
-    const sorted = await super.sort(files);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    const place = (file: TestSpecification) => (file.project.name === 'node' ? 0 : 2) + (isLong(file) ? 0 : 1);
+    return (await super.sort(files)).sort((a, b) => place(a) - place(b));
   }
 }
 
@@ -83,8 +86,6 @@ export default defineConfig(async ({ mode }) => {
             // A runtime of its own for each file would take two seconds to start. Instead each test
             // makes its own organization.
             isolate: false,
-            // After the tests on Node, whose browsers need both processors.
-            sequence: { groupOrder: 1 },
             setupFiles: ['./test/support/workerd-setup.ts'],
             ...TIMEOUTS,
           },
