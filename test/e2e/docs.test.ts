@@ -7,7 +7,7 @@ import { transform } from 'esbuild';
 import type { Browser, BrowserContextOptions, Page, Response } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
-import { accessibilityViolations, follow, overflowOf, watch } from '../support/browser.ts';
+import { accessibilityViolations, follow, keepRules, overflowOf, watch } from '../support/browser.ts';
 import { faultsOf } from '../support/page-faults.ts';
 import { docsPages } from '../support/recipes.ts';
 import { connectBrowser, sharedServer } from '../support/shared.ts';
@@ -73,6 +73,7 @@ describe('on a page that stays open, whose process compiles the rules only once,
   let complaints: string[];
   beforeAll(async () => {
     page = await browser.newPage();
+    await keepRules(page);
     complaints = watch(page, server.url);
   });
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
-import { accessibilityViolations, follow, openOthers, overflowOf, watch } from '../support/browser.ts';
+import { accessibilityViolations, follow, keepRules, openOthers, overflowOf, watch } from '../support/browser.ts';
 import { LARGE, RARE_TICKET } from '../support/many-keys.ts';
 import { faultsOf } from '../support/page-faults.ts';
 import { inLongRuns } from '../support/property.ts';
@@ -411,6 +411,7 @@ test('an expired key is replaced, and the keys of a person who left are revoked,
 /** Signs in, and collects what is wrong with the pages that it examines. */
 async function startExamination() {
   const { page, complaints } = await signIn();
+  await keepRules(page);
   const found: string[] = [];
   return {
     page,
