@@ -300,7 +300,8 @@ if (search) {
     const has = (...texts) => words.length > 0 && words.every((word) => plain(texts.join(' ')).includes(` ${word}`));
     const inHeading = places.filter(([, heading]) => has(heading));
     const inText = places.filter(([, ...texts]) => has(...texts));
-    const found = [...new Set([...inHeading, ...inText])].slice(0, 8);
+    const isChangelog = ([address]) => Number(address.startsWith('/docs/changelog'));
+    const found = [...new Set([...inHeading, ...inText])].sort((a, b) => isChangelog(a) - isChangelog(b)).slice(0, 8);
     const isNothing = words.length > 0 && found.length === 0;
     const shown = isNothing ? places.filter(([address]) => WITHOUT_RESULTS.includes(address)) : found;
     const items = shown.map(([address, heading, title]) => {
@@ -311,7 +312,9 @@ if (search) {
       return item;
     });
     list.replaceChildren(...items);
-    count.textContent = isNothing ? 'Nothing found. Look here:' : words.length > 0 ? `${items.length} results` : '';
+    count.classList.toggle('visually-hidden', !isNothing);
+    const results = words.length > 0 ? `${items.length} ${items.length === 1 ? 'result' : 'results'}` : '';
+    count.textContent = isNothing ? 'Nothing found. Look here:' : results;
   };
   search.hidden = false;
   // The browser has not found it while it was hidden.

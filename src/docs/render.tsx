@@ -161,6 +161,8 @@ export const OTHER_WORDS: Readonly<Record<string, string>> = {
   '/docs/limits#availability': 'uptime downtime sla status',
   '/docs/data#data': 'gdpr privacy personal data processing',
   '/docs/data#deletion': 'retention archive',
+  '/docs/administrators#rotate': 'who still uses use using',
+  '/docs/administrators#refused': 'request id requestid',
   '/docs/administrators#leaked': 'leak stolen compromised exposed',
   '/docs/administrators#people': 'second another colleague user access role',
   '/docs/administrators#audit': 'csv export download',

@@ -134,8 +134,27 @@ test('the search finds headings, error codes and words of the text with the keyb
   await page.getByRole('link', { name: 'Write back from n8n', exact: true }).last().waitFor();
   await page.keyboard.press('Escape');
   await page.keyboard.type('zzzz');
-  await page.getByText('Nothing found. Look here:').waitFor();
+  const count = page.locator('#search output');
   await page.getByRole('link', { name: /^Glossary/ }).waitFor();
+  expect([await count.textContent(), (await count.boundingBox())?.height ?? 0]).toEqual([
+    'Nothing found. Look here:',
+    expect.toSatisfy((height: number) => height >= 16),
+  ]);
+  for (const [text, heading] of [
+    ['duplicate', 'Retries'],
+    ['who still uses old key', 'Replace or end a key'],
+    ['freshservice', 'Which PSA works today'],
+  ] as const) {
+    await page.keyboard.press('Escape');
+    await page.keyboard.type(text);
+    await page.locator('#search li', { hasText: heading }).first().waitFor();
+    const found = await page.locator('#search li > a').evaluateAll((links) => links.map((link) => String(link)));
+    // The changelog comes last.
+    const places = found.map((link) => Number(link.includes('/docs/changelog')));
+    expect([text, places]).toEqual([text, places.toSorted()]);
+    const results = found.length === 1 ? '1 result' : `${found.length} results`;
+    expect([text, await count.textContent()]).toEqual([text, results]);
+  }
   expect(complaints).toEqual([]);
 });
 
