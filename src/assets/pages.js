@@ -18,9 +18,11 @@ const resultBeside = (button) =>
     ? button.nextElementSibling
     : button.parentElement.querySelector('output');
 
-// Show the marked tab in a list of tabs that is wider than the screen.
-const tab = document.querySelector('.tabs [aria-current]');
-if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - (tab.parentElement.clientWidth - tab.offsetWidth) / 2;
+// Show the marked tab, and the marked chip of a list, in a row of them that is wider than the screen.
+for (const row of document.querySelectorAll('.tabs, .lists > nav')) {
+  const current = row.querySelector('[aria-current]');
+  if (current) row.scrollLeft = current.offsetLeft - row.offsetLeft - (row.clientWidth - current.offsetWidth) / 2;
+}
 
 // Copy the element that the button names, or else the code block that it is in.
 for (const button of document.querySelectorAll('[data-copy]')) {

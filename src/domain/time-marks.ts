@@ -11,7 +11,8 @@ export const MINUTES_OF_DAY = MAX_MINUTES;
 
 /** Why an entry is marked. */
 export interface TimeMarks {
-  isLong: boolean;
+  /** From how many minutes on entries are long, if this one is; otherwise null. */
+  longFrom: number | null;
   /** When the same entry was logged before (UTC milliseconds); null if it was not. */
   sameAs: number | null;
   /** The id of that entry. */
@@ -23,6 +24,7 @@ export interface TimeMarks {
   dayMinutes: number | null;
 }
 
-export const NO_MARKS: TimeMarks = { isLong: false, sameAs: null, sameId: null, dayMinutes: null };
+export const NO_MARKS: TimeMarks = { longFrom: null, sameAs: null, sameId: null, dayMinutes: null };
 
-export const isMarked = ({ isLong, sameAs, dayMinutes }: TimeMarks) => isLong || sameAs !== null || dayMinutes !== null;
+export const isMarked = ({ longFrom, sameAs, dayMinutes }: TimeMarks) =>
+  longFrom !== null || sameAs !== null || dayMinutes !== null;

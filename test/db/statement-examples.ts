@@ -367,6 +367,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
     sumEntries: ofTemplate(timeQueue.sumEntries(db, organizationId, filter)),
     findTechnicians: timeQueue.findTechnicians(db, organizationId, 10),
     findLastDecision: timeQueue.findLastDecision(db, organizationId),
+    findAnyEntry: timeQueue.findAnyEntry(db, organizationId),
     countWaiting: timeQueue.countWaiting(db, organizationId),
     findApprover: timeQueue.findApprover(db, organizationId),
   },

@@ -50,6 +50,7 @@ const comparedFields = (isWaiting: boolean, isShown: SQL) =>
     textLength: sql`length(${timeEntries.description})`,
     isWaiting: isWaiting ? sql`1` : sql`0`,
     isShown,
+    isSummed: sql`1`,
   });
 
 /** What duplicates have in common. */
@@ -58,7 +59,7 @@ const WHAT = sql.raw('ticketId, minutes, textLength, text');
 /** A row of an entry: what follows the marks is of the entry alone. */
 const ENTRY = {
   id: sql<string | null>`id`,
-  isLong: sql<number>`minutes >= longMinutes`,
+  longFrom: sql<number | null>`iif(minutes >= longMinutes, longMinutes, null)`,
   sameAs: sql<number | null>`(select sameAs from copies where copies.seq = page.seq)`,
   sameId: sql<string | null>`(select sameId from copies where copies.seq = page.seq)`,
   dayMinutes: sql<number | null>`(select dayMinutes from excess where excess.seq = page.seq)`,
@@ -67,13 +68,14 @@ const ENTRY = {
   company: sql<string>`''`,
   technician: sql<string>`''`,
   count: sql<number>`1`,
+  rejected: sql<number>`0`,
   marked: sql<number>`isMarked`,
   minutes: sql<number>`minutes`,
   amountMinor: sql<number>`amount`,
 };
 
 /** A row of totals has no id. */
-const NO_ENTRY = { id: sql`null`, isLong: sql`0`, sameAs: sql`null`, sameId: sql`null`, dayMinutes: sql`null` };
+const NO_ENTRY = { id: sql`null`, longFrom: sql`null`, sameAs: sql`null`, sameId: sql`null`, dayMinutes: sql`null` };
 
 type SortedRow = RowOf<typeof ENTRY>;
 

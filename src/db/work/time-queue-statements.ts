@@ -181,15 +181,17 @@ export const TOTALS = {
   companyId: sql<string>`${companies.id}`,
   company: sql<string>`${companies.name}`,
   technician: sql<string>`${users.name}`,
-  count: sql<number>`count(*)`,
+  count: sql<number>`sum(isSummed)`,
+  /** Rejected entries, which neither `count` nor a sum includes. */
+  rejected: sql<number>`sum(not isSummed)`,
   marked: sql<number>`sum(isMarked)`,
-  minutes: sql<number>`sum(minutes)`,
-  amountMinor: sql<number>`sum(amount)`,
+  minutes: sql<number>`sum(iif(isSummed, minutes, 0))`,
+  amountMinor: sql<number>`sum(iif(isSummed, amount, 0))`,
 };
 
 export type TimeGroup = RowOf<typeof TOTALS>;
 
-/** The totals of `listed`, which has `seq`, `ticketId`, `userId`, `minutes`, `amount` and `isMarked` of entries. */
+/** The totals of `listed`, which has `seq`, `ticketId`, `userId`, `minutes`, `amount`, `isMarked` and `isSummed` of entries. */
 export const totalsOf = (organizationId: string, listed: SQL, selected = fields(TOTALS)) => sql`
   select ${selected} from ${listed}
   cross join ${tickets} on ${tickets.organizationId} = ${organizationId} and ${tickets.id} = ticketId
@@ -206,8 +208,8 @@ export const MAX_COUNTED = MAX_SORTED + 1;
 export const MAX_TOTAL = 50_000;
 
 /**
- * The totals of the entries that match, for each company and technician. If `count` is above `MAX_TOTAL`, there are more.
- * Amounts leave out rejected time, unless only that is summed.
+ * The totals of the entries that match, for each company and technician. If all that they have are more than `MAX_TOTAL`,
+ * there are more. Rejected entries are apart, unless they alone are summed.
  */
 export function sumEntries(db: Database, organizationId: string, filter: TimeFilter) {
   const summed = fields({
@@ -215,8 +217,9 @@ export function sumEntries(db: Database, organizationId: string, filter: TimeFil
     ticketId: timeEntries.ticketId,
     userId: timeEntries.userId,
     minutes: timeEntries.minutes,
-    amount: filter.status === 'REJECTED' ? AMOUNT : sql`iif(${timeEntries.status} = 'REJECTED', 0, ${AMOUNT})`,
+    amount: AMOUNT,
     isMarked: sql`0`,
+    isSummed: filter.status === 'REJECTED' ? sql`1` : sql`${timeEntries.status} <> 'REJECTED'`,
   });
   const matching = selectMatching(organizationId, filter, summed);
   return db.all<TimeGroup>(totalsOf(organizationId, sql`(select * from (${matching}) limit ${MAX_TOTAL + 1})`));
@@ -246,6 +249,10 @@ export function findLastDecision(db: Database, organizationId: string) {
     .from(auditLog)
     .where(sql`${auditLog.organizationId} = ${organizationId} and ${auditLog.seq} = (${latest})`);
 }
+
+/** One time entry of an organization, if it has any. */
+export const findAnyEntry = (db: Database, organizationId: string) =>
+  db.select({ id: timeEntries.id }).from(timeEntries).where(eq(timeEntries.organizationId, organizationId)).limit(1);
 
 /** Who approves the organization's new time. */
 export const findApprover = (db: Database, organizationId: string) =>

@@ -208,7 +208,9 @@ function AuditLogPage(props: Props) {
         </p>
       )}
       <div id="log">
-        {entries.length > 0 && <AuditEntries entries={entries} keyId={query.key} />}
+        {entries.length > 0 && (
+          <AuditEntries entries={entries} keyId={query.key} isOpen={entries.length === 1 && isFiltered(query)} />
+        )}
         {entries.length === 0 && !hasRefused && next === undefined && <NothingFound {...props} />}
         {searchedTo !== undefined && (
           <Banner tone="neutral">

@@ -76,6 +76,8 @@ async function renderNewKey(c: Context<AdminEnv>, token: string, sent?: FormStat
   const form = sent ?? { values: newKeyValues(preselectedExpiration(rules, today, like), like) };
   // The name of a key that works is in use.
   if (!sent && like && like.state !== 'revoked') form.values.delete('name');
+  const asked = new Set<string>(c.req.queries('scopes'));
+  if (!sent && !like) for (const scope of SCOPE_IDS) if (asked.has(scope)) form.values.append('scopes', scope);
   const offered = await companiesFor(c, form);
   const page = <NewKeyForm {...{ token, rules, today, owners, offered, form, like }} />;
   const isRefused = Object.keys(form.messages ?? {}).length > 0;

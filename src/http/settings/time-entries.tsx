@@ -8,6 +8,7 @@ import {
   exportTime,
   FILE_PART,
   hasAllMarks,
+  hasAnyTime,
   isFiltered,
   MAX_ALL,
   MAX_SORTED,
@@ -30,8 +31,8 @@ import { PageProblem } from './page-problem.ts';
 import { CsvLink, formatNumber } from './pages/components.tsx';
 import { ConfirmTime } from './pages/confirm-time.tsx';
 import { utcText } from './pages/time.tsx';
-import { TimePage } from './pages/time-entries.tsx';
-import { amountHeading, countedEntries, DECISIONS, decidedText } from './pages/time-table.tsx';
+import { TimeLead, TimePage } from './pages/time-entries.tsx';
+import { countedEntries, DECISIONS, decidedText, totalsHeadings } from './pages/time-table.tsx';
 import { render } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
 import { validQuery } from './valid-query.ts';
@@ -53,17 +54,17 @@ timeEntries.get('/time', validTime, async (c) => {
   const { waiting, timeZone } = queueOf(c);
   const [found, choices] = await Promise.all([readTime(ctx, { waiting, timeZone }, query), readChoices(ctx)]);
   const entries = shownEntries(c, found.entries, PAGE.shown);
-  const isEmpty = entries.length === 0 && query.state === 'waiting' && !isFiltered(query);
-  const last = isEmpty ? await readLastDecision(ctx) : undefined;
+  const isEmpty = entries.length === 0 && !isFiltered(query);
+  const [last, hasTime] = isEmpty
+    ? await Promise.all([query.state === 'waiting' ? readLastDecision(ctx) : undefined, hasAnyTime(ctx)])
+    : [undefined, true];
   const preselected = query.entry === undefined ? c.req.query('select') : 'all';
-  const page = <TimePage {...found} {...{ entries, choices, query, last, preselected, waiting }} />;
+  const page = <TimePage {...found} {...{ entries, choices, query, last, hasTime, preselected, waiting }} />;
   return render(c, 'Time', page, {
-    lead: (
-      <p class="minor">
-        Time that keys logged.{choices.approvals !== 'psa' && ' It becomes billable when it is approved.'}
-      </p>
+    lead: hasTime && <TimeLead query={query} approvals={choices.approvals} />,
+    actions: entries.length > 0 && (
+      <CsvLink to={addressOf(`${pageContext(c).base}/time.csv`, { ...query, before: undefined })} />
     ),
-    actions: <CsvLink to={addressOf(`${pageContext(c).base}/time.csv`, { ...query, before: undefined })} />,
   });
 });
 
@@ -165,14 +166,19 @@ const decisionText = ({ ticketId, minutes, status, decidedBy, decidedAt }: Entry
 
 const amountCell = (minor: number) => fromMinorUnits(minor).toFixed(2);
 
+/** Rejected time has columns of its own, so that the sum of a column is never of both. */
+const isRejected = ({ status }: Entry) => status === 'REJECTED';
+
 const COLUMNS: readonly Column<Entry>[] = [
   ['Work date', ({ workDate }) => workDate],
   ['Ticket', ({ ticketId }) => ticketId],
   ['Company', ({ company }) => company],
-  ['Minutes', ({ minutes }) => minutes],
+  ['Minutes', (entry) => (isRejected(entry) ? null : entry.minutes)],
   ['Billable', ({ billable }) => (billable === 1 ? 'yes' : 'no')],
   ['Hourly rate', ({ hourlyRateMinor }) => amountCell(hourlyRateMinor)],
-  ['Amount', ({ amountMinor }) => amountCell(amountMinor)],
+  ['Amount', (entry) => (isRejected(entry) ? null : amountCell(entry.amountMinor))],
+  ['Rejected minutes', (entry) => (isRejected(entry) ? entry.minutes : null)],
+  ['Rejected amount', (entry) => (isRejected(entry) ? amountCell(entry.amountMinor) : null)],
   ['Technician', ({ technician }) => technician],
   ['Own time', ({ isOwn }) => (isOwn ? 'own time' : null)],
   ['Status', ({ status }) => status],
@@ -185,13 +191,18 @@ const COLUMNS: readonly Column<Entry>[] = [
   ['Text', ({ text }) => text],
 ];
 
-const totalColumns = (query: TimeQuery): readonly Column<TimeTotals['groups'][number]>[] => [
-  ['Company', ({ company }) => company],
-  ['Technician', ({ technician }) => technician],
-  ['Entries', ({ count }) => count],
-  ['Minutes', ({ minutes }) => minutes],
-  [amountHeading(query), ({ amountMinor }) => amountCell(amountMinor)],
-];
+type TotalsRow = Pick<TimeTotals, 'count' | 'minutes' | 'amountMinor'> & { company: string; technician: string | null };
+
+function totalColumns(query: TimeQuery): readonly Column<TotalsRow>[] {
+  const headings = totalsHeadings(query);
+  return [
+    ['Company', ({ company }) => company],
+    ['Technician', ({ technician }) => technician],
+    [headings.count, ({ count }) => count],
+    [headings.minutes, ({ minutes }) => minutes],
+    [headings.amount, ({ amountMinor }) => amountCell(amountMinor)],
+  ];
+}
 
 timeEntries.get('/time-totals.csv', validTime, (c) => {
   const query = c.req.valid('query');
@@ -202,12 +213,15 @@ timeEntries.get('/time-totals.csv', validTime, (c) => {
   });
 });
 
-/** @throws PageProblem if there are too many entries for totals */
+/**
+ * The totals of each company and technician, and those of all.
+ * @throws PageProblem if there are too many entries for totals
+ */
 async function* totalsPage(c: Context<AdminEnv>, query: TimeQuery) {
   const { totals } = await readTime(adminContext(c), queueOf(c), query);
   const advice = 'Filter the time by dates, for example, and download its totals again.';
   if (!totals) throw new PageProblem(409, 'Too many entries', advice);
-  yield { items: totals.groups, next: undefined };
+  yield { items: [...totals.groups, { ...totals, company: 'Total', technician: null }], next: undefined };
 }
 
 timeEntries.get('/time.csv', validTime, (c) => {

@@ -3,6 +3,7 @@ import { findFirstCompanies } from '../../db/directory/company-statements.ts';
 import { sortWaiting } from '../../db/work/sorted-time-statements.ts';
 import {
   type EntryRow,
+  findAnyEntry,
   findApprover,
   findEntries,
   findEntriesById,
@@ -97,23 +98,37 @@ export interface TimePage {
   next: number | undefined;
 }
 
-/** What all entries that match have. `lastSeq`: the audit row of the newest one. */
+/**
+ * What all entries that match have. Rejected ones are only in `rejected`, unless the query is about them. `lastSeq`: the
+ * audit row of the newest entry.
+ */
 export type TimeTotals = ReturnType<typeof totalsOf>;
 
 /** From the totals of each company and technician. */
 export function totalsOf(groups: readonly TimeGroup[]) {
-  const sum = (name: 'count' | 'marked' | 'minutes' | 'amountMinor') =>
+  const sum = (name: 'count' | 'rejected' | 'marked' | 'minutes' | 'amountMinor') =>
     groups.reduce((total, group) => total + group[name], 0);
   return {
     count: sum('count'),
+    rejected: sum('rejected'),
     marked: sum('marked'),
     minutes: sum('minutes'),
     amountMinor: sum('amountMinor'),
     lastSeq: groups.reduce((last, { seq }) => Math.max(last, seq), 0),
-    groups: groups.toSorted(
-      (a, b) => compareNaturally(a.company, b.company) || compareNaturally(a.technician, b.technician),
-    ),
+    groups: groups
+      .filter(({ count }) => count > 0)
+      .toSorted((a, b) => compareNaturally(a.company, b.company) || compareNaturally(a.technician, b.technician)),
   };
+}
+
+/** The totals of one entry. */
+function totalsOfEntry({ state }: TimeQuery, entry: Entry): TimeGroup {
+  const isSummed = entry.status !== 'REJECTED' || state === 'rejected';
+  const { seq, companyId, company, technician, minutes, amountMinor } = entry;
+  const summed = isSummed
+    ? { count: 1, rejected: 0, minutes, amountMinor }
+    : { count: 0, rejected: 1, minutes: 0, amountMinor: 0 };
+  return { seq, companyId, company, technician, marked: 0, ...summed };
 }
 
 /** How many days of decided time a query has that says no first day, so that its cost does not grow with the history. */
@@ -157,8 +172,8 @@ async function sortEntries(
   const totals = totalsOf(rows.filter(({ id }) => id === null));
   if (totals.count > MAX_SORTED) return { entries: [], totals: undefined };
   const marksOf = new Map(
-    rows.flatMap(({ id, isLong, sameAs, sameId, dayMinutes }) =>
-      id === null ? [] : [[id, { isLong: isLong === 1, sameAs, sameId, dayMinutes }] as const],
+    rows.flatMap(({ id, longFrom, sameAs, sameId, dayMinutes }) =>
+      id === null ? [] : [[id, { longFrom, sameAs, sameId, dayMinutes }] as const],
     ),
   );
   const rowOf = new Map((await findById(ctx, [...marksOf.keys()])).map((row) => [row.id, row]));
@@ -170,17 +185,17 @@ async function sortEntries(
 }
 
 /** The fields of a query that choose entries. */
-const CHOOSING = ['company', 'technician', 'key', 'minutes', 'from', 'to', 'entry'] as const;
+export const CHOOSING = ['company', 'technician', 'key', 'minutes', 'from', 'to', 'entry'] as const;
 
 export const isFiltered = (query: TimeQuery) => CHOOSING.some((name) => query[name] !== undefined);
 
 /** A page of the entries of a query: those that wait sorted, unless they are too many, and all others newest first. */
 export async function readTime(ctx: AdminContext, queue: Queue, asked: TimeQuery): Promise<TimePage> {
-  if (asked.entry !== undefined && asked.state !== 'waiting') return readOne(ctx, asked.entry);
+  if (asked.entry !== undefined && asked.state !== 'waiting') return readOne(ctx, asked, asked.entry);
   const filter = await filterOf(ctx, queue, asked);
   if (asked.state === 'waiting' && (isFiltered(asked) || hasAllMarks(queue))) {
     const sorted = await sortEntries(ctx, queue, filter, { after: asked.before, limit: LISTED + 1 });
-    if (asked.entry !== undefined && sorted.entries.length === 0) return readOne(ctx, asked.entry);
+    if (asked.entry !== undefined && sorted.entries.length === 0) return readOne(ctx, asked, asked.entry);
     if (sorted.totals) return { ...pageOf(sorted.entries), totals: sorted.totals };
   }
   const { organizationId, userId } = ctx.actor;
@@ -193,16 +208,15 @@ export async function readTime(ctx: AdminContext, queue: Queue, asked: TimeQuery
       : query(ctx, 'nothing_written', (db) => sumEntries(db, organizationId, filter)),
   ]);
   const totals = groups && totalsOf(groups);
-  const isSummed = totals && totals.count <= MAX_TOTAL;
+  const isSummed = totals && totals.count + totals.rejected <= MAX_TOTAL;
   return { ...pageOf(rows.map((row) => toEntry(row, userId))), totals: isSummed ? totals : undefined };
 }
 
 /** An entry, whatever was decided about it. */
-const readOne = async (ctx: AdminContext, id: string): Promise<TimePage> => ({
-  entries: await readEntries(ctx, [id]),
-  totals: undefined,
-  next: undefined,
-});
+async function readOne(ctx: AdminContext, asked: TimeQuery, id: string): Promise<TimePage> {
+  const entries = await readEntries(ctx, [id]);
+  return { entries, totals: totalsOf(entries.map((entry) => totalsOfEntry(asked, entry))), next: undefined };
+}
 
 const pageOf = (entries: Entry[]): Pick<TimePage, 'entries' | 'next'> => {
   const listed = entries.slice(0, LISTED);
@@ -241,6 +255,13 @@ export async function readLastDecision(ctx: AdminContext) {
   const { organizationId } = ctx.actor;
   const [last] = await query(ctx, 'nothing_written', (db) => findLastDecision(db, organizationId));
   return last;
+}
+
+/** Whether the organization has any time, whatever was decided about it. */
+export async function hasAnyTime(ctx: AdminContext): Promise<boolean> {
+  const { organizationId } = ctx.actor;
+  const found = await query(ctx, 'nothing_written', (db) => findAnyEntry(db, organizationId));
+  return found.length > 0;
 }
 
 /**

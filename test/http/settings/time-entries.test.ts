@@ -86,7 +86,7 @@ describe('marks', () => {
     for (const minutes of [239, 30, 240, 480]) await log({ minutes });
     const { text } = await get('/time');
     expect(await minutesOf(text)).toEqual([480, 240, 239, 30]);
-    expect(await marksOf(text)).toEqual(['long', 'long']);
+    expect(await marksOf(text)).toEqual(Array(2).fill('long (240 or more)'));
     const label = async (search = '') => textsOf((await get(`/time${search}`)).text, '.decide button[name=all]');
     expect(await label()).toEqual(['Approve all 2 unmarked…']);
     await decide('APPROVED', (await idsOf(text)).slice(1, 3));
@@ -94,7 +94,7 @@ describe('marks', () => {
     await decide('APPROVED', (await idsOf(text)).slice(0, 1));
     expect(await label()).toEqual(['Approve 1 entry…']);
     expect((await post('/key-rules', { revision: '0', maxLifetimeDays: '', longMinutes: '30' })).status).toBe(303);
-    expect(await marksOf((await get('/time')).text)).toHaveLength(1);
+    expect(await marksOf((await get('/time')).text)).toEqual(['long (30 or more)']);
   });
 
   test('the same ticket, minutes and text within 15 minutes are a possible duplicate, of whatever key', async () => {
@@ -155,13 +155,13 @@ describe('marks', () => {
     expect(await marksOf((await get('/time')).text)).toEqual([]);
     now -= DAY_MS;
     const more = await log({ ...tess, minutes: 1 });
-    expect(await marksOf((await get('/time')).text)).toEqual(['Tess: 1,441 min on 9 Nov 2026']);
+    expect(await marksOf((await get('/time')).text)).toEqual(['1,441 min that day']);
     expect(await marksOf((await get('/time?minutes=221')).text)).toEqual([]);
     // Approved time still fills the day.
     await decide('APPROVED', [last, more]);
     expect(await marksOf((await get('/time')).text)).toHaveLength(1);
     await log({ ...tess, minutes: 10 });
-    expect(await marksOf((await get('/time')).text)).toEqual(['Tess: 1,451 min on 9 Nov 2026']);
+    expect(await marksOf((await get('/time')).text)).toEqual(['1,451 min that day']);
   });
 
   test('of a day above 24 hours, only the longest entries are marked, without which the rest fits', async () => {
@@ -169,10 +169,8 @@ describe('marks', () => {
     const tess = { userEmail: 'tess@northwind.example' };
     for (const minutes of [6, 45, 239, 239, 480, 239, 540, 239, 357]) await log({ ...tess, minutes });
     const { text } = await get('/time');
-    expect(await marksOf(text)).toEqual(
-      Array(3).fill(expect.stringMatching(/^long(, Tess: 2,384 min on 9 Nov 2026)?$/)),
-    );
-    expect((await marksOf(text)).map((mark) => mark.includes('Tess'))).toEqual([true, true, false]);
+    const [long, day] = ['long (240 or more)', '2,384 min that day'];
+    expect(await marksOf(text)).toEqual([long, day, long, day, long]);
     expect((await minutesOf(text)).slice(0, 3)).toEqual([540, 480, 357]);
     expect(await textsOf(text, '.decide a')).toEqual(['Select all', 'Select marked (3)']);
   });
@@ -328,7 +326,7 @@ describe('a decision', () => {
       detail: { text: 'Not ours' },
     });
     expect(await textsOf((await get('/time?state=rejected')).text, 'tbody .decided')).toEqual([
-      expect.stringMatching(/^rejected by Ada .*: Not ours$/),
+      expect.stringMatching(/^Ada .*: Not ours$/),
     ]);
   });
 
@@ -518,7 +516,7 @@ test('the file has approved time with approver, time and own time, and no formul
   const [line = '', ...others] = csvRows(text);
   expect(others).toEqual([]);
   expect(line).toMatch(
-    /^"2026-11-09","1001","Acme",50,"yes","150.00","125.00","Ada","own time","APPROVED","Ada","2026-11-09 10:00:00",/,
+    /^"2026-11-09","1001","Acme",50,"yes","150.00","125.00",,,"Ada","own time","APPROVED","Ada","2026-11-09 10:00:00",/,
   );
   expect(line).toMatch(/,"'=HYPERLINK\(""x""\)"$/);
   // It stays the own time of the administrator who decided, also in a file that another one downloads.
@@ -541,20 +539,79 @@ test('the totals of each company and technician are a second table, and a file',
     ['Acme', 'Tess', 2, 30, '75.00'],
     ['Acme', 'All', 3, 90, '225.00'],
     ['Globex', 'Automation', 1, 5, '0.00'],
+    ['Total', '', 4, 95, '225.00'],
   ];
   const { text } = await get('/time?state=approved');
   const cells = (await textsOf(text, 'section tbody th, section tbody td')).map((cell) => cell.trim());
   expect(cells).toEqual(totals.flat().map(String));
-  expect(await textsOf(text, '#totals')).toEqual([
-    '4 entries, 95 minutes, amount 225.00, since 9 Aug 2026. Filter by dates for earlier time.',
-  ]);
+  expect(await textsOf(text, '#totals')).toEqual(['4 entries since 9 Aug 2026, 95 minutes, amount 225.00. Earlier']);
   const file = await get('/time-totals.csv?state=approved');
   expect(file.headers.get('Content-Disposition')).toContain(`${organization}-time-totals-approved-2026-11-09.csv`);
   expect(csvRows(file.text)).toEqual([
     '"Acme","Automation",1,60,"150.00"',
     '"Acme","Tess",2,30,"75.00"',
     '"Globex","Automation",1,5,"0.00"',
+    '"Total",,4,95,"225.00"',
   ]);
+});
+
+test('rejected time is in no total and in no column of other time, on the page and in the files', async () => {
+  let now = Date.parse('2026-11-09T10:00:00Z');
+  const { get, log, decide } = await makeTime({ now: () => now });
+  const approved = [await log({ minutes: 60 }), await log({ minutes: 30 }, '1002')];
+  const rejected = [await log({ minutes: 20 }), await log({ minutes: 10, userEmail: 'tess@northwind.example' })];
+  await decide('APPROVED', approved);
+  await decide('REJECTED', rejected);
+  const totals = async (state: string) => {
+    now += 10_000;
+    const { text } = await get(`/time?state=${state}`);
+    const file = (await get(`/time-totals.csv?state=${state}`)).text;
+    const table = (await textsOf(text, '.totals tbody th, .totals tbody td')).slice(-5);
+    return {
+      line: (await textsOf(text, '#totals'))[0],
+      table: table.join(' '),
+      file: file.trim().split('\r\n'),
+    };
+  };
+  const since = 'since 9 Aug 2026';
+  const all = {
+    line: `2 entries ${since}, 90 minutes, amount 210.00. 2 rejected left out. Earlier`,
+    table: 'Total  2 90 210.00',
+    file: [
+      '"Company","Technician","Entries","Minutes","Amount"',
+      ...['"Acme","Automation",1,60,"150.00"', '"Globex","Automation",1,30,"60.00"', '"Total",,2,90,"210.00"'],
+    ],
+  };
+  expect(await totals('all')).toEqual(all);
+  expect(await totals('approved')).toEqual({ ...all, line: all.line.replace(' 2 rejected left out.', '') });
+  expect(await totals('rejected')).toEqual({
+    line: `2 entries ${since}, 30 minutes, amount 75.00, not billed. Earlier`,
+    table: 'Total  2 30 75.00',
+    file: [
+      '"Company","Technician","Rejected entries","Rejected minutes","Rejected amount"',
+      ...['"Acme","Automation",1,20,"50.00"', '"Acme","Tess",1,10,"25.00"', '"Total",,2,30,"75.00"'],
+    ],
+  });
+  const entries = csvRows((await get('/time.csv?state=all')).text).map((row) => row.split(',').slice(3, 9).join());
+  expect(entries).toEqual([
+    ',"yes","150.00",,10,"25.00"',
+    ',"yes","150.00",,20,"50.00"',
+    '30,"yes","120.00","60.00",,',
+    '60,"yes","150.00","150.00",,',
+  ]);
+});
+
+test('the list of all time shows the state of each entry, and strikes rejected amounts through', async () => {
+  const { get, log, decide } = await makeTime({ now: () => Date.parse('2026-11-09T10:00:00Z') });
+  await decide('APPROVED', await log());
+  await decide('REJECTED', await log({ minutes: 20 }), 'Logged twice by the workflow');
+  const waiting = await log();
+  const { text } = await get('/time?state=all');
+  expect(await textsOf(text, 'tbody .state')).toEqual(['Waits', 'Rejected9 Nov, 10:00', 'Approved9 Nov, 10:00']);
+  expect((await textsOf(text, 'tbody .decided'))[1]).toMatch(/^Ada .*: Logged twice by the workflow$/);
+  expect(await textsOf(text, 'tbody td[data-label=Amount] s')).toEqual(['50.00']);
+  const [link] = await elementsOf(text, 'tbody .decided a');
+  expect(link?.attributes['href']).toMatch(new RegExp(`/time\\?entry=${waiting}$`));
 });
 
 test('a download that is refused for its frequency has read no time', async () => {
@@ -582,9 +639,9 @@ describe('one entry', () => {
         const { text } = await get(`/time.csv?entry=${id}&state=${state}`);
         expect(csvRows(text)).toEqual([expect.stringContaining('"This one"')]);
         now += 10_000;
-        expect(await textsOf((await get(`/time?entry=${id}&state=${state}`)).text, 'tbody .text')).toEqual([
-          'This one',
-        ]);
+        expect(
+          await textsOf((await get(`/time?entry=${id}&state=${state}`)).text, 'td[data-label=Work] .text'),
+        ).toEqual(['This one']);
       }
     }
   });
@@ -592,20 +649,48 @@ describe('one entry', () => {
   test('the audit log leads from an entry that waits to its decision', async () => {
     const { get, log, decide } = await makeTime();
     const [, id] = [await log(), await log({ minutes: 480 })];
+    // The only entry that a filter finds is open.
     const decideLinks = async () =>
-      (await elementsOf((await get('/audit?minutes=480')).text, '.entry .actions a'))
-        .map(({ attributes, text }) => (text === 'Decide' ? attributes['href'] : undefined))
-        .filter(Boolean);
-    const [link = ''] = await decideLinks();
-    expect(link).toMatch(new RegExp(`/time\\?entry=${id}$`));
+      (await elementsOf((await get('/audit?minutes=480&action=time_entry.created')).text, 'details[open] .actions a'))
+        .filter(({ text }) => ['Approve', 'Reject'].includes(text))
+        .map(({ attributes }) => attributes['href']?.split('/time')[1]?.replaceAll('&amp;', '&'));
+    expect(await decideLinks()).toEqual([
+      `/decide?selected=APPROVED&entry=${id}`,
+      `/decide?selected=REJECTED&entry=${id}`,
+    ]);
+    const confirmation = (await get(`/time${(await decideLinks())[1]}`)).text;
+    expect([await idsOf(confirmation), await textsOf(confirmation, 'tbody th .mark')]).toEqual([
+      [id],
+      ['long (240 or more)'],
+    ]);
     const page = (await get(`/time?entry=${id}`)).text;
-    expect([await idsOf(page), await textsOf(page, 'tbody th .mark')]).toEqual([[id], ['long']]);
+    expect([await idsOf(page), await textsOf(page, 'tbody th .mark')]).toEqual([[id], ['long (240 or more)']]);
     expect(await elementsOf(page, 'input[name=entry][checked]')).toHaveLength(1);
     await decide('REJECTED', id);
     expect(await decideLinks()).toEqual([]);
     const decided = (await get(`/time?entry=${id}`)).text;
     expect(await idsOf(decided)).toEqual([]);
-    expect(await textsOf(decided, 'tbody .decided')).toEqual([expect.stringMatching(/^rejected by Ada/)]);
+    expect(await textsOf(decided, 'tbody .decided')).toEqual([expect.stringMatching(/^Ada .*: Not ours$/)]);
+    expect(await textsOf(decided, '#totals')).toEqual(['There is nothing to decide here about this entry.']);
+  });
+
+  test('the file of its totals has this entry, whatever was decided about it, but no rejected time', async () => {
+    let now = Date.parse('2026-11-09T10:00:00Z');
+    const { get, log, decide } = await makeTime({ now: () => now });
+    const ids = [await log({ minutes: 60 }), await log({ minutes: 30 })] as const;
+    const totals = async (entry: string) => {
+      now += 10_000;
+      const { status, text } = await get(`/time-totals.csv?entry=${entry}`);
+      return [status, ...csvRows(text)];
+    };
+    const file = [200, '"Acme","Automation",1,60,"150.00"', '"Total",,1,60,"150.00"'];
+    const nothing = [200, '"Total",,0,0,"0.00"'];
+    expect(await totals(ids[0])).toEqual(file);
+    await decide('APPROVED', ids[0]);
+    expect(await totals(ids[0])).toEqual(file);
+    await decide('REJECTED', ids[1]);
+    expect(await totals(ids[1])).toEqual(nothing);
+    expect(await totals('unknown')).toEqual(nothing);
   });
 
   test('an entry that the PSA decides has its state, and neither an amount nor buttons', async () => {
@@ -613,9 +698,8 @@ describe('one entry', () => {
     await setApprovals(organization, 'psa');
     const id = await log();
     for (const path of ['/time?state=all', `/time?entry=${id}`]) {
-      const state = 'waits, decided in your PSA';
       const { text } = await get(path);
-      expect(await textsOf(text, 'tbody .decided')).toEqual([state]);
+      expect(await textsOf(text, 'tbody .state, tbody .decided')).toEqual(['Waits', 'in your PSA']);
       expect(await textsOf(text, 'tbody td[data-label=Amount]')).toEqual(['–']);
       expect(await textsOf(text, 'main button[name=selected], main button[name=all]')).toEqual([]);
     }
@@ -623,10 +707,10 @@ describe('one entry', () => {
     expect(await textsOf(text, '.entry p')).toContain('Waits in your PSA');
     await work.reviewTimeEntry(organization, id, 'APPROVED', 'ada');
     expect(await textsOf((await get('/time?state=approved')).text, 'tbody .decided')).toEqual([
-      expect.stringMatching(/^approved by Ada .*, decided in your PSA$/),
+      expect.stringMatching(/^Ada .*, in your PSA$/),
     ]);
     expect(await textsOf((await get('/time?state=approved')).text, '#totals')).toEqual([
-      expect.stringMatching(/^1 entry, 30 minutes, amount 0\.00, since /),
+      expect.stringMatching(/^1 entry since .*, 30 minutes, amount 0\.00\./),
     ]);
   });
 });
@@ -643,7 +727,7 @@ test('the pages name the PSA that decides and that refused, as its adapter repor
     ...(await textsOf((await get('/audit')).text, '.log .chip, .log .mark, .log .entry p')),
   ];
   const named = (psa: string) => [
-    `waits, decided in ${psa}`,
+    `in ${psa}`,
     `New time is approved in ${psa}. Entries from before that are approved or rejected here.`,
     ...[`Refused by ${psa}`, `Refused by ${psa}: The period is closed.`, `Waits in ${psa}`],
   ];
@@ -752,12 +836,30 @@ test('an empty queue says who decided last, and when', async () => {
   const now = Date.parse('2026-11-09T19:27:00Z');
   const { get, log, decide } = await makeTime({ now: () => now });
   const empty = async (path: string) => textsOf((await get(path)).text, 'main [role=status]');
-  expect(await empty('/time')).toEqual(['Nothing waits.']);
   await decide('APPROVED', await log());
   expect(await empty('/time')).toEqual([expect.stringMatching(/^Nothing waits\. Last decision: Ada\b.*, 19:27\.$/)]);
   expect(await empty('/time?company=acme')).toEqual(['No entries match these filters.']);
-  expect(await empty('/time?state=rejected')).toEqual(['Nothing was rejected since 9 Aug 2026.']);
-  expect(await empty('/time?state=refused')).toEqual([expect.stringMatching(/^Your PSA refused nothing\b/)]);
+  expect(await empty('/time?state=rejected')).toEqual(['Nothing was rejected since 9 Aug 2026. Earlier']);
+  expect(await empty('/time?state=refused')).toEqual(['Nothing was refused by your PSA.']);
+  expect(await empty('/time?entry=unknown')).toEqual(['Your organization does not have this entry.']);
+});
+
+test('before any time was logged, each list leads to a key for time and to the documentation', async () => {
+  const { get, log } = await makeTime();
+  const ways = async (state: string) =>
+    (await elementsOf((await get(`/time?state=${state}`)).text, '.empty a')).map(
+      ({ attributes }) => attributes['href'],
+    );
+  for (const state of ['waiting', 'approved', 'refused', 'all'])
+    expect(await ways(state)).toEqual([
+      expect.stringMatching(/\/new-key\?scopes=tickets%3Atime%3Awrite$/),
+      '/docs/loop',
+    ]);
+  const form = (await get('/new-key?scopes=tickets%3Atime%3Awrite')).text;
+  const checked = await elementsOf(form, 'input[name=scopes][checked]');
+  expect(checked.map(({ attributes }) => attributes['value'])).toEqual(['tickets:time:write']);
+  await log();
+  expect(await ways('approved')).toEqual([]);
 });
 
 test('an empty queue names the administrator who decided last, even after that person has left', async () => {
@@ -783,13 +885,19 @@ test('decided time is listed from the last 92 days, which the page says, and fro
   const { get, post } = await openSettings(api, organization, `ada@${organization}.example`, () => now);
   await post('/time/decide', { decision: 'REJECTED', entry: await log({ minutes: 30 }), reason: 'Not ours' });
   const totals = async (search: string) => textsOf((await get(`/time?${search}`)).text, '#totals');
-  const earlier = ', since 9 Aug 2026. Filter by dates for earlier time.';
-  expect(await totals('state=approved')).toEqual([`1 entry, 20 minutes, amount 50.00${earlier}`]);
-  expect(await totals('state=all')).toEqual([`2 entries, 50 minutes, amount 50.00 without rejected time${earlier}`]);
-  expect(await totals('state=rejected')).toEqual([`1 entry, 30 minutes, amount 75.00${earlier}`]);
+  const since = 'since 9 Aug 2026';
+  expect(await totals('state=approved')).toEqual([`1 entry ${since}, 20 minutes, amount 50.00. Earlier`]);
+  expect(await totals('state=all')).toEqual([
+    `1 entry ${since}, 20 minutes, amount 50.00. 1 rejected left out. Earlier`,
+  ]);
+  expect(await totals('state=rejected')).toEqual([`1 entry ${since}, 30 minutes, amount 75.00, not billed. Earlier`]);
+  const [earlier] = await elementsOf((await get('/time?state=approved')).text, '#totals a');
+  expect(await totals(String(earlier?.attributes['href']).split('?')[1]?.replaceAll('&amp;', '&') ?? '')).toEqual([
+    '1 entry since 8 May 2026, 10 minutes, amount 25.00. Earlier',
+  ]);
   expect(await totals('state=approved&from=2026-08-01')).toEqual(['2 entries, 30 minutes, amount 75.00']);
   expect(await totals('state=all&to=2026-08-08')).toEqual([
-    '1 entry, 10 minutes, amount 25.00 without rejected time, since 8 May 2026. Filter by dates for earlier time.',
+    '1 entry since 8 May 2026, 10 minutes, amount 25.00. Earlier',
   ]);
   const file = async (search: string) => csvRows((await get(`/time.csv?${search}`)).text).length;
   expect(await file('state=approved')).toBe(1);

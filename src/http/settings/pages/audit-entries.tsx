@@ -1,12 +1,13 @@
 import { auditActionLabel } from '../../../domain/audit-actions.ts';
 import { dateIn, dateText } from '../../../domain/calendar.ts';
-import { RECORD_KIND_NAMES } from '../../../domain/record-kinds.ts';
+import { APPROVAL_DECISIONS, RECORD_KIND_NAMES } from '../../../domain/record-kinds.ts';
 import type { AuditEntry } from '../../../services/audit/read-audit-log.ts';
 import { Icon, type IconName } from '../../page/icon.tsx';
-import { usePage } from '../page-context.ts';
+import { addressOf, usePage } from '../page-context.ts';
 import { Address, counted, formatNumber, money, SCOPE_ICONS } from './components.tsx';
 import { KeyName, KeysOf } from './key-facts.tsx';
 import { clockTime, utcText } from './time.tsx';
+import { DECISIONS } from './time-table.tsx';
 
 /** An entry with as much of its text as the page or file shows. */
 export type ShownEntry = AuditEntry & { isCut: boolean };
@@ -15,12 +16,14 @@ interface Props {
   entries: readonly ShownEntry[];
   /** Leaves out who acted if it is this key. */
   keyId?: string | undefined;
+  /** Whether the details of the entries are shown. */
+  isOpen?: boolean;
   /** Whether they are below a heading of the second level. */
   isSection?: boolean;
 }
 
 /** Audit entries by day, newest first. The whole line of an entry opens its details, even without script. */
-export function AuditEntries({ entries, keyId, isSection = false }: Props) {
+export function AuditEntries({ entries, keyId, isOpen = false, isSection = false }: Props) {
   const { timeZone } = usePage();
   const Heading = isSection ? 'h3' : 'h2';
   return (
@@ -33,7 +36,7 @@ export function AuditEntries({ entries, keyId, isSection = false }: Props) {
             <ol>
               {ofDay.map((entry) => (
                 <li>
-                  <details>
+                  <details open={isOpen}>
                     <Line entry={entry} keyId={keyId} />
                     <Details entry={entry} />
                   </details>
@@ -73,7 +76,7 @@ const SHOWN_ID = 8;
 const endOf = (id: string) => (id.length > SHOWN_ID ? `…${id.slice(1 - SHOWN_ID)}` : id);
 
 /** The entries of decisions, which say themselves what was decided, by whom and when. */
-const DECISIONS = /\.(?:approved|rejected)$/;
+const OF_A_DECISION = /\.(?:approved|rejected)$/;
 
 /** `30 min, billable, 150.00, credited to Tess, approved by Ada on 23 Nov 2026`. */
 function timeText(
@@ -109,7 +112,7 @@ function Line({ entry, keyId }: { entry: AuditEntry; keyId: string | undefined }
   const isOfPage = key?.id === keyId;
   const words = [
     actorType !== 'api_key' && rest === undefined && !isOfPage && key?.name,
-    time && timeText(time, timeZone, DECISIONS.test(action)),
+    time && timeText(time, timeZone, OF_A_DECISION.test(action)),
     text?.slice(0, SUMMARY_LENGTH),
     isOfPage ? (rest ?? detail) : detail,
   ].filter(Boolean);
@@ -118,7 +121,13 @@ function Line({ entry, keyId }: { entry: AuditEntry; keyId: string | undefined }
       <time title={utcText(at)}>{clockTime(at, timeZone)}</time>
       <span class="chip">
         <Icon name={kind && what === 'created' ? SCOPE_ICONS[kind] : (ICONS[what] ?? 'check')} kind={kind ?? ''} />
-        {BY_PSA[what] ? `${BY_PSA[what]} ${psa}` : auditActionLabel(action)}
+        {BY_PSA[what] ? (
+          <>
+            {BY_PSA[what]} <bdi>{psa}</bdi>
+          </>
+        ) : (
+          auditActionLabel(action)
+        )}
       </span>
       <span class="ticket-id" title={ticketId && ticketId.length > SHOWN_ID ? ticketId : undefined}>
         {ticketId && endOf(ticketId)}
@@ -128,7 +137,11 @@ function Line({ entry, keyId }: { entry: AuditEntry; keyId: string | undefined }
         {actorType === 'api_key' && key?.revoked && !isOwn && <span class="mark"> revoked</span>}
       </span>
       <span class="line">
-        {refusal !== null && <strong class="mark">Refused by {psa} </strong>}
+        {refusal !== null && (
+          <strong class="mark">
+            Refused by <bdi>{psa}</bdi>{' '}
+          </strong>
+        )}
         {words.map((part, index) => (
           <>
             {index > 0 && ': '}
@@ -175,7 +188,10 @@ function Details({ entry }: { entry: ShownEntry }) {
         )}
         {refusal !== null && (
           <p>
-            <strong class="mark">Refused by {psa}:</strong> <bdi>{refusal}</bdi>
+            <strong class="mark">
+              Refused by <bdi>{psa}</bdi>:
+            </strong>{' '}
+            <bdi>{refusal}</bdi>
           </p>
         )}
         <EntryActions entry={entry} />
@@ -200,11 +216,25 @@ function EntryActions({ entry: { actorType, actorId, actorName, ticketId, time, 
   const { base, psa, linkTo } = usePage();
   return (
     <>
-      {time?.status === 'SUBMITTED' && <p>{time.approvals === 'psa' ? `Waits in ${psa}` : 'Waits for approval'}</p>}
+      {time?.status === 'SUBMITTED' && (
+        <p>
+          {time.approvals === 'settings' ? (
+            'Waits for approval'
+          ) : (
+            <>
+              Waits in <bdi>{psa}</bdi>
+            </>
+          )}
+        </p>
+      )}
       <div class="actions">
-        {time?.status === 'SUBMITTED' && time.approvals === 'settings' && (
-          <a href={`${base}/time?entry=${targetId}`}>Decide</a>
-        )}
+        {time?.status === 'SUBMITTED' &&
+          time.approvals === 'settings' &&
+          APPROVAL_DECISIONS.map((decision) => (
+            <a href={addressOf(`${base}/time/decide`, { selected: decision, entry: targetId })}>
+              {DECISIONS[decision].verb}
+            </a>
+          ))}
         {ticketId !== null && linkTo && (
           <a href={linkTo(ticketId)} rel="noreferrer">
             Open in PSA

@@ -118,9 +118,10 @@ export function LinkButton({ to, children, kind }: PropsWithChildren<{ to: strin
   );
 }
 
-export const CsvLink = ({ to }: { to: string }) => (
+/** Downloads a file. On a phone, only screen readers get the whole name. */
+export const CsvLink = ({ to, of: what = 'Download' }: { to: string; of?: string }) => (
   <a class="button quiet" href={to}>
-    Download as CSV
+    <span class="on-wide">{what} as </span>CSV
   </a>
 );
 

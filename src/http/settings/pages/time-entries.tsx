@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
-import { dateIn, dateText } from '../../../domain/calendar.ts';
-import { APPROVAL_DECISIONS } from '../../../domain/record-kinds.ts';
+import { addDays, dateIn, dateText } from '../../../domain/calendar.ts';
+import { APPROVAL_DECISIONS, type Approver, RECORD_KINDS } from '../../../domain/record-kinds.ts';
 import { isMarked } from '../../../domain/time-marks.ts';
 import {
   type Entry,
@@ -17,10 +17,27 @@ import {
   totalsOf,
 } from '../../../services/work/time-queue.ts';
 import { addressOf, parametersOf, usePage } from '../page-context.ts';
-import { Banner, formatNumber, HiddenFields, money, Table, type TableColumn, waitingText } from './components.tsx';
+import {
+  Banner,
+  CsvLink,
+  formatNumber,
+  HiddenFields,
+  money,
+  Table,
+  type TableColumn,
+  waitingText,
+} from './components.tsx';
 import { Time } from './time.tsx';
 import { TimeFilters } from './time-filters.tsx';
-import { amountHeading, clock, columnsFor, countedEntries, DECISIONS, isUndecided, totalsText } from './time-table.tsx';
+import {
+  clock,
+  columnsFor,
+  columnsWithState,
+  countedEntries,
+  DECISIONS,
+  isUndecided,
+  totalsText,
+} from './time-table.tsx';
 
 interface Props {
   entries: readonly Entry[];
@@ -30,6 +47,8 @@ interface Props {
   choices: TimeChoices;
   /** The latest decision, if nothing waits. */
   last: { by: string; at: number } | undefined;
+  /** Whether time was ever logged. */
+  hasTime: boolean;
   /** How many entries wait. */
   waiting: number;
   /** Which entries are selected when the page opens: all, the marked ones, or those with these ids, with commas. */
@@ -38,19 +57,21 @@ interface Props {
 
 export function TimePage(props: Props) {
   const { base, psa } = usePage();
-  const { query, choices, entries, totals, next, preselected } = props;
+  const { query, choices, entries, totals, next, preselected, hasTime } = props;
   const canDecide = query.state === 'waiting' && entries.some(isUndecided);
   const ids = new Set<string>(preselected?.split(','));
   const isSelected = (entry: Entry) => ids.has('all') || (ids.has('marked') && isMarked(entry)) || ids.has(entry.id);
   return (
     <>
-      {choices.approvals === 'psa' && (
+      {choices.approvals === 'psa' && query.state === 'waiting' && (
         <Banner tone="neutral">
           New time is approved in <bdi>{psa}</bdi>. Entries from before that are approved or rejected here.
         </Banner>
       )}
       <TimeFilters {...props} />
-      {entries.length === 0 ? (
+      {!hasTime ? (
+        <NoTime />
+      ) : entries.length === 0 ? (
         <Banner tone="neutral">
           <Nothing {...props} />
         </Banner>
@@ -60,12 +81,11 @@ export function TimePage(props: Props) {
             <Summary {...props} />
           </p>
           {canDecide && <Bar {...props} />}
-          <Table
-            caption="Time entries"
-            kind="time"
-            columns={columnsFor(canDecide ? isSelected : undefined)}
-            rows={entries}
-          />
+          {canDecide ? (
+            <Table caption="Time entries" kind="time" columns={columnsFor(isSelected)} rows={entries} />
+          ) : (
+            <Table caption="Time entries" kind="time with-state" columns={columnsWithState} rows={entries} />
+          )}
         </form>
       )}
       {next !== undefined && (
@@ -75,80 +95,136 @@ export function TimePage(props: Props) {
           </a>
         </p>
       )}
-      {totals && totals.groups.length > 1 && <Groups {...{ query, groups: totals.groups }} />}
+      {totals && totals.groups.length > 1 && <Groups {...{ query, totals }} />}
     </>
+  );
+}
+
+/** What a list is. */
+export function TimeLead({
+  query: { state, entry },
+  approvals,
+}: {
+  query: TimeQuery;
+  approvals: Approver | undefined;
+}) {
+  const { base, psa } = usePage();
+  if (entry !== undefined)
+    return (
+      <p class="minor">
+        One entry. <a href={addressOf(`${base}/time`, { state })}>Show the list</a>
+      </p>
+    );
+  const leads: Record<TimeQuery['state'], Child> = {
+    waiting: approvals === 'psa' ? 'Time to approve or reject here.' : 'Time becomes billable when you approve it.',
+    approved: 'Time that was approved, newest first.',
+    rejected: 'Time that was rejected, and why.',
+    refused: ['Time that ', <bdi>{psa}</bdi>, ' did not take, and why.'],
+    all: 'All time that keys logged, newest first.',
+  };
+  return <p class="minor">{leads[state]}</p>;
+}
+
+/** The way to the first time. */
+function NoTime() {
+  const { base } = usePage();
+  return (
+    <section class="empty" aria-labelledby="first">
+      <h2 id="first">No time was logged yet</h2>
+      <p>An automation logs time with a key that has the scope Time entries. Then the time is listed here.</p>
+      <p class="row">
+        <a class="button" href={addressOf(`${base}/new-key`, { scopes: RECORD_KINDS.time_entry.scope })}>
+          Create a key
+        </a>
+        <a href="/docs/loop">How time gets here</a>
+      </p>
+    </section>
   );
 }
 
 type Group = TimeTotals['groups'][number];
 
-/** A line of the totals, which is of a whole company if it has no technician. */
-type Line = Omit<Group, 'technician'> & { technician: string | undefined };
-
-/** The totals with a line for each company that has several. */
-function withCompanies(groups: readonly Group[]): Line[] {
-  const ofCompany = Map.groupBy(groups, ({ companyId }) => companyId);
-  return [...ofCompany.values()].flatMap((lines): Line[] => {
-    const [first] = lines;
-    if (!first || lines.length === 1) return lines;
-    return [...lines, { ...first, ...totalsOf(lines), technician: undefined }];
-  });
+/** A line of the totals, which is of all technicians or of all companies if it has none. */
+interface TotalsLine extends Pick<Group, 'count' | 'minutes' | 'amountMinor'> {
+  company?: string;
+  technician?: string;
 }
 
-const lineColumns = (query: TimeQuery): readonly TableColumn<Line>[] => [
-  ['Company', ({ company }) => <bdi>{company}</bdi>],
-  ['Technician', ({ technician }) => (technician === undefined ? <strong>All</strong> : <bdi>{technician}</bdi>)],
+/** The totals of each company and technician, of each company that has several, and of all. */
+function linesOf({ groups, ...totals }: TimeTotals): TotalsLine[] {
+  const ofCompany = Map.groupBy(groups, ({ companyId }) => companyId);
+  const lines = [...ofCompany.values()].flatMap((ofOne): TotalsLine[] => {
+    const [first] = ofOne;
+    if (!first || ofOne.length === 1 || ofCompany.size === 1) return ofOne;
+    const { groups: _, ...sum } = totalsOf(ofOne);
+    return [...ofOne, { ...sum, company: first.company }];
+  });
+  return [...lines, totals];
+}
+
+const LINE_COLUMNS: readonly TableColumn<TotalsLine>[] = [
+  ['Company', ({ company }) => (company === undefined ? <strong>Total</strong> : <bdi>{company}</bdi>)],
+  [
+    'Technician',
+    ({ company, technician }) => (technician === undefined ? company && <strong>All</strong> : <bdi>{technician}</bdi>),
+  ],
   ['Entries', ({ count }) => formatNumber(count)],
   ['Minutes', ({ minutes }) => formatNumber(minutes)],
-  [amountHeading(query), ({ amountMinor }) => money(amountMinor)],
+  ['Amount', ({ amountMinor }) => money(amountMinor)],
 ];
 
-/** The totals of each company and technician. */
-function Groups({ query, groups }: { query: TimeQuery; groups: readonly Group[] }) {
+function Groups({ query, totals }: { query: TimeQuery; totals: TimeTotals }) {
   const { base } = usePage();
-  const lines = withCompanies(groups);
+  const lines = linesOf(totals);
+  const isCut = lines.length > LISTED;
   return (
     <section>
       <div class="row spread">
-        <h2>Totals</h2>
-        <a class="button quiet" href={addressOf(`${base}/time-totals.csv`, { ...query, before: undefined })}>
-          Totals as CSV
-        </a>
+        <h2>{query.state === 'rejected' ? 'Totals of rejected time' : 'Totals'}</h2>
+        <CsvLink to={addressOf(`${base}/time-totals.csv`, { ...query, before: undefined })} of="Totals" />
       </div>
       <Table
         caption="Totals by company and technician"
         kind="totals"
-        columns={lineColumns(query)}
-        rows={lines.slice(0, LISTED)}
+        columns={LINE_COLUMNS}
+        rows={isCut ? [...lines.slice(0, LISTED), ...lines.slice(-1)] : lines}
       />
-      {lines.length > LISTED && <p>The file has more.</p>}
+      {isCut && <p>The file has all companies and technicians.</p>}
     </section>
   );
 }
 
-/** From which day on a list has entries, if the query says no first day: ` since 29 Aug 2026`. */
-function sinceText(query: TimeQuery): string {
-  const { now, timeZone } = usePage();
+/** The first day of a list, if the query says none: ` since 29 Aug 2026`, and the way to earlier time. */
+function useSince(query: TimeQuery): { since: string; earlier: Child } {
+  const { base, now, timeZone } = usePage();
   const firstDay = query.from === undefined ? firstDayOf(query, dateIn(timeZone, now)) : undefined;
-  return firstDay === undefined ? '' : ` since ${dateText(firstDay)}`;
+  if (firstDay === undefined) return { since: '', earlier: '' };
+  const to = addressOf(`${base}/time`, { ...query, before: undefined, to: addDays(firstDay, -1) });
+  return { since: ` since ${dateText(firstDay)}`, earlier: [' ', <a href={to}>Earlier</a>] };
 }
-
-/** Where “Nothing was …” does not say it. */
-const NOTHING: Partial<Record<TimeQuery['state'], string>> = {
-  all: 'No time was logged',
-  refused: 'Your PSA refused nothing',
-};
 
 /** Why the list is empty. */
 function Nothing({ query, last }: Props) {
-  const { now, timeZone } = usePage();
-  const since = sinceText(query);
-  if (isFiltered(query)) return <>No entries{since} match these filters.</>;
+  const { now, timeZone, psa } = usePage();
+  const { since, earlier } = useSince(query);
+  if (query.entry !== undefined) return <>Your organization does not have this entry.</>;
+  if (query.state === 'refused' && !isFiltered(query))
+    return (
+      <>
+        Nothing was refused by <bdi>{psa}</bdi>.
+      </>
+    );
+  if (isFiltered(query))
+    return (
+      <>
+        No entries{since} match these filters.{earlier}
+      </>
+    );
   if (query.state !== 'waiting')
     return (
       <>
-        {NOTHING[query.state] ?? `Nothing was ${query.state}`}
-        {since}.
+        {query.state === 'all' ? 'No time was logged' : `Nothing was ${query.state}`}
+        {since}.{earlier}
       </>
     );
   if (!last) return <>Nothing waits.</>;
@@ -161,24 +237,28 @@ function Nothing({ query, last }: Props) {
 }
 
 /** The totals of all entries that match, or why there are none. */
-function Summary({ query, totals, waiting }: Props) {
-  const since = sinceText(query);
+function Summary({ query, entries, totals, waiting }: Props) {
+  const { since, earlier } = useSince(query);
+  if (query.entry !== undefined && !entries.some(isUndecided))
+    return <>There is nothing to decide here about this entry.</>;
   if (totals)
     return (
       <>
-        {countedEntries(totals.count)}, {totalsText(totals)}
-        {query.state === 'all' && ' without rejected time'}
-        {since && `,${since}. Filter by dates for earlier time.`}
+        {countedEntries(totals.count)}
+        {since}, {totalsText(totals)}
+        {query.state === 'rejected' && ', not billed'}
+        {since && '.'}
+        {totals.rejected > 0 && ` ${formatNumber(totals.rejected)} rejected left out.`}
+        {earlier}
         {query.state === 'waiting' &&
           !hasAllMarks({ waiting }) &&
           `. More than ${formatNumber(MAX_SORTED)} entries wait, so marks compare only those of the filter: select what to approve.`}
       </>
     );
-  if (query.entry !== undefined) return <>Nothing is to decide here about this entry.</>;
   if (query.state !== 'waiting')
     return (
       <>
-        More than {formatNumber(MAX_TOTAL)} entries{since}. Filter by dates for totals.
+        More than {formatNumber(MAX_TOTAL)} entries{since}. Filter by dates for totals.{earlier}
       </>
     );
   return (

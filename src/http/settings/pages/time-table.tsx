@@ -1,12 +1,13 @@
-import type { Child } from 'hono/jsx';
+import type { Child, PropsWithChildren } from 'hono/jsx';
 import { dateText } from '../../../domain/calendar.ts';
 import type { ApprovalDecision } from '../../../domain/record-kinds.ts';
 import { isMarked } from '../../../domain/time-marks.ts';
 import type { Entry, TimeQuery, TimeTotals } from '../../../services/work/time-queue.ts';
+import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 import { counted, formatNumber, money, type TableColumn, Ticket } from './components.tsx';
 import { KeyName } from './key-facts.tsx';
-import { Time } from './time.tsx';
+import { ShortTime } from './time.tsx';
 
 /** Each decision: the verb of its button, the word for what is done, the kind of the button, and why it is final. */
 export const DECISIONS = {
@@ -32,31 +33,63 @@ export const decidedText = (count: number, decision: ApprovalDecision) =>
 export const totalsText = ({ minutes, amountMinor }: Pick<TimeTotals, 'minutes' | 'amountMinor'>) =>
   `${counted(minutes, 'minute')}, amount ${money(amountMinor)}`;
 
-/** The heading of the amounts of totals. */
-export const amountHeading = (query: TimeQuery) => (query.state === 'all' ? 'Amount without rejected time' : 'Amount');
+/** The headings of a file of totals. Those of rejected time say so, because it is not billed. */
+export const totalsHeadings = ({ state }: TimeQuery) =>
+  state === 'rejected'
+    ? { count: 'Rejected entries', minutes: 'Rejected minutes', amount: 'Rejected amount' }
+    : { count: 'Entries', minutes: 'Minutes', amount: 'Amount' };
 
 export const clock = (at: number, timeZone: string) =>
   new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone }).format(at);
 
-/** Why an entry is marked: `long, possible duplicate of 14:02`, with a link to the other entry. */
-function Marks({ entry: { isLong, sameAs, sameId, dayMinutes, technician, workDate } }: { entry: Entry }) {
+/** Why an entry is marked: `long (240 or more)`, `possible duplicate of 14:02` with a link to that entry. */
+function Marks({ entry: { longFrom, sameAs, sameId, dayMinutes } }: { entry: Entry }) {
   const { base, timeZone } = usePage();
   const reasons: readonly Child[] = [
-    isLong && 'long',
-    sameAs !== null && <a href={`${base}/time?entry=${sameId}`}>possible duplicate of {clock(sameAs, timeZone)}</a>,
-    dayMinutes !== null && [<bdi>{technician}</bdi>, `: ${formatNumber(dayMinutes)} min on ${dateText(workDate)}`],
+    longFrom !== null && `long (${formatNumber(longFrom)} or more)`,
+    sameAs !== null && [
+      'possible duplicate of ',
+      <a href={`${base}/time?entry=${sameId}`} aria-label={`the entry of ${clock(sameAs, timeZone)}`}>
+        {clock(sameAs, timeZone)}
+      </a>,
+    ],
+    dayMinutes !== null && `${formatNumber(dayMinutes)} min that day`,
   ].filter(Boolean);
-  return <span class="mark">{reasons.map((reason, index) => [index > 0 && ', ', reason])}</span>;
+  return (
+    <span class="marks">
+      {reasons.map((reason) => (
+        <span class="mark">{reason}</span>
+      ))}
+    </span>
+  );
 }
 
 export const isUndecided = ({ approvals, status }: Entry) => approvals === 'settings' && status === 'SUBMITTED';
 
+const TECHNICIAN: TableColumn<Entry> = [
+  'Technician',
+  (of) => [<bdi>{of.technician}</bdi>, ' ', of.isOwn && <span class="chip">own time</span>],
+];
+const AMOUNT: TableColumn<Entry> = ['Amount', (entry) => <Amount entry={entry} />];
+
+/** About how many characters of a text fit one line, without and with the column of the state. */
+const TEXT_FITS = { wide: 90, narrow: 65 };
+
 /** The columns of a list. Entries that can be selected have a checkbox, which is checked if `isSelected` says so. */
 export const columnsFor = (isSelected?: (entry: Entry) => boolean): readonly TableColumn<Entry>[] => [
   ['Time', (entry) => <WorkTime entry={entry} isSelected={isUndecided(entry) ? isSelected?.(entry) : undefined} />],
-  ['Work', (entry) => <Work entry={entry} />],
-  ['Technician', (of) => [<bdi>{of.technician}</bdi>, ' ', of.isOwn && <span class="chip">own time</span>]],
-  ['Amount', (entry) => <Amount entry={entry} />],
+  ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.wide} />],
+  TECHNICIAN,
+  AMOUNT,
+];
+
+/** The columns of a list with entries that do not wait here: also the state of each. */
+export const columnsWithState: readonly TableColumn<Entry>[] = [
+  ['Time', (entry) => <WorkTime entry={entry} isSelected={undefined} />],
+  ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.narrow} />],
+  TECHNICIAN,
+  ['State', (entry) => <EntryState entry={entry} />],
+  AMOUNT,
 ];
 
 /** Date and minutes, and why the entry is marked. */
@@ -65,7 +98,7 @@ function WorkTime({ entry, isSelected }: { entry: Entry; isSelected: boolean | u
   const worked = `${formatNumber(minutes)} min`;
   const time = (
     <span class="when">
-      {dateText(workDate)} · <strong>{worked}</strong>
+      {dateText(workDate)}&nbsp;· <strong>{worked}</strong>
     </span>
   );
   const marks = isMarked(entry) && <Marks entry={entry} />;
@@ -92,49 +125,30 @@ function WorkTime({ entry, isSelected }: { entry: Entry; isSelected: boolean | u
   );
 }
 
-/** How much of a text fits one line. A longer one opens. */
-const LINE = 90;
+/** A text on one line, which opens if it is longer than about `fits` characters. */
+const OneLine = ({ text, fits, children }: PropsWithChildren<{ text: string; fits: number }>) =>
+  text.length > fits || text.includes('\n') ? (
+    <details class="long">
+      <summary>
+        <span class="text">{children}</span>
+      </summary>
+    </details>
+  ) : (
+    <span class="text">{children}</span>
+  );
 
-/** The text, the ticket with its company and the key, and the decision. */
-function Work({ entry }: { entry: Entry }) {
+/** The text, and the ticket with its company and the key. */
+function Work({ entry, fits }: { entry: Entry; fits: number }) {
   const { psa } = usePage();
-  const {
-    text,
-    ticketId,
-    company,
-    keyId,
-    keyName,
-    status,
-    approvals,
-    decidedAt,
-    decidedBy,
-    reason,
-    refusal,
-    wasHandedOver,
-  } = entry;
+  const { text, ticketId, company, keyId, keyName, status, approvals, refusal, wasHandedOver } = entry;
   return (
     <>
-      {text.length > LINE || text.includes('\n') ? (
-        <details class="long">
-          <summary>
-            <span>{text.slice(0, 2 * LINE)}</span>
-          </summary>
-          <span class="text">{text}</span>
-        </details>
-      ) : (
-        <span class="text">{text}</span>
-      )}
+      <OneLine text={text} fits={fits}>
+        {text}
+      </OneLine>
       <span class="minor">
         <Ticket id={ticketId} /> · <bdi>{company}</bdi> · <KeyName subject={{ id: keyId, name: keyName }} />
       </span>
-      {(status !== 'SUBMITTED' || approvals === 'psa') && (
-        <span class="minor decided">
-          {status === 'SUBMITTED' ? 'waits' : DECISIONS[status].word}
-          {decidedAt !== null && [' by ', <bdi>{decidedBy}</bdi>, ', ', <Time at={decidedAt} />]}
-          {reason && [': ', <bdi>{reason}</bdi>]}
-          {approvals === 'psa' && [', decided in ', <bdi>{psa}</bdi>]}
-        </span>
-      )}
       {wasHandedOver === 1 && status === 'SUBMITTED' && (
         <span class="minor">
           may already be in <bdi>{psa}</bdi>
@@ -149,9 +163,53 @@ function Work({ entry }: { entry: Entry }) {
   );
 }
 
-function Amount({ entry: { billable, approvals, amountMinor, hourlyRateMinor } }: { entry: Entry }) {
+/** About how many characters of a decision fit one line. */
+const DECISION_FITS = 28;
+
+const STATES = {
+  SUBMITTED: { word: 'Waits', icon: 'hourglass' },
+  APPROVED: { word: 'Approved', icon: 'check' },
+  REJECTED: { word: 'Rejected', icon: 'ban' },
+} as const;
+
+/** What was decided and when, and below it by whom and why. */
+function EntryState({ entry }: { entry: Entry }) {
+  const { base, psa } = usePage();
+  const { id, status, approvals, decidedAt, decidedBy, reason } = entry;
+  const { word, icon } = STATES[status];
+  const where = approvals === 'psa' && decidedBy !== psa && ['in ', <bdi>{psa}</bdi>];
+  return (
+    <>
+      <span class={`state ${status.toLowerCase()}`}>
+        <Icon name={icon} />
+        {word}
+        {decidedAt !== null && <ShortTime at={decidedAt} />}
+      </span>
+      <span class="minor decided">
+        {isUndecided(entry) ? (
+          <a href={`${base}/time?entry=${id}`}>Decide</a>
+        ) : (
+          <OneLine text={`${decidedBy}: ${reason ?? ''}`} fits={DECISION_FITS}>
+            {decidedBy !== null && <bdi>{decidedBy}</bdi>}
+            {decidedBy !== null && where && ', '}
+            {where}
+            {reason && [': ', <bdi>{reason}</bdi>]}
+          </OneLine>
+        )}
+      </span>
+    </>
+  );
+}
+
+function Amount({ entry: { billable, approvals, status, amountMinor, hourlyRateMinor } }: { entry: Entry }) {
   if (approvals === 'psa') return <span class="dash">–</span>;
   if (billable === 0) return <>Not billable</>;
+  if (status === 'REJECTED')
+    return (
+      <span class="number">
+        <s>{money(amountMinor)}</s> <span class="minor">not billed</span>
+      </span>
+    );
   return (
     <span>
       {money(amountMinor)} <span class="minor">at {money(hourlyRateMinor)}</span>

@@ -19,6 +19,21 @@ export function Time({ at, text }: { at: number; text?: string | undefined }) {
   );
 }
 
+/** A time in the few words of a list: without the year if that is this year. */
+export function ShortTime({ at }: { at: number }) {
+  const { now, timeZone } = usePage();
+  const isThisYear = dateIn(timeZone, at).slice(0, 4) === dateIn(timeZone, now).slice(0, 4);
+  const local = new Intl.DateTimeFormat('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    year: isThisYear ? undefined : 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZone,
+  });
+  return <Time at={at} text={local.format(at)} />;
+}
+
 /** The time of day with seconds: `16:54:12`. */
 export const clockTime = (at: number, timeZone: string) =>
   new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium', timeZone }).format(at);
