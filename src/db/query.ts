@@ -1,6 +1,5 @@
 import {
   type Column,
-  fillPlaceholders,
   type GetColumnData,
   getTableColumns,
   is,
@@ -56,30 +55,31 @@ export type Input<Values> = { readonly [Name in keyof Values]: Values[Name] | Pl
 export function once<Values extends Record<keyof Values, unknown>, Row = never>(
   build: (db: Database, values: Input<Values>) => Statement,
 ): (db: Database, values: Values) => BoundStatement<Row> {
-  let built: Query | undefined;
+  let built: ReturnType<typeof shorten> | undefined;
   return (db, values) => {
     built ??= shorten(build(db, placeholders<Values>()).toSQL());
-    return new BoundStatement({ sql: built.sql, params: fillPlaceholders(built.params, values) });
+    const byName: Readonly<Record<string, unknown>> = values;
+    return new BoundStatement({ sql: built.sql, params: built.names.map((name) => byName[name]) });
   };
 }
 
 /**
- * The same SQL with one number for each value, however often it occurs, and with names without quotes, which JSON would
- * escape: each call copies texts and values several times.
+ * The names of the values, and the same SQL with one number for each of them, however often it occurs. Its names have no
+ * quotes, which JSON would escape: each call copies texts and values several times.
  */
-function shorten({ sql: text, params }: Query): Query {
-  const names = params.map((param) => {
+function shorten({ sql: text, params }: Query): { sql: string; names: string[] } {
+  const occurrences = params.map((param) => {
     if (!is(param, Placeholder)) throw new Error('a statement that is built once contains a value');
     return param.name;
   });
-  const distinct = [...new Set(names)];
+  const names = [...new Set(occurrences)];
   let next = 0;
   // Literals stay as they are.
   const shorter = text.replace(/'[^']*'|"|\?|\s+/g, (part) => {
-    if (part === '?') return `?${distinct.indexOf(names[next++] ?? '') + 1}`;
+    if (part === '?') return `?${names.indexOf(occurrences[next++] ?? '') + 1}`;
     return part === '"' ? '' : part.startsWith("'") ? part : ' ';
   });
-  return { sql: shorter, params: distinct.map((name) => sql.placeholder(name)) };
+  return { sql: shorter, names };
 }
 
 /** A placeholder for every name that is read. */

@@ -55,12 +55,8 @@ export class Deadlines {
 }
 
 /** Waits for the promise, with others that share `shared`, or by itself. See `Deadlines`. @throws DeadlineExceeded */
-export async function withDeadline<T>(promise: Promise<T>, ms: number, shared?: Deadlines): Promise<T> {
+export function withDeadline<T>(promise: Promise<T>, ms: number, shared?: Deadlines): Promise<T> {
   if (shared) return shared.wait(promise, ms);
   const deadlines = new Deadlines();
-  try {
-    return await deadlines.wait(promise, ms);
-  } finally {
-    deadlines.stop();
-  }
+  return deadlines.wait(promise, ms).finally(() => deadlines.stop());
 }

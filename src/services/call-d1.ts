@@ -23,6 +23,17 @@ const READ_ONLY =
 /** What a call may have done if D1 did not respond. */
 export type CallEffect = keyof typeof DETAILS;
 
+const databases = new WeakMap<D1Database, Database>();
+
+/** The database through Drizzle, made once for each isolate. */
+export function throughDrizzle(d1: D1Database): Database {
+  const known = databases.get(d1);
+  if (known) return known;
+  const database = drizzle(d1);
+  databases.set(d1, database);
+  return database;
+}
+
 type CallContext = Pick<ServiceContext, 'db'> & D1Caller;
 
 /**
@@ -48,7 +59,7 @@ export async function callD1<T>(ctx: CallContext, effect: CallEffect, run: (db: 
  * `db.batch`; then all columns that a query selects have names of their own. See `callD1`.
  */
 export const query = <T>(ctx: CallContext, effect: CallEffect, run: (db: Database) => PromiseLike<T>): Promise<T> =>
-  callD1(ctx, effect, async (d1) => run(drizzle(d1)));
+  callD1(ctx, effect, async (d1) => run(throughDrizzle(d1)));
 
 /** Runs any number of queries of Drizzle as one transaction, and returns the rows of each. See `query`. */
 export const queryAll = <Query extends BatchItem<'sqlite'>>(
@@ -66,7 +77,8 @@ export const send = <Row>(
   ctx: CallContext,
   effect: CallEffect,
   bind: (db: Database) => BoundStatement<Row>,
-): Promise<Row[]> => callD1(ctx, effect, async (d1) => (await prepare(d1, bind(drizzle(d1))).all<Row>()).results);
+): Promise<Row[]> =>
+  callD1(ctx, effect, async (d1) => (await prepare(d1, bind(throughDrizzle(d1))).all<Row>()).results);
 
 /** The size of each database in bytes, as its latest batch reported it. */
 const sizes = new WeakMap<D1Database, number>();
@@ -84,7 +96,7 @@ export const sendBatch = <Row>(
   build: (db: Database) => readonly Statement[],
 ): Promise<D1Result<Row>[]> =>
   callD1(ctx, effect, async (d1) => {
-    const results = await d1.batch<Row>(build(drizzle(d1)).map((statement) => prepare(d1, statement)));
+    const results = await d1.batch<Row>(build(throughDrizzle(d1)).map((statement) => prepare(d1, statement)));
     for (const { meta } of results) sizes.set(d1, meta.size_after);
     return results;
   });

@@ -1,10 +1,9 @@
-import { drizzle } from 'drizzle-orm/d1';
 import { findKeyByHash, type KeyRow } from '../../db/keys/find-key-statements.ts';
 import { prepare } from '../../db/query.ts';
 import type { FoundKey } from '../../domain/api-key.ts';
 import { ownDayLimit } from '../../domain/key-settings.ts';
 import { parseScopes } from '../../domain/record-kinds.ts';
-import { callD1 } from '../call-d1.ts';
+import { callD1, throughDrizzle } from '../call-d1.ts';
 import type { ServiceContext } from '../service-context.ts';
 
 /** Finds a key by the hash of its value. Does not check whether it may be used: see `whyUnauthorized`. */
@@ -39,7 +38,7 @@ export async function findKeyNearby(ctx: ServiceContext, hash: string): Promise<
 
 /** Looks the key up in the database, or in a session that reads from its nearest copy. */
 const lookup = (d1: D1Database, hash: string, at: Pick<D1Database, 'prepare'>) =>
-  prepare(at, findKeyByHash(drizzle(d1), { hash })).all<FoundRow>();
+  prepare(at, findKeyByHash(throughDrizzle(d1), { hash })).all<FoundRow>();
 
 type FoundRow = KeyRow & { found: number };
 
