@@ -17,17 +17,15 @@ import type { Contribution } from './module.ts';
 /** Creates the routes of the core and of the modules that are on. */
 export function createApp(config: Config, contributions: readonly Contribution[], clock: Clock = SYSTEM_CLOCK) {
   const v1 = new Hono<AppEnv>();
-  v1.use(
-    methodNotAllowed({
-      app: v1,
-      onMethodNotAllowed: (c, methods) => problem(c, ...methodNotAllowedProblem(c.req.method, methods)),
-    }),
-  );
   v1.route('/', ping);
   for (const routes of Object.values(RECORD_ROUTES)) v1.route('/', routes);
+  const otherMethod = methodNotAllowed({
+    app: v1,
+    onMethodNotAllowed: (c, methods) => problem(c, ...methodNotAllowedProblem(c.req.method, methods)),
+  });
   // With the ticket, for the log of refused requests.
   for (const path of ['/tickets/:ticketId/*', '*'])
-    v1.all(path, ...guard(), (c) => problem(c, ...endpointNotFound(c.req.path)));
+    v1.all(path, otherMethod, ...guard(), (c) => problem(c, ...endpointNotFound(c.req.path)));
 
   const health = { status: config.mode === 'paused' ? 'paused' : 'ok', limits: limitsInWords(config) };
 

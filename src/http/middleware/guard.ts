@@ -12,7 +12,7 @@ import { recordRefusals } from './record-refusals.ts';
 // before the scope check would reveal that the key exists.
 
 /** HTTPS, pause and IP limit, for every path that takes a key. */
-export const firstChecks = () => [requireHttps, pause, keyExpiry, recordRefusals(), limitByIp('api')] as const;
+export const firstChecks = () => [requireHttps, pause, recordRefusals(), limitByIp('api')] as const;
 
 /**
  * Key, scope, key limit, plan and host, for every endpoint. Without a scope, any live key is admitted. An unknown path or method
@@ -20,9 +20,9 @@ export const firstChecks = () => [requireHttps, pause, keyExpiry, recordRefusals
  */
 export const guard = (scope?: Scope) => [authenticate(scope), keyLimit, requirePlan, requireHost] as const;
 
-async function requirePlan(c: Context<ApiEnv>, next: Next): Promise<void> {
+function requirePlan(c: Context<ApiEnv>, next: Next): Promise<void> {
   if (!c.get('principal').hasPsa) throw errorOf('psa_not_included');
-  await next();
+  return next();
 }
 
 /** Refuses a request whose Host header makes its URL unreadable. Where a key is required, it is checked before. */
@@ -31,9 +31,9 @@ export async function requireHost(c: Context<AppEnv>, next: Next) {
 }
 
 /** Refuses plain HTTP. A redirect would hide the mistake, and clients would send the key unencrypted each time. */
-export async function requireHttps(c: Context<AppEnv>, next: Next): Promise<void> {
+export function requireHttps(c: Context<AppEnv>, next: Next): Promise<void> {
   if (isPlainHttp(c.req.url) && !c.get('config').allowPlainHttp) throw httpsRequired();
-  await next();
+  return next();
 }
 
 function isPlainHttp(url: string): boolean {
@@ -51,7 +51,7 @@ export function httpsRequired(): Problem {
 }
 
 /** While paused, refuses everything, before any limit or lookup. */
-async function pause(c: Context<AppEnv>, next: Next): Promise<void> {
+function pause(c: Context<AppEnv>, next: Next): Promise<void> {
   if (c.get('config').mode === 'paused') {
     throw new Problem(
       'unavailable',
@@ -59,12 +59,5 @@ async function pause(c: Context<AppEnv>, next: Next): Promise<void> {
       { headers: { 'Retry-After': '60' } },
     );
   }
-  await next();
-}
-
-/** Sends the key's expiry in `Api-Key-Expires-At`, except on a 401, so that clients can warn in time. */
-async function keyExpiry(c: Context<AppEnv>, next: Next): Promise<void> {
-  await next();
-  const expiresAt = c.get('principal')?.expiresAt ?? null;
-  if (expiresAt !== null && c.res.status !== 401) c.header('Api-Key-Expires-At', new Date(expiresAt).toISOString());
+  return next();
 }

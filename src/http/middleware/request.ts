@@ -47,14 +47,17 @@ export function requestContext(
     c.set('requestStats', { d1Calls: 0, limiterCalls: 0 });
     await next();
     // On the response itself: each `c.header` would copy the whole response.
-    const { headers } = c.res;
+    const { headers, status } = c.res;
+    // Not on a 401, which is the same for every key.
+    const expiresAt = c.get('principal')?.expiresAt ?? null;
+    if (expiresAt !== null && status !== 401) headers.set('Api-Key-Expires-At', new Date(expiresAt).toISOString());
     if (!headers.has('Cache-Control')) headers.set('Cache-Control', 'no-store');
     headers.set('X-Content-Type-Options', 'nosniff');
     headers.set('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY);
     headers.set('X-Request-Id', c.get('requestId'));
     // A 401 never has RateLimit headers, even if the key was revoked after its limit was counted. Nor does a 503: its
     // Retry-After may be earlier than the end of the window (draft -11 §6).
-    if (c.res.status !== 401 && c.res.status !== 503) {
+    if (status !== 401 && status !== 503) {
       const fields = rateLimitFields(c.get('appliedLimit'), c.get('keyDay'));
       for (const [name, value] of Object.entries(fields)) headers.set(name, value);
     }
