@@ -91,7 +91,7 @@ export function testMapping(makeFake: MakeFake): void {
       const world = await makeReadyWorld(makeFake);
       world.data.users.splice(1, 1);
       world.data.dropTicket(505);
-      Object.assign(world.data.tickets[1] ?? {}, { closedAt: world.data.now() });
+      Object.assign(world.data.tickets[1] ?? {}, { closedAt: world.data.now(), updatedAt: world.data.now() });
       await world.skip(20 * MINUTE_MS);
       expect((await world.write(503, time('Called'))).code).toBe('technician_not_eligible');
       await world.skip(DAY_MS);

@@ -63,7 +63,8 @@ export class FakeData {
 
   constructor(clock: () => number) {
     this.clock = clock;
-    for (let id = 501; id <= 510; id++) this.addTicket(id);
+    // Not changed recently: the adapter would take them over again in each run.
+    for (let id = 501; id <= 510; id++) this.addTicket(id, { updatedAt: 0 });
   }
 
   now = () => this.clock() + this.skewMs;
