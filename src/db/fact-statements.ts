@@ -1,9 +1,9 @@
 import { type Column, type SQL, sql } from 'drizzle-orm';
+import { EXPIRING_DAYS } from '../domain/api-key.ts';
 import { DAY_MS } from '../domain/calendar.ts';
 import { WARNED_FROM } from '../domain/database-limit.ts';
 import {
   DAY_LIMIT_PERCENT,
-  EXPIRING_DAYS,
   EXPIRY_LEVELS,
   FACT_TYPES,
   FACTS,

@@ -1,4 +1,5 @@
 import { sha256 } from '../lib/bytes.ts';
+import { DAY_MS } from './calendar.ts';
 import type { OwnDayLimit } from './day-limit.ts';
 import { isAllowedFrom } from './networks.ts';
 import type { Scope } from './record-kinds.ts';
@@ -119,14 +120,14 @@ export function whyUnauthorized(
 /** The state of a key as administrators see it. An `expiring` key still works. */
 export type KeyState = 'active' | 'expiring' | 'expired' | 'revoked';
 
-/** How long before its expiry a key counts as expiring. */
-export const EXPIRING_MS = 30 * 24 * 3_600_000;
+/** How many days before its expiry a key counts as expiring, and needs attention. */
+export const EXPIRING_DAYS = 14;
 
 export function keyState({ revokedAt, expiresAt }: Pick<FoundKey, 'revokedAt' | 'expiresAt'>, now: number): KeyState {
   if (revokedAt !== null) return 'revoked';
   if (expiresAt === null) return 'active';
   if (now >= expiresAt) return 'expired';
-  return expiresAt - now <= EXPIRING_MS ? 'expiring' : 'active';
+  return expiresAt - now <= EXPIRING_DAYS * DAY_MS ? 'expiring' : 'active';
 }
 
 export function isLive(state: KeyState): boolean {

@@ -10,8 +10,7 @@ import type { REASONS_FOR_ATTENTION } from './refused-use.ts';
 export const PSA_REFUSAL_DAYS = 30;
 /** How long a push may lack a confirmation, or an adapter be silent, before it needs attention. */
 export const FAILING_MS = 5 * 60_000;
-/** How many days before its expiry a key needs attention. It becomes more urgent after 3 and 1. */
-export const EXPIRING_DAYS = 14;
+/** How many days before its expiry the fact that a key is expiring becomes more urgent. */
 export const EXPIRY_LEVELS = [3, 1] as const;
 /** From which percentage on a used daily limit needs attention. It becomes more urgent at 100. */
 export const DAY_LIMIT_PERCENT = 80;

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import {
-  EXPIRING_MS,
+  EXPIRING_DAYS,
   findPastedKeys,
   generateKey,
   hashKey,
@@ -10,6 +10,7 @@ import {
   keyState,
   whyUnauthorized,
 } from '../../src/domain/api-key.ts';
+import { DAY_MS } from '../../src/domain/calendar.ts';
 import { formatScopes, parseScopes } from '../../src/domain/record-kinds.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -146,8 +147,8 @@ describe('the validity of a key', () => {
 test('a key is expiring for 30 days before its expiry, then expired, and after a revocation always revoked', () => {
   const now = 1_000_000_000_000;
   const state = (expiresAt: number | null, revokedAt: number | null = null) => keyState({ expiresAt, revokedAt }, now);
-  expect([state(null), state(now + EXPIRING_MS + 1)]).toEqual(['active', 'active']);
-  expect([state(now + EXPIRING_MS), state(now + 1)]).toEqual(['expiring', 'expiring']);
+  expect([state(null), state(now + EXPIRING_DAYS * DAY_MS + 1)]).toEqual(['active', 'active']);
+  expect([state(now + EXPIRING_DAYS * DAY_MS), state(now + 1)]).toEqual(['expiring', 'expiring']);
   expect([state(now), state(now - 1)]).toEqual(['expired', 'expired']);
   expect([state(null, now + 5), state(now - 1, 0)]).toEqual(['revoked', 'revoked']);
 });

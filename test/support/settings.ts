@@ -47,7 +47,8 @@ export async function openSettings(api: Api, organization: string, email: string
       text: await response.text(),
       location: response.headers.get('Location'),
       notice: decodeURIComponent(
-        /^__Host-notice=.*?%20(?:good|warning)%20([^;]*)/.exec(response.headers.get('Set-Cookie') ?? '')?.[1] ?? '',
+        /^__Host-notice=.*?%20(?:good|neutral|warning)%20([^;]*)/.exec(response.headers.get('Set-Cookie') ?? '')?.[1] ??
+          '',
       ),
       headers: response.headers,
     };

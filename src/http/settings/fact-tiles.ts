@@ -1,5 +1,6 @@
+import { EXPIRING_DAYS } from '../../domain/api-key.ts';
 import { dateText } from '../../domain/calendar.ts';
-import { EXPIRING_DAYS, FACTS, type Fact, type ShownFactType } from '../../domain/facts.ts';
+import { FACTS, type Fact, type ShownFactType } from '../../domain/facts.ts';
 import { keysOf } from '../../lib/objects.ts';
 import { counted, waitingText } from './pages/components.tsx';
 

@@ -149,7 +149,7 @@ export function chosenExpiry(form: URLSearchParams, today: string): { expires?: 
 
 const upTo = (max = 0) => `Enter a whole number from 1 to ${inThousands(max)}, or leave the field empty.`;
 
-export const TAKEN_NAME = 'Another key already has this name. Enter a different name, or revoke the other key first.';
+export const TAKEN_NAME = 'Another key already has this name. Enter a different name, or rotate the other key.';
 
 /** Messages by field, or by field and error code. Other errors are shown in their own words. */
 const MESSAGES: Record<string, string> = {

@@ -18,6 +18,7 @@ import { getKeyAndDay, getOwnKey, type KeyDetails } from '../../services/keys/re
 import { listRefusedRequests } from '../../services/keys/refused-requests.ts';
 import { readUsesOfKey } from '../../services/keys/refused-uses.ts';
 import { rotateApiKey } from '../../services/keys/rotate-key.ts';
+import type { AdminContext } from '../../services/service-context.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import {
   ALL_COMPANIES,
@@ -110,14 +111,26 @@ function renderKeyOnce(c: Context<AdminEnv>, key: Omit<Parameters<typeof NewKeyP
   return render(c, 'Your new key', <NewKeyPage {...page} />, { trail: trail(c), isOnce: true });
 }
 
+/**
+ * What the page of a new key shows of others. Read before the key is created: a failed read after it would lose the value.
+ */
+async function readBeforeKey(ctx: AdminContext, ids: readonly string[], old?: KeyDetails) {
+  const [[company], { workflows }] = await Promise.all([
+    ids.length === 1 ? listCompanies(ctx, ids) : [],
+    old ? readWorkflows(ctx, old) : { workflows: [] },
+  ]);
+  return { company, workflows };
+}
+
 keys.post('/keys', async (c) => {
   const { keyPrefix } = c.get('config');
   const values = await readForm(c);
   const token = formToken(values);
   if (searchedCompany(values) !== undefined) return renderNewKey(c, token, afterSearch(values));
   try {
+    const shown = await readBeforeKey(adminContext(c), selectedCompanies(values));
     const created = await createApiKey(adminContext(c), keyPrefix, chosenKey(c, values), token);
-    return renderKeyOnce(c, { created });
+    return renderKeyOnce(c, { created, ...shown });
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
@@ -278,8 +291,9 @@ keys.post('/keys/:key/replace', async (c) => {
   if (searchedCompany(values) !== undefined) return renderReplace(c, key, token, afterSearch(values));
   try {
     const grace = isLive(key.state) && { grace: values.get('grace') };
+    const shown = await readBeforeKey(ctx, selectedCompanies(values), key);
     const created = await replaceApiKey(ctx, keyPrefix, key, { ...chosenKey(c, values), ...grace }, token);
-    return renderKeyOnce(c, { created, replaced: created.replaced });
+    return renderKeyOnce(c, { created, replaced: created.replaced, ...shown });
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;
@@ -297,23 +311,26 @@ keys.get('/keys/:key/rotate', async (c) => {
 });
 
 async function renderRotate(c: Context<AdminEnv>, subject: KeyDetails, token: string, sent?: FormState) {
-  const rules = await getKeyRules(adminContext(c));
+  const ctx = adminContext(c);
+  const [rules, { workflows }] = await Promise.all([getKeyRules(ctx), readWorkflows(ctx, subject)]);
   const today = todayOf(c);
   const preselected = { ...preselectedExpiration(rules, today, subject), grace: '24h' };
   const form = sent ?? { values: new URLSearchParams(preselected) };
-  const page = <RotateForm {...{ form, token, today, rules, subject }} />;
+  const page = <RotateForm {...{ form, token, today, rules, subject, workflows }} />;
   return renderForm(c, `Rotate ${subject.name}`, page, form, { trail: trail(c, subject) });
 }
 
 keys.post('/keys/:key/rotate', async (c) => {
   const { keyPrefix } = c.get('config');
-  const key = await getOwnKey(adminContext(c), c.req.param('key'));
+  const ctx = adminContext(c);
+  const key = await getOwnKey(ctx, c.req.param('key'));
   const values = await readForm(c);
   const token = formToken(values);
   try {
     const input = { grace: values.get('grace') ?? undefined, ...chosenExpiry(values, todayOf(c)) };
-    const created = await rotateApiKey(adminContext(c), keyPrefix, key, input, token);
-    return renderKeyOnce(c, { created, replaced: created.replaced });
+    const shown = await readBeforeKey(ctx, companyIds(key.companies), key);
+    const created = await rotateApiKey(ctx, keyPrefix, key, input, token);
+    return renderKeyOnce(c, { created, replaced: created.replaced, ...shown });
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
     if (!hasCode(err, 'invalid')) throw err;

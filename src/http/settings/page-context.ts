@@ -63,6 +63,8 @@ function noticeCookie({ protocol }: URL) {
   return [secure ? '__Host-notice' : 'notice', { path: '/', httpOnly: true, sameSite: 'Lax', secure }] as const;
 }
 
+const TONES = ['good', 'neutral', 'warning'] as const;
+
 /**
  * Leads to a page of the organization, which shows once what was done, or warns why nothing was. Only this browser can
  * claim it, no link.
@@ -71,7 +73,7 @@ export function redirectWith(
   c: Context<AdminEnv>,
   path: string,
   notice: string,
-  tone: 'good' | 'warning' = 'good',
+  tone: (typeof TONES)[number] = 'good',
 ): Response {
   const to = `${pageContext(c).base}${path}`;
   const url = new URL(to, c.req.url);
@@ -84,10 +86,10 @@ export function redirectWith(
 export function takeNotice(c: Context) {
   const url = new URL(c.req.url);
   const [name, options] = noticeCookie(url);
-  const [, path, tone, text] = /^(\S+) (good|warning) (.*)$/s.exec(getCookie(c, name) ?? '') ?? [];
+  const [, path, tone, text] = /^(\S+) (good|neutral|warning) (.*)$/s.exec(getCookie(c, name) ?? '') ?? [];
   if (path !== url.pathname) return undefined;
   deleteCookie(c, name, options);
-  return { tone: tone === 'warning' ? ('warning' as const) : ('good' as const), text };
+  return { tone: TONES.find((one) => one === tone) ?? TONES[0], text };
 }
 
 /** The parameters of a query that are given. */

@@ -59,7 +59,11 @@ export async function render<E extends AdminEnv | AppEnv>(
         </div>
         {actions && <div class="head-actions">{actions}</div>}
       </div>
-      {notice && <Banner tone={notice.tone}>{notice.text}</Banner>}
+      {notice && (
+        <Banner tone={notice.tone} id="notice">
+          {notice.text}
+        </Banner>
+      )}
       {content}
     </Frame>
   );

@@ -1,7 +1,7 @@
 import { zValidator } from '@hono/zod-validator';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { KEY_LENGTH } from '../../domain/api-key.ts';
+import { isLive, KEY_LENGTH } from '../../domain/api-key.ts';
 import { identifyKeys, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { stateInList } from '../../services/keys/select-keys.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
@@ -30,7 +30,12 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.string().cat
   const [key] = keys;
   const foreign = found.filter((one) => one.keys.length === 0).map(({ hint }) => hint);
   if (key && keys.length === 1 && foreign.length === 0)
-    return redirectWith(c, `/keys/${key.id}`, 'This is the key that you entered.');
+    return redirectWith(
+      c,
+      `/keys/${key.id}`,
+      `This key was in the text. ${isLive(key.state) ? 'If others may have seen it, revoke or rotate it now.' : 'It no longer works.'}`,
+      'neutral',
+    );
   const page = (
     <>
       {found.length === 0 && (
@@ -58,11 +63,12 @@ const COLUMNS: readonly TableColumn<KeyDetails>[] = [
   ['Last write', (key) => <LastWrite subject={key} />],
   [
     'Actions',
-    (key) => (
-      <div class="actions">
-        <EndKey subject={key} />
-      </div>
-    ),
+    (key) =>
+      key.state !== 'revoked' && (
+        <div class="actions">
+          <EndKey subject={key} />
+        </div>
+      ),
   ],
 ];
 

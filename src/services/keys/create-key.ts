@@ -54,7 +54,7 @@ interface NewKeyInput extends SettingsInput {
 export const NAME_TAKEN: FieldError = {
   pointer: '/name',
   code: 'taken',
-  detail: 'name is used by another key; choose one that names the workflow of this key, or revoke the other key first',
+  detail: 'name is used by another key; choose one that names the workflow of this key, or rotate the other key',
 };
 
 /** Creates a key in the administrator's organization. @throws ServiceError `invalid`, `form_already_used`, `not_administrator` */

@@ -24,6 +24,8 @@ export interface Rotation {
   new: KeyUse;
   /** The workflows that wrote with the old key, and then with the new one. */
   moved: Workflow[];
+  /** The workflows that wrote with the old key before, and with neither key since. */
+  unseen: Workflow[];
 }
 
 /** The workflows of a key, the last one that wrote first, and the rotation that it takes part in. */
@@ -43,10 +45,12 @@ export async function readWorkflows(
   const [oldKey, newKey] = key.successor ? [key, otherKey] : [otherKey, key];
   if (!isLive(oldKey.state)) return { workflows, rotation: undefined };
   const since = newKey.createdAt;
-  const [byOld = [], byNew = []] = await queryAll(ctx, 'nothing_written', (db) =>
-    [oldKey, newKey].map(({ id }) =>
-      findKeyWorkflows(db, { organizationId, keyId: id, since, limit: EXAMINED_WRITES }),
-    ),
+  const [byOld = [], byNew = [], everOfOld = []] = await queryAll(ctx, 'nothing_written', (db) =>
+    [
+      { keyId: oldKey.id, since },
+      { keyId: newKey.id, since },
+      { keyId: oldKey.id, since: 0 },
+    ].map((of) => findKeyWorkflows(db, { organizationId, ...of, limit: EXAMINED_WRITES })),
   );
   const moved = byOld.filter((one) => byNew.some((other) => isSame(one, other) && other.lastAt >= one.lastAt));
   const stayed = byOld.filter((one) => !moved.includes(one));
@@ -59,6 +63,7 @@ export async function readWorkflows(
       workflows: byNew.filter((one) => !stayed.some((other) => isSame(one, other))),
     },
     moved,
+    unseen: everOfOld.filter((one) => ![...byOld, ...byNew].some((other) => isSame(one, other))),
   };
   return { workflows, rotation };
 }

@@ -66,7 +66,7 @@ describe('changing a key', () => {
     const { status, text } = await change(settings, key.id, { name: 'Other', dayLimitMinutes: '0' });
     const links = (await elementsOf(text, '#errors a')).map(({ attributes }) => attributes['href']);
     expect([status, links]).toEqual([400, ['#name', '#dayLimitMinutes']]);
-    expect(await countElements(text, '#name-help a[href*="/keys?q=Other&"]')).toBe(1);
+    expect(await countElements(text, '#name-error a[href*="/keys?q=Other&"]')).toBe(1);
   });
 
   test('the form is refused after another administrator changed the key, and that change stays', async () => {

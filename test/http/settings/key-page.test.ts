@@ -51,6 +51,39 @@ describe('the page of a key', () => {
     expect(labels.map(({ attributes }) => attributes['aria-label'])).toEqual(['Writes per day: at most 1']);
   });
 
+  test('draws the own limits of the key that a day came near, and marks the days that reached one', async () => {
+    const settings = await makeSettings();
+    const dayLimit = { records: 2, minutes: 1_000 };
+    const { id, value } = await makeKey(settings.organization, { dayLimit });
+    const labelsAndFull = async () => {
+      const { text } = await settings.get(`/keys/${id}`);
+      const labels = (await elementsOf(text, '.plot svg')).map(({ attributes }) => attributes['aria-label']);
+      return [labels, await countElements(text, '.plot .limit'), await countElements(text, '.plot .full')];
+    };
+    await settings.api.postNote(value);
+    expect(await labelsAndFull()).toEqual([['Writes per day: at most 1, with a limit of 2'], 1, 0]);
+    await settings.api.postTime(value, { ...TIME, minutes: 90 });
+    const both = ['Writes per day: at most 2, with a limit of 2', 'Minutes per day: at most 90'];
+    expect(await labelsAndFull()).toEqual([both, 1, 1]);
+  });
+
+  test.each([
+    [14, 1],
+    [15, 0],
+  ])('a key that expires in %i days is asked to be rotated once: %i', async (days, banners) => {
+    const now = Date.parse('2027-03-20T12:00:00Z');
+    const { organization, get } = await makeSettings({ now: () => now });
+    const expires = new Date(now + days * 24 * 3_600_000).toISOString();
+    const { id } = await makeKey(organization, { expires }, () => now);
+    const { text } = await get(`/keys/${id}`);
+    expect(await countElements(text, '.banner.warning form[action$="/rotate"]')).toBe(banners);
+    expect(await countElements(text, 'form[action$="/rotate"]')).toBe(1);
+    // The list counts it in its filter and in what needs attention.
+    const list = (await get('/keys')).text;
+    expect(list.includes('1 key expires within 14 days')).toBe(banners === 1);
+    expect(await countElements(list, '.state.expiring')).toBe(banners);
+  });
+
   test('shows the texts that the key wrote, except for redacted texts and keys in them', async () => {
     const { organization, api, get } = await makeSettings();
     const { id, value } = await makeKey(organization);

@@ -19,9 +19,9 @@ interface Props {
 const usedBy = (use: NonNullable<Props['use']>): TableColumn<KeyDetails> => [
   'Workflows',
   ({ id }) => (
-    <span>
+    <div>
       <CurrentWorkflows keyId={id} {...use} />
-    </span>
+    </div>
   ),
 ];
 

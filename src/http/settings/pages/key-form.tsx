@@ -19,7 +19,7 @@ import { limitWords } from './day-use.ts';
 import { CardForm, Choices, Conflict, describedBy, Field, FieldMessage } from './form.tsx';
 import { CompanyName } from './key-facts.tsx';
 import { Ago } from './time.tsx';
-import { UsedBy } from './workflows.tsx';
+import { WorkflowNames } from './workflows.tsx';
 
 /** The settings before the fold of a new key's form, and those in it: all others, except for the companies. */
 const BASIC: readonly KeySettingName[] = ['name', 'owner'];
@@ -55,24 +55,29 @@ interface SettingsProps {
   seen?: RecentUse;
 }
 
+const TakenName = ({ form }: Pick<SettingsProps, 'form'>) => (
+  <span>
+    {TAKEN_NAME}{' '}
+    <a href={keyListPath(usePage().base, { q: String(form.values.get('name')), state: 'all' })}>Show the other key</a>
+  </span>
+);
+
 function SettingFields({ names, form, owners, offered, seen }: SettingsProps & { names: readonly KeySettingName[] }) {
-  const { base } = usePage();
   return names.map((name) => {
     const { label, help, required, control, ...field } = keySetting(name);
     if (control === 'companies') return <CompaniesField form={form} offered={offered} />;
+    const { messages } = form;
+    const shown = messages?.[name] === TAKEN_NAME ? { ...messages, [name]: <TakenName form={form} /> } : messages;
     return (
       <Field
-        {...{ ...field, name, form, required, control }}
+        {...{ ...field, name, required, control }}
+        form={{ ...form, ...(shown && { messages: shown }) }}
         label={`${label}${required ? '' : ' (optional)'}`}
         suggestions={name === 'owner' ? owners : undefined}
         help={
           <>
             {help}
             {name === 'allowedNetworks' && <Seen {...seen} />}
-            {form.messages?.[name] === TAKEN_NAME && [
-              ' ',
-              <a href={keyListPath(base, { q: String(form.values.get(name)), state: 'all' })}>Show the other key</a>,
-            ]}
           </>
         }
       />
@@ -229,7 +234,7 @@ export function ReplaceForm({ replaced, lacksScope, workflows, token, ...fields 
             </>
           )}
           {lacksScope && ` ${LACKS_SCOPE}`}
-          <UsedBy workflows={workflows} />
+          <WorkflowNames title="Used by" workflows={workflows} />
         </Banner>
       }
       hidden={{ token }}
@@ -303,7 +308,12 @@ const GraceField = ({ form }: { form: FormState }) => (
   <Choices name="grace" form={form} legend="Grace period: how long the old key keeps working" choices={GRACES} />
 );
 
-export function RotateForm({ subject: key, token, ...expiration }: TokenProps & { subject: KeyDetails }) {
+interface RotateProps extends TokenProps {
+  subject: KeyDetails;
+  workflows: readonly Workflow[];
+}
+
+export function RotateForm({ subject: key, workflows, token, ...expiration }: RotateProps) {
   const { base } = usePage();
   const path = `${base}/keys/${key.id}`;
   const { form } = expiration;
@@ -316,12 +326,13 @@ export function RotateForm({ subject: key, token, ...expiration }: TokenProps & 
       hidden={{ token }}
       actions={<SubmitOrCancel submit="Rotate" cancel={path} />}
     >
-      <p>
+      <div class="field">
         The new key has the same name, scopes, owner, companies, limits and networks as <Hint hint={key.hint} />. Choose
         how long both work, and enter the new key in the automation in that time.{' '}
         {key.expiresAt === null ? 'The old key never expires.' : 'The preselected lifetime is that of the old key.'} A
         rotation adds no scope: if one is missing, <a href={`${path}/replace`}>create its replacement</a> instead.
-      </p>
+        <WorkflowNames title="Used by" workflows={workflows} />
+      </div>
       <GraceField form={form} />
       <ExpirationField {...expiration} />
     </CardForm>

@@ -19,7 +19,7 @@ import { CompanyNames, Creator, From, KeysOf, LastWrite, OtherKey } from './key-
 import { adviceOf, MORE_LOST, RefusedPart, Repair, reasonText, repairId, replacedFor } from './refusal.tsx';
 import { RefusedRequestsTable } from './refused-requests-table.tsx';
 import { RefusedUsesTable } from './refused-uses-table.tsx';
-import { Expiry, Time } from './time.tsx';
+import { Expiry, spanText, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
 import { SinceRotation, Workflows } from './workflows.tsx';
 
@@ -75,17 +75,22 @@ export function KeyActions({ subject: key, refused }: Pick<Props, 'subject' | 'r
           Change settings
         </LinkButton>
       )}
-      <EndKey subject={key} />
+      <EndKey subject={key} isRotatedBelow={isExpiring(key)} />
     </>
   );
 }
 
-/** The buttons that replace and revoke a key, as far as its state permits. */
-export function EndKey({ subject: key }: Pick<Props, 'subject'>) {
+const isExpiring = (key: KeyDetails) => stateInList(key) === 'expiring';
+
+/** The buttons that replace and revoke a key, as far as its state permits. The banner of an expiring key rotates it. */
+export function EndKey({
+  subject: key,
+  isRotatedBelow = false,
+}: Pick<Props, 'subject'> & { isRotatedBelow?: boolean }) {
   const path = `${usePage().base}/keys/${key.id}`;
   return (
     <>
-      {isLive(key.state) && !key.successor && (
+      {isLive(key.state) && !key.successor && !isRotatedBelow && (
         <LinkButton to={`${path}/rotate`} kind="quiet">
           Rotate
         </LinkButton>
@@ -110,11 +115,12 @@ export function KeyPage(props: Props) {
     <>
       {lastDay && <LastDay subject={key} lastDay={lastDay} usage={usage} />}
       {rotation && <SinceRotation rotation={rotation} isOld={rotation.old.subject.id === key.id} />}
+      {isExpiring(key) && <ExpiresSoon subject={key} />}
       {reported.map((use) => (
         <RefusedNow use={use} />
       ))}
       <KeyFacts {...props} />
-      {recordsOf(usage) > 0 && <UsageChart usage={usage} kinds={writableKinds(key.scopes)} />}
+      {recordsOf(usage) > 0 && <UsageChart usage={usage} subject={key} />}
       <h2>Activity</h2>
       {entries.length === 0 ? <p>No audit entries.</p> : <AuditEntries entries={entries} keyId={key.id} isSection />}
       <p>
@@ -211,6 +217,19 @@ function LastDay({
       {counted(writes, 'write')} in the last 24 hours from {counted(addresses, 'address', 'addresses')}. {before}{' '}
       <a href={`${base}/audit?key=${id}&from=${dateIn(timeZone, since)}`}>See the latest</a>
     </p>
+  );
+}
+
+function ExpiresSoon({ subject: { id, expiresAt } }: Pick<Props, 'subject'>) {
+  const { base, now } = usePage();
+  return (
+    <Banner tone="warning">
+      <strong>Expires in {spanText((expiresAt ?? now) - now)}.</strong> Rotate the key, and enter its successor in the
+      automation.
+      <div class="actions">
+        <LinkButton to={`${base}/keys/${id}/rotate`}>Rotate</LinkButton>
+      </div>
+    </Banner>
   );
 }
 

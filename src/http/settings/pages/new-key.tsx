@@ -1,20 +1,27 @@
 import { isLive } from '../../../domain/api-key.ts';
+import { companyIds } from '../../../domain/key-settings.ts';
 import { isAllowedFrom } from '../../../domain/networks.ts';
 import { RECORD_KINDS, type RecordKind, writableKinds } from '../../../domain/record-kinds.ts';
+import type { Company } from '../../../services/directory/companies.ts';
 import type { CreatedKey } from '../../../services/keys/create-key.ts';
+import type { Workflow } from '../../../services/keys/key-workflows.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { Code } from '../../page/code.tsx';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
-import { Banner, Hint, Scopes } from './components.tsx';
+import { Banner, counted, Hint, Scopes } from './components.tsx';
 import { Expiry } from './time.tsx';
+import { WorkflowNames } from './workflows.tsx';
 
 interface Props {
   created: CreatedKey;
   /** The origin of this deployment, such as https://api.example. */
   origin: string;
-  /** The key that this one replaces, after a rotation. */
+  /** The company that it is limited to, if it is limited to one. */
+  company?: Company | undefined;
+  /** The key that this one replaces, and where that one was used. */
   replaced?: KeyDetails | undefined;
+  workflows?: readonly Workflow[];
 }
 
 /** The recipes of the documentation: the last part of the address, and the tool. */
@@ -43,14 +50,14 @@ const dryRun = (
   -d '${JSON.stringify(RECORD_KINDS[kind].exampleBody)}'`;
 
 /** Shows the value of a new key. This is the only page that shows it, so its links open other tabs. */
-export function NewKeyPage({ created, origin, replaced }: Props) {
+export function NewKeyPage({ created, origin, company, replaced, workflows = [] }: Props) {
   const { base, address } = usePage();
   const { name, value, id, scopes, allowedNetworks, companies } = created;
   const [kind] = writableKinds(scopes);
   const canTest = isAllowedFrom(allowedNetworks, address);
   return (
     <>
-      <Banner tone="warning">
+      <Banner tone="warning" id="notice">
         <strong>Copy the key now.</strong> This is the only time that it is shown. If you lose the key, rotate it.
       </Banner>
       <section class="secret" aria-labelledby="key-heading" data-accepted>
@@ -58,9 +65,17 @@ export function NewKeyPage({ created, origin, replaced }: Props) {
           <h2 id="key-heading">
             <bdi>{name}</bdi>
           </h2>
-          <span class="minor">
-            <Scopes scopes={scopes} /> Expires: <Expiry subject={created} />
-          </span>
+          <div class="row minor">
+            <Scopes scopes={scopes} />
+            {companies !== '' && (
+              <span class="chip">
+                <bdi>{company?.name ?? counted(companyIds(companies).length, 'company', 'companies')}</bdi>
+              </span>
+            )}
+            <span>
+              Expires: <Expiry subject={created} />
+            </span>
+          </div>
         </div>
         <code id="key" class="value">
           {value}
@@ -86,14 +101,14 @@ export function NewKeyPage({ created, origin, replaced }: Props) {
           </p>
         )}
       </section>
-      {replaced && <Replaced old={replaced} />}
+      {replaced && <Replaced old={replaced} workflows={workflows} />}
       <h2>Where it goes</h2>
       <RecipeLinks />
       <p>
         Or check a ticket: replace 1001 by the id of a ticket{companies !== '' && ' of a company that the key is for'},
         and paste the key when the command waits. This writes no record.
       </p>
-      {kind && <Code label="Dry run">{dryRun(origin, kind)}</Code>}
+      {kind && <Code label="Dry run, for bash and zsh">{dryRun(origin, kind)}</Code>}
       <form method="get" action={`${base}/keys/${id}`} target="_self" class="actions" data-stored>
         <button type="submit" class="quiet">
           <Icon name="check" /> I have stored the key
@@ -104,9 +119,9 @@ export function NewKeyPage({ created, origin, replaced }: Props) {
   );
 }
 
-function Replaced({ old }: { old: KeyDetails }) {
+function Replaced({ old, workflows }: { old: KeyDetails; workflows: readonly Workflow[] }) {
   return (
-    <p>
+    <div>
       Enter the new key in its automation, in place of <Hint hint={old.hint} />
       {isLive(old.state) ? (
         <>
@@ -115,6 +130,7 @@ function Replaced({ old }: { old: KeyDetails }) {
       ) : (
         `, which ${old.state === 'revoked' ? 'is revoked' : 'has expired'}: the automation is refused until then.`
       )}
-    </p>
+      <WorkflowNames title="Used by" workflows={workflows} />
+    </div>
   );
 }

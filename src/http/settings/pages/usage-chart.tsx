@@ -1,6 +1,7 @@
 import { dateText } from '../../../domain/calendar.ts';
-import { haveMinutes, RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind } from '../../../domain/record-kinds.ts';
+import { RECORD_KIND_NAMES, RECORD_KINDS, type RecordKind, writableKinds } from '../../../domain/record-kinds.ts';
 import { type DayUsage, recordsOf, recordsOfDay, USAGE_DAYS, type Usage } from '../../../services/keys/key-usage.ts';
+import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { counted, formatNumber } from './components.tsx';
 
 /** A bar of each day, in the colour of a kind of record. */
@@ -13,19 +14,21 @@ const MINUTES: Bar = ['time_entry', 'Minutes', ({ minutes }) => minutes];
 
 interface Props {
   usage: Usage;
-  /** The kinds of records that the key can write. */
-  kinds: readonly RecordKind[];
+  subject: Pick<KeyDetails, 'scopes' | 'dayLimitRecords' | 'dayLimitMinutes'>;
 }
 
-/** Charts of the records of a key on each of 30 days. */
-export function UsageChart({ usage, kinds }: Props) {
+/** Charts of the records of a key on each of 30 days, and of the minutes if it logged any. */
+export function UsageChart({ usage, subject: { scopes, dayLimitRecords, dayLimitMinutes } }: Props) {
+  const kinds = writableKinds(scopes);
   const bars = RECORDS.filter(([kind]) => kinds.includes(kind));
   return (
     <section class="card" aria-labelledby="use">
       <h2 id="use">Last {USAGE_DAYS} days</h2>
       <div class="charts">
-        <Chart title="Writes per day" usage={usage} bars={bars} />
-        {haveMinutes(kinds) && <Chart title="Minutes per day" usage={usage} bars={[MINUTES]} />}
+        <Chart title="Writes per day" usage={usage} bars={bars} limit={dayLimitRecords} />
+        {usage.some(({ minutes }) => minutes > 0) && (
+          <Chart title="Minutes per day" usage={usage} bars={[MINUTES]} limit={dayLimitMinutes} />
+        )}
       </div>
     </section>
   );
@@ -35,15 +38,20 @@ interface ChartProps {
   title: string;
   usage: Usage;
   bars: readonly Bar[];
+  /** The key's own daily limit. */
+  limit: number | null;
 }
+
+const amountOf = (bars: readonly Bar[], day: DayUsage) => bars.reduce((sum, [, , amount]) => sum + amount(day), 0);
 
 /**
  * A pointer on a day shows its numbers. Time entries are outlined and notes are filled, so that the chart is readable
- * without colour.
+ * without colour. A limit is a dashed line, if a day came near it.
  */
-function Chart({ title, usage, bars }: ChartProps) {
-  const maximum = Math.max(0, ...usage.map((day) => bars.reduce((sum, [, , amount]) => sum + amount(day), 0)));
-  const top = roundUp(Math.max(4, maximum));
+function Chart({ title, usage, bars, limit: own }: ChartProps) {
+  const maximum = Math.max(0, ...usage.map((day) => amountOf(bars, day)));
+  const limit = own !== null && maximum * 2 >= own ? own : null;
+  const top = roundUp(Math.max(4, maximum, limit ?? 0));
   return (
     <figure>
       <figcaption>
@@ -56,6 +64,14 @@ function Chart({ title, usage, bars }: ChartProps) {
             {label}: {formatNumber(usage.reduce((sum, day) => sum + amount(day), 0))}
           </span>
         ))}
+        {limit !== null && (
+          <span class="legend">
+            <svg viewBox="0 0 12 12" aria-hidden="true">
+              <path class="limit" d="M0 6h12" />
+            </svg>
+            Limit: {formatNumber(limit)} a day
+          </span>
+        )}
       </figcaption>
       <div class="plot">
         <div class="scale" aria-hidden="true">
@@ -63,7 +79,7 @@ function Chart({ title, usage, bars }: ChartProps) {
           <span>{formatNumber(top / 2)}</span>
           <span>0</span>
         </div>
-        <Plot {...{ title, usage, bars, maximum, top }} />
+        <Plot {...{ title, usage, bars, limit, maximum, top }} />
         <div class="days" aria-hidden="true">
           {[usage.at(0), usage.at(-1)].map((day) => (
             <span>{day && dateText(day.day)}</span>
@@ -75,7 +91,7 @@ function Chart({ title, usage, bars }: ChartProps) {
 }
 
 /** The bars of all days on a scale up to `top`. */
-function Plot({ title, usage, bars, maximum, top }: ChartProps & { maximum: number; top: number }) {
+function Plot({ title, usage, bars, limit, maximum, top }: ChartProps & { maximum: number; top: number }) {
   // Of the bars drawn so far, on each day.
   const heights = usage.map(() => 0);
   return (
@@ -83,11 +99,14 @@ function Plot({ title, usage, bars, maximum, top }: ChartProps & { maximum: numb
       viewBox={`0 0 ${usage.length * 10} 100`}
       preserveAspectRatio="none"
       role="img"
-      aria-label={`${title}: at most ${formatNumber(maximum)}`}
+      aria-label={`${title}: at most ${formatNumber(maximum)}${limit === null ? '' : `, with a limit of ${formatNumber(limit)}`}`}
     >
       <path class="grid" d="M0 0h300M0 50h300M0 100h300" />
       {usage.map((day, index) => (
-        <path class="day" d={`M${index * 10} 0h10v100h-10z`}>
+        <path
+          class={limit !== null && amountOf(bars, day) >= limit ? 'day full' : 'day'}
+          d={`M${index * 10} 0h10v100h-10z`}
+        >
           <title>{[dateText(day.day), ...bars.map(([, name, amount]) => `${name}: ${amount(day)}`)].join(', ')}</title>
         </path>
       ))}
@@ -100,6 +119,7 @@ function Plot({ title, usage, bars, maximum, top }: ChartProps & { maximum: numb
         });
         return <path class={`fill ${kind}`} d={paths.join('')} />;
       })}
+      {limit !== null && <path class="limit" d={`M0 ${toY(limit, top)}h300`} />}
     </svg>
   );
 }

@@ -7,23 +7,28 @@ import { Ago, spanText, Time } from './time.tsx';
 const SHOWN_WORKFLOWS = 5;
 
 /** Workflows by the beginning of their Idempotency-Keys and the program that sends them, each with its latest write. */
-export function Workflows({ workflows }: { workflows: readonly Workflow[] }) {
-  const others = workflows.length - SHOWN_WORKFLOWS;
-  return (
-    <>
-      {workflows.slice(0, SHOWN_WORKFLOWS).map((workflow, index) => (
-        <>
-          {index > 0 && ', '}
-          <WorkflowName workflow={workflow} />{' '}
-          <span class="minor">
-            <Ago at={workflow.lastAt} />
-          </span>
-        </>
-      ))}
-      {others > 0 && ` and ${counted(others, 'other')}`}
-    </>
+export const Workflows = ({ workflows }: { workflows: readonly Workflow[] }) => (
+  <ul class="lines">
+    {workflows.slice(0, SHOWN_WORKFLOWS).map((workflow) => (
+      <li>
+        <WorkflowName workflow={workflow} />, <Ago at={workflow.lastAt} />
+      </li>
+    ))}
+    {workflows.length > SHOWN_WORKFLOWS && <li>and {counted(workflows.length - SHOWN_WORKFLOWS, 'other')}</li>}
+  </ul>
+);
+
+/** The names of workflows, after what they have in common; nothing if there are none. */
+export const WorkflowNames = ({ title, workflows }: { title: string; workflows: readonly Workflow[] }) =>
+  workflows.length > 0 && (
+    <div class="minor">
+      {title}{' '}
+      {workflows
+        .slice(0, SHOWN_WORKFLOWS)
+        .map((workflow, index) => [index > 0 && ', ', <WorkflowName workflow={workflow} />])}
+      {workflows.length > SHOWN_WORKFLOWS && ` and ${counted(workflows.length - SHOWN_WORKFLOWS, 'other')}`}
+    </div>
   );
-}
 
 const WorkflowName = ({ workflow: { prefix, program } }: { workflow: Workflow }) => (
   <span>
@@ -37,42 +42,24 @@ const WorkflowName = ({ workflow: { prefix, program } }: { workflow: Workflow })
   </span>
 );
 
-/** Where a new key has to be entered, as far as the writes with the old one tell it. */
-export const UsedBy = ({ workflows }: { workflows: readonly Workflow[] }) =>
-  workflows.length > 0 && (
-    <p>
-      Used by <Workflows workflows={workflows} />
-    </p>
-  );
-
 interface CurrentProps {
   keyId: string;
   workflows: readonly Workflow[];
   rotation: Rotation | undefined;
 }
 
-/** The workflows of a key; of the old one of a rotation those that still use it, and those that have moved. */
+/** The workflows of a key; of the old one of a rotation those that still use it, and the others. */
 export function CurrentWorkflows({ keyId, workflows, rotation }: CurrentProps) {
   if (rotation?.old.subject.id !== keyId) return workflows.length > 0 ? <Workflows workflows={workflows} /> : <>None</>;
-  const { old, moved } = rotation;
+  const { old, moved, unseen } = rotation;
   return (
     <>
       {old.workflows.length > 0 ? <Workflows workflows={old.workflows} /> : 'None since the rotation'}
-      <Moved workflows={moved} />
+      <WorkflowNames title="Moved to the new key:" workflows={moved} />
+      <WorkflowNames title="Not seen since the rotation:" workflows={unseen} />
     </>
   );
 }
-
-const Moved = ({ workflows }: { workflows: readonly Workflow[] }) =>
-  workflows.length > 0 && (
-    <>
-      ; moved:{' '}
-      {workflows
-        .slice(0, SHOWN_WORKFLOWS)
-        .map((workflow, index) => [index > 0 && ', ', <WorkflowName workflow={workflow} />])}
-      {workflows.length > SHOWN_WORKFLOWS && ` and ${counted(workflows.length - SHOWN_WORKFLOWS, 'other')}`}
-    </>
-  );
 
 interface RotationProps {
   rotation: Rotation;
@@ -82,7 +69,7 @@ interface RotationProps {
 /** Which of the two keys of a rotation is in use, and by what; a warning if the new key has ended before the old one. */
 export function SinceRotation({ rotation, isOld }: RotationProps) {
   const { base } = usePage();
-  const { since, old, new: successor, moved } = rotation;
+  const { since, old, new: successor, unseen } = rotation;
   const hasEnded = !isLive(successor.subject.state);
   return (
     <Banner tone={hasEnded ? 'warning' : 'neutral'}>
@@ -90,8 +77,18 @@ export function SinceRotation({ rotation, isOld }: RotationProps) {
       <strong>
         Since the rotation on <Time at={since} />
       </strong>
-      : {isOld ? 'this' : 'old'} key <UseOf {...old} />
-      <Moved workflows={moved} />; {isOld ? 'new' : 'this'} key <UseOf {...successor} />.
+      <dl class="uses">
+        <UseOf title={isOld ? 'This key' : 'Old key'} {...old} />
+        <UseOf title={isOld ? 'New key' : 'This key'} {...successor} />
+        {unseen.length > 0 && (
+          <div>
+            <dt>Not seen since</dt>
+            <dd>
+              <Workflows workflows={unseen} />
+            </dd>
+          </div>
+        )}
+      </dl>
       {hasEnded && (
         <div class="actions">
           <a href={`${base}/keys/${successor.subject.id}/replace`} class="button quiet">
@@ -124,14 +121,15 @@ function NewKeyEnded({ rotation: { old, new: successor }, isOld }: RotationProps
 }
 
 /** How often a key wrote, and the workflows whose latest write used it. */
-const UseOf = ({ subject, writes, workflows }: Rotation['old']) => (
-  <>
-    <Hint hint={subject.hint} /> {writes === EXAMINED_WRITES && 'at least '}
-    {counted(writes, 'write')}
-    {workflows.length > 0 && (
-      <>
-        , by <Workflows workflows={workflows} />
-      </>
-    )}
-  </>
+const UseOf = ({ title, subject, writes, workflows }: Rotation['old'] & { title: string }) => (
+  <div>
+    <dt>
+      {title} <Hint hint={subject.hint} />
+    </dt>
+    <dd>
+      {writes === EXAMINED_WRITES && 'at least '}
+      {counted(writes, 'write')}
+      {workflows.length > 0 && <Workflows workflows={workflows} />}
+    </dd>
+  </div>
 );
