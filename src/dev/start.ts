@@ -20,6 +20,7 @@ import { migrate, refuseOtherSchema } from '../ops/migrations.ts';
 import { MODULE_SECRETS, MODULE_VARIABLES } from '../ops/modules.ts';
 import { announce } from '../ops/wait.ts';
 import { spawnWrangler } from '../ops/wrangler.ts';
+import { query } from '../services/call-d1.ts';
 import { administratorsTimeZone } from '../services/directory/administrators.ts';
 import { getKeyRules } from '../services/keys/change-key-rules.ts';
 import { createApiKey } from '../services/keys/create-key.ts';
@@ -28,6 +29,7 @@ import type { AdminContext } from '../services/service-context.ts';
 import { adapterDemo } from './adapter-demo.ts';
 import { logDemoTime } from './demo-time.ts';
 import { fireCronsUntil } from './fire-crons.ts';
+import { findKeysNamed, forgetConnections } from './local-statements.ts';
 import { untilReady } from './until-ready.ts';
 
 const DEMO_KEY_NAME = 'Local demo';
@@ -148,13 +150,12 @@ async function prepareDemo(db: D1Database): Promise<string> {
     actor: demo?.actor ?? { organizationId: 'northwind', userId: 'ada' },
     source: { address: null, userAgent: 'npm start' },
   };
-  const { results } = await db
-    .prepare('select id from api_keys where organization_id = ? and name = ? and revoked_at is null')
-    .bind(ctx.actor.organizationId, DEMO_KEY_NAME)
-    .all<{ id: string }>();
-  for (const { id } of results) await revokeAsAdministrator(ctx, id);
+  const earlier = await query(ctx, 'nothing_written', (d1) =>
+    findKeysNamed(d1, ctx.actor.organizationId, DEMO_KEY_NAME),
+  );
+  for (const { id } of earlier) await revokeAsAdministrator(ctx, id);
   // The adapter of an earlier start would be reported as silent.
-  await db.prepare('delete from connections').run();
+  await query(ctx, 'safe_to_repeat', forgetConnections);
   // A developer may have tried the key rules.
   const rules = await getKeyRules(ctx);
   const today = dateIn(await administratorsTimeZone(ctx), ctx.now());

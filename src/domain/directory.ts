@@ -86,22 +86,22 @@ type TypesWith<Field> = { [Type in DirectoryType]: Field extends FieldOf<Type> ?
 export const fieldsOf = (type: DirectoryType): DirectoryField[] =>
   keysOf(DIRECTORY_FIELDS).filter((field) => DIRECTORY_FIELDS[field].of.some((of) => of === type));
 
-/** Each field: the column that stores it, in every type of record, what it contains, and the types that have it. */
+/** Each field: what it contains, and the types of records that have it. */
 export const DIRECTORY_FIELDS = {
-  email: { column: 'email', contains: 'text', of: ['user'] },
-  name: { column: 'name', contains: 'text', of: ['organization', 'company', 'user'] },
-  psa: { column: 'has_psa', contains: 'flag', of: ['organization'] },
-  timeZone: { column: 'time_zone', contains: 'text', of: ['organization'] },
-  defaultHourlyRate: { column: 'default_hourly_rate_minor', contains: 'rate', of: ['organization'] },
-  approvals: { column: 'approvals', contains: 'text', of: ['organization'] },
-  admin: { column: 'is_admin', contains: 'flag', of: ['user'] },
-  technician: { column: 'is_technician', contains: 'flag', of: ['user'] },
-  service: { column: 'is_service', contains: 'flag', of: ['user'] },
-  company: { column: 'company_id', contains: 'text', of: ['agreement', 'ticket'] },
-  hourlyRate: { column: 'hourly_rate_minor', contains: 'rate', of: ['agreement'] },
-  active: { column: 'active', contains: 'flag', of: ['organization', 'company', 'user', 'agreement', 'ticket'] },
+  email: { contains: 'text', of: ['user'] },
+  name: { contains: 'text', of: ['organization', 'company', 'user'] },
+  psa: { contains: 'flag', of: ['organization'] },
+  timeZone: { contains: 'text', of: ['organization'] },
+  defaultHourlyRate: { contains: 'rate', of: ['organization'] },
+  approvals: { contains: 'text', of: ['organization'] },
+  admin: { contains: 'flag', of: ['user'] },
+  technician: { contains: 'flag', of: ['user'] },
+  service: { contains: 'flag', of: ['user'] },
+  company: { contains: 'text', of: ['agreement', 'ticket'] },
+  hourlyRate: { contains: 'rate', of: ['agreement'] },
+  active: { contains: 'flag', of: ['organization', 'company', 'user', 'agreement', 'ticket'] },
 } as const satisfies {
-  [Field in DirectoryField]: { column: string; contains: 'text' | 'flag' | 'rate'; of: TypesWith<Field>[] };
+  [Field in DirectoryField]: { contains: 'text' | 'flag' | 'rate'; of: TypesWith<Field>[] };
 };
 
 export type DirectoryRecord = { [Type in DirectoryType]: z.output<(typeof shapes)[Type]> }[DirectoryType];

@@ -7,10 +7,9 @@ import { freeText, ruleError } from './fields.ts';
 import { invisibleCharacter } from './invisible-character.ts';
 import { MAX_NETWORKS, parseNetworks } from './networks.ts';
 
-// What administrators can set of a key after it was created. A new setting is an entry of KEY_SETTINGS and a column.
+// What administrators can set of a key after it was created. A new setting is an entry of KEY_SETTINGS and a column of api_keys.
 
 interface KeySetting {
-  column: string;
   /** Checks an input; its output is the stored value. */
   input: z.ZodType;
   /** Its field in the forms: a line of text, a whole number, a list with an item on each line, or companies. */
@@ -104,7 +103,6 @@ function number(label: string, max: number, help: string) {
 
 const KEY_SETTINGS = {
   name: {
-    column: 'name',
     input: z.lazy(() => oneLine(`a text of 1 to ${MAX_NAME_LENGTH} characters`, freeText(MAX_NAME_LENGTH))),
     control: 'line',
     required: true,
@@ -113,33 +111,25 @@ const KEY_SETTINGS = {
     label: 'Name',
     help: 'Use one key per workflow. The name appears in the audit log with everything the key writes.',
   },
-  owner: { column: 'owner', ...line('Owner', 100, 'The person or team to ask before the key is revoked.') },
-  description: { column: 'description', ...line('Description', 200, 'What the workflow does, or where it runs.') },
+  owner: line('Owner', 100, 'The person or team to ask before the key is revoked.'),
+  description: line('Description', 200, 'What the workflow does, or where it runs.'),
   companies: {
-    column: 'companies',
     input: list('ids of companies', parseCompanies),
     control: 'companies',
     label: 'Companies',
     help: `Requests for tickets of other companies get “ticket not found”. At most ${MAX_COMPANIES}.`,
   },
-  dayLimitRecords: {
-    column: 'day_limit_records',
-    ...number(
-      'Limit of new records per day',
-      MAX_DAY_RECORDS,
-      'Notes and time entries together. If the limit for all keys is lower, it applies.',
-    ),
-  },
-  dayLimitMinutes: {
-    column: 'day_limit_minutes',
-    ...number(
-      'Limit of minutes per day',
-      MAX_DAY_MINUTES,
-      'Minutes of all time entries together. If you leave this empty, the minutes are not limited.',
-    ),
-  },
+  dayLimitRecords: number(
+    'Limit of new records per day',
+    MAX_DAY_RECORDS,
+    'Notes and time entries together. If the limit for all keys is lower, it applies.',
+  ),
+  dayLimitMinutes: number(
+    'Limit of minutes per day',
+    MAX_DAY_MINUTES,
+    'Minutes of all time entries together. If you leave this empty, the minutes are not limited.',
+  ),
   allowedNetworks: {
-    column: 'allowed_networks',
     input: list('networks such as 203.0.113.0/24', parseNetworks),
     control: 'lines',
     placeholder: '203.0.113.0/24',

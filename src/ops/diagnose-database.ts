@@ -1,3 +1,4 @@
+import { findReturned } from '../db/directory/erasure.ts';
 import { organizationRange } from '../db/fact-statements.ts';
 import { findConnections } from '../db/work/connections.ts';
 import { query } from '../services/call-d1.ts';
@@ -33,25 +34,20 @@ export async function* diagnoseDatabase({ db, context, limit, migrations }: Expe
       `the database is nearly full: ${percent(share)} of DATABASE_LIMIT. See the runbook, "D1 is full".`,
     );
   });
-  yield await check('erased organizations', () => returned(db));
+  yield await check('erased organizations', () => returned(context));
   yield await check('adapters', () => connected(context));
 }
 
 /** The erased organizations that exist. If no return is recorded, SQL has inserted the organization. */
-async function returned(db: D1Database): Promise<string> {
-  const { results } = await db
-    .prepare(
-      `select id, iif(max(recreated_at is null), null, max(recreated_by)) as by
-       from organizations join erasures on organization_id = id where open = 0 group by id`,
-    )
-    .all<{ id: string; by: string | null }>();
-  const forged = results.flatMap(({ id, by }) => (by === null ? id : []));
+async function returned(context: Database['context']): Promise<string> {
+  const present = await query(context(), 'nothing_written', findReturned);
+  const forged = present.flatMap(({ id, by }) => (by === null ? id : []));
   if (forged.length > 0)
     throw new Failure(
       `${forged.join(', ')}: erased, and created again without a recorded return. A holder of the database's credentials did this, and may have forged the audit log. Revoke these credentials, and compare the organization with its export.`,
     );
-  if (results.length === 0) return 'none exists';
-  return `created again on request: ${results.map(({ id, by }) => `${id} by ${by}`).join(', ')}`;
+  if (present.length === 0) return 'none exists';
+  return `created again on request: ${present.map(({ id, by }) => `${id} by ${by}`).join(', ')}`;
 }
 
 async function connected(context: Database['context']): Promise<string> {

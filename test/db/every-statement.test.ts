@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { prepare } from '../../src/db/query.ts';
 import { EXAMPLES, PARTS } from './statement-examples.ts';
 
-const files = import.meta.glob<Record<string, unknown>>('../../src/{db/**/*,modules/*/*-statements}.ts', {
+const files = import.meta.glob<Record<string, unknown>>('../../src/{db/**/*,{dev,modules/*}/*-statements}.ts', {
   eager: true,
 });
 

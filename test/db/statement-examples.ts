@@ -27,6 +27,7 @@ import * as record from '../../src/db/work/record-statements.ts';
 import * as sortedTime from '../../src/db/work/sorted-time-statements.ts';
 import * as timeEntry from '../../src/db/work/time-entry-statements.ts';
 import * as timeQueue from '../../src/db/work/time-queue-statements.ts';
+import * as local from '../../src/dev/local-statements.ts';
 import { DAY_MS } from '../../src/domain/calendar.ts';
 import { DIRECTORY_TYPES } from '../../src/domain/directory.ts';
 import { RECORD_KIND_NAMES } from '../../src/domain/record-kinds.ts';
@@ -156,6 +157,11 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
       ...(ofPage ? [ofPage(db, factValues, [organizationId])] : []),
     ]),
   },
+  'dev/local-statements.ts': {
+    findLocalAdministrators: local.findLocalAdministrators(db, [organizationId]),
+    findKeysNamed: local.findKeysNamed(db, organizationId, 'A key'),
+    forgetConnections: local.forgetConnections(db),
+  },
   'db/directory/administrator-statements.ts': {
     findAdministered: administrator.findAdministered(db, {
       email: 'ada@northwind.example',
@@ -183,6 +189,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
     recordReturn: erasure.recordReturn(db, organizationId, 'operator'),
     deactivateErased: erasure.deactivateErased(db, organizationId),
     findOpenErasure: erasure.findOpenErasure(db, organizationId),
+    findReturned: erasure.findReturned(db),
     removeRows: erasure.ERASED_TABLES.map((table) => erasure.removeRows(db, table, theErasure, 10)),
     closeErasure: erasure.closeErasure(db, theErasure),
   },
@@ -193,6 +200,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
     retireServiceAccount: directory.retireServiceAccount(db, sent),
     deactivateAgreements: directory.deactivateAgreements(db, sent),
     ensureServiceAccount: directory.ensureServiceAccount(db, organizationId),
+    findAnyOrganization: directory.findAnyOrganization(db),
     findOrganizations: directory.findOrganizations(db, sent),
     findErasures: directory.findErasures(db, sent),
     findKnownCompanies: directory.findKnownCompanies(db, sent),
@@ -240,6 +248,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
     countLiveKeysOf: readKeys.countLiveKeysOf(db, [organizationId], now),
     findKeyPage: readKeys.findKeyPage(db, organizationId, '~', 10),
     findOwnKeys: readKeys.findOwnKeys(db, organizationId, { hint: 'twb_0000…0000', hash: null }),
+    findUnknownKeys: readKeys.findUnknownKeys(db, [keyId]),
     findAnyKeys: readKeys.findAnyKeys(db, { hint: 'twb_0000…0000', hash: '0'.repeat(64) }),
   },
   'db/keys/end-refused-uses.ts': {

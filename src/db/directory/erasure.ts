@@ -78,6 +78,18 @@ export const findOpenErasure = (db: Database, organizationId: string) =>
 
 export type OpenErasure = Awaited<ReturnType<typeof findOpenErasure>>[number];
 
+/** The erased organizations that exist, and who asked for their return; null if one is not recorded. */
+export const findReturned = (db: Database) =>
+  db
+    .select({
+      id: organizations.id,
+      by: sql<string | null>`iif(max(${erasures.recreatedAt} is null), null, max(${erasures.recreatedBy}))`.as('by'),
+    })
+    .from(organizations)
+    .innerJoin(erasures, eq(erasures.organizationId, organizations.id))
+    .where(eq(erasures.open, 0))
+    .groupBy(organizations.id);
+
 const isTheOpenErasure = ({ organizationId, requestId }: TheErasure) =>
   sql`${erasures.organizationId} = ${organizationId} and ${erasures.requestId} = ${requestId} and ${erasures.open} = 1`;
 

@@ -179,6 +179,9 @@ const SERVICE_ACCOUNT_COLUMNS = [
   users.active,
 ];
 
+/** One organization, if there is any. */
+export const findAnyOrganization = (db: Database) => db.select({ id: organizations.id }).from(organizations).limit(1);
+
 /** For a list of organization ids: those that exist, with the id of their service account. */
 export const findOrganizations = statement(
   ({ json }) => sql`

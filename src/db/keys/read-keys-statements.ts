@@ -130,3 +130,10 @@ export const findAnyKeys = (db: Database, pasted: PastedKey) =>
     .where(and(eq(apiKeys.organizationId, organizations.id), isPasted(pasted)))
     .orderBy(apiKeys.id)
     .limit(100);
+
+/** Which of these ids and hints no key has. */
+export const findUnknownKeys = (db: Database, keys: readonly string[]) =>
+  db
+    .select({ key: sql<string>`value`.as('key') })
+    .from(sql`json_each(${JSON.stringify(keys)})`)
+    .where(sql`not exists (select 1 from ${apiKeys} ${anyKey} where ${anyKey.id} = value or ${anyKey.hint} = value)`);

@@ -1,8 +1,10 @@
 import { Argument, Command } from '@commander-js/extra-typings';
 import { parseMode } from '../../config.ts';
+import { findUnknownKeys } from '../../db/keys/read-keys-statements.ts';
 import { keyHint } from '../../domain/api-key.ts';
 import { type BlockedKeys, parseBlockedKeys } from '../../domain/blocked-keys.ts';
-import { D1Failure, runD1 } from '../../services/call-d1.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { D1Failure, query } from '../../services/call-d1.ts';
 import { cloudflareApi, putSecret } from '../cloudflare-api.ts';
 import { deploymentOption, parseOption } from '../command.ts';
 import { configOf, readDeployment, workerOf } from '../deploy/deployment-file.ts';
@@ -43,20 +45,17 @@ export const switchCommand = new Command('switch')
 
 /** @throws CommandFailure if the database can be read and does not have one of the keys */
 async function requireKnown(keys: BlockedKeys, db: RemoteD1): Promise<void> {
-  const find = async () => {
-    const statement = db.prepare(
-      'select value from json_each(?) where not exists (select 1 from api_keys where id = value or hint = value)',
-    );
-    const caller = { deadlineAt: Date.now() + DATABASE_DEADLINE_MS };
-    return runD1(caller, () => statement.bind(JSON.stringify([...keys])).all<{ value: string }>());
-  };
-  const unknown = await find().catch(async (err: unknown) => {
-    if (!(err instanceof D1Failure)) throw err;
-    await print(`The keys were not compared with the database: ${err.message}\n`);
-    return { results: [] };
-  });
-  if (unknown.results.length === 0) return;
-  const names = unknown.results.map(({ value }) => value).join(', ');
+  const ctx = { db, deadlineAt: Date.now() + DATABASE_DEADLINE_MS };
+  const unknown = await query(ctx, 'nothing_written', (d1) => findUnknownKeys(d1, [...keys])).catch(
+    async (err: unknown) => {
+      const failure = err instanceof ServiceError ? err.cause : err;
+      if (!(failure instanceof D1Failure)) throw err;
+      await print(`The keys were not compared with the database: ${failure.message}\n`);
+      return [];
+    },
+  );
+  if (unknown.length === 0) return;
+  const names = unknown.map(({ key }) => key).join(', ');
   throw new CommandFailure(
     `The database has no key ${names}. Nothing was changed. Copy the hint from the settings area, or compute it from the value with --key-stdin.`,
   );

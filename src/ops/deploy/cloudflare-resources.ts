@@ -1,11 +1,14 @@
 import * as z from 'zod';
+import { findAnyOrganization } from '../../db/directory/records.ts';
 import { isTimeZone } from '../../domain/calendar.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { emailAddress } from '../../domain/fields.ts';
+import { query } from '../../services/call-d1.ts';
 import { type CloudflareApi, notFound, resultOf } from '../cloudflare-api.ts';
 import { CommandFailure } from '../failures.ts';
 import { importDirectory } from '../import/import-directory.ts';
 import { appliedMigrations, migrationNames } from '../migrations.ts';
+import { operatorContext } from '../open-database.ts';
 import { RemoteD1 } from '../remote-d1.ts';
 import { accessOf, notEnabled } from './access-settings.ts';
 import { type Deployment, deploymentShape, jurisdictionOf, workerOf } from './deployment-file.ts';
@@ -205,7 +208,7 @@ function directoryResource(found: Found): Resource {
   return {
     what: () => `organization${organization && ` ${organization}`}, its administrator, and the ticket ${TEST_TICKET}`,
     exists: async () =>
-      found.isMigrated && (await database().prepare('select 1 from organizations limit 1').first()) !== null,
+      found.isMigrated && (await query(operatorContext(database()), 'nothing_written', findAnyOrganization)).length > 0,
     ask: async () => {
       organization = await ask('organization', directoryId('the organization'));
       const { timeZone: here } = Intl.DateTimeFormat().resolvedOptions();
