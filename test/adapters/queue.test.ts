@@ -8,6 +8,7 @@ import {
   type AdapterWorld,
   connectionRow,
   DAY_MS,
+  enter,
   HOUR_MS,
   isWrite,
   MINUTE_MS,
@@ -209,6 +210,26 @@ describe('records that the PSA does not take', () => {
         .map(([ticket]) => ticket)
         .sort(),
     ).toEqual(tickets);
+  });
+
+  test.each([
+    ['ConnectWise', fakeConnectWise],
+    ['Redmine', fakeRedmine],
+  ])('after a resume, time that a person has entered in %s by hand is not written', async (_, makeFake) => {
+    const world = await makeReadyWorld(makeFake);
+    await proveTime(world);
+    world.onRequest = refuseBad(400);
+    const ids = [];
+    for (const ticket of [501, 502]) ids.push((await world.write(ticket, time(`BAD ${ticket}`))).id);
+    await world.pass(MINUTE_MS);
+    expect(await reportsOf(world)).toHaveLength(2);
+    expect(await enter(world, ids[0] ?? '')).toMatchObject({ isDone: true });
+    await world.pass(MINUTE_MS);
+    world.onRequest = () => undefined;
+    resume(world, 'repaired');
+    await world.pass(5 * MINUTE_MS);
+    expect(timesOf(world)).toEqual(['BAD 502']);
+    expect((await reportsOf(world)).slice(2)).toEqual(['time_entry.taken Entered by hand', 'time_entry.taken']);
   });
 
   test('after a resume, records that were never tried come first', async () => {

@@ -7,6 +7,7 @@ import type { Settings } from '../../src/adapters/kit/settings.ts';
 import type { ApprovalDecision } from '../../src/domain/record-kinds.ts';
 import type { CallResult } from '../../src/services/call-result.ts';
 import { createApiKey } from '../../src/services/keys/create-key.ts';
+import { enterByHand } from '../../src/services/work/enter-by-hand.ts';
 import { decideTime } from '../../src/services/work/time-queue.ts';
 import { allChanges, connectionOf } from '../support/psa-calls.ts';
 import { asAdmin, BOTH_SCOPES, makeApi, rowsOf } from '../support/world.ts';
@@ -290,6 +291,10 @@ export const withoutReviews =
 /** Decides about time in the settings area, as the administrator. */
 export const decide = ({ organization, clock }: AdapterWorld, decision: ApprovalDecision, ids: readonly string[]) =>
   decideTime({ ...asAdmin(organization, clock), actor: { organizationId: organization, userId: '1' } }, ids, decision);
+
+/** Says, as the administrator, that time was entered in the PSA by hand. */
+export const enter = ({ organization, clock }: AdapterWorld, id: string) =>
+  enterByHand({ ...asAdmin(organization, clock), actor: { organizationId: organization, userId: '1' } }, id);
 
 /** The texts of the time in the PSA, in their order. */
 export const timesOf = ({ data, fake }: AdapterWorld) => data.entries.map(({ text }) => fake.plain(text)).sort();

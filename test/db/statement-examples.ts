@@ -347,6 +347,8 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
     findApproval: record.findApproval(db, organizationId, id),
     storePsaRefusal: records.map((one) => record.storePsaRefusal(db, one, 'closed', now)),
     withdrawRefusal: records.map((one) => record.withdrawRefusal(db, one)),
+    withdrawRefusalByHand: record.withdrawRefusalByHand(db, { ...byAda, id }),
+    findTaken: record.findTaken(db, organizationId, id),
     countRefusals: record.countRefusals(db, NONE_EARLIER),
   },
   'db/work/time-entry-statements.ts': {
@@ -378,6 +380,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement
     findLastDecision: timeQueue.findLastDecision(db, organizationId),
     findAnyEntry: timeQueue.findAnyEntry(db, organizationId),
     countWaiting: timeQueue.countWaiting(db, organizationId),
+    countRefusedEntries: timeQueue.countRefusedEntries(db, organizationId),
     findApprover: timeQueue.findApprover(db, organizationId),
   },
   'modules/alerts/alert-statements.ts': {

@@ -104,7 +104,9 @@ function collectChange(kv: SyncKvStorage, change: Change, after: string | null):
   const written = kv.get<Written>(`written/${id}`);
   const known = pendingOf(kv, id);
   const isRedaction = change.action.endsWith('.redacted');
-  const mayCreate = isForPsa(change) && (!isRedaction || known?.mayCreate === true);
+  // An administrator has entered it by hand.
+  const isEntered = change.action.endsWith('.taken') && change.actor.type === 'user';
+  const mayCreate = isForPsa(change) && !isEntered && (!isRedaction || known?.mayCreate === true);
   // The PSA is not asked for the decision any longer.
   if (written?.psaId !== undefined && !waitsForPsa(change)) kv.delete(`entry/${written.psaId}`);
   const place = { key: change.key?.id ?? '', seq: change.seq, since: Date.parse(createdAt), dueAt: 0, attempts: 0 };
@@ -118,7 +120,7 @@ function collectChange(kv: SyncKvStorage, change: Change, after: string | null):
   else if (isRedaction || known?.isRedaction) save(kv, { ...pending, isRedaction: true });
   // A record that was not read back is read back first, even if its decider has changed.
   else if (mayCreate ? !written?.isRead : kv.get('unread') === id) save(kv, { ...pending, isRedaction: false });
-  // The PSA leaves the decision to the settings area before it has taken the entry.
+  // A person has entered it, or the PSA leaves the decision to the settings area before it has taken the entry.
   else if (!mayCreate) forget(kv, id);
 }
 

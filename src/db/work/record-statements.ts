@@ -1,13 +1,15 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { REDACTED } from '../../domain/change.ts';
 import type { Approver, RecordKind, TimeEntryStatus } from '../../domain/record-kinds.ts';
-import { decision, waiting } from '../aliases.ts';
+import { decision, examined, waiting } from '../aliases.ts';
 import { nextSeq } from '../audit/audit-log-statements.ts';
-import { byActiveAdministrator } from '../directory/administrator-statements.ts';
+import { type AdministratorValues, byActiveAdministrator } from '../directory/administrator-statements.ts';
 import { type Database, excluded, valuesFor } from '../query.ts';
+import { auditLog } from '../schema/audit.ts';
 import { organizations } from '../schema/directory.ts';
 import { deletions, psaRefusals, timeEntries } from '../schema/work.ts';
 import { RECORD_TABLES, TEXT_COLUMNS } from './record-tables.ts';
+import { goesToPsa } from './time-queue-statements.ts';
 
 interface RecordId {
   organizationId: string;
@@ -150,6 +152,40 @@ export const withdrawRefusal = (db: Database, { organizationId, kind, id }: Reco
     .delete(psaRefusals)
     .where(
       and(eq(psaRefusals.organizationId, organizationId), eq(psaRefusals.recordId, id), eq(psaRefusals.kind, kind)),
+    );
+
+/** Removes the stored refusal of time that goes to the PSA, if the user is an active administrator. */
+export const withdrawRefusalByHand = (
+  db: Database,
+  { organizationId, userId, id }: AdministratorValues & { id: string },
+) =>
+  db.delete(psaRefusals).where(
+    and(
+      eq(psaRefusals.organizationId, organizationId),
+      eq(psaRefusals.recordId, id),
+      eq(psaRefusals.kind, 'time_entry'),
+      byActiveAdministrator({ organizationId, userId }),
+      sql`exists (select 1 from ${timeEntries} where ${timeEntries.organizationId} = ${organizationId}
+          and ${timeEntries.id} = ${id} and (${goesToPsa}))`,
+    ),
+  );
+
+/** The latest report that the PSA refused a time entry, or that the entry is in the PSA now. */
+export const findTaken = (db: Database, organizationId: string, id: string) =>
+  db
+    .select({
+      action: auditLog.action,
+      actorType: auditLog.actorType,
+      actorId: auditLog.actorId,
+      by: auditLog.actorName,
+      at: auditLog.at,
+    })
+    .from(auditLog)
+    .where(
+      sql`${auditLog.organizationId} = ${organizationId} and ${auditLog.seq} = (
+        select max(${examined.seq}) from ${auditLog} ${examined} indexed by audit_log_user_target
+        where ${examined.organizationId} = ${organizationId} and ${examined.targetId} = ${id}
+          and ${examined.actorType} <> 'api_key' and ${examined.action} in ('time_entry.refused', 'time_entry.taken'))`,
     );
 
 /** How many records the PSA refused, and since when: of all organizations with ids between `from` and `to`. */

@@ -50,6 +50,9 @@ export const byStatus = sql`${timeEntries} indexed by time_entries_status`;
 /** Condition: an administrator rejected the entry, so the PSA no longer takes it. */
 export const isRejectedHere = sql`${timeEntries.approvals} = 'settings' and ${timeEntries.status} = 'REJECTED'`;
 
+/** Condition: the PSA gets the entry, because it was approved here, or because the PSA decides about it. */
+export const goesToPsa = sql`${timeEntries.approvals} = 'psa' or ${timeEntries.status} = 'APPROVED'`;
+
 /** The entries that the PSA could not take and still should, by their refusals: they are few. */
 const refusedEntries = (organizationId: string) =>
   sql`(select ${psaRefusals.recordId} as refusedId from ${psaRefusals}
@@ -265,6 +268,13 @@ export const ofQueue = (organizationId: string | Column) =>
 /** How many entries of an organization wait, at most `MAX_COUNTED`. */
 export const waitingCount = (organizationId: string | Column) =>
   sql<number>`(select count(*) from (select 1 from ${ofQueue(organizationId)} limit ${MAX_COUNTED}))`;
+
+/** How many entries the PSA could not take and still should, at most `MAX_COUNTED`. Always one row. */
+export const countRefusedEntries = (db: Database, organizationId: string) =>
+  db.select({ count: sql<number>`refused`.as('refusedCount') }).from(
+    sql`(select count(*) as refused from (select 1 from ${refusedEntries(organizationId)}
+        where ${timeEntries.organizationId} = ${organizationId} limit ${MAX_COUNTED}))`,
+  );
 
 /** When the first entry of an organization that waits was written; null if none waits. */
 export const waitingSince = (organizationId: Column) =>

@@ -10,6 +10,7 @@ import { askedPath } from '../not-found.ts';
 import { retryAfter } from '../problems.ts';
 import { audit } from './audit.tsx';
 import { chooseOrganization } from './choose-organization.tsx';
+import { enteredByHand } from './entered-by-hand.tsx';
 import { guardForms } from './guard-forms.ts';
 import { keyList } from './key-list.tsx';
 import { keyRules } from './key-rules.tsx';
@@ -35,6 +36,7 @@ export function createSettings() {
     .route('/', whichKey)
     .route('/', revokeKeys)
     .route('/', timeEntries)
+    .route('/', enteredByHand)
     .route('/', audit)
     .route('/', refusedRequests)
     .route('/', keyRules)

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { findFirstCompanies } from '../../db/directory/company-statements.ts';
 import { sortWaiting } from '../../db/work/sorted-time-statements.ts';
 import {
+  countRefusedEntries,
   type EntryRow,
   findAnyEntry,
   findApprover,
@@ -89,6 +90,9 @@ const toEntry = (row: EntryRow, userId: string, marks: TimeMarks = NO_MARKS) => 
   /** Whether the administrator who decided is credited with it; if none has, this administrator. */
   isOwn: row.userId === (row.decidedById ?? userId),
 });
+
+/** Whether the PSA gets the entry, because it was approved here, or because the PSA decides about it. */
+export const goesToPsa = ({ approvals, status }: Entry) => approvals === 'psa' || status === 'APPROVED';
 
 /** The entries of a page. Without totals there are too many to sort, mark and sum. */
 export interface TimePage {
@@ -228,15 +232,16 @@ const MAX_CHOICES = 2_000;
 
 export type TimeChoices = Awaited<ReturnType<typeof readChoices>>;
 
-/** What the filters offer, by name, and who decides about new time. */
+/** What the filters offer, by name, who decides about new time, and how many entries are not in the PSA. */
 export async function readChoices(ctx: AdminContext) {
   const { organizationId } = ctx.actor;
-  const [[companies, technicians, [organization]], keys] = await Promise.all([
+  const [[companies, technicians, [organization], [refused]], keys] = await Promise.all([
     query(ctx, 'nothing_written', (db) =>
       db.batch([
         findFirstCompanies(db, organizationId, MAX_CHOICES),
         findTechnicians(db, organizationId, MAX_CHOICES),
         findApprover(db, organizationId),
+        countRefusedEntries(db, organizationId),
       ]),
     ),
     listKeysToChoose(ctx),
@@ -248,6 +253,8 @@ export async function readChoices(ctx: AdminContext) {
     technician: byName(technicians),
     key: keys.map(({ id, name, hint }) => [id, `${name} (${hint})`] as const),
     approvals: organization?.approvals,
+    /** At most one more than `MAX_SORTED`. */
+    refused: refused?.count ?? 0,
   };
 }
 

@@ -475,9 +475,11 @@ test('approved time that the PSA refuses stays visible, with the reason and what
   resultOf(await work.report(organization, 'time_entry', id, 'refused', 'The period is closed.'));
   for (const state of ['refused', 'approved', 'all']) {
     const { text } = await get(`/time?state=${state}`);
-    expect(await textsOf(text, 'tbody .mark')).toEqual([
-      'Not in the PSA: The period is closed. Repair the cause and have the PSA take it.',
-    ]);
+    expect(await textsOf(text, 'tbody .refusal bdi')).toEqual(['The period is closed.']);
+    // The advice is in the list that it is about, once.
+    const advice = 'Enter this time in your PSA by hand, and mark it as entered. Or repair the cause';
+    expect(text.replaceAll(/<\/?bdi>/g, '').split(advice)).toHaveLength(state === 'refused' ? 2 : 1);
+    expect((await textsOf(text, '.state-chips a'))[3]).toBe('Not in the PSA 1');
   }
   expect(await textsOf((await get('/time?state=refused')).text, '#totals')).toEqual([
     expect.stringMatching(/^1 entry, /),
@@ -486,7 +488,107 @@ test('approved time that the PSA refuses stays visible, with the reason and what
   expect(tiles.map(({ attributes }) => attributes['href'])).toEqual([expect.stringMatching(/\/time\?state=refused$/)]);
   expect((await get('/time.csv?state=refused')).text).toContain('"The period is closed."');
   resultOf(await work.report(organization, 'time_entry', id, 'taken'));
-  expect(await textsOf((await get('/time?state=refused')).text, 'tbody tr')).toEqual([]);
+  const { text } = await get('/time?state=refused');
+  expect(await textsOf(text, 'tbody tr')).toEqual([]);
+  expect((await textsOf(text, '.state-chips a'))[3]).toBe('Not in the PSA');
+});
+
+describe('time that the PSA refused and that was entered there by hand', () => {
+  /** An approved entry that the PSA refused, and two administrators. */
+  async function makeRefused() {
+    const made = await makeTime();
+    const id = await made.log({ description: `Step by step.\n${'It goes on. '.repeat(60)}` });
+    await made.decide('APPROVED', id);
+    await importAdmin(made.organization, 'bea', 'Bea');
+    const bea = await openSettings(made.api, made.organization, `bea@${made.organization}.example`);
+    const refuse = () => work.report(made.organization, 'time_entry', id, 'refused', 'The period is <closed>.');
+    resultOf(await refuse());
+    const refused = async () => (await rowsOf('psa_refusals', made.organization)).length;
+    return { ...made, id, bea, refuse, refused };
+  }
+
+  test('an administrator takes it off the list, with an audit row that the feed shows', async () => {
+    const { organization, get, post, id, refused } = await makeRefused();
+    const [link] = await elementsOf((await get('/time?state=refused&company=acme')).text, 'tbody a.button');
+    const address = String(link?.attributes['href']).split('/time')[1]?.replaceAll('&amp;', '&');
+    const { text } = await get(`/time${address}`);
+    expect(await textsOf(text, 'h1')).toEqual(['Entered by hand?']);
+    expect((await textsOf(text, '.question p'))[0]).toMatch(/^This is final\. .* not sent to your PSA again\.$/);
+    const facts = await textsOf(text, 'dd');
+    expect(facts.slice(0, 2)).toEqual(['1001', 'Acme']);
+    expect(facts.slice(3)).toEqual([
+      ...['30 minutes', 'Automation', 'yes, 150.00 an hour'],
+      ...[`Step by step.\n${'It goes on. '.repeat(60)}`.trim(), 'The period is &lt;closed&gt;.'],
+    ]);
+    expect(await refused()).toBe(1);
+    const fields = (await elementsOf(text, 'form[method=post] input')).map(({ attributes }) => [
+      attributes['name'] ?? '',
+      attributes['value'] ?? '',
+    ]);
+    const { status, location, notice } = await post('/time/entered', Object.fromEntries(fields));
+    expect([status, notice]).toEqual([303, 'The entry is marked as entered by hand']);
+    expect(location).toMatch(/\/time\?state=refused&company=acme$/);
+    expect(await textsOf((await get('/time?state=refused')).text, 'tbody tr')).toEqual([]);
+    expect(await elementsOf((await get('/keys')).text, '.attention a')).toEqual([]);
+    expect((await allChanges(organization)).at(-1)).toMatchObject({
+      action: 'time_entry.taken',
+      actor: { type: 'user', id: 'ada' },
+      targetId: id,
+      ticketId: '1001',
+      detail: { text: 'Entered by hand' },
+    });
+    const audit = await get('/audit?action=time_entry.taken');
+    expect((await textsOf(audit.text, '.log .chip')).map((chip) => chip.trim())).toEqual(['Now in your PSA']);
+    expect(audit.text).toContain('Entered by hand');
+  });
+
+  test('of two administrators one does so, a form that is sent twice does nothing, and the other page says who did', async () => {
+    const { organization, get, post, id, bea, refused } = await makeRefused();
+    const entries = await Promise.all([post('/time/entered', { entry: id }), post('/time/entered', { entry: id })]);
+    expect(entries.map(({ status }) => status)).toEqual([303, 303]);
+    const late = await bea.post('/time/entered', { entry: id });
+    expect([late.status, await textsOf(late.text, 'h1')]).toEqual([409, ['Already in the PSA']]);
+    expect(late.text).toMatch(/Ada\b.* has entered it by hand, \d{4}-.* UTC\. Nothing was changed\./);
+    expect((await bea.get(`/time/entered?entry=${id}`)).status).toBe(409);
+    expect((await get(`/time/entered?entry=${id}`)).status).toBe(409);
+    expect((await auditedActions(organization)).filter((action) => action === 'time_entry.taken')).toHaveLength(1);
+    expect(await refused()).toBe(0);
+  });
+
+  test('two administrators who do so at the same time get one success and one conflict', async () => {
+    const { organization, post, id, bea } = await makeRefused();
+    const answers = await Promise.all([post('/time/entered', { entry: id }), bea.post('/time/entered', { entry: id })]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([303, 409]);
+    expect((await auditedActions(organization)).filter((action) => action === 'time_entry.taken')).toHaveLength(1);
+  });
+
+  test('if the PSA has taken it meanwhile, the page says so, and a later refusal is listed again', async () => {
+    const { organization, post, id, refuse, refused } = await makeRefused();
+    resultOf(await work.report(organization, 'time_entry', id, 'taken'));
+    const { status, text } = await post('/time/entered', { entry: id });
+    expect(status).toBe(409);
+    expect(text).toContain('your PSA has taken it, ');
+    resultOf(await refuse());
+    expect(await refused()).toBe(1);
+    expect((await post('/time/entered', { entry: id })).status).toBe(303);
+  });
+
+  test('it is nothing that waits here, was not refused, is of another organization or kind, or comes from another site', async () => {
+    const { organization, api, log, post, get, id, refused } = await makeRefused();
+    const other = await makeRefused();
+    const { note } = await (await api.postNote((await makeKey(organization)).value)).json<{ note: { id: string } }>();
+    resultOf(await work.report(organization, 'note', note.id, 'refused', 'Closed.'));
+    const waiting = await log();
+    resultOf(await work.report(organization, 'time_entry', waiting, 'refused', 'Closed.'));
+    for (const entry of [waiting, other.id, note.id, 'x', '']) {
+      expect((await get(`/time/entered?entry=${entry}`)).status).toBe(409);
+      const { status, text } = await post('/time/entered', { entry });
+      expect([status, await textsOf(text, 'h1')]).toEqual([409, ['Nothing to enter']]);
+    }
+    const origin = { Origin: 'https://elsewhere.example', 'Sec-Fetch-Site': 'cross-site' };
+    expect((await post('/time/entered', { entry: id }, origin)).status).toBe(403);
+    expect([await refused(), await other.refused()]).toEqual([3, 1]);
+  });
 });
 
 test('time that the PSA refused, that was handed over and then rejected, is no longer missing in the PSA', async () => {

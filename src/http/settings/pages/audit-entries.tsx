@@ -69,7 +69,7 @@ const ICONS: Record<string, IconName> = {
 const SUMMARY_LENGTH = 120;
 
 /** What the PSA did, in the words that fit the column: the icon has the kind. */
-const BY_PSA: Record<string, string> = { refused: 'Refused by', taken: 'Taken by' };
+const BY_PSA: Record<string, string> = { refused: 'Refused by', taken: 'Now in' };
 
 /** How much of a ticket id fits the column. Of a longer one, the end tells it from others. */
 const SHOWN_ID = 8;

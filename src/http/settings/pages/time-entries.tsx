@@ -60,6 +60,10 @@ export function TimePage(props: Props) {
   const { query, choices, entries, totals, next, preselected, hasTime } = props;
   const canDecide = query.state === 'waiting' && entries.some(isUndecided);
   const ids = new Set<string>(preselected?.split(','));
+  const toEntered =
+    query.state === 'refused'
+      ? ({ id }: Entry) => addressOf(`${base}/time/entered`, { ...query, entry: id })
+      : undefined;
   const isSelected = (entry: Entry) => ids.has('all') || (ids.has('marked') && isMarked(entry)) || ids.has(entry.id);
   return (
     <>
@@ -80,11 +84,12 @@ export function TimePage(props: Props) {
           <p id="totals">
             <Summary {...props} />
           </p>
+          {query.state === 'refused' && <WhatToDo />}
           {canDecide && <Bar {...props} />}
           {canDecide ? (
             <Table caption="Time entries" kind="time" columns={columnsFor(isSelected)} rows={entries} />
           ) : (
-            <Table caption="Time entries" kind="time with-state" columns={columnsWithState} rows={entries} />
+            <Table caption="Time entries" kind="time with-state" columns={columnsWithState(toEntered)} rows={entries} />
           )}
         </form>
       )}
@@ -97,6 +102,17 @@ export function TimePage(props: Props) {
       )}
       {totals && totals.groups.length > 1 && <Groups {...{ query, totals }} />}
     </>
+  );
+}
+
+/** How time that the PSA refused gets there. */
+function WhatToDo() {
+  const { psa } = usePage();
+  return (
+    <p>
+      Enter this time in <bdi>{psa}</bdi> by hand, and mark it as entered. Or repair the cause in <bdi>{psa}</bdi>, and
+      ask your operator to have it sent again.
+    </p>
   );
 }
 

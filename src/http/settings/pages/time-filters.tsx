@@ -1,9 +1,10 @@
+import type { Child } from 'hono/jsx';
 import { addDays, dateIn, dateText } from '../../../domain/calendar.ts';
 import { keysOf } from '../../../lib/objects.ts';
 import { CHOOSING, isFiltered, STATUSES, type TimeChoices, type TimeQuery } from '../../../services/work/time-queue.ts';
 import { Icon } from '../../page/icon.tsx';
 import { addressOf, parametersOf, usePage } from '../page-context.ts';
-import { counted, Menu } from './components.tsx';
+import { counted, Menu, waitingText } from './components.tsx';
 import { Options, Select, withSelected } from './select.tsx';
 import { Time } from './time.tsx';
 
@@ -30,7 +31,7 @@ export function TimeFilters({ query, choices }: Props) {
   const filters = keptFilters(query);
   const month = lastMonth(dateIn(timeZone, now));
   const isLastMonth = query.from === month.from && query.to === month.to;
-  const chip = (text: string, change: Partial<TimeQuery>, isCurrent: boolean) => (
+  const chip = (text: Child, change: Partial<TimeQuery>, isCurrent: boolean) => (
     <a href={addressOf(`${base}/time`, { state, ...filters, ...change })} aria-current={isCurrent ? 'true' : undefined}>
       {text}
     </a>
@@ -45,7 +46,7 @@ export function TimeFilters({ query, choices }: Props) {
       </p>
       <div class="lists">
         <nav class="state-chips" aria-label="States">
-          <span>{keysOf(STATUSES).map((one) => chip(stateLabel(one), { state: one }, one === state))}</span>
+          <span>{keysOf(STATUSES).map((one) => chip(stateLabel(one, choices), { state: one }, one === state))}</span>
           <span>{chip('Last month', isLastMonth ? { from: undefined, to: undefined } : month, isLastMonth)}</span>
         </nav>
         <search>
@@ -126,5 +127,7 @@ function Applied({ query, choices, isLastMonth }: Props & { isLastMonth: boolean
   );
 }
 
-const stateLabel = (state: TimeQuery['state']) =>
-  state === 'refused' ? 'Not in the PSA' : `${state[0]?.toUpperCase()}${state.slice(1)}`;
+const stateLabel = (state: TimeQuery['state'], { refused }: TimeChoices): Child =>
+  state === 'refused'
+    ? ['Not in the PSA ', refused > 0 && <span class="refusal">{waitingText(refused)}</span>]
+    : `${state[0]?.toUpperCase()}${state.slice(1)}`;

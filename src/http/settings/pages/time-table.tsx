@@ -2,7 +2,7 @@ import type { Child, PropsWithChildren } from 'hono/jsx';
 import { dateText } from '../../../domain/calendar.ts';
 import type { ApprovalDecision } from '../../../domain/record-kinds.ts';
 import { isMarked } from '../../../domain/time-marks.ts';
-import type { Entry, TimeQuery, TimeTotals } from '../../../services/work/time-queue.ts';
+import { type Entry, goesToPsa, type TimeQuery, type TimeTotals } from '../../../services/work/time-queue.ts';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 import { counted, formatNumber, money, type TableColumn, Ticket } from './components.tsx';
@@ -83,10 +83,13 @@ export const columnsFor = (isSelected?: (entry: Entry) => boolean): readonly Tab
   AMOUNT,
 ];
 
+/** The address of the page where an administrator marks a refused entry as entered by hand. */
+type ToEntered = ((entry: Entry) => string) | undefined;
+
 /** The columns of a list with entries that do not wait here: also the state of each. */
-export const columnsWithState: readonly TableColumn<Entry>[] = [
+export const columnsWithState = (toEntered: ToEntered): readonly TableColumn<Entry>[] => [
   ['Time', (entry) => <WorkTime entry={entry} isSelected={undefined} />],
-  ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.narrow} />],
+  ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.narrow} toEntered={toEntered} />],
   TECHNICIAN,
   ['State', (entry) => <EntryState entry={entry} />],
   AMOUNT,
@@ -138,9 +141,9 @@ const OneLine = ({ text, fits, children }: PropsWithChildren<{ text: string; fit
   );
 
 /** The text, and the ticket with its company and the key. */
-function Work({ entry, fits }: { entry: Entry; fits: number }) {
+function Work({ entry, fits, toEntered }: { entry: Entry; fits: number; toEntered?: ToEntered }) {
   const { psa } = usePage();
-  const { text, ticketId, company, keyId, keyName, status, approvals, refusal, wasHandedOver } = entry;
+  const { text, ticketId, company, keyId, keyName, status, minutes, refusal, wasHandedOver } = entry;
   return (
     <>
       <OneLine text={text} fits={fits}>
@@ -154,14 +157,30 @@ function Work({ entry, fits }: { entry: Entry; fits: number }) {
           may already be in <bdi>{psa}</bdi>
         </span>
       )}
-      {refusal !== null && (status === 'APPROVED' || approvals === 'psa') && (
-        <span class="mark">
-          Not in the PSA: <bdi>{refusal}</bdi> Repair the cause and have the PSA take it.
+      {refusal !== null && goesToPsa(entry) && (
+        <span class="minor">
+          Refused: <Refusal reason={refusal} />
         </span>
+      )}
+      {toEntered && goesToPsa(entry) && (
+        <a
+          class="button quiet"
+          href={toEntered(entry)}
+          aria-label={`Entered by hand: ${minutes} min on ticket ${ticketId}`}
+        >
+          Entered by hand…
+        </a>
       )}
     </>
   );
 }
+
+/** Why the PSA refused an entry, in its words. */
+export const Refusal = ({ reason }: { reason: string | null }) => (
+  <q class="refusal">
+    <bdi>{reason}</bdi>
+  </q>
+);
 
 /** About how many characters of a decision fit one line. */
 const DECISION_FITS = 28;

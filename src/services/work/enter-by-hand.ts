@@ -1,0 +1,37 @@
+import { findTaken, withdrawRefusalByHand } from '../../db/work/record-statements.ts';
+import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
+import { query } from '../call-d1.ts';
+import { administratorsTimeZone } from '../directory/administrators.ts';
+import type { AdminContext } from '../service-context.ts';
+
+/** When an entry that the PSA had refused got there, and who reported it. */
+export type Taken = Awaited<ReturnType<typeof readTaken>>;
+
+/**
+ * Records that an administrator has entered time by hand that the PSA refused, so that it is no longer sent there. The
+ * feed shows it as `time_entry.taken`. A form that is sent twice changes nothing the second time.
+ * @returns `isDone`: whether this administrator did so, now or before; if not, what else happened to the entry
+ * @throws ServiceError `not_administrator`
+ */
+export async function enterByHand(ctx: AdminContext, id: string): Promise<{ isDone: boolean; taken: Taken }> {
+  const [entered] = await writeWithAudit(ctx, byAdministrator(ctx), 'safe_to_repeat', (db) => [
+    {
+      statement: withdrawRefusalByHand(db, { ...ctx.actor, id }),
+      action: 'time_entry.taken',
+      targetId: id,
+      ticket: { of: 'time_entry' },
+      detail: 'Entered by hand',
+    },
+  ]);
+  if (hasChanged(entered)) return { isDone: true, taken: undefined };
+  await administratorsTimeZone(ctx);
+  const taken = await readTaken(ctx, id);
+  return { isDone: taken?.actorType === 'user' && taken.actorId === ctx.actor.userId, taken };
+}
+
+/** The latest report that an entry is in the PSA; undefined if there is none since the PSA refused it. */
+export async function readTaken(ctx: AdminContext, id: string) {
+  const { organizationId } = ctx.actor;
+  const [latest] = await query(ctx, 'nothing_written', (db) => findTaken(db, organizationId, id));
+  return latest?.action === 'time_entry.taken' ? latest : undefined;
+}
