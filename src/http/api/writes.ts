@@ -15,7 +15,7 @@ import {
   type WriteTarget,
 } from '../../services/work/create-record.ts';
 import { type ApiEnv, type AppEnv, type ContextOf, writeContext } from '../hono-env.ts';
-import { validJson } from '../middleware/body.ts';
+import { receiveJson, validJson } from '../middleware/body.ts';
 import { guard } from '../middleware/guard.ts';
 import { appliedPreference, Problem } from '../problems.ts';
 
@@ -27,22 +27,29 @@ interface RecordServices<Input, Row> {
 }
 
 /** The write of a kind of record, and its dry run. */
-function recordRoutes<Input extends object, Row extends { ticketId: string }>(
+function recordRoutes<Input, Row extends { ticketId: string }>(
   kind: RecordKind,
   shape: z.ZodType<Input>,
   { create, dryRun, show }: RecordServices<Input, Row>,
 ) {
   const { path, scope } = RECORD_KINDS[kind];
   return new Hono<AppEnv>()
-    .post(`/tickets/:ticketId/${path}`, ...guard(scope), validJson(shape), async (c) => {
+    .post(`/tickets/:ticketId/${path}`, ...guard(scope), receiveJson, validJson(shape), async (c) => {
       const target = writeTarget(c);
       const outcome = await create(writeContext(c), target, c.req.valid('json'));
       return respondToWrite(c, target, outcome, show(outcome.row));
     })
-    .post(`/tickets/:ticketId/${path}/dry-run`, ...guard(scope), markDryRun, validJson(shape), async (c) => {
-      const target = writeTarget(c);
-      return respondToDryRun(c, target, await dryRun(writeContext(c), target, c.req.valid('json')));
-    });
+    .post(
+      `/tickets/:ticketId/${path}/dry-run`,
+      ...guard(scope),
+      markDryRun,
+      receiveJson,
+      validJson(shape),
+      async (c) => {
+        const target = writeTarget(c);
+        return respondToDryRun(c, target, await dryRun(writeContext(c), target, c.req.valid('json')));
+      },
+    );
 }
 
 export const RECORD_ROUTES: Readonly<Record<RecordKind, Hono<AppEnv>>> = {

@@ -1,4 +1,5 @@
-import type { Context, MiddlewareHandler } from 'hono';
+import { zValidator } from '@hono/zod-validator';
+import type { Context, Next } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type * as z from 'zod';
 import { echo, type FieldError, fieldErrors } from '../../domain/fields.ts';
@@ -18,26 +19,26 @@ const BODY_ERRORS: BodyErrors = {
 export const JSON_BODY = [MAX_BODY_BYTES, BODY_ERRORS] as const;
 
 /**
- * Receives a body of this shape: the handler gets it by `c.req.valid('json')`. Checks media type, size, encoding, JSON and
- * shape, in this order. Hono's validator takes another media type as an empty object, decodes leniently, and does not say
- * where JSON is malformed. @throws Problem, for a wrong shape with all faults
+ * Receives the body for `validJson`: checks media type, size, encoding and JSON, in this order. Hono's validator takes
+ * another media type as an empty object, decodes leniently, and does not say where JSON is malformed. @throws Problem
  */
-export function validJson<Output extends object>(
-  shape: z.ZodType<Output>,
-): MiddlewareHandler<AppEnv, string, { out: { json: Output } }> {
-  return async function validJson(c, next) {
-    requireJson(c);
-    await readBody(c, ...JSON_BODY);
-    const { data, error } = shape.safeParse(await readJson(c));
-    if (error) throw validationFailed(fieldErrors(error));
-    c.req.addValidatedData('json', data);
-    return next();
-  };
+export async function receiveJson(c: Context<AppEnv>, next: Next): Promise<void> {
+  requireJson(c);
+  await readBody(c, ...JSON_BODY);
+  await readJson(c);
+  await next();
 }
 
-/** The received body: checks encoding and JSON, in this order. @throws Problem */
+/** The received body has this shape: the handler gets it by `c.req.valid('json')`. @throws Problem with all faults */
+export const validJson = <Shape extends z.ZodType>(shape: Shape) =>
+  zValidator('json', shape, (result) => {
+    if (!result.success) throw validationFailed(fieldErrors(result.error));
+  });
+
+/** The received body: checks encoding and JSON, in this order. The text stays in Hono's cache. @throws Problem */
 export async function readJson({ req }: Pick<ContextOf<AppEnv>, 'req'>): Promise<unknown> {
   const body = decodeUtf8(await req.arrayBuffer());
+  Object.assign(req.bodyCache, { text: Promise.resolve(body) });
   try {
     return JSON.parse(body);
   } catch (err) {
