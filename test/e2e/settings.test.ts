@@ -94,6 +94,8 @@ const field = (page: Page, name: string, value?: string) =>
   page.locator(`[name=${name}]${value === undefined ? '' : `[value="${value}"]`}`);
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true });
 const banner = (page: Page) => page.getByRole('status').filter({ hasText: /./ });
+/** The banner that says what was done, or that a key is shown once: it has the focus. */
+const focusedNotice = (page: Page) => page.locator('#notice:focus');
 /** The form that the local sign-in consists of. */
 const signInForm = (page: Page) => page.locator('form[method=post][action^="/dev/sign-in"]').first();
 
@@ -123,7 +125,7 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   await hands.press(field(page, 'expires', '30'));
   await hands.press(submit(page));
 
-  await page.locator('#key').waitFor();
+  await focusedNotice(page).waitFor();
   const first = await shownKey(page);
   expect(await note(first)).toBe(201);
   if (scripted) {
@@ -148,7 +150,7 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   await hands.press(leadTo(page, '/rotate'));
   await hands.press(field(page, 'grace', '1h'));
   await hands.press(submit(page));
-  await page.locator('#key').waitFor();
+  await focusedNotice(page).waitFor();
   const second = await shownKey(page);
   expect([await note(first), await note(second)]).toEqual([201, 201]);
 
@@ -157,7 +159,7 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   await hands.press(page.getByRole('definition').getByRole('link', { name: hintOf(first) }));
   await hands.press(leadTo(page, '/revoke'));
   await hands.press(submit(page));
-  await banner(page).waitFor();
+  await focusedNotice(page).waitFor();
   expect([await ping(first), await ping(second)]).toEqual([401, 200]);
 
   await hands.press(navigation(page, 'keys'));
@@ -165,7 +167,7 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   await hands.press(leadTo(page, '/revoke'));
   await page.getByRole('heading', { name }).waitFor();
   await hands.press(submit(page));
-  await banner(page).waitFor();
+  await focusedNotice(page).waitFor();
   expect(await ping(second)).toBe(401);
 
   await hands.press(navigation(page, 'refused'));

@@ -64,7 +64,9 @@ const COLUMNS: readonly TableColumn<KeyDetails>[] = [
   [
     'Actions',
     (key) =>
-      key.state !== 'revoked' && (
+      key.state === 'revoked' ? (
+        <span class="dash">–</span>
+      ) : (
         <div class="actions">
           <EndKey subject={key} />
         </div>
