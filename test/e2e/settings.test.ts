@@ -446,6 +446,10 @@ test('the pages of a key are accessible, throw nothing, and are no wider than th
   await examine();
   await follow(submit(page));
   await examine();
+  await follow(stored(page));
+  await examine();
+  await page.goto(`${page.url()}/replace`);
+  await examine();
   expect(faults()).toEqual([]);
 });
 
