@@ -93,7 +93,7 @@ export const latestSize = (d1: D1Database): number | undefined => sizes.get(d1);
 export const sendBatch = <Row>(
   ctx: CallContext,
   effect: CallEffect,
-  build: (db: Database) => readonly Statement[],
+  build: (db: Database) => readonly Statement<Row>[],
 ): Promise<D1Result<Row>[]> =>
   callD1(ctx, effect, async (d1) => {
     const results = await d1.batch<Row>(build(throughDrizzle(d1)).map((statement) => prepare(d1, statement)));
@@ -106,7 +106,10 @@ export function readBatch<const Rows extends readonly unknown[]>(
   ctx: CallContext,
   build: (db: Database) => { readonly [Index in keyof Rows]: BoundStatement<Rows[Index]> },
 ): Promise<{ [Index in keyof Rows]: Rows[Index][] }>;
-export async function readBatch(ctx: CallContext, build: (db: Database) => readonly Statement[]): Promise<unknown> {
+export async function readBatch(
+  ctx: CallContext,
+  build: (db: Database) => readonly Statement<unknown>[],
+): Promise<unknown> {
   const results = await sendBatch(ctx, 'nothing_written', build);
   return results.map((result) => result.results);
 }

@@ -16,7 +16,7 @@ import * as key from '../../src/db/keys/key-statements.ts';
 import * as readKeys from '../../src/db/keys/read-keys-statements.ts';
 import * as refusedRequest from '../../src/db/keys/refused-request-statements.ts';
 import * as refusedUse from '../../src/db/keys/refused-use-statements.ts';
-import type { Statement } from '../../src/db/query.ts';
+import { BoundStatement, type Statement } from '../../src/db/query.ts';
 import { erasures } from '../../src/db/schema/directory.ts';
 import * as changes from '../../src/db/work/changes.ts';
 import * as connection from '../../src/db/work/connections.ts';
@@ -77,7 +77,7 @@ const written = {
   organizationDayRecords: null,
   organizationDayBytes: null,
 };
-const writtenTime = { ...written, minutes: 5, description: 'Text', billable: 1 };
+const writtenTime = { ...written, minutes: 5, description: 'Text', billable: 1 as const };
 const auditRow = {
   organizationId,
   now,
@@ -120,15 +120,15 @@ const factValues = {
 };
 
 /** A template that `db.all` runs. */
-const ofTemplate = (query: SQLWrapper & { getQuery: Statement['toSQL'] }): Statement => ({
-  toSQL: () => query.getQuery(),
-});
+const ofTemplate = (query: SQLWrapper & { getQuery: Statement['toSQL'] }) => new BoundStatement(query.getQuery());
 
 /**
  * The statements of each export, by the path of its file in src. An export that is not a statement, but a part of several,
  * is in `PARTS`.
  */
-export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, Statement | readonly Statement[]>>>> = {
+export const EXAMPLES: Readonly<
+  Record<string, Readonly<Record<string, Statement<unknown> | readonly Statement<unknown>[]>>>
+> = {
   'db/audit/audit-row.ts': {
     AUDIT_ROWS: Object.values(AUDIT_ROWS).flatMap(({ given, ofRecord, ofEach }) => [
       ...[given, ...Object.values(ofRecord)].map((statement) => statement(db, auditRow)),

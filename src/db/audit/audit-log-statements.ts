@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, inArray, lt, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { AUDIT_TEXT_LENGTH } from '../../domain/audit-actions.ts';
 import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts';
 import { decision, examined, latest, oldest } from '../aliases.ts';
@@ -42,7 +42,7 @@ const MAX_SHOWN_PREFIX = 40;
 const MAX_CHANGES = 50;
 
 /** The number of the organization's next audit row. */
-export const nextSeq = (organizationId: unknown) =>
+export const nextSeq = (organizationId: string | SQLWrapper) =>
   sql<number>`(select coalesce(max(${latest.seq}), 0) + 1 from ${auditLog} ${latest} where ${latest.organizationId} = ${organizationId})`;
 
 const inRange = ({ organizationId, before, from }: AuditRange) =>
@@ -243,7 +243,7 @@ export const countWritesOfKey = (db: Database, range: AuditRange & { keyId: stri
     );
 
 /** The text before the first `end`; null if there is none. */
-const beginning = (text: unknown, end: string) =>
+const beginning = (text: SQLWrapper, end: string) =>
   sql`iif(instr(${text}, ${end}) > 0, substr(${text}, 1, instr(${text}, ${end}) - 1), null)`;
 
 /**

@@ -13,22 +13,13 @@ import { latestAuditRow } from '../work/write.ts';
 // An audit row is written only by the statement that follows a write in the same batch, and only for a row that this write
 // changed. There is no `on conflict`: on a conflict this statement fails, and the write with it.
 
-interface AuditValues {
-  organizationId: string;
-  now: number;
-  actorId: string;
-  /** Used for `system` only. The names of keys and users come from the database. */
-  actorName: string;
-  action: string;
-  targetId: string;
-  ticketId: string | null;
-  requestId: string;
-  idempotencyKey: string | null;
-  sourceAddress: string | null;
-  userAgent: string | null;
-  detail: string | null;
+type AuditRow = typeof auditLog.$inferSelect;
+
+/** `actorName` is used for `system` only. The names of keys and users come from the database. */
+interface AuditValues extends Omit<AuditRow, 'seq' | 'at' | 'actorType' | 'day' | 'dayRecords' | 'dayBytes'> {
+  now: AuditRow['at'];
   /** The day of a new record, in the organization's time zone; null for any other change. */
-  day: string | null;
+  day: AuditRow['day'] | null;
   records: number;
   bytes: number;
 }
@@ -105,7 +96,7 @@ const SEVERAL_TARGETS = {
  * changes no total.
  */
 const auditRow = (actorType: ActorType, targetOf: (values: Input<AuditValues>) => Target) =>
-  once<AuditValues>((db, values) => {
+  once((db, values: Input<AuditValues>) => {
     const { name, from, where } = ACTORS[actorType](values);
     const target = targetOf(values);
     const latestDay = sql`coalesce(${latest.day}, '')`;

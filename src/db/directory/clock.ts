@@ -1,4 +1,4 @@
-import { eq, type SQL, sql } from 'drizzle-orm';
+import { eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { type Database, excluded, valuesFor } from '../query.ts';
 import { directoryClock, erasures } from '../schema/directory.ts';
 
@@ -32,12 +32,12 @@ export const findClock = (db: Database, organizationId: string) =>
 /** Stands for a change without a signed message (import, adapter). */
 const UNSIGNED = sql`''`;
 
-const applyAtDatabaseTime = (db: Database, organizationId: unknown, from: SQL) =>
+const applyAtDatabaseTime = (db: Database, organizationId: string | SQLWrapper, from: SQL) =>
   db
     .insert(directoryClock)
     .select(
       sql`select ${valuesFor(directoryClock, {
-        organizationId: sql`${organizationId}`,
+        organizationId,
         at: sql`unixepoch() * 1000`,
         messages: sql`json_array(${UNSIGNED})`,
       })} ${from}`,

@@ -71,10 +71,10 @@ const TABLES: Readonly<Record<DirectoryType, DirectoryTable>> = {
 };
 
 /** The fields of a type with their columns. */
-const columnsOf = (type: DirectoryType): [field: DirectoryField, column: Column][] =>
-  fieldsOf(type).flatMap((field) => {
+const columnsOf = (type: DirectoryType) =>
+  fieldsOf(type).flatMap((field): [field: DirectoryField, column: Column][] => {
     const column = TABLES[type].columns[field];
-    return column ? [[field, column] as [DirectoryField, Column]] : [];
+    return column ? [[field, column]] : [];
   });
 
 /** The primary key of a type, without the same column twice. */
@@ -99,12 +99,12 @@ export interface FoundRow {
 }
 
 /** A statement of the directory. Its rows, if there are any, have the fields `id` and `found`. */
-export type DirectoryStatement = (db: Database, values: DirectoryValues) => Statement;
+export type DirectoryStatement = (db: Database, values: DirectoryValues) => Statement<FoundRow>;
 
 const statement =
   (build: (values: DirectoryValues) => SQL): DirectoryStatement =>
   (db, values) =>
-    template(db, build(values));
+    template<FoundRow>(db, build(values));
 
 /** Inserts records and updates those that differ. Unchanged records are not written. */
 export const upsertRecords = (type: DirectoryType): DirectoryStatement =>

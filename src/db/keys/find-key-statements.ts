@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { SCOPE_IDS } from '../../domain/record-kinds.ts';
-import { type Fields, fields, once, type RowOf, template } from '../query.ts';
+import { type Fields, fields, type Input, once, type RowOf, selectTemplate } from '../query.ts';
 import { organizations } from '../schema/directory.ts';
 import { apiKeys } from '../schema/keys.ts';
 
@@ -45,11 +45,11 @@ const UNKNOWN_KEY = {
 } satisfies Record<keyof typeof KEY, unknown>;
 
 /** The key with this hash, always one row: `found` is 0 if there is no such key. */
-export const findKeyByHash = once<{ hash: string }, KeyRow & { found: number }>((db, { hash }) =>
-  template(
+export const findKeyByHash = once((db, { hash }: Input<{ hash: string }>) =>
+  selectTemplate(
     db,
+    { ...KEY, found: sql<number>`1` },
     sql`
-    select ${fields({ ...KEY, found: sql`1` })}
     from ${apiKeys} join ${organizations} on ${organizations.id} = ${apiKeys.organizationId}
     where ${apiKeys.hash} = ${hash}
     union all

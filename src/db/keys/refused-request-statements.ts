@@ -6,23 +6,7 @@ import { tickets, users } from '../schema/directory.ts';
 import { apiKeys, refusedRequests } from '../schema/keys.ts';
 import { ofRefusedRequest, REFUSED_KEY, REFUSED_SUBJECT } from './refused-use-statements.ts';
 
-/** A refused request. Times are UTC milliseconds. */
-export interface RefusedRequestValues {
-  organizationId: string;
-  keyId: string;
-  requestId: string;
-  at: number;
-  status: number;
-  reason: string;
-  /** A JSON array, or null for none. */
-  pointers: string | null;
-  ticketId: string | null;
-  userEmail: string | null;
-  /** An exceeded daily limit as JSON, or null for none. */
-  dayLimit: string | null;
-  sourceAddress: string | null;
-  userAgent: string | null;
-}
+export type RefusedRequestValues = typeof refusedRequests.$inferSelect;
 
 /** Adds a refused request, not during an erasure: a new row would stop the removal of its key. */
 export const addRefusedRequest = (db: Database, values: RefusedRequestValues) => {

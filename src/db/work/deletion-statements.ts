@@ -3,7 +3,7 @@ import { RECORD_KIND_NAMES, type RecordKind } from '../../domain/record-kinds.ts
 import { anyDay, oldest } from '../aliases.ts';
 import { nextSeq } from '../audit/audit-log-statements.ts';
 import { isBeingErased } from '../directory/erasure.ts';
-import { type Database, excluded, type Statement } from '../query.ts';
+import { type Database, excluded, type Statement, valuesFor } from '../query.ts';
 import { auditLog } from '../schema/audit.ts';
 import { organizations } from '../schema/directory.ts';
 import { apiKeys } from '../schema/keys.ts';
@@ -92,7 +92,7 @@ export function findFirstRedactedLater(db: Database, organizationId: string, fro
 export const moveDeletion = (db: Database, organizationId: string, toSeq: number) =>
   db
     .insert(deletions)
-    .select(sql`select ${organizationId}, ${toSeq} where not ${isBeingErased(organizationId)}`)
+    .select(sql`select ${valuesFor(deletions, { organizationId, toSeq })} where not ${isBeingErased(organizationId)}`)
     .onConflictDoUpdate({
       target: deletions.organizationId,
       set: { toSeq: excluded(deletions.toSeq) },

@@ -1,7 +1,7 @@
 import { and, desc, eq, gte, type SQLWrapper, sql } from 'drizzle-orm';
 import { forEachKind, type RecordKind } from '../../domain/record-kinds.ts';
 import { anyDay } from '../aliases.ts';
-import { type Database, excluded, once, valuesFor } from '../query.ts';
+import { type Database, excluded, type Input, once, valuesFor } from '../query.ts';
 import { organizations } from '../schema/directory.ts';
 import { apiKeys } from '../schema/keys.ts';
 import { keyDays } from '../schema/work.ts';
@@ -91,21 +91,17 @@ export const findChainUse = (db: Database, organizationId: string, keyId: string
     )
     .orderBy(desc(keyDays.lastAt));
 
-export interface CountedRecord {
-  organizationId: string;
-  chainId: string;
-  keyId: string;
-  /** Calendar date in the organization's time zone, `YYYY-MM-DD`. */
-  day: string;
-  now: number;
-  minutes: number;
-  bytes: number;
-  sourceAddress: string | null;
+type KeyDay = typeof keyDays.$inferSelect;
+
+export interface CountedRecord
+  extends Pick<KeyDay, 'organizationId' | 'chainId' | 'keyId' | 'day' | 'minutes' | 'bytes'> {
+  now: KeyDay['lastAt'];
+  sourceAddress: KeyDay['lastAddress'];
 }
 
 /** Counts a new record: the statement after its audit row, which does nothing if that one did nothing. */
 export const countRecord = forEachKind((kind) =>
-  once<CountedRecord>((db, values) => {
+  once((db, values: Input<CountedRecord>) => {
     const one = (counted: RecordKind) => sql.raw(kind === counted ? '1' : '0');
     const row = valuesFor(keyDays, {
       organizationId: values.organizationId,

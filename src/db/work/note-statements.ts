@@ -1,12 +1,10 @@
 import { sql } from 'drizzle-orm';
-import { named, once, valuesFor } from '../query.ts';
+import { type Input, named, once, valuesFor } from '../query.ts';
 import { notes } from '../schema/work.ts';
 import {
   admitted,
   type ExplainValues,
-  type Explanation,
   explain,
-  type Inserted,
   type InsertValues,
   recordValues,
   returned,
@@ -16,7 +14,7 @@ import {
 export type StoredNote = StoredRecord;
 
 /** Inserts the note if key, plan and ticket allow it and the id is new; returns it or nothing. */
-export const insertNote = once<InsertValues & { message: string }, StoredNote & Inserted>((db, values) =>
+export const insertNote = once((db, values: Input<InsertValues & { message: string }>) =>
   db
     .insert(notes)
     .select(
@@ -27,6 +25,4 @@ export const insertNote = once<InsertValues & { message: string }, StoredNote & 
 );
 
 /** Why a note was not inserted. */
-export const explainNote = once<ExplainValues, Explanation<StoredNote>>((db, values) =>
-  explain(db, 'note', values, {}),
-);
+export const explainNote = once((db, values: Input<ExplainValues>) => explain(db, 'note', values, {}));

@@ -5,9 +5,7 @@ import { timeEntries } from '../schema/work.ts';
 import {
   admitted,
   type ExplainValues,
-  type Explanation,
   explain,
-  type Inserted,
   type InsertValues,
   recordValues,
   returned,
@@ -27,10 +25,7 @@ const OWN_FIELDS = {
 
 export type StoredTimeEntry = StoredRecord & RowOf<typeof OWN_FIELDS>;
 
-interface TimeEntryValues extends InsertValues {
-  description: string;
-  billable: number;
-}
+type TimeEntryValues = InsertValues & Pick<typeof timeEntries.$inferSelect, 'description' | 'billable'>;
 
 type ByEmail = { userEmail: string };
 
@@ -72,27 +67,27 @@ const insertTimeEntry = (db: Database, values: Input<TimeEntryValues>, isCredite
     .returning(named({ ...returned('time_entry', values), ...OWN_FIELDS }));
 
 /** Inserts the entry, credited to the service account, if everything allows it and the id is new. */
-export const insertServiceTimeEntry = once<TimeEntryValues, StoredTimeEntry & Inserted>((db, values) =>
+export const insertServiceTimeEntry = once((db, values: Input<TimeEntryValues>) =>
   insertTimeEntry(db, values, isServiceAccount(values)),
 );
 
 /** The same, credited to the technician with this email address. */
-export const insertTechnicianTimeEntry = once<TimeEntryValues & ByEmail, StoredTimeEntry & Inserted>((db, values) =>
+export const insertTechnicianTimeEntry = once((db, values: Input<TimeEntryValues & ByEmail>) =>
   insertTimeEntry(db, values, isTechnician(values)),
 );
 
 const explainTimeEntry = (db: Database, values: Input<ExplainValues>, isCredited: SQL) =>
   explain(db, 'time_entry', values, OWN_FIELDS, {
     joins: sql`left join ${users} on ${isCredited}`,
-    isFound: sql`${users.id} is not null`,
+    isFound: sql<number>`${users.id} is not null`,
   });
 
 /** Why an entry for the service account was not inserted: one row, or none if the key is gone. */
-export const explainServiceTimeEntry = once<ExplainValues, Explanation<StoredTimeEntry>>((db, values) =>
+export const explainServiceTimeEntry = once((db, values: Input<ExplainValues>) =>
   explainTimeEntry(db, values, isServiceAccount(values)),
 );
 
 /** Why an entry for a named technician was not inserted. */
-export const explainTechnicianTimeEntry = once<ExplainValues & ByEmail, Explanation<StoredTimeEntry>>((db, values) =>
+export const explainTechnicianTimeEntry = once((db, values: Input<ExplainValues & ByEmail>) =>
   explainTimeEntry(db, values, isTechnician(values)),
 );

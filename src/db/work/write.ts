@@ -2,7 +2,7 @@ import { type Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { RECORD_KINDS, type RecordKind } from '../../domain/record-kinds.ts';
 import { anyKey, latest, recordCompany, recordTicket, writer } from '../aliases.ts';
 import { KEY, type KeyRow } from '../keys/find-key-statements.ts';
-import { type Database, type Fields, fields, type Input, type Statement, template } from '../query.ts';
+import { type Database, type Fields, fields, type Input, type RowOf, template } from '../query.ts';
 import { auditLog } from '../schema/audit.ts';
 import { companies, organizations, tickets } from '../schema/directory.ts';
 import { apiKeys } from '../schema/keys.ts';
@@ -202,40 +202,42 @@ function usedOfDay(db: Database, { organizationId, chainId, day }: Input<Explain
 }
 
 /** Explains why a record was not inserted; no row if the key is gone. `credited` finds the credited user, if the kind has one. */
-export function explain(
+export function explain<Own extends Fields>(
   db: Database,
   kind: RecordKind,
   values: Input<ExplainValues>,
-  ownFields: Fields,
-  credited?: { joins: SQL; isFound: SQL },
-): Statement {
+  ownFields: Own,
+  credited?: { joins: SQL; isFound: SQL<number> },
+) {
   const { organizationId, id, ticketId } = values;
   const record = RECORD_TABLES[kind];
   const used = usedOfDay(db, values);
-  const row = {
-    ...KEY,
-    chainRecords: sql`${used.records}`,
-    chainMinutes: sql`${used.minutes}`,
-    chainBytes: sql`${used.bytes}`,
-    organizationRecords: organizationRecords(values),
-    organizationBytes: organizationBytes(values),
+  const existing = {
     id: record.id,
     ticketId: record.ticketId,
     createdAt: record.createdAt,
     requestId: record.requestId,
     requestDigest: record.requestDigest,
     ...ownFields,
-    ticketFound: sql`${companies.id} is not null and ${admitsCompany(tickets.companyId)}`,
-    otherCompany: sql`${tickets.id} is not null and not ${admitsCompany(tickets.companyId)}`,
-    fromOwnChain: sql`${apiKeys.companies} = '' or ${writer.id} is not null`,
-    recordAdmitted: sql`${recordCompany.id} is not null and ${admitsCompany(recordTicket.companyId)}`,
-    userFound: credited?.isFound ?? sql`1`,
-    connectedAt: sql`iif(${connections.failure} is null, ${connections.reportedAt}, null)`,
   };
-  return template(
+  const reasons = {
+    ...KEY,
+    chainRecords: sql<number>`${used.records}`,
+    chainMinutes: sql<number>`${used.minutes}`,
+    chainBytes: sql<number>`${used.bytes}`,
+    organizationRecords: organizationRecords(values),
+    organizationBytes: organizationBytes(values),
+    ticketFound: sql<number>`${companies.id} is not null and ${admitsCompany(tickets.companyId)}`,
+    otherCompany: sql<number>`${tickets.id} is not null and not ${admitsCompany(tickets.companyId)}`,
+    fromOwnChain: sql<number>`${apiKeys.companies} = '' or ${writer.id} is not null`,
+    recordAdmitted: sql<number>`${recordCompany.id} is not null and ${admitsCompany(recordTicket.companyId)}`,
+    userFound: credited?.isFound ?? sql<number>`1`,
+    connectedAt: sql<number | null>`iif(${connections.failure} is null, ${connections.reportedAt}, null)`,
+  };
+  return template<RowOf<typeof reasons> & (RowOf<typeof existing> | { id: null })>(
     db,
     sql`
-    select ${fields(row)}
+    select ${fields({ ...reasons, ...existing })}
     from ${apiKeys}
     join ${organizations} on ${organizations.id} = ${organizationId}
     left join ${record} on ${record.organizationId} = ${organizationId} and ${record.id} = ${id}

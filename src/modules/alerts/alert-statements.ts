@@ -1,6 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
-import { type Database, excluded, fields, once, template, valuesFor } from '../../db/query.ts';
+import { type Database, excluded, type Input, once, selectTemplate, valuesFor } from '../../db/query.ts';
 import { organizations } from '../../db/schema/directory.ts';
 import { alerts } from '../../db/schema/modules.ts';
 
@@ -16,11 +16,12 @@ const KEY_COLUMNS = sql`${KEY.organizationId}, ${KEY.type}, ${KEY.subject}`;
 export type StoredAlert = Pick<AlertRow, keyof typeof KEY | 'level'>;
 
 /** The oldest alerts about these types of facts, with shares as those of the facts. `types` is a JSON array. */
-export const findStoredAlerts = once<{ types: string; each: number; limit: number }, StoredAlert>((db, values) =>
-  template(
+export const findStoredAlerts = once((db, values: Input<{ types: string; each: number; limit: number }>) =>
+  selectTemplate(
     db,
+    { ...KEY, level: alerts.level },
     // The numbered rows have the name of the table, as in `claimAlerts`.
-    sql`select ${fields({ ...KEY, level: alerts.level })} from (
+    sql`from (
       select *, row_number() over (
         partition by ${alerts.organizationId} order by ${alerts.foundAt}, ${alerts.subject}) as place
       from ${alerts} indexed by alerts_type where ${alerts.type} in (select value from json_each(${values.types}))) as ${alerts}

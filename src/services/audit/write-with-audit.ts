@@ -1,5 +1,5 @@
 import { AUDIT_ROWS } from '../../db/audit/audit-row.ts';
-import type { BoundStatement, Database, Statement } from '../../db/query.ts';
+import type { Database, Statement } from '../../db/query.ts';
 import { type CountedRecord, countRecord } from '../../db/work/key-days.ts';
 import type { AuditAction } from '../../domain/audit-actions.ts';
 import type { RecordKind } from '../../domain/record-kinds.ts';
@@ -8,8 +8,7 @@ import type { AdminContext, AuditTarget, ServiceContext, SystemContext } from '.
 
 /** One change: its statement, and its entry in the audit log. */
 export interface AuditedChange<Row = unknown> {
-  /** Its rows are those of a statement that was built once. */
-  statement: Statement | BoundStatement<Row>;
+  statement: Statement<Row>;
   action: AuditAction;
   /** What it changes; or the ids of those that it may change, each of which gets an entry if it does. */
   targetId: string | { kind: keyof (typeof AUDIT_ROWS)['user']['ofEach']; ids: readonly string[] };
@@ -37,7 +36,7 @@ export async function writeWithAudit<Row>(
   changes: (db: Database, now: number) => readonly AuditedChange<Row>[],
 ): Promise<D1Result<Row>[]> {
   let positions: number[] = [];
-  const results = await sendBatch<Row>(ctx, effect, (db) => {
+  const results = await sendBatch(ctx, effect, (db) => {
     const now = ctx.now();
     const origin = {
       organizationId,
@@ -48,7 +47,7 @@ export async function writeWithAudit<Row>(
       sourceAddress: source.address,
       userAgent: source.userAgent,
     };
-    const statements: Statement[] = [];
+    const statements: Statement<Row>[] = [];
     positions = [];
     for (const { statement, ticket, action, targetId, ...change } of changes(db, now)) {
       const { idempotencyKey = null, detail = null, counted, completion } = change;

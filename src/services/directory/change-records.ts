@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { findClock } from '../../db/directory/clock.ts';
-import { deactivateRecords as deactivate, type FoundRow, findRecords } from '../../db/directory/records.ts';
+import { deactivateRecords as deactivate, findRecords } from '../../db/directory/records.ts';
 import { instant } from '../../domain/change.ts';
 import { conflicts, DIRECTORY_TYPES, type DirectoryError, directoryId, readRecord } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -99,7 +99,7 @@ export async function deactivateRecords(
     const values = { organizationId: organization, json: JSON.stringify(ids) };
     return { type, values };
   });
-  const [, ...results] = await sendBatch<FoundRow>(ctx, 'safe_to_repeat', (db) => [
+  const [, ...results] = await sendBatch(ctx, 'safe_to_repeat', (db) => [
     advanceClock(db, organization, ctx.message),
     ...changes.flatMap(({ type, values }) => [deactivate(type)(db, values), findRecords(type)(db, values)]),
   ]).catch((err: unknown) => refuse(ctx, organization, err));

@@ -212,14 +212,14 @@ interface Query {
 /** Runs queries with lists of any length in one call. Results are in query order. */
 async function query(ctx: DirectoryDatabase, organizationId: string, queries: readonly Query[]): Promise<FoundRow[][]> {
   const lengths = queries.map(({ items }) => Math.ceil(items.length / RECORDS_PER_STATEMENT));
-  const results = await call<FoundRow>(ctx, (db) =>
+  const results = await call(ctx, (db) =>
     queries.flatMap(({ statement, items }) => bindChunks(db, statement, organizationId, items)),
   );
   return lengths.map((length) => results.splice(0, length).flatMap(({ results: rows }) => rows));
 }
 
 /** All statements here are safe to repeat. */
-function call<Row>(ctx: DirectoryDatabase, statements: (db: Database) => Statement[]): Promise<D1Result<Row>[]> {
+function call<Row>(ctx: DirectoryDatabase, statements: (db: Database) => Statement<Row>[]): Promise<D1Result<Row>[]> {
   return sendBatch({ ...ctx, deadlineAt: Date.now() + CALL_DEADLINE_MS }, 'safe_to_repeat', statements);
 }
 

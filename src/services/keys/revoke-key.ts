@@ -52,7 +52,7 @@ export async function revokeSelectedKeys(ctx: AdminContext, keyIds: readonly str
 
 /** Revokes all of them with two statements, because D1 limits how many a request may send. */
 async function markRevoked(ctx: AdminContext, keyIds: readonly string[]): Promise<string[]> {
-  const [revoked] = await writeWithAudit<{ id: string }>(ctx, byAdministrator(ctx), 'may_have_written', (db, now) => [
+  const [revoked] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (db, now) => [
     {
       statement: markRevokedByAdministrator(db, { ...ctx.actor, keyIds, now }),
       action: 'api_key.revoked',

@@ -40,7 +40,8 @@ const noteWrite = (body: NoteRequest): RecordWrite<StoredNote> => ({
 });
 
 function timeEntryWrite(body: TimeEntryRequest): RecordWrite<StoredTimeEntry> {
-  const { minutes, description, billable } = body;
+  const { minutes, description } = body;
+  const billable: 0 | 1 = body.billable ? 1 : 0;
   const userEmail = body.userEmail ?? undefined;
   return {
     kind: 'time_entry',
@@ -49,7 +50,7 @@ function timeEntryWrite(body: TimeEntryRequest): RecordWrite<StoredTimeEntry> {
     text: description,
     minutes,
     insert: (db, values) => {
-      const entry = { ...values, description, billable: Number(billable) };
+      const entry = { ...values, description, billable };
       return userEmail === undefined
         ? insertServiceTimeEntry(db, entry)
         : insertTechnicianTimeEntry(db, { ...entry, userEmail });

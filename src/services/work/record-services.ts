@@ -143,7 +143,7 @@ export async function decideEntries(
 ): Promise<string[]> {
   const { organizationId, actor } = target;
   const userId = actor.type === 'user' ? actor.id : undefined;
-  const [decided] = await writeWithAudit<{ id: string }>(ctx, target, 'safe_to_repeat', (db) => [
+  const [decided] = await writeWithAudit(ctx, target, 'safe_to_repeat', (db) => [
     {
       statement: recordApprovals(db, { organizationId, ids, userId, status, approvals }),
       action: APPROVAL_ACTIONS[status],

@@ -12,7 +12,7 @@ import { sha256, utf8Length } from '../../../src/lib/bytes.ts';
 import { toFoundKey } from '../../../src/services/keys/find-key.ts';
 import { DAY } from '../limits.ts';
 
-type Inserted = NonNullable<ReturnType<typeof insertServiceTimeEntry>['row']>;
+type Inserted = ReturnType<typeof insertServiceTimeEntry>['_']['result'][number];
 
 interface Write {
   requestId: string;
@@ -56,7 +56,7 @@ export async function sameWrite(d1: D1Database, key: FoundKey, write: Write): Pr
     organizationDayRecords: DAY.records,
     organizationDayBytes: DAY.bytes,
     description: body.description,
-    billable: Number(body.billable),
+    billable: body.billable ? (1 as const) : (0 as const),
   };
   const change = {
     ...counted,
