@@ -15,28 +15,24 @@ export interface CalledTool {
   result: ToolResult;
 }
 
-/** The body of a request with wrong arguments: the API refuses it after it has checked key, scope, limit and plan. */
-const REFUSED = { ticketId: '-', idempotencyKey: undefined, dryRun: false, body: {} };
-
 /** Writes or checks what the call asks for with one request to the API. Its refusals are results too: agents read results. */
 export async function callTool(c: Context<AgentEnv>, call: ToolCall): Promise<CalledTool> {
   const tool = TOOLS[call.kind];
   const parsed = tool.parse(call.arguments, keyPrefixOf(c));
-  const { ticketId, idempotencyKey, dryRun, body } = parsed.ok ? parsed : REFUSED;
+  const { ticketId, idempotencyKey, dryRun, body } = parsed.request;
   const path = `/tickets/${ticketId}/${RECORD_KINDS[call.kind].path}${dryRun ? '/dry-run' : ''}`;
   const answer = await sendToApi(c, path, {
     method: 'POST',
-    headers: {
-      'Content-Type': 'application/json',
-      ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
-    },
+    headers: { 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey },
     body: JSON.stringify(body),
   });
-  if (answer.ok) return { answer, isFinal: false, result: await tool.resultOf(answer, { ticketId, dryRun }) };
+  if (answer.ok && parsed.ok)
+    return { answer, isFinal: false, result: await tool.resultOf(answer, { ticketId, dryRun }) };
   const refusal = await answer.clone().json<ProblemJson>();
   const isFinal = isAboutCaller(answer, refusal);
-  const { requestId } = refusal;
-  const found = !parsed.ok && answer.status === 422 ? { ...parsed.problem, requestId } : refusal;
+  const isOfArguments = answer.ok || refusal.code === 'validation_failed' || refusal.code === 'invalid_idempotency_key';
+  const requestId = answer.headers.get('X-Request-Id') ?? '';
+  const found = !parsed.ok && isOfArguments ? { ...parsed.problem, requestId } : refusal;
   return { answer, isFinal, result: problemResult(found, answer.headers.get('Retry-After')) };
 }
 

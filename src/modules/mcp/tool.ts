@@ -32,10 +32,18 @@ export const callFields = {
 };
 type CallFields = z.output<z.ZodObject<typeof callFields>>;
 
-/** What a call asks for, or what is wrong with its arguments. */
+/** The request to the API for a call. */
+interface CallRequest {
+  ticketId: string;
+  idempotencyKey: string;
+  dryRun: boolean;
+  body: object;
+}
+
+/** What a call asks for, or what is wrong with its arguments, with a request that the API refuses for them. */
 type ParsedCall =
-  | { ok: true; ticketId: string; idempotencyKey: string; dryRun: boolean; body: object }
-  | { ok: false; problem: Omit<ProblemJson, 'requestId'> };
+  | { ok: true; request: CallRequest }
+  | { ok: false; problem: Omit<ProblemJson, 'requestId'>; request: CallRequest };
 
 /** An entry in `tools/list`, and its translation into a request to the API. */
 export interface Tool {
@@ -60,16 +68,21 @@ export const makeTool = <Input extends z.ZodType<CallFields>, Shown extends Repl
 }: ToolDescription<Input, Shown>): Tool => ({
   ...tool,
   parse: (args = {}, keyPrefix) => {
-    const parsed = tool.input.safeParse(withTextId(args));
-    if (!parsed.success) {
-      const errors = fieldErrors(parsed.error);
-      return { ok: false, problem: { code: 'validation_failed', detail: '', errors } };
-    }
+    const given = withTextId(args);
+    const refused = (problem: Omit<ProblemJson, 'requestId'>) => ({
+      ok: false as const,
+      problem,
+      request: refusedRequest(given, keyPrefix),
+    });
+    const parsed = tool.input.safeParse(given);
+    if (!parsed.success) return refused({ code: 'validation_failed', detail: '', errors: fieldErrors(parsed.error) });
     const { ticketId, idempotencyKey, dryRun, ...body } = parsed.data;
     const checked = checkIdempotencyKey(idempotencyKey, keyPrefix);
-    if (checked.ok) return { ok: true, ticketId, idempotencyKey, dryRun: dryRun === true, body };
-    const detail = `idempotencyKey ${checked.rule}; ${checked.remedy}.`;
-    return { ok: false, problem: { code: 'invalid_idempotency_key', detail } };
+    if (checked.ok) return { ok: true, request: { ticketId, idempotencyKey, dryRun: dryRun === true, body } };
+    return refused({
+      code: 'invalid_idempotency_key',
+      detail: `idempotencyKey ${checked.rule}; ${checked.remedy}.`,
+    });
   },
   resultOf: async (response, { ticketId, dryRun }) => {
     if (dryRun) return dryRunResult(await response.json<DryRunResult>());
@@ -77,6 +90,29 @@ export const makeTool = <Input extends z.ZodType<CallFields>, Shown extends Repl
     return writtenResult({ ticketId }, show(shown, ticketId), shown);
   },
 });
+
+const anyFields = z.record(z.string(), z.unknown()).catch({});
+
+/**
+ * A request with wrong arguments, whose ticket and fields the log of refused requests gets. It is a dry run, so it never
+ * writes. The API refuses it after it has checked key, scope, limit and plan: it knows no field `ticketId` or `dryRun`.
+ */
+function refusedRequest(args: unknown, keyPrefix: string): CallRequest {
+  const { ticketId, idempotencyKey, dryRun, ...body } = anyFields.parse(args);
+  const ticket = callFields.ticketId.safeParse(ticketId);
+  const key = callFields.idempotencyKey.safeParse(idempotencyKey);
+  return {
+    // Neither is an id.
+    ticketId: ticket.success ? ticket.data : '%20',
+    idempotencyKey: key.success && checkIdempotencyKey(key.data, keyPrefix).ok ? key.data : ':',
+    dryRun: true,
+    body: {
+      ...body,
+      ...(!ticket.success && { ticketId: ticketId ?? null }),
+      ...(!callFields.dryRun.safeParse(dryRun).success && { dryRun }),
+    },
+  };
+}
 
 /** Some clients make a number of an id that consists of digits. */
 function withTextId(args: unknown): unknown {

@@ -435,3 +435,26 @@ test('a pasted key in a refused argument is not repeated, and none is accepted a
     expect(text).not.toContain(key.slice(4));
   }
 });
+
+test('the log of refused requests has the ticket and the wrong fields of a refused call, which writes nothing', async () => {
+  const { organization, key, api } = await makeWorld();
+  const { idempotencyKey: _, ...withoutKey } = TIME_ARGUMENTS;
+  for (const wrong of [
+    withoutKey,
+    { ...TIME_ARGUMENTS, minutes: 0 },
+    { ...TIME_ARGUMENTS, ticketId: 'no id' },
+    { ...TIME_ARGUMENTS, dryRun: 'yes' },
+    { ...TIME_ARGUMENTS, idempotencyKey: 'triage:' },
+  ])
+    expect(await resultOf(api, key, 'log_time', wrong)).toMatchObject({ isError: true });
+  await api.settled();
+  const rows = await rowsOf('refused_requests', organization);
+  expect(rows.map(({ reason, ticket_id, pointers }) => [reason, ticket_id, pointers])).toEqual([
+    ['invalid_idempotency_key', '1001', null],
+    ['validation_failed', '1001', '["/minutes"]'],
+    ['validation_failed', '?', '["/?"]'],
+    ['validation_failed', '1001', '["/?"]'],
+    ['invalid_idempotency_key', '1001', null],
+  ]);
+  expect(await rowsOf('time_entries', organization)).toEqual([]);
+});
