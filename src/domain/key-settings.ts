@@ -158,6 +158,8 @@ export type SettingsInput = Partial<Record<KeySettingName, unknown>>;
 
 const NO_LINE = '""';
 
+const without = (all: readonly string[], some: readonly string[]) => all.filter((one) => !some.includes(one));
+
 /** What differs between two states of a key, in words for the audit log. */
 export function describeChanges(from: KeySettings, to: KeySettings): string[] {
   return KEY_SETTING_NAMES.flatMap((name) => {
@@ -166,6 +168,12 @@ export function describeChanges(from: KeySettings, to: KeySettings): string[] {
       control === 'line' ? JSON.stringify(value) : value === '' ? 'any' : String(value ?? 'none');
     const [what, old, changed] = [label.toLowerCase(), words(from), words(to)];
     if (old === changed) return [];
+    const [before = [], after = []] = [from, to].map(({ [name]: list }) => String(list ?? '').split(' '));
+    const [added, removed] = [without(after, before), without(before, after)];
+    // An empty list has another meaning: any.
+    const isPart = control !== 'line' && old !== 'any' && changed !== 'any';
+    if (isPart && removed.length === 0) return [`${what} added: ${added.join(' ')}`];
+    if (isPart && added.length === 0) return [`${what} removed: ${removed.join(' ')}`];
     if (old === NO_LINE) return [`${what} added: ${changed}`];
     return [changed === NO_LINE ? `${what} removed: ${old}` : `${what} ${old} to ${changed}`];
   });

@@ -27,7 +27,9 @@ export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> 
   const organizations = await readOrganizationOverview(serviceContext(c), found, factOptions(c));
   const page = (
     <>
-      <p>Those where every request is refused come first, then those that lose work, then those that need attention.</p>
+      <p class="minor">
+        First the organizations whose keys are all refused, then those that lose work, then those that need attention.
+      </p>
       <FindOrganization id="find" total={all.length} text={text} tab={tab} />
       {organizations.length === 0 ? (
         <Banner tone="neutral">
@@ -60,7 +62,7 @@ const columnsFor = (tab: string): readonly TableColumn<OverviewItem>[] => [
   ],
   ['Needs attention', (item) => <Count item={item} />],
   ['Most urgent', (item) => <MostUrgent item={item} />],
-  ['Time that waits', (item) => <Waiting item={item} />],
+  ['Time to approve', (item) => <Waiting item={item} />],
   ['Keys in use', ({ liveKeys }) => liveKeys],
 ];
 
@@ -95,5 +97,5 @@ function MostUrgent({ item: { organization, facts, isRefused } }: { item: Overvi
   const [ofType = []] = facts.values();
   const tile = tileOf(ofType, (at) => dateIn(timeZone, at));
   if (tile) return <a href={`/settings/${id}${tile.path}`}>{tile.title}</a>;
-  return hasPsa ? DASH : 'Write-back is off';
+  return hasPsa ? DASH : 'Write-back is off, and no key is in use';
 }

@@ -84,6 +84,7 @@ function problemPage(
 ): Response | Promise<Response> {
   const { to, text } = wayOn(c, status);
   const base = pageContext(c)?.base;
+  const signOutPath = c.get('signedInAs') && c.get('config').signIn?.signOutPath;
   const page = (
     <>
       <p>{detail}</p>
@@ -93,6 +94,13 @@ function problemPage(
       <p>
         <a href={to}>{text}</a>
       </p>
+      {base === undefined && signOutPath && (
+        <p>
+          <a href={signOutPath} data-sign-out>
+            Sign in with another account
+          </a>
+        </p>
+      )}
     </>
   );
   return render(c, title, page, { status });

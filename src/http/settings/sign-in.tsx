@@ -4,6 +4,7 @@ import type { SignIn } from '../../config.ts';
 import { provenEmail } from '../../domain/sign-in-token.ts';
 import { type Administration, administrationsOf } from '../../services/directory/administrators.ts';
 import { type AdminEnv, type AppEnv, type ContextOf, serviceContext } from '../hono-env.ts';
+import { askedPath } from '../not-found.ts';
 import { PageProblem } from './page-problem.ts';
 
 const ALGORITHMS = ['RS256', 'ES256'];
@@ -52,7 +53,7 @@ export function signIn(): MiddlewareHandler<AdminEnv, '/:organization/*'> {
       throw new PageProblem(
         404,
         'No organization of yours is at this URL',
-        `You are signed in as ${administrations[0]?.email}. Check the URL, or sign in with another account.`,
+        `You are signed in as ${administrations[0]?.email}, who administers no organization at ${askedPath(c)}. Check the URL, or sign in with another account.`,
       );
     }
     c.set('administrator', {

@@ -23,6 +23,7 @@ const ORGANIZATION_PAGES = [
   '/keys.csv',
   '/refused',
   '/refused.csv',
+  '/refused-requests.csv',
   '/revoke-all',
   '/key-rules',
   '/time',

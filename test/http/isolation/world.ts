@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { keyHint } from '../../../src/domain/api-key.ts';
+import { isRefusedUseReason } from '../../../src/domain/refused-use.ts';
 import { withReplica } from '../../support/d1.ts';
 import { ledgerInconsistencies } from '../../support/ledger.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
@@ -335,14 +336,18 @@ export class World {
       case '/refused.csv':
         check('pageRows', csvRows(text).length, refused.length);
         break;
-      case '/refused':
-        check('pageRows', await countElements(text, '.refused tbody tr'), refused.length);
-        check(
-          'pageRows',
-          await countElements(text, '.refused-requests tbody tr'),
-          Math.min(50, own.refused_requests.length),
-        );
+      case '/refused-requests.csv':
+        check('pageRows', csvRows(text).length, own.refused_requests.length);
         break;
+      case '/refused': {
+        const others = own.refused_requests.filter(({ reason }) => !isRefusedUseReason(String(reason)));
+        const rows = new Set(others.map(({ key_id: key, reason }) => `${key} ${reason}`));
+        check('pageRows', await countElements(text, '.refused tbody tr'), refused.length + rows.size);
+        // Equal neighbours share a row, which has a line for each.
+        const requests = await countElements(text, '.refused-requests td p');
+        check('pageRows', requests, Math.min(50, own.refused_requests.length));
+        break;
+      }
       case '/revoke-all': {
         // The number of live keys is the only number on the page, except for those in the
         // organization's name.

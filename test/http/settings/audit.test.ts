@@ -265,14 +265,14 @@ describe('what billing and auditors read of the audit log', () => {
     for (const billable of [true, false]) await api.postTime(key.value, { ...TIME, billable });
     await api.postNote(key.value);
     const lines = async () => (await elementsOf((await get('/audit')).text, '.log .line')).map((one) => one.text);
-    const submitted = ['billable, 150.00, credited to Automation', 'not billable, credited to Automation'];
+    const submitted = ['billable, at 150.00/h, credited to Automation', 'not billable, credited to Automation'];
     for (const part of submitted) expect(await lines()).toContainEqual(expect.stringContaining(`30 min, ${part}: `));
     const [entry] = (await rowsOf('time_entries', organization)).filter(({ billable }) => billable === 1);
     await setApproval(
       { ...asOperator(), now: () => now },
       { organization, entry: String(entry?.['id']), decision: 'APPROVED', reviewer: 'ada' },
     );
-    const approved = /^30 min, billable, 150\.00, credited to Automation, approved by Ada .* on 23 Nov 2027/;
+    const approved = /^30 min, billable, at 150\.00\/h, credited to Automation, approved by Ada .* on 23 Nov 2027/;
     // The entry of the decision says who and when in its own columns.
     expect((await lines()).filter((line) => approved.test(line))).toHaveLength(1);
     expect((await lines()).filter((line) => /^30 min, billable, .*Automation(?!, approved)/.test(line))).toHaveLength(

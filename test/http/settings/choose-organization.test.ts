@@ -82,7 +82,7 @@ test('the page of a wrong URL says who is signed in, and leads to the organizati
     404,
     ['No organization of yours is at this URL'],
   ]);
-  expect(html).toContain(email);
+  expect(html).toContain(`${email}, who administers no organization at /settings/another/keys.`);
   expect(await countElements(html, 'main a[href="/settings"]')).toBe(1);
 });
 
@@ -181,7 +181,7 @@ test('the overview begins with an organization whose keys are all refused, then 
     ...['–', isOff, '–', '1'],
     ...['2 to look at', '1 write may be lost', '1 time entry waits', '1'],
     ...['1 to look at', '1 key expires within 14 days', '–', '2'],
-    ...['–', 'Write-back is off', '–', '0'],
+    ...['–', 'Write-back is off, and no key is in use', '–', '0'],
   ]);
   expect(await countElements(html, `td a[href="/settings/${beta}/time"]`)).toBe(1);
 });

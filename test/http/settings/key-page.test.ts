@@ -97,7 +97,7 @@ describe('the page of a key', () => {
     const lines = (await elementsOf(text, '.log .line')).map((line) => line.text);
     expect(lines).toEqual([
       'x'.repeat(120),
-      expect.stringMatching(/^30 min, billable, 150.00, credited to Automation: Entered .*\[removed\] in n8n$/),
+      expect.stringMatching(/^30 min, billable, at 150.00\/h, credited to Automation: Entered .*\[removed\] in n8n$/),
       '[redacted]',
       '',
     ]);

@@ -78,7 +78,7 @@ const endOf = (id: string) => (id.length > SHOWN_ID ? `…${id.slice(1 - SHOWN_I
 /** The entries of decisions, which say themselves what was decided, by whom and when. */
 const OF_A_DECISION = /\.(?:approved|rejected)$/;
 
-/** `30 min, billable, 150.00, credited to Tess, approved by Ada on 23 Nov 2026`. */
+/** `30 min, billable, at 150.00/h, credited to Tess, approved by Ada on 23 Nov 2026`. */
 function timeText(
   { minutes, ...time }: NonNullable<AuditEntry['time']>,
   timeZone: string,
@@ -89,7 +89,7 @@ function timeText(
     decidedBy === null || decidedAt === null ? '' : ` by ${decidedBy} on ${dateText(dateIn(timeZone, decidedAt))}`;
   const parts = [
     `${minutes} min`,
-    billable ? `billable, ${money(hourlyRateMinor)}` : 'not billable',
+    billable ? `billable, at ${money(hourlyRateMinor)}/h` : 'not billable',
     `credited to ${technician}`,
     ...(status === 'SUBMITTED' || isDecision ? [] : [`${status.toLowerCase()}${by}`]),
   ];
