@@ -41,12 +41,23 @@ for (const button of document.querySelectorAll('[data-copy]')) {
   });
 }
 
-// A checkbox that selects all of its name.
+// A checkbox that selects all of its name, and the button beside it, which counts them.
 for (const all of document.querySelectorAll('[data-all]')) {
   all.parentElement.hidden = false;
+  const button = all.closest('.bulk').querySelector('button');
+  const boxes = Array.from(all.form.querySelectorAll(`[name="${all.dataset.all}"]`));
+  const show = () => {
+    const count = boxes.filter(({ checked }) => checked).length;
+    all.checked = count === boxes.length;
+    all.indeterminate = count > 0 && !all.checked;
+    button.disabled = count === 0;
+    button.textContent = count === 0 ? 'Revoke…' : `Revoke ${count} ${count === 1 ? 'key' : 'keys'}…`;
+  };
   all.addEventListener('change', () => {
-    for (const one of all.form.querySelectorAll(`[name="${all.dataset.all}"]`)) one.checked = all.checked;
+    for (const one of boxes) one.checked = all.checked;
   });
+  all.form.addEventListener('change', show);
+  show();
 }
 
 // The selected entries of time in words, the links that select some of them, and the buttons that decide about them.

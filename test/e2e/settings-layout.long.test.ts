@@ -29,7 +29,7 @@ beforeAll(async () => {
     await db
       .prepare(
         `insert into audit_log select organization_id, seq + 1, ?1, 'system', 'psa', 'PSA', 'time_entry.refused', 'r', 'TCK-2026-000481', 'q',
-           null, null, null, 'Closed period', '', 0, 0 from audit_log where organization_id = 'msp-4' order by seq desc limit 1`,
+           null, '127.0.0.1', null, 'Closed period', '', 0, 0 from audit_log where organization_id = 'msp-4' order by seq desc limit 1`,
       )
       .bind(Date.now())
       .run();

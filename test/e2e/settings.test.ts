@@ -394,7 +394,10 @@ test('an expired key is replaced, and the keys of a person who left are revoked,
   await search.click();
   await enter(page, 'Tess');
   expect(await page.locator('.keys tbody tr').count()).toBe(5);
-  await follow(page.getByRole('button', { name: 'Revoke…' }));
+  const revokeButton = page.locator('.bulk button');
+  expect(await revokeButton.isDisabled()).toBe(true);
+  await page.getByRole('checkbox', { name: 'Select all' }).check();
+  await follow(page.getByRole('button', { name: 'Revoke 5 keys…' }));
   examined.push(...(await faultsOf(page)));
   await follow(page.getByRole('button', { name: 'Revoke 5 keys' }));
   await page.getByText('5 keys are revoked.').waitFor();
@@ -403,7 +406,7 @@ test('an expired key is replaced, and the keys of a person who left are revoked,
   await openList();
   for (const name of ['Workflow 6', 'Workflow 8'])
     await keyboard.press(page.getByRole('checkbox', { name: `Select ${name}` }));
-  await keyboard.press(page.getByRole('button', { name: 'Revoke…' }));
+  await keyboard.press(page.getByRole('button', { name: 'Revoke 2 keys…' }));
   await heading(page, 'Revoke 2 keys?').waitFor();
   await keyboard.press(page.getByRole('button', { name: 'Revoke 2 keys' }));
   await page.getByText('2 keys are revoked.').waitFor();

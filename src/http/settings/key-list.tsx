@@ -128,7 +128,7 @@ function KeyListPage({ list, query, hasPsa, searchedKey, refused }: Props) {
     <>
       {refused && (
         <Banner tone="warning" id="errors">
-          {refused.why} <a href="#list">Select keys in the list</a>, then choose again below it.
+          {refused.why} <a href="#list">Select keys in the list</a>, then choose again.
         </Banner>
       )}
       {searchedKey && (
@@ -302,19 +302,18 @@ function Keys({ list, query, refused }: ListProps) {
     <form method="get" action={`${base}/revoke-keys`}>
       <Table caption="API keys" kind="keys" columns={columnsOf(base, { list, query, refused })} rows={list.keys}>
         <Older list={list} query={query} />
-        {canSelect && (
-          <div class="pages">
-            <HiddenFields fields={parametersOf(query)} />
-            <label hidden>
-              <input type="checkbox" data-all="key" /> Select all
-            </label>
-            {isFiltered(query) && <span class="minor">The selected keys, or all of these if none is selected:</span>}
-            <button type="submit" class="danger">
-              Revoke…
-            </button>
-          </div>
-        )}
       </Table>
+      {canSelect && (
+        <div class="bulk row">
+          <HiddenFields fields={parametersOf(query)} />
+          <label hidden>
+            <input type="checkbox" data-all="key" /> Select all
+          </label>
+          <button type="submit" class="danger">
+            Revoke selected keys…
+          </button>
+        </div>
+      )}
     </form>
   );
 }

@@ -1,16 +1,15 @@
 import { zValidator } from '@hono/zod-validator';
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
-import { readWorkflows } from '../../services/keys/key-workflows.ts';
-import { listKeys } from '../../services/keys/list-keys.ts';
-import { countLiveKeys, getOwnKey, type KeyDetails, listKeysById } from '../../services/keys/read-keys.ts';
+import { readWorkflows, readWorkflowsOf } from '../../services/keys/key-workflows.ts';
+import { countLiveKeys, getOwnKey, listKeysById } from '../../services/keys/read-keys.ts';
 import { revokeAllKeys, revokeAsAdministrator, revokeSelectedKeys } from '../../services/keys/revoke-key.ts';
-import { type KeyQuery, searchable } from '../../services/keys/select-keys.ts';
+import { searchable } from '../../services/keys/select-keys.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type FormState, readForm } from './forms.ts';
 import { renderKeyList } from './key-list.tsx';
-import { isFiltered, keyListPath, readKeyQuery } from './key-query.ts';
-import { factOptions, pageContext, parametersOf, redirectWith, todayOf, usePage } from './page-context.ts';
+import { keyListPath, readKeyQuery } from './key-query.ts';
+import { pageContext, parametersOf, redirectWith, usePage } from './page-context.ts';
 import { counted } from './pages/components.tsx';
 import { ConfirmRevocation } from './pages/confirm.tsx';
 import { ErrorSummary, Field } from './pages/form.tsx';
@@ -32,8 +31,8 @@ revokeKeys.get('/keys/:key/revoke', async (c) => {
   const path = `/keys/${key.id}`;
   if (key.state === 'revoked') return redirectWith(c, path, NOTICES.already_revoked);
   const cancel = `${pageContext(c).base}${path}`;
-  const use = await readWorkflows(ctx, key);
-  const page = <ConfirmRevocation {...{ use, cancel }} action={c.req.path} button="Revoke" keys={[key]} />;
+  const uses = new Map([[key.id, await readWorkflows(ctx, key)]]);
+  const page = <ConfirmRevocation {...{ uses, cancel }} action={c.req.path} button="Revoke" keys={[key]} />;
   return render(c, `Revoke ${key.name}${key.successor ? ' now' : ''}?`, page, { trail: trail(c, key) });
 });
 
@@ -45,34 +44,26 @@ revokeKeys.post('/keys/:key/revoke', async (c) => {
 
 // --- several keys --------------------------------------------------------------------------------
 
-/** The selected keys that are not revoked. If none is selected, all of a list that was searched or filtered. */
-async function selectedKeys(c: Context<AdminEnv>, parameters: URLSearchParams): Promise<readonly KeyDetails[]> {
-  const ids = parameters.getAll('key');
-  const query = readKeyQuery(parameters);
-  const keys =
-    ids.length === 0 && isFiltered(query)
-      ? (await listKeys(adminContext(c), query, todayOf(c), factOptions(c))).keys
-      : await listKeysById(adminContext(c), ids);
-  return keys.filter(({ state }) => state !== 'revoked');
-}
+/** Up to how many keys a confirmation lists with their workflows: each takes up to 1,000 rows. */
+const MAX_WITH_WORKFLOWS = 20;
 
 revokeKeys.get('/revoke-keys', async (c) => {
+  const ctx = adminContext(c);
   const parameters = new URL(c.req.url).searchParams;
   const query = readKeyQuery(parameters);
-  const keys = await selectedKeys(c, parameters);
+  const selected = parameters.getAll('key');
+  const keys = (await listKeysById(ctx, selected)).filter(({ state }) => state !== 'revoked');
   if (keys.length === 0) {
-    const why = isFiltered(query) ? 'These keys are already revoked.' : 'No key was selected.';
-    return renderKeyList(c, query, { why, selected: parameters.getAll('key') });
+    const why = selected.length > 0 ? 'These keys are already revoked.' : 'No key was selected.';
+    return renderKeyList(c, query, { why, selected });
   }
   const button = `Revoke ${counted(keys.length, 'key')}`;
-  return render(c, `${button}?`, confirmation(c, query, keys, button), { trail: trail(c) });
-});
-
-function confirmation(c: Context<AdminEnv>, query: KeyQuery, keys: readonly KeyDetails[], button: string) {
+  const uses = keys.length > MAX_WITH_WORKFLOWS ? undefined : await readWorkflowsOf(ctx, keys);
   const fields = [...keys.map(({ id }) => ['key', id] as const), ...parametersOf(query)];
   const cancel = keyListPath(pageContext(c).base, query);
-  return <ConfirmRevocation {...{ keys, action: c.req.path, fields, button, cancel }} />;
-}
+  const page = <ConfirmRevocation {...{ keys, uses, action: c.req.path, fields, button, cancel }} />;
+  return render(c, `${button}?`, page, { trail: trail(c) });
+});
 
 revokeKeys.post('/revoke-keys', async (c) => {
   const form = await readForm(c);

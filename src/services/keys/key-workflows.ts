@@ -68,5 +68,14 @@ export async function readWorkflows(
   return { workflows, rotation };
 }
 
+/** The workflows of several keys, without their rotations. */
+export async function readWorkflowsOf(ctx: AdminContext, keys: readonly KeyDetails[]) {
+  const { organizationId } = ctx.actor;
+  const found = await queryAll(ctx, 'nothing_written', (db) =>
+    keys.map(({ id: keyId }) => findKeyWorkflows(db, { organizationId, keyId, since: 0, limit: EXAMINED_WRITES })),
+  );
+  return new Map(keys.map(({ id }, index) => [id, { workflows: found[index] ?? [], rotation: undefined }]));
+}
+
 const isSame = (a: Workflow, b: Workflow) => a.prefix === b.prefix && a.program === b.program;
 const writesOf = (workflows: readonly Workflow[]) => workflows.reduce((sum, { writes }) => sum + writes, 0);

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { aroundD1 } from '../../support/d1.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
 import { auditedActions, copyKey, makeSettings } from '../../support/settings.ts';
-import { makeKey, rowsOf } from '../../support/world.ts';
+import { makeKey, revoke, rowsOf } from '../../support/world.ts';
 
 describe('revoking a key', () => {
   test('the revocation takes effect on the next request, and a second one does nothing', async () => {
@@ -95,20 +95,44 @@ describe('revoking selected keys', () => {
     expect((await auditedActions(mine.organization)).filter((action) => action === 'api_key.revoked')).toHaveLength(3);
   });
 
-  test('a search without a selection is about all keys that it found; the plain list needs a selection', async () => {
+  test('only selected keys are revoked, also after a search', async () => {
     const { organization, get } = await makeSettings();
     for (const name of ['One', 'Two']) await makeKey(organization, { name, owner: 'Tess' });
     await makeKey(organization, { name: 'Other' });
-    const asked = await get('/revoke-keys?q=tess');
-    expect((await elementsOf(asked.text, 'h1'))[0]?.text).toBe('Revoke 2 keys?');
-    expect(await countElements(asked.text, 'tbody tr')).toBe(2);
-    for (const query of ['', '?sort=last']) {
+    for (const query of ['', '?sort=last', '?q=tess', '?fact=key_unused']) {
       const none = await get(`/revoke-keys${query}`);
-      expect(await refusalIn(none)).toEqual([400, 'No key was selected.']);
-      expect(await countElements(none.text, '[type=checkbox][name=key]')).toBe(3);
+      expect([query, await refusalIn(none)]).toEqual([query, [400, expect.stringMatching(/^No key was selected\./)]]);
     }
-    const none = await get('/revoke-keys?q=nobody');
-    expect(await refusalIn(none)).toEqual([400, 'These keys are already revoked.']);
+    expect(await countElements((await get('/revoke-keys')).text, '[type=checkbox][name=key]')).toBe(3);
+    const { id } = await makeKey(organization, { name: 'Ended' });
+    await revoke(organization, id);
+    expect(await refusalIn(await get(`/revoke-keys?key=${id}`))).toEqual([
+      400,
+      expect.stringMatching(/^These keys are already revoked\./),
+    ]);
+  });
+
+  test('the confirmation has the workflows of up to 20 selected keys', async () => {
+    const { organization, api, get } = await makeSettings();
+    const keys: string[] = [];
+    for (let number = 0; number < 21; number++) {
+      const { id, value } = await makeKey(organization, { name: `Key ${number}` });
+      keys.push(`key=${id}`);
+      const headers = { 'Idempotency-Key': `flow-${number}:1`, 'User-Agent': 'n8n/1.70' };
+      if (number < 2) await api.postNote(value, undefined, headers);
+    }
+    const workflows = async (selected: readonly string[]) =>
+      (await elementsOf((await get(`/revoke-keys?${selected.join('&')}`)).text, 'td[data-label=Workflows]')).map(
+        ({ text }) => text.replaceAll(/\s+/g, ' ').trim(),
+      );
+    expect(await workflows(keys.slice(0, 3))).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining('flow-0 (n8n)'),
+        expect.stringContaining('flow-1 (n8n)'),
+        'None',
+      ]),
+    );
+    expect(await workflows(keys)).toEqual([]);
   });
 
   /** The settings area with 160 ended keys and, last by name, one that works, all of which are to be revoked. */

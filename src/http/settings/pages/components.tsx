@@ -65,18 +65,14 @@ export function Hint({ hint }: { hint: string }) {
   return <code class="hint">{hint}</code>;
 }
 
-/** An IP address. It may break after a colon only. */
+/** An IP address, or an id. It may break after a colon or a hyphen only. */
 export function Address({ address }: { address: string }) {
   return (
     <span class="address">
-      {address.split(':').map((part, index) => (
+      {address.split(/(?<=[:-])/).map((part) => (
         <>
-          {index > 0 && (
-            <>
-              :<wbr />
-            </>
-          )}
           {part}
+          <wbr />
         </>
       ))}
     </span>

@@ -7,8 +7,8 @@ import { CurrentWorkflows } from './workflows.tsx';
 
 interface Props {
   keys: readonly KeyDetails[];
-  /** What one key is used by. */
-  use?: { workflows: readonly Workflow[]; rotation: Rotation | undefined };
+  /** What each key is used by, unless there are too many keys. */
+  uses: ReadonlyMap<string, { workflows: readonly Workflow[]; rotation: Rotation | undefined }> | undefined;
   action: string;
   /** Sent with the form. */
   fields?: readonly (readonly [name: string, value: string])[];
@@ -16,17 +16,22 @@ interface Props {
   cancel: string;
 }
 
-const usedBy = (use: NonNullable<Props['use']>): TableColumn<KeyDetails> => [
+const usedBy = (uses: NonNullable<Props['uses']>): TableColumn<KeyDetails> => [
   'Workflows',
-  ({ id }) => (
-    <div>
-      <CurrentWorkflows keyId={id} {...use} />
-    </div>
-  ),
+  ({ id }) => {
+    const use = uses.get(id);
+    return (
+      use && (
+        <div>
+          <CurrentWorkflows keyId={id} {...use} />
+        </div>
+      )
+    );
+  },
 ];
 
 /** Asks for confirmation before keys are revoked. */
-export function ConfirmRevocation({ keys, use, action, fields = [], button, cancel }: Props) {
+export function ConfirmRevocation({ keys, uses, action, fields = [], button, cancel }: Props) {
   return (
     <form method="post" action={action}>
       <p>
@@ -40,7 +45,7 @@ export function ConfirmRevocation({ keys, use, action, fields = [], button, canc
           ['Key', (key) => <KeyName subject={key} />],
           ['State', (key) => <State state={stateInList(key)} />],
           ['Last write', (key) => <LastWrite subject={key} />],
-          ...(use ? [usedBy(use)] : []),
+          ...(uses ? [usedBy(uses)] : []),
           ['Owner', ({ owner }) => <bdi>{owner || '–'}</bdi>],
         ]}
         rows={keys}

@@ -1,5 +1,5 @@
 import type { RefusedRequest } from '../../../services/keys/refused-requests.ts';
-import { counted, Table, type TableColumn, Ticket } from './components.tsx';
+import { Address, counted, Table, type TableColumn, Ticket } from './components.tsx';
 import { From, KeyName } from './key-facts.tsx';
 import { adviceOf, RefusedPart, Repair, reasonText, repairId } from './refusal.tsx';
 import { Time } from './time.tsx';
@@ -78,7 +78,7 @@ const Details = ({ group: { latest, requests } }: { group: Group }) => (
       <p class="minor">
         <Time at={at} />
         <From address={sourceAddress} />
-        {userAgent !== null && [', ', <bdi>{userAgent}</bdi>]}. Request {requestId}
+        {userAgent !== null && [', ', <bdi>{userAgent}</bdi>]}. Request <Address address={requestId} />
       </p>
     ))}
   </details>

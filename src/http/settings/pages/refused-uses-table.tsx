@@ -3,7 +3,7 @@ import { isForAttention, REFUSED_ATTENTION_MS } from '../../../domain/refused-us
 import type { RefusedRequest } from '../../../services/keys/refused-requests.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { addressOf, usePage } from '../page-context.ts';
-import { counted, formatNumber, HiddenFields, Table, type TableColumn, Ticket } from './components.tsx';
+import { Address, counted, formatNumber, HiddenFields, Table, type TableColumn, Ticket } from './components.tsx';
 import { From, KeyName } from './key-facts.tsx';
 import { adviceOf, MORE_LOST, RefusedPart, Repair, reasonText, repairOf, replacedFor, statusOf } from './refusal.tsx';
 import { Ago, Time } from './time.tsx';
@@ -127,7 +127,7 @@ const LOST_COLUMNS: readonly TableColumn<LostWrites>[] = [
         <summary>{counted(writes.length, 'write')}</summary>
         {writes.map(({ at, ticketId, requestId }) => (
           <p class="minor">
-            <Time at={at} />, ticket {ticketId}. Request {requestId}
+            <Time at={at} />, ticket {ticketId}. Request <Address address={requestId} />
           </p>
         ))}
       </details>
