@@ -175,6 +175,14 @@ test('only modules/mcp/serve.ts imports the MCP library', async () => {
   expect(found).toEqual(['modules/mcp/serve.ts']);
 });
 
+test('only services/call-d1.ts opens a database with Drizzle, without a schema', async () => {
+  const found: string[] = [];
+  for await (const path of glob('**/*.{ts,tsx}', { cwd: 'src', exclude: isForeign }))
+    for (const [call] of (await readFile(join('src', path), 'utf8')).matchAll(/\bdrizzle(?:\([^)]*\)| as \w+)/g))
+      found.push(`${path}: ${call}`);
+  expect(found).toEqual(['services/call-d1.ts: drizzle(d1)']);
+});
+
 /** The files of src that a file loads, itself included. */
 async function loadedBy(path: string, loaded = new Set<string>()): Promise<Set<string>> {
   if (loaded.has(path)) return loaded;
