@@ -52,7 +52,7 @@ const dryRun = (
 /** Shows the value of a new key. This is the only page that shows it, so its links open other tabs. */
 export function NewKeyPage({ created, origin, company, replaced, workflows = [] }: Props) {
   const { base, address } = usePage();
-  const { name, value, id, scopes, allowedNetworks, companies } = created;
+  const { value, id, scopes, allowedNetworks, companies } = created;
   const [kind] = writableKinds(scopes);
   const canTest = isAllowedFrom(allowedNetworks, address);
   return (
@@ -61,22 +61,7 @@ export function NewKeyPage({ created, origin, company, replaced, workflows = [] 
         <strong>Copy the key now.</strong> This is the only time that it is shown. If you lose the key, rotate it.
       </Banner>
       <section class="secret" aria-labelledby="key-heading" data-accepted>
-        <div class="row spread">
-          <h2 id="key-heading">
-            <bdi>{name}</bdi>
-          </h2>
-          <div class="row minor">
-            <Scopes scopes={scopes} />
-            {companies !== '' && (
-              <span class="chip">
-                <bdi>{company?.name ?? counted(companyIds(companies).length, 'company', 'companies')}</bdi>
-              </span>
-            )}
-            <span>
-              Expires: <Expiry subject={created} />
-            </span>
-          </div>
-        </div>
+        <TicketHead created={created} company={company} />
         <code id="key" class="value">
           {value}
         </code>
@@ -118,6 +103,26 @@ export function NewKeyPage({ created, origin, company, replaced, workflows = [] 
     </>
   );
 }
+
+/** The name of the key, and what it can do until when. */
+const TicketHead = ({ created, company }: Pick<Props, 'created' | 'company'>) => (
+  <div class="row spread">
+    <h2 id="key-heading">
+      <bdi>{created.name}</bdi>
+    </h2>
+    <div class="row minor">
+      <Scopes scopes={created.scopes} />
+      {created.companies !== '' && (
+        <span class="chip">
+          <bdi>{company?.name ?? counted(companyIds(created.companies).length, 'company', 'companies')}</bdi>
+        </span>
+      )}
+      <span>
+        Expires: <Expiry subject={created} />
+      </span>
+    </div>
+  </div>
+);
 
 function Replaced({ old, workflows }: { old: KeyDetails; workflows: readonly Workflow[] }) {
   return (
