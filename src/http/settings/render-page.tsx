@@ -1,6 +1,5 @@
 import type { Context } from 'hono';
 import type { Child } from 'hono/jsx';
-import { RequestContext } from 'hono/jsx-renderer';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { KeyDetails } from '../../services/keys/read-keys.ts';
 import type { AdminEnv, AppEnv, ContextOf } from '../hono-env.ts';
@@ -8,7 +7,7 @@ import { Frame } from '../page/frame.tsx';
 import { Icon } from '../page/icon.tsx';
 import { type FormState, searchedCompany } from './forms.ts';
 import { keyListPath, readKeyQuery } from './key-query.ts';
-import { pageContext, takeNotice } from './page-context.ts';
+import { htmlOf, pageContext, takeNotice } from './page-context.ts';
 import { Banner } from './pages/components.tsx';
 import { AreaTabs, Bar } from './pages/header.tsx';
 import { Time } from './pages/time.tsx';
@@ -67,7 +66,7 @@ export async function render<E extends AdminEnv | AppEnv>(
       {content}
     </Frame>
   );
-  return c.html(<RequestContext.Provider value={c}>{page}</RequestContext.Provider>, status);
+  return c.html(htmlOf(c, page), status);
 }
 
 /** Responds with a form: as it is opened, or as it was sent, with its errors, after a search or after a conflict. */

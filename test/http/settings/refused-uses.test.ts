@@ -94,6 +94,7 @@ describe('a refused use of a key', () => {
         row
           .replaceAll(/<[^>]*>|\s+/g, ' ')
           .replaceAll(/ +/g, ' ')
+          .replaceAll('- ', '-')
           .trim(),
       );
       return { before, rows: rows.slice(2) };
