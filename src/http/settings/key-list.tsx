@@ -43,7 +43,7 @@ import { RecipeLinks } from './pages/new-key.tsx';
 import { Ago, ShortExpiry, Time } from './pages/time.tsx';
 import { SmallChart } from './pages/usage-chart.tsx';
 import { render } from './render-page.tsx';
-import { validQuery } from './valid-query.ts';
+import { validFile, validQuery } from './valid-query.ts';
 
 export const keyList = new Hono<AdminEnv>();
 
@@ -82,8 +82,8 @@ const COLUMNS: readonly Column<KeyDetails>[] = [
   ...CSV_SETTINGS.map(({ name, csv }): Column<KeyDetails> => [csv, (key) => key[name]]),
 ];
 
-keyList.get('/keys.csv', (c) => {
-  const pages = everyKey(adminContext(c), c.req.query('before'));
+keyList.get('/keys.csv', validFile, (c) => {
+  const pages = everyKey(adminContext(c), c.req.valid('query').before);
   return csvDownload(c, { name: fileName(c, 'api-keys'), columns: COLUMNS, pages });
 });
 

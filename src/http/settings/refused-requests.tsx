@@ -23,7 +23,7 @@ import { RefusedRequestsTable } from './pages/refused-requests-table.tsx';
 import { RefusedUsesTable } from './pages/refused-uses-table.tsx';
 import { utcText } from './pages/time.tsx';
 import { render } from './render-page.tsx';
-import { isRequestId, searchedId, validQuery } from './valid-query.ts';
+import { isRequestId, searchedId, validFile, validQuery } from './valid-query.ts';
 
 export const refusedRequests = new Hono<AdminEnv>();
 
@@ -164,8 +164,8 @@ const COLUMNS: readonly Column<RefusedUse>[] = [
   ['Latest lost writes', ({ lost }) => lost.map(lostText).join('; ') || null],
 ];
 
-refusedRequests.get('/refused.csv', (c) => {
-  const pages = everyRefusedUse(adminContext(c), c.req.query('before'));
+refusedRequests.get('/refused.csv', validFile, (c) => {
+  const pages = everyRefusedUse(adminContext(c), c.req.valid('query').before);
   return csvDownload(c, { name: fileName(c, 'refused-requests'), columns: COLUMNS, pages });
 });
 
@@ -183,7 +183,7 @@ const REQUEST_COLUMNS: readonly Column<RefusedRequest>[] = [
   ['Request', ({ requestId }) => requestId],
 ];
 
-refusedRequests.get('/refused-requests.csv', (c) => {
-  const pages = everyRefusedRequest(adminContext(c), c.req.query('before'));
+refusedRequests.get('/refused-requests.csv', validFile, (c) => {
+  const pages = everyRefusedRequest(adminContext(c), c.req.valid('query').before);
   return csvDownload(c, { name: fileName(c, 'latest-refused-requests'), columns: REQUEST_COLUMNS, pages });
 });

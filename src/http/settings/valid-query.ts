@@ -18,6 +18,9 @@ function givenFilters(parameters: unknown): unknown {
   return Object.fromEntries(Object.entries(lastOf.parse(parameters)).filter(([, value]) => value.trim() !== ''));
 }
 
+/** The address of a CSV file: with `before`, it continues another one. */
+export const validFile = validQuery(z.lazy(() => z.object({ before: z.string().optional() })));
+
 /** The text of a search by an id: a ticket also as `#1003`. */
 export const searchedId = () =>
   z

@@ -61,6 +61,8 @@ test('the file of keys contains the daily limits and the networks of each key', 
     expect.stringMatching(/,50,480,"203\.0\.113\.0\/24 192\.0\.2\.9\/32"$/),
     expect.stringMatching(/,,,(?:"")?$/),
   ]);
+  const [, oldest] = csvRows((await get('/keys.csv?before=')).text);
+  expect(oldest).toBe(csvRows(text)[1]);
 });
 
 test('names are shown as text, never as markup, and are not formulas in a spreadsheet', async () => {
