@@ -45,7 +45,7 @@ const wholeNumber = () =>
 const addressShape = z.lazy(() =>
   z.object({
     /** A ticket, also as `#1003`, a record id, a request id or an Idempotency-Key. */
-    q: searchedId(),
+    q: z.string().transform(searchedId).optional(),
     /** Only in links. */
     ticket: text(),
     by: text(),

@@ -22,11 +22,6 @@ function givenFilters(parameters: unknown): unknown {
 export const validFile = validQuery(z.lazy(() => z.object({ before: z.string().optional() })));
 
 /** The text of a search by an id: a ticket also as `#1003`. */
-export const searchedId = () =>
-  z
-    .string()
-    .trim()
-    .transform((entered) => entered.replace(/^#(?=.)/, ''))
-    .optional();
+export const searchedId = (entered: string) => entered.trim().replace(/^#(?=.)/, '');
 
 export const isRequestId = (text: string) => timeOfId(text) !== undefined;
