@@ -67,16 +67,15 @@ export type DayUse = Record<
 >;
 
 /** A daily limit that a write would exceed. */
-export const exceededDayLimitShape = z.lazy(() =>
+export const exceededDayLimitShape = () =>
   z.object({
     name: z.enum(['key-day', 'organization-day']),
     what: z.enum(['records', 'minutes', 'bytes']),
     limit: z.int(),
     used: z.int(),
     added: z.int(),
-  }),
-);
-export type ExceededDayLimit = z.infer<typeof exceededDayLimitShape>;
+  });
+export type ExceededDayLimit = z.infer<ReturnType<typeof exceededDayLimitShape>>;
 
 /** The first daily limit that a new record would exceed, if there is one: used + new > limit. */
 export function exceededDayLimit(

@@ -86,7 +86,7 @@ export function withRefusedKey<Row extends RefusedKeyRow>(row: Row) {
     row;
   return {
     ...refusal,
-    dayLimit: dayLimit === null ? null : parseStored(exceededDayLimitShape, dayLimit, `a refusal of key ${keyId}`),
+    dayLimit: dayLimit === null ? null : parseStored(exceededDayLimitShape(), dayLimit, `a refusal of key ${keyId}`),
     key: { id: keyId, name: keyName, hint: keyHint, isRevoked: keyRevokedAt !== null, successorId: keySuccessorId },
     isAllowedNow: allowsRefused({ allowedNetworks: keyNetworks, companies: keyCompanies }, row),
   };
