@@ -24,6 +24,12 @@ describe('a line of CSV', () => {
     expect(csvLine(['a "b"', 'c,d\ne', -5, null])).toBe('"a ""b""","c,d\ne",-5,\r\n');
   });
 
+  test('has decimals with a comma if semicolons separate the columns', () => {
+    const cells = [1.5, { amount: 1200 }, { amount: 97.5 }, 1000, '1.5'];
+    expect(csvLine(cells)).toBe('1.5,1200.00,97.50,1000,"1.5"\r\n');
+    expect(csvLine(cells, ';')).toBe('1,5;1200,00;97,50;1000;"1.5"\r\n');
+  });
+
   test('can be separated by semicolons', () => {
     expect(csvLine(['a', 'b;c', 5, null], ';')).toBe('"a";"b;c";5;\r\n');
   });

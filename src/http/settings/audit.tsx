@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { AUDIT_TEXT_LENGTH, auditActionLabel } from '../../domain/audit-actions.ts';
 import { addDays, startOfDate } from '../../domain/calendar.ts';
 import { MAX_TEXT_LENGTH } from '../../domain/fields.ts';
-import { fromMinorUnits } from '../../domain/money.ts';
 import { KEPT_OF_KEY } from '../../domain/refused-request.ts';
 import {
   type AuditEntry,
@@ -18,7 +17,7 @@ import { findOwnKey, type KeyDetails, listKeysToChoose } from '../../services/ke
 import { listRefusedRequests, type RefusedRequest } from '../../services/keys/refused-requests.ts';
 import type { AdminContext, ExportPage } from '../../services/service-context.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
-import { type Column, csvDownload, fileName } from './download.ts';
+import { amountCell, type Column, csvDownload, fileName } from './download.ts';
 import { addressOf, pageContext, usePage } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { AuditEntries, cutText, type ShownEntry } from './pages/audit-entries.tsx';
@@ -143,7 +142,7 @@ const COLUMNS: readonly Column<ShownEntry>[] = [
   ['Technician', ({ time }) => time?.technician ?? null],
   ['Minutes', ({ time }) => time?.minutes ?? null],
   ['Billable', ({ time }) => time && (time.billable ? 'yes' : 'no')],
-  ['Rate', ({ time }) => time && fromMinorUnits(time.hourlyRateMinor)],
+  ['Rate', ({ time }) => time && amountCell(time.hourlyRateMinor)],
   ['Status', ({ time }) => time?.status ?? null],
   ['Detail', ({ detail }) => detail],
   ['Record', ({ targetId }) => targetId],

@@ -1,4 +1,5 @@
-import { BYTE_ORDER_MARK, type CsvSeparator, csvLine } from '../../lib/csv.ts';
+import { fromMinorUnits } from '../../domain/money.ts';
+import { BYTE_ORDER_MARK, type CsvCell, type CsvSeparator, csvLine } from '../../lib/csv.ts';
 import type { ExportPage } from '../../services/service-context.ts';
 import type { AdminEnv, ContextOf } from '../hono-env.ts';
 import { takeFromLimit } from '../middleware/limits.ts';
@@ -12,12 +13,13 @@ import { PageProblem } from './page-problem.ts';
  */
 const MAX_PAGES = 400;
 
-type Cell = string | number | null;
-
 /** A column of a CSV file. A time (UTC milliseconds) takes two: in UTC and in the organization's time zone. */
 export type Column<Row> =
-  | readonly [heading: string, cell: (row: Row) => Cell]
+  | readonly [heading: string, cell: (row: Row) => CsvCell]
   | { time: string; timeOf: (row: Row) => number | null };
+
+/** An amount in minor units as a cell. */
+export const amountCell = (minor: number): CsvCell => ({ amount: fromMinorUnits(minor) });
 
 interface CsvFile<Row> {
   name: string;
@@ -43,9 +45,9 @@ export async function csvDownload<Row>(
     'timeOf' in column ? [`${column.time} (UTC)`, `${column.time} (${timeZone})`] : [column[0]],
   );
   const toTimes = timeCellsIn(timeZone);
-  const toCells = (row: Row): Cell[] =>
-    columns.flatMap<Cell>((column) => ('timeOf' in column ? toTimes(column.timeOf(row)) : column[1](row)));
-  const line = (cells: readonly Cell[]) => csvLine(cells, separator);
+  const toCells = (row: Row): CsvCell[] =>
+    columns.flatMap<CsvCell>((column) => ('timeOf' in column ? toTimes(column.timeOf(row)) : column[1](row)));
+  const line = (cells: readonly CsvCell[]) => csvLine(cells, separator);
   const encoder = new TextEncoder();
   let count = 0;
   const body = new ReadableStream<Uint8Array>({
@@ -112,7 +114,7 @@ const SAME_OFFSET_MS = 15 * 60_000;
  * Writes times as `2026-11-21 21:33:04`, which spreadsheets read as a time. One formatter, and one offset for
  * all times of a quarter hour: a formatter for each cell would take most of the time of an export.
  */
-function timeCellsIn(timeZone: string): (at: number | null) => Cell[] {
+function timeCellsIn(timeZone: string): (at: number | null) => CsvCell[] {
   // Swedish dates have this format.
   const local = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium', timeZone });
   let [quarter, offset] = [Number.NaN, 0];

@@ -1,6 +1,5 @@
 import { type Context, Hono } from 'hono';
 import { decisionReason, MAX_REASON_LENGTH } from '../../domain/decision-reason.ts';
-import { fromMinorUnits } from '../../domain/money.ts';
 import { APPROVAL_DECISIONS } from '../../domain/record-kinds.ts';
 import {
   decideTime,
@@ -24,7 +23,7 @@ import {
   timeQuery,
 } from '../../services/work/time-queue.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
-import { type Column, csvDownload, fileName } from './download.ts';
+import { amountCell, type Column, csvDownload, fileName } from './download.ts';
 import { readForm } from './forms.ts';
 import { addressOf, pageContext, redirectWith } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
@@ -163,8 +162,6 @@ function undecidedDetail(c: Context<AdminEnv>, found: readonly Entry[], count: n
 
 const decisionText = ({ ticketId, minutes, status, decidedBy, decidedAt }: Entry) =>
   `${minutes} min on ticket ${ticketId}, ${status}${decidedAt === null ? '' : ` by ${decidedBy}, ${utcText(decidedAt)}`}`;
-
-const amountCell = (minor: number) => fromMinorUnits(minor).toFixed(2);
 
 /** Rejected time has columns of its own, so that the sum of a column is never of both. */
 const isRejected = ({ status }: Entry) => status === 'REJECTED';

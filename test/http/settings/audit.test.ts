@@ -281,7 +281,7 @@ describe('what billing and auditors read of the audit log', () => {
     const { text } = await get('/audit.csv');
     expect(text).toContain('"Minutes","Billable","Rate","Status"');
     const times = csvRows(text).flatMap((row) => /"Automation",(.*?"[A-Z]+")/.exec(row)?.[1] ?? []);
-    expect(times).toEqual(['30,"yes",150,"APPROVED"', '30,"no",150,"SUBMITTED"', '30,"yes",150,"APPROVED"']);
+    expect(times).toEqual(['30,"yes",150.00,"APPROVED"', '30,"no",150.00,"SUBMITTED"', '30,"yes",150.00,"APPROVED"']);
   });
 
   test('a long text can be opened whole, and page and file say where it is cut', async () => {

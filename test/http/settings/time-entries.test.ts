@@ -618,7 +618,7 @@ test('the file has approved time with approver, time and own time, and no formul
   const [line = '', ...others] = csvRows(text);
   expect(others).toEqual([]);
   expect(line).toMatch(
-    /^"2026-11-09","1001","Acme",50,"yes","150.00","125.00",,,"Ada","own time","APPROVED","Ada","2026-11-09 10:00:00",/,
+    /^"2026-11-09","1001","Acme",50,"yes",150.00,125.00,,,"Ada","own time","APPROVED","Ada","2026-11-09 10:00:00",/,
   );
   expect(line).toMatch(/,"'=HYPERLINK\(""x""\)"$/);
   // It stays the own time of the administrator who decided, also in a file that another one downloads.
@@ -628,6 +628,17 @@ test('the file has approved time with approver, time and own time, and no formul
   );
   expect(csvRows((await bea.get('/time.csv?state=approved')).text)).toEqual([line]);
   expect(csvRows((await bea.get('/time.csv')).text)[0]).not.toContain('own time');
+});
+
+test('for a browser whose language has a decimal comma, the amounts of both files have one', async () => {
+  const { organization, api, headers, log } = await makeTime();
+  await log({ minutes: 61 });
+  const file = async (name: string) => {
+    const sent = { headers: { ...headers, 'Accept-Language': 'de-DE,de;q=0.9' } };
+    return csvRows(await (await api.send(`/settings/${organization}/${name}`, sent)).text())[0];
+  };
+  expect(await file('time.csv')).toContain('"Acme";61;"yes";150,00;152,50;;;"Automation"');
+  expect(await file('time-totals.csv')).toBe('"Acme";"Automation";1;61;152,50');
 });
 
 test('the totals of each company and technician are a second table, and a file', async () => {
@@ -650,10 +661,10 @@ test('the totals of each company and technician are a second table, and a file',
   const file = await get('/time-totals.csv?state=approved');
   expect(file.headers.get('Content-Disposition')).toContain(`${organization}-time-totals-approved-2026-11-09.csv`);
   expect(csvRows(file.text)).toEqual([
-    '"Acme","Automation",1,60,"150.00"',
-    '"Acme","Tess",2,30,"75.00"',
-    '"Globex","Automation",1,5,"0.00"',
-    '"Total",,4,95,"225.00"',
+    '"Acme","Automation",1,60,150.00',
+    '"Acme","Tess",2,30,75.00',
+    '"Globex","Automation",1,5,0.00',
+    '"Total",,4,95,225.00',
   ]);
 });
 
@@ -681,7 +692,7 @@ test('rejected time is in no total and in no column of other time, on the page a
     table: 'Total  2 90 210.00',
     file: [
       '"Company","Technician","Entries","Minutes","Amount"',
-      ...['"Acme","Automation",1,60,"150.00"', '"Globex","Automation",1,30,"60.00"', '"Total",,2,90,"210.00"'],
+      ...['"Acme","Automation",1,60,150.00', '"Globex","Automation",1,30,60.00', '"Total",,2,90,210.00'],
     ],
   };
   expect(await totals('all')).toEqual(all);
@@ -691,15 +702,15 @@ test('rejected time is in no total and in no column of other time, on the page a
     table: 'Total  2 30 75.00',
     file: [
       '"Company","Technician","Rejected entries","Rejected minutes","Rejected amount"',
-      ...['"Acme","Automation",1,20,"50.00"', '"Acme","Tess",1,10,"25.00"', '"Total",,2,30,"75.00"'],
+      ...['"Acme","Automation",1,20,50.00', '"Acme","Tess",1,10,25.00', '"Total",,2,30,75.00'],
     ],
   });
   const entries = csvRows((await get('/time.csv?state=all')).text).map((row) => row.split(',').slice(3, 9).join());
   expect(entries).toEqual([
-    ',"yes","150.00",,10,"25.00"',
-    ',"yes","150.00",,20,"50.00"',
-    '30,"yes","120.00","60.00",,',
-    '60,"yes","150.00","150.00",,',
+    ',"yes",150.00,,10,25.00',
+    ',"yes",150.00,,20,50.00',
+    '30,"yes",120.00,60.00,,',
+    '60,"yes",150.00,150.00,,',
   ]);
 });
 
@@ -785,8 +796,8 @@ describe('one entry', () => {
       const { status, text } = await get(`/time-totals.csv?entry=${entry}`);
       return [status, ...csvRows(text)];
     };
-    const file = [200, '"Acme","Automation",1,60,"150.00"', '"Total",,1,60,"150.00"'];
-    const nothing = [200, '"Total",,0,0,"0.00"'];
+    const file = [200, '"Acme","Automation",1,60,150.00', '"Total",,1,60,150.00'];
+    const nothing = [200, '"Total",,0,0,0.00'];
     expect(await totals(ids[0])).toEqual(file);
     await decide('APPROVED', ids[0]);
     expect(await totals(ids[0])).toEqual(file);
