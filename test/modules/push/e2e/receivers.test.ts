@@ -33,10 +33,11 @@ const note = (seq: number, text: string, { action = 'note.created', number = seq
 const timeEntry = (
   seq: number,
   text: string,
-  { action = 'time_entry.created', number = seq, status = 'SUBMITTED', approvals = 'psa' } = {},
+  { action = 'time_entry.created', number = seq, status = 'SUBMITTED', approvals = 'psa', by = 'system' } = {},
 ) => ({
   seq,
   action,
+  actor: { type: by },
   targetId: idOf(number),
   ticketId: '1001',
   note: null,
@@ -357,6 +358,30 @@ describe.concurrent.each(SAMPLE_RECEIVERS)('the receiver in $language, into a PS
     expect(await world.post(page(...returned, note(14, 'after it')))).toBe(204);
     await vi.waitFor(() => expect(records()).toHaveLength(before + 1), WAIT);
     expect(records().at(-1)).toMatchObject({ text: 'after it' });
+  });
+
+  test.sequential('creates no time that an administrator has entered by hand, and redacts what is there', async () => {
+    const before = records().length;
+    const timeIn = (entries: readonly PsaRecord[]) => entries.filter(({ path }) => path === 'time-entries');
+    expect(await world.post(page(timeEntry(50, 'written')))).toBe(204);
+    await waitForEmptyQueue();
+    for (const number of [50, 51]) world.psa.refusals.set(idOf(number), 403);
+    const approved = timeEntry(52, 'written', { action: 'time_entry.approved', number: 50, status: 'APPROVED' });
+    expect(await world.post(page(timeEntry(51, 'denied'), approved))).toBe(204);
+    const { calls } = world.psa;
+    await vi.waitFor(() => expect(world.psa.calls).toBeGreaterThan(calls + 2), WAIT);
+    const entered = [50, 51].map((number) =>
+      timeEntry(number + 10, '', { action: 'time_entry.taken', number, by: 'user' }),
+    );
+    const redacted = [50, 51].map((number) =>
+      timeEntry(number + 20, '[redacted]', { action: 'time_entry.redacted', number }),
+    );
+    expect(await world.post(page(...entered, ...redacted))).toBe(204);
+    // A write that has begun is refused, and the next one is not tried.
+    await vi.waitFor(async () => expect((await world.queued())[0]).toMatchObject({ content: { seq: 52 } }), WAIT);
+    world.psa.refusals.clear();
+    await waitForEmptyQueue();
+    expect(timeIn(records().slice(before))).toMatchObject([{ externalId: idOf(50), text: '[redacted]' }]);
   });
 
   test.sequential('keeps a change while the code that writes it fails in any way, and writes it afterwards', async () => {

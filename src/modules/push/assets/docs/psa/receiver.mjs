@@ -50,12 +50,16 @@ function isGenuine(headers, body) {
 function store({ organization, changes }) {
   mkdirSync(`${QUEUE}/${organization}`, { recursive: true });
   for (const change of changes) {
+    if (change.action === 'time_entry.taken' && change.actor.type === 'user')
+      writeFileSync(enteredFile(`${QUEUE}/${organization}`, change), '');
     if (!WRITTEN.test(change.action)) continue;
     const file = `${QUEUE}/${organization}/${String(change.seq).padStart(12, '0')}-${change.action}-${change.targetId}`;
     if (!existsSync(`${file}.refused`)) save(`${file}.json`, { ...change, organization });
   }
-  start(organization, 0);
 }
+
+/** The file that exists if an administrator has entered this time by hand. */
+const enteredFile = (queue, { targetId }) => `${queue}/${targetId}.entered`;
 
 function save(file, change) {
   writeFileSync(`${file}.new`, JSON.stringify(change));
@@ -66,9 +70,11 @@ async function receive(request) {
   const body = await buffer(request);
   if (!isGenuine(request.headers, body)) return 401;
   const message = JSON.parse(body);
-  // Alerts and other types are confirmed too, and not needed here. Nothing is awaited in store, so
-  // pages are stored one after the other.
-  if (message.type === 'work.changes') store(message.data);
+  // Alerts and other types are confirmed too, and not needed here.
+  if (message.type !== 'work.changes') return 204;
+  // Nothing is awaited in store, so pages are stored one after the other.
+  store(message.data);
+  start(message.data.organization, 0);
   return 204;
 }
 
@@ -91,14 +97,16 @@ async function psa(method, path, body) {
  * Writes the record as it is now. The look-up by its id comes first: it may be in the PSA already.
  * With several tenants, change.organization says into which one.
  */
-async function write({ action, note, timeEntry, targetId: externalId, ticketId: ticket }) {
+async function write({ action, note, timeEntry, enteredByHand, targetId: externalId, ticketId: ticket }) {
   const path = note ? '/notes' : '/time-entries';
   const [found] = await psa('GET', `${path}?externalId=${externalId}`);
   // A review can come without its record.
   const status = timeEntry?.status ?? action.split('.')[1].toUpperCase();
   const fields = note ? { internal: true, text: note.message.text } : timeEntry && fieldsOf(timeEntry);
-  // Time that the settings area decides is created when it is approved, and never when it is rejected.
-  const mayCreate = note || timeEntry?.approvals === 'psa' || timeEntry?.status === 'APPROVED';
+  // Time that the settings area decides is created when it is approved, and never when it is rejected. Time that an
+  // administrator has entered by hand is not created again.
+  const isReady = timeEntry?.approvals === 'psa' || timeEntry?.status === 'APPROVED';
+  const mayCreate = note || (isReady && !enteredByHand);
   if (!found && mayCreate) await psa('POST', path, { ...fields, externalId, ticket });
   // Only what the change is about: an older one may come later, and must not bring a redacted text back.
   else if (found && action.endsWith('.redacted')) await psa('PATCH', `${path}/${found.id}`, { text: fields.text });
@@ -178,6 +186,7 @@ async function work(queue, pause) {
       if (!name.endsWith('.json')) continue;
       const file = `${queue}/${name}`;
       const change = JSON.parse(readFileSync(file, 'utf8'));
+      change.enteredByHand = existsSync(enteredFile(queue, change));
       const { ticketId } = change;
       if (held.has(ticketId)) continue;
       const { first = Date.now(), last = Infinity } = failed.get(name) ?? {};
@@ -204,6 +213,7 @@ const server = createServer((request, response) =>
 );
 mkdirSync(QUEUE, { recursive: true });
 const [port, , ...replayed] = process.argv.slice(2);
-for (const organization of readdirSync(QUEUE)) start(organization, PAUSE_MS);
+// Before the work begins: only a later change shows which time was entered by hand.
 for (const organization of replayed) await replay(organization);
+for (const organization of readdirSync(QUEUE)) start(organization, PAUSE_MS);
 server.listen(Number(port), '127.0.0.1');

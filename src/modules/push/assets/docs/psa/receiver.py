@@ -55,11 +55,17 @@ def store(organization, changes):
     """Puts each change to write into its organization's queue, as a file that names seq and record."""
     (QUEUE / organization).mkdir(parents=True, exist_ok=True)
     for change in changes:
-        if change["action"] in WRITTEN:
+        if change["action"] == "time_entry.taken" and change["actor"]["type"] == "user":
+            entered_file(organization, change).touch()
+        elif change["action"] in WRITTEN:
             file = QUEUE / organization / f"{change['seq']:012}-{change['action']}-{change['targetId']}.json"
             if not file.with_suffix(".refused").exists():
                 save(file, {**change, "organization": organization})
-    start(organization, 0)
+
+
+def entered_file(organization, change):
+    """The file that exists if an administrator has entered this time by hand."""
+    return QUEUE / organization / f"{change['targetId']}.entered"
 
 
 def save(file, change):
@@ -77,6 +83,7 @@ class Receiver(BaseHTTPRequestHandler):
         if genuine and (message := json.loads(body))["type"] == "work.changes":
             # If it fails, there is no response, and the page is sent again.
             store(message["data"]["organization"], message["data"]["changes"])
+            start(message["data"]["organization"], 0)
         self.send_response(204 if genuine else 401)
         self.end_headers()
 
@@ -111,8 +118,10 @@ def write(change):
     With several tenants, change["organization"] says into which one.
     """
     note, entry = change["note"], change["timeEntry"]
-    # Time that the settings area decides is created when it is approved, and never when it is rejected.
-    may_create = note or (entry and (entry["approvals"] == "psa" or entry["status"] == "APPROVED"))
+    # Time that the settings area decides is created when it is approved, and never when it is rejected. Time that an
+    # administrator has entered by hand is not created again.
+    is_ready = entry and (entry["approvals"] == "psa" or entry["status"] == "APPROVED")
+    may_create = note or (is_ready and not change["enteredByHand"])
     if note:
         path, fields = "/notes", {"internal": True, "text": note["message"]["text"]}
     elif entry:
@@ -197,6 +206,7 @@ def work(queue, pause):
         held = set()
         for file in sorted(queue.glob("*.json")):
             change = json.loads(file.read_text(encoding="utf-8"))
+            change["enteredByHand"] = entered_file(queue.name, change).exists()
             ticket = change["ticketId"]
             if ticket in held:
                 continue
@@ -219,8 +229,9 @@ def work(queue, pause):
 threading.excepthook = lambda error: (sys.__excepthook__(*error[:3]), os._exit(1))
 QUEUE.mkdir(parents=True, exist_ok=True)
 server = HTTPServer(("127.0.0.1", int(sys.argv[1])), Receiver)
-for folder in QUEUE.iterdir():
-    start(folder.name, PAUSE)
+# Before the work begins: only a later change shows which time was entered by hand.
 for one in sys.argv[3:]:
     replay(one)
+for folder in QUEUE.iterdir():
+    start(folder.name, PAUSE)
 server.serve_forever()
