@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { contextStorage } from 'hono/context-storage';
 import { methodNotAllowed } from 'hono/method-not-allowed';
 import { RegExpRouter } from 'hono/router/reg-exp-router';
 import type { Config } from './config.ts';
@@ -39,7 +40,7 @@ export function createApp(config: Config, contributions: readonly Contribution[]
     // Created at its first request, because a write needs none of its routes. It begins like the others.
     .all('/settings/*', (c) => {
       settings ??= root()
-        .use(...first)
+        .use(contextStorage(), ...first)
         .route('/settings', createSettings());
       return settings.fetch(c.req.raw, c.env, c.executionCtx);
     })

@@ -6,6 +6,7 @@ const shape = z.looseObject({
   name: z.string(),
   main: z.string(),
   compatibility_date: z.string(),
+  compatibility_flags: z.array(z.string()),
   assets: z.looseObject({ directory: z.string() }),
   d1_databases: z.tuple([z.looseObject({ binding: z.string(), database_id: z.string(), migrations_dir: z.string() })]),
   observability: z.looseObject({ traces: z.looseObject({ enabled: z.boolean() }) }),

@@ -61,7 +61,9 @@ function workerOptions(name: WorkerName, { script, texts }: Bundle) {
     name,
     modules: [{ type: 'ESModule' as const, path: 'index.js', contents: script }, ...texts],
     compatibilityDate: wranglerConfig.compatibility_date,
-    ...(name === 'better-auth' ? { compatibilityFlags: ['nodejs_compat'] } : { durableObjects: limiter }),
+    ...(name === 'better-auth'
+      ? { compatibilityFlags: ['nodejs_compat'] }
+      : { compatibilityFlags: wranglerConfig.compatibility_flags, durableObjects: limiter }),
     bindings: {
       KEY_PREFIX,
       IP_LIMIT: REQUEST_LIMIT,

@@ -142,6 +142,7 @@ async function use(): Promise<void> {
           .filter(({ path }) => path.endsWith(`${name}.js`))
           .map(({ text }) => ({ type: 'ESModule' as const, path: 'index.js', contents: text })),
         compatibilityDate: wranglerConfig.compatibility_date,
+        compatibilityFlags: wranglerConfig.compatibility_flags,
         ...LOCAL_RESOURCES,
         ...(name === 'api'
           ? { durableObjects: { RATE_LIMITER: { className: 'RateLimiter', useSQLite: true } } }

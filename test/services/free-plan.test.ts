@@ -6,6 +6,7 @@ import { CRON_TRIGGERS, runJobs } from '../../src/jobs.ts';
 import { startModules } from '../../src/module.ts';
 import { MODULES } from '../../src/modules.ts';
 import { deactivateRecords, upsertRecords } from '../../src/services/directory/change-records.ts';
+import { reportRecord } from '../../src/services/work/record-services.ts';
 import { aroundD1, countD1 } from '../support/d1.ts';
 import { elementsOf } from '../support/page.ts';
 import { copyKey, makeSettings } from '../support/settings.ts';
@@ -116,12 +117,27 @@ test('each page and form of the settings area, and each write, stays within the 
     expect((await api.postTime(value, TIME, { 'Idempotency-Key': 'triage:1' })).ok).toBe(true);
     await api.settled();
   }
+  begin();
+  const refused = await (await api.postTime(value, TIME)).json<{ entry: { id: string } }>();
+  await post('/time/decide', { decision: 'APPROVED', entry: refused.entry.id });
+  const report = {
+    organization,
+    kind: 'time_entry',
+    id: refused.entry.id,
+    result: 'refused',
+    reason: 'Closed',
+  } as const;
+  await reportRecord(asOperator(), report);
   const routes = createSettings().routes.filter(
     ({ method, path }) => method === 'GET' && path.startsWith('/:organization/'),
   );
   const paths = [...new Set(routes.map(({ path }) => path.replace('/:organization', '').replace(':key', id)))];
   expect(paths).toEqual(expect.arrayContaining(['/keys', `/keys/${id}/rotate`, '/time/decide', '/audit.csv']));
-  const queries: Record<string, string> = { '/revoke-keys': `?key=${id}`, '/time/decide': '?all=APPROVED' };
+  const queries: Record<string, string> = {
+    '/revoke-keys': `?key=${id}`,
+    '/time/decide': '?all=APPROVED',
+    '/time/entered': `?entry=${refused.entry.id}`,
+  };
   const pages = paths.map((path) => `${path}${queries[path] ?? ''}`);
   for (const path of [...pages, '/keys?state=all']) expect([path, (await get(path)).status]).toEqual([path, 200]);
   expect((await createKey()).status).toBe(200);

@@ -71,6 +71,7 @@ export async function serveProduction({
     name,
     modules: [{ type: 'ESModule' as const, path: 'index.js', contents }, ...texts],
     compatibilityDate: wranglerConfig.compatibility_date,
+    compatibilityFlags: wranglerConfig.compatibility_flags,
     ...LOCAL_RESOURCES,
     unsafeDirectSockets: [{ host: '127.0.0.1', port: at }],
   });

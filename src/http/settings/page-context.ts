@@ -1,28 +1,10 @@
 import type { Context } from 'hono';
+import { getContext } from 'hono/context-storage';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
-import type { Child } from 'hono/jsx';
 import { dateIn } from '../../domain/calendar.ts';
 import { ticketUrl } from '../../domain/ticket-url.ts';
 import type { FactOptions } from '../../services/facts.ts';
 import type { AdminEnv, AppEnv, ContextOf } from '../hono-env.ts';
-
-/** The request whose page is rendered. */
-let rendered: ContextOf<AppEnv> | undefined;
-
-/**
- * The HTML of a page of this request. Its components render synchronously, so no other request renders meanwhile. The
- * context of hono/jsx-renderer would add a renderer for browsers to the bundle.
- */
-export function htmlOf(c: ContextOf<AppEnv>, page: Child): string {
-  rendered = c;
-  try {
-    const html: unknown = page?.toString();
-    if (typeof html !== 'string') throw new Error('a component of the page is asynchronous');
-    return html;
-  } finally {
-    rendered = undefined;
-  }
-}
 
 /** The organization's pages: its name, the path of all its links, its time zone, and the current time. */
 interface PageContext {
@@ -41,7 +23,7 @@ interface PageContext {
 
 /** The page that a component is rendered on. @throws Error if it is of no organization */
 export function usePage(): PageContext {
-  const page = rendered && pageContext(rendered);
+  const page = pageContext(getContext<AppEnv>());
   if (!page) throw new Error('This component needs an organization.');
   return page;
 }

@@ -7,7 +7,7 @@ import { Frame } from '../page/frame.tsx';
 import { Icon } from '../page/icon.tsx';
 import { type FormState, searchedCompany } from './forms.ts';
 import { keyListPath, readKeyQuery } from './key-query.ts';
-import { htmlOf, pageContext, takeNotice } from './page-context.ts';
+import { pageContext, takeNotice } from './page-context.ts';
 import { Banner } from './pages/components.tsx';
 import { AreaTabs, Bar } from './pages/header.tsx';
 import { Time } from './pages/time.tsx';
@@ -66,7 +66,7 @@ export async function render<E extends AdminEnv | AppEnv>(
       {content}
     </Frame>
   );
-  return c.html(htmlOf(c, page), status);
+  return c.html(page, status);
 }
 
 /** Responds with a form: as it is opened, or as it was sent, with its errors, after a search or after a conflict. */

@@ -9,9 +9,13 @@ import { timeOfId } from '../../domain/record-id.ts';
  * @throws what `invalid` makes, if the shape refuses a value
  */
 export const validQuery = <Shape extends z.ZodType>(shape: Shape, invalid?: () => Error) =>
-  zValidator('query', z.preprocess(givenFilters, shape), (result) => {
-    if (!result.success) throw invalid?.() ?? result.error;
-  });
+  zValidator(
+    'query',
+    z.lazy(() => z.preprocess(givenFilters, shape)),
+    (result) => {
+      if (!result.success) throw invalid?.() ?? result.error;
+    },
+  );
 
 function givenFilters(parameters: unknown): unknown {
   const lastOf = z.record(z.string(), z.union([z.string(), z.array(z.string()).transform((all) => all.at(-1) ?? '')]));

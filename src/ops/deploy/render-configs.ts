@@ -7,7 +7,7 @@ import { agentsRouteOf, agentsWorkerOf, type Deployment, variablesOf, workerOf }
 /** The configurations of the main Worker and the Worker for AI agents; without a deployment, of the local ones. */
 export function renderConfigs(name?: string, deployment?: Deployment) {
   const { name: local, main: entry, build, d1_databases, assets, ...rest } = wranglerConfig;
-  const { durable_objects, migrations, triggers, ...common } = rest;
+  const { compatibility_flags, durable_objects, migrations, triggers, ...common } = rest;
   const worker = deployment ? workerOf(deployment) : local;
   const settings = {
     ...common,
@@ -18,6 +18,7 @@ export function renderConfigs(name?: string, deployment?: Deployment) {
     ...settings,
     name: worker,
     main: resolve(entry),
+    compatibility_flags,
     vars: deployment ? variablesOf(deployment) : {},
     assets: { ...assets, directory: resolve(assets.directory) },
     d1_databases: [

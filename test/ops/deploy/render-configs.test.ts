@@ -93,6 +93,7 @@ async function start({ main, agents }: Awaited<ReturnType<typeof render>>) {
       workers: [
         {
           ...worker(main, await readBundle(await productionBundle())),
+          compatibilityFlags: main.compatibility_flags,
           // The local runtime has no jurisdictions.
           bindings: { ...main.vars, ...SECRET_STAND_IN, JURISDICTION: '' },
           d1Databases: { DB: 'db' },
