@@ -1,5 +1,6 @@
 import {
   type Column,
+  fillPlaceholders,
   type GetColumnData,
   getTableColumns,
   is,
@@ -60,19 +61,18 @@ export type Input<Values> = { readonly [Name in keyof Values]: Values[Name] | Pl
 export function once<Values extends Record<keyof Values, unknown>, Row = never>(
   build: (db: Database, values: Input<Values>) => Statement<Row>,
 ): (db: Database, values: Values) => BoundStatement<Row> {
-  let built: ReturnType<typeof shorten> | undefined;
+  let built: Query | undefined;
   return (db, values) => {
     built ??= shorten(build(db, placeholders<Values>()).toSQL());
-    const byName: Readonly<Record<string, unknown>> = values;
-    return new BoundStatement({ sql: built.sql, params: built.names.map((name) => byName[name]) });
+    return new BoundStatement({ sql: built.sql, params: fillPlaceholders(built.params, values) });
   };
 }
 
 /**
- * The names of the values, and the same SQL with one number for each of them, however often it occurs. Its names have no
- * quotes, which JSON would escape: each call copies texts and values several times.
+ * The same SQL with one number for each value, however often it occurs, and with names without quotes, which JSON would
+ * escape: each call copies texts and values several times.
  */
-function shorten({ sql: text, params }: Query): { sql: string; names: string[] } {
+function shorten({ sql: text, params }: Query): Query {
   const occurrences = params.map((param) => {
     if (!is(param, Placeholder)) throw new Error('a statement that is built once contains a value');
     return param.name;
@@ -84,7 +84,7 @@ function shorten({ sql: text, params }: Query): { sql: string; names: string[] }
     if (part === '?') return `?${names.indexOf(occurrences[next++] ?? '') + 1}`;
     return part === '"' ? '' : part.startsWith("'") ? part : ' ';
   });
-  return { sql: shorter, names };
+  return { sql: shorter, params: names.map((name) => sql.placeholder(name)) };
 }
 
 /** A placeholder for every name that is read. */
