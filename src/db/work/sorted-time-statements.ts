@@ -71,7 +71,8 @@ const ENTRY = {
   rejected: sql<number>`0`,
   marked: sql<number>`isMarked`,
   minutes: sql<number>`minutes`,
-  amountMinor: sql<number>`amount`,
+  amountMinor: sql<number | null>`amount`,
+  unpriced: sql<number>`0`,
 };
 
 /** A row of totals has no id. */

@@ -122,6 +122,7 @@ const entries = (db: Database, organizationId: string, characters: number) =>
       decidedAt: decision.at,
       decidedById: decision.actorId,
       decidedBy: decision.actorName,
+      deciderType: decision.actorType,
       reason: decision.detail,
       /** 1 if the PSA, which may have it, was to decide about it before. */
       wasHandedOver: sql<number>`${timeEntries.approvals} = 'settings' and exists (
@@ -174,8 +175,10 @@ export const findEntriesById = (db: Database, organizationId: string, ids: reado
     .where(and(eq(timeEntries.organizationId, organizationId), isOneOf(ids)))
     .orderBy(timeEntries.auditSeq);
 
-/** In minor units; 0 if the PSA decides about the entry, because it then computes the amount. */
-export const AMOUNT = sql<number>`iif(${timeEntries.approvals} = 'psa', 0, ${timeEntries.billable} * round(${timeEntries.minutes} * ${timeEntries.hourlyRateMinor} / 60.0))`;
+/** In minor units; null if the PSA decides about the entry, because it then computes the amount. */
+export const AMOUNT = sql<
+  number | null
+>`iif(${timeEntries.approvals} = 'psa', null, ${timeEntries.billable} * round(${timeEntries.minutes} * ${timeEntries.hourlyRateMinor} / 60.0))`;
 
 /** The totals of a company and technician. */
 export const TOTALS = {
@@ -189,7 +192,10 @@ export const TOTALS = {
   rejected: sql<number>`sum(not isSummed)`,
   marked: sql<number>`sum(isMarked)`,
   minutes: sql<number>`sum(iif(isSummed, minutes, 0))`,
-  amountMinor: sql<number>`sum(iif(isSummed, amount, 0))`,
+  /** Null if the PSA computes it for every entry. */
+  amountMinor: sql<number | null>`sum(iif(isSummed, amount, null))`,
+  /** The summed entries without an amount. */
+  unpriced: sql<number>`sum(isSummed and amount is null)`,
 };
 
 export type TimeGroup = RowOf<typeof TOTALS>;
@@ -264,6 +270,14 @@ export const findApprover = (db: Database, organizationId: string) =>
 /** The entries of an organization that wait for the settings area. */
 export const ofQueue = (organizationId: string | Column) =>
   sql`${byStatus} where ${timeEntries.organizationId} = ${organizationId} and ${timeEntries.approvals} = 'settings' and ${timeEntries.status} = 'SUBMITTED'`;
+
+/** How many entries wait in the PSA, at most `MAX_COUNTED`. Always one row. */
+export const countInPsa = (db: Database, organizationId: string) =>
+  db
+    .select({ count: sql<number>`inPsa`.as('inPsaCount') })
+    .from(
+      sql`(select count(*) as inPsa from (select 1 from ${byStatus} where ${matches(organizationId, { approvals: 'psa', status: 'SUBMITTED' }, {})} limit ${MAX_COUNTED}))`,
+    );
 
 /** How many entries of an organization wait, at most `MAX_COUNTED`. */
 export const waitingCount = (organizationId: string | Column) =>

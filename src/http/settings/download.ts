@@ -18,8 +18,9 @@ export type Column<Row> =
   | readonly [heading: string, cell: (row: Row) => CsvCell]
   | { time: string; timeOf: (row: Row) => number | null };
 
-/** An amount in minor units as a cell. */
-export const amountCell = (minor: number): CsvCell => ({ amount: fromMinorUnits(minor) });
+/** An amount in minor units as a cell, which is empty for null. */
+export const amountCell = (minor: number | null): CsvCell =>
+  minor === null ? null : { amount: fromMinorUnits(minor) };
 
 interface CsvFile<Row> {
   name: string;

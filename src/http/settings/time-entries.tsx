@@ -14,8 +14,8 @@ import {
   PAGE,
   type Queue,
   readChoices,
+  readEmptyQueue,
   readEntries,
-  readLastDecision,
   readTime,
   readUndecided,
   type TimeQuery,
@@ -54,11 +54,11 @@ timeEntries.get('/time', validTime, async (c) => {
   const [found, choices] = await Promise.all([readTime(ctx, { waiting, timeZone }, query), readChoices(ctx)]);
   const entries = shownEntries(c, found.entries, PAGE.shown);
   const isEmpty = entries.length === 0 && !isFiltered(query);
-  const [last, hasTime] = isEmpty
-    ? await Promise.all([query.state === 'waiting' ? readLastDecision(ctx) : undefined, hasAnyTime(ctx)])
+  const [queue, hasTime] = isEmpty
+    ? await Promise.all([query.state === 'waiting' ? readEmptyQueue(ctx) : undefined, hasAnyTime(ctx)])
     : [undefined, true];
   const preselected = query.entry === undefined ? c.req.query('select') : 'all';
-  const page = <TimePage {...found} {...{ entries, choices, query, last, hasTime, preselected, waiting }} />;
+  const page = <TimePage {...found} {...{ entries, choices, query, ...queue, hasTime, preselected, waiting }} />;
   return render(c, 'Time', page, {
     lead: hasTime && <TimeLead query={query} approvals={choices.approvals} />,
     actions: entries.length > 0 && (
@@ -172,7 +172,7 @@ const COLUMNS: readonly Column<Entry>[] = [
   ['Company', ({ company }) => company],
   ['Minutes', (entry) => (isRejected(entry) ? null : entry.minutes)],
   ['Billable', ({ billable }) => (billable === 1 ? 'yes' : 'no')],
-  ['Hourly rate', ({ hourlyRateMinor }) => amountCell(hourlyRateMinor)],
+  ['Hourly rate', ({ amountMinor, hourlyRateMinor }) => amountCell(amountMinor === null ? null : hourlyRateMinor)],
   ['Amount', (entry) => (isRejected(entry) ? null : amountCell(entry.amountMinor))],
   ['Rejected minutes', (entry) => (isRejected(entry) ? entry.minutes : null)],
   ['Rejected amount', (entry) => (isRejected(entry) ? amountCell(entry.amountMinor) : null)],

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { findFirstCompanies } from '../../db/directory/company-statements.ts';
 import { sortWaiting } from '../../db/work/sorted-time-statements.ts';
 import {
+  countInPsa,
   countRefusedEntries,
   type EntryRow,
   findAnyEntry,
@@ -84,9 +85,8 @@ export type Entry = ReturnType<typeof toEntry>;
 const toEntry = (row: EntryRow, userId: string, marks: TimeMarks = NO_MARKS) => ({
   ...row,
   ...marks,
-  /** The PSA computes the amount of an entry about which it decides. */
-  amountMinor:
-    row.billable === 1 && row.approvals === 'settings' ? Math.round((row.minutes * row.hourlyRateMinor) / 60) : 0,
+  /** Null if the PSA decides about the entry, because it then computes the amount. */
+  amountMinor: row.approvals === 'psa' ? null : Math.round((row.billable * row.minutes * row.hourlyRateMinor) / 60),
   /** Whether the administrator who decided is credited with it; if none has, this administrator. */
   isOwn: row.userId === (row.decidedById ?? userId),
 });
@@ -110,14 +110,15 @@ export type TimeTotals = ReturnType<typeof totalsOf>;
 
 /** From the totals of each company and technician. */
 export function totalsOf(groups: readonly TimeGroup[]) {
-  const sum = (name: 'count' | 'rejected' | 'marked' | 'minutes' | 'amountMinor') =>
-    groups.reduce((total, group) => total + group[name], 0);
+  const sum = (name: 'count' | 'rejected' | 'marked' | 'minutes' | 'amountMinor' | 'unpriced') =>
+    groups.reduce((total, group) => total + (group[name] ?? 0), 0);
   return {
     count: sum('count'),
     rejected: sum('rejected'),
     marked: sum('marked'),
     minutes: sum('minutes'),
-    amountMinor: sum('amountMinor'),
+    amountMinor: groups.some(({ amountMinor }) => amountMinor !== null) ? sum('amountMinor') : null,
+    unpriced: sum('unpriced'),
     lastSeq: groups.reduce((last, { seq }) => Math.max(last, seq), 0),
     groups: groups
       .filter(({ count }) => count > 0)
@@ -130,8 +131,8 @@ function totalsOfEntry({ state }: TimeQuery, entry: Entry): TimeGroup {
   const isSummed = entry.status !== 'REJECTED' || state === 'rejected';
   const { seq, companyId, company, technician, minutes, amountMinor } = entry;
   const summed = isSummed
-    ? { count: 1, rejected: 0, minutes, amountMinor }
-    : { count: 0, rejected: 1, minutes: 0, amountMinor: 0 };
+    ? { count: 1, rejected: 0, minutes, amountMinor, unpriced: amountMinor === null ? 1 : 0 }
+    : { count: 0, rejected: 1, minutes: 0, amountMinor: null, unpriced: 0 };
   return { seq, companyId, company, technician, marked: 0, ...summed };
 }
 
@@ -258,10 +259,13 @@ export async function readChoices(ctx: AdminContext) {
   };
 }
 
-export async function readLastDecision(ctx: AdminContext) {
+/** The latest decision, and how many entries wait in the PSA, at most one more than `MAX_SORTED`. */
+export async function readEmptyQueue(ctx: AdminContext) {
   const { organizationId } = ctx.actor;
-  const [last] = await query(ctx, 'nothing_written', (db) => findLastDecision(db, organizationId));
-  return last;
+  const [[last], [inPsa]] = await query(ctx, 'nothing_written', (db) =>
+    db.batch([findLastDecision(db, organizationId), countInPsa(db, organizationId)]),
+  );
+  return { last, inPsa: inPsa?.count ?? 0 };
 }
 
 /** Whether the organization has any time, whatever was decided about it. */

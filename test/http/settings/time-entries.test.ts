@@ -425,9 +425,9 @@ describe('an organization that approves time in its PSA', () => {
     const id = await log();
     const { text } = await get('/time');
     expect(await textsOf(text, '[role=status]')).toEqual([
-      'New time is approved in your PSA. Entries from before that are approved or rejected here.',
-      'Nothing waits.',
+      'Nothing waits here. 1 entry waits in your PSA. Show all time',
     ]);
+    expect((await elementsOf(text, '[role=status] a'))[0]?.attributes['href']).toMatch(/\/time\?state=all$/);
     expect(await textsOf(text, 'nav.tabs a[href$="/time"]')).toEqual(['Time']);
     expect(await textsOf((await get('/time?state=all')).text, 'tbody tr')).toHaveLength(1);
     expect(await textsOf((await get('/keys')).text, '.attention a')).toEqual([]);
@@ -797,7 +797,7 @@ describe('one entry', () => {
       return [status, ...csvRows(text)];
     };
     const file = [200, '"Acme","Automation",1,60,150.00', '"Total",,1,60,150.00'];
-    const nothing = [200, '"Total",,0,0,0.00'];
+    const nothing = [200, '"Total",,0,0,'];
     expect(await totals(ids[0])).toEqual(file);
     await decide('APPROVED', ids[0]);
     expect(await totals(ids[0])).toEqual(file);
@@ -820,11 +820,40 @@ describe('one entry', () => {
     expect(await textsOf(text, '.entry p')).toContain('Waits in your PSA');
     await work.reviewTimeEntry(organization, id, 'APPROVED', 'ada');
     expect(await textsOf((await get('/time?state=approved')).text, 'tbody .decided')).toEqual([
-      expect.stringMatching(/^Ada .*, in your PSA$/),
+      expect.stringMatching(/^in your PSA by Ada /),
     ]);
-    expect(await textsOf((await get('/time?state=approved')).text, '#totals')).toEqual([
-      expect.stringMatching(/^1 entry since .*, 30 minutes, amount 0\.00\./),
+  });
+
+  test('neither totals nor files have an amount for time that the PSA decides', async () => {
+    let now = Date.parse('2026-11-09T10:00:00Z');
+    const { organization, get, log, decide } = await makeTime({ now: () => now });
+    const own = await log({ minutes: 60 });
+    await setApprovals(organization, 'psa');
+    const [approved, rejected] = [await log(), await log({ minutes: 20 })];
+    await work.reviewTimeEntry(organization, approved, 'APPROVED', 'ada');
+    await work.reviewTimeEntry(organization, rejected, 'REJECTED', 'ada');
+    const found = async (state: string) => {
+      now += 10_000;
+      const cells = (row: string) => row.split(',').slice(3, 9).join();
+      return [
+        ...(await textsOf((await get(`/time?state=${state}`)).text, '#totals')),
+        ...csvRows((await get(`/time.csv?state=${state}`)).text).map(cells),
+        ...csvRows((await get(`/time-totals.csv?state=${state}`)).text),
+      ];
+    };
+    const since = 'since 9 Aug 2026';
+    expect(await found('approved')).toEqual([
+      `1 entry ${since}, 30 minutes. Earlier`,
+      ...['30,"yes",,,,', '"Acme","Automation",1,30,', '"Total",,1,30,'],
     ]);
+    expect(await found('rejected')).toEqual([
+      `1 entry ${since}, 20 minutes. Earlier`,
+      ...[',"yes",,,20,', '"Acme","Automation",1,20,', '"Total",,1,20,'],
+    ]);
+    await decide('APPROVED', own);
+    expect((await found('approved'))[0]).toBe(
+      `2 entries ${since}, 90 minutes, amount 150.00. The amount leaves out 1 entry that your PSA bills. Earlier`,
+    );
   });
 });
 

@@ -73,7 +73,7 @@ function Question({
   marked: left,
 }: Required<Pick<ConfirmProps, 'entries' | 'decision'>> & { marked: number }) {
   const { psa } = usePage();
-  const sum = (name: 'minutes' | 'amountMinor') => entries.reduce((total, entry) => total + entry[name], 0);
+  const sum = (name: 'minutes' | 'amountMinor') => entries.reduce((total, entry) => total + (entry[name] ?? 0), 0);
   const totals = { minutes: sum('minutes'), amountMinor: sum('amountMinor') };
   const longest = entries.map(({ minutes }) => minutes).sort((a, b) => b - a);
   const marked = entries.filter(isMarked).length;

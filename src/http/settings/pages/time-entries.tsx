@@ -46,7 +46,9 @@ interface Props {
   query: TimeQuery;
   choices: TimeChoices;
   /** The latest decision, if nothing waits. */
-  last: { by: string; at: number } | undefined;
+  last?: { by: string; at: number } | undefined;
+  /** How many entries wait in the PSA, if nothing waits here. */
+  inPsa?: number;
   /** Whether time was ever logged. */
   hasTime: boolean;
   /** How many entries wait. */
@@ -57,7 +59,7 @@ interface Props {
 
 export function TimePage(props: Props) {
   const { base, psa } = usePage();
-  const { query, choices, entries, totals, next, preselected, hasTime } = props;
+  const { query, choices, entries, totals, next, preselected, hasTime, waiting } = props;
   const canDecide = query.state === 'waiting' && entries.some(isUndecided);
   const ids = new Set<string>(preselected?.split(','));
   const toEntered =
@@ -67,7 +69,7 @@ export function TimePage(props: Props) {
   const isSelected = (entry: Entry) => ids.has('all') || (ids.has('marked') && isMarked(entry)) || ids.has(entry.id);
   return (
     <>
-      {choices.approvals === 'psa' && query.state === 'waiting' && (
+      {choices.approvals === 'psa' && query.state === 'waiting' && waiting > 0 && (
         <Banner tone="neutral">
           New time is approved in <bdi>{psa}</bdi>. Entries from before that are approved or rejected here.
         </Banner>
@@ -186,7 +188,7 @@ const LINE_COLUMNS: readonly TableColumn<TotalsLine>[] = [
   ],
   ['Entries', ({ count }) => formatNumber(count)],
   ['Minutes', ({ minutes }) => formatNumber(minutes)],
-  ['Amount', ({ amountMinor }) => money(amountMinor)],
+  ['Amount', ({ amountMinor }) => (amountMinor === null ? '–' : money(amountMinor))],
 ];
 
 function Groups({ query, totals }: { query: TimeQuery; totals: TimeTotals }) {
@@ -220,8 +222,8 @@ function useSince(query: TimeQuery): { since: string; earlier: Child } {
 }
 
 /** Why the list is empty. */
-function Nothing({ query, last }: Props) {
-  const { now, timeZone, psa } = usePage();
+function Nothing({ query, last, inPsa = 0 }: Props) {
+  const { base, now, timeZone, psa } = usePage();
   const { since, earlier } = useSince(query);
   if (query.entry !== undefined) return <>Your organization does not have this entry.</>;
   if (query.state === 'refused' && !isFiltered(query))
@@ -243,6 +245,13 @@ function Nothing({ query, last }: Props) {
         {since}.{earlier}
       </>
     );
+  if (inPsa > 0)
+    return (
+      <>
+        Nothing waits here. {waitingText(inPsa)} {inPsa === 1 ? 'entry waits' : 'entries wait'} in <bdi>{psa}</bdi>.{' '}
+        <a href={`${base}/time?state=all`}>Show all time</a>
+      </>
+    );
   if (!last) return <>Nothing waits.</>;
   const isToday = dateIn(timeZone, last.at) === dateIn(timeZone, now);
   return (
@@ -254,6 +263,7 @@ function Nothing({ query, last }: Props) {
 
 /** The totals of all entries that match, or why there are none. */
 function Summary({ query, entries, totals, waiting }: Props) {
+  const { psa } = usePage();
   const { since, earlier } = useSince(query);
   if (query.entry !== undefined && !entries.some(isUndecided))
     return <>There is nothing to decide here about this entry.</>;
@@ -262,9 +272,15 @@ function Summary({ query, entries, totals, waiting }: Props) {
       <>
         {countedEntries(totals.count)}
         {since}, {totalsText(totals)}
-        {query.state === 'rejected' && ', not billed'}
+        {query.state === 'rejected' && totals.amountMinor !== null && ', not billed'}
         {since && '.'}
         {totals.rejected > 0 && ` ${formatNumber(totals.rejected)} rejected left out.`}
+        {totals.amountMinor !== null && totals.unpriced > 0 && (
+          <>
+            {' '}
+            The amount leaves out {countedEntries(totals.unpriced)} that <bdi>{psa}</bdi> bills.
+          </>
+        )}
         {earlier}
         {query.state === 'waiting' &&
           !hasAllMarks({ waiting }) &&

@@ -29,9 +29,9 @@ export const countedEntries = (count: number) => counted(count, 'entry', 'entrie
 export const decidedText = (count: number, decision: ApprovalDecision) =>
   `${countedEntries(count)} ${DECISIONS[decision].word}`;
 
-/** Totals in words: `340 minutes, amount 1,020.00`. */
+/** Totals in words: `340 minutes, amount 1,020.00`. Without the amount if the PSA computes it. */
 export const totalsText = ({ minutes, amountMinor }: Pick<TimeTotals, 'minutes' | 'amountMinor'>) =>
-  `${counted(minutes, 'minute')}, amount ${money(amountMinor)}`;
+  counted(minutes, 'minute') + (amountMinor === null ? '' : `, amount ${money(amountMinor)}`);
 
 /** The headings of a file of totals. Those of rejected time say so, because it is not billed. */
 export const totalsHeadings = ({ state }: TimeQuery) =>
@@ -120,7 +120,7 @@ function WorkTime({ entry, isSelected }: { entry: Entry; isSelected: boolean | u
         checked={isSelected}
         aria-label={`Select ${worked} by ${technician} on ticket ${ticketId}`}
         data-minutes={minutes}
-        data-amount={amountMinor}
+        data-amount={amountMinor ?? undefined}
         data-marked={isMarked(entry) || undefined}
       />
       {time} {marks}
@@ -194,9 +194,10 @@ const STATES = {
 /** What was decided and when, and below it by whom and why. */
 function EntryState({ entry }: { entry: Entry }) {
   const { base, psa } = usePage();
-  const { id, status, approvals, decidedAt, decidedBy, reason } = entry;
+  const { id, status, approvals, decidedAt, decidedBy, deciderType, reason } = entry;
   const { word, icon } = STATES[status];
-  const where = approvals === 'psa' && decidedBy !== psa && ['in ', <bdi>{psa}</bdi>];
+  // A decision of the PSA without a person has the name of the PSA.
+  const isOfPerson = decidedBy !== null && deciderType === 'user';
   return (
     <>
       <span class={`state ${status.toLowerCase()}`}>
@@ -209,9 +210,8 @@ function EntryState({ entry }: { entry: Entry }) {
           <a href={`${base}/time?entry=${id}`}>Decide</a>
         ) : (
           <OneLine text={`${decidedBy}: ${reason ?? ''}`} fits={DECISION_FITS}>
-            {decidedBy !== null && <bdi>{decidedBy}</bdi>}
-            {decidedBy !== null && where && ', '}
-            {where}
+            {approvals === 'psa' && ['in ', <bdi>{isOfPerson ? psa : (decidedBy ?? psa)}</bdi>, isOfPerson && ' by ']}
+            {(isOfPerson || approvals === 'settings') && <bdi>{decidedBy}</bdi>}
             {reason && [': ', <bdi>{reason}</bdi>]}
           </OneLine>
         )}
@@ -220,8 +220,8 @@ function EntryState({ entry }: { entry: Entry }) {
   );
 }
 
-function Amount({ entry: { billable, approvals, status, amountMinor, hourlyRateMinor } }: { entry: Entry }) {
-  if (approvals === 'psa') return <span class="dash">–</span>;
+function Amount({ entry: { billable, status, amountMinor, hourlyRateMinor } }: { entry: Entry }) {
+  if (amountMinor === null) return <span class="dash">–</span>;
   if (billable === 0) return <>Not billable</>;
   if (status === 'REJECTED')
     return (
