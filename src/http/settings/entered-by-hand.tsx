@@ -1,12 +1,12 @@
 import { type Context, Hono } from 'hono';
 import { enterByHand, readTaken, type Taken } from '../../services/work/enter-by-hand.ts';
-import { FILE_PART, goesToPsa, readEntries, timeQuery } from '../../services/work/time-queue.ts';
+import { FILE_PART, goesToPsa, readEntries, type TimeQuery, timeQuery } from '../../services/work/time-queue.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { readForm } from './forms.ts';
 import { addressOf, pageContext, redirectWith } from './page-context.ts';
-import { PageProblem } from './page-problem.ts';
 import { ConfirmEntered } from './pages/confirm-entered.tsx';
-import { utcText } from './pages/time.tsx';
+import { Time } from './pages/time.tsx';
+import { Conflict } from './pages/undecided-time.tsx';
 import { render } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
 import { validQuery } from './valid-query.ts';
@@ -18,7 +18,7 @@ enteredByHand.get('/time/entered', validQuery(timeQuery), async (c) => {
   const { entry: id = '', upTo: _, ...query } = c.req.valid('query');
   const ctx = adminContext(c);
   const [entry] = shownEntries(c, await readEntries(ctx, [id], FILE_PART.characters), FILE_PART.shown);
-  if (!entry || entry.refusal === null || !goesToPsa(entry)) throw nothingToEnter(c, await readTaken(ctx, id));
+  if (!entry || entry.refusal === null || !goesToPsa(entry)) return nothingToEnter(c, await readTaken(ctx, id), query);
   return render(c, 'Entered by hand?', <ConfirmEntered entry={entry} query={query} />);
 });
 
@@ -31,15 +31,15 @@ enteredByHand.post('/time/entered', async (c) => {
   } = timeQuery.parse(Object.fromEntries([...values].filter(([, value]) => value !== '')));
   const ctx = adminContext(c);
   const { isDone, taken } = await enterByHand(ctx, id);
-  if (!isDone) throw nothingToEnter(c, taken);
+  if (!isDone) return nothingToEnter(c, taken, query);
   return redirectWith(c, addressOf('/time', query), 'The entry is marked as entered by hand');
 });
 
-/** Why an entry is not in the list. */
-function nothingToEnter(c: Context<AdminEnv>, taken: Taken): PageProblem {
+/** Says why an entry is not in the list. */
+function nothingToEnter(c: Context<AdminEnv>, taken: Taken, query: TimeQuery) {
   const { psa } = pageContext(c);
-  if (taken === undefined)
-    return new PageProblem(409, 'Nothing to enter', `The entry does not wait for ${psa}. Nothing was changed.`);
-  const who = taken.actorType === 'user' ? `${taken.by} has entered it by hand` : `${psa} has taken it`;
-  return new PageProblem(409, 'Already in the PSA', `${who}, ${utcText(taken.at)}. Nothing was changed.`);
+  const who = taken?.actorType === 'user' ? `${taken.by} has entered it by hand` : `${psa} has taken it`;
+  const why = taken ? [who, ', ', <Time at={taken.at} />] : `The entry does not wait for ${psa}`;
+  const title = taken ? 'Already in the PSA' : 'Nothing to enter';
+  return render(c, title, <Conflict why={[why, '. Nothing was changed.']} query={query} />, { status: 409 });
 }

@@ -29,9 +29,9 @@ import { addressOf, pageContext, redirectWith } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { CsvLink, formatNumber } from './pages/components.tsx';
 import { ConfirmTime } from './pages/confirm-time.tsx';
-import { utcText } from './pages/time.tsx';
 import { TimeLead, TimePage } from './pages/time-entries.tsx';
 import { countedEntries, DECISIONS, decidedText, totalsHeadings } from './pages/time-table.tsx';
+import { type Undecided, UndecidedTime, undecidedText, undecidedTitle } from './pages/undecided-time.tsx';
 import { render } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
 import { validQuery } from './valid-query.ts';
@@ -110,9 +110,11 @@ async function offer(
   const { entries } = await readUndecided(ctx, queueOf(c), ids);
   const isOffered = new Set(entries.map(({ id }) => id));
   const others = ids.filter((id) => !isOffered.has(id));
-  const lost = others.length > 0 ? undecidedDetail(c, await readEntries(ctx, others), others.length) : undefined;
-  if (entries.length > 0) return confirm(c, { ...props, entries, selected: ids, lost });
-  throw new PageProblem(409, 'Nothing to decide', lost ?? '');
+  const found = await readEntries(ctx, others);
+  const undecided = { found, missing: others.length - found.length };
+  if (entries.length === 0) return refuse(c, { ...props, ...undecided, done: 0 });
+  const lost = undecidedText(undecided, pageContext(c).psa);
+  return confirm(c, { ...props, entries, selected: ids, lost });
 }
 
 function confirm(c: Context<AdminEnv>, { entries, ...props }: Confirmation) {
@@ -142,26 +144,21 @@ timeEntries.post('/time/decide', async (c) => {
   }
   const { done, others } = await decideTime(ctx, ids, decision, decision === 'REJECTED' ? reason : undefined);
   if (done.length < ids.length) {
-    const title = `${done.length} of ${decidedText(ids.length, decision)}`;
-    throw new PageProblem(409, title, undecidedDetail(c, others, ids.length - done.length));
+    const missing = ids.length - done.length - others.length;
+    return refuse(c, { found: others, missing, done: done.length, decision, query });
   }
   return redirectWith(c, addressOf('/time', query), decidedText(done.length, decision));
 });
 
-/** Why nothing was decided about `count` entries, of which `found` exist. */
-function undecidedDetail(c: Context<AdminEnv>, found: readonly Entry[], count: number): string {
-  const decided = found.filter(({ status }) => status !== 'SUBMITTED');
-  const details = [
-    decided.length > 0 &&
-      `${countedEntries(decided.length)} had been decided before, such as ${decided.slice(0, 3).map(decisionText).join('; ')}.`,
-    decided.length < found.length && `The others are decided in ${pageContext(c).psa}.`,
-    found.length < count && `Your organization does not have ${countedEntries(count - found.length)}.`,
-  ];
-  return details.filter(Boolean).join(' ');
+/** Says what was not decided, and why. */
+function refuse(
+  c: Context<AdminEnv>,
+  { done, decision, query, ...undecided }: Undecided & { done: number } & Pick<Confirmation, 'decision' | 'query'>,
+) {
+  const found = shownEntries(c, undecided.found, PAGE.shown);
+  const page = <UndecidedTime {...undecided} found={found} query={query} />;
+  return render(c, undecidedTitle(undecided, done, decision), page, { status: 409 });
 }
-
-const decisionText = ({ ticketId, minutes, status, decidedBy, decidedAt }: Entry) =>
-  `${minutes} min on ticket ${ticketId}, ${status}${decidedAt === null ? '' : ` by ${decidedBy}, ${utcText(decidedAt)}`}`;
 
 /** Rejected time has columns of its own, so that the sum of a column is never of both. */
 const isRejected = ({ status }: Entry) => status === 'REJECTED';

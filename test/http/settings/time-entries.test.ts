@@ -389,8 +389,13 @@ describe('a decision', () => {
     await bea.post('/time/decide', { decision: 'REJECTED', entry: ids[0] ?? '', reason: 'Not ours' });
     const { status, text } = await decide('APPROVED', ids);
     expect([status, await textsOf(text, 'h1')]).toEqual([409, ['1 of 2 entries approved']]);
-    expect(text).toMatch(/1 entry had been decided before, such as 30 min on ticket 1001, REJECTED by Bea, \d.* UTC/);
-    expect(await textsOf(text, 'main a')).toEqual(['Go back']);
+    expect(await textsOf(text, '[role=alert]')).toEqual(['1 entry had already been decided by Bea.']);
+    const cells = 'tbody .when, tbody td[data-label=Work] .text, tbody .state, tbody .decided';
+    expect(await textsOf(text, cells)).toEqual([
+      ...[expect.stringContaining('30 min'), 'Task 1', expect.stringMatching(/^Rejected\d+ \w+, \d\d:\d\d$/)],
+      'Bea: Not ours',
+    ]);
+    expect(text).not.toMatch(/\d UTC<|REJECTED/);
     const answer = await work.reviewTimeEntry(organization, ids[1] ?? '', 'REJECTED', 'bea');
     expect(failureOf(answer)).toEqual(['approved_in_settings']);
   });
@@ -433,8 +438,8 @@ describe('an organization that approves time in its PSA', () => {
     expect(await textsOf((await get('/keys')).text, '.attention a')).toEqual([]);
     expect((await get(`/time/decide?selected=APPROVED&entry=${id}`)).status).toBe(409);
     const refused = await decide('APPROVED', id);
-    expect([refused.status, await textsOf(refused.text, 'h1')]).toEqual([409, ['0 of 1 entry approved']]);
-    expect(refused.text).toContain('The others are decided in your PSA');
+    expect([refused.status, await textsOf(refused.text, 'h1')]).toEqual([409, ['Nothing was approved']]);
+    expect(refused.text).toContain('1 entry is decided in your PSA.');
     expect(await work.reviewTimeEntry(organization, id, 'APPROVED', 'ada')).toMatchObject({ ok: true });
   });
 
@@ -548,7 +553,9 @@ describe('time that the PSA refused and that was entered there by hand', () => {
     expect(entries.map(({ status }) => status)).toEqual([303, 303]);
     const late = await bea.post('/time/entered', { entry: id });
     expect([late.status, await textsOf(late.text, 'h1')]).toEqual([409, ['Already in the PSA']]);
-    expect(late.text).toMatch(/Ada\b.* has entered it by hand, \d{4}-.* UTC\. Nothing was changed\./);
+    expect(late.text).toMatch(
+      /Ada\b.* has entered it by hand, <time [^>]+>\d+ \w+ \d{4}, \d\d:\d\d<\/time>\. Nothing was changed\./,
+    );
     expect((await bea.get(`/time/entered?entry=${id}`)).status).toBe(409);
     expect((await get(`/time/entered?entry=${id}`)).status).toBe(409);
     expect((await auditedActions(organization)).filter((action) => action === 'time_entry.taken')).toHaveLength(1);
@@ -876,7 +883,7 @@ test('the pages name the PSA that decides and that refused, as its adapter repor
   expect(await names()).toEqual(expect.arrayContaining(named('your PSA')));
   resultOf(await connectionOf(organization).reportConnection(crypto.randomUUID(), null, true, 'ConnectWise PSA'));
   expect(await names()).toEqual(expect.arrayContaining(named('ConnectWise PSA')));
-  expect((await decide('APPROVED', [own, id])).text).toContain('The others are decided in ConnectWise PSA');
+  expect((await decide('APPROVED', [own, id])).text).toContain('1 entry is decided in ConnectWise PSA.');
 });
 
 test('only time that was handed over from the PSA is said to be there already', async () => {
@@ -905,10 +912,10 @@ describe('bad input', () => {
     const [own, foreign] = [await log(), await other.log()];
     const page = await get(`/time/decide?selected=APPROVED&entry=${own}&entry=${foreign}&entry=${UNKNOWN}`);
     expect([page.status, await idsOf(page.text)]).toEqual([200, [own]]);
-    expect(await textsOf(page.text, '[role=alert]')).toEqual(['Your organization does not have 2 entries.']);
+    expect(await textsOf(page.text, '[role=alert]')).toEqual(['2 entries were not found in your organization.']);
     const { status, text } = await decide('APPROVED', [own, foreign, UNKNOWN]);
     expect([status, await textsOf(text, 'h1')]).toEqual([409, ['1 of 3 entries approved']]);
-    expect(text).toContain('Your organization does not have 2 entries.');
+    expect(text).toContain('2 entries were not found in your organization.');
     expect([await statusesOf(organization), await statusesOf(other.organization)]).toEqual([
       ['APPROVED'],
       ['SUBMITTED'],
@@ -916,7 +923,7 @@ describe('bad input', () => {
   });
 
   test('a page about entries that another administrator has decided says whose decision it was', async () => {
-    const { api, organization, get, log, decide } = await makeTime();
+    const { api, organization, get, post, log, decide } = await makeTime();
     await importAdmin(organization, 'bea', 'Bea');
     const bea = await openSettings(api, organization, `bea@${organization}.example`);
     const ids = [await log(), await log({ minutes: 60 })];
@@ -926,15 +933,22 @@ describe('bad input', () => {
     const both = await selected(ids);
     expect([await idsOf(both.text), await textsOf(both.text, '[role=alert]')]).toEqual([
       [ids[1]],
-      [expect.stringMatching(/^1 entry had been decided before, such as 30 min on ticket 1001, APPROVED by Bea/)],
+      ['1 entry had already been decided by Bea.'],
     ]);
     expect(both.text).not.toContain('Longest');
     const one = await selected(ids.slice(0, 1));
-    expect([one.status, await textsOf(one.text, 'h1')]).toEqual([409, ['Nothing to decide']]);
-    expect(one.text).toContain('APPROVED by Bea');
+    const title = 'Nothing was rejected: Bea has already decided';
+    expect([one.status, await textsOf(one.text, 'h1')]).toEqual([409, [title]]);
+    expect(await textsOf(one.text, 'tbody .decided')).toEqual(['Bea']);
     // A rejection without a reason is not offered for what is decided.
     const refused = await decide('REJECTED', ids[0] ?? '', '');
-    expect([refused.status, await textsOf(refused.text, 'h1')]).toEqual([409, ['Nothing to decide']]);
+    expect([refused.status, await textsOf(refused.text, 'h1')]).toEqual([409, [title]]);
+    // The way back keeps the filters.
+    const filters = { state: 'waiting', company: 'acme' };
+    const filtered = await post('/time/decide', { decision: 'APPROVED', entry: ids, reason: '', ...filters });
+    expect(await textsOf(filtered.text, 'h1')).toEqual(['1 of 2 entries approved']);
+    const back = (await elementsOf(filtered.text, 'main a')).find(({ text }) => text === 'Go back');
+    expect(back?.attributes['href']).toMatch(/\/time\?state=waiting&amp;company=acme$/);
   });
 
   test('too many entries and too long a reason are refused, and nothing is decided', async () => {
