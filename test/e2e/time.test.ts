@@ -1,6 +1,7 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { follow, openOthers, watch } from '../support/browser.ts';
+import * as z from 'zod';
+import { accessibilityViolations, follow, openOthers, watch } from '../support/browser.ts';
 import { faultsOf } from '../support/page-faults.ts';
 import { connectBrowser, sharedServer } from '../support/shared.ts';
 
@@ -153,11 +154,33 @@ test('a row is low on a desktop, and on a phone its date and minutes are a large
       .evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().height));
     expect([state, heights.length > 0, Math.max(...heights) < 47]).toEqual([state, true, true]);
   }
+  // The reason of a rejection takes the line below the administrator and the time.
+  await desktop.goto(`${server.url}/settings/${ORGANIZATION}/time?state=rejected`);
+  const reason = desktop.locator('.decided .text').first();
+  expect(await reason.evaluate((text) => [text.textContent, text.scrollWidth <= text.clientWidth])).toEqual([
+    'Logged twice',
+    true,
+  ]);
   const phone = await open({ viewport: { width: 390, height: 800 }, hasTouch: true, isMobile: true });
+  await phone.goto(`${server.url}/settings/${ORGANIZATION}/time?state=all`);
+  expect(await accessibilityViolations(phone, ['target-size'])).toEqual([]);
+  const decide = await phone.getByRole('link', { name: 'Decide' }).first().boundingBox();
+  expect(decide?.height).toBeGreaterThanOrEqual(24);
+  // The technician, the state and the link are in one line.
+  const bottoms = z.array(z.number()).parse(
+    await phone.evaluate(`[...document.querySelector('.time tr:has(.submitted)').querySelectorAll('td:nth-child(3) bdi, .submitted, .decided a')]
+      .map((part) => {
+        const words = new Range();
+        words.selectNode(part.lastChild);
+        return Math.round(words.getBoundingClientRect().bottom);
+      })`),
+  );
+  expect(bottoms).toEqual(Array(3).fill(bottoms[0]));
+  await phone.goto(`${server.url}/settings/${ORGANIZATION}/time`);
   expect((await phone.locator('.time tbody tr').first().boundingBox())?.y).toBeLessThanOrEqual(330);
   const label = phone.locator('.time th label', { hasText: '20 min' });
   expect((await label.boundingBox())?.height).toBeGreaterThanOrEqual(44);
-  await label.tap({ position: { x: 200, y: 40 } });
+  await label.tap({ position: { x: 170, y: 40 } });
   expect(await phone.getByLabel('Select 20 min').isChecked()).toBe(true);
 });
 

@@ -325,9 +325,11 @@ describe('a decision', () => {
       action: 'time_entry.rejected',
       detail: { text: 'Not ours' },
     });
-    expect(await textsOf((await get('/time?state=rejected')).text, 'tbody .decided')).toEqual([
-      expect.stringMatching(/^Ada .*: Not ours$/),
-    ]);
+    const { text } = await get('/time?state=rejected');
+    expect(await textsOf(text, 'thead th')).toEqual(['Time', 'Work', 'Technician', 'Rejected', 'Amount']);
+    expect(await textsOf(text, 'tbody .state')).toEqual([expect.stringMatching(/^Ada .*, \d\d:\d\d$/)]);
+    // The reason is on a line of its own.
+    expect(await textsOf(text, 'tbody .decided .minor')).toEqual(['Not ours']);
   });
 
   test('what is invalid in an address is ignored', async () => {

@@ -91,7 +91,12 @@ export function TimePage(props: Props) {
           {canDecide ? (
             <Table caption="Time entries" kind="time" columns={columnsFor(isSelected)} rows={entries} />
           ) : (
-            <Table caption="Time entries" kind="time with-state" columns={columnsWithState(toEntered)} rows={entries} />
+            <Table
+              caption="Time entries"
+              kind="time with-state"
+              columns={columnsWithState(query.state, toEntered)}
+              rows={entries}
+            />
           )}
         </form>
       )}

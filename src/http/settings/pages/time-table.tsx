@@ -2,7 +2,7 @@ import type { Child, PropsWithChildren } from 'hono/jsx';
 import { dateText } from '../../../domain/calendar.ts';
 import type { ApprovalDecision } from '../../../domain/record-kinds.ts';
 import { isMarked } from '../../../domain/time-marks.ts';
-import { type Entry, goesToPsa, type TimeQuery, type TimeTotals } from '../../../services/work/time-queue.ts';
+import { type Entry, goesToPsa, STATUSES, type TimeQuery, type TimeTotals } from '../../../services/work/time-queue.ts';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 import { counted, formatNumber, money, type TableColumn, Ticket } from './components.tsx';
@@ -84,14 +84,19 @@ export const columnsFor = (isSelected?: (entry: Entry) => boolean): readonly Tab
 ];
 
 /** The address of the page where an administrator marks a refused entry as entered by hand. */
-type ToEntered = ((entry: Entry) => string) | undefined;
+type ToEntered = (entry: Entry) => string;
 
-/** The columns of a list with entries that do not wait here: also the state of each. */
-export const columnsWithState = (toEntered: ToEntered): readonly TableColumn<Entry>[] => [
+/**
+ * The columns of a list with entries that do not wait here: also the state of each, which the heading says if all have the
+ * same.
+ */
+export const columnsWithState = (state?: TimeQuery['state'], toEntered?: ToEntered): readonly TableColumn<Entry>[] => [
   ['Time', (entry) => <WorkTime entry={entry} isSelected={undefined} />],
   ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.narrow} toEntered={toEntered} />],
   TECHNICIAN,
-  ['State', (entry) => <EntryState entry={entry} />],
+  state === 'approved' || state === 'rejected'
+    ? [STATES[STATUSES[state]].word, (entry) => <Decision entry={entry} />]
+    : ['State', (entry) => <EntryState entry={entry} />],
   AMOUNT,
 ];
 
@@ -140,8 +145,8 @@ const OneLine = ({ text, fits, children }: PropsWithChildren<{ text: string; fit
     <span class="text">{children}</span>
   );
 
-/** The text, and the ticket with its company and the key. */
-function Work({ entry, fits, toEntered }: { entry: Entry; fits: number; toEntered?: ToEntered }) {
+/** The text, and the ticket with its company and the key, which a desktop has in one line. */
+function Work({ entry, fits, toEntered }: { entry: Entry; fits: number; toEntered?: ToEntered | undefined }) {
   const { psa } = usePage();
   const { text, ticketId, company, keyId, keyName, status, minutes, refusal, wasHandedOver } = entry;
   return (
@@ -149,8 +154,9 @@ function Work({ entry, fits, toEntered }: { entry: Entry; fits: number; toEntere
       <OneLine text={text} fits={fits}>
         {text}
       </OneLine>
-      <span class="minor">
-        <Ticket id={ticketId} /> · <bdi>{company}</bdi> · <KeyName subject={{ id: keyId, name: keyName }} />
+      <span class="minor line" title={`${company} · ${keyName}`}>
+        <Ticket id={ticketId} /> ·&nbsp;<bdi>{company}</bdi> ·&nbsp;
+        <KeyName subject={{ id: keyId, name: keyName }} />
       </span>
       {wasHandedOver === 1 && status === 'SUBMITTED' && (
         <span class="minor">
@@ -182,8 +188,8 @@ export const Refusal = ({ reason }: { reason: string | null }) => (
   </q>
 );
 
-/** About how many characters of a decision fit one line. */
-const DECISION_FITS = 28;
+/** About how many characters of a decision fit two lines. */
+const DECISION_FITS = 64;
 
 const STATES = {
   SUBMITTED: { word: 'Waits', icon: 'hourglass' },
@@ -191,13 +197,47 @@ const STATES = {
   REJECTED: { word: 'Rejected', icon: 'ban' },
 } as const;
 
-/** What was decided and when, and below it by whom and why. */
-function EntryState({ entry }: { entry: Entry }) {
-  const { base, psa } = usePage();
-  const { id, status, approvals, decidedAt, decidedBy, deciderType, reason } = entry;
-  const { word, icon } = STATES[status];
+/** Who decided: `Ada`, or `in HaloPSA by Ada`. */
+function Decider({ entry: { approvals, decidedBy, deciderType } }: { entry: Entry }) {
+  const { psa } = usePage();
   // A decision of the PSA without a person has the name of the PSA.
   const isOfPerson = decidedBy !== null && deciderType === 'user';
+  return (
+    <>
+      {approvals === 'psa' && ['in ', <bdi>{isOfPerson ? psa : (decidedBy ?? psa)}</bdi>, isOfPerson && ' by ']}
+      {(isOfPerson || approvals === 'settings') && <bdi>{decidedBy}</bdi>}
+    </>
+  );
+}
+
+/** Who decided and when, and below it why. */
+function Decision({ entry }: { entry: Entry }) {
+  const { status, decidedAt, reason } = entry;
+  return (
+    <div class="decided">
+      <span class={`state ${status.toLowerCase()}`}>
+        <Icon name={STATES[status].icon} />
+        <bdi>
+          <Decider entry={entry} />
+        </bdi>
+        {decidedAt !== null && <ShortTime at={decidedAt} />}
+      </span>
+      {reason && (
+        <span class="minor">
+          <OneLine text={reason} fits={DECISION_FITS}>
+            <bdi>{reason}</bdi>
+          </OneLine>
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** What was decided and when, and below it by whom and why. */
+function EntryState({ entry }: { entry: Entry }) {
+  const { base } = usePage();
+  const { id, status, decidedAt, decidedBy, reason } = entry;
+  const { word, icon } = STATES[status];
   return (
     <>
       <span class={`state ${status.toLowerCase()}`}>
@@ -210,8 +250,7 @@ function EntryState({ entry }: { entry: Entry }) {
           <a href={`${base}/time?entry=${id}`}>Decide</a>
         ) : (
           <OneLine text={`${decidedBy}: ${reason ?? ''}`} fits={DECISION_FITS}>
-            {approvals === 'psa' && ['in ', <bdi>{isOfPerson ? psa : (decidedBy ?? psa)}</bdi>, isOfPerson && ' by ']}
-            {(isOfPerson || approvals === 'settings') && <bdi>{decidedBy}</bdi>}
+            <Decider entry={entry} />
             {reason && [': ', <bdi>{reason}</bdi>]}
           </OneLine>
         )}

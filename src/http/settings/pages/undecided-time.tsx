@@ -46,12 +46,7 @@ export function UndecidedTime({ query, ...undecided }: Undecided & { query: Time
   return (
     <Conflict why={undecidedText(undecided, psa)} query={query}>
       {found.length > 0 && (
-        <Table
-          caption="Decisions"
-          kind="time with-state"
-          columns={columnsWithState(undefined)}
-          rows={found.slice(0, LISTED)}
-        />
+        <Table caption="Decisions" kind="time with-state" columns={columnsWithState()} rows={found.slice(0, LISTED)} />
       )}
       {found.length > LISTED && <p>And {countedEntries(found.length - LISTED)} more.</p>}
     </Conflict>
