@@ -30,7 +30,7 @@ import { PageProblem } from './page-problem.ts';
 import { CsvLink, formatNumber } from './pages/components.tsx';
 import { ConfirmTime } from './pages/confirm-time.tsx';
 import { TimeLead, TimePage } from './pages/time-entries.tsx';
-import { countedEntries, DECISIONS, decidedText, totalsHeadings } from './pages/time-table.tsx';
+import { countedEntries, DECISIONS, decidedText, STATES, totalsHeadings } from './pages/time-table.tsx';
 import { type Undecided, UndecidedTime, undecidedText, undecidedTitle } from './pages/undecided-time.tsx';
 import { render } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
@@ -163,6 +163,15 @@ function refuse(
 /** Rejected time has columns of its own, so that the sum of a column is never of both. */
 const isRejected = ({ status }: Entry) => status === 'REJECTED';
 
+const marksText = ({ longFrom, sameAs, dayMinutes }: Entry) =>
+  [
+    longFrom !== null && 'long',
+    sameAs !== null && 'possible duplicate',
+    dayMinutes !== null && `${formatNumber(dayMinutes)} min that day`,
+  ]
+    .filter(Boolean)
+    .join(', ') || null;
+
 const COLUMNS: readonly Column<Entry>[] = [
   ['Work date', ({ workDate }) => workDate],
   ['Ticket', ({ ticketId }) => ticketId],
@@ -175,7 +184,8 @@ const COLUMNS: readonly Column<Entry>[] = [
   ['Rejected amount', (entry) => (isRejected(entry) ? amountCell(entry.amountMinor) : null)],
   ['Technician', ({ technician }) => technician],
   ['Own time', ({ isOwn }) => (isOwn ? 'own time' : null)],
-  ['Status', ({ status }) => status],
+  ['Status', ({ status }) => STATES[status].word],
+  ['Marks', (entry) => marksText(entry)],
   ['Decided by', ({ decidedBy }) => decidedBy],
   { time: 'Decided', timeOf: ({ decidedAt }) => decidedAt },
   ['Reason', ({ reason }) => reason],
@@ -185,9 +195,7 @@ const COLUMNS: readonly Column<Entry>[] = [
   ['Text', ({ text }) => text],
 ];
 
-type TotalsRow = Pick<TimeTotals, 'count' | 'minutes' | 'amountMinor'> & { company: string; technician: string | null };
-
-function totalColumns(query: TimeQuery): readonly Column<TotalsRow>[] {
+function totalColumns(query: TimeQuery): readonly Column<TimeTotals['groups'][number]>[] {
   const headings = totalsHeadings(query);
   return [
     ['Company', ({ company }) => company],
@@ -208,14 +216,14 @@ timeEntries.get('/time-totals.csv', validTime, (c) => {
 });
 
 /**
- * The totals of each company and technician, and those of all.
+ * The totals of each company and technician. There is no row of a sum, which would double the sum of its column.
  * @throws PageProblem if there are too many entries for totals
  */
 async function* totalsPage(c: Context<AdminEnv>, query: TimeQuery) {
   const { totals } = await readTime(adminContext(c), queueOf(c), query);
   const advice = 'Filter the time by dates, for example, and download its totals again.';
   if (!totals) throw new PageProblem(409, 'Too many entries', advice);
-  yield { items: [...totals.groups, { ...totals, company: 'Total', technician: null }], next: undefined };
+  yield { items: totals.groups, next: undefined };
 }
 
 timeEntries.get('/time.csv', validTime, (c) => {

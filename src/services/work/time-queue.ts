@@ -164,30 +164,56 @@ async function filterOf(ctx: AdminContext, { timeZone }: Queue, query: TimeQuery
   return { ...known, after: range.from - 1, upTo: Math.min(range.before - 1, upTo ?? range.before) };
 }
 
-/** The entries that wait and match, in the order of `sortWaiting`, with the totals of all that match. */
+interface SortedPage {
+  after?: number | undefined;
+  limit: number;
+  isUnmarkedOnly?: boolean;
+}
+
+/** The marks of the entries that wait and match by their ids, in the order of `sortWaiting`, with the totals of all. */
+async function readMarks(ctx: AdminContext, queue: Queue, filter: TimeFilter, page: SortedPage) {
+  const { organizationId } = ctx.actor;
+  const search = { isUnmarkedOnly: false, ...page, readsOnlyMatching: !hasAllMarks(queue) };
+  const rows = await query(ctx, 'nothing_written', (db) => sortWaiting(db, organizationId, filter, search));
+  const totals = totalsOf(rows.filter(({ id }) => id === null));
+  const marksOf = rows.flatMap(({ id, longFrom, sameAs, sameId, dayMinutes }) =>
+    id === null ? [] : [[id, { longFrom, sameAs, sameId, dayMinutes }] as const],
+  );
+  return totals.count > MAX_SORTED ? { marksOf: [], totals: undefined } : { marksOf, totals };
+}
+
+/** The entries with these marks, in their order. */
+async function readMarked(
+  ctx: AdminContext,
+  marksOf: readonly (readonly [id: string, TimeMarks])[],
+  characters?: number,
+): Promise<Entry[]> {
+  const rows = await findById(
+    ctx,
+    marksOf.map(([id]) => id),
+    characters,
+  );
+  const rowOf = new Map(rows.map((row) => [row.id, row]));
+  return marksOf.flatMap(([id, marks]) => {
+    const row = rowOf.get(id);
+    return row ? [toEntry(row, ctx.actor.userId, marks)] : [];
+  });
+}
+
+/** A page of the entries that wait and match, with the totals of all that match. */
 async function sortEntries(
   ctx: AdminContext,
   queue: Queue,
   filter: TimeFilter,
-  page: { after?: number | undefined; limit: number; isUnmarkedOnly?: boolean },
+  page: SortedPage,
 ): Promise<Pick<TimePage, 'entries' | 'totals'>> {
-  const { organizationId, userId } = ctx.actor;
-  const search = { isUnmarkedOnly: false, ...page, readsOnlyMatching: !hasAllMarks(queue) };
-  const rows = await query(ctx, 'nothing_written', (db) => sortWaiting(db, organizationId, filter, search));
-  const totals = totalsOf(rows.filter(({ id }) => id === null));
-  if (totals.count > MAX_SORTED) return { entries: [], totals: undefined };
-  const marksOf = new Map(
-    rows.flatMap(({ id, longFrom, sameAs, sameId, dayMinutes }) =>
-      id === null ? [] : [[id, { longFrom, sameAs, sameId, dayMinutes }] as const],
-    ),
-  );
-  const rowOf = new Map((await findById(ctx, [...marksOf.keys()])).map((row) => [row.id, row]));
-  const entries = [...marksOf].flatMap(([id, marks]) => {
-    const row = rowOf.get(id);
-    return row ? [toEntry(row, userId, marks)] : [];
-  });
-  return { entries, totals };
+  const { marksOf, totals } = await readMarks(ctx, queue, filter, page);
+  return { entries: await readMarked(ctx, marksOf), totals };
 }
+
+/** Whether the entries of a query are sorted and marked. */
+const isSorted = (asked: TimeQuery, queue: Queue) =>
+  asked.state === 'waiting' && (isFiltered(asked) || hasAllMarks(queue));
 
 /** The fields of a query that choose entries. */
 export const CHOOSING = ['company', 'technician', 'key', 'minutes', 'from', 'to', 'entry'] as const;
@@ -198,7 +224,7 @@ export const isFiltered = (query: TimeQuery) => CHOOSING.some((name) => query[na
 export async function readTime(ctx: AdminContext, queue: Queue, asked: TimeQuery): Promise<TimePage> {
   if (asked.entry !== undefined && asked.state !== 'waiting') return readOne(ctx, asked, asked.entry);
   const filter = await filterOf(ctx, queue, asked);
-  if (asked.state === 'waiting' && (isFiltered(asked) || hasAllMarks(queue))) {
+  if (isSorted(asked, queue)) {
     const sorted = await sortEntries(ctx, queue, filter, { after: asked.before, limit: LISTED + 1 });
     if (asked.entry !== undefined && sorted.entries.length === 0) return readOne(ctx, asked, asked.entry);
     if (sorted.totals) return { ...pageOf(sorted.entries), totals: sorted.totals };
@@ -291,7 +317,7 @@ export async function readUndecided(
   return sortEntries(ctx, queue, filter, { isUnmarkedOnly: isQuery, limit: MAX_ALL });
 }
 
-/** All entries of a query, newest first, a part with one query at a time. */
+/** All entries of a query in the order of their page, a part with one query at a time. */
 export async function* exportTime(ctx: AdminContext, queue: Queue, asked: TimeQuery) {
   const { organizationId, userId } = ctx.actor;
   if (asked.entry !== undefined) {
@@ -299,6 +325,14 @@ export async function* exportTime(ctx: AdminContext, queue: Queue, asked: TimeQu
     return;
   }
   const filter = await filterOf(forNextCall(ctx), queue, asked);
+  if (isSorted(asked, queue)) {
+    const { marksOf, totals } = await readMarks(forNextCall(ctx), queue, filter, { limit: MAX_SORTED });
+    for (let first = 0; first < marksOf.length; first += FILE_PART.limit) {
+      const part = marksOf.slice(first, first + FILE_PART.limit);
+      yield { items: await readMarked(forNextCall(ctx), part, FILE_PART.characters), next: undefined };
+    }
+    if (totals) return;
+  }
   for (let { before } = asked; ; ) {
     const part = { ...filter, before };
     const rows: EntryRow[] = await query(forNextCall(ctx), 'nothing_written', (db) =>

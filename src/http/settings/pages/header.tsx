@@ -15,7 +15,8 @@ const TABS = [
 /** Where the help for administrators explains a tab; at the top for the keys. */
 const HELP = { keys: '', time: '#approval', audit: '#audit', refused: '#refused', 'key-rules': '#rules' };
 
-const ownTabOf = (page = '') => TABS.find(([tab]) => tab === page)?.[0];
+/** A file has the tab of its list: `time-totals.csv` that of `time`. */
+const ownTabOf = (page = '') => TABS.find(([tab]) => tab === page.replace(/(-[a-z]+)?\.csv$/, ''))?.[0];
 
 /** The tab of a page, from the part of its address after the organization; the keys for any other page. */
 export const tabOf = (page?: string) => ownTabOf(page) ?? 'keys';

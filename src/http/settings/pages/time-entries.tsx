@@ -266,12 +266,29 @@ function Nothing({ query, last, inPsa = 0 }: Props) {
   );
 }
 
+/** Who has decided about an entry, or is to decide. */
+function Decided({ entry: { status, approvals, decidedAt, decidedBy, deciderType } }: { entry: Entry }) {
+  const { psa } = usePage();
+  if (status === 'SUBMITTED' || decidedAt === null)
+    return (
+      <>
+        This entry waits in <bdi>{psa}</bdi>.
+      </>
+    );
+  return (
+    <>
+      <bdi>{decidedBy}</bdi> {DECISIONS[status].word} this entry
+      {approvals === 'psa' && deciderType === 'user' && [' in ', <bdi>{psa}</bdi>]}, <Time at={decidedAt} />.
+    </>
+  );
+}
+
 /** The totals of all entries that match, or why there are none. */
 function Summary({ query, entries, totals, waiting }: Props) {
   const { psa } = usePage();
   const { since, earlier } = useSince(query);
-  if (query.entry !== undefined && !entries.some(isUndecided))
-    return <>There is nothing to decide here about this entry.</>;
+  const [entry] = entries;
+  if (query.entry !== undefined && entry && !isUndecided(entry)) return <Decided entry={entry} />;
   if (totals)
     return (
       <>

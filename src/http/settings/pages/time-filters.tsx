@@ -46,7 +46,11 @@ export function TimeFilters({ query, choices }: Props) {
       </p>
       <div class="lists">
         <nav class="state-chips" aria-label="States">
-          <span>{keysOf(STATUSES).map((one) => chip(stateLabel(one, choices), { state: one }, one === state))}</span>
+          <span>
+            {keysOf(STATUSES).map((one) =>
+              chip(stateLabel(one, choices), { state: one }, one === state && query.entry === undefined),
+            )}
+          </span>
           <span>{chip('Last month', isLastMonth ? { from: undefined, to: undefined } : month, isLastMonth)}</span>
         </nav>
         <search>

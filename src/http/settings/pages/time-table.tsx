@@ -191,7 +191,7 @@ export const Refusal = ({ reason }: { reason: string | null }) => (
 /** About how many characters of a decision fit two lines. */
 const DECISION_FITS = 64;
 
-const STATES = {
+export const STATES = {
   SUBMITTED: { word: 'Waits', icon: 'hourglass' },
   APPROVED: { word: 'Approved', icon: 'check' },
   REJECTED: { word: 'Rejected', icon: 'ban' },
