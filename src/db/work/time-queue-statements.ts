@@ -104,6 +104,7 @@ const entries = (db: Database, organizationId: string, characters: number) =>
       /** The audit row of its write. */
       seq: timeEntries.auditSeq,
       id: timeEntries.id,
+      loggedAt: timeEntries.createdAt,
       ticketId: timeEntries.ticketId,
       companyId: tickets.companyId,
       company: sql<string>`${companies.name}`.as('company'),

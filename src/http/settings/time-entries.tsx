@@ -57,7 +57,7 @@ timeEntries.get('/time', validTime, async (c) => {
   const [queue, hasTime] = isEmpty
     ? await Promise.all([query.state === 'waiting' ? readEmptyQueue(ctx) : undefined, hasAnyTime(ctx)])
     : [undefined, true];
-  const preselected = query.entry === undefined ? c.req.query('select') : 'all';
+  const preselected = c.req.query('select') ?? (query.entry === undefined ? undefined : 'all');
   const page = <TimePage {...found} {...{ entries, choices, query, ...queue, hasTime, preselected, waiting }} />;
   return render(c, 'Time', page, {
     lead: hasTime && <TimeLead query={query} approvals={choices.approvals} />,

@@ -109,13 +109,13 @@ describe('marks', () => {
     await log(same, '1002');
     now += 15 * 60_000 + 1;
     await log({ minutes: 5, description: 'Later' });
-    expect(await marksOf((await get('/time')).text)).toEqual(['possible duplicate of 14:02']);
+    expect(await marksOf((await get('/time')).text)).toEqual(['possible duplicate, seconds later']);
     await log(same);
     const { text } = await get('/time');
-    expect([await marksOf(text), (await minutesOf(text))[0]]).toEqual([['possible duplicate of 14:02'], 20]);
+    expect([await marksOf(text), (await minutesOf(text))[0]]).toEqual([['possible duplicate, seconds later'], 20]);
     // The copy is still one when the first entry is approved.
     await decide('APPROVED', first);
-    expect(await marksOf((await get('/time')).text)).toEqual(['possible duplicate of 14:02']);
+    expect(await marksOf((await get('/time')).text)).toEqual(['possible duplicate, seconds later']);
   });
 
   test('time that is sent again after 1,000 entries were approved is still a possible duplicate', async () => {
@@ -125,7 +125,7 @@ describe('marks', () => {
     const ids = await idsOf((await get('/time/decide?all=APPROVED')).text);
     expect((await decide('APPROVED', ids)).notice).toBe('1,000 entries approved');
     await log({ description: 'Tested the backup' });
-    expect(await marksOf((await get('/time')).text)).toEqual(['possible duplicate of 14:02']);
+    expect(await marksOf((await get('/time')).text)).toEqual(['possible duplicate, seconds later']);
   });
 
   test('while more than 10,000 entries wait, marks know only those of the filter, so that all cannot be approved', async () => {
@@ -175,20 +175,30 @@ describe('marks', () => {
     expect(await textsOf(text, '.decide a')).toEqual(['Select all', 'Select marked (3)']);
   });
 
-  test('an entry is listed before its possible duplicate, which has a link to it', async () => {
-    const { get, log, decide } = await makeTime({ now: () => AT });
+  test('an entry is listed before its possible duplicate, which says how much later it is and leads to its row', async () => {
+    let now = AT;
+    const { base, get, log, decide } = await makeTime({ now: () => now });
     const same = { minutes: 20, description: 'Tested the backup' };
     const first = await log(same);
     await log({ minutes: 60 });
     for (let one = 0; one < 3; one++) await log({ minutes: 20 });
-    const [second, third] = [await log(same), await log(same)];
+    const second = await log(same);
+    now += 3 * 60_000;
+    const third = await log(same);
     const page = async () => (await get('/time')).text;
     expect((await idsOf(await page())).slice(0, 3)).toEqual([first, second, third]);
     const links = async () =>
-      (await elementsOf(await page(), '.mark a')).map(({ attributes }) => attributes['href']?.split('entry=')[1]);
-    expect(await links()).toEqual([first, second]);
+      (await elementsOf(await page(), '.mark a')).map(({ attributes }) => attributes['href']?.replace('&amp;', '&'));
+    expect(await links()).toEqual([`#${first}`, `#${second}`]);
+    expect(await marksOf(await page())).toEqual(
+      ['seconds later', '3 min later'].map((at) => `possible duplicate, ${at}`),
+    );
+    expect(await elementsOf(await page(), `tbody [id="${first}"]`)).toHaveLength(1);
     await decide('APPROVED', first);
-    expect(await links()).toEqual([first, second]);
+    expect(await links()).toEqual([`${base}/time?entry=${first}&select=none`, `#${second}`]);
+    // The page of an original selects nothing, because its copy is what to reject.
+    const original = (await get(`/time?entry=${second}&select=none`)).text;
+    expect([await idsOf(original), await elementsOf(original, 'input[checked]')]).toEqual([[second], []]);
     expect((await idsOf(await page())).slice(0, 2)).toEqual([second, third]);
   });
 
@@ -221,7 +231,11 @@ describe('marks', () => {
     // An entry comes first only with its duplicate.
     const original = await get(`/time/decide?selected=APPROVED&entry=${ids[1]}&entry=${ids[2]}`);
     expect(await idsOf(original.text)).toEqual([ids[1], ids[2]]);
+    expect(await textsOf(original.text, '.banner')).toEqual([]);
     const both = await get(`/time/decide?selected=APPROVED&entry=${ids[1]}&entry=${ids[2]}&entry=${ids[3]}`);
+    expect(await textsOf(both.text, '.banner.warning')).toEqual([
+      '1 marked entry is among them, the longest of 10 min.',
+    ]);
     expect(await idsOf(both.text)).toEqual([ids[2], ids[3], ids[1]]);
     expect(await elementsOf(selected.text, '#reason[autofocus]')).toHaveLength(1);
     // Also after an error in the form.
@@ -279,8 +293,14 @@ describe('a decision', () => {
     expect(await textsOf(text, '.question p')).toEqual([
       'This is final. Approved time reaches your PSA within seconds. Correct an error there.',
       '530 minutes, amount 1,325.00. Longest: 500, 30 min.',
-      'Marked: 1 entry.',
     ]);
+    // An approval of marked time is not like others.
+    expect(await textsOf(text, '.banner.warning')).toEqual(['1 marked entry is among them, the longest of 500 min.']);
+    expect(
+      await textsOf((await get(`/time/decide?selected=APPROVED&entry=${ids[0]}`)).text, '.banner.warning'),
+    ).toEqual(['This entry is marked. Check it before you approve it.']);
+    const rejection = await get(`/time/decide?selected=REJECTED&entry=${ids[0]}`);
+    expect(await elementsOf(rejection.text, '.banner')).toEqual([]);
     expect(await textsOf(text, '.question bdi')).toEqual(['your PSA']);
     expect(await idsOf(text)).toEqual([ids[0], ids[2]]);
     expect(await statusesOf(organization)).toEqual(['SUBMITTED', 'SUBMITTED', 'SUBMITTED']);
@@ -486,7 +506,8 @@ test('approved time that the PSA refuses stays visible, with the reason and what
     // The advice is in the list that it is about, once.
     const advice = 'Enter this time in your PSA by hand, and mark it as entered. Or repair the cause';
     expect(text.replaceAll(/<\/?bdi>/g, '').split(advice)).toHaveLength(state === 'refused' ? 2 : 1);
-    expect((await textsOf(text, '.state-chips a'))[3]).toBe('Not in the PSA 1');
+    // Second, because a phone shows only the first chips.
+    expect((await textsOf(text, '.state-chips a'))[1]).toBe('Not in the PSA 1');
   }
   expect(await textsOf((await get('/time?state=refused')).text, '#totals')).toEqual([
     expect.stringMatching(/^1 entry, /),

@@ -42,6 +42,7 @@ export function ConfirmTime({
   const { base } = usePage();
   const { verb, kind } = DECISIONS[decision];
   const select = selected?.slice(0, LISTED).join();
+  const listed = entries.slice(0, LISTED);
   return (
     <>
       <ErrorSummary nothing="Nothing was decided." messages={form.messages} fields={[['reason', REASON]]} />
@@ -60,7 +61,7 @@ export function ConfirmTime({
           <a href={addressOf(`${base}/time`, { ...query, before, select })}>Cancel</a>
         </div>
       </form>
-      <Table caption="Time to decide" kind="time" columns={columnsFor()} rows={entries.slice(0, LISTED)} />
+      <Table caption="Time to decide" kind="time" columns={columnsFor(listed)} rows={listed} />
       {entries.length > LISTED && <p>And {countedEntries(entries.length - LISTED)} more.</p>}
     </>
   );
@@ -75,12 +76,17 @@ function Question({
   const { psa } = usePage();
   const sum = (name: 'minutes' | 'amountMinor') => entries.reduce((total, entry) => total + (entry[name] ?? 0), 0);
   const totals = { minutes: sum('minutes'), amountMinor: sum('amountMinor') };
-  const longest = entries.map(({ minutes }) => minutes).sort((a, b) => b - a);
-  const marked = entries.filter(isMarked).length;
+  const longestOf = (some: readonly Entry[]) =>
+    some
+      .map(({ minutes }) => minutes)
+      .sort((a, b) => b - a)
+      .slice(0, LONGEST)
+      .map(formatNumber);
+  const marked = entries.filter(isMarked);
   const handedOver = entries.filter(({ wasHandedOver }) => wasHandedOver === 1).length;
   const own = entries.filter(({ isOwn }) => isOwn).length;
   const unusual = [
-    marked > 0 && `Marked: ${countedEntries(marked)}.`,
+    marked.length > 0 && decision === 'REJECTED' && `Marked: ${countedEntries(marked.length)}.`,
     own > 0 && `Own time: ${countedEntries(own)}.`,
     left > 0 && `${counted(left, 'marked entry stays', 'marked entries stay')} in Waiting.`,
   ].filter(Boolean);
@@ -90,10 +96,16 @@ function Question({
         <strong>This is final.</strong> {DECISIONS[decision].final(<bdi>{psa}</bdi>)}
       </p>
       <p>
-        {totalsText(totals)}.
-        {longest.length > 1 && ` Longest: ${longest.slice(0, LONGEST).map(formatNumber).join(', ')} min.`}
+        {totalsText(totals)}.{entries.length > 1 && ` Longest: ${longestOf(entries).join(', ')} min.`}
       </p>
       {unusual.length > 0 && <p>{unusual.join(' ')}</p>}
+      {marked.length > 0 && decision === 'APPROVED' && (
+        <Banner tone="warning">
+          {entries.length === 1
+            ? 'This entry is marked. Check it before you approve it.'
+            : `${counted(marked.length, 'marked entry is', 'marked entries are')} among them, the longest of ${longestOf(marked)[0]} min.`}
+        </Banner>
+      )}
       {decision === 'REJECTED' && handedOver > 0 && (
         <Banner tone="warning">
           {countedEntries(handedOver)} may already be in <bdi>{psa}</bdi>, which was to decide before: remove rejected

@@ -89,7 +89,7 @@ export function TimePage(props: Props) {
           {query.state === 'refused' && <WhatToDo />}
           {canDecide && <Bar {...props} />}
           {canDecide ? (
-            <Table caption="Time entries" kind="time" columns={columnsFor(isSelected)} rows={entries} />
+            <Table caption="Time entries" kind="time" columns={columnsFor(entries, isSelected)} rows={entries} />
           ) : (
             <Table
               caption="Time entries"
@@ -237,6 +237,8 @@ function Nothing({ query, last, inPsa = 0 }: Props) {
         Nothing was refused by <bdi>{psa}</bdi>.
       </>
     );
+  if (query.from !== undefined && query.to !== undefined && query.from > query.to)
+    return <>No entries match: the filter From is after To.</>;
   if (isFiltered(query))
     return (
       <>

@@ -47,7 +47,7 @@ export function TimeFilters({ query, choices }: Props) {
       <div class="lists">
         <nav class="state-chips" aria-label="States">
           <span>
-            {keysOf(STATUSES).map((one) =>
+            {statesOf(choices).map((one) =>
               chip(stateLabel(one, choices), { state: one }, one === state && query.entry === undefined),
             )}
           </span>
@@ -130,6 +130,10 @@ function Applied({ query, choices, isLastMonth }: Props & { isLastMonth: boolean
     </nav>
   );
 }
+
+/** The states in the order of their chips. On a phone, only the first are in view: time that the PSA refused is second. */
+const statesOf = ({ refused }: TimeChoices): readonly TimeQuery['state'][] =>
+  refused > 0 ? [...new Set(['waiting', 'refused', ...keysOf(STATUSES)] as const)] : keysOf(STATUSES);
 
 const stateLabel = (state: TimeQuery['state'], { refused }: TimeChoices): Child =>
   state === 'refused'

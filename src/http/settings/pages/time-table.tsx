@@ -7,7 +7,7 @@ import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 import { counted, formatNumber, money, type TableColumn, Ticket } from './components.tsx';
 import { KeyName } from './key-facts.tsx';
-import { ShortTime } from './time.tsx';
+import { MINUTE_MS, ShortTime, spanText } from './time.tsx';
 
 /** Each decision: the verb of its button, the word for what is done, the kind of the button, and why it is final. */
 export const DECISIONS = {
@@ -42,17 +42,25 @@ export const totalsHeadings = ({ state }: TimeQuery) =>
 export const clock = (at: number, timeZone: string) =>
   new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone }).format(at);
 
-/** Why an entry is marked: `long (240 or more)`, `possible duplicate of 14:02` with a link to that entry. */
-function Marks({ entry: { longFrom, sameAs, sameId, dayMinutes } }: { entry: Entry }) {
+/**
+ * Why an entry is marked: `long (240 or more)`, `possible duplicate, 2 min later` with a link to the row of the entry that it
+ * repeats, or else to a page of that entry.
+ */
+function Marks({ entry, listed }: { entry: Entry; listed: ReadonlySet<string> }) {
   const { base, timeZone } = usePage();
+  const { longFrom, sameAs, sameId, dayMinutes, loggedAt } = entry;
   const reasons: readonly Child[] = [
     longFrom !== null && `long (${formatNumber(longFrom)} or more)`,
-    sameAs !== null && [
-      'possible duplicate of ',
-      <a href={`${base}/time?entry=${sameId}`} aria-label={`the entry of ${clock(sameAs, timeZone)}`}>
-        {clock(sameAs, timeZone)}
-      </a>,
-    ],
+    sameAs !== null &&
+      sameId !== null && [
+        <a
+          href={listed.has(sameId) ? `#${sameId}` : `${base}/time?entry=${sameId}&select=none`}
+          aria-label={`possible duplicate of the entry of ${clock(sameAs, timeZone)}`}
+        >
+          possible duplicate
+        </a>,
+        loggedAt - sameAs < MINUTE_MS ? ', seconds later' : `, ${spanText(loggedAt - sameAs)} later`,
+      ],
     dayMinutes !== null && `${formatNumber(dayMinutes)} min that day`,
   ].filter(Boolean);
   return (
@@ -75,13 +83,27 @@ const AMOUNT: TableColumn<Entry> = ['Amount', (entry) => <Amount entry={entry} /
 /** About how many characters of a text fit one line, without and with the column of the state. */
 const TEXT_FITS = { wide: 90, narrow: 65 };
 
-/** The columns of a list. Entries that can be selected have a checkbox, which is checked if `isSelected` says so. */
-export const columnsFor = (isSelected?: (entry: Entry) => boolean): readonly TableColumn<Entry>[] => [
-  ['Time', (entry) => <WorkTime entry={entry} isSelected={isUndecided(entry) ? isSelected?.(entry) : undefined} />],
-  ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.wide} />],
-  TECHNICIAN,
-  AMOUNT,
-];
+/**
+ * The columns of a list of these entries. Entries that can be selected have a checkbox, which is checked if `isSelected` says
+ * so.
+ */
+export function columnsFor(
+  entries: readonly Entry[],
+  isSelected?: (entry: Entry) => boolean,
+): readonly TableColumn<Entry>[] {
+  const listed = new Set(entries.map(({ id }) => id));
+  return [
+    [
+      'Time',
+      (entry) => (
+        <WorkTime entry={entry} listed={listed} isSelected={isUndecided(entry) ? isSelected?.(entry) : undefined} />
+      ),
+    ],
+    ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.wide} />],
+    TECHNICIAN,
+    AMOUNT,
+  ];
+}
 
 /** The address of the page where an administrator marks a refused entry as entered by hand. */
 type ToEntered = (entry: Entry) => string;
@@ -91,7 +113,7 @@ type ToEntered = (entry: Entry) => string;
  * same.
  */
 export const columnsWithState = (state?: TimeQuery['state'], toEntered?: ToEntered): readonly TableColumn<Entry>[] => [
-  ['Time', (entry) => <WorkTime entry={entry} isSelected={undefined} />],
+  ['Time', (entry) => <WorkTime entry={entry} />],
   ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.narrow} toEntered={toEntered} />],
   TECHNICIAN,
   state === 'approved' || state === 'rejected'
@@ -100,16 +122,25 @@ export const columnsWithState = (state?: TimeQuery['state'], toEntered?: ToEnter
   AMOUNT,
 ];
 
+interface WorkTimeProps {
+  entry: Entry;
+  /** The ids of the entries on the page. */
+  listed?: ReadonlySet<string>;
+  isSelected?: boolean | undefined;
+}
+
+const NONE_LISTED: ReadonlySet<string> = new Set();
+
 /** Date and minutes, and why the entry is marked. */
-function WorkTime({ entry, isSelected }: { entry: Entry; isSelected: boolean | undefined }) {
+function WorkTime({ entry, listed = NONE_LISTED, isSelected }: WorkTimeProps) {
   const { id, workDate, minutes, technician, ticketId, amountMinor } = entry;
   const worked = `${formatNumber(minutes)} min`;
   const time = (
-    <span class="when">
+    <span class="when" id={id}>
       {dateText(workDate)}&nbsp;· <strong>{worked}</strong>
     </span>
   );
-  const marks = isMarked(entry) && <Marks entry={entry} />;
+  const marks = isMarked(entry) && <Marks entry={entry} listed={listed} />;
   if (isSelected === undefined)
     return (
       <>

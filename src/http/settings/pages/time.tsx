@@ -38,7 +38,7 @@ export function ShortTime({ at }: { at: number }) {
 export const clockTime = (at: number, timeZone: string) =>
   new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium', timeZone }).format(at);
 
-const MINUTE_MS = 60_000;
+export const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 export function Ago({ at }: { at: number }) {
