@@ -678,11 +678,11 @@ test('the totals of each company and technician are a second table, and a file',
   ids.push(await log({ minutes: 5, billable: false }, '1002'));
   await decide('APPROVED', ids);
   const totals = [
-    ['Acme', 'Automation', 1, 60, '150.00'],
-    ['Acme', 'Tess', 2, 30, '75.00'],
-    ['Acme', 'All', 3, 90, '225.00'],
-    ['Globex', 'Automation', 1, 5, '0.00'],
-    ['Total', '', 4, 95, '225.00'],
+    ['Acme', 3, 90, '225.00'],
+    ['Automation', 1, 60, '150.00'],
+    ['Tess', 2, 30, '75.00'],
+    ['Globex · Automation', 1, 5, '0.00'],
+    ['Total', 4, 95, '225.00'],
   ];
   const { text } = await get('/time?state=approved');
   const cells = (await textsOf(text, 'section tbody th, section tbody td')).map((cell) => cell.trim());
@@ -708,7 +708,7 @@ test('rejected time is in no total and in no column of other time, on the page a
     now += 10_000;
     const { text } = await get(`/time?state=${state}`);
     const file = (await get(`/time-totals.csv?state=${state}`)).text;
-    const table = (await textsOf(text, '.totals tbody th, .totals tbody td')).slice(-5);
+    const table = (await textsOf(text, '.totals tbody th, .totals tbody td')).slice(-4);
     return {
       line: (await textsOf(text, '#totals'))[0],
       table: table.join(' '),
@@ -718,7 +718,7 @@ test('rejected time is in no total and in no column of other time, on the page a
   const since = 'since 9 Aug 2026';
   const all = {
     line: `2 entries ${since}, 90 minutes, amount 210.00. 2 rejected left out. Earlier`,
-    table: 'Total  2 90 210.00',
+    table: 'Total 2 90 210.00',
     file: [
       '"Company","Technician","Entries","Minutes","Amount"',
       ...['"Acme","Automation",1,60,150.00', '"Globex","Automation",1,30,60.00'],
@@ -728,7 +728,7 @@ test('rejected time is in no total and in no column of other time, on the page a
   expect(await totals('approved')).toEqual({ ...all, line: all.line.replace(' 2 rejected left out.', '') });
   expect(await totals('rejected')).toEqual({
     line: `2 entries ${since}, 30 minutes, amount 75.00, not billed. Earlier`,
-    table: 'Total  2 30 75.00',
+    table: 'Total 2 30 75.00',
     file: [
       '"Company","Technician","Rejected entries","Rejected minutes","Rejected amount"',
       ...['"Acme","Automation",1,20,50.00', '"Acme","Tess",1,10,25.00'],

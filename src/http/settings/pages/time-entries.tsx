@@ -167,30 +167,35 @@ function NoTime() {
 
 type Group = TimeTotals['groups'][number];
 
-/** A line of the totals, which is of all technicians or of all companies if it has none. */
 interface TotalsLine extends Pick<Group, 'count' | 'minutes' | 'amountMinor'> {
-  company?: string;
-  technician?: string;
+  name: Child;
 }
 
-/** The totals of each company and technician, of each company that has several, and of all. */
+const ofTechnician = ({ technician, ...group }: Group): TotalsLine => ({
+  ...group,
+  name: <bdi>{technician}</bdi>,
+});
+
+/** The totals of each company, below them those of its technicians if it has several, and those of all. */
 function linesOf({ groups, ...totals }: TimeTotals): TotalsLine[] {
-  const ofCompany = Map.groupBy(groups, ({ companyId }) => companyId);
-  const lines = [...ofCompany.values()].flatMap((ofOne): TotalsLine[] => {
-    const [first] = ofOne;
-    if (!first || ofOne.length === 1 || ofCompany.size === 1) return ofOne;
+  const lines = [...Map.groupBy(groups, ({ companyId }) => companyId).values()].flatMap((ofOne) => {
+    const [group, ...others] = ofOne;
+    if (!group) return [];
+    const { company, technician } = group;
+    const ofCompany = [
+      <strong>
+        <bdi>{company}</bdi>
+      </strong>,
+      others.length === 0 && [' · ', <bdi>{technician}</bdi>],
+    ];
     const { groups: _, ...sum } = totalsOf(ofOne);
-    return [...ofOne, { ...sum, company: first.company }];
+    return [{ ...sum, name: ofCompany }, ...(others.length === 0 ? [] : ofOne.map(ofTechnician))];
   });
-  return [...lines, totals];
+  return [...lines, { ...totals, name: <strong>Total</strong> }];
 }
 
 const LINE_COLUMNS: readonly TableColumn<TotalsLine>[] = [
-  ['Company', ({ company }) => (company === undefined ? <strong>Total</strong> : <bdi>{company}</bdi>)],
-  [
-    'Technician',
-    ({ company, technician }) => (technician === undefined ? company && <strong>All</strong> : <bdi>{technician}</bdi>),
-  ],
+  ['Company', ({ name }) => name],
   ['Entries', ({ count }) => formatNumber(count)],
   ['Minutes', ({ minutes }) => formatNumber(minutes)],
   ['Amount', ({ amountMinor }) => (amountMinor === null ? '–' : money(amountMinor))],
