@@ -221,8 +221,13 @@ export const EXAMPLES: Readonly<
   },
   'db/keys/key-statements.ts': {
     insertKey: key.insertKey(db, newKeyValues),
-    insertReplacement: key.insertReplacement(db, newKeyValues),
-    markReplaced: key.markReplaced(db, { ...newKeyValues, keyId, endsAt: now }),
+    insertReplacement: key.insertReplacement(db, {
+      ...newKeyValues,
+      id: 'replacement',
+      hash: '1',
+      name: 'Replacement',
+    }),
+    markReplaced: key.markReplaced(db, { ...newKeyValues, keyId, endsAt: now, revision: 0 }),
     changeKey: key.changeKey(db, { ...byAda, ...settings, keyId, now, revision: 0 }),
     markSucceeded: key.markSucceeded(db, {
       ...byAda,

@@ -79,26 +79,24 @@ const nameIsFree = ({ organizationId, keyId, name }: KeyId & { name: string }) =
     and ${anyKey.name} = ${name} and ${isCurrent(anyKey)} and ${anyKey.id} <> ${keyId} and ${apiKeys.successorId} is null)`;
 
 const insertKeyIf = (db: Database, values: NewKeyValues, chainId: string | SQL, condition: SQL) =>
-  db
-    .insert(apiKeys)
-    .select(
-      sql`select ${valuesFor(apiKeys, {
-        ...newKeyValues(values),
-        chainId,
-        scopes: values.scopes,
-        name: values.name,
-        description: values.description,
-        owner: values.owner,
-        dayLimitRecords: values.dayLimitRecords,
-        dayLimitMinutes: values.dayLimitMinutes,
-        allowedNetworks: values.allowedNetworks,
-        companies: values.companies,
-      })} from ${users} ${administrator} where ${isActiveAdministrator(values)} and ${condition}`,
-    )
-    .onConflictDoNothing();
+  db.insert(apiKeys).select(
+    sql`select ${valuesFor(apiKeys, {
+      ...newKeyValues(values),
+      chainId,
+      scopes: values.scopes,
+      name: values.name,
+      description: values.description,
+      owner: values.owner,
+      dayLimitRecords: values.dayLimitRecords,
+      dayLimitMinutes: values.dayLimitMinutes,
+      allowedNetworks: values.allowedNetworks,
+      companies: values.companies,
+    })} from ${users} ${administrator} where ${isActiveAdministrator(values)} and ${condition}`,
+  );
 
 /** Inserts a key unless there are too many, the key rules refuse it, or its name or form token is in use. */
-export const insertKey = (db: Database, values: NewKeyValues) => insertKeyIf(db, values, values.id, isAdmitted(values));
+export const insertKey = (db: Database, values: NewKeyValues) =>
+  insertKeyIf(db, values, values.id, isAdmitted(values)).onConflictDoNothing();
 
 /** Inserts the new key into the chain of the key that names it as its successor since the statement before. */
 export const insertReplacement = (db: Database, values: NewKeyValues) => {
@@ -139,7 +137,8 @@ export const changeKey = (db: Database, values: ChangeValues & KeySettings) => {
 };
 
 // A rotation and a replacement make up to three changes in one transaction, each with its audit row: they mark the old key,
-// insert the successor and revoke the old key. The second and third run only if the previous one changed a row.
+// insert the successor and revoke the old key. The second runs only if the first changed a row, and the third only if the
+// old key then has this successor.
 
 const keysInGrace = (organizationId: string, now: number) =>
   sql<number>`(select count(*) from ${apiKeys} ${anyKey} where ${anyKey.organizationId} = ${organizationId}
@@ -187,10 +186,10 @@ export const markSucceeded = (db: Database, values: SuccessionValues) => {
 };
 
 /**
- * Names the successor, with its own scopes and settings, of a key that has none: of one that works, which then ends as in
- * a rotation, and of one that has ended.
+ * Names the successor, with its own scopes and settings, of a key that has none and still has this revision: of one that
+ * works, which then ends as in a rotation, and of one that has ended.
  */
-export const markReplaced = (db: Database, values: NewKeyValues & KeyId & { endsAt: number }) => {
+export const markReplaced = (db: Database, values: NewKeyValues & ChangeValues & { endsAt: number }) => {
   const { organizationId, keyId, id, now, endsAt } = values;
   const isUnrevoked = sql`${apiKeys.revokedAt} is null`;
   return db
@@ -204,6 +203,7 @@ export const markReplaced = (db: Database, values: NewKeyValues & KeyId & { ends
       and(
         isTheKey(values),
         sql`${apiKeys.successorId} is null`,
+        eq(apiKeys.revision, values.revision),
         byActiveAdministrator(values),
         isAdmitted(values, keyId),
         nameIsFree(values),
@@ -240,7 +240,7 @@ export const revokeSucceeded = (db: Database, values: AdministratorValues & { id
     .set(revocation(values.now, values.userId))
     .where(
       sql`${apiKeys.organizationId} = ${values.organizationId} and ${apiKeys.successorId} = ${values.id}
-        and ${apiKeys.revokedAt} is null and changes() = 1`,
+        and ${apiKeys.revokedAt} is null`,
     );
 
 interface Asked extends AdministratorValues {

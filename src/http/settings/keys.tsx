@@ -260,10 +260,15 @@ keys.post('/keys/:key/change', async (c) => {
 keys.get('/keys/:key/replace', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   if (key.successor) throw errorOf('key_already_rotated');
-  return renderReplace(c, key, crypto.randomUUID());
+  return renderReplace(c, { replaced: key, revision: key.revision, token: crypto.randomUUID() });
 });
 
-async function renderReplace(c: Context<AdminEnv>, replaced: KeyDetails, token: string, sent?: FormState) {
+async function renderReplace(
+  c: Context<AdminEnv>,
+  shown: Pick<Parameters<typeof ReplaceForm>[0], 'replaced' | 'revision' | 'token' | 'isConflict'>,
+  sent?: FormState,
+) {
+  const { replaced, isConflict } = shown;
   const ctx = adminContext(c);
   const [rules, owners, { workflows }, uses] = await Promise.all([
     getKeyRules(ctx),
@@ -274,11 +279,13 @@ async function renderReplace(c: Context<AdminEnv>, replaced: KeyDetails, token: 
   const today = todayOf(c);
   const lacksScope = uses.some(({ reason, needsAttention }) => reason === 'scope_missing' && needsAttention);
   const like = lacksScope ? { ...replaced, scopes: [...SCOPE_IDS] } : replaced;
-  const form = sent ?? {
-    values: newKeyValues({ ...preselectedExpiration(rules, today, replaced), grace: '24h' }, like),
-  };
+  const current = [...newKeyValues({ ...preselectedExpiration(rules, today, replaced), grace: '24h' }, like)];
+  const form =
+    sent && isConflict
+      ? { ...sent, values: mergedForm(sent.values, current) }
+      : (sent ?? { values: openedForm(current) });
   const offered = await companiesFor(c, form);
-  const page = <ReplaceForm {...{ token, rules, today, owners, offered, form, replaced, lacksScope, workflows }} />;
+  const page = <ReplaceForm {...{ ...shown, rules, today, owners, offered, form, lacksScope, workflows }} />;
   return renderForm(c, `Create the replacement of ${replaced.name}`, page, form, { trail: trail(c, replaced) });
 }
 
@@ -288,16 +295,22 @@ keys.post('/keys/:key/replace', async (c) => {
   const key = await getOwnKey(ctx, c.req.param('key'));
   const values = await readForm(c);
   const token = formToken(values);
-  if (searchedCompany(values) !== undefined) return renderReplace(c, key, token, afterSearch(values));
+  // The revision that the form showed, not a later one.
+  const page = { replaced: key, revision: shownCount(values, 'revision'), token };
+  if (searchedCompany(values) !== undefined) return renderReplace(c, page, afterSearch(values));
   try {
     const grace = isLive(key.state) && { grace: values.get('grace') };
     const shown = await readBeforeKey(ctx, selectedCompanies(values), key);
-    const created = await replaceApiKey(ctx, keyPrefix, key, { ...chosenKey(c, values), ...grace }, token);
+    const input = { ...chosenKey(c, values), ...grace };
+    const created = await replaceApiKey(ctx, keyPrefix, key, input, token, page.revision);
     return renderKeyOnce(c, { created, replaced: created.replaced, ...shown });
   } catch (err) {
     if (hasCode(err, 'form_already_used')) return alreadyCreated(c, err);
-    if (!hasCode(err, 'invalid')) throw err;
-    return renderReplace(c, key, token, { values, messages: messagesOf(err.errors) });
+    if (hasCode(err, 'invalid')) return renderReplace(c, page, { values, messages: messagesOf(err.errors) });
+    if (!hasCode(err, 'key_changed_meanwhile')) throw err;
+    const replaced = await getOwnKey(ctx, key.id);
+    const changed = { replaced, revision: replaced.revision, token, isConflict: true };
+    return renderReplace(c, changed, { values, messages: {} });
   }
 });
 

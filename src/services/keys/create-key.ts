@@ -75,8 +75,9 @@ export async function createApiKey(
 
 /**
  * Creates the successor of a key that has none, with its own scopes and settings. If the old key works, it ends after the
- * grace period, as in a rotation. Its refused uses that the new key repairs are over.
- * @throws ServiceError `invalid`, `form_already_used`, `key_already_rotated`, `not_administrator`
+ * grace period, as in a rotation. Its refused uses that the new key repairs are over. `revision` is that of the old key as
+ * the administrator saw it: the new key does not undo a change that another administrator has made since then.
+ * @throws ServiceError `invalid`, `form_already_used`, `key_already_rotated`, `key_changed_meanwhile`, `not_administrator`
  */
 export async function replaceApiKey(
   ctx: AdminContext,
@@ -84,6 +85,7 @@ export async function replaceApiKey(
   old: KeyDetails,
   input: NewKeyInput,
   formToken: string,
+  revision = old.revision,
 ): Promise<ReplacingKey> {
   const { values, grace, created, lifetime, detail } = await prepareKey(ctx, keyPrefix, input, formToken, old);
   const { organizationId } = ctx.actor;
@@ -93,20 +95,18 @@ export async function replaceApiKey(
     const left = succeeded(old, grace, now);
     replaced = left.replaced;
     const isRevoked = replaced.state === 'revoked' && old.state !== 'revoked';
-    const changes = succession(ctx, db, {
+    return succession(ctx, db, {
       old,
       successor: created,
-      mark: markReplaced(db, { ...values, keyId: old.id, now, endsAt: left.endsAt }),
+      mark: markReplaced(db, { ...values, keyId: old.id, revision, now, endsAt: left.endsAt }),
       insert: insertReplacement(db, { ...values, now }),
       detail,
+      completion: endRepairedUses(db, { organizationId, keyId: old.id, uses, now }),
       isRevoked,
       now,
     });
-    const completion = endRepairedUses(db, { organizationId, keyId: old.id, uses, now });
-    // After the last change: each change requires that the statement before it changed a row.
-    return changes.map((change, index) => (index === changes.length - 1 ? { ...change, completion } : change));
   });
-  if (!hasChanged(marked)) await requireCreated(ctx, values, lifetime, old, grace !== 'now');
+  if (!hasChanged(marked)) await requireCreated(ctx, values, lifetime, { ...old, revision }, grace !== 'now');
   return { ...created, replaced };
 }
 
@@ -184,7 +184,9 @@ async function requireCreated(
   if (!found?.administrator) throw errorOf('not_administrator');
   if (found.found !== null) return;
   if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);
-  if (replaces && (await getOwnKey(ctx, replaces.id)).successor) throw errorOf('key_already_rotated');
+  const current = replaces && (await getOwnKey(ctx, replaces.id));
+  if (current?.successor) throw errorOf('key_already_rotated');
+  if (current?.revision !== replaces?.revision) throw errorOf('key_changed_meanwhile');
   if (found.named !== null && found.named !== replaces?.id) throw invalidInput([NAME_TAKEN]);
   requireAdmittedByRow(found, lifetime);
   if (hasGrace && found.keysInGrace >= MAX_KEYS_IN_GRACE) throw tooManyInGrace();

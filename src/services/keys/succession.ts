@@ -1,5 +1,5 @@
 import { revokeSucceeded } from '../../db/keys/key-statements.ts';
-import type { Database } from '../../db/query.ts';
+import type { Database, Statement } from '../../db/query.ts';
 import { isLive, keyState } from '../../domain/api-key.ts';
 import { invalidInput, type ServiceError } from '../../domain/errors.ts';
 import { GRACE_MS, type Grace, MAX_KEYS_IN_GRACE } from '../../domain/key-input.ts';
@@ -23,19 +23,21 @@ interface Succession extends Record<'mark' | 'insert', AuditedChange<never>['sta
   successor: { id: string; hint: string };
   /** Of the new key in the audit log. */
   detail: string;
+  /** Runs after the audit row of the new key. */
+  completion?: Statement;
   isRevoked: boolean;
   now: number;
 }
 
-/** The changes by which a key gets a successor, each only after the one before it. */
+/** The changes by which a key gets a successor, in one transaction. */
 export function succession(
   { actor }: AdminContext,
   db: Database,
-  { old, successor: { id, hint }, mark, insert, detail, isRevoked, now }: Succession,
+  { old, successor: { id, hint }, mark, insert, detail, completion, isRevoked, now }: Succession,
 ): AuditedChange<never>[] {
   return [
     { statement: mark, action: 'api_key.rotated', targetId: old.id, detail: `replaced by ${hint}` },
-    { statement: insert, action: 'api_key.created', targetId: id, detail },
+    { statement: insert, action: 'api_key.created', targetId: id, detail, ...(completion && { completion }) },
     ...(isRevoked
       ? [
           {

@@ -281,7 +281,7 @@ describe('creating a key like another one', () => {
     const { id } = await makeKey(theirs.organization);
     expect((await mine.get(`/new-key?like=${id}`)).status).toBe(404);
     expect((await mine.get(`/keys/${id}/replace`)).status).toBe(404);
-    const sent = { ...NEW_KEY, token: crypto.randomUUID() };
+    const sent = { ...NEW_KEY, token: crypto.randomUUID(), revision: '0' };
     expect((await mine.post(`/keys/${id}/replace`, sent)).status).toBe(404);
     expect(await rowsOf('api_keys', mine.organization)).toEqual([]);
   });
@@ -312,7 +312,8 @@ describe('the form for the replacement of a key', () => {
     expect(await scopesOf(text)).toEqual(BOTH_SCOPES);
     expect(await countElements(text, '[name=grace]')).toBe(4);
 
-    const fields = { ...NEW_KEY, name: 'Make', scopes: BOTH_SCOPES, grace: '1h', token: crypto.randomUUID() };
+    const token = crypto.randomUUID();
+    const fields = { ...NEW_KEY, name: 'Make', scopes: BOTH_SCOPES, grace: '1h', token, revision: '0' };
     const unanswered = await post(path, { ...fields, grace: [] });
     expect([unanswered.status, await countElements(unanswered.text, '#grace-error')]).toEqual([400, 1]);
     const created = await post(path, fields);
@@ -352,7 +353,8 @@ describe('the form for the replacement of a key', () => {
     expect(await heading(text)).toBe('Create the replacement of Night');
     expect(await bannerOf(text)).toContain(state === 'revoked' ? 'was revoked 2 h ago' : 'expired 1 h ago');
     expect(await countElements(text, '[name=grace]')).toBe(0);
-    const created = await post(path, { ...NEW_KEY, name: 'Night', token: crypto.randomUUID(), companies: '*' });
+    const shown = { token: crypto.randomUUID(), revision: state === 'revoked' ? '1' : '0' };
+    const created = await post(path, { ...NEW_KEY, ...shown, name: 'Night', companies: '*' });
     expect(created.text).toContain('the automation is refused until then');
     expect(await countElements((await get('/keys')).text, '.attention')).toBe(0);
     now += 60_000;
@@ -361,5 +363,73 @@ describe('the form for the replacement of a key', () => {
     const [, successor] = await rowsOf('api_keys', organization);
     expect(await buttons()).toContainEqual(['Open its successor', `${base}/keys/${successor?.['id']}`]);
     expect(await buttons()).not.toContainEqual(['Create its replacement', base + path]);
+  });
+
+  /** The values with which the form is opened. */
+  async function openedFields(text: string): Promise<Record<string, string>> {
+    const inputs = await elementsOf(text, '#form input[name][value]');
+    const chosen = inputs.filter(
+      ({ attributes: { type = '', checked } }) => !['checkbox', 'radio'].includes(type) || checked !== undefined,
+    );
+    const [networks] = await elementsOf(text, '#allowedNetworks');
+    const values = chosen.map(({ attributes: { name = '', value = '' } }) => [name, value.replaceAll('&amp;', '&')]);
+    return { ...Object.fromEntries(values), allowedNetworks: networks?.text ?? '' };
+  }
+
+  test('a restriction that another administrator adds after the form was opened is not undone', async () => {
+    const { organization, base, get, post } = await makeSettings();
+    const { id } = await makeKey(organization, { name: 'Night' });
+    const path = `/keys/${id}/replace`;
+    const fields: Record<string, string> = { ...(await openedFields((await get(path)).text)), owner: 'Mine' };
+    const restricted = {
+      name: 'Night',
+      owner: 'Theirs',
+      allowedNetworks: '192.0.2.0/24',
+      companies: '*',
+      revision: '0',
+    };
+    expect((await post(`/keys/${id}/change`, restricted)).status).toBe(303);
+    const { status, text } = await post(path, fields);
+    expect([status, await heading(text)]).toEqual([409, 'Not saved: Create the replacement of Night']);
+    expect(await countElements(text, `#conflict a[href="${base}/audit?key=${id}"]`)).toBe(1);
+    expect(await rowsOf('api_keys', organization)).toHaveLength(1);
+    const again = await openedFields(text);
+    expect(again).toMatchObject({
+      owner: 'Mine',
+      allowedNetworks: '192.0.2.0/24',
+      revision: '1',
+      token: fields['token'],
+    });
+    expect((await post(path, again)).status).toBe(200);
+    expect((await rowsOf('api_keys', organization))[1]).toMatchObject({
+      ...{ owner: 'Mine', allowed_networks: '192.0.2.0/24' },
+    });
+  });
+
+  test('of a key that was revoked after the form was opened, the form says so, without a grace period', async () => {
+    const { organization, get, post } = await makeSettings();
+    const { id } = await makeKey(organization, { name: 'Night' });
+    const path = `/keys/${id}/replace`;
+    const fields = await openedFields((await get(path)).text);
+    await revoke(organization, id);
+    const { status, text } = await post(path, fields);
+    expect([status, await countElements(text, '#conflict'), await countElements(text, '[name=grace]')]).toEqual([
+      409, 1, 0,
+    ]);
+    expect(text).toContain('was revoked');
+    const created = await post(path, await openedFields(text));
+    expect(created.text).toContain('the automation is refused until then');
+  });
+
+  test.each([{}, { revision: '' }])('a form without the revision that it showed is refused: %j', async (sent) => {
+    const { organization, post } = await makeSettings();
+    const { id } = await makeKey(organization);
+    const { status } = await post(`/keys/${id}/replace`, {
+      ...NEW_KEY,
+      token: crypto.randomUUID(),
+      grace: '1h',
+      ...sent,
+    });
+    expect([status, await rowsOf('api_keys', organization)]).toMatchObject([400, [{ revision: 0 }]]);
   });
 });

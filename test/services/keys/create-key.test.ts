@@ -101,8 +101,11 @@ describe('the replacement of a key', () => {
     ['1h', 'expiring', ['api_key.rotated', 'api_key.created']],
     ['now', 'revoked', ['api_key.rotated', 'api_key.created', 'api_key.revoked']],
   ])('a key that works ends after its grace period: %s', async (grace, state, expected) => {
-    const { replace, read, actions } = await makeReplaceable('live');
-    const { replaced } = await replace({ grace });
+    const { organization, id, replace, read, actions } = await makeReplaceable('live');
+    const uses = { reason: 'scope_missing' as const, count: 1, sourceAddress: null };
+    await recordRefusal(asAdmin(organization), { organizationId: organization, keyId: id }, { uses });
+    const { replaced } = await replace({ grace, scopes: BOTH_SCOPES });
+    expect(await readUsesOfKey(asAdmin(organization), id)).toMatchObject([{ endsAt: expect.any(Number) }]);
     expect([replaced.state, (await read()).state]).toEqual([state, state]);
     expect(replaced.expiresAt).toBe((await read()).expiresAt);
     expect(await actions()).toEqual(expected);
@@ -147,13 +150,12 @@ describe('the replacement of a key', () => {
     },
   );
 
-  test('a key that another administrator revokes meanwhile is replaced, and not revoked again', async () => {
+  test.each(['24h', 'now'])('a key that another administrator revokes meanwhile is not replaced: %s', async (grace) => {
     const { organization, id, replace, read, actions } = await makeReplaceable('live');
     await revoke(organization, id);
-    const revokedAt = (await read()).revokedAt;
-    await replace({ grace: 'now' });
-    expect(await read()).toMatchObject({ revokedAt, successor: {} });
-    expect(await actions()).toEqual(['api_key.revoked', 'api_key.rotated', 'api_key.created']);
+    await expect(replace({ grace })).rejects.toMatchObject({ code: 'key_changed_meanwhile' });
+    expect(await read()).toMatchObject({ successor: null });
+    expect(await actions()).toEqual(['api_key.revoked']);
   });
 
   test('full grace periods only prevent a replacement with a grace period', async () => {

@@ -61,7 +61,8 @@ export function CardForm({
 export const Conflict = ({ what, history }: { what: string; history: string }) => (
   <Banner tone="warning" id="conflict">
     Another administrator changed this {what} after you opened the form, so nothing was saved. The fields below show the{' '}
-    <a href={history}>changes</a>, except where you entered something else, which replaces them if you save again.
+    <a href={history}>changes</a>, except where you entered something else, which replaces them if you send the form
+    again.
   </Banner>
 );
 

@@ -203,14 +203,20 @@ export function NewKeyForm({ token, like, ...fields }: NewKeyProps & { like: Key
 
 interface ReplaceProps extends NewKeyProps {
   replaced: KeyDetails;
+  /** The revision of that key that the form shows. */
+  revision: number;
+  /** Whether others changed that key since the form was opened, after which nothing was created. */
+  isConflict?: boolean;
   /** Whether requests were refused because the key lacks a scope, so that the form preselects all. */
   lacksScope: boolean;
   workflows: readonly Workflow[];
 }
 
 /** The form for a new key that takes the place of another, which has ended or lacks a scope. */
-export function ReplaceForm({ replaced, lacksScope, workflows, token, ...fields }: ReplaceProps) {
-  const path = `${usePage().base}/keys/${replaced.id}`;
+export function ReplaceForm(props: ReplaceProps) {
+  const { replaced, revision, isConflict, lacksScope, workflows, token, ...fields } = props;
+  const { base } = usePage();
+  const path = `${base}/keys/${replaced.id}`;
   const works = isLive(replaced.state);
   return (
     <CardForm
@@ -219,25 +225,28 @@ export function ReplaceForm({ replaced, lacksScope, workflows, token, ...fields 
       fields={FIELDS}
       nothing="Nothing was created."
       notice={
-        <Banner tone="neutral">
-          {works ? (
-            <>
-              <Hint hint={replaced.hint} /> keeps working for the grace period. Enter the new key in its automation in
-              that time.
-            </>
-          ) : (
-            <>
-              The new key takes the place of <Hint hint={replaced.hint} />, which{' '}
-              {replaced.state === 'revoked' ? 'was revoked' : 'expired'}{' '}
-              <Ago at={replaced.revokedAt ?? replaced.expiresAt ?? 0} />. Enter it in the automation, which is refused
-              until then.
-            </>
-          )}
-          {lacksScope && ` ${LACKS_SCOPE}`}
-          <WorkflowNames title="Used by" workflows={workflows} />
-        </Banner>
+        <>
+          {isConflict && <Conflict what="key" history={`${base}/audit?key=${replaced.id}`} />}
+          <Banner tone="neutral">
+            {works ? (
+              <>
+                <Hint hint={replaced.hint} /> keeps working for the grace period. Enter the new key in its automation in
+                that time.
+              </>
+            ) : (
+              <>
+                The new key takes the place of <Hint hint={replaced.hint} />, which{' '}
+                {replaced.state === 'revoked' ? 'was revoked' : 'expired'}{' '}
+                <Ago at={replaced.revokedAt ?? replaced.expiresAt ?? 0} />. Enter it in the automation, which is refused
+                until then.
+              </>
+            )}
+            {lacksScope && ` ${LACKS_SCOPE}`}
+            <WorkflowNames title="Used by" workflows={workflows} />
+          </Banner>
+        </>
       }
-      hidden={{ token }}
+      hidden={{ token, revision, shown: fields.form.values.get('shown') ?? '' }}
       actions={<SubmitOrCancel submit="Create the replacement" cancel={path} />}
     >
       <NewKeyFields {...fields} grace={works} />
