@@ -245,7 +245,9 @@ function EntryActions({ entry: { actorType, actorId, actorName, ticketId, time, 
         )}
         {actorType === 'user' && (
           <a href={`${base}/audit?by=${encodeURIComponent(actorId)}`}>
-            All entries by <bdi>{actorName}</bdi>
+            <span>
+              All entries by <bdi>{actorName}</bdi>
+            </span>
           </a>
         )}
       </div>
