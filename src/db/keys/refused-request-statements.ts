@@ -1,4 +1,4 @@
-import { and, count, desc, eq, inArray, lt, max, notInArray, sql } from 'drizzle-orm';
+import { and, count, desc, eq, lt, max, notInArray, sql } from 'drizzle-orm';
 import { REFUSED_USE_REASONS } from '../../domain/refused-use.ts';
 import { isBeingErased } from '../directory/erasure.ts';
 import { type Database, valuesFor } from '../query.ts';
@@ -58,8 +58,7 @@ interface Filter {
   requestId?: string | undefined;
   /** Like `status` and `byReason`, it reads all that are kept of the organization, or of the key. */
   ticketId?: string | undefined;
-  /** Only requests with one of these statuses, or with none of them. */
-  status?: { isIn: boolean; of: readonly number[] } | undefined;
+  status?: number | undefined;
   /** Only the latest request of each key and reason, without those that refused uses count. */
   byReason?: boolean;
   /** Only requests that arrived before this one. */
@@ -100,7 +99,7 @@ export const findRefusedRequests = (
         keyId === undefined ? undefined : eq(refusedRequests.keyId, keyId),
         requestId === undefined ? undefined : eq(refusedRequests.requestId, requestId),
         ticketId === undefined ? undefined : eq(refusedRequests.ticketId, ticketId),
-        status && (status.isIn ? inArray : notInArray)(refusedRequests.status, [...status.of]),
+        status === undefined ? undefined : eq(refusedRequests.status, status),
         byReason ? notInArray(refusedRequests.reason, [...REFUSED_USE_REASONS]) : undefined,
         before === undefined ? undefined : lt(refusedRequests.requestId, before),
       ),

@@ -38,7 +38,7 @@ import {
   type TableColumn,
 } from './pages/components.tsx';
 import { organizationLimits, useText } from './pages/day-use.ts';
-import { KeyName } from './pages/key-facts.tsx';
+import { KeyName, RefusedMarks } from './pages/key-facts.tsx';
 import { RecipeLinks } from './pages/new-key.tsx';
 import { Ago, ShortExpiry, Time } from './pages/time.tsx';
 import { SmallChart } from './pages/usage-chart.tsx';
@@ -320,9 +320,12 @@ function Keys({ list, query, refused }: ListProps) {
 
 type ListedKey = KeyList['keys'][number];
 
+const REFUSED = 'refused_';
+
 /** The columns of the list, two of which sort it. On a narrow screen a key takes two lines. */
 function columnsOf(base: string, { list: { facts }, query, refused }: ListProps): TableColumn<ListedKey>[] {
-  const refusedKeys = new Set(facts.flatMap(({ type, keyId }) => (type.startsWith('refused_') ? keyId : [])));
+  const reasonsOf = ({ id }: KeyDetails) =>
+    facts.flatMap(({ type, keyId }) => (keyId === id && type.startsWith(REFUSED) ? type.slice(REFUSED.length) : []));
   const isSelected = ({ id }: KeyDetails) => refused?.selected.includes(id);
   const sortedBy = (sort: 'name' | 'last', order: 'ascending' | 'descending') => ({
     to: keyListPath(base, { ...query, sort }),
@@ -357,7 +360,7 @@ function columnsOf(base: string, { list: { facts }, query, refused }: ListProps)
       'State',
       (key) => (
         <>
-          <State state={stateInList(key)} /> {refusedKeys.has(key.id) && <span class="mark">refused</span>}
+          <State state={stateInList(key)} /> <RefusedMarks reasons={reasonsOf(key)} />
         </>
       ),
     ],

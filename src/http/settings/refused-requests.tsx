@@ -3,7 +3,6 @@ import {
   everyRefusedRequest,
   listOtherRefusals,
   listRefusedRequests,
-  type RefusedFilter,
   type RefusedRequest,
 } from '../../services/keys/refused-requests.ts';
 import {
@@ -15,8 +14,8 @@ import {
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
 import { readForm, shownCount } from './forms.ts';
-import { addressOf, pageContext, parametersOf, redirectWith, usePage } from './page-context.ts';
-import { Banner, CsvLink, counted, NotRecorded, SearchForm } from './pages/components.tsx';
+import { addressOf, pageContext, redirectWith, usePage } from './page-context.ts';
+import { Banner, CsvLink, counted, formatNumber, NotRecorded, SearchForm } from './pages/components.tsx';
 import { fieldText, REFUSAL_REASONS, reasonText, repairId, statusOf } from './pages/refusal.tsx';
 import { RefusedRequestsTable } from './pages/refused-requests-table.tsx';
 import { RefusedUsesTable } from './pages/refused-uses-table.tsx';
@@ -26,57 +25,50 @@ import { isRequestId, searchedId, validFile } from './valid-query.ts';
 
 export const refusedRequests = new Hono<AdminEnv>();
 
-/** The statuses to choose from. All others are one choice. */
-const STATUSES = [401, 403, 404, 409, 422, 429];
-const OTHER = 'other';
-const CHOICES = [...STATUSES.map(String), OTHER];
-
 interface Query {
   /** A ticket, also as `#1003`, or a request id. */
   q: string | undefined;
+  /** A status of the responses, or `Lost`. */
   status: string | undefined;
   before: string | undefined;
 }
 
 /** The filters in the address of the page. An unknown status is ignored. */
-function readQuery({ q = '', status, before }: Record<string, string>): Query {
-  return { q: searchedId(q) || undefined, status: CHOICES.find((one) => one === status), before };
+function readQuery({ q = '', status = '', before }: Record<string, string>): Query {
+  return { q: searchedId(q) || undefined, status: /^([45]\d\d|Lost)$/.exec(status)?.[0], before };
 }
 
-/** The statuses of a choice, as a condition. */
-function statusesOf(status: Query['status']): RefusedFilter['status'] {
-  if (status === undefined) return undefined;
-  return status === OTHER ? { isIn: false, of: STATUSES } : { isIn: true, of: [Number(status)] };
-}
+/** The status of a choice in the log, where only lost writes have 409. */
+const loggedStatus = (status: Query['status']) =>
+  status === 'Lost' ? 409 : status === undefined ? undefined : Number(status);
 
 refusedRequests.get('/refused', async (c) => {
   const ctx = adminContext(c);
   const query = readQuery(c.req.query());
   const { q, before } = query;
-  const status = statusesOf(query.status);
   const search = q === undefined ? {} : isRequestId(q) ? { requestId: q.toLowerCase() } : { ticketId: q };
   // A search and older requests are about the log alone.
   const isOfLog = q !== undefined || before !== undefined;
   const [uses, others, { requests, next }] = await Promise.all([
-    isOfLog ? [] : listRefusedUses(ctx),
-    isOfLog ? [] : listOtherRefusals(ctx),
-    listRefusedRequests(ctx, { ...search, status, before }),
+    q === undefined ? listRefusedUses(ctx) : [],
+    q === undefined ? listOtherRefusals(ctx) : [],
+    listRefusedRequests(ctx, { ...search, status: loggedStatus(query.status), before }),
   ]);
-  const isShown = (code: string) => status === undefined || status.of.includes(statusOf(code)) === status.isIn;
-  const shownUses = uses.filter(({ reason }) => isShown(reason));
-  const shownOthers = others.filter(({ reason }) => isShown(reason));
+  const isShown = ({ reason }: { reason: string }) =>
+    !isOfLog && (query.status === undefined || query.status === `${statusOf(reason)}`);
+  const shownUses = uses.filter(isShown);
+  const shownOthers = others.filter(isShown);
   const page = (
     <>
-      <Filters query={query} />
+      <Filters query={query} refusals={[...uses, ...others]} />
       {shownUses.length + shownOthers.length > 0 && (
         <>
           <h2>By key and reason</h2>
           <RefusedUsesTable uses={shownUses} others={shownOthers} />
         </>
       )}
-      {requests.length === 0 ? (
-        <NoRequests query={query} />
-      ) : (
+      {requests.length === 0 && shownUses.length + shownOthers.length === 0 && <NoRequests query={query} />}
+      {requests.length > 0 && (
         <>
           <h2 id="requests">{isOfLog ? 'Requests' : 'Latest'}</h2>
           <RefusedRequestsTable requests={requests} reported={new Set([...shownUses, ...shownOthers].map(repairId))} />
@@ -102,25 +94,34 @@ refusedRequests.get('/refused', async (c) => {
   });
 });
 
-/** The search by an id, and the statuses as chips. */
-function Filters({ query: { before: _, ...query } }: { query: Query }) {
+interface FiltersProps {
+  query: Query;
+  refusals: readonly { reason: string; count: number }[];
+}
+
+/** The search by an id, or the statuses of the refusals as chips with the numbers of requests. */
+function Filters({ query: { q, status }, refusals }: FiltersProps) {
   const path = `${usePage().base}/refused`;
-  const { q, status } = query;
-  const chips = [
-    ['All', undefined],
-    ...STATUSES.map((one) => [`${one}`, `${one}`] as const),
-    ['Other', OTHER],
-  ] as const;
+  const counts = new Map(status === undefined ? [] : [[status, 0]]);
+  for (const { reason, count } of refusals) {
+    const one = `${statusOf(reason)}`;
+    counts.set(one, (counts.get(one) ?? 0) + count);
+  }
   return (
     <div class="toolbar">
-      <SearchForm id="q" to={path} label="Request or ticket" text={q} fields={parametersOf({ status })} />
-      <nav class="state-chips" aria-label="Statuses">
-        {chips.map(([text, one]) => (
-          <a href={addressOf(path, { q, status: one })} aria-current={one === status ? 'true' : undefined}>
-            {text}
+      <SearchForm id="q" to={path} label="Request or ticket" text={q} fields={[]} />
+      {q === undefined && counts.size > 0 && (
+        <nav class="state-chips" aria-label="Statuses">
+          <a href={path} aria-current={status === undefined ? 'true' : undefined}>
+            All
           </a>
-        ))}
-      </nav>
+          {[...counts].sort().map(([one, count]) => (
+            <a href={addressOf(path, { status: one })} aria-current={one === status ? 'true' : undefined}>
+              {one} <span class="number">{formatNumber(count)}</span>
+            </a>
+          ))}
+        </nav>
+      )}
     </div>
   );
 }

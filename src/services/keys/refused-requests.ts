@@ -10,12 +10,11 @@ import { type AdminContext, type ExportPage, forNextCall } from '../service-cont
 /** A refused request. Times are UTC milliseconds. */
 export type RefusedRequest = ReturnType<typeof toRefusedRequest>;
 
-export interface RefusedFilter {
+interface RefusedFilter {
   keyId?: string | undefined;
   requestId?: string | undefined;
   ticketId?: string | undefined;
-  /** Only requests with one of these statuses, or with none of them. */
-  status?: { isIn: boolean; of: readonly number[] } | undefined;
+  status?: number | undefined;
   /** Only requests that arrived before this one. */
   before?: string | undefined;
 }

@@ -291,7 +291,8 @@ describe('the page of refused requests', () => {
     expect(rows[4]).toMatch(/2 requests ?422 Validation failed.*1002, 1001.*(Request [0-9a-f-]{36}.*){2}/);
     for (const [query, statuses] of [
       ['status=422', ['422']],
-      ['status=other', ['415', '400']],
+      ['status=415', ['415']],
+      ['status=400', ['400']],
       ['status=403', []],
       ['q=%237777', ['404']],
       ['q=1002', ['422']],
@@ -306,6 +307,17 @@ describe('the page of refused requests', () => {
       expect.stringContaining(`Request ${id}`),
     ]);
     expect((await settings.get('/refused?q=evt-1')).text).toContain(`${settings.base}/audit?q=evt-1`);
+  });
+
+  test('offers each status that occurred with the number of its requests, and no other', async () => {
+    const { get } = await makeStatuses();
+    const chipsOn = async (path: string) =>
+      (await elementsOf((await get(path)).text, '.state-chips a')).map(({ text }) => text.replaceAll(/\s+/g, ' '));
+    const chips = ['All', '400 1', '404 1', '415 1', '422 2', '429 1'];
+    expect(await chipsOn('/refused')).toEqual(chips);
+    expect(await chipsOn('/refused?status=422')).toEqual(chips);
+    // A search is about all statuses.
+    expect(await chipsOn('/refused?q=1001')).toEqual([]);
   });
 
   test('leads from a limit to its field, and offers no change of a limit that is not of the key', async () => {

@@ -135,6 +135,25 @@ describe('a refused use of a key', () => {
     for (const request of [...first, second]) expect(file).toContain(`request ${request}`);
   });
 
+  test('lost writes are no refused requests: their responses were 200', async () => {
+    const { organization, id, send, get } = await makeLosing();
+    await send('burst:1', ['1001', '1001']);
+    const textsOf = async (path: string, selector: string) =>
+      (await elementsOf((await get(path)).text, selector)).map(({ text }) => text.replaceAll(/\s+/g, ' ').trim());
+    for (const path of ['/refused', '/refused?status=Lost', `/keys/${id}`])
+      expect([path, await textsOf(path, '.refused tbody tr')]).toEqual([
+        path,
+        [expect.stringMatching(/Lost An Idempotency-Key was reused ?Not written: the response was 200/)],
+      ]);
+    expect(await textsOf('/refused', '.state-chips a')).toEqual(['All', 'Lost 1']);
+    expect(await textsOf('/refused?status=409', '.refused tbody tr')).toEqual([]);
+    expect(await textsOf('/keys', '.keys td .mark')).toEqual(['writes may be lost']);
+    expect(await textsOf(`/keys/${id}`, '.head .mark')).toEqual(['writes may be lost']);
+    await revoke(organization, id);
+    await send('burst:2', ['1001']);
+    expect(await textsOf(`/keys/${id}`, '.head .mark')).toEqual(['refused', 'writes may be lost']);
+  });
+
   test('above the limit of a minute, the number of lost writes is a lower bound', async () => {
     const settings = await makeLosing();
     const { id, send, lostOn, get } = settings;

@@ -1,4 +1,5 @@
 import type { PropsWithChildren } from 'hono/jsx';
+import type { RefusedUseReason } from '../../../domain/refused-use.ts';
 import type { Company } from '../../../services/directory/companies.ts';
 import type { KeyDetails, KeyLink } from '../../../services/keys/read-keys.ts';
 import { keyListPath } from '../key-query.ts';
@@ -17,6 +18,15 @@ const TimeAndSource = ({ at, from }: { at: number; from: string | null }) => (
     <From address={from} />
   </>
 );
+
+/** The marks of a key for what needs attention: refused requests, and lost writes, which get 200. */
+export const RefusedMarks = ({ reasons }: { reasons: readonly string[] }) => (
+  <>
+    {reasons.some((reason) => reason !== LOST) && <span class="mark">refused</span>}{' '}
+    {reasons.includes(LOST) && <span class="mark">writes may be lost</span>}
+  </>
+);
+const LOST = 'idempotency_mismatch' satisfies RefusedUseReason;
 
 /** From which source address, if that is known. One element: a table's cell on a narrow screen is a grid. */
 export const From = ({ address }: { address: string | null }) =>

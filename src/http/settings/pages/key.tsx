@@ -15,7 +15,7 @@ import { usePage } from '../page-context.ts';
 import { AuditEntries, type ShownEntry } from './audit-entries.tsx';
 import { Address, Banner, counted, Facts, Hint, LinkButton, Scopes, State } from './components.tsx';
 import { limitWords, useText } from './day-use.ts';
-import { CompanyNames, Creator, From, KeysOf, LastWrite, OtherKey } from './key-facts.tsx';
+import { CompanyNames, Creator, From, KeysOf, LastWrite, OtherKey, RefusedMarks } from './key-facts.tsx';
 import { adviceOf, MORE_LOST, RefusedPart, Repair, reasonText, repairId, replacedFor } from './refusal.tsx';
 import { RefusedRequestsTable } from './refused-requests-table.tsx';
 import { RefusedUsesTable } from './refused-uses-table.tsx';
@@ -48,7 +48,7 @@ export function KeyLead({ subject: key, refused }: Pick<Props, 'subject' | 'refu
   return (
     <p class="row">
       <State state={stateInList(key)} />{' '}
-      {refused.some(({ needsAttention }) => needsAttention) && <span class="mark">refused</span>}{' '}
+      <RefusedMarks reasons={refused.filter(({ needsAttention }) => needsAttention).map(({ reason }) => reason)} />{' '}
       <Hint hint={key.hint} />
     </p>
   );

@@ -66,8 +66,9 @@ export function reasonText(code: string, dayLimit: ExceededDayLimit | null = nul
 const LIMIT_OF = { 'key-day': 'The key’s', 'organization-day': 'The organization’s' };
 const MEASURES = { records: 'new records', minutes: 'minutes', bytes: 'text' };
 
-/** The status of the response that requests get for a reason. */
-export function statusOf(reason: string): number {
+/** The status of the response that requests get for a reason, or `Lost`: a lost write gets 200, or 409 if it asks for that. */
+export function statusOf(reason: string): number | 'Lost' {
+  if (reason === 'idempotency_mismatch') return 'Lost';
   if (isProblem(reason)) return PROBLEMS[reason].status;
   return reason === 'company_not_allowed' ? PROBLEMS.ticket_not_found.status : 401;
 }

@@ -56,6 +56,9 @@ function Reason({ row }: { row: Row }) {
   return (
     <div>
       <span class="status">{statusOf(reason)}</span> {reasonText(reason, dayLimit)}
+      {reason === 'idempotency_mismatch' && (
+        <div class="minor">Not written: the response was 200 (409 with Prefer: handling=strict).</div>
+      )}
       {endsAt !== null && endsAt <= now && (
         <div class="minor">
           Over since <End at={endsAt} />
