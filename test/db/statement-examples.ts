@@ -224,7 +224,7 @@ export const EXAMPLES: Readonly<
     insertReplacement: key.insertReplacement(db, {
       ...newKeyValues,
       id: 'replacement',
-      hash: '1',
+      hash: '1'.repeat(64),
       name: 'Replacement',
     }),
     markReplaced: key.markReplaced(db, { ...newKeyValues, keyId, endsAt: now, revision: 0 }),
