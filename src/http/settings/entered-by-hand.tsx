@@ -1,9 +1,11 @@
 import { type Context, Hono } from 'hono';
+import { dateText } from '../../domain/calendar.ts';
 import { enterByHand, readTaken, type Taken } from '../../services/work/enter-by-hand.ts';
 import { FILE_PART, goesToPsa, readEntries, type TimeQuery, timeQuery } from '../../services/work/time-queue.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { readForm } from './forms.ts';
 import { addressOf, pageContext, redirectWith } from './page-context.ts';
+import { counted } from './pages/components.tsx';
 import { ConfirmEntered } from './pages/confirm-entered.tsx';
 import { Time } from './pages/time.tsx';
 import { Conflict } from './pages/undecided-time.tsx';
@@ -32,7 +34,10 @@ enteredByHand.post('/time/entered', async (c) => {
   const ctx = adminContext(c);
   const { isDone, taken } = await enterByHand(ctx, id);
   if (!isDone) return nothingToEnter(c, taken, query);
-  return redirectWith(c, addressOf('/time', query), 'The entry is marked as entered by hand');
+  const [entry] = await readEntries(ctx, [id], 0);
+  const which =
+    entry && `: ${counted(entry.minutes, 'minute')} on ticket ${entry.ticketId}, ${dateText(entry.workDate)}`;
+  return redirectWith(c, addressOf('/time', query), `Marked as entered by hand${which ?? ''}`);
 });
 
 /** Says why an entry is not in the list. */

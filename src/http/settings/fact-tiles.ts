@@ -10,6 +10,8 @@ interface Tile {
   isCalm?: true;
   /** `dateOf` is in the organization's time zone. */
   title: (facts: readonly Fact[], dateOf: (at: number) => string) => string;
+  /** What to do about lost work, if alerts say more than a tile needs. */
+  advice?: string;
   /** The page with more, below the organization's base path. */
   path: (facts: readonly Fact[]) => string;
 }
@@ -30,6 +32,7 @@ const TILES: Record<ShownFactType, Tile> = {
   refused_by_psa: {
     icon: 'ban',
     title: (facts) => `${counted(requests(facts), 'record')} refused by your PSA`,
+    advice: 'Enter them in your PSA by hand, or have them sent again.',
     path: ([first]) =>
       first?.subject === 'time_entry' ? '/time?state=refused' : `/audit?action=${first?.subject}.refused`,
   },
@@ -84,7 +87,7 @@ const TILES: Record<ShownFactType, Tile> = {
 export function tileOf(facts: readonly Fact[], dateOf: (at: number) => string) {
   const type = keysOf(TILES).find((one) => one === facts[0]?.type);
   if (type === undefined) return undefined;
-  const { icon, isCalm, title, path } = TILES[type];
+  const { icon, isCalm, title, advice, path } = TILES[type];
   const tone = 'losesWork' in FACTS[type] ? 'danger' : isCalm ? undefined : 'warning';
-  return { icon, tone, title: title(facts, dateOf), path: path(facts) };
+  return { icon, tone, title: title(facts, dateOf), advice, path: path(facts) };
 }

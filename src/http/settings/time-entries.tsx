@@ -30,7 +30,15 @@ import { PageProblem } from './page-problem.ts';
 import { CsvLink, formatNumber } from './pages/components.tsx';
 import { ConfirmTime } from './pages/confirm-time.tsx';
 import { TimeLead, TimePage } from './pages/time-entries.tsx';
-import { countedEntries, DECISIONS, decidedText, STATES, totalsHeadings } from './pages/time-table.tsx';
+import {
+  countedEntries,
+  DECISIONS,
+  decidedText,
+  STATES,
+  sumOf,
+  totalsHeadings,
+  totalsText,
+} from './pages/time-table.tsx';
 import { type Undecided, UndecidedTime, undecidedText, undecidedTitle } from './pages/undecided-time.tsx';
 import { render } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
@@ -147,7 +155,9 @@ timeEntries.post('/time/decide', async (c) => {
     const missing = ids.length - done.length - others.length;
     return refuse(c, { found: others, missing, done: done.length, decision, query });
   }
-  return redirectWith(c, addressOf('/time', query), decidedText(done.length, decision));
+  const decided = sumOf(await readEntries(ctx, done, 0));
+  const totals = totalsText(decision === 'REJECTED' ? { ...decided, amountMinor: null } : decided);
+  return redirectWith(c, addressOf('/time', query), `${decidedText(done.length, decision)}: ${totals}`);
 });
 
 /** Says what was not decided, and why. */

@@ -123,7 +123,7 @@ describe('marks', () => {
     await log({ description: 'Tested the backup' });
     await multiply(organization, 999);
     const ids = await idsOf((await get('/time/decide?all=APPROVED')).text);
-    expect((await decide('APPROVED', ids)).notice).toBe('1,000 entries approved');
+    expect((await decide('APPROVED', ids)).notice).toBe('1,000 entries approved: 30,000 minutes, amount 75,000.00');
     await log({ description: 'Tested the backup' });
     expect(await marksOf((await get('/time')).text)).toEqual(['possible duplicate, seconds later']);
   });
@@ -315,7 +315,7 @@ describe('a decision', () => {
     const { id: third } =
       (await rowsOf('time_entries', organization)).find((row) => row['description'] === 'Once') ?? {};
     const { status, location, notice } = await decide('APPROVED', [first, String(third)]);
-    expect([status, notice]).toEqual([303, '2 entries approved']);
+    expect([status, notice]).toEqual([303, '2 entries approved: 35 minutes, amount 87.50']);
     expect(location).toMatch(/\/time\?state=waiting$/);
     expect(await idsOf((await get('/time')).text)).toEqual([second]);
     expect(await post()).toMatchObject({ entry: { status: 'APPROVED' }, idempotentReplay: true });
@@ -390,7 +390,7 @@ describe('a decision', () => {
     await multiply(organization, 999);
     const ids = await idsOf((await get('/time/decide?all=APPROVED')).text);
     expect(ids).toHaveLength(1_000);
-    expect((await decide('REJECTED', ids)).notice).toBe('1,000 entries rejected');
+    expect((await decide('REJECTED', ids)).notice).toBe('1,000 entries rejected: 30,000 minutes');
     const rows = await rowsOf('audit_log', organization);
     const decided = rows.filter(({ action }) => action === 'time_entry.rejected');
     expect(decided.map(({ target_id }) => String(target_id)).sort()).toEqual(ids.toSorted());
@@ -433,7 +433,7 @@ describe('a decision', () => {
     expect((await decide('APPROVED', ids)).status).toBe(500);
     await env.DB.prepare('drop trigger no_decision').run();
     expect(await statusesOf(organization)).toEqual(['SUBMITTED', 'SUBMITTED', 'SUBMITTED']);
-    expect((await decide('APPROVED', ids)).notice).toBe('3 entries approved');
+    expect((await decide('APPROVED', ids)).notice).toBe('3 entries approved: 90 minutes, amount 225.00');
   });
 
   test('a decision does not count against the changes of administrators', async () => {
@@ -514,6 +514,9 @@ test('approved time that the PSA refuses stays visible, with the reason and what
   ]);
   const tiles = await elementsOf((await get('/keys')).text, '.attention a');
   expect(tiles.map(({ attributes }) => attributes['href'])).toEqual([expect.stringMatching(/\/time\?state=refused$/)]);
+  expect(await textsOf((await get('/keys')).text, '.attention .minor')).toEqual([
+    'Enter them in your PSA by hand, or have them sent again.',
+  ]);
   expect((await get('/time.csv?state=refused')).text).toContain('"The period is closed."');
   resultOf(await work.report(organization, 'time_entry', id, 'taken'));
   const { text } = await get('/time?state=refused');
@@ -554,7 +557,10 @@ describe('time that the PSA refused and that was entered there by hand', () => {
       attributes['value'] ?? '',
     ]);
     const { status, location, notice } = await post('/time/entered', Object.fromEntries(fields));
-    expect([status, notice]).toEqual([303, 'The entry is marked as entered by hand']);
+    expect([status, notice]).toEqual([
+      303,
+      expect.stringMatching(/^Marked as entered by hand: 30 minutes on ticket 1001, \d+ \w+ \d{4}$/),
+    ]);
     expect(location).toMatch(/\/time\?state=refused&company=acme$/);
     expect(await textsOf((await get('/time?state=refused')).text, 'tbody tr')).toEqual([]);
     expect(await elementsOf((await get('/keys')).text, '.attention a')).toEqual([]);

@@ -42,7 +42,7 @@ function Tile({ facts }: { facts: readonly FoundFact[] }) {
           <strong>{tile.title}</strong>
           {isLostWork(first) && (
             <span class="minor">
-              {first.keyId === null ? first.kind.advice : <LostWork facts={facts} first={first} />}
+              {first.keyId === null ? (tile.advice ?? first.kind.advice) : <LostWork facts={facts} first={first} />}
             </span>
           )}
         </span>

@@ -6,7 +6,7 @@ import type { FormState } from '../forms.ts';
 import { addressOf, parametersOf, usePage } from '../page-context.ts';
 import { Banner, counted, formatNumber, HiddenFields, Table } from './components.tsx';
 import { ErrorSummary, Field } from './form.tsx';
-import { columnsFor, countedEntries, DECISIONS, totalsText } from './time-table.tsx';
+import { columnsFor, countedEntries, DECISIONS, sumOf, totalsText } from './time-table.tsx';
 
 interface ConfirmProps {
   /** Marked ones first, and then the longest. */
@@ -74,8 +74,6 @@ function Question({
   marked: left,
 }: Required<Pick<ConfirmProps, 'entries' | 'decision'>> & { marked: number }) {
   const { psa } = usePage();
-  const sum = (name: 'minutes' | 'amountMinor') => entries.reduce((total, entry) => total + (entry[name] ?? 0), 0);
-  const totals = { minutes: sum('minutes'), amountMinor: sum('amountMinor') };
   const longestOf = (some: readonly Entry[]) =>
     some
       .map(({ minutes }) => minutes)
@@ -96,7 +94,7 @@ function Question({
         <strong>This is final.</strong> {DECISIONS[decision].final(<bdi>{psa}</bdi>)}
       </p>
       <p>
-        {totalsText(totals)}.{entries.length > 1 && ` Longest: ${longestOf(entries).join(', ')} min.`}
+        {totalsText(sumOf(entries))}.{entries.length > 1 && ` Longest: ${longestOf(entries).join(', ')} min.`}
       </p>
       {unusual.length > 0 && <p>{unusual.join(' ')}</p>}
       {marked.length > 0 && decision === 'APPROVED' && (
