@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { handTimeToSettings } from '../../src/services/work/hand-to-settings.ts';
 import { resultOf, work } from '../support/psa-calls.ts';
+import { asOperator } from '../support/world.ts';
 import type { MakeFake } from './fake.ts';
 import { fakeConnectWise } from './fake-connectwise.ts';
 import { fakeHalo } from './fake-halo.ts';
@@ -8,6 +10,7 @@ import {
   type AdapterWorld,
   connectionRow,
   DAY_MS,
+  decide,
   enter,
   HOUR_MS,
   isWrite,
@@ -230,6 +233,64 @@ describe('records that the PSA does not take', () => {
     await world.pass(5 * MINUTE_MS);
     expect(timesOf(world)).toEqual(['BAD 502']);
     expect((await reportsOf(world)).slice(2)).toEqual(['time_entry.taken Entered by hand', 'time_entry.taken']);
+  });
+
+  /** A world in which the PSA has refused time, and then takes everything. */
+  async function makeRefusedTime() {
+    const world = await makeReadyWorld(fakeHalo);
+    await proveTime(world);
+    world.onRequest = refuseBad(400);
+    const { id } = await world.write(501, time('BAD'));
+    await world.pass(MINUTE_MS);
+    expect(await reportsOf(world)).toHaveLength(1);
+    world.onRequest = () => undefined;
+    return { world, id };
+  }
+
+  test('time that a person has entered by hand is not written when the settings area approves it later', async () => {
+    const { world, id } = await makeRefusedTime();
+    expect(await enter(world, id)).toMatchObject({ isDone: true });
+    const { reviews: _, ...psa } = world.fake.psa;
+    world.deploy(psa);
+    await world.skip(20 * MINUTE_MS);
+    await handTimeToSettings(asOperator(), { organization: world.organization, by: 'Olga', adapterStays: true });
+    expect((await decide(world, 'APPROVED', [id])).done).toEqual([id]);
+    await world.pass(5 * MINUTE_MS);
+    expect([timesOf(world), await world.waiting()]).toEqual([[], 0]);
+  });
+
+  test('time that a person enters by hand while the PSA refuses it again is not written later', async () => {
+    const { world, id } = await makeRefusedTime();
+    world.onRequest = async (request) => {
+      const response = await refuseBad(400)(request);
+      if (response) expect(await enter(world, id)).toMatchObject({ isDone: true });
+      return response;
+    };
+    resume(world, 'again');
+    await world.pass(2 * MINUTE_MS);
+    world.onRequest = () => undefined;
+    resume(world, 'repaired');
+    await world.pass(2 * MINUTE_MS);
+    const refused = expect.stringContaining('time_entry.refused');
+    expect(await reportsOf(world)).toEqual([refused, 'time_entry.taken Entered by hand', refused]);
+    expect(timesOf(world)).toEqual([]);
+  });
+
+  test('an adapter that reads the feed from its beginning writes no time that a person has entered by hand', async () => {
+    const { world, id } = await makeRefusedTime();
+    for (let index = 0; index < RECORDS; index++) await world.write(502, { message: `Note ${index}` });
+    expect(await enter(world, id)).toMatchObject({ isDone: true });
+    await world.pass(10 * MINUTE_MS);
+    expect(await world.waiting()).toBe(0);
+    // As after the loss of the storage, with time that was tested.
+    await world.read((kv) => ['cursor', `entered/${id}`].map((key) => kv.delete(key)));
+    // One page is all that the adapter can read in a turn.
+    world.onCall = (name) => {
+      if (name === 'changes') world.suspend(3_000);
+      return undefined;
+    };
+    await world.pass(5 * MINUTE_MS);
+    expect([timesOf(world), await world.waiting()]).toEqual([[], 0]);
   });
 
   test('after a resume, records that were never tried come first', async () => {

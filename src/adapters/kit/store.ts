@@ -3,9 +3,9 @@ import type { PsaRecord } from './psa.ts';
 
 // Keys of the store: `waiting/LANE/ORDER` and `refused/LANE/ORDER` of records, `at/ID` with the key of a record there,
 // `written/ID` of records, `stream/STREAM` of those that fail, `failure/KIND` and `writtenAt/KIND`, `entry/PSA ID` of time
-// entries that wait for a decision of the PSA, `reported/ID` of records whose refusal was reported, with the time, `unread`
-// and `public` for the note that is not read back or not removed yet, `timeToTest/`, `testEntry/` and `timeTested/` with a value of
-// CREDITED for the test of time, and the names of states and jobs.
+// entries that wait for a decision of the PSA, `reported/ID` of records whose refusal was reported, with the time, `entered/ID`
+// of time that a person has entered by hand, `unread` and `public` for the note that is not read back or not removed yet,
+// `timeToTest/`, `testEntry/` and `timeTested/` with a value of CREDITED for the test of time, and the names of states and jobs.
 
 /** A list of changes may lack one that was being saved while it was read. */
 export const OVERLAP_MS = 5 * 60_000;

@@ -48,11 +48,13 @@ export async function work(ctx: Context): Promise<number | undefined> {
   const { kv, world, servedAt } = ctx;
   const start = world.now();
   if (!mayWrite(ctx)) return undefined;
-  const hasMore = await collect(ctx, start + READ_MS);
+  const isAtEnd = await collect(ctx, start + READ_MS);
   if (start - (kv.get<number>('forgottenAt') ?? 0) > DAY_MS) {
     forgetRefused(kv, start - REFUSED_MS);
     kv.put('forgottenAt', start);
   }
+  // The rest of the feed can show that a person has entered a record by hand.
+  if (!isAtEnd) return 0;
   // The service was slow: report again before anything is written.
   if (world.now() >= start + TURN_MS) return 0;
   await testConnection(ctx);
@@ -60,7 +62,7 @@ export async function work(ctx: Context): Promise<number | undefined> {
   const end = world.now() + TURN_MS;
   while (world.now() < end && mayWrite(ctx)) {
     const pending = nextIn(kv, heads, world.now(), servedAt);
-    if (!pending) return hasMore ? 0 : undefined;
+    if (!pending) return undefined;
     servedAt.set(streamOf(pending), world.now());
     const waitMs = await writeNext(ctx, pending, end);
     updateHead(kv, heads, pending);
@@ -76,7 +78,7 @@ export function mayWrite({ kv, world }: Context): boolean {
   return isReported && !isHalted && world.now() >= (kv.get<number>('writesFrom') ?? 0);
 }
 
-/** Reads the changes of the feed for a while, and returns whether there are more. After a reset, the feed begins again. */
+/** Reads the feed for a while, and returns whether it came to the end. After a reset, the feed begins again. */
 async function collect({ service, kv, world }: Context, until: number): Promise<boolean> {
   for (;;) {
     const cursor = kv.get<string | null>('cursor') ?? null;
@@ -92,8 +94,8 @@ async function collect({ service, kv, world }: Context, until: number): Promise<
       after = change.cursor;
     }
     kv.put('cursor', page.cursor);
-    if (!page.more) return false;
-    if (world.now() >= until) return true;
+    if (!page.more) return true;
+    if (world.now() >= until) return false;
   }
 }
 
@@ -104,8 +106,9 @@ function collectChange(kv: SyncKvStorage, change: Change, after: string | null):
   const written = kv.get<Written>(`written/${id}`);
   const known = pendingOf(kv, id);
   const isRedaction = change.action.endsWith('.redacted');
-  // An administrator has entered it by hand.
-  const isEntered = change.action.endsWith('.taken') && change.actor.type === 'user';
+  // An administrator has entered it by hand. Later changes, such as an approval, do not show that.
+  if (change.action.endsWith('.taken') && change.actor.type === 'user') kv.put(`entered/${id}`, true);
+  const isEntered = kv.get(`entered/${id}`) !== undefined;
   const mayCreate = isForPsa(change) && !isEntered && (!isRedaction || known?.mayCreate === true);
   // The PSA is not asked for the decision any longer.
   if (written?.psaId !== undefined && !waitsForPsa(change)) kv.delete(`entry/${written.psaId}`);
