@@ -18,7 +18,7 @@ import { addressOf, pageContext, redirectWith, usePage } from './page-context.ts
 import { Banner, CsvLink, counted, formatNumber, NotRecorded, SearchForm } from './pages/components.tsx';
 import { fieldText, REFUSAL_REASONS, reasonText, repairId, statusOf } from './pages/refusal.tsx';
 import { RefusedRequestsTable } from './pages/refused-requests-table.tsx';
-import { RefusedUsesTable } from './pages/refused-uses-table.tsx';
+import { FoundLostWrites, openLosses, RefusedUsesTable } from './pages/refused-uses-table.tsx';
 import { utcText } from './pages/time.tsx';
 import { render } from './render-page.tsx';
 import { isRequestId, searchedId, validFile } from './valid-query.ts';
@@ -26,7 +26,7 @@ import { isRequestId, searchedId, validFile } from './valid-query.ts';
 export const refusedRequests = new Hono<AdminEnv>();
 
 interface Query {
-  /** A ticket, also as `#1003`, or a request id. */
+  /** A ticket, also as `#1003`, a request id, or the Idempotency-Key of a lost write. */
   q: string | undefined;
   /** A status of the responses, or `Lost`. */
   status: string | undefined;
@@ -47,15 +47,16 @@ refusedRequests.get('/refused', async (c) => {
   const query = readQuery(c.req.query());
   const { q, before } = query;
   const search = q === undefined ? {} : isRequestId(q) ? { requestId: q.toLowerCase() } : { ticketId: q };
-  // A search and older requests are about the log alone.
+  // Older requests are about the log alone, and a search also about lost writes.
   const isOfLog = q !== undefined || before !== undefined;
   const [uses, others, { requests, next }] = await Promise.all([
-    q === undefined ? listRefusedUses(ctx) : [],
+    listRefusedUses(ctx),
     q === undefined ? listOtherRefusals(ctx) : [],
     listRefusedRequests(ctx, { ...search, status: loggedStatus(query.status), before }),
   ]);
   const isShown = ({ reason }: { reason: string }) =>
     !isOfLog && (query.status === undefined || query.status === `${statusOf(reason)}`);
+  const lost = q === undefined ? [] : findLostWrites(uses, q, ctx.now());
   const shownUses = uses.filter(isShown);
   const shownOthers = others.filter(isShown);
   const page = (
@@ -67,7 +68,8 @@ refusedRequests.get('/refused', async (c) => {
           <RefusedUsesTable uses={shownUses} others={shownOthers} />
         </>
       )}
-      {requests.length === 0 && shownUses.length + shownOthers.length === 0 && <NoRequests query={query} />}
+      {lost.length > 0 && <FoundLostWrites uses={lost} />}
+      {requests.length + lost.length + shownUses.length + shownOthers.length === 0 && <NoRequests query={query} />}
       {requests.length > 0 && (
         <>
           <h2 id="requests">{isOfLog ? 'Requests' : 'Latest'}</h2>
@@ -94,6 +96,16 @@ refusedRequests.get('/refused', async (c) => {
   });
 });
 
+/** The lost writes with a ticket, an Idempotency-Key or a request id, with their key. */
+function findLostWrites(uses: readonly RefusedUse[], q: string, now: number): RefusedUse[] {
+  const isFound = ({ ticketId, idempotencyKey, requestId }: RefusedUse['lost'][number]) =>
+    ticketId === q || idempotencyKey === q || requestId === q.toLowerCase();
+  return openLosses(uses, now).flatMap((use) => {
+    const lost = use.lost.filter(isFound);
+    return lost.length === 0 ? [] : { ...use, lost };
+  });
+}
+
 interface FiltersProps {
   query: Query;
   refusals: readonly { reason: string; count: number }[];
@@ -109,7 +121,7 @@ function Filters({ query: { q, status }, refusals }: FiltersProps) {
   }
   return (
     <div class="toolbar">
-      <SearchForm id="q" to={path} label="Request or ticket" text={q} fields={[]} />
+      <SearchForm id="q" to={path} label="Ticket, request or Idempotency-Key" text={q} fields={[]} />
       {q === undefined && counts.size > 0 && (
         <nav class="state-chips" aria-label="Statuses">
           <a href={path} aria-current={status === undefined ? 'true' : undefined}>

@@ -154,6 +154,28 @@ describe('a refused use of a key', () => {
     expect(await textsOf(`/keys/${id}`, '.head .mark')).toEqual(['refused', 'writes may be lost']);
   });
 
+  test('a search finds lost writes by request id, Idempotency-Key and ticket, without the button that hides all', async () => {
+    const { base, id, send, lostOn, get } = await makeLosing();
+    const [, request] = await send('burst:1', ['1001', '1002', '1002']);
+    await send('triage:2', ['1001', '1001']);
+    for (const [q, rows] of [
+      [request, [/^burst:1 1002 .* 1 write .*Request/]],
+      ['burst:1', [/^burst:1 1002 .* 2 writes /]],
+      ['1001', [/^triage:2 1001 .* 1 write /]],
+      ['other', []],
+    ] as const) {
+      const path = `/refused?q=${q}`;
+      expect([q, (await lostOn(path)).rows]).toEqual([q, rows.map((row) => expect.stringMatching(row))]);
+      const { text } = await get(path);
+      expect(await countElements(text, 'form[method=post]')).toBe(0);
+      expect(await countElements(text, `#lost h3 a[href="${base}/keys/${id}"]`)).toBe(rows.length);
+      expect(text.includes('No refused request of the last 7 days matches.')).toBe(rows.length === 0);
+    }
+    // Another organization finds none of them.
+    const foreign = await makeSettings();
+    expect((await foreign.get('/refused?q=burst%3A1')).text).not.toContain('Writes that may be lost');
+  });
+
   test('above the limit of a minute, the number of lost writes is a lower bound', async () => {
     const settings = await makeLosing();
     const { id, send, lostOn, get } = settings;

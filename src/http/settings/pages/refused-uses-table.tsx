@@ -146,11 +146,7 @@ const AuditedKey = ({ idempotencyKey }: Pick<LostWrites, 'idempotencyKey'>) => (
 /** The lost writes of a key, and the button for when they are entered. */
 function LostOfKey({ use, forOneKey }: { use: RefusedUse; forOneKey: boolean }) {
   const { base } = usePage();
-  const { key, lost, count, lastAt, isMinimum } = use;
-  const rows = Array.from(
-    Map.groupBy(lost, ({ idempotencyKey }) => idempotencyKey),
-    ([idempotencyKey, writes]) => ({ idempotencyKey, writes }),
-  );
+  const { key, count, lastAt, isMinimum } = use;
   return (
     <>
       <form method="post" action={`${base}/keys/${key.id}/lost-writes`} class="row lost">
@@ -171,10 +167,37 @@ function LostOfKey({ use, forOneKey }: { use: RefusedUse; forOneKey: boolean }) 
           At least {counted(count, 'write')}. {MORE_LOST}
         </p>
       )}
-      <Table caption={`Writes of ${key.name} that may be lost`} columns={LOST_COLUMNS} rows={rows} />
+      <LostTable use={use} />
     </>
   );
 }
+
+function LostTable({ use: { key, lost } }: { use: RefusedUse }) {
+  const rows = Array.from(
+    Map.groupBy(lost, ({ idempotencyKey }) => idempotencyKey),
+    ([idempotencyKey, writes]) => ({ idempotencyKey, writes }),
+  );
+  return <Table caption={`Writes of ${key.name} that may be lost`} columns={LOST_COLUMNS} rows={rows} />;
+}
+
+/** The lost writes that a search found. The page of their key has the button that hides all of them. */
+export const FoundLostWrites = ({ uses }: { uses: readonly RefusedUse[] }) => (
+  <section id="lost">
+    <h2>Writes that may be lost</h2>
+    {uses.map((use) => (
+      <>
+        <h3>
+          <KeyName subject={use.key} />
+        </h3>
+        <LostTable use={use} />
+      </>
+    ))}
+  </section>
+);
+
+/** The refused uses with lost writes that no administrator has entered by hand. */
+export const openLosses = (uses: readonly RefusedUse[], now: number) =>
+  uses.filter(({ lost, endsAt }) => lost.length > 0 && (endsAt === null || endsAt > now));
 
 interface Props {
   uses: readonly RefusedUse[];
@@ -193,7 +216,7 @@ export function RefusedUsesTable({ uses, others = [], forOneKey = false }: Props
   const rows = [...uses, ...others.map(rowOf)].sort(
     (a, b) => Number(b.needsAttention) - Number(a.needsAttention) || b.lastAt - a.lastAt,
   );
-  const losses = uses.filter(({ lost, endsAt }) => lost.length > 0 && (endsAt === null || endsAt > now));
+  const losses = openLosses(uses, now);
   return (
     <>
       <Table
