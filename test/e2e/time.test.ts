@@ -1,7 +1,7 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
-import { accessibilityViolations, follow, openOthers, watch } from '../support/browser.ts';
+import { accessibilityViolations, follow, openOthers, overflowOf, watch } from '../support/browser.ts';
 import { faultsOf } from '../support/page-faults.ts';
 import { connectBrowser, sharedServer } from '../support/shared.ts';
 
@@ -178,6 +178,8 @@ test('a row is low on a desktop, and on a phone its date and minutes are a large
   expect(bottoms).toEqual(Array(3).fill(bottoms[0]));
   await phone.goto(`${server.url}/settings/${ORGANIZATION}/time`);
   expect((await phone.locator('.time tbody tr').first().boundingBox())?.y).toBeLessThanOrEqual(330);
+  // A text of more than one line is cut off.
+  expect(await overflowOf(phone)).toBe(0);
   const label = phone.locator('.time th label', { hasText: '20 min' });
   expect((await label.boundingBox())?.height).toBeGreaterThanOrEqual(44);
   await label.tap({ position: { x: 170, y: 40 } });
