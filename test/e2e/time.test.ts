@@ -120,7 +120,7 @@ test('without script, all that a filter shows is rejected with a reason', async 
   await follow(page.getByRole('button', { name: 'Reject selected' }));
   await page.getByLabel('Reason for the rejection').fill('Logged twice');
   await follow(page.getByRole('button', { name: /^Reject \d/ }));
-  await page.getByText(/^\d entr(y|ies) rejected$/).waitFor();
+  await page.getByText(/^\d entr(y|ies) rejected: \d+ minutes/).waitFor();
   expect(await page.locator('tbody tr').count()).toBe(0);
   await follow(page.getByRole('link', { name: 'Rejected' }));
   expect(await page.locator('tbody tr').first().textContent()).toContain('Logged twice');
