@@ -81,7 +81,7 @@ refusedRequests.get('/refused', async (c) => {
             )}
           </p>
           <p>
-            <CsvLink to={`${pageContext(c).base}/refused-requests.csv`} />
+            <CsvLink to={`${pageContext(c).base}/refused-requests.csv`} of="Requests" />
           </p>
         </>
       )}
@@ -92,7 +92,7 @@ refusedRequests.get('/refused', async (c) => {
   );
   return render(c, 'Refused requests', page, {
     lead: <p class="minor">Why requests with your keys were refused. A 401 response does not say that.</p>,
-    actions: uses.length > 0 && <CsvLink to={`${c.req.path}.csv`} />,
+    actions: uses.length > 0 && <CsvLink to={`${c.req.path}.csv`} of="Reasons" />,
   });
 });
 

@@ -209,6 +209,13 @@ describe('a refused use of a key', () => {
     expect((await lostOn(`/keys/${id}`)).before).toMatch(/At least 54 writes\./);
     const [use] = await rowsOf('refused_uses', organization);
     expect(JSON.parse(String(use?.['lost_writes']))).toHaveLength(50);
+    const requests = async () => {
+      const [row] = await elementsOf((await settings.get('/refused')).text, '.refused tbody tr');
+      return row?.text.replaceAll(/\s+/g, ' ');
+    };
+    expect(await requests()).toMatch(/at least 54 since 03:30, last 1 min ago/);
+    clock.now += DAY_MS;
+    expect(await requests()).toMatch(/at least 54 since 22 Mar 2027, last 1 day ago/);
   });
 
   test('the lost writes of a key that were entered are hidden with an audit entry, and a later one is not', async () => {

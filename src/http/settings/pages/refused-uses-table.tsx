@@ -6,7 +6,7 @@ import { addressOf, usePage } from '../page-context.ts';
 import { Address, counted, formatNumber, HiddenFields, Table, type TableColumn, Ticket } from './components.tsx';
 import { From, KeyName } from './key-facts.tsx';
 import { adviceOf, MORE_LOST, RefusedPart, Repair, reasonText, repairOf, replacedFor, statusOf } from './refusal.tsx';
-import { Ago, Time } from './time.tsx';
+import { Ago, clockTime, Time } from './time.tsx';
 
 const MINUTE_MS = 60_000;
 
@@ -90,13 +90,22 @@ function End({ at }: { at: number }) {
 }
 
 function Requests({ row: { count, isMinimum, firstAt, lastAt, sourceAddress } }: { row: Row }) {
-  const { timeZone } = usePage();
+  const { now, timeZone } = usePage();
+  const day = (at: number) => dateIn(timeZone, at);
+  // Requests of one minute need no beginning.
+  const since = firstAt === null || lastAt - firstAt < MINUTE_MS ? undefined : firstAt;
   return (
     <div>
       {isMinimum && 'at least '}
       {formatNumber(count)}
-      {count > 1 && firstAt !== null && [' since ', <Time at={firstAt} text={dateText(dateIn(timeZone, firstAt))} />]},{' '}
-      {count > 1 && 'last '}
+      {since !== undefined && [
+        ' since ',
+        <Time
+          at={since}
+          text={day(since) === day(now) ? clockTime(since, timeZone).slice(0, 5) : dateText(day(since))}
+        />,
+      ]}
+      , {count > 1 && 'last '}
       <Ago at={lastAt} />
       <From address={sourceAddress} />
     </div>
