@@ -226,6 +226,7 @@ export const EXAMPLES: Readonly<
       id: 'replacement',
       hash: '1'.repeat(64),
       name: 'Replacement',
+      formToken: null,
     }),
     markReplaced: key.markReplaced(db, { ...newKeyValues, keyId, endsAt: now, revision: 0 }),
     changeKey: key.changeKey(db, { ...byAda, ...settings, keyId, now, revision: 0 }),
