@@ -260,6 +260,7 @@ export const EXAMPLES: Readonly<
   'db/keys/end-refused-uses.ts': {
     endRepairedUses: endRefusedUses.endRepairedUses(db, { ...ofKey, uses: '[]', now }),
     endLostWrites: endRefusedUses.endLostWrites(db, { ...byAda, keyId, count: 1, lastAt: now, now }),
+    findEnderOfLostWrites: endRefusedUses.findEnderOfLostWrites(db, { organizationId, keyId, count: 1, lastAt: now }),
   },
   'db/keys/refused-request-statements.ts': {
     addRefusedRequest: refusedRequest.addRefusedRequest(db, {

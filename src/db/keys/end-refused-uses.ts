@@ -1,6 +1,8 @@
 import { and, eq, sql } from 'drizzle-orm';
+import { examined } from '../aliases.ts';
 import { type AdministratorValues, byActiveAdministrator } from '../directory/administrator-statements.ts';
 import type { Database } from '../query.ts';
+import { auditLog } from '../schema/audit.ts';
 import { refusedUses } from '../schema/keys.ts';
 
 interface EndValues {
@@ -22,27 +24,45 @@ export const endRepairedUses = (db: Database, { organizationId, keyId, uses, now
         select value ->> 'reason', value ->> 'lastAt' from json_each(${uses}))
       and changes() = 1`);
 
-interface LostWritesValues extends AdministratorValues {
+interface LostWrites {
+  organizationId: string;
   keyId: string;
   /** The count and the last time that the administrator saw. */
   count: number;
   lastAt: number;
-  now: number;
 }
 
+const areLostWrites = ({ organizationId, keyId, count, lastAt }: LostWrites) =>
+  and(
+    eq(refusedUses.organizationId, organizationId),
+    eq(refusedUses.keyId, keyId),
+    eq(refusedUses.reason, 'idempotency_mismatch'),
+    eq(refusedUses.count, count),
+    eq(refusedUses.lastAt, lastAt),
+  );
+
 /** Ends the lost writes of a key that an administrator saw: not if another one was lost since. */
-export const endLostWrites = (db: Database, { keyId, count, lastAt, now, ...by }: LostWritesValues) =>
+export const endLostWrites = (db: Database, { now, ...values }: LostWrites & AdministratorValues & { now: number }) =>
   db
     .update(refusedUses)
     .set({ endsAt: now })
+    .where(and(areLostWrites(values), sql`${refusedUses.endsAt} is null`, byActiveAdministrator(values)));
+
+/** Who ended the lost writes of a key that an administrator saw; no row if no administrator has, or more were lost since. */
+export const findEnderOfLostWrites = (db: Database, lost: LostWrites) =>
+  db
+    .select({ userId: auditLog.actorId })
+    .from(refusedUses)
+    .innerJoin(
+      auditLog,
+      sql`${auditLog.seq} = (select max(${examined.seq}) from ${auditLog} ${examined} indexed by audit_log_user_target
+        where ${examined.organizationId} = ${lost.organizationId} and ${examined.targetId} = ${lost.keyId}
+          and ${examined.actorType} <> 'api_key' and ${examined.action} = 'api_key.lost_writes_entered')`,
+    )
     .where(
       and(
-        eq(refusedUses.organizationId, by.organizationId),
-        eq(refusedUses.keyId, keyId),
-        eq(refusedUses.reason, 'idempotency_mismatch'),
-        eq(refusedUses.count, count),
-        eq(refusedUses.lastAt, lastAt),
-        sql`${refusedUses.endsAt} is null`,
-        byActiveAdministrator(by),
+        areLostWrites(lost),
+        eq(auditLog.organizationId, lost.organizationId),
+        sql`${refusedUses.endsAt} is not null`,
       ),
     );

@@ -1,7 +1,14 @@
 import { type Context, Hono } from 'hono';
 import { dateText } from '../../domain/calendar.ts';
 import { enterByHand, readTaken, type Taken } from '../../services/work/enter-by-hand.ts';
-import { FILE_PART, goesToPsa, readEntries, type TimeQuery, timeQuery } from '../../services/work/time-queue.ts';
+import {
+  FILE_PART,
+  goesToPsa,
+  isRedacted,
+  readEntries,
+  type TimeQuery,
+  timeQuery,
+} from '../../services/work/time-queue.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { readForm } from './forms.ts';
 import { addressOf, pageContext, redirectWith } from './page-context.ts';
@@ -21,7 +28,11 @@ enteredByHand.get('/time/entered', validQuery(timeQuery), async (c) => {
   const ctx = adminContext(c);
   const [entry] = shownEntries(c, await readEntries(ctx, [id], FILE_PART.characters), FILE_PART.shown);
   if (!entry || entry.refusal === null || !goesToPsa(entry)) return nothingToEnter(c, await readTaken(ctx, id), query);
-  return render(c, 'Entered by hand?', <ConfirmEntered entry={entry} query={query} />);
+  return render(
+    c,
+    isRedacted(entry) ? 'Text removed by hand?' : 'Entered by hand?',
+    <ConfirmEntered entry={entry} query={query} />,
+  );
 });
 
 enteredByHand.post('/time/entered', async (c) => {
@@ -32,12 +43,14 @@ enteredByHand.post('/time/entered', async (c) => {
     ...query
   } = timeQuery.parse(Object.fromEntries([...values].filter(([, value]) => value !== '')));
   const ctx = adminContext(c);
-  const { isDone, taken } = await enterByHand(ctx, id);
+  const isOfText = values.has('redacted');
+  const { isDone, taken } = await enterByHand(ctx, id, isOfText ? 'Text removed by hand' : undefined);
   if (!isDone) return nothingToEnter(c, taken, query);
   const [entry] = await readEntries(ctx, [id], 0);
   const which =
     entry && `: ${counted(entry.minutes, 'minute')} on ticket ${entry.ticketId}, ${dateText(entry.workDate)}`;
-  return redirectWith(c, addressOf('/time', query), `Marked as entered by hand${which ?? ''}`);
+  const done = isOfText ? 'Text marked as removed by hand' : 'Marked as entered by hand';
+  return redirectWith(c, addressOf('/time', query), `${done}${which ?? ''}`);
 });
 
 /** Says why an entry is not in the list. */

@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { getOwnKey } from '../../services/keys/read-keys.ts';
 import {
   everyRefusedRequest,
   listOtherRefusals,
@@ -152,11 +153,12 @@ function NoRequests({ query: { q, status, before } }: { query: Query }) {
 }
 
 refusedRequests.post('/keys/:key/lost-writes', async (c) => {
+  const ctx = adminContext(c);
+  const { id } = await getOwnKey(ctx, c.req.param('key'));
   const form = await readForm(c);
-  const keyId = c.req.param('key');
   const seen = { count: shownCount(form, 'count'), lastAt: shownCount(form, 'lastAt') };
-  const path = form.has('onKey') ? `/keys/${keyId}` : '/refused';
-  if (await endLostWritesOf(adminContext(c), keyId, seen))
+  const path = form.has('onKey') ? `/keys/${id}` : '/refused';
+  if (await endLostWritesOf(ctx, id, seen))
     return redirectWith(c, path, `Hidden: ${counted(seen.count, 'write')}. The audit log has who entered them.`);
   const why = 'Nothing was hidden: more writes were lost meanwhile, or another administrator was first. See the list.';
   return redirectWith(c, path, why, 'warning');

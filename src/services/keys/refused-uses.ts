@@ -1,4 +1,4 @@
-import { endLostWrites } from '../../db/keys/end-refused-uses.ts';
+import { endLostWrites, findEnderOfLostWrites } from '../../db/keys/end-refused-uses.ts';
 import {
   findRefusedUses,
   findRefusedUsesPage,
@@ -10,6 +10,7 @@ import { lostWrite } from '../../domain/refused-use.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { query } from '../call-d1.ts';
+import { administratorsTimeZone } from '../directory/administrators.ts';
 import { type AdminContext, type ExportPage, forNextCall } from '../service-context.ts';
 import { withRefusedKey } from './refused-requests.ts';
 
@@ -52,14 +53,17 @@ export async function* everyRefusedUse(
 
 /**
  * Ends the lost writes of a key that an administrator has entered by hand: those that were counted when the page was
- * opened. Returns whether it did: not if another one was lost since, or another administrator was first.
+ * opened. Returns whether this administrator did so, now or before: not if another one was lost since, or another
+ * administrator was first.
+ * @throws ServiceError `not_administrator`
  */
 export async function endLostWritesOf(
   ctx: AdminContext,
   keyId: string,
   seen: { count: number; lastAt: number },
 ): Promise<boolean> {
-  const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (db, now) => [
+  const { organizationId, userId } = ctx.actor;
+  const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'safe_to_repeat', (db, now) => [
     {
       statement: endLostWrites(db, { ...ctx.actor, ...seen, keyId, now }),
       action: 'api_key.lost_writes_entered',
@@ -67,7 +71,12 @@ export async function endLostWritesOf(
       detail: `${seen.count} ${seen.count === 1 ? 'write' : 'writes'}`,
     },
   ]);
-  return hasChanged(result);
+  if (hasChanged(result)) return true;
+  await administratorsTimeZone(ctx);
+  const [ender] = await query(ctx, 'nothing_written', (db) =>
+    findEnderOfLostWrites(db, { organizationId, keyId, ...seen }),
+  );
+  return ender?.userId === userId;
 }
 
 function toRefusedUse({ lostWrites, needsAttention, isMinimum, ...row }: RefusedUseRow) {

@@ -8,19 +8,23 @@ import type { AdminContext } from '../service-context.ts';
 export type Taken = Awaited<ReturnType<typeof readTaken>>;
 
 /**
- * Records that an administrator has entered time by hand that the PSA refused, so that it is no longer sent there. The
- * feed shows it as `time_entry.taken`. A form that is sent twice changes nothing the second time.
+ * Records that an administrator has entered time by hand that the PSA refused, or has removed its redacted text there, so
+ * that it is no longer sent there. `detail` says which. The feed shows it as `time_entry.taken`. A form that is sent twice changes nothing the second time.
  * @returns `isDone`: whether this administrator did so, now or before; if not, what else happened to the entry
  * @throws ServiceError `not_administrator`
  */
-export async function enterByHand(ctx: AdminContext, id: string): Promise<{ isDone: boolean; taken: Taken }> {
+export async function enterByHand(
+  ctx: AdminContext,
+  id: string,
+  detail = 'Entered by hand',
+): Promise<{ isDone: boolean; taken: Taken }> {
   const [entered] = await writeWithAudit(ctx, byAdministrator(ctx), 'safe_to_repeat', (db) => [
     {
       statement: withdrawRefusalByHand(db, { ...ctx.actor, id }),
       action: 'time_entry.taken',
       targetId: id,
       ticket: { of: 'time_entry' },
-      detail: 'Entered by hand',
+      detail,
     },
   ]);
   if (hasChanged(entered)) return { isDone: true, taken: undefined };

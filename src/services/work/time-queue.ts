@@ -19,6 +19,7 @@ import {
 } from '../../db/work/time-queue-statements.ts';
 import { AUDIT_TEXT_LENGTH } from '../../domain/audit-actions.ts';
 import { addDays, dateIn, startOfDate } from '../../domain/calendar.ts';
+import { REDACTED } from '../../domain/change.ts';
 import type { ApprovalDecision } from '../../domain/record-kinds.ts';
 import { NO_MARKS, type TimeMarks } from '../../domain/time-marks.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
@@ -93,6 +94,9 @@ const toEntry = (row: EntryRow, userId: string, marks: TimeMarks = NO_MARKS) => 
 
 /** Whether the PSA gets the entry, because it was approved here, or because the PSA decides about it. */
 export const goesToPsa = ({ approvals, status }: Entry) => approvals === 'psa' || status === 'APPROVED';
+
+/** Whether the text was redacted: the PSA then refused to remove it, if it has the entry. */
+export const isRedacted = ({ text }: Pick<Entry, 'text'>) => text === REDACTED;
 
 /** The entries of a page. Without totals there are too many to sort, mark and sum. */
 export interface TimePage {

@@ -2,10 +2,12 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { CRON_TRIGGERS, runJobs } from '../../../src/jobs.ts';
-import { everyRefusedUse } from '../../../src/services/keys/refused-uses.ts';
-import { countD1 } from '../../support/d1.ts';
+import { recordRefusal } from '../../../src/services/keys/record-refusal.ts';
+import { endLostWritesOf, everyRefusedUse, readUsesOfKey } from '../../../src/services/keys/refused-uses.ts';
+import { committingTwice, countD1 } from '../../support/d1.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { copyKey, makeSettings } from '../../support/settings.ts';
+import { importAdmin } from '../../support/time.ts';
 import { asAdmin, config, makeKey, makeOrganization, revoke, rotate, rowsOf, TIME } from '../../support/world.ts';
 
 type Settings = Awaited<ReturnType<typeof makeSettings>>;
@@ -235,7 +237,7 @@ describe('a refused use of a key', () => {
     const onKey = await sentBy(`/keys/${id}`);
     const hidden = await post(path, onKey);
     expect(hidden.headers.get('Location')).toBe(`${base}/keys/${id}`);
-    await post(path, onKey);
+    expect((await post(path, onKey)).notice).toMatch(/^Hidden: 3 writes/);
     expect(await attention(settings)).toEqual({});
     for (const page of ['/refused', `/keys/${id}`]) expect((await lostOn(page)).rows).toEqual([]);
     expect((await get('/refused')).text).toContain('Over since');
@@ -245,7 +247,9 @@ describe('a refused use of a key', () => {
     ]);
     expect((await get('/audit')).text).toContain('Lost writes entered');
     // Of another organization, or without a number.
-    expect((await (await makeSettings()).post(path, onKey)).status).toBe(303);
+    expect((await (await makeSettings()).post(path, onKey)).status).toBe(404);
+    for (const key of ['%00', '..%2f..%2f..', '%2f%2felsewhere.example'])
+      expect((await post(`/keys/${key}/lost-writes`, onKey)).status).toBe(404);
     expect((await post(path, { count: '3' })).status).toBe(400);
     settings.clock.now += 1_000;
     await send('burst:1', ['1002', '1003']);
@@ -508,4 +512,20 @@ describe('what ends the attention to refused uses', () => {
     expect(await countElements((await settings.get('/refused')).text, '.refused tbody tr')).toBe(1);
     expect(await attention(settings)).toEqual({});
   });
+});
+
+test('lost writes whose acknowledgement is lost are hidden by who hid them, and only an administrator hides them', async () => {
+  const organization = await makeOrganization();
+  const { id } = await makeKey(organization);
+  const of = { organizationId: organization, keyId: id };
+  const uses = { reason: 'idempotency_mismatch' as const, count: 2, sourceAddress: null };
+  await recordRefusal(asAdmin(organization), of, { uses });
+  const [use] = await readUsesOfKey(asAdmin(organization), id);
+  const seen = { count: 2, lastAt: use?.lastAt ?? 0 };
+  const db = committingTwice(env.DB);
+  expect(await endLostWritesOf({ ...asAdmin(organization), db }, id, seen)).toBe(true);
+  const by = (userId: string) => ({ ...asAdmin(organization), actor: { organizationId: organization, userId } });
+  await importAdmin(organization, 'bea', 'Bea');
+  expect(await endLostWritesOf(by('bea'), id, seen)).toBe(false);
+  await expect(endLostWritesOf(by('former'), id, seen)).rejects.toMatchObject({ code: 'not_administrator' });
 });

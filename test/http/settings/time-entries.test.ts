@@ -576,6 +576,28 @@ describe('time that the PSA refused and that was entered there by hand', () => {
     expect(audit.text).toContain('Entered by hand');
   });
 
+  test('of time whose redaction was refused, an administrator removes the text there', async () => {
+    const { organization, get, post, id, refused } = await makeRefused();
+    resultOf(await work.redactRecord(organization, 'time_entry', id, 'Olga'));
+    const [link] = await elementsOf((await get('/time?state=refused')).text, 'tbody a.button');
+    expect(link?.text.trim()).toBe('Text removed by hand…');
+    const { text } = await get(`/time/entered?state=refused&entry=${id}`);
+    expect(await textsOf(text, 'h1')).toEqual(['Text removed by hand?']);
+    expect((await textsOf(text, '.question p'))[1]).toBe('Remove its text in your PSA before you confirm.');
+    expect(text).not.toContain('Enter it');
+    const fields = (await elementsOf(text, 'form[method=post] input')).map(({ attributes }) => [
+      attributes['name'] ?? '',
+      attributes['value'] ?? '',
+    ]);
+    const { status, notice } = await post('/time/entered', Object.fromEntries(fields));
+    expect([status, await refused()]).toEqual([303, 0]);
+    expect(notice).toMatch(/^Text marked as removed by hand: 30 minutes on ticket 1001, /);
+    expect((await allChanges(organization)).at(-1)).toMatchObject({
+      action: 'time_entry.taken',
+      detail: { text: 'Text removed by hand' },
+    });
+  });
+
   test('of two administrators one does so, a form that is sent twice does nothing, and the other page says who did', async () => {
     const { organization, get, post, id, bea, refused } = await makeRefused();
     const entries = await Promise.all([post('/time/entered', { entry: id }), post('/time/entered', { entry: id })]);

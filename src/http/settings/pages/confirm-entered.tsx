@@ -1,5 +1,5 @@
 import { dateText } from '../../../domain/calendar.ts';
-import type { Entry, TimeQuery } from '../../../services/work/time-queue.ts';
+import { type Entry, isRedacted, type TimeQuery } from '../../../services/work/time-queue.ts';
 import { addressOf, parametersOf, usePage } from '../page-context.ts';
 import { counted, Facts, HiddenFields, money, Ticket } from './components.tsx';
 import { Refusal } from './time-table.tsx';
@@ -10,7 +10,7 @@ interface Props {
   query: Omit<TimeQuery, 'entry'>;
 }
 
-/** Shows what to enter in the PSA, and asks whether an administrator has done so. */
+/** Shows what to enter in the PSA, or that a text is to be removed there, and asks whether an administrator has done so. */
 export function ConfirmEntered({ entry, query }: Props) {
   const { base, psa } = usePage();
   const { id, ticketId, company, workDate, minutes, billable, hourlyRateMinor, technician, text, refusal } = entry;
@@ -21,7 +21,7 @@ export function ConfirmEntered({ entry, query }: Props) {
           <strong>This is final.</strong> The entry leaves the list, and is not sent to <bdi>{psa}</bdi> again.
         </p>
         <p>
-          Enter it in <bdi>{psa}</bdi> before you confirm.
+          {isRedacted(entry) ? 'Remove its text' : 'Enter it'} in <bdi>{psa}</bdi> before you confirm.
         </p>
       </div>
       <Facts
@@ -37,9 +37,9 @@ export function ConfirmEntered({ entry, query }: Props) {
         ]}
       />
       <form method="post" action={`${base}/time/entered`}>
-        <HiddenFields fields={parametersOf({ ...query, entry: id })} />
+        <HiddenFields fields={parametersOf({ ...query, entry: id, redacted: isRedacted(entry) ? 'yes' : undefined })} />
         <div class="actions">
-          <button type="submit">Entered by hand</button>
+          <button type="submit">{isRedacted(entry) ? 'Text removed' : 'Entered by hand'}</button>
           <a href={addressOf(`${base}/time`, query)}>Cancel</a>
         </div>
       </form>

@@ -2,7 +2,14 @@ import type { Child, PropsWithChildren } from 'hono/jsx';
 import { dateText } from '../../../domain/calendar.ts';
 import type { ApprovalDecision } from '../../../domain/record-kinds.ts';
 import { isMarked } from '../../../domain/time-marks.ts';
-import { type Entry, goesToPsa, STATUSES, type TimeQuery, type TimeTotals } from '../../../services/work/time-queue.ts';
+import {
+  type Entry,
+  goesToPsa,
+  isRedacted,
+  STATUSES,
+  type TimeQuery,
+  type TimeTotals,
+} from '../../../services/work/time-queue.ts';
 import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 import { counted, formatNumber, money, type TableColumn, Ticket } from './components.tsx';
@@ -186,6 +193,7 @@ const OneLine = ({ text, fits, children }: PropsWithChildren<{ text: string; fit
 function Work({ entry, fits, toEntered }: { entry: Entry; fits: number; toEntered?: ToEntered | undefined }) {
   const { psa } = usePage();
   const { text, ticketId, company, keyId, keyName, status, minutes, refusal, wasHandedOver } = entry;
+  const done = isRedacted(entry) ? 'Text removed by hand' : 'Entered by hand';
   return (
     <>
       <OneLine text={text} fits={fits}>
@@ -206,12 +214,8 @@ function Work({ entry, fits, toEntered }: { entry: Entry; fits: number; toEntere
         </span>
       )}
       {toEntered && goesToPsa(entry) && (
-        <a
-          class="button quiet"
-          href={toEntered(entry)}
-          aria-label={`Entered by hand: ${minutes} min on ticket ${ticketId}`}
-        >
-          Entered by hand…
+        <a class="button quiet" href={toEntered(entry)} aria-label={`${done}: ${minutes} min on ticket ${ticketId}`}>
+          {done}…
         </a>
       )}
     </>
