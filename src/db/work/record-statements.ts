@@ -9,7 +9,7 @@ import { auditLog } from '../schema/audit.ts';
 import { organizations } from '../schema/directory.ts';
 import { deletions, psaRefusals, timeEntries } from '../schema/work.ts';
 import { RECORD_TABLES, TEXT_COLUMNS } from './record-tables.ts';
-import { goesToPsa } from './time-queue-statements.ts';
+import { AMOUNT, goesToPsa } from './time-queue-statements.ts';
 
 interface RecordId {
   organizationId: string;
@@ -68,7 +68,7 @@ export const recordApprovals = (db: Database, { organizationId, userId, ids, sta
     .set({ status, approvalSeq: sql`${nextSeq(organizationId)} - 1 + ${decided.position}` })
     .from(decided)
     .where(and(eq(timeEntries.organizationId, organizationId), eq(timeEntries.id, decided.id)))
-    .returning({ id: timeEntries.id });
+    .returning({ id: timeEntries.id, minutes: timeEntries.minutes, amountMinor: AMOUNT.as('amountMinor') });
 };
 
 /** The approval of an entry; no row if there is no such entry. `decidedAt` and `decidedBy` are null while it is SUBMITTED. */

@@ -30,15 +30,7 @@ import { PageProblem } from './page-problem.ts';
 import { CsvLink, formatNumber } from './pages/components.tsx';
 import { ConfirmTime } from './pages/confirm-time.tsx';
 import { TimeLead, TimePage } from './pages/time-entries.tsx';
-import {
-  countedEntries,
-  DECISIONS,
-  decidedText,
-  STATES,
-  sumOf,
-  totalsHeadings,
-  totalsText,
-} from './pages/time-table.tsx';
+import { countedEntries, DECISIONS, decidedText, STATES, totalsHeadings, totalsText } from './pages/time-table.tsx';
 import { type Undecided, UndecidedTime, undecidedText, undecidedTitle } from './pages/undecided-time.tsx';
 import { render } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
@@ -150,14 +142,13 @@ timeEntries.post('/time/decide', async (c) => {
     const messages = { reason: `Enter a reason of at most ${MAX_REASON_LENGTH} characters.` };
     return offer(c, ids, { decision, query, before, form: { values, messages } });
   }
-  const { done, others } = await decideTime(ctx, ids, decision, decision === 'REJECTED' ? reason : undefined);
+  const { done, totals, others } = await decideTime(ctx, ids, decision, decision === 'REJECTED' ? reason : undefined);
   if (done.length < ids.length) {
     const missing = ids.length - done.length - others.length;
     return refuse(c, { found: others, missing, done: done.length, decision, query });
   }
-  const decided = sumOf(await readEntries(ctx, done, 0));
-  const totals = totalsText(decision === 'REJECTED' ? { ...decided, amountMinor: null } : decided);
-  return redirectWith(c, addressOf('/time', query), `${decidedText(done.length, decision)}: ${totals}`);
+  const sums = totalsText(decision === 'REJECTED' ? { ...totals, amountMinor: null } : totals);
+  return redirectWith(c, addressOf('/time', query), `${decidedText(done.length, decision)}: ${sums}`);
 });
 
 /** Says what was not decided, and why. */

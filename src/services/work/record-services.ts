@@ -140,7 +140,7 @@ export async function decideEntries(
   ids: readonly string[],
   status: ApprovalDecision,
   reason?: string,
-): Promise<string[]> {
+) {
   const { organizationId, actor } = target;
   const userId = actor.type === 'user' ? actor.id : undefined;
   const [decided] = await writeWithAudit(ctx, target, 'safe_to_repeat', (db) => [
@@ -151,7 +151,7 @@ export async function decideEntries(
       detail: reason,
     },
   ]);
-  return (decided?.results ?? []).map(({ id }) => id);
+  return decided?.results ?? [];
 }
 
 export const approvalRequest = lazyObject(() => ({

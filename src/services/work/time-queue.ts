@@ -130,6 +130,12 @@ export function totalsOf(groups: readonly TimeGroup[]) {
   };
 }
 
+/** The totals of entries that the settings area decides. */
+export function sumOf(entries: readonly Pick<Entry, 'minutes' | 'amountMinor'>[]) {
+  const sum = (name: 'minutes' | 'amountMinor') => entries.reduce((total, entry) => total + (entry[name] ?? 0), 0);
+  return { minutes: sum('minutes'), amountMinor: sum('amountMinor') };
+}
+
 /** The totals of one entry. */
 function totalsOfEntry({ state }: TimeQuery, entry: Entry): TimeGroup {
   const isSummed = entry.status !== 'REJECTED' || state === 'rejected';
@@ -370,15 +376,18 @@ export async function decideTime(
   ids: readonly string[],
   decision: ApprovalDecision,
   reason?: string,
-): Promise<{ done: string[]; others: Entry[] }> {
+): Promise<{ done: string[]; totals: ReturnType<typeof sumOf>; others: Entry[] }> {
   const { userId } = ctx.actor;
   const decided = await decideEntries(ctx, byAdministrator(ctx), 'settings', ids, decision, reason);
-  const undone = ids.filter((id) => !decided.includes(id));
+  const isDecided = new Set(decided.map(({ id }) => id));
+  const undone = ids.filter((id) => !isDecided.has(id));
   if (undone.length > 0) await administratorsTimeZone(ctx);
   const found = await readEntries(ctx, undone);
   const isDone = ({ status, decidedById }: Entry) => status === decision && decidedById === userId;
+  const done = [...decided, ...found.filter(isDone)];
   return {
-    done: [...decided, ...found.filter(isDone).map(({ id }) => id)],
+    done: done.map(({ id }) => id),
+    totals: sumOf(done),
     others: found.filter((entry) => !isDone(entry)),
   };
 }

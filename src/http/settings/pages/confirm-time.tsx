@@ -1,12 +1,12 @@
 import { MAX_REASON_LENGTH } from '../../../domain/decision-reason.ts';
 import type { ApprovalDecision } from '../../../domain/record-kinds.ts';
 import { isMarked } from '../../../domain/time-marks.ts';
-import { type Entry, LISTED, type TimeQuery } from '../../../services/work/time-queue.ts';
+import { type Entry, LISTED, sumOf, type TimeQuery } from '../../../services/work/time-queue.ts';
 import type { FormState } from '../forms.ts';
 import { addressOf, parametersOf, usePage } from '../page-context.ts';
 import { Banner, counted, formatNumber, HiddenFields, Table } from './components.tsx';
 import { ErrorSummary, Field } from './form.tsx';
-import { columnsFor, countedEntries, DECISIONS, sumOf, totalsText } from './time-table.tsx';
+import { columnsFor, countedEntries, DECISIONS, totalsText } from './time-table.tsx';
 
 interface ConfirmProps {
   /** Marked ones first, and then the longest. */

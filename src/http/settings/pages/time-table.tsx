@@ -40,12 +40,6 @@ export const decidedText = (count: number, decision: ApprovalDecision) =>
 export const totalsText = ({ minutes, amountMinor }: Pick<TimeTotals, 'minutes' | 'amountMinor'>) =>
   counted(minutes, 'minute') + (amountMinor === null ? '' : `, amount ${money(amountMinor)}`);
 
-/** The totals of entries that the settings area decides. */
-export function sumOf(entries: readonly Entry[]) {
-  const sum = (name: 'minutes' | 'amountMinor') => entries.reduce((total, entry) => total + (entry[name] ?? 0), 0);
-  return { minutes: sum('minutes'), amountMinor: sum('amountMinor') };
-}
-
 /** The headings of a file of totals. Those of rejected time say so, because it is not billed. */
 export const totalsHeadings = ({ state }: TimeQuery) =>
   state === 'rejected'
