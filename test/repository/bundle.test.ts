@@ -39,11 +39,11 @@ test('the bundle of the Worker for AI agents starts, stays under 110 KB gzipped,
   ).toEqual([]);
 });
 
-test('the stylesheet of all pages stays under 40 KB, and stylesheet and script under 11 KB as they are sent', async () => {
-  expect((await stat('src/assets/pages.css')).size).toBeLessThan(40_000);
+test('the stylesheet of all pages stays under 44 KB, and stylesheet and script under 13 KB as they are sent', async () => {
+  expect((await stat('src/assets/pages.css')).size).toBeLessThan(44_000);
   const names = z.record(z.string(), z.string()).parse(JSON.parse(await readFile('build/page-files.json', 'utf8')));
   const files = await Promise.all(Object.values(names).map((name) => readFile(join('build/static', name))));
-  expect(files.reduce((sum, file) => sum + gzipSync(file).length, 0)).toBeLessThan(11_000);
+  expect(files.reduce((sum, file) => sum + gzipSync(file).length, 0)).toBeLessThan(13_000);
 });
 
 test('the bundle loads no locale when it starts, because that would add a fifth to the time', async () => {
