@@ -12,6 +12,7 @@ import { audit } from './audit.tsx';
 import { chooseOrganization } from './choose-organization.tsx';
 import { enteredByHand } from './entered-by-hand.tsx';
 import { guardForms } from './guard-forms.ts';
+import { guardSearches } from './guard-searches.ts';
 import { keyList } from './key-list.tsx';
 import { keyRules } from './key-rules.tsx';
 import { keys } from './keys.tsx';
@@ -29,7 +30,7 @@ import { whichKey } from './which-key.tsx';
 /** /settings leads to the administrator's organizations, /settings/{organization} serves the pages of one. */
 export function createSettings() {
   const pages = new Hono<AdminEnv>()
-    .use(signIn())
+    .use(signIn(), guardSearches())
     .get('/', (c) => c.redirect(`/settings/${c.get('administrator').organization.id}/keys`, 303))
     .route('/', keyList)
     .route('/', keys)

@@ -2,7 +2,6 @@ import { type Context, Hono } from 'hono';
 import { dateIn } from '../../domain/calendar.ts';
 import type { DayLimits } from '../../domain/day-limit.ts';
 import { CSV_SETTINGS, companyIds } from '../../domain/key-settings.ts';
-import { containsKey } from '../../domain/pasted-keys.ts';
 import { EXAMINED_KEYS, type KeyList, listKeys } from '../../services/keys/list-keys.ts';
 import { everyKey, type KeyDetails } from '../../services/keys/read-keys.ts';
 import {
@@ -50,15 +49,13 @@ export const keyList = new Hono<AdminEnv>();
 keyList.get('/keys', validQuery(keyQuery), (c) => renderKeyList(c, c.req.valid('query')));
 
 /** Responds with the list; with the reason and the selection, if the revocation of selected keys was `refused`. */
-export async function renderKeyList(c: Context<AdminEnv>, { q, ...filters }: KeyQuery, refused?: Props['refused']) {
-  const { keyPrefix, dayLimits } = c.get('config');
-  const searchedKey = containsKey(q ?? '', keyPrefix);
-  const query = searchedKey ? filters : { q, ...filters };
+export async function renderKeyList(c: Context<AdminEnv>, query: KeyQuery, refused?: Props['refused']) {
+  const { dayLimits } = c.get('config');
   const today = todayOf(c);
   const hasFacts = isPlainList(query) || (query.fact !== undefined && !noteOf(query));
   const list = await listKeys(adminContext(c), query, today, hasFacts ? factOptions(c) : undefined);
   const { hasPsa, timeZone } = c.get('administrator').organization;
-  return render(c, titleOf(list, query, timeZone), <KeyListPage {...{ list, query, hasPsa, searchedKey, refused }} />, {
+  return render(c, titleOf(list, query, timeZone), <KeyListPage {...{ list, query, hasPsa, refused }} />, {
     lead: <Lead {...{ list, today, dayLimits }} />,
     actions: <Actions list={list} />,
     ...(refused && { status: 400, hasErrors: true }),
@@ -115,13 +112,10 @@ interface Props {
   list: KeyList;
   query: KeyQuery;
   hasPsa: boolean;
-  /** Whether a key was entered as the text to search for. */
-  searchedKey: boolean;
   refused: { why: string; selected: readonly string[] } | undefined;
 }
 
-function KeyListPage({ list, query, hasPsa, searchedKey, refused }: Props) {
-  const { base } = usePage();
+function KeyListPage({ list, query, hasPsa, refused }: Props) {
   const note = noteOf(query);
   const advice = note ? KEY_NOTES[note].advice : list.facts.find(({ type }) => type === query.fact)?.kind.advice;
   return (
@@ -129,12 +123,6 @@ function KeyListPage({ list, query, hasPsa, searchedKey, refused }: Props) {
       {refused && (
         <Banner tone="warning" id="errors">
           {refused.why} <a href="#list">Select keys in the list</a>, then choose again.
-        </Banner>
-      )}
-      {searchedKey && (
-        <Banner tone="warning">
-          You searched for a whole key, so nothing was searched. It is now in your browser’s history: rotate it.{' '}
-          <a href={`${base}/which-key`}>Which key is this?</a> keeps a key out of URLs and histories.
         </Banner>
       )}
       {!hasPsa && (

@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import * as z from 'zod';
 import { getOwnKey } from '../../services/keys/read-keys.ts';
 import {
   everyRefusedRequest,
@@ -22,30 +23,33 @@ import { RefusedRequestsTable } from './pages/refused-requests-table.tsx';
 import { FoundLostWrites, openLosses, RefusedUsesTable } from './pages/refused-uses-table.tsx';
 import { utcText } from './pages/time.tsx';
 import { render } from './render-page.tsx';
-import { isRequestId, searchedId, validFile } from './valid-query.ts';
+import { isRequestId, searchedId, validFile, validQuery } from './valid-query.ts';
 
 export const refusedRequests = new Hono<AdminEnv>();
 
-interface Query {
-  /** A ticket, also as `#1003`, a request id, or the Idempotency-Key of a lost write. */
-  q: string | undefined;
-  /** A status of the responses, or `Lost`. */
-  status: string | undefined;
-  before: string | undefined;
-}
-
 /** The filters in the address of the page. An unknown status is ignored. */
-function readQuery({ q = '', status = '', before }: Record<string, string>): Query {
-  return { q: searchedId(q) || undefined, status: /^([45]\d\d|Lost)$/.exec(status)?.[0], before };
-}
+const refusedShape = z.lazy(() =>
+  z.object({
+    /** A ticket, also as `#1003`, a request id, or the Idempotency-Key of a lost write. */
+    q: z.string().transform(searchedId).optional(),
+    /** A status of the responses, or `Lost`. */
+    status: z
+      .string()
+      .regex(/^([45]\d\d|Lost)$/)
+      .optional()
+      .catch(undefined),
+    before: z.string().optional(),
+  }),
+);
+type Query = z.output<typeof refusedShape>;
 
 /** The status of a choice in the log, where only lost writes have 409. */
 const loggedStatus = (status: Query['status']) =>
   status === 'Lost' ? 409 : status === undefined ? undefined : Number(status);
 
-refusedRequests.get('/refused', async (c) => {
+refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
   const ctx = adminContext(c);
-  const query = readQuery(c.req.query());
+  const query = c.req.valid('query');
   const { q, before } = query;
   const search = q === undefined ? {} : isRequestId(q) ? { requestId: q.toLowerCase() } : { ticketId: q };
   // Older requests are about the log alone, and a search also about lost writes.

@@ -90,9 +90,22 @@ describe('the list of keys', () => {
 
   test('does not search for a whole key value, and never repeats it', async () => {
     const settings = await kinds();
-    const { text } = await settings.get(`/keys?q=${settings.soon.value}`);
-    expect(text).not.toContain(settings.soon.value);
-    expect(await countElements(text, '[role=alert] a[href$="/which-key"]')).toBe(1);
+    const { value } = settings.soon;
+    for (const page of [
+      '/keys?q=',
+      '/refused?q=',
+      '/audit?q=',
+      '/audit?ticket=',
+      '/time?company=',
+      '/time.csv?entry=',
+    ]) {
+      const { status, text, headers } = await settings.get(`${page}${encodeURIComponent(` ${value}`)}&state=all`);
+      const path = page.split('?')[0];
+      expect([status, text, headers.get('Location')]).toEqual([303, '', `${settings.base}${path}?state=all`]);
+      const notice = decodeURIComponent(headers.get('Set-Cookie') ?? '');
+      expect(notice).toMatch(/You searched for a whole key.*Which key is this/);
+      expect(notice).not.toContain(value);
+    }
   });
 
   test('shows the writes of 30 days of each key, and of no other', async () => {

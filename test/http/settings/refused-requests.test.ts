@@ -152,6 +152,7 @@ test('the log is shown newest first, 50 requests on a page', async () => {
     expect.stringContaining('request-59'),
     expect.stringContaining('request-10'),
   ]);
+  expect(await logOn(settings, '/refused?before=')).toEqual(await logOn(settings, '/refused'));
   const rest = await logOn(settings, '/refused?before=request-10');
   expect([rest.length, rest[0], rest[9]]).toEqual([
     10,
