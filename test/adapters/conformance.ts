@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { PsaTime } from '../../src/adapters/kit/psa.ts';
 import { sender } from '../../src/adapters/kit/send.ts';
 import { derivedId } from '../../src/domain/record-id.ts';
 import { handTimeToSettings } from '../../src/services/work/hand-to-settings.ts';
@@ -14,6 +13,7 @@ import {
   connectionRow,
   DAY_MS,
   decide,
+  enter,
   FAULTS,
   HOUR_MS,
   isWrite,
@@ -409,22 +409,14 @@ export function testMapping(makeFake: MakeFake): void {
           sleep: async () => undefined,
           fetch: world.fake.fetch,
         });
-        const plantNote = async (text: string, changes: Partial<FakeNote>) => {
-          await world.fake.psa.create(send, { kind: 'note', ...(await recordOf('note', text)) });
+        const plantNote = async (text: string, changes: Partial<FakeNote>, of: 'note' | 'time_entry' = 'note') => {
+          await world.fake.psa.create(send, { kind: 'note', ...(await recordOf(of, text)) });
           Object.assign(world.data.notes.at(-1) ?? {}, changes);
         };
-        const plantTime = async (text: string, changes: Partial<PsaTime>) => {
-          const entry = { kind: 'time_entry', userId: '2', minutes: 15, billable: true, awaitsDecision: true } as const;
-          const record = { ...(await recordOf('time_entry', text)), ...entry, workDate: createdAt, ...changes };
-          await world.fake.psa.create(send, record);
-        };
         await plantNote('of a customer', { isPrivate: false, author: 99 });
+        await plantNote('of a customer', { isPrivate: false, author: 99 }, 'time_entry');
         await plantNote('of a technician', { author: 2 });
         if (when === 'at the start') await plantNote('that was published', { isPrivate: false });
-        await plantTime('of another one', { userId: '1' });
-        await plantTime('of other minutes', { minutes: 60 });
-        const before = new Date(world.clock() - 3 * DAY_MS).toISOString();
-        await plantTime('of another day', { createdAt: before, workDate: before });
         let writes = 0;
         world.onRequest = (request) =>
           isWrite(request) && when !== 'at the start' && writes++ % 2 === 0 ? 'lost' : undefined;
@@ -438,6 +430,45 @@ export function testMapping(makeFake: MakeFake): void {
         expect(world.data.removed.map(world.fake.plain)).toEqual(['Connection test']);
         expect(await connectionRow(world)).toMatchObject({ failure: null, stopped_at: null });
         expect(await world.waiting()).toBe(0);
+      },
+    );
+
+    test.each(['by an adapter without its storage', 'after an unclear create'])(
+      'time that a person has corrected in the PSA is not written again %s, and is reported for a person to decide',
+      async (when) => {
+        const world = await makeReadyWorld(makeFake);
+        await proveTime(world);
+        if (when === 'after an unclear create')
+          world.onRequest = (request) => (isWrite(request) ? 'unanswered' : undefined);
+        const corrections: Partial<FakeEntry>[] = [{ minutes: 30 }, { user: 1 }];
+        const corrected = ['minutes', 'technician'];
+        const ids = [];
+        for (const [index, name] of corrected.entries()) ids.push((await world.write(502 + index, time(name))).id);
+        while (timesOf(world).length < corrected.length) await world.pass(5 * SECOND_MS);
+        for (const entry of world.data.entries) Object.assign(entry, corrections[entry.ticket - 502]);
+        world.onRequest = () => undefined;
+        if (when !== 'after an unclear create') {
+          world.objectName = 'two';
+          await world.pass(MINUTE_MS);
+          resume(world, 'take over');
+        }
+        for (let wait = 0; wait < 3; wait++) await world.skip(10 * MINUTE_MS);
+        await world.write(505, time('Follows'));
+        await world.pass(MINUTE_MS);
+        expect(timesOf(world)).toEqual([...corrected, 'Follows'].sort());
+        expect((await reportsOf(world)).sort()).toEqual([
+          expect.stringMatching(
+            /^time_entry.refused The PSA may have it as time entry \S+, whose minutes is 30, not 15: /,
+          ),
+          expect.stringMatching(
+            /^time_entry.refused The PSA may have it as time entry \S+, whose technician is 1, not 2: /,
+          ),
+        ]);
+        expect(await connectionRow(world)).toMatchObject({ failure: null, stopped_at: null });
+        expect(await enter(world, ids[0] ?? '')).toMatchObject({ isDone: true });
+        resume(world, 'again');
+        await world.pass(5 * MINUTE_MS);
+        expect(timesOf(world)).toHaveLength(corrected.length + 1);
       },
     );
 

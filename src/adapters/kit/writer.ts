@@ -1,5 +1,14 @@
 import type { Context } from './context.ts';
-import { beforeWrites, PsaFault, type PsaRecord, partsOf, type Shown, unlessGone, wholeText } from './psa.ts';
+import {
+  beforeWrites,
+  PsaFault,
+  type PsaRecord,
+  partsOf,
+  type Shown,
+  type TimeField,
+  unlessGone,
+  wholeText,
+} from './psa.ts';
 import { REQUEST_DEADLINE_MS } from './send.ts';
 import { awaitDecision, type Written } from './store.ts';
 
@@ -68,14 +77,29 @@ export async function ensure(ctx: Context, record: PsaRecord, mayCreate: boolean
   return readBack(ctx, record, await createOnce(ctx, record));
 }
 
-/** The record that has its mark and is ours. */
+/**
+ * The record that has its mark and is ours.
+ * @throws PsaFault if only time that differs has its mark: a person may have corrected it
+ */
 async function findOwn(ctx: Context, record: PsaRecord, hasBegun: boolean): Promise<Shown | undefined> {
   const found = (await unlessGone(ctx.psa.find(ctx.send, record))) ?? [];
   const own = found.filter((one) => isOwn(ctx, record, one, hasBegun));
   const ids = own.map(({ psaId }) => psaId);
+  // Customers may write what they can see, and then it is no time.
+  const other = record.kind === 'time_entry' && own.length === 0 && found.find(({ isPrivate }) => isPrivate);
+  if (other) throw differing(other);
   if (ids.length > 1) console.error(JSON.stringify({ event: 'record_twice', record: record.id, found: ids }));
   // The one that was just created.
   return own.at(-1);
+}
+
+const isOther = ({ name, expected, got }: TimeField) => IDENTITY.includes(name) && expected !== got;
+
+/** It is about this record only, so it pauses no others. */
+function differing({ psaId, fields }: Shown): PsaFault {
+  const others = fields.filter(isOther).map(({ name, expected, got }) => `${name} is ${got}, not ${expected}`);
+  const reason = `The PSA may have it as time entry ${psaId}, whose ${others.join(', ')}: look there before you enter it`;
+  return new PsaFault('refused', reason, { status: 409 });
 }
 
 /**
@@ -88,8 +112,7 @@ export function isOwn(
   { author, isPrivate, fields }: Shown,
   hasBegun: boolean,
 ): boolean {
-  if (kind === 'time_entry')
-    return fields.every(({ name, expected, got }) => expected === got || !IDENTITY.includes(name));
+  if (kind === 'time_entry') return !fields.some(isOther);
   // Only the connection test, whose mark is random, is written before it has shown the account.
   const isKnown = kv.get('tested') === undefined || authorsIn(kv).includes(author);
   return isKnown && (hasBegun || isPrivate);
