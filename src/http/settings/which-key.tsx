@@ -30,12 +30,7 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.string().cat
   const [key] = keys;
   const foreign = found.filter((one) => one.keys.length === 0).map(({ hint }) => hint);
   if (key && keys.length === 1 && foreign.length === 0)
-    return redirectWith(
-      c,
-      `/keys/${key.id}`,
-      `This key was in the text. ${isLive(key.state) ? 'If others may have seen it, revoke or rotate it now.' : 'It no longer works.'}`,
-      'neutral',
-    );
+    return redirectWith(c, `/keys/${key.id}`, `This key was in the text. ${adviceFor(key)}`, 'neutral');
   const page = (
     <>
       {found.length === 0 && (
@@ -56,6 +51,15 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.string().cat
   );
   return render(c, TITLE, page, { trail: trail(c) });
 });
+
+/** What to do with a key that others may have seen, with the names of the buttons of its page. */
+function adviceFor({ state, successor }: KeyDetails): string {
+  if (!isLive(state)) return 'It no longer works.';
+  const way = successor
+    ? 'choose Revoke now on this page: its successor is not affected.'
+    : 'choose Rotate or Revoke on this page.';
+  return `If others may have seen it, ${way}`;
+}
 
 const COLUMNS: readonly TableColumn<KeyDetails>[] = [
   ['Key', (key) => <KeyName subject={key} />],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { copyKey, keyIn, makeSettings } from '../../support/settings.ts';
-import { importRecords, makeKey, revoke, rowsOf } from '../../support/world.ts';
+import { importRecords, makeKey, revoke, rotate, rowsOf } from '../../support/world.ts';
 
 describe('the list of keys', () => {
   test('the list shows three steps with a link to check again until a key in use has written', async () => {
@@ -96,7 +96,13 @@ describe('“Which key is this?”', () => {
     };
     for (const pasted of [key.value, ` Bearer ${key.value}\n`, key.hint, key.hint.replace('…', '...')])
       expect(await find(pasted)).toEqual([303, `${base}/keys/${key.id}`]);
+    const adviceOn = async (value: string) => (await post('/which-key', { pasted: value })).notice;
+    expect(await adviceOn(key.value)).toContain('choose Rotate or Revoke on this page.');
+    const { value } = await rotate(organization, key.id, { grace: '24h' });
+    expect(await adviceOn(key.value)).toContain('choose Revoke now on this page: its successor is not affected.');
+    expect(await adviceOn(value)).toContain('choose Rotate or Revoke on this page.');
     await revoke(organization, key.id);
+    expect(await adviceOn(key.value)).toContain('It no longer works.');
     expect(await find(key.value)).toEqual([303, `${base}/keys/${key.id}`]);
   });
 
