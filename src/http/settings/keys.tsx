@@ -48,6 +48,7 @@ import {
   RotateForm,
 } from './pages/key-form.tsx';
 import { NewKeyPage } from './pages/new-key.tsx';
+import { isOfKey } from './pages/refusal.tsx';
 import { render, renderForm, trail } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
 
@@ -206,18 +207,28 @@ const allowsAdded = ({ allowedNetworks, companies }: KeyDetails, { address, comp
 
 async function renderChange(
   c: Context<AdminEnv>,
-  page: Omit<Parameters<typeof ChangeForm>[0], 'seen' | 'owners' | 'offered'>,
+  page: Omit<Parameters<typeof ChangeForm>[0], 'seen' | 'exceeded' | 'owners' | 'offered'>,
 ): Promise<Response> {
   const ctx = adminContext(c);
   const { subject, form } = page;
-  const [seen, owners, offered] = await Promise.all([
+  const [seen, uses, owners, offered] = await Promise.all([
     readRecentUse(ctx, subject.id, todayOf(c)),
+    readUsesOfKey(ctx, subject.id),
     listAdministratorNames(ctx),
     companiesFor(c, form),
   ]);
-  return renderForm(c, `Change ${subject.name}`, <ChangeForm {...{ ...page, seen, owners, offered }} />, form, {
-    trail: trail(c, subject),
-  });
+  const exceeded = uses.flatMap(({ needsAttention, dayLimit }) =>
+    needsAttention && dayLimit !== null && isOfKey(dayLimit) ? dayLimit : [],
+  )[0];
+  return renderForm(
+    c,
+    `Change ${subject.name}`,
+    <ChangeForm {...{ ...page, seen, exceeded, owners, offered }} />,
+    form,
+    {
+      trail: trail(c, subject),
+    },
+  );
 }
 
 keys.post('/keys/:key/change', async (c) => {

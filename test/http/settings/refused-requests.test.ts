@@ -326,6 +326,10 @@ describe('the page of refused requests', () => {
     const { organization, key, base, get } = settings;
     const [link] = await elementsOf((await get('/refused')).text, '.refused a.button');
     expect(link?.attributes['href']).toBe(`${base}/keys/${key.id}/change#dayLimitMinutes`);
+    const form = (await get(`/keys/${key.id}/change`)).text;
+    expect((await elementsOf(form, '#dayLimitMinutes-help .seen')).map(({ text }) => text)).toEqual([
+      'Refused today: 30 a day, of which 0 used; the request asked for 45, which is above the limit alone.',
+    ]);
     const request = refusedRequest('9', {
       status: 429,
       reason: 'daily_limit_reached',

@@ -1,5 +1,6 @@
 import { isLive } from '../../../domain/api-key.ts';
 import { addDays, DAY_MS, dateText, yearsLater } from '../../../domain/calendar.ts';
+import type { ExceededDayLimit } from '../../../domain/day-limit.ts';
 import { MAX_NAME_LENGTH } from '../../../domain/directory.ts';
 import { MAX_EXPIRY_YEARS } from '../../../domain/key-input.ts';
 import { type KeyRules, lastDayAllowed } from '../../../domain/key-rules.ts';
@@ -18,6 +19,7 @@ import { Address, Banner, counted, Hint, SCOPE_ICONS } from './components.tsx';
 import { limitWords } from './day-use.ts';
 import { CardForm, Choices, Conflict, describedBy, Field, FieldMessage } from './form.tsx';
 import { CompanyName } from './key-facts.tsx';
+import { limitField, limitText } from './refusal.tsx';
 import { Ago } from './time.tsx';
 import { WorkflowNames } from './workflows.tsx';
 
@@ -53,6 +55,8 @@ interface SettingsProps {
   /** The companies to choose from. */
   offered: OfferedCompanies;
   seen?: RecentUse;
+  /** The limit of the key that refuses its writes now. */
+  exceeded?: ExceededDayLimit | undefined;
 }
 
 const TakenName = ({ form }: Pick<SettingsProps, 'form'>) => (
@@ -62,7 +66,14 @@ const TakenName = ({ form }: Pick<SettingsProps, 'form'>) => (
   </span>
 );
 
-function SettingFields({ names, form, owners, offered, seen }: SettingsProps & { names: readonly KeySettingName[] }) {
+function SettingFields({
+  names,
+  form,
+  owners,
+  offered,
+  seen,
+  exceeded,
+}: SettingsProps & { names: readonly KeySettingName[] }) {
   return names.map((name) => {
     const { label, help, required, control, ...field } = keySetting(name);
     if (control === 'companies') return <CompaniesField form={form} offered={offered} />;
@@ -78,6 +89,11 @@ function SettingFields({ names, form, owners, offered, seen }: SettingsProps & {
           <>
             {help}
             {name === 'allowedNetworks' && <Seen {...seen} />}
+            {exceeded && name === limitField(exceeded) && (
+              <p class="seen">
+                <strong>Refused today:</strong> {limitText(exceeded)}
+              </p>
+            )}
           </>
         }
       />

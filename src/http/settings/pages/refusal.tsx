@@ -82,7 +82,11 @@ export function adviceOf(code: string, dayLimit: ExceededDayLimit | null = null)
   return isReason(code) ? ADVICE[code] : undefined;
 }
 
-const isOfKey = ({ name, what }: ExceededDayLimit) => name === 'key-day' && what !== 'bytes';
+/** The setting that raises a daily limit of a key. */
+export const limitField = (dayLimit: ExceededDayLimit | null) =>
+  dayLimit?.what === 'minutes' ? 'dayLimitMinutes' : 'dayLimitRecords';
+
+export const isOfKey = ({ name, what }: ExceededDayLimit) => name === 'key-day' && what !== 'bytes';
 
 /** A refused request, or the refused uses of a key for one reason. */
 type Refusal = Pick<
@@ -122,8 +126,7 @@ export function repairOf(refusal: Refusal): Way | undefined {
   const change = `/keys/${key.id}/change`;
   if (reason === 'daily_limit_reached') {
     if (dayLimit !== null && !isOfKey(dayLimit)) return undefined;
-    const field = dayLimit?.what === 'minutes' ? 'dayLimitMinutes' : 'dayLimitRecords';
-    return { text: 'Raise the limit', path: `${change}#${field}` };
+    return { text: 'Raise the limit', path: `${change}#${limitField(dayLimit)}` };
   }
   if (reason === 'address_not_allowed' && sourceAddress !== null) {
     const posted = { name: 'allow', value: sourceAddress } as const;
@@ -191,7 +194,7 @@ export function fieldText(pointer: string): string {
   return pointer.slice(1) + (rule === undefined ? '' : ` (${rule})`);
 }
 
-function limitText({ what, limit, used, added }: ExceededDayLimit): string {
+export function limitText({ what, limit, used, added }: ExceededDayLimit): string {
   const amount = (number: number) =>
     what === 'bytes' ? `${formatNumber(number / 1_000_000)} MB` : formatNumber(number);
   return `${amount(limit)} a day, of which ${amount(used)} used; the request asked for ${amount(added)}${added > limit ? ', which is above the limit alone' : ''}.`;
