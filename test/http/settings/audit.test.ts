@@ -378,17 +378,17 @@ describe('a file that is full', () => {
 
 describe('the separator of a file', () => {
   test.each([
-    ['/keys', '/keys.csv'],
-    ['/audit', '/audit.csv'],
-    ['/refused', '/refused.csv'],
-    ['/refused', '/refused-requests.csv'],
-  ])('of %s, %s is separated by commas or semicolons', async (page, file) => {
+    ['/keys', '/keys.csv', 'Download'],
+    ['/audit', '/audit.csv', 'Download'],
+    ['/refused', '/refused.csv', 'Reasons'],
+    ['/refused', '/refused-requests.csv', 'Requests'],
+  ])('of %s, %s is separated by commas or semicolons', async (page, file, what) => {
     const { organization, api, base, get, headers: signedIn } = await makeSettings();
     const key = await makeKey(organization, { scopes: ['tickets:note:write'] });
     await api.postTime(key.value);
     await api.settled();
     const shown = await elementsOf((await get(page)).text, 'a[href*=".csv"]');
-    const link = ['Download as CSV', `${base}${file}`];
+    const link = [`${what} as CSV`, `${base}${file}`];
     expect(shown.map(({ attributes, text }) => [text.trim(), attributes['href']])).toContainEqual(link);
     const [commas, semicolons] = [await get(file), await get(`${file}?separator=semicolon`)];
     for (const { text, headers } of [semicolons, await get(`${file}?separator=comma`)])
