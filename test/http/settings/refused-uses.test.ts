@@ -145,7 +145,7 @@ describe('a refused use of a key', () => {
     for (const path of ['/refused', '/refused?status=Lost', `/keys/${id}`])
       expect([path, await textsOf(path, '.refused tbody tr')]).toEqual([
         path,
-        [expect.stringMatching(/Lost An Idempotency-Key was reused ?Not written: the response was 200/)],
+        [expect.stringMatching(/Lost An Idempotency-Key was reused ?Not written. Response: 200, or 409/)],
       ]);
     expect(await textsOf('/refused', '.state-chips a')).toEqual(['All', 'Lost 1']);
     expect(await textsOf('/refused?status=409', '.refused tbody tr')).toEqual([]);

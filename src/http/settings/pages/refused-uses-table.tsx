@@ -57,7 +57,7 @@ function Reason({ row }: { row: Row }) {
     <div>
       <span class="status">{statusOf(reason)}</span> {reasonText(reason, dayLimit)}
       {reason === 'idempotency_mismatch' && (
-        <div class="minor">Not written: the response was 200 (409 with Prefer: handling=strict).</div>
+        <div class="minor">Not written. Response: 200, or 409.</div>
       )}
       {endsAt !== null && endsAt <= now && (
         <div class="minor">
