@@ -149,11 +149,11 @@ describe('a refused use of a key', () => {
       ]);
     expect(await textsOf('/refused', '.state-chips a')).toEqual(['All', 'Lost 1']);
     expect(await textsOf('/refused?status=409', '.refused tbody tr')).toEqual([]);
-    expect(await textsOf('/keys', '.keys td .mark')).toEqual(['writes may be lost']);
-    expect(await textsOf(`/keys/${id}`, '.head .mark')).toEqual(['writes may be lost']);
+    expect(await textsOf('/keys', '.keys td .mark')).toEqual(['lost writes']);
+    expect(await textsOf(`/keys/${id}`, '.head .mark')).toEqual(['lost writes']);
     await revoke(organization, id);
     await send('burst:2', ['1001']);
-    expect(await textsOf(`/keys/${id}`, '.head .mark')).toEqual(['refused', 'writes may be lost']);
+    expect(await textsOf(`/keys/${id}`, '.head .mark')).toEqual(['refused', 'lost writes']);
   });
 
   test('a search finds lost writes by request id, Idempotency-Key and ticket, without the button that hides all', async () => {

@@ -23,7 +23,7 @@ const TimeAndSource = ({ at, from }: { at: number; from: string | null }) => (
 export const RefusedMarks = ({ reasons }: { reasons: readonly string[] }) => (
   <>
     {reasons.some((reason) => reason !== LOST) && <span class="mark">refused</span>}{' '}
-    {reasons.includes(LOST) && <span class="mark">writes may be lost</span>}
+    {reasons.includes(LOST) && <span class="mark">lost writes</span>}
   </>
 );
 const LOST = 'idempotency_mismatch' satisfies RefusedUseReason;

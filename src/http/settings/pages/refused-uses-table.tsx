@@ -56,9 +56,7 @@ function Reason({ row }: { row: Row }) {
   return (
     <div>
       <span class="status">{statusOf(reason)}</span> {reasonText(reason, dayLimit)}
-      {reason === 'idempotency_mismatch' && (
-        <div class="minor">Not written. Response: 200, or 409.</div>
-      )}
+      {reason === 'idempotency_mismatch' && <div class="minor">Not written. Response: 200, or 409.</div>}
       {endsAt !== null && endsAt <= now && (
         <div class="minor">
           Over since <End at={endsAt} />
