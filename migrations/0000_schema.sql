@@ -337,7 +337,6 @@ create table refused_requests (
   pointers text,
   ticket_id text,
   user_email text,
-  -- Only for daily_limit_reached: which limit, as JSON.
   day_limit text,
   source_address text,
   user_agent text,
