@@ -19,7 +19,7 @@ const resultBeside = (button) =>
     : button.parentElement.querySelector('output');
 
 // Show the marked tab, and the marked chip of a list, in a row of them that is wider than the screen.
-for (const row of document.querySelectorAll('.tabs, .lists > nav')) {
+for (const row of document.querySelectorAll('.tabs, .lists > nav, .toolbar > nav')) {
   const current = row.querySelector('[aria-current]');
   if (current) row.scrollLeft = current.offsetLeft - row.offsetLeft - (row.clientWidth - current.offsetWidth) / 2;
 }
