@@ -753,6 +753,7 @@ test('rejected time is in no total and in no column of other time, on the page a
     ],
   };
   expect(await totals('all')).toEqual(all);
+  expect((await totals('all&from=2026-01-01')).line).toBe(`2 entries, 90 minutes, amount 210.00. 2 rejected left out.`);
   expect(await totals('approved')).toEqual({ ...all, line: all.line.replace(' 2 rejected left out.', '') });
   expect(await totals('rejected')).toEqual({
     line: `2 entries ${since}, 30 minutes, amount 75.00, not billed. Earlier`,

@@ -296,15 +296,16 @@ function Summary({ query, entries, totals, waiting }: Props) {
   const { since, earlier } = useSince(query);
   const [entry] = entries;
   if (query.entry !== undefined && entry && !isUndecided(entry)) return <Decided entry={entry} />;
-  if (totals)
+  if (totals) {
+    const leavesOut = totals.amountMinor !== null && totals.unpriced > 0;
     return (
       <>
         {countedEntries(totals.count)}
         {since}, {totalsText(totals)}
         {query.state === 'rejected' && totals.amountMinor !== null && ', not billed'}
-        {since && '.'}
+        {(since || totals.rejected > 0 || leavesOut) && '.'}
         {totals.rejected > 0 && ` ${formatNumber(totals.rejected)} rejected left out.`}
-        {totals.amountMinor !== null && totals.unpriced > 0 && (
+        {leavesOut && (
           <>
             {' '}
             The amount leaves out {countedEntries(totals.unpriced)} that <bdi>{psa}</bdi> bills.
@@ -316,6 +317,7 @@ function Summary({ query, entries, totals, waiting }: Props) {
           `. More than ${formatNumber(MAX_SORTED)} entries wait, so marks compare only those of the filter: select what to approve.`}
       </>
     );
+  }
   if (query.state !== 'waiting')
     return (
       <>
