@@ -76,7 +76,7 @@ export function statusOf(reason: string): number | 'Lost' {
 /** After a number of lost writes that is a lower bound. */
 export const MORE_LOST = 'More may be missing: compare the automation’s runs.';
 
-/** What to do about a reason. Nobody but the operator can raise a limit that is not of one key. */
+/** What to do about a reason. Only the operator can raise a limit that is not of one key. */
 export function adviceOf(code: string, dayLimit: ExceededDayLimit | null = null): string | undefined {
   if (dayLimit !== null && !isOfKey(dayLimit)) return 'The operator of this service can raise this limit.';
   return isReason(code) ? ADVICE[code] : undefined;
