@@ -294,7 +294,7 @@ export const decide = ({ organization, clock }: AdapterWorld, decision: Approval
 
 /** Says, as the administrator, that time was entered in the PSA by hand. */
 export const enter = ({ organization, clock }: AdapterWorld, id: string) =>
-  enterByHand({ ...asAdmin(organization, clock), actor: { organizationId: organization, userId: '1' } }, id);
+  enterByHand({ ...asAdmin(organization, clock), actor: { organizationId: organization, userId: '1' } }, id, false);
 
 /** The texts of the time in the PSA, in their order. */
 export const timesOf = ({ data, fake }: AdapterWorld) => data.entries.map(({ text }) => fake.plain(text)).sort();

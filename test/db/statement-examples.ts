@@ -354,7 +354,7 @@ export const EXAMPLES: Readonly<
     findApproval: record.findApproval(db, organizationId, id),
     storePsaRefusal: records.map((one) => record.storePsaRefusal(db, one, 'closed', now)),
     withdrawRefusal: records.map((one) => record.withdrawRefusal(db, one)),
-    withdrawRefusalByHand: record.withdrawRefusalByHand(db, { ...byAda, id }),
+    withdrawRefusalByHand: record.withdrawRefusalByHand(db, { ...byAda, id, isRedacted: false }),
     findTaken: record.findTaken(db, organizationId, id),
     countRefusals: record.countRefusals(db, NONE_EARLIER),
   },

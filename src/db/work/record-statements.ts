@@ -154,11 +154,14 @@ export const withdrawRefusal = (db: Database, { organizationId, kind, id }: Reco
       and(eq(psaRefusals.organizationId, organizationId), eq(psaRefusals.recordId, id), eq(psaRefusals.kind, kind)),
     );
 
+interface ByHandValues extends AdministratorValues {
+  id: string;
+  /** Whether the text was redacted when the administrator read it: not if that has changed since. */
+  isRedacted: boolean;
+}
+
 /** Removes the stored refusal of time that goes to the PSA, if the user is an active administrator. */
-export const withdrawRefusalByHand = (
-  db: Database,
-  { organizationId, userId, id }: AdministratorValues & { id: string },
-) =>
+export const withdrawRefusalByHand = (db: Database, { organizationId, userId, id, isRedacted }: ByHandValues) =>
   db.delete(psaRefusals).where(
     and(
       eq(psaRefusals.organizationId, organizationId),
@@ -166,7 +169,8 @@ export const withdrawRefusalByHand = (
       eq(psaRefusals.kind, 'time_entry'),
       byActiveAdministrator({ organizationId, userId }),
       sql`exists (select 1 from ${timeEntries} where ${timeEntries.organizationId} = ${organizationId}
-          and ${timeEntries.id} = ${id} and (${goesToPsa}))`,
+          and ${timeEntries.id} = ${id} and (${goesToPsa})
+          and (${timeEntries.description} = ${REDACTED}) = ${isRedacted ? 1 : 0})`,
     ),
   );
 

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { dateText } from '../../domain/calendar.ts';
-import { enterByHand, readTaken, type Taken } from '../../services/work/enter-by-hand.ts';
+import { enterByHand, readTaken } from '../../services/work/enter-by-hand.ts';
 import {
   FILE_PART,
   goesToPsa,
@@ -12,7 +12,7 @@ import {
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { readForm } from './forms.ts';
 import { addressOf, pageContext, redirectWith } from './page-context.ts';
-import { counted } from './pages/components.tsx';
+import { Banner, counted } from './pages/components.tsx';
 import { ConfirmEntered } from './pages/confirm-entered.tsx';
 import { Time } from './pages/time.tsx';
 import { Conflict } from './pages/undecided-time.tsx';
@@ -23,17 +23,27 @@ import { validQuery } from './valid-query.ts';
 /** Takes time off the list _Not in the PSA_ that an administrator has entered there by hand. */
 export const enteredByHand = new Hono<AdminEnv>();
 
-enteredByHand.get('/time/entered', validQuery(timeQuery), async (c) => {
-  const { entry: id = '', upTo: _, ...query } = c.req.valid('query');
+enteredByHand.get('/time/entered', validQuery(timeQuery), (c) => {
+  const { entry = '', upTo: _, ...query } = c.req.valid('query');
+  return ask(c, entry, query);
+});
+
+/** Asks whether the administrator has done so; after a redaction in the meantime again, with another question. */
+async function ask(c: Context<AdminEnv>, id: string, query: TimeQuery, isRedactedNow = false) {
   const ctx = adminContext(c);
   const [entry] = shownEntries(c, await readEntries(ctx, [id], FILE_PART.characters), FILE_PART.shown);
-  if (!entry || entry.refusal === null || !goesToPsa(entry)) return nothingToEnter(c, await readTaken(ctx, id), query);
-  return render(
-    c,
-    isRedacted(entry) ? 'Text removed by hand?' : 'Entered by hand?',
-    <ConfirmEntered entry={entry} query={query} />,
+  if (!entry || entry.refusal === null || !goesToPsa(entry)) return nothingToEnter(c, id, query);
+  const title = isRedacted(entry) ? 'Text removed by hand?' : 'Entered by hand?';
+  const page = (
+    <>
+      {isRedactedNow && (
+        <Banner tone="warning">The text was redacted after you opened the form. Nothing was changed.</Banner>
+      )}
+      <ConfirmEntered entry={entry} query={query} />
+    </>
   );
-});
+  return render(c, title, page, { status: isRedactedNow ? 409 : 200 });
+}
 
 enteredByHand.post('/time/entered', async (c) => {
   const values = await readForm(c);
@@ -44,8 +54,7 @@ enteredByHand.post('/time/entered', async (c) => {
   } = timeQuery.parse(Object.fromEntries([...values].filter(([, value]) => value !== '')));
   const ctx = adminContext(c);
   const isOfText = values.has('redacted');
-  const { isDone, taken } = await enterByHand(ctx, id, isOfText ? 'Text removed by hand' : undefined);
-  if (!isDone) return nothingToEnter(c, taken, query);
+  if (!(await enterByHand(ctx, id, isOfText))) return ask(c, id, query, true);
   const [entry] = await readEntries(ctx, [id], 0);
   const which =
     entry && `: ${counted(entry.minutes, 'minute')} on ticket ${entry.ticketId}, ${dateText(entry.workDate)}`;
@@ -54,7 +63,8 @@ enteredByHand.post('/time/entered', async (c) => {
 });
 
 /** Says why an entry is not in the list. */
-function nothingToEnter(c: Context<AdminEnv>, taken: Taken, query: TimeQuery) {
+async function nothingToEnter(c: Context<AdminEnv>, id: string, query: TimeQuery) {
+  const taken = await readTaken(adminContext(c), id);
   const { psa } = pageContext(c);
   const who = taken?.actorType === 'user' ? `${taken.by} has entered it by hand` : `${psa} has taken it`;
   const why = taken ? [who, ', ', <Time at={taken.at} />] : `The entry does not wait for ${psa}`;

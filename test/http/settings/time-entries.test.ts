@@ -598,6 +598,21 @@ describe('time that the PSA refused and that was entered there by hand', () => {
     });
   });
 
+  test('a redaction after the form was opened keeps the refusal, and the page asks about the text', async () => {
+    const { organization, get, post, id, refused } = await makeRefused();
+    await get(`/time/entered?state=refused&entry=${id}`);
+    resultOf(await work.redactRecord(organization, 'time_entry', id, 'Olga'));
+    const { status, text } = await post('/time/entered', { state: 'refused', entry: id });
+    expect([status, await refused()]).toEqual([409, 1]);
+    expect(await textsOf(text, 'h1')).toEqual(['Text removed by hand?']);
+    expect(await textsOf(text, '.banner')).toEqual([
+      'The text was redacted after you opened the form. Nothing was changed.',
+    ]);
+    expect(await auditedActions(organization)).not.toContain('time_entry.taken');
+    expect((await post('/time/entered', { entry: id, redacted: 'yes' })).status).toBe(303);
+    expect(await refused()).toBe(0);
+  });
+
   test('of two administrators one does so, a form that is sent twice does nothing, and the other page says who did', async () => {
     const { organization, get, post, id, bea, refused } = await makeRefused();
     const entries = await Promise.all([post('/time/entered', { entry: id }), post('/time/entered', { entry: id })]);
