@@ -45,7 +45,8 @@ export function formatRequestLimit({ quota, windowMs }: RequestLimit): string {
 }
 
 export function requestLimitInWords({ quota, windowMs }: RequestLimit): string {
-  return `${inThousands(quota)} requests in any ${windowMs / 1000} seconds`;
+  const seconds = windowMs / 1000;
+  return `${inThousands(quota)} ${quota === 1 ? 'request' : 'requests'} in any ${seconds === 1 ? 'second' : `${seconds} seconds`}`;
 }
 
 /** How many times the quota of one of its subnets a network has. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseRequestLimit, type RequestLimit } from '../../src/domain/request-limit.ts';
+import { parseRequestLimit, type RequestLimit, requestLimitInWords } from '../../src/domain/request-limit.ts';
 
 const requestLimit = (quota: number, windowMs: number): RequestLimit => ({ quota, windowMs });
 
@@ -24,5 +24,12 @@ describe('a requestLimit', () => {
     ' 200/10s',
   ])('the request limit %j is refused', (text) => {
     expect(() => parseRequestLimit(text)).toThrow(`"${text}" is not a rate limit`);
+  });
+
+  test.each([
+    ['1200/10s', '1,200 requests in any 10 seconds'],
+    ['1/1s', '1 request in any second'],
+  ])('the request limit %s is in words: %s', (text, words) => {
+    expect(requestLimitInWords(parseRequestLimit(text))).toBe(words);
   });
 });

@@ -65,7 +65,7 @@ describe('an IPv6 /48', () => {
       expect(await response.json()).toMatchObject({
         code: 'rate_limited',
         'violated-policies': ['ip'],
-        detail: `${who} may send ${quota} requests in 10 seconds; send the request again after ${left / 1_000} s.`,
+        detail: `${who} may send ${quota} requests in any 10 seconds; send the request again after ${left / 1_000} s.`,
       });
       pass(2_000);
     }

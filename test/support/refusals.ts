@@ -232,7 +232,7 @@ export function describeRefusals(routes: Readonly<Record<string, Route>>, option
         status: 429,
         code: 'rate_limited',
         detail: expect.stringMatching(
-          /^This key may send 2 requests in 7 seconds; send the request again after \d s\.$/,
+          /^This key may send 2 requests in any 7 seconds; send the request again after \d s\.$/,
         ),
         requestId: response.headers.get('X-Request-Id'),
         'violated-policies': ['key'],

@@ -8,6 +8,7 @@ import {
   MAX_WINDOW_MS,
   type RateLimitDecision,
   type RequestLimit,
+  requestLimitInWords,
   type SubnetLimit,
 } from '../../domain/request-limit.ts';
 import { withDeadline } from '../../lib/deadline.ts';
@@ -131,7 +132,7 @@ export function rateLimited(applied: AppliedLimit): ProblemArguments {
 /** Whose limit it is and what it admits: a sentence without its full stop. */
 export function limitInWords({ name, requestLimit, isNetwork }: AppliedLimit): string {
   const subject = name === 'key' ? 'This key' : isNetwork ? 'The network of this IP address' : 'This IP address';
-  return `${subject} may send ${requestLimit.quota} requests in ${requestLimit.windowMs / 1000} seconds`;
+  return `${subject} may send ${requestLimitInWords(requestLimit)}`;
 }
 
 const seconds = (ms: number) => Math.ceil(ms / 1000);

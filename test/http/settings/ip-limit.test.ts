@@ -60,7 +60,7 @@ test.each(PATHS)('/settings%s is refused with a page after the address has used 
     const text = await response.text();
     if (method !== 'HEAD') {
       expect(text).toContain('<h1>Too many requests</h1>');
-      const sentence = /This IP address may send 3 requests in 10 seconds; open the page again after \d+ s\./;
+      const sentence = /This IP address may send 3 requests in any 10 seconds; open the page again after \d+ s\./;
       expect(text).toMatch(sentence);
     }
     expect(text).not.toContain('Northwind');

@@ -291,7 +291,7 @@ describe('a call over the limit of the key', () => {
       structuredContent: {
         code: 'rate_limited',
         message: expect.stringMatching(
-          /^This key may send 1 requests in 10 seconds; wait \d+ s\. Nothing was written\. After that, call again with the same idempotencyKey\.$/,
+          /^This key may send 1 request in any 10 seconds; wait \d+ s\. Nothing was written\. After that, call again with the same idempotencyKey\.$/,
         ),
         'violated-policies': ['key'],
         retryAfterSeconds: expect.any(Number),
