@@ -307,7 +307,7 @@ create table key_days (
   constraint key_days_counts check (notes >= 0 and time_entries >= 0 and notes + time_entries > 0 and minutes >= 0 and bytes > 0)
 ) strict, without rowid;
 
--- Refused requests with a key of the organization, by reason. The count is a lower bound.
+-- Refused requests with a key of the organization, by reason and daily limit. The count is a lower bound.
 create table refused_uses (
   organization_id text not null,
   key_id text not null,
@@ -318,7 +318,9 @@ create table refused_uses (
   source_address text,
   lost_writes text,
   ends_at integer,
-  primary key (organization_id, key_id, reason),
+  limit_id text not null,
+  day_limit text,
+  primary key (organization_id, key_id, reason, limit_id),
   foreign key (organization_id, key_id) references api_keys (organization_id, id),
   constraint refused_uses_reason check (length(reason) > 0 and reason not glob '*[^a-z0-9:_ -]*' and reason = trim(reason) and instr(reason, '  ') = 0),
   constraint refused_uses_count check (count > 0)

@@ -165,11 +165,13 @@ export const isActiveIn = ({ isIn }: FactSearch) => sql`${isIn(organizations.id)
 const findRefused = (search: FactSearch) => sql`
   select ${fact(sql`'refused_' || ${refusedUses.reason}`, {
     ...KEY,
+    subject: sql`rtrim(${apiKeys.id} || ' ' || ${refusedUses.limitId})`,
     since: refusedUses.firstAt,
     count: refusedUses.count,
     isMinimum,
     lastAt: refusedUses.lastAt,
     sourceAddress: refusedUses.sourceAddress,
+    limitInWords: sql`${refusedUses.dayLimit} ->> 'what'`,
   })}
   from ${organizations}
   cross join ${refusedUses} indexed by refused_uses_latest on ${refusedUses.organizationId} = ${organizations.id}

@@ -112,7 +112,7 @@ const examples: Record<ProblemCode, Pick<Problem, 'detail'> & Partial<Pick<Probl
 };
 
 function dailyLimitExample() {
-  const limit = { name: 'key-day', what: 'records', limit: 20_000, used: 20_000, added: 1 } as const;
+  const limit = { name: 'key-day', what: 'records', isOwn: false, limit: 20_000, used: 20_000, added: 1 } as const;
   const { detail, info } = dailyLimitReached(limit, 'America/New_York', 27_000_000);
   return { detail, ...(info.dayLimit && { extras: dayLimitExtras(info.dayLimit) }) };
 }

@@ -71,11 +71,16 @@ export const exceededDayLimitShape = () =>
   z.object({
     name: z.enum(['key-day', 'organization-day']),
     what: z.enum(['records', 'minutes', 'bytes']),
+    /** Whether it is a setting of the key. Only the operator can raise the others. */
+    isOwn: z.boolean(),
     limit: z.int(),
     used: z.int(),
     added: z.int(),
   });
 export type ExceededDayLimit = z.infer<ReturnType<typeof exceededDayLimitShape>>;
+
+/** Which daily limit it is: `own:minutes`, `key-day:records`. */
+export const dayLimitId = ({ name, what, isOwn }: ExceededDayLimit) => `${isOwn ? 'own' : name}:${what}`;
 
 /** The first daily limit that a new record would exceed, if there is one: used + new > limit. */
 export function exceededDayLimit(
@@ -84,18 +89,16 @@ export function exceededDayLimit(
   used: DayUse,
   { minutes, bytes }: { minutes: number; bytes: number },
 ): ExceededDayLimit | undefined {
+  const ofKey = { name: 'key-day', isOwn: false } as const;
+  const ofOrganization = { name: 'organization-day', isOwn: false } as const;
+  const records = lower(key?.records, own.records);
+  const isOwn = records !== key?.records;
   const limits = [
-    { name: 'key-day', what: 'records', limit: lower(key?.records, own.records), used: used.chainRecords, added: 1 },
-    { name: 'key-day', what: 'minutes', limit: own.minutes, used: used.chainMinutes, added: minutes },
-    { name: 'key-day', what: 'bytes', limit: key?.bytes, used: used.chainBytes, added: bytes },
-    {
-      name: 'organization-day',
-      what: 'records',
-      limit: organization?.records,
-      used: used.organizationRecords,
-      added: 1,
-    },
-    { name: 'organization-day', what: 'bytes', limit: organization?.bytes, used: used.organizationBytes, added: bytes },
+    { ...ofKey, what: 'records', isOwn, limit: records, used: used.chainRecords, added: 1 },
+    { ...ofKey, what: 'minutes', isOwn: true, limit: own.minutes, used: used.chainMinutes, added: minutes },
+    { ...ofKey, what: 'bytes', limit: key?.bytes, used: used.chainBytes, added: bytes },
+    { ...ofOrganization, what: 'records', limit: organization?.records, used: used.organizationRecords, added: 1 },
+    { ...ofOrganization, what: 'bytes', limit: organization?.bytes, used: used.organizationBytes, added: bytes },
   ] as const;
   for (const { limit, ...one } of limits)
     if (typeof limit === 'number' && one.added > 0 && one.used + one.added > limit) return { ...one, limit };

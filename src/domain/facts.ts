@@ -124,10 +124,11 @@ export const FACTS = {
     'was used from outside its allowed networks',
     'If the automation has moved, allow its network. If you do not know the address, rotate the key: another person may have it.',
   ),
-  refused_daily_limit_reached: refused(
-    'was refused a write because of a daily limit',
-    "Check the automation's writes; if they are intended, raise the limit.",
-  ),
+  refused_daily_limit_reached: {
+    ...refused('was refused a write', "Check the automation's writes; if they are intended, raise the limit."),
+    sentence: (fact) =>
+      `${theKey(fact)} was refused a write because of a daily limit${fact.limitInWords === null ? '' : ` of ${fact.limitInWords}`}. Last at ${time(fact.lastAt)}.`,
+  },
   key_expiring: {
     isUrgent: false,
     sentence: (fact) => `${theKey(fact)} expires at ${time(fact.keyExpiresAt)}.`,

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { UnauthorizedReason } from './api-key.ts';
 import { DAY_MS } from './calendar.ts';
+import type { ExceededDayLimit } from './day-limit.ts';
 import type { ServiceErrorCode } from './errors.ts';
 import { companyIds, type KeySettings } from './key-settings.ts';
 import { isAllowedFrom } from './networks.ts';
@@ -46,9 +47,8 @@ export function isForAttention(reason: string): boolean {
   return REASONS_FOR_ATTENTION.some((one) => one === reason);
 }
 
-/** The reasons that concern a ticket, a technician or a limit, which the log of refused requests has. */
+/** The reasons that concern a ticket or a technician, which the log of refused requests has. */
 export const REASONS_WITH_SUBJECT = [
-  'daily_limit_reached',
   'company_not_allowed',
   'ticket_not_found',
   'technician_not_eligible',
@@ -56,14 +56,27 @@ export const REASONS_WITH_SUBJECT = [
 
 /** Whether the settings of a key allow what was refused with it: they do after a repair. */
 export function allowsRefused(
-  { allowedNetworks, companies }: Pick<KeySettings, 'allowedNetworks' | 'companies'>,
-  refusal: { reason: string; sourceAddress: string | null; companyId: string | null },
+  settings: Pick<KeySettings, 'allowedNetworks' | 'companies' | 'dayLimitRecords' | 'dayLimitMinutes'>,
+  refusal: {
+    reason: string;
+    sourceAddress: string | null;
+    companyId: string | null;
+    dayLimit: ExceededDayLimit | null;
+  },
 ): boolean {
-  const { reason, sourceAddress, companyId } = refusal;
+  const { allowedNetworks, companies } = settings;
+  const { reason, sourceAddress, companyId, dayLimit } = refusal;
+  if (dayLimit?.isOwn) {
+    const limit = settings[limitField(dayLimit)];
+    return limit === null || limit >= dayLimit.used + dayLimit.added;
+  }
   if (reason === 'address_not_allowed') return isAllowedFrom(allowedNetworks, sourceAddress);
   if (reason !== 'company_not_allowed') return false;
   return companies === '' || (companyId !== null && companyIds(companies).includes(companyId));
 }
+
+/** The setting of a key that is its own daily limit. */
+export const limitField = ({ what }: ExceededDayLimit) => (what === 'minutes' ? 'dayLimitMinutes' : 'dayLimitRecords');
 
 /** How long the source address of a refused use is kept. */
 export const ADDRESS_RETENTION_MS = 30 * 24 * 3_600_000;

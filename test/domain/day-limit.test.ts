@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   type DayLimits,
   type DayUse,
+  dayLimitId,
   exceededDayLimit,
   parseDayLimit,
   untilMidnight,
@@ -47,14 +48,15 @@ describe('a new record', () => {
 
   test.each([
     ['key-day records', none, use({ chainRecords: 10 })],
+    ['key-day records', { records: 10, minutes: null }, use({ chainRecords: 10 })],
     ['key-day bytes', none, use({ chainBytes: 901 })],
-    ['key-day records', { records: 3, minutes: null }, use({ chainRecords: 3 })],
-    ['key-day minutes', { records: null, minutes: 60 }, use({ chainMinutes: 31 })],
+    ['own records', { records: 3, minutes: null }, use({ chainRecords: 3 })],
+    ['own minutes', { records: null, minutes: 60 }, use({ chainMinutes: 31 })],
     ['organization-day records', none, use({ organizationRecords: 20 })],
     ['organization-day bytes', none, use({ organizationBytes: 1_901 })],
   ])('a new record that exceeds %s is refused', (expected, own, used) => {
-    const { name, what } = exceededDayLimit(limits, own, used, added) ?? {};
-    expect(`${name} ${what}`).toBe(expected);
+    const exceeded = exceededDayLimit(limits, own, used, added);
+    expect(exceeded && dayLimitId(exceeded)).toBe(expected.replace(' ', ':'));
   });
 
   test('a record without minutes fits even after the minutes are used up', () => {

@@ -37,7 +37,7 @@ beforeAll(async () => {
     const reasons = ['address_not_allowed', 'technician_not_eligible', 'ticket_not_found'];
     await db
       .prepare(
-        `insert into refused_uses select 'msp-4', k.id, value, 30, ?2 - 9e6, ?2 - 6e4, '2001:db8:8a2e:370:7334:1c5f:9b0e:42d1', null, null
+        `insert into refused_uses select 'msp-4', k.id, value, 30, ?2 - 9e6, ?2 - 6e4, '2001:db8:8a2e:370:7334:1c5f:9b0e:42d1', null, null, '', null
          from json_each(?1) cross join (select id from api_keys where organization_id = 'msp-4' and revoked_at is null
            and expires_at is null and successor_id is null order by length(name) desc limit 1) k`,
       )

@@ -89,7 +89,7 @@ describe('npm start', () => {
       expect((await cron()).status).toBe(200);
       const key = await withLocalD1(directory, async (db) => {
         const made = await makeKey(db, 'northwind', 'n8n');
-        const refuse = `insert into refused_uses select organization_id, id, 'scope_missing', 1, ?1, ?1, null, null, null from api_keys where hint = ?2`;
+        const refuse = `insert into refused_uses select organization_id, id, 'scope_missing', 1, ?1, ?1, null, null, null, '', null from api_keys where hint = ?2`;
         await db.prepare(refuse).bind(Date.now(), made.hint).run();
         return made;
       });

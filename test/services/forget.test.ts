@@ -15,7 +15,7 @@ test('a run removes a limited number of old addresses, and the next ones the res
   const limits = { rows: 3, chunks: 2 };
   await env.DB.batch(
     Array.from({ length: 15 }, (_, index) =>
-      env.DB.prepare("insert into refused_uses values (?1, ?2, ?3, 1, 0, ?4, '192.0.2.1', null, null)").bind(
+      env.DB.prepare("insert into refused_uses values (?1, ?2, ?3, 1, 0, ?4, '192.0.2.1', null, null, '', null)").bind(
         organization,
         id,
         `reason-${'abcdefghijklmno'[index]}`,

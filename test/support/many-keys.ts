@@ -59,7 +59,7 @@ export async function insertKeys(db: D1Database, organization: string, count: nu
   );
   await run(
     `insert into refused_uses
-     select ?2, value ->> 'id', value ->> 'reason', value ->> 'count', value ->> 'at', value ->> 'at', value ->> 'address', null, null from json_each(?1)`,
+     select ?2, value ->> 'id', value ->> 'reason', value ->> 'count', value ->> 'at', value ->> 'at', value ->> 'address', null, null, '', null from json_each(?1)`,
     refusedOf(keys, now),
   );
 }

@@ -8,7 +8,7 @@ import { refusedUses } from '../schema/keys.ts';
 interface EndValues {
   organizationId: string;
   keyId: string;
-  /** A JSON array of reasons and last times: a use that was refused again is not ended. */
+  /** A JSON array of reasons, limits and last times: a use that was refused again is not ended. */
   uses: string;
   now: number;
 }
@@ -20,8 +20,8 @@ export const endRepairedUses = (db: Database, { organizationId, keyId, uses, now
     .set({ endsAt: now })
     .where(sql`
     ${refusedUses.organizationId} = ${organizationId} and ${refusedUses.keyId} = ${keyId}
-      and coalesce(${refusedUses.endsAt} > ${now}, 1) and (${refusedUses.reason}, ${refusedUses.lastAt}) in (
-        select value ->> 'reason', value ->> 'lastAt' from json_each(${uses}))
+      and coalesce(${refusedUses.endsAt} > ${now}, 1) and (${refusedUses.reason}, ${refusedUses.limitId}, ${refusedUses.lastAt}) in (
+        select value ->> 'reason', value ->> 'limitId', value ->> 'lastAt' from json_each(${uses}))
       and changes() = 1`);
 
 interface LostWrites {

@@ -82,6 +82,7 @@ export const findRefusedRequests = (
       status: refusedRequests.status,
       reason: refusedRequests.reason,
       pointers: refusedRequests.pointers,
+      dayLimit: refusedRequests.dayLimit,
       sourceAddress: refusedRequests.sourceAddress,
       userAgent: refusedRequests.userAgent,
       count: sql<number>`${byReason ? count() : 1}`.as('count'),

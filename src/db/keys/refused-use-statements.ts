@@ -25,14 +25,17 @@ interface RefusedUseValues {
   /** A JSON array, latest first, or null for none. */
   lostWrites: string | null;
   endsAt: number | null;
+  limitId: string;
+  /** JSON. */
+  dayLimit: string | null;
 }
 
 /**
- * Adds to the count of a key and reason, or starts a new count if what was counted has ended. Not during an erasure: a
+ * Adds to the count of a key, reason and limit, or starts a new count if what was counted has ended. Not during an erasure: a
  * new row would stop the removal of its key.
  */
 export const addRefusedUses = (db: Database, values: RefusedUseValues) => {
-  const { organizationId, keyId, reason, count, now, sourceAddress, lostWrites, endsAt } = values;
+  const { organizationId, keyId, reason, count, now, sourceAddress, lostWrites, endsAt, limitId, dayLimit } = values;
   const row = valuesFor(refusedUses, {
     organizationId: apiKeys.organizationId,
     keyId: apiKeys.id,
@@ -43,6 +46,8 @@ export const addRefusedUses = (db: Database, values: RefusedUseValues) => {
     sourceAddress,
     lostWrites,
     endsAt,
+    limitId,
+    dayLimit,
   });
   return db
     .insert(refusedUses)
@@ -51,19 +56,20 @@ export const addRefusedUses = (db: Database, values: RefusedUseValues) => {
         and not ${isBeingErased(organizationId)}`,
     )
     .onConflictDoUpdate({
-      target: [refusedUses.organizationId, refusedUses.keyId, refusedUses.reason],
+      target: [refusedUses.organizationId, refusedUses.keyId, refusedUses.reason, refusedUses.limitId],
       set: added(now),
     });
 };
 
 /** The columns of a count that goes on, or that starts again if what was counted has ended. */
 function added(now: number) {
-  const { count, firstAt, lastAt, sourceAddress, lostWrites, endsAt } = refusedUses;
+  const { count, firstAt, lastAt, sourceAddress, lostWrites, endsAt, dayLimit } = refusedUses;
   const hasEnded = sql`${endsAt} <= ${now}`;
   return {
     count: sql`iif(${hasEnded}, 0, ${count}) + ${excluded(count)}`,
     firstAt: sql`iif(${hasEnded}, ${excluded(firstAt)}, ${firstAt})`,
     endsAt: excluded(endsAt),
+    dayLimit: excluded(dayLimit),
     lastAt: sql`max(${lastAt}, ${excluded(lastAt)})`,
     sourceAddress: excluded(sourceAddress),
     lostWrites: sql`iif(${excluded(lostWrites)} is null, iif(${hasEnded}, null, ${lostWrites}), (
@@ -76,18 +82,19 @@ function added(now: number) {
 
 /**
  * Condition: the refused uses of a key need attention, where both tables are joined. The holder of a key does not end them
- * by writing, except for a daily limit: a stolen key is refused from elsewhere while the automation continues. A rotation
- * ends only a use from elsewhere, because the successor has the same scopes and limits. Lost writes stay lost.
+ * by writing: a stolen key is refused from elsewhere while the automation continues. Only a daily limit of records has to
+ * be higher since, if there was a later write; after one of minutes or text, a shorter record fits. A rotation ends only a
+ * use from elsewhere, because the successor has the same scopes and limits. Lost writes stay lost.
  */
 export function needsAttention(now: number) {
-  const { reason, lastAt, endsAt } = refusedUses;
+  const { reason, lastAt, endsAt, limitId } = refusedUses;
   return sql`${reason} in ${REASONS_FOR_ATTENTION}
     and ${lastAt} >= ${now - REFUSED_ATTENTION_MS} and (${endsAt} is null or ${endsAt} > ${now})
     and (${reason} = 'idempotency_mismatch' or ((${apiKeys.revokedAt} is null or ${reason} = 'revoked')
       and (${apiKeys.successorId} is null or ${reason} <> 'address_not_allowed' or ${lastAt} > (
         select ${successor.createdAt} from ${apiKeys} ${successor}
         where ${successor.organizationId} = ${apiKeys.organizationId} and ${successor.id} = ${apiKeys.successorId}))
-      and (${reason} <> 'daily_limit_reached' or not exists (
+      and (${limitId} not like '%:records' or not exists (
         select 1 from ${keyDays} where ${keyDays.organizationId} = ${apiKeys.organizationId}
           and ${keyDays.chainId} = ${apiKeys.chainId}
           and ${keyDays.day} >= date(${lastAt} / 1000, 'unixepoch', '-1 day') and ${keyDays.lastAt} > ${lastAt}))))`;
@@ -111,13 +118,14 @@ export const REFUSED_KEY = {
   keySuccessorId: apiKeys.successorId,
   keyNetworks: apiKeys.allowedNetworks,
   keyCompanies: apiKeys.companies,
+  keyDayLimitRecords: apiKeys.dayLimitRecords,
+  keyDayLimitMinutes: apiKeys.dayLimitMinutes,
 };
 
-/** What the log and the directory have of the ticket, the technician and the limit of a refused request. */
+/** What the log and the directory have of the ticket and the technician of a refused request. */
 export const REFUSED_SUBJECT = {
   ticketId: refusedRequests.ticketId,
   userEmail: refusedRequests.userEmail,
-  dayLimit: refusedRequests.dayLimit,
   companyId: tickets.companyId,
   company: sql<string | null>`(select ${companies.name} from ${companies}
     where ${companies.organizationId} = ${tickets.organizationId} and ${companies.id} = ${tickets.companyId})`.as(
@@ -138,7 +146,7 @@ const latestRequest = sql`iif(${refusedUses.reason} in ${REASONS_WITH_SUBJECT}, 
     and ${request.reason} = ${refusedUses.reason}
   order by ${request.requestId} desc limit 1), null)`;
 
-/** Refused uses of one key for one reason, with the key. Times are UTC milliseconds. */
+/** Refused uses of one key for one reason or limit, with the key. Times are UTC milliseconds. */
 const refusedUsesWithKey = (db: Database, now: number) =>
   db
     .select({
@@ -151,6 +159,8 @@ const refusedUsesWithKey = (db: Database, now: number) =>
       sourceAddress: refusedUses.sourceAddress,
       lostWrites: refusedUses.lostWrites,
       endsAt: refusedUses.endsAt,
+      limitId: refusedUses.limitId,
+      dayLimit: refusedUses.dayLimit,
       isMinimum: isMinimum.as('isMinimum'),
       // In a CASE, SQLite evaluates only the conditions that decide.
       needsAttention: sql<number>`iif(${needsAttention(now)}, 1, 0)`,
@@ -184,6 +194,7 @@ export type RefusedUseRow = Awaited<ReturnType<typeof findRefusedUses>>[number];
 interface PageValues {
   beforeKeyId: string;
   beforeReason: string;
+  beforeLimitId: string;
   limit: number;
   now: number;
 }
@@ -192,18 +203,21 @@ interface PageValues {
 export const findRefusedUsesPage = (
   db: Database,
   organizationId: string,
-  { beforeKeyId, beforeReason, limit, now }: PageValues,
+  { beforeKeyId, beforeReason, beforeLimitId, limit, now }: PageValues,
 ) =>
   refusedUsesWithKey(db, now)
     .where(
-      and(isOf(organizationId), sql`(${refusedUses.keyId}, ${refusedUses.reason}) < (${beforeKeyId}, ${beforeReason})`),
+      and(
+        isOf(organizationId),
+        sql`(${refusedUses.keyId}, ${refusedUses.reason}, ${refusedUses.limitId}) < (${beforeKeyId}, ${beforeReason}, ${beforeLimitId})`,
+      ),
     )
-    .orderBy(desc(refusedUses.keyId), desc(refusedUses.reason))
+    .orderBy(desc(refusedUses.keyId), desc(refusedUses.reason), desc(refusedUses.limitId))
     .limit(limit);
 
 /** Removes the source addresses of at most `limit` uses before an instant, of all organizations. */
 export const forgetAddresses = (db: Database, { before, limit }: { before: number; limit: number }) => {
-  const key = sql`${refusedUses.organizationId}, ${refusedUses.keyId}, ${refusedUses.reason}`;
+  const key = sql`${refusedUses.organizationId}, ${refusedUses.keyId}, ${refusedUses.reason}, ${refusedUses.limitId}`;
   return db
     .update(refusedUses)
     .set({ sourceAddress: null })

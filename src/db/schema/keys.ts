@@ -80,7 +80,7 @@ export const keyRules = sqliteTable(
   ],
 );
 
-/** Refused requests with a key of the organization, by reason. The count is a lower bound in a flood. */
+/** Refused requests with a key of the organization, by reason and daily limit. The count is a lower bound in a flood. */
 export const refusedUses = sqliteTable(
   'refused_uses',
   {
@@ -96,9 +96,13 @@ export const refusedUses = sqliteTable(
     lostWrites: text('lost_writes'),
     /** From when on it needs no attention: an administrator repaired its cause, or a daily limit's day ends. */
     endsAt: integer('ends_at'),
+    /** Which daily limit refused; empty for another reason. */
+    limitId: text('limit_id').notNull(),
+    /** That limit and what the last request asked for, as JSON. */
+    dayLimit: text('day_limit'),
   },
   (t) => [
-    primaryKey({ columns: [t.organizationId, t.keyId, t.reason] }),
+    primaryKey({ columns: [t.organizationId, t.keyId, t.reason, t.limitId] }),
     foreignKey({ columns: [t.organizationId, t.keyId], foreignColumns: [apiKeys.organizationId, apiKeys.id] }),
     check('refused_uses_reason', words('reason')),
     check('refused_uses_count', sql`count > 0`),

@@ -1,4 +1,5 @@
 import type { Context, MiddlewareHandler } from 'hono';
+import { dayLimitId } from '../../domain/day-limit.ts';
 import { hasCode, type KeyReference, ServiceError, Unauthorized } from '../../domain/errors.ts';
 import { withoutKeys } from '../../domain/pasted-keys.ts';
 import { RefusedRequestMeter, storedPointers, storedTicketId } from '../../domain/refused-request.ts';
@@ -49,13 +50,15 @@ function newUses(
 ): NewRefusedUses | undefined {
   const use = refusedUse(c);
   if (!use) return undefined;
-  const { reason, lostWrite, endsInMs } = use;
+  const { reason, lostWrite, dayLimit } = use;
   const { ticketId, idempotencyKey } = lostWrite ?? {};
   const lost = ticketId !== undefined &&
     idempotencyKey !== undefined && { at: now, idempotencyKey, ticketId, requestId: c.get('requestId') };
-  const uses = meter.take(organizationId, `${keyId}:${reason}`, now, lost || undefined);
-  const endsAt = endsInMs === undefined ? null : now + endsInMs;
-  return uses && { reason, ...uses, sourceAddress: c.get('source').address, endsAt };
+  const exceeded = dayLimit?.exceeded ?? null;
+  const subject = `${keyId}:${reason}:${exceeded && dayLimitId(exceeded)}`;
+  const uses = meter.take(organizationId, subject, now, lost || undefined);
+  const endsAt = dayLimit ? now + dayLimit.retryAfterMs : null;
+  return uses && { reason, ...uses, sourceAddress: c.get('source').address, endsAt, dayLimit: exceeded };
 }
 
 function newRequest(
@@ -90,15 +93,14 @@ function newRequest(
 interface Use {
   reason: RefusedUseReason;
   lostWrite?: WriteTarget | undefined;
-  endsInMs?: number | undefined;
+  dayLimit?: ServiceError['info']['dayLimit'];
 }
 
 function refusedUse(c: Context<AppEnv>): Use | undefined {
   const error: unknown = c.error;
   if (error instanceof Unauthorized) return isRefusedUseReason(error.reason) ? { reason: error.reason } : undefined;
   if (hasCode(error, 'psa_not_included')) return { reason: 'psa_not_included' };
-  if (hasCode(error, 'daily_limit_reached'))
-    return { reason: 'daily_limit_reached', endsInMs: error.info.dayLimit?.retryAfterMs };
+  if (hasCode(error, 'daily_limit_reached')) return { reason: 'daily_limit_reached', dayLimit: error.info.dayLimit };
   if (hasCode(error, 'ticket_not_found') && error.info.isOfOtherCompany) return { reason: 'company_not_allowed' };
   // A dry run loses no write.
   if (c.get('requestStats').dryRun) return undefined;

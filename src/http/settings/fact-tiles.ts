@@ -22,7 +22,8 @@ function keysAbout(facts: readonly Fact[]): string {
   return others.length === 0 ? `/keys/${first}` : `/keys?fact=${facts[0]?.type}`;
 }
 
-const keys = (one: string, many: string) => (facts: readonly Fact[]) => counted(facts.length, one, many);
+const keys = (one: string, many: string) => (facts: readonly Fact[]) =>
+  counted(new Set(facts.map(({ keyId }) => keyId)).size, one, many);
 /** The words before the number of all requests of facts, if it is a lower bound. */
 export const atLeast = (facts: readonly Pick<Fact, 'isMinimum'>[], at: 'At' | 'at' = 'at') =>
   facts.some(({ isMinimum }) => isMinimum === 1) ? `${at} least ` : '';

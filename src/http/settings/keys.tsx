@@ -48,7 +48,6 @@ import {
   RotateForm,
 } from './pages/key-form.tsx';
 import { NewKeyPage } from './pages/new-key.tsx';
-import { isOfKey } from './pages/refusal.tsx';
 import { render, renderForm, trail } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
 
@@ -217,9 +216,7 @@ async function renderChange(
     listAdministratorNames(ctx),
     companiesFor(c, form),
   ]);
-  const exceeded = uses.flatMap(({ needsAttention, dayLimit }) =>
-    needsAttention && dayLimit !== null && isOfKey(dayLimit) ? dayLimit : [],
-  )[0];
+  const exceeded = uses.flatMap(({ needsAttention, dayLimit }) => (needsAttention && dayLimit?.isOwn ? dayLimit : []));
   return renderForm(
     c,
     `Change ${subject.name}`,

@@ -56,16 +56,12 @@ export async function changeApiKey(ctx: AdminContext, key: KeyDetails, input: Se
   throw errorOf('key_changed_meanwhile');
 }
 
-/** The refused uses of a key, as JSON, whose cause these settings remove: a network, a company or a limit. */
+/** The refused uses of a key, as JSON, whose cause these settings remove: a network, a company or the limit that refused. */
 async function usesRepairedBy(ctx: AdminContext, key: KeyDetails, to: KeySettings): Promise<string> {
-  const limits = ['dayLimitRecords', 'dayLimitMinutes'] as const;
-  const isRaised = limits.some(
-    (name) => (key[name] ?? 0) > 0 && (to[name] ?? Number.POSITIVE_INFINITY) > (key[name] ?? 0),
-  );
-  if (!isRaised && to.allowedNetworks === key.allowedNetworks && to.companies === key.companies) return '[]';
+  const names = ['allowedNetworks', 'companies', 'dayLimitRecords', 'dayLimitMinutes'] as const;
+  if (names.every((name) => to[name] === key[name])) return '[]';
   const refused = await readUsesOfKey(ctx, key.id);
-  const repaired = refused.filter((use) => (use.reason === 'daily_limit_reached' ? isRaised : allowsRefused(to, use)));
-  return JSON.stringify(repaired);
+  return JSON.stringify(refused.filter((use) => allowsRefused(to, use)));
 }
 
 /** The use of the last 30 days that a valid change would refuse. `today` is in the organization's time zone. */

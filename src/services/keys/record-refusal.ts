@@ -4,7 +4,7 @@ import {
   type RefusedRequestValues,
 } from '../../db/keys/refused-request-statements.ts';
 import { addRefusedUses } from '../../db/keys/refused-use-statements.ts';
-import type { ExceededDayLimit } from '../../domain/day-limit.ts';
+import { dayLimitId, type ExceededDayLimit } from '../../domain/day-limit.ts';
 import type { KeyReference } from '../../domain/errors.ts';
 import { KEPT_OF_KEY } from '../../domain/refused-request.ts';
 import type { LostWrite, RefusedUseReason } from '../../domain/refused-use.ts';
@@ -19,6 +19,8 @@ export interface NewRefusedUses {
   lost?: readonly LostWrite[];
   /** UTC milliseconds, for a daily limit. */
   endsAt?: number | null;
+  /** For `daily_limit_reached`: each limit has its count. */
+  dayLimit?: ExceededDayLimit | null;
 }
 
 /** A refused request to add to the log. */
@@ -52,10 +54,12 @@ export async function recordRefusal(
   ]);
 }
 
-const usesRow = ({ lost = [], endsAt = null, ...uses }: NewRefusedUses) => ({
+const usesRow = ({ lost = [], endsAt = null, dayLimit = null, ...uses }: NewRefusedUses) => ({
   ...uses,
   lostWrites: jsonOrNull(lost),
   endsAt,
+  limitId: dayLimit === null ? '' : dayLimitId(dayLimit),
+  dayLimit: dayLimit && JSON.stringify(dayLimit),
 });
 
 const requestRow = ({ pointers, dayLimit, ...request }: NewRefusedRequest) => ({

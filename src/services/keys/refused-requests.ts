@@ -73,6 +73,8 @@ interface RefusedKeyRow {
   keySuccessorId: string | null;
   keyNetworks: string;
   keyCompanies: string;
+  keyDayLimitRecords: number | null;
+  keyDayLimitMinutes: number | null;
   reason: string;
   sourceAddress: string | null;
   companyId: string | null;
@@ -81,12 +83,20 @@ interface RefusedKeyRow {
 
 /** A refusal with its key and limit, and whether the key's settings now allow what was refused. */
 export function withRefusedKey<Row extends RefusedKeyRow>(row: Row) {
-  const { keyId, keyName, keyHint, keyRevokedAt, keySuccessorId, keyNetworks, keyCompanies, dayLimit, ...refusal } =
-    row;
+  const { keyId, keyName, keyHint, keyRevokedAt, keySuccessorId, ...others } = row;
+  const { keyNetworks, keyCompanies, keyDayLimitRecords, keyDayLimitMinutes, dayLimit: exceeded, ...refusal } = others;
+  const dayLimit =
+    exceeded === null ? null : parseStored(exceededDayLimitShape(), exceeded, `a refusal of key ${keyId}`);
+  const settings = {
+    allowedNetworks: keyNetworks,
+    companies: keyCompanies,
+    dayLimitRecords: keyDayLimitRecords,
+    dayLimitMinutes: keyDayLimitMinutes,
+  };
   return {
     ...refusal,
-    dayLimit: dayLimit === null ? null : parseStored(exceededDayLimitShape(), dayLimit, `a refusal of key ${keyId}`),
+    dayLimit,
     key: { id: keyId, name: keyName, hint: keyHint, isRevoked: keyRevokedAt !== null, successorId: keySuccessorId },
-    isAllowedNow: allowsRefused({ allowedNetworks: keyNetworks, companies: keyCompanies }, row),
+    isAllowedNow: allowsRefused(settings, { ...row, dayLimit }),
   };
 }

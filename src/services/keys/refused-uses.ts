@@ -34,19 +34,19 @@ export async function readUsesOfKey(ctx: AdminContext, keyId: string): Promise<R
   return rows.map(toRefusedUse);
 }
 
-/** The refused uses of the organization after a cursor (key and reason), newest keys first, a page at a time. */
+/** The refused uses of the organization after a cursor (key, reason and limit), newest keys first, a page at a time. */
 export async function* everyRefusedUse(
   ctx: AdminContext,
-  cursor = `${AFTER_ALL_IDS}.`,
+  cursor = `${AFTER_ALL_IDS}..`,
 ): AsyncGenerator<ExportPage<RefusedUse>> {
   for (let before: string | undefined = cursor; before !== undefined; ) {
-    const [beforeKeyId = '', beforeReason = '']: string[] = before.split('.');
-    const page = { beforeKeyId, beforeReason, limit: EXPORT_PAGE_SIZE, now: ctx.now() };
+    const [beforeKeyId = '', beforeReason = '', beforeLimitId = '']: string[] = before.split('.');
+    const page = { beforeKeyId, beforeReason, beforeLimitId, limit: EXPORT_PAGE_SIZE, now: ctx.now() };
     const results: RefusedUseRow[] = await query(forNextCall(ctx), 'nothing_written', (db) =>
       findRefusedUsesPage(db, ctx.actor.organizationId, page),
     );
     const last = results.length === EXPORT_PAGE_SIZE ? results.at(-1) : undefined;
-    before = last && `${last.keyId}.${last.reason}`;
+    before = last && `${last.keyId}.${last.reason}.${last.limitId}`;
     yield { items: results.map(toRefusedUse), next: before };
   }
 }

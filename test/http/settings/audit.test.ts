@@ -364,7 +364,7 @@ describe('a file that is full', () => {
       [`"${first?.hint}"`],
     ]);
     await env.DB.prepare(
-      'insert into refused_uses select organization_id, api_keys.id, value, 1, 1, 1, null, null, null from api_keys, json_each(\'["expired","revoked"]\') where organization_id = ?',
+      'insert into refused_uses select organization_id, api_keys.id, value, 1, 1, 1, null, null, null, \'\', null from api_keys, json_each(\'["expired","revoked"]\') where organization_id = ?',
     )
       .bind(organization)
       .run();

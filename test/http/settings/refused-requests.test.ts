@@ -330,17 +330,21 @@ describe('the page of refused requests', () => {
     expect((await elementsOf(form, '#dayLimitMinutes-help .seen')).map(({ text }) => text)).toEqual([
       'Refused today: 30 a day, of which 0 used; the request asked for 45, which is above the limit alone.',
     ]);
-    const request = refusedRequest('9', {
-      status: 429,
-      reason: 'daily_limit_reached',
-      dayLimit: { name: 'organization-day', what: 'bytes', limit: 64_000_000, used: 63_900_000, added: 200_000 },
-    });
-    await recordRefusal(asOperator(), { organizationId: organization, keyId: key.id }, { request });
+    const bytes = { name: 'organization-day', what: 'bytes', isOwn: false } as const;
+    const dayLimit = { ...bytes, limit: 64_000_000, used: 63_900_000, added: 200_000 };
+    const reason = 'daily_limit_reached' as const;
+    await recordRefusal(
+      asOperator(),
+      { organizationId: organization, keyId: key.id },
+      { uses: { reason, count: 1, sourceAddress: null, dayLimit } },
+    );
     const { text } = await get('/refused?status=429');
     expect(text).toContain('The organization’s daily limit of text was reached');
     expect(text).toContain('64 MB a day, of which 63.9 MB used; the request asked for 0.2 MB.');
     expect(text).toContain('The operator of this service can raise this limit.');
-    expect(await elementsOf(text, '.refused a.button')).toEqual([]);
+    // The limit of minutes keeps its button.
+    expect(await elementsOf(text, '.refused tbody tr')).toHaveLength(2);
+    expect(await elementsOf(text, '.refused a.button')).toEqual([link]);
   });
 });
 

@@ -292,7 +292,7 @@ describe('the file of refused uses', () => {
     await copyKey(organization, key.id, { prefix: '0-', count: 700 });
     await env.DB.prepare(
       `insert into refused_uses
-       select organization_id, api_keys.id, value, 1, 1, 1, null, null, null from api_keys, json_each('["expired","revoked"]')
+       select organization_id, api_keys.id, value, 1, 1, 1, null, null, null, '', null from api_keys, json_each('["expired","revoked"]')
        where organization_id = ? and api_keys.id like '0-%'`,
     )
       .bind(organization)
@@ -341,7 +341,7 @@ describe('a revoked key that is still used', () => {
     await copyKey(organization, key.id, { prefix: 'other-', count: 120 });
     await env.DB.prepare(
       `insert into refused_uses
-       select organization_id, id, 'expired', 1, ?2, ?2, null, null, null from api_keys where organization_id = ?1 and id like 'other-%'`,
+       select organization_id, id, 'expired', 1, ?2, ?2, null, null, null, '', null from api_keys where organization_id = ?1 and id like 'other-%'`,
     )
       .bind(organization, Date.now() + 1_000)
       .run();
@@ -462,25 +462,95 @@ describe('what ends the attention to refused uses', () => {
     expect((await settings.get('/refused')).text).toContain('Writes that may be lost');
   });
 
+  /** A key that reached both of its daily limits, with two different requests. */
+  async function makeLimited() {
+    const clock = { now: Date.parse('2027-03-22T12:00:00Z') };
+    const settings = await makeSettings({ now: () => clock.now });
+    const { id, value } = await makeKey(settings.organization, { dayLimit: { records: 2, minutes: 30 } });
+    const logTime = async (minutes: number) => {
+      const { status } = await settings.api.postTime(value, { ...TIME, minutes });
+      await settings.api.settled();
+      clock.now += 1;
+      return status;
+    };
+    expect([await logTime(20), await logTime(20), await logTime(5), await logTime(5)]).toEqual([201, 429, 201, 429]);
+    const change = async (limits: Record<string, string>, revision = '0') => {
+      await settings.post(`/keys/${id}/change`, { name: 'n8n: triage', revision, ...limits });
+      clock.now += 1;
+    };
+    const open = async () =>
+      (await readUsesOfKey({ ...asAdmin(settings.organization), now: () => clock.now }, id)).flatMap(
+        ({ needsAttention, limitId }) => (needsAttention ? limitId : []),
+      );
+    return { ...settings, id, value, logTime, change, open };
+  }
+
+  test('each daily limit of a key has its own row, and a higher limit ends only the row that it admits', async () => {
+    const settings = await makeLimited();
+    const { id, value, api, get, change, open, logTime } = settings;
+    expect(await open()).toEqual(['own:records', 'own:minutes']);
+    const rows = async () =>
+      (await elementsOf((await get('/refused')).text, '.refused tbody tr')).map(({ text }) =>
+        text.replaceAll(/\s+/g, ' '),
+      );
+    expect(await rows()).toEqual([
+      expect.stringMatching(/daily limit of new records was reached.*2 a day, of which 2 used; .* asked for 1\./),
+      expect.stringMatching(/daily limit of minutes was reached.*30 a day, of which 20 used; .* asked for 20\./),
+    ]);
+    const seen = async () => (await elementsOf((await get(`/keys/${id}/change`)).text, '.seen strong')).length;
+    expect(await seen()).toBe(2);
+    expect(Object.keys(await attention(settings))).toContain('1 key reached a daily limit');
+    await change({ dayLimitRecords: '3', dayLimitMinutes: '30' });
+    expect([await open(), await seen()]).toEqual([['own:minutes'], 1]);
+    // A note needs no minutes.
+    expect((await api.postNote(value)).status).toBe(201);
+    expect(await open()).toEqual(['own:minutes']);
+    // Still too low for the request that was refused.
+    await change({ dayLimitRecords: '9', dayLimitMinutes: '39' }, '1');
+    expect(await open()).toEqual(['own:minutes']);
+    await change({ dayLimitRecords: '9', dayLimitMinutes: '60' }, '2');
+    expect(await open()).toEqual([]);
+    expect((await rows()).map((row) => /daily limit of (.*) was reached.*Over since/.exec(row)?.[1])).toEqual([
+      'new records',
+      'minutes',
+    ]);
+    expect(await logTime(20)).toBe(201);
+  });
+
+  test('the file of refused uses has a row for each daily limit, on whichever page it begins', async () => {
+    const { organization, id } = await makeLimited();
+    const found: unknown[] = [];
+    for (const cursor of [undefined, `${id}.daily_limit_reached.own:records`])
+      for await (const { items } of everyRefusedUse(asAdmin(organization), cursor))
+        found.push(items.map(({ limitId }) => limitId));
+    expect(found).toEqual([['own:records', 'own:minutes'], ['own:minutes']]);
+  });
+
   test.each(['a later write', 'a later write of the successor', 'a higher limit', 'midnight'])(
     'a reached daily limit ends with %s',
     async (end) => {
       const clock = { now: Date.parse('2027-03-22T12:00:00Z') };
       const settings = await makeSettings({ now: () => clock.now, timeZone: 'America/New_York' });
-      const key = await makeKey(settings.organization, { dayLimit: { minutes: 30 } }, () => clock.now);
-      for (const minutes of [20, 20]) await settings.api.postTime(key.value, { ...TIME, minutes });
+      const key = await makeKey(settings.organization, { dayLimit: { records: 1 } }, () => clock.now);
+      for (const message of ['a', 'b']) await settings.api.postNote(key.value, { message });
       await settings.api.settled();
       expect(await listed(settings, '?fact=refused_daily_limit_reached')).toHaveLength(1);
       clock.now += 1;
       const form = { name: 'n8n: triage', revision: '0' };
+      // As when the operator has raised the limit of all keys.
+      const raise = () => env.DB.prepare('update api_keys set day_limit_records = 9 where id = ?').bind(key.id).run();
       const ends: Record<string, () => Promise<unknown>> = {
-        'a later write': () => settings.api.postTime(key.value, { ...TIME, minutes: 10 }),
+        'a later write': async () => {
+          await raise();
+          await settings.api.postNote(key.value, { message: 'c' });
+        },
         'a later write of the successor': async () => {
+          await raise();
           const { value } = await rotate(settings.organization, key.id, { grace: '24h' }, () => clock.now);
           expect(await listed(settings, '?fact=refused_daily_limit_reached')).toHaveLength(1);
-          await settings.api.postTime(value, { ...TIME, minutes: 10 });
+          await settings.api.postNote(value, { message: 'c' });
         },
-        'a higher limit': () => settings.post(`/keys/${key.id}/change`, { ...form, dayLimitMinutes: '40' }),
+        'a higher limit': () => settings.post(`/keys/${key.id}/change`, { ...form, dayLimitRecords: '2' }),
         midnight: async () => {
           clock.now = Date.parse('2027-03-23T04:00:00Z') - 1;
           expect(await listed(settings, '?fact=refused_daily_limit_reached')).toHaveLength(1);

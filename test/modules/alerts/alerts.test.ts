@@ -561,16 +561,25 @@ describe('without an address', () => {
 test('every message has its documented shape, and every kind of fact has occurred', async () => {
   const organization = await makeOrganization();
   const key = await makeKey(organization, {}, clock);
-  for (const reason of ['address_not_allowed', 'daily_limit_reached'] as const)
+  const ofKey = { name: 'key-day', isOwn: true, limit: 30, used: 20, added: 20 } as const;
+  const refusals = [
+    { reason: 'address_not_allowed' },
+    { reason: 'daily_limit_reached', dayLimit: { ...ofKey, what: 'minutes' } },
+    { reason: 'daily_limit_reached', dayLimit: { ...ofKey, what: 'records' } },
+  ] as const;
+  for (const refusal of refusals)
     await recordRefusal(
       asAdmin(organization, clock),
       { organizationId: organization, keyId: key.id },
-      { uses: { reason, count: 3, sourceAddress: '192.0.2.1' } },
+      { uses: { ...refusal, count: 3, sourceAddress: '192.0.2.1' } },
     );
   const refusal = env.DB.prepare("insert into psa_refusals values (?1, 'record', 'note', 'Closed', ?2)");
   await refusal.bind(organization, now).run();
   await runDailyAlerts(now);
   await runAlerts(now);
+  // Each limit has its alert.
+  const limits = texts().flatMap((text) => /because of a daily limit of (\w+)\./.exec(text)?.[1] ?? []);
+  expect(limits.sort()).toEqual(['minutes', 'records']);
   const contract = await psaContract();
   allMessages.push(...addresses.messages);
   const differences = allMessages.flatMap(({ id, ...body }) =>

@@ -44,7 +44,7 @@ async function makeOrganizations(prefix: string, count: number): Promise<string[
 /** Gives every key of these organizations a refused use. */
 const refuseAll = (prefix: string) =>
   env.DB.prepare(
-    `insert into refused_uses select organization_id, id, 'scope_missing', 1, ?1, ?1, null, null, null from api_keys
+    `insert into refused_uses select organization_id, id, 'scope_missing', 1, ?1, ?1, null, null, null, '', null from api_keys
      where organization_id like ?2 on conflict do update set last_at = excluded.last_at`,
   )
     .bind(now, `${prefix}-%`)

@@ -34,7 +34,7 @@ async function makeFull() {
   await setPush(organization);
   await env.DB.batch(
     [
-      "insert into refused_uses values (?1, ?2, 'revoked', 1, 0, 0, null, null, null), (?1, ?2, 'expired', 1, 0, 0, null, null, null)",
+      "insert into refused_uses values (?1, ?2, 'revoked', 1, 0, 0, null, null, null, '', null), (?1, ?2, 'expired', 1, 0, 0, null, null, null, '', null)",
       "insert into refused_requests values (?1, 'r', ?2, 0, 422, 'validation_failed', '[\"/minutes\"]', '1001', null, null, null, null)",
       "insert into alerts values (?1, 'key_expiring', ?2, 1, 'a', 0, 'text', 0, 0, 0)",
       "insert into connections (organization_id, adapter_id, reported_at) values (?1, 'adapter', 0)",

@@ -7,6 +7,7 @@ import { type KeyRules, lastDayAllowed } from '../../../domain/key-rules.ts';
 import { KEY_SETTING_NAMES, type KeySettingName, keySetting } from '../../../domain/key-settings.ts';
 import { hostNetwork, MAX_NETWORKS } from '../../../domain/networks.ts';
 import { RECORD_KIND_NAMES, RECORD_KINDS } from '../../../domain/record-kinds.ts';
+import { limitField } from '../../../domain/refused-use.ts';
 import type { OfferedCompanies } from '../../../services/directory/companies.ts';
 import { type Lockout, type RecentUse, USAGE_DAYS } from '../../../services/keys/key-usage.ts';
 import type { Workflow } from '../../../services/keys/key-workflows.ts';
@@ -19,7 +20,7 @@ import { Address, Banner, counted, Hint, SCOPE_ICONS } from './components.tsx';
 import { limitWords } from './day-use.ts';
 import { CardForm, Choices, Conflict, describedBy, Field, FieldMessage } from './form.tsx';
 import { CompanyName } from './key-facts.tsx';
-import { limitField, limitText } from './refusal.tsx';
+import { limitText } from './refusal.tsx';
 import { Ago } from './time.tsx';
 import { WorkflowNames } from './workflows.tsx';
 
@@ -55,8 +56,8 @@ interface SettingsProps {
   /** The companies to choose from. */
   offered: OfferedCompanies;
   seen?: RecentUse;
-  /** The limit of the key that refuses its writes now. */
-  exceeded?: ExceededDayLimit | undefined;
+  /** The limits of the key that refused its writes today. */
+  exceeded?: readonly ExceededDayLimit[];
 }
 
 const TakenName = ({ form }: Pick<SettingsProps, 'form'>) => (
@@ -72,7 +73,7 @@ function SettingFields({
   owners,
   offered,
   seen,
-  exceeded,
+  exceeded = [],
 }: SettingsProps & { names: readonly KeySettingName[] }) {
   return names.map((name) => {
     const { label, help, required, control, ...field } = keySetting(name);
@@ -89,11 +90,13 @@ function SettingFields({
           <>
             {help}
             {name === 'allowedNetworks' && <Seen {...seen} />}
-            {exceeded && name === limitField(exceeded) && (
-              <p class="seen">
-                <strong>Refused today:</strong> {limitText(exceeded)}
-              </p>
-            )}
+            {exceeded
+              .filter((limit) => name === limitField(limit))
+              .map((limit) => (
+                <p class="seen">
+                  <strong>Refused today:</strong> {limitText(limit)}
+                </p>
+              ))}
           </>
         }
       />

@@ -1,7 +1,7 @@
-import type { ExceededDayLimit } from '../../../domain/day-limit.ts';
+import { dayLimitId, type ExceededDayLimit } from '../../../domain/day-limit.ts';
 import { FACTS } from '../../../domain/facts.ts';
 import { fieldRule } from '../../../domain/refused-request.ts';
-import type { RefusedUseReason } from '../../../domain/refused-use.ts';
+import { limitField, type RefusedUseReason } from '../../../domain/refused-use.ts';
 import type { RefusedRequest } from '../../../services/keys/refused-requests.ts';
 import { PROBLEMS, type ProblemCode } from '../../problems.ts';
 import { usePage } from '../page-context.ts';
@@ -59,11 +59,13 @@ const isProblem = (code: string): code is ProblemCode => Object.hasOwn(PROBLEMS,
 /** A reason in words. */
 export function reasonText(code: string, dayLimit: ExceededDayLimit | null = null): string {
   if (!isReason(code)) return code;
-  if (dayLimit !== null) return `${LIMIT_OF[dayLimit.name]} daily limit of ${MEASURES[dayLimit.what]} was reached`;
+  if (dayLimit !== null) {
+    const whose = dayLimit.name === 'key-day' ? 'key’s' : 'organization’s';
+    return `The ${whose} daily limit of ${MEASURES[dayLimit.what]} was reached`;
+  }
   return isOfUses(code) ? REFUSAL_REASONS[code] : PROBLEMS[code].title;
 }
 
-const LIMIT_OF = { 'key-day': 'The key’s', 'organization-day': 'The organization’s' };
 const MEASURES = { records: 'new records', minutes: 'minutes', bytes: 'text' };
 
 /** The status of the response that requests get for a reason, or `Lost`: a lost write gets 200, or 409 if it asks for that. */
@@ -78,15 +80,9 @@ export const MORE_LOST = 'More may be missing: compare the automation’s runs.'
 
 /** What to do about a reason. Only the operator can raise a limit that is not of one key. */
 export function adviceOf(code: string, dayLimit: ExceededDayLimit | null = null): string | undefined {
-  if (dayLimit !== null && !isOfKey(dayLimit)) return 'The operator of this service can raise this limit.';
+  if (dayLimit?.isOwn === false) return 'The operator of this service can raise this limit.';
   return isReason(code) ? ADVICE[code] : undefined;
 }
-
-/** The setting that raises a daily limit of a key. */
-export const limitField = (dayLimit: ExceededDayLimit | null) =>
-  dayLimit?.what === 'minutes' ? 'dayLimitMinutes' : 'dayLimitRecords';
-
-export const isOfKey = ({ name, what }: ExceededDayLimit) => name === 'key-day' && what !== 'bytes';
 
 /** A refused request, or the refused uses of a key for one reason. */
 type Refusal = Pick<
@@ -95,12 +91,13 @@ type Refusal = Pick<
 >;
 
 /** The same for refusals that the same repair is for. */
-export const repairId = ({ key, reason, sourceAddress, companyId }: Refusal) =>
+export const repairId = ({ key, reason, sourceAddress, companyId, dayLimit }: Refusal) =>
   [
     key.id,
     reason,
     reason === 'address_not_allowed' && sourceAddress,
     reason === 'company_not_allowed' && companyId,
+    dayLimit && dayLimitId(dayLimit),
   ].join(' ');
 
 interface Way {
@@ -125,8 +122,7 @@ export function repairOf(refusal: Refusal): Way | undefined {
   if (key.isRevoked || isAllowedNow) return undefined;
   const change = `/keys/${key.id}/change`;
   if (reason === 'daily_limit_reached') {
-    if (dayLimit !== null && !isOfKey(dayLimit)) return undefined;
-    return { text: 'Raise the limit', path: `${change}#${limitField(dayLimit)}` };
+    return dayLimit?.isOwn ? { text: 'Raise the limit', path: `${change}#${limitField(dayLimit)}` } : undefined;
   }
   if (reason === 'address_not_allowed' && sourceAddress !== null) {
     const posted = { name: 'allow', value: sourceAddress } as const;

@@ -13,8 +13,7 @@ interface Group {
 }
 
 /** The same for requests that one row shows. */
-const sameRow = (request: RefusedRequest) =>
-  JSON.stringify([repairId(request), request.pointers, request.userEmail, request.dayLimit?.what]);
+const sameRow = (request: RefusedRequest) => JSON.stringify([repairId(request), request.pointers, request.userEmail]);
 
 function groupsOf(requests: readonly RefusedRequest[], reported: ReadonlySet<string>): Group[] {
   const groups: Group[] = [];

@@ -11,7 +11,7 @@ import { Ago, clockTime, Time } from './time.tsx';
 const MINUTE_MS = 60_000;
 
 /** Refused uses of a key, or the latest refused request of a key and a reason that they do not count. */
-type Row = Omit<RefusedUse, 'reason' | 'firstAt' | 'lost'> & {
+type Row = Omit<RefusedUse, 'reason' | 'firstAt' | 'lost' | 'limitId'> & {
   reason: string;
   firstAt: number | null;
   pointers?: readonly string[];
