@@ -118,6 +118,9 @@ test('each page and form of the settings area, and each write, stays within the 
     await api.settled();
   }
   begin();
+  await api.postTime(value, { ...TIME, minutes: TIME.minutes + 1 }, { 'Idempotency-Key': 'triage:1' });
+  await api.settled();
+  begin();
   const refused = await (await api.postTime(value, TIME)).json<{ entry: { id: string } }>();
   await post('/time/decide', { decision: 'APPROVED', entry: refused.entry.id });
   const report = {

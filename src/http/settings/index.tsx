@@ -16,6 +16,7 @@ import { guardSearches } from './guard-searches.ts';
 import { keyList } from './key-list.tsx';
 import { keyRules } from './key-rules.tsx';
 import { keys } from './keys.tsx';
+import { lostWrites } from './lost-writes.tsx';
 import { addressOf, pageContext } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { SearchForm } from './pages/components.tsx';
@@ -40,6 +41,7 @@ export function createSettings() {
     .route('/', enteredByHand)
     .route('/', audit)
     .route('/', refusedRequests)
+    .route('/', lostWrites)
     .route('/', keyRules)
     .route('/', push);
 

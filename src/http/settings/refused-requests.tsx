@@ -1,26 +1,20 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { getOwnKey } from '../../services/keys/read-keys.ts';
 import {
   everyRefusedRequest,
   listOtherRefusals,
   listRefusedRequests,
   type RefusedRequest,
 } from '../../services/keys/refused-requests.ts';
-import {
-  endLostWritesOf,
-  everyRefusedUse,
-  listRefusedUses,
-  type RefusedUse,
-} from '../../services/keys/refused-uses.ts';
+import { everyRefusedUse, listRefusedUses, type RefusedUse } from '../../services/keys/refused-uses.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
-import { readForm, shownCount } from './forms.ts';
-import { addressOf, pageContext, redirectWith, usePage } from './page-context.ts';
-import { Banner, CsvLink, counted, formatNumber, NotRecorded, SearchForm } from './pages/components.tsx';
+import { addressOf, pageContext, usePage } from './page-context.ts';
+import { Banner, CsvLink, formatNumber, NotRecorded, SearchForm } from './pages/components.tsx';
+import { LostWrites } from './pages/lost-writes.tsx';
 import { fieldText, REFUSAL_REASONS, reasonText, repairId, statusOf } from './pages/refusal.tsx';
 import { RefusedRequestsTable } from './pages/refused-requests-table.tsx';
-import { FoundLostWrites, openLosses, RefusedUsesTable } from './pages/refused-uses-table.tsx';
+import { RefusedUsesTable } from './pages/refused-uses-table.tsx';
 import { utcText } from './pages/time.tsx';
 import { render } from './render-page.tsx';
 import { isRequestId, searchedId, validFile, validQuery } from './valid-query.ts';
@@ -61,7 +55,7 @@ refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
   ]);
   const isShown = ({ reason }: { reason: string }) =>
     !isOfLog && (query.status === undefined || query.status === `${statusOf(reason)}`);
-  const lost = q === undefined ? [] : findLostWrites(uses, q, ctx.now());
+  const lost = q === undefined ? [] : findLostWrites(uses, q);
   const shownUses = uses.filter(isShown);
   const shownOthers = others.filter(isShown);
   const page = (
@@ -70,10 +64,10 @@ refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
       {shownUses.length + shownOthers.length > 0 && (
         <>
           <h2>By key and reason</h2>
-          <RefusedUsesTable uses={shownUses} others={shownOthers} />
+          <RefusedUsesTable uses={shownUses} others={shownOthers} query={{ status: query.status }} />
         </>
       )}
-      {lost.length > 0 && <FoundLostWrites uses={lost} />}
+      <LostWrites uses={lost} query={{ q }} />
       {requests.length + lost.length + shownUses.length + shownOthers.length === 0 && <NoRequests query={query} />}
       {requests.length > 0 && (
         <>
@@ -102,10 +96,10 @@ refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
 });
 
 /** The lost writes with a ticket, an Idempotency-Key or a request id, with their key. */
-function findLostWrites(uses: readonly RefusedUse[], q: string, now: number): RefusedUse[] {
+function findLostWrites(uses: readonly RefusedUse[], q: string): RefusedUse[] {
   const isFound = ({ ticketId, idempotencyKey, requestId }: RefusedUse['lost'][number]) =>
     ticketId === q || idempotencyKey === q || requestId === q.toLowerCase();
-  return openLosses(uses, now).flatMap((use) => {
+  return uses.flatMap((use) => {
     const lost = use.lost.filter(isFound);
     return lost.length === 0 ? [] : { ...use, lost };
   });
@@ -155,18 +149,6 @@ function NoRequests({ query: { q, status, before } }: { query: Query }) {
     </Banner>
   );
 }
-
-refusedRequests.post('/keys/:key/lost-writes', async (c) => {
-  const ctx = adminContext(c);
-  const { id } = await getOwnKey(ctx, c.req.param('key'));
-  const form = await readForm(c);
-  const seen = { count: shownCount(form, 'count'), lastAt: shownCount(form, 'lastAt') };
-  const path = form.has('onKey') ? `/keys/${id}` : '/refused';
-  if (await endLostWritesOf(ctx, id, seen))
-    return redirectWith(c, path, `Hidden: ${counted(seen.count, 'write')}. The audit log has who entered them.`);
-  const why = 'Nothing was hidden: more writes were lost meanwhile, or another administrator was first. See the list.';
-  return redirectWith(c, path, why, 'warning');
-});
 
 const lostText = ({ at, ticketId, idempotencyKey, requestId }: RefusedUse['lost'][number]) =>
   `${utcText(at)}: ticket ${ticketId}, Idempotency-Key ${idempotencyKey}, request ${requestId}`;

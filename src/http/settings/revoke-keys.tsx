@@ -10,7 +10,7 @@ import { type FormState, readForm } from './forms.ts';
 import { renderKeyList } from './key-list.tsx';
 import { keyListPath, readKeyQuery } from './key-query.ts';
 import { pageContext, parametersOf, redirectWith, usePage } from './page-context.ts';
-import { counted } from './pages/components.tsx';
+import { Cancel, counted } from './pages/components.tsx';
 import { ConfirmRevocation } from './pages/confirm.tsx';
 import { ErrorSummary, Field } from './pages/form.tsx';
 import { render, renderForm, trail } from './render-page.tsx';
@@ -121,7 +121,7 @@ function ConfirmRevokeAll({ live, form }: { live: number; form: FormState }) {
           <button type="submit" class="danger">
             Revoke all keys
           </button>
-          <a href={`${base}/keys`}>Cancel</a>
+          <Cancel to={`${base}/keys`} />
         </div>
       </form>
     </>

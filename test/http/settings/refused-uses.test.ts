@@ -92,13 +92,16 @@ describe('a refused use of a key', () => {
     const lostOn = async (path: string) => {
       const [, section = ''] = (await settings.get(path)).text.split('Writes that may be lost</h2>');
       const [lost = ''] = section.split('</tbody>');
-      const [before = '', ...rows] = lost.split(/<table|<tr>/).map((row) =>
-        row
-          .replaceAll(/<[^>]*>|\s+/g, ' ')
-          .replaceAll(/ +/g, ' ')
-          .replaceAll('- ', '-')
-          .trim(),
-      );
+      const [before = '', ...rows] = lost
+        .replace(/^<p>An Idempotency.*?<\/p>/, '')
+        .split(/<table|<tr>/)
+        .map((row) =>
+          row
+            .replaceAll(/<[^>]*>|\s+/g, ' ')
+            .replaceAll(/ +/g, ' ')
+            .replaceAll('- ', '-')
+            .trim(),
+        );
       return { before, rows: rows.slice(2) };
     };
     return { ...settings, id, clock, send, lostOn };
@@ -117,7 +120,7 @@ describe('a refused use of a key', () => {
       [`/keys/${id}`, /^/],
     ] as const)
       expect(await lostOn(path)).toEqual({
-        before: expect.stringMatching(new RegExp(`${name.source}Entered by hand: hide these 6$`)),
+        before: expect.stringMatching(new RegExp(`${name.source}Entered by hand…$`)),
         rows: [
           `triage:2 1001 ${at} 1 write ${at} , ticket 1001. Request ${second}`,
           `burst:1 1002 , 1001 ${at} 5 writes ${first
@@ -156,7 +159,7 @@ describe('a refused use of a key', () => {
     expect(await textsOf(`/keys/${id}`, '.head .mark')).toEqual(['refused', 'lost writes']);
   });
 
-  test('a search finds lost writes by request id, Idempotency-Key and ticket, without the button that hides all', async () => {
+  test('a search finds lost writes by request id, Idempotency-Key and ticket, with the advice and the form of their key', async () => {
     const { base, id, send, lostOn, get } = await makeLosing();
     const [, request] = await send('burst:1', ['1001', '1002', '1002']);
     await send('triage:2', ['1001', '1001']);
@@ -169,7 +172,10 @@ describe('a refused use of a key', () => {
       const path = `/refused?q=${q}`;
       expect([q, (await lostOn(path)).rows]).toEqual([q, rows.map((row) => expect.stringMatching(row))]);
       const { text } = await get(path);
-      expect(await countElements(text, 'form[method=post]')).toBe(0);
+      expect(text.includes('Build the Idempotency-Key from the ID of the event')).toBe(rows.length > 0);
+      expect(
+        await countElements(text, `#lost a[href="${base}/keys/${id}/lost-writes?q=${encodeURIComponent(`${q}`)}"]`),
+      ).toBe(rows.length);
       expect(await countElements(text, `#lost h3 a[href="${base}/keys/${id}"]`)).toBe(rows.length);
       expect(text.includes('No refused request of the last 7 days matches.')).toBe(rows.length === 0);
     }
@@ -182,12 +188,12 @@ describe('a refused use of a key', () => {
     const settings = await makeLosing();
     const { id, send, lostOn, get } = settings;
     await send('burst:1', Array<string>(10).fill('1001'));
-    expect((await lostOn('/refused')).before).toMatch(/hide these 9$/);
+    expect((await lostOn('/refused')).before).toMatch(/Entered by hand…$/);
     await send('burst:2', Array<string>(4).fill('1001'));
     for (const path of ['/refused', `/keys/${id}`])
       expect(await lostOn(path)).toMatchObject({
         before: expect.stringMatching(
-          /hide all At least 10 writes\. More may be missing: compare the automation’s runs\.$/,
+          /by hand… At least 10 writes\. More may be missing: compare the automation’s runs\.$/,
         ),
         rows: [expect.stringContaining('burst:2'), expect.stringMatching(/^burst:1 .* 9 writes /)],
       });
@@ -206,7 +212,7 @@ describe('a refused use of a key', () => {
       clock.now += 60_000;
     };
     for (let minute = 0; minute < 5; minute++) await loseNine(minute);
-    expect((await lostOn(`/keys/${id}`)).before).toBe('Entered by hand: hide these 45');
+    expect((await lostOn(`/keys/${id}`)).before).toBe('Entered by hand…');
     await loseNine(5);
     expect((await lostOn(`/keys/${id}`)).before).toMatch(/At least 54 writes\./);
     const [use] = await rowsOf('refused_uses', organization);
@@ -220,36 +226,60 @@ describe('a refused use of a key', () => {
     expect(await requests()).toMatch(/at least 54 since 22 Mar 2027, last 1 day ago/);
   });
 
-  test('the lost writes of a key that were entered are hidden with an audit entry, and a later one is not', async () => {
+  test('the lost writes of a key that were entered are folded with an audit entry, and a later one is not', async () => {
     const settings = await makeLosing();
     const { organization, base, id, send, lostOn, get, post } = settings;
     await send('burst:1', ['1001', '1001', '1002']);
-    const sentBy = async (path: string) => {
-      const fields = await elementsOf((await get(path)).text, '#lost form input[type=hidden]');
+    const path = `/keys/${id}/lost-writes`;
+    /** The fields of the form that a page leads to. */
+    const formOn = async (page: string) => {
+      const [link] = await elementsOf((await get(page)).text, '#lost a.button');
+      const { text } = await get(String(link?.attributes['href']).replaceAll('&amp;', '&').slice(base.length));
+      const fields = await elementsOf(text, 'form[method=post] input');
       return Object.fromEntries(fields.map(({ attributes }) => [attributes['name'], String(attributes['value'])]));
     };
-    const path = `/keys/${id}/lost-writes`;
-    const seen = await sentBy('/refused');
+    const seen = await formOn('/refused?status=Lost');
     await send('burst:1', ['1003']);
     // Another one was lost meanwhile.
-    expect((await post(path, seen)).status).toBe(303);
+    const again = await post(path, seen);
+    expect([again.location, again.notice]).toEqual([
+      `${base}${path}?status=Lost`,
+      expect.stringMatching(/^More writes were lost after you opened this page, so nothing was changed/),
+    ]);
     expect(Object.keys(await attention(settings))).toHaveLength(1);
-    const onKey = await sentBy(`/keys/${id}`);
-    const hidden = await post(path, onKey);
-    expect(hidden.headers.get('Location')).toBe(`${base}/keys/${id}`);
-    expect((await post(path, onKey)).notice).toMatch(/^Hidden: 3 writes/);
+    expect(await formOn(`/keys/${id}`)).toEqual({ count: '3', lastAt: expect.any(String), onKey: 'yes' });
+    const onList = await formOn('/refused?status=Lost');
+    const entered = await post(path, onList);
+    expect([entered.location, entered.notice]).toEqual([
+      `${base}/refused?status=Lost`,
+      'Marked as entered by hand: 3 writes of n8n: triage.',
+    ]);
+    expect((await post(path, { ...onList, onKey: 'yes' })).location).toBe(`${base}/keys/${id}`);
+    // The page of the form leads back if nothing is left to enter.
+    expect((await get(`${path}?q=burst%3A1`)).headers.get('Location')).toBe(`${base}/refused?q=burst%3A1`);
     expect(await attention(settings)).toEqual({});
-    for (const page of ['/refused', `/keys/${id}`]) expect((await lostOn(page)).rows).toEqual([]);
-    expect((await get('/refused')).text).toContain('Over since');
+    const textsOf = async (page: string, selector: string) =>
+      (await elementsOf((await get(page)).text, selector)).map(({ text }) => text.replaceAll(/\s+/g, ' ').trim());
+    for (const page of ['/refused', `/keys/${id}`, '/refused?q=burst%3A1']) {
+      expect((await lostOn(page)).rows).toEqual([]);
+      expect([page, await textsOf(page, '#lost summary')]).toEqual([page, ['Entered by hand: 3 writes', '3 writes']]);
+      expect(await textsOf(page, '#lost .lost')).toEqual([expect.stringMatching(/Entered by hand, .* \d\d:\d\d$/)]);
+      expect(await textsOf(page, '#lost a.button')).toEqual([]);
+    }
+    expect(await textsOf('/refused', '.refused tbody th')).toEqual([
+      expect.stringMatching(/Entered by hand, \d+ \w+ \d{4}, \d\d:\d\d$/),
+    ]);
     const audit = await rowsOf('audit_log', organization);
     expect(audit.filter(({ action }) => action === 'api_key.lost_writes_entered')).toEqual([
       expect.objectContaining({ actor_id: 'ada', target_id: id, detail: '3 writes' }),
     ]);
-    expect((await get('/audit')).text).toContain('Lost writes entered');
+    const [who] = await elementsOf((await get('/refused')).text, '.refused th .minor a');
+    const link = String(who?.attributes['href']).replaceAll('&amp;', '&').slice(base.length);
+    expect(await textsOf(link, '.log .chip')).toEqual(['Lost writes entered']);
     // Of another organization, or without a number.
-    expect((await (await makeSettings()).post(path, onKey)).status).toBe(404);
+    expect((await (await makeSettings()).post(path, onList)).status).toBe(404);
     for (const key of ['%00', '..%2f..%2f..', '%2f%2felsewhere.example'])
-      expect((await post(`/keys/${key}/lost-writes`, onKey)).status).toBe(404);
+      expect((await post(`/keys/${key}/lost-writes`, onList)).status).toBe(404);
     expect((await post(path, { count: '3' })).status).toBe(400);
     settings.clock.now += 1_000;
     await send('burst:1', ['1002', '1003']);

@@ -114,6 +114,13 @@ export function LinkButton({ to, children, kind }: PropsWithChildren<{ to: strin
   );
 }
 
+/** The way back from a form, beside its button. */
+export const Cancel = ({ to }: { to: string }) => (
+  <a class="button quiet" href={to}>
+    Cancel
+  </a>
+);
+
 /** Downloads a file. On a phone, only screen readers get the whole name. */
 export const CsvLink = ({ to, of: what = 'Download' }: { to: string; of?: string }) => (
   <a class="button quiet" href={to}>

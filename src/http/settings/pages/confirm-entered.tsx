@@ -1,7 +1,7 @@
 import { dateText } from '../../../domain/calendar.ts';
 import { type Entry, isRedacted, type TimeQuery } from '../../../services/work/time-queue.ts';
 import { addressOf, parametersOf, usePage } from '../page-context.ts';
-import { counted, Facts, HiddenFields, money, Ticket } from './components.tsx';
+import { Cancel, counted, Facts, HiddenFields, money, Ticket } from './components.tsx';
 import { Refusal } from './time-table.tsx';
 
 interface Props {
@@ -40,7 +40,7 @@ export function ConfirmEntered({ entry, query }: Props) {
         <HiddenFields fields={parametersOf({ ...query, entry: id, redacted: isRedacted(entry) ? 'yes' : undefined })} />
         <div class="actions">
           <button type="submit">{isRedacted(entry) ? 'Text removed' : 'Entered by hand'}</button>
-          <a href={addressOf(`${base}/time`, query)}>Cancel</a>
+          <Cancel to={addressOf(`${base}/time`, query)} />
         </div>
       </form>
     </>

@@ -4,7 +4,7 @@ import { isMarked } from '../../../domain/time-marks.ts';
 import { type Entry, LISTED, sumOf, type TimeQuery } from '../../../services/work/time-queue.ts';
 import type { FormState } from '../forms.ts';
 import { addressOf, parametersOf, usePage } from '../page-context.ts';
-import { Banner, counted, formatNumber, HiddenFields, Table } from './components.tsx';
+import { Banner, Cancel, counted, formatNumber, HiddenFields, Table } from './components.tsx';
 import { ErrorSummary, Field } from './form.tsx';
 import { columnsFor, countedEntries, DECISIONS, totalsText } from './time-table.tsx';
 
@@ -58,7 +58,7 @@ export function ConfirmTime({
           <button type="submit" class={kind}>
             {verb} {countedEntries(entries.length)}
           </button>
-          <a href={addressOf(`${base}/time`, { ...query, before, select })}>Cancel</a>
+          <Cancel to={addressOf(`${base}/time`, { ...query, before, select })} />
         </div>
       </form>
       <Table caption="Time to decide" kind="time" columns={columnsFor(listed)} rows={listed} />

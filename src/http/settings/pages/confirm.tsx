@@ -1,7 +1,7 @@
 import type { Rotation, Workflow } from '../../../services/keys/key-workflows.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { stateInList } from '../../../services/keys/select-keys.ts';
-import { HiddenFields, State, Table, type TableColumn } from './components.tsx';
+import { Cancel, HiddenFields, State, Table, type TableColumn } from './components.tsx';
 import { KeyName, LastWrite } from './key-facts.tsx';
 import { CurrentWorkflows } from './workflows.tsx';
 
@@ -54,7 +54,7 @@ export function ConfirmRevocation({ keys, uses, action, fields = [], button, can
         <button type="submit" class="danger">
           {button}
         </button>
-        <a href={cancel}>Cancel</a>
+        <Cancel to={cancel} />
       </div>
     </form>
   );

@@ -16,7 +16,7 @@ import { Icon } from '../../page/icon.tsx';
 import { ALL_COMPANIES, type FormState, SOME_COMPANIES, searchedCompany, TAKEN_NAME } from '../forms.ts';
 import { keyListPath } from '../key-query.ts';
 import { addressOf, usePage } from '../page-context.ts';
-import { Address, Banner, counted, Hint, SCOPE_ICONS } from './components.tsx';
+import { Address, Banner, Cancel, counted, Hint, SCOPE_ICONS } from './components.tsx';
 import { limitWords } from './day-use.ts';
 import { CardForm, Choices, Conflict, describedBy, Field, FieldMessage } from './form.tsx';
 import { CompanyName } from './key-facts.tsx';
@@ -43,9 +43,7 @@ const FIELDS = [
 const SubmitOrCancel = ({ submit, cancel }: { submit: string; cancel: string }) => (
   <>
     <button type="submit">{submit}</button>
-    <a href={cancel} class="button quiet">
-      Cancel
-    </a>
+    <Cancel to={cancel} />
   </>
 );
 

@@ -129,7 +129,7 @@ export function KeyPage(props: Props) {
       {!isAllReported && (
         <>
           <h2>Refused requests</h2>
-          <RefusedUsesTable uses={refused} forOneKey />
+          <RefusedUsesTable uses={refused} query={{ onKey: 'yes' }} />
         </>
       )}
       {requests.length > 0 && (

@@ -2,10 +2,11 @@ import { dateIn, dateText } from '../../../domain/calendar.ts';
 import { isForAttention, REFUSED_ATTENTION_MS } from '../../../domain/refused-use.ts';
 import type { RefusedRequest } from '../../../services/keys/refused-requests.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
-import { addressOf, usePage } from '../page-context.ts';
-import { Address, counted, formatNumber, HiddenFields, Table, type TableColumn, Ticket } from './components.tsx';
+import { usePage } from '../page-context.ts';
+import { formatNumber, Table, type TableColumn, Ticket } from './components.tsx';
 import { From, KeyName } from './key-facts.tsx';
-import { adviceOf, MORE_LOST, RefusedPart, Repair, reasonText, repairOf, replacedFor, statusOf } from './refusal.tsx';
+import { EnteredByHand, type LostQuery, LostWrites } from './lost-writes.tsx';
+import { adviceOf, RefusedPart, Repair, reasonText, repairOf, replacedFor, statusOf } from './refusal.tsx';
 import { Ago, clockTime, Time } from './time.tsx';
 
 const MINUTE_MS = 60_000;
@@ -53,17 +54,22 @@ function columnsOf(rows: readonly Row[], now: number, forOneKey: boolean): Table
 function Reason({ row }: { row: Row }) {
   const { now } = usePage();
   const { reason, endsAt, ticketId, dayLimit } = row;
+  const isLost = reason === 'idempotency_mismatch';
   return (
     <div>
       <span class="status">{statusOf(reason)}</span> {reasonText(reason, dayLimit)}
-      {reason === 'idempotency_mismatch' && <div class="minor">Not written. Response: 200, or 409.</div>}
-      {endsAt !== null && endsAt <= now && (
-        <div class="minor">
-          Over since <End at={endsAt} />
-          {replacedFor(reason) && row.key.successorId !== null && [': ', <Successor id={row.key.successorId} />]}
-        </div>
-      )}
-      {isOpen(row, now) && (
+      {isLost && <div class="minor">Not written. Response: 200, or 409.</div>}
+      {endsAt !== null &&
+        endsAt <= now &&
+        (isLost ? (
+          <EnteredByHand keyId={row.key.id} at={endsAt} />
+        ) : (
+          <div class="minor">
+            Over since <End at={endsAt} />
+            {replacedFor(reason) && row.key.successorId !== null && [': ', <Successor id={row.key.successorId} />]}
+          </div>
+        ))}
+      {!isLost && isOpen(row, now) && (
         <>
           <RefusedPart refusal={row} />
           <div class="minor">
@@ -110,120 +116,24 @@ function Requests({ row: { count, isMinimum, firstAt, lastAt, sourceAddress } }:
   );
 }
 
-/** The writes that one Idempotency-Key of a key lost, latest first: its workflow sends the same one for several events. */
-interface LostWrites {
-  idempotencyKey: string;
-  writes: RefusedUse['lost'];
-}
-
-const LOST_COLUMNS: readonly TableColumn<LostWrites>[] = [
-  ['Idempotency-Key', ({ idempotencyKey }) => <AuditedKey idempotencyKey={idempotencyKey} />],
-  [
-    'Ticket',
-    ({ writes }) => (
-      <span>
-        {[...new Set(writes.map(({ ticketId }) => ticketId))].map((id, index) => [
-          index > 0 && ', ',
-          <Ticket id={id} />,
-        ])}
-      </span>
-    ),
-  ],
-  ['Time', ({ writes }) => <Time at={writes[0]?.at ?? 0} />],
-  [
-    'Lost',
-    ({ writes }) => (
-      <details>
-        <summary>{counted(writes.length, 'write')}</summary>
-        {writes.map(({ at, ticketId, requestId }) => (
-          <p class="minor">
-            <Time at={at} />, ticket {ticketId}. Request <Address address={requestId} />
-          </p>
-        ))}
-      </details>
-    ),
-  ],
-];
-
-/** An Idempotency-Key with a link to the write that it was first used for. */
-const AuditedKey = ({ idempotencyKey }: Pick<LostWrites, 'idempotencyKey'>) => (
-  <a href={addressOf(`${usePage().base}/audit`, { q: idempotencyKey })}>{idempotencyKey}</a>
-);
-
-/** The lost writes of a key, and the button for when they are entered. */
-function LostOfKey({ use, forOneKey }: { use: RefusedUse; forOneKey: boolean }) {
-  const { base } = usePage();
-  const { key, count, lastAt, isMinimum } = use;
-  return (
-    <>
-      <form method="post" action={`${base}/keys/${key.id}/lost-writes`} class="row lost">
-        {!forOneKey && (
-          <h3>
-            <KeyName subject={key} />
-          </h3>
-        )}
-        <HiddenFields
-          fields={[['count', `${count}`], ['lastAt', `${lastAt}`], ...(forOneKey ? [['onKey', '1'] as const] : [])]}
-        />
-        <button type="submit" class="quiet">
-          Entered by hand: hide {isMinimum ? 'all' : count === 1 ? 'it' : `these ${formatNumber(count)}`}
-        </button>
-      </form>
-      {isMinimum && (
-        <p>
-          At least {counted(count, 'write')}. {MORE_LOST}
-        </p>
-      )}
-      <LostTable use={use} />
-    </>
-  );
-}
-
-function LostTable({ use: { key, lost } }: { use: RefusedUse }) {
-  const rows = Array.from(
-    Map.groupBy(lost, ({ idempotencyKey }) => idempotencyKey),
-    ([idempotencyKey, writes]) => ({ idempotencyKey, writes }),
-  );
-  return <Table caption={`Writes of ${key.name} that may be lost`} columns={LOST_COLUMNS} rows={rows} />;
-}
-
-/** The lost writes that a search found. The page of their key has the button that hides all of them. */
-export const FoundLostWrites = ({ uses }: { uses: readonly RefusedUse[] }) => (
-  <section id="lost">
-    <h2>Writes that may be lost</h2>
-    {uses.map((use) => (
-      <>
-        <h3>
-          <KeyName subject={use.key} />
-        </h3>
-        <LostTable use={use} />
-      </>
-    ))}
-  </section>
-);
-
-/** The refused uses with lost writes that no administrator has entered by hand. */
-export const openLosses = (uses: readonly RefusedUse[], now: number) =>
-  uses.filter(({ lost, endsAt }) => lost.length > 0 && (endsAt === null || endsAt > now));
-
 interface Props {
   uses: readonly RefusedUse[];
   /** The latest refused requests of other reasons. */
   others?: readonly RefusedRequest[];
-  forOneKey?: boolean;
+  query: LostQuery;
 }
 
 /**
  * Refused uses with their reasons, which a 401 response does not give, those that need attention first. Then the latest
  * writes that were lost, so that they can be entered again, and the cause found.
  */
-export function RefusedUsesTable({ uses, others = [], forOneKey = false }: Props) {
+export function RefusedUsesTable({ uses, others = [], query }: Props) {
   const { now } = usePage();
+  const forOneKey = query.onKey !== undefined;
   if (uses.length + others.length === 0) return <p>No requests were refused.</p>;
   const rows = [...uses, ...others.map(rowOf)].sort(
     (a, b) => Number(b.needsAttention) - Number(a.needsAttention) || b.lastAt - a.lastAt,
   );
-  const losses = openLosses(uses, now);
   return (
     <>
       <Table
@@ -232,14 +142,7 @@ export function RefusedUsesTable({ uses, others = [], forOneKey = false }: Props
         columns={columnsOf(rows, now, forOneKey)}
         rows={rows}
       />
-      {losses.length > 0 && (
-        <section id="lost">
-          <h2>Writes that may be lost</h2>
-          {losses.map((use) => (
-            <LostOfKey {...{ use, forOneKey }} />
-          ))}
-        </section>
-      )}
+      <LostWrites uses={uses} query={query} />
     </>
   );
 }
