@@ -458,10 +458,10 @@ export function testMapping(makeFake: MakeFake): void {
         expect(timesOf(world)).toEqual([...corrected, 'Follows'].sort());
         expect((await reportsOf(world)).sort()).toEqual([
           expect.stringMatching(
-            /^time_entry.refused The PSA may have it as time entry \S+, whose minutes is 30, not 15: /,
+            /^time_entry.refused Time entry \S+ has its mark, but its minutes is 30, not 15\. The PSA may have it: /,
           ),
           expect.stringMatching(
-            /^time_entry.refused The PSA may have it as time entry \S+, whose technician is 1, not 2: /,
+            /^time_entry.refused Time entry \S+ has its mark, but its technician is 1, not 2\. The PSA may have it: /,
           ),
         ]);
         expect(await connectionRow(world)).toMatchObject({ failure: null, stopped_at: null });

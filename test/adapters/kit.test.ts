@@ -11,7 +11,7 @@ import { handTimeToSettings } from '../../src/services/work/hand-to-settings.ts'
 import { eraseOrganization } from '../support/erase-organization.ts';
 import { connectionOf, lastCursor } from '../support/psa-calls.ts';
 import { asOperator, rowsOf } from '../support/world.ts';
-import type { FakeTicket, MakeFake } from './fake.ts';
+import type { FakeEntry, FakeTicket, MakeFake } from './fake.ts';
 import { fakeConnectWise } from './fake-connectwise.ts';
 import { fakeHalo } from './fake-halo.ts';
 import { fakeRedmine } from './fake-redmine.ts';
@@ -282,7 +282,8 @@ describe('privacy', () => {
 });
 
 describe('what others wrote', () => {
-  test('public time with the mark of an entry stops the adapter, is reported, and is not removed', async () => {
+  /** A world in which a person has changed time and shows it to customers, and the adapter has lost its storage. */
+  async function makePublished(changes: Partial<FakeEntry>) {
     let publish = (): void => undefined;
     const world = await makeReadyWorld((clock) => {
       const fake = fakeHalo(clock);
@@ -293,11 +294,17 @@ describe('what others wrote', () => {
     await world.write(501, time('Called'));
     await world.pass(MINUTE_MS);
     publish();
+    for (const entry of world.data.entries) Object.assign(entry, changes);
     // Without its storage, the adapter looks for the mark.
     world.objectName = 'two';
     await world.pass(MINUTE_MS);
     resume(world, 'take over');
     await world.pass(10 * MINUTE_MS);
+    return world;
+  }
+
+  test('public time with the mark of an entry stops the adapter, is reported, and is not removed', async () => {
+    const world = await makePublished({});
     expect(await connectionRow(world)).toMatchObject({
       failure: expect.stringMatching(/^Customers could see time entry \S+ on ticket 501\. Hide or remove it there/),
       stopped_at: expect.any(Number),
@@ -306,6 +313,12 @@ describe('what others wrote', () => {
       ['Called'],
       [],
     ]);
+  });
+
+  test('time that a person has corrected and that customers can see is not written again', async () => {
+    const world = await makePublished({ minutes: 30 });
+    expect(timesOf(world)).toEqual(['Called']);
+    expect(await reportsOf(world)).toEqual([expect.stringContaining('its minutes is 30, not 15')]);
   });
 
   test('the mark of a connection test is another one in each test', async () => {

@@ -1,7 +1,8 @@
+import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { handTimeToSettings } from '../../src/services/work/hand-to-settings.ts';
 import { resultOf, work } from '../support/psa-calls.ts';
-import { asOperator } from '../support/world.ts';
+import { asOperator, rowsOf } from '../support/world.ts';
 import type { MakeFake } from './fake.ts';
 import { fakeConnectWise } from './fake-connectwise.ts';
 import { fakeHalo } from './fake-halo.ts';
@@ -29,6 +30,10 @@ import {
 
 /** More than a page of the feed contains. */
 const RECORDS = 105;
+
+/** Why the records are listed that the PSA did not take. */
+const refusalsOf = async ({ organization }: AdapterWorld) =>
+  (await rowsOf('psa_refusals', organization)).map(({ reason }) => reason);
 
 const textsOf = (world: AdapterWorld) => notesOf(world).map(([, text]) => text);
 
@@ -108,13 +113,32 @@ describe('records that the PSA does not take', () => {
       isWrite(request) && request.url.includes('/issues/') ? new Response(null, { status: 400 }) : undefined;
     const { id } = await world.write(501, time(`The code is 4711. ${'Step by step. '.repeat(400)}`));
     await world.pass(MINUTE_MS);
-    expect([await reportsOf(world), timesOf(world)]).toEqual([
-      [expect.stringMatching(/^time_entry\.refused /)],
+    expect([await refusalsOf(world), timesOf(world)]).toEqual([
+      [expect.stringMatching(/got 400\. The PSA has it as \d+: do not enter it again$/)],
       [expect.stringContaining('4711')],
     ]);
     resultOf(await work.redactRecord(world.organization, 'time_entry', id, 'Ada'));
     await world.pass(MINUTE_MS);
     expect([timesOf(world), notesOf(world)]).toEqual([['[redacted]'], []]);
+  });
+
+  test('a redaction reaches the note with the whole text of time that the PSA does not change, and after a resume both without a test of time', async () => {
+    const world = await makeReadyWorld(fakeRedmine);
+    await proveTime(world);
+    const { id } = await world.write(501, time(`The code is 4711. ${'Step by step. '.repeat(400)}`));
+    await world.pass(MINUTE_MS);
+    expect([timesOf(world), notesOf(world)].flat()).toHaveLength(2);
+    const refuseTime = (request: Request) =>
+      isWrite(request) && request.url.includes('/time_entries') ? new Response(null, { status: 422 }) : undefined;
+    world.onRequest = refuseTime;
+    resultOf(await work.redactRecord(world.organization, 'time_entry', id, 'Ada'));
+    await world.pass(MINUTE_MS);
+    expect(textsOf(world)).toEqual(['[redacted]']);
+    expect(await refusalsOf(world)).toEqual([expect.stringMatching(/^PUT .* The PSA has it as \d+: /)]);
+    world.onRequest = (request) => (request.method === 'PUT' ? undefined : refuseTime(request));
+    resume(world, 'repaired');
+    await world.pass(2 * MINUTE_MS);
+    expect([timesOf(world), await refusalsOf(world)]).toEqual([['[redacted]'], []]);
   });
 
   test.each([
@@ -262,7 +286,8 @@ describe('records that the PSA does not take', () => {
   test('time that a person enters by hand while the PSA refuses it again is not written later', async () => {
     const { world, id } = await makeRefusedTime();
     world.onRequest = async (request) => {
-      const response = await refuseBad(400)(request);
+      // The reason is another one.
+      const response = await refuseBad(409)(request);
       if (response) expect(await enter(world, id)).toBe(true);
       return response;
     };
@@ -272,8 +297,8 @@ describe('records that the PSA does not take', () => {
     resume(world, 'repaired');
     await world.pass(2 * MINUTE_MS);
     const refused = expect.stringContaining('time_entry.refused');
-    expect(await reportsOf(world)).toEqual([refused, 'time_entry.taken Entered by hand', refused]);
-    expect(timesOf(world)).toEqual([]);
+    expect(await reportsOf(world)).toEqual([refused, 'time_entry.taken Entered by hand']);
+    expect([timesOf(world), await refusalsOf(world)]).toEqual([[], []]);
   });
 
   test('an adapter that reads the feed from its beginning writes no time that a person has entered by hand', async () => {
@@ -291,6 +316,63 @@ describe('records that the PSA does not take', () => {
     };
     await world.pass(5 * MINUTE_MS);
     expect([timesOf(world), await world.waiting()]).toEqual([[], 0]);
+  });
+
+  test('a redaction that the PSA refuses after time was entered by hand is listed', async () => {
+    const { world, id } = await makeRefusedTime();
+    await enter(world, id);
+    resultOf(await work.redactRecord(world.organization, 'time_entry', id, 'Ada'));
+    resultOf(await work.report(world.organization, 'time_entry', id, 'refused', 'Locked'));
+    expect(await refusalsOf(world)).toEqual(['Locked']);
+  });
+
+  test('an adapter without its storage withdraws a refusal when it writes the record', async () => {
+    const { world } = await makeRefusedTime();
+    world.objectName = 'two';
+    await world.pass(MINUTE_MS);
+    resume(world, 'take over');
+    await world.pass(10 * MINUTE_MS);
+    expect([timesOf(world), await refusalsOf(world)]).toEqual([['BAD'], []]);
+  });
+
+  test('time that was refused and is approved in the settings area a month later is no longer listed as refused', async () => {
+    const { world, id } = await makeRefusedTime();
+    const { reviews: _, ...psa } = world.fake.psa;
+    world.deploy(psa);
+    await world.skip(20 * MINUTE_MS);
+    await handTimeToSettings(asOperator(), { organization: world.organization, by: 'Olga', adapterStays: true });
+    await world.pass(MINUTE_MS);
+    for (const days of [31, 2]) await world.skip(days * DAY_MS);
+    await decide(world, 'APPROVED', [id]);
+    await world.pass(5 * MINUTE_MS);
+    expect([timesOf(world), await refusalsOf(world)]).toEqual([['BAD'], []]);
+  });
+
+  test('a record whose refusal a restore has removed is tried again, and reported again', async () => {
+    const { world } = await makeRefusedTime();
+    world.onRequest = refuseBad(400);
+    await env.DB.prepare('delete from psa_refusals where organization_id = ?').bind(world.organization).run();
+    // A cursor of another database.
+    await world.read((kv) => kv.put('cursor', `${'0'.repeat(16)}.1.${crypto.randomUUID()}`));
+    await world.pass(2 * MINUTE_MS);
+    expect(await refusalsOf(world)).toEqual([expect.stringMatching(/got 400$/)]);
+  });
+
+  test('time that was set aside after creates without an answer is reported as possibly in the PSA', async () => {
+    const world = await makeReadyWorld(fakeHalo);
+    await proveTime(world);
+    world.onRequest = refuseBad(503);
+    await world.write(503, time('BAD'));
+    for (const minute of [0, 30, 60]) {
+      await world.write(504, time(`Others ${minute}`));
+      await world.pass(MINUTE_MS);
+      await world.skip(30 * MINUTE_MS);
+    }
+    expect(await refusalsOf(world)).toEqual([
+      expect.stringMatching(
+        /^It failed for an hour: \w+ \S+ got 503\. The PSA may have it: look there before you enter it$/,
+      ),
+    ]);
   });
 
   test('after a resume, records that were never tried come first', async () => {

@@ -3,8 +3,8 @@ import type { PsaRecord } from './psa.ts';
 
 // Keys of the store: `waiting/LANE/ORDER` and `refused/LANE/ORDER` of records, `at/ID` with the key of a record there,
 // `written/ID` of records, `stream/STREAM` of those that fail, `failure/KIND` and `writtenAt/KIND`, `entry/PSA ID` of time
-// entries that wait for a decision of the PSA, `reported/ID` of records whose refusal was reported, with the time, `entered/ID`
-// of time that a person has entered by hand, `unread` and `public` for the note that is not read back or not removed yet,
+// entries that wait for a decision of the PSA, `reported/ID` of records whose refusal was reported, `entered/ID` of
+// time that a person has entered by hand, `unread` and `public` for the note that is not read back or not removed yet,
 // `timeToTest/`, `testEntry/` and `timeTested/` with a value of CREDITED for the test of time, and the names of states and jobs.
 
 /** A list of changes may lack one that was being saved while it was read. */
@@ -192,11 +192,8 @@ export function retryRefused(kv: SyncKvStorage, now: number, since: number, stre
         save(kv, { ...pending, ...TRY_AGAIN, since: now });
 }
 
-/** Removes the records that were refused before a time, and what was reported before it. */
+/** Removes the records that were refused before a time. */
 export function forgetRefused(kv: SyncKvStorage, before: number): void {
   for (const page of pagesOf<Pending>(kv, 'refused/'))
     for (const [, { id, refusedAt = before }] of page) if (refusedAt < before) forget(kv, id);
-  for (const page of pagesOf<number>(kv, 'reported/'))
-    for (const [key, at] of page)
-      if (at < before && kv.get(key.replace('reported', 'at')) === undefined) kv.delete(key);
 }

@@ -85,6 +85,8 @@ async function collect({ service, kv, world }: Context, until: number): Promise<
     const result = await service.changes(cursor);
     if (!result.ok && result.error.code === 'cursor_reset') {
       kv.delete('cursor');
+      // A restore may have removed the refusals that were reported.
+      retryRefused(kv, world.now(), 0);
       continue;
     }
     const page = unwrap(result);
@@ -106,8 +108,13 @@ function collectChange(kv: SyncKvStorage, change: Change, after: string | null):
   const written = kv.get<Written>(`written/${id}`);
   const known = pendingOf(kv, id);
   const isRedaction = change.action.endsWith('.redacted');
-  // An administrator has entered it by hand. Later changes, such as an approval, do not show that.
-  if (change.action.endsWith('.taken') && change.actor.type === 'user') kv.put(`entered/${id}`, true);
+  // This adapter without its storage, or another one, may have reported the refusal.
+  if (change.action.endsWith('.refused')) kv.put(`reported/${id}`, true);
+  if (change.action.endsWith('.taken')) {
+    kv.delete(`reported/${id}`);
+    // An administrator has entered it by hand. Later changes, such as an approval, do not show that.
+    if (change.actor.type === 'user') kv.put(`entered/${id}`, true);
+  }
   const isEntered = kv.get(`entered/${id}`) !== undefined;
   const mayCreate = isForPsa(change) && !isEntered && (!isRedaction || known?.mayCreate === true);
   // The PSA is not asked for the decision any longer.
@@ -115,12 +122,9 @@ function collectChange(kv: SyncKvStorage, change: Change, after: string | null):
   const place = { key: change.key?.id ?? '', seq: change.seq, since: Date.parse(createdAt), dueAt: 0, attempts: 0 };
   const pending = { ...place, ...known, id, kind, ticketId, after, mayCreate };
   // The PSA has a part of it, or may have: then the text is replaced there even if the record was set aside.
-  if (isRedaction && written)
-    save(kv, {
-      ...{ ...pending, ...TRY_AGAIN, key: '', isRedaction: true },
-      mayCreate: mayCreate && written.psaId === undefined,
-    });
-  else if (isRedaction || known?.isRedaction) save(kv, { ...pending, isRedaction: true });
+  const again = isRedaction && written && { ...TRY_AGAIN, key: '' };
+  if (isRedaction || known?.isRedaction)
+    save(kv, { ...pending, ...again, isRedaction: true, mayCreate: mayCreate && written?.psaId === undefined });
   // A record that was not read back is read back first, even if its decider has changed.
   else if (mayCreate ? !written?.isRead : kv.get('unread') === id) save(kv, { ...pending, isRedaction: false });
   // A person has entered it, or the PSA leaves the decision to the settings area before it has taken the entry.
@@ -238,12 +242,21 @@ const failureOf = (kind: RecordKind, { outcome, message }: PsaFault) =>
   `${RECORD_KINDS[kind].scopeLabel} ${outcome === 'denied' ? 'are not accepted from this account' : 'fail'}: ${message}`;
 
 /** Reports that the PSA does not take a record, and sets it aside. */
-async function setAside(ctx: Context, pending: Pending, reason: string): Promise<void> {
-  const now = ctx.world.now();
+async function setAside(ctx: Context, pending: Pending, failure: string): Promise<void> {
   // If the adapter is killed after the report, and the record is then written, this refusal is withdrawn.
-  ctx.kv.put(`reported/${pending.id}`, now);
+  ctx.kv.put(`reported/${pending.id}`, true);
+  const reason = `${failure}${whatIsThere(ctx.kv, pending)}`;
   await report(ctx, pending, 'refused', reason.slice(0, 500).toWellFormed());
   save(ctx.kv, { ...pending, refusedAt: ctx.world.now() });
+}
+
+/** What a person has to know who enters a refused record by hand: the PSA can have it, or its first part. */
+function whatIsThere(kv: SyncKvStorage, { id }: Pending): string {
+  const written = kv.get<Written>(`written/${id}`);
+  if (!written) return '';
+  return written.psaId === undefined
+    ? '. The PSA may have it: look there before you enter it'
+    : `. The PSA has it as ${written.psaId}: do not enter it again`;
 }
 
 async function report(

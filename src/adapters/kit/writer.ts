@@ -40,16 +40,23 @@ export interface Task {
 }
 
 /**
- * Writes a record with all of its parts, each at most once. A redaction replaces the text of those that the PSA has.
+ * Writes a record with all of its parts, each at most once. A redaction replaces the text of those that the PSA has, even if
+ * the PSA refuses to change another one.
  * @throws PsaFault, PublicNote
  */
 export async function writeRecord(ctx: Context, { record, isRedaction, mayCreate }: Task): Promise<void> {
   const { psa, send } = ctx;
   const parts = isRedaction && record.kind !== 'note' ? [record, wholeText(record)] : partsOf(record, psa.maxTimeText);
-  for (const part of parts) {
-    const psaId = await ensure(ctx, part, isRedaction ? mayCreate && part === record : true);
-    if (isRedaction && psaId !== undefined) await unlessGone(psa.redact(send, part, psaId));
-  }
+  const faults: PsaFault[] = [];
+  for (const part of parts)
+    try {
+      const psaId = await ensure(ctx, part, isRedaction ? mayCreate && part === record : true);
+      if (isRedaction && psaId !== undefined) await unlessGone(psa.redact(send, part, psaId));
+    } catch (err) {
+      if (!isRedaction || !(err instanceof PsaFault)) throw err;
+      faults.push(err);
+    }
+  if (faults[0]) throw faults[0];
 }
 
 /**
@@ -82,23 +89,30 @@ export async function ensure(ctx: Context, record: PsaRecord, mayCreate: boolean
  * @throws PsaFault if only time that differs has its mark: a person may have corrected it
  */
 async function findOwn(ctx: Context, record: PsaRecord, hasBegun: boolean): Promise<Shown | undefined> {
-  const found = (await unlessGone(ctx.psa.find(ctx.send, record))) ?? [];
+  const { kv, psa, send } = ctx;
+  const found = (await unlessGone(psa.find(send, record))) ?? [];
   const own = found.filter((one) => isOwn(ctx, record, one, hasBegun));
   const ids = own.map(({ psaId }) => psaId);
-  // Customers may write what they can see, and then it is no time.
-  const other = record.kind === 'time_entry' && own.length === 0 && found.find(({ isPrivate }) => isPrivate);
-  if (other) throw differing(other);
+  const other = record.kind === 'time_entry' && own.length === 0 && found.find(mayBeTime);
+  if (other) {
+    kv.put<Written>(`written/${record.id}`, kv.get<Written>(`written/${record.id}`) ?? { settledAt: 0 });
+    throw differing(other);
+  }
   if (ids.length > 1) console.error(JSON.stringify({ event: 'record_twice', record: record.id, found: ids }));
   // The one that was just created.
   return own.at(-1);
 }
+
+/** What a customer wrote has no minutes. */
+const mayBeTime = ({ isPrivate, fields }: Shown) =>
+  isPrivate || fields.some(({ name, got }) => name === 'minutes' && got !== '0');
 
 const isOther = ({ name, expected, got }: TimeField) => IDENTITY.includes(name) && expected !== got;
 
 /** It is about this record only, so it pauses no others. */
 function differing({ psaId, fields }: Shown): PsaFault {
   const others = fields.filter(isOther).map(({ name, expected, got }) => `${name} is ${got}, not ${expected}`);
-  const reason = `The PSA may have it as time entry ${psaId}, whose ${others.join(', ')}: look there before you enter it`;
+  const reason = `Time entry ${psaId} has its mark, but its ${others.join(', ')}`;
   return new PsaFault('refused', reason, { status: 409 });
 }
 

@@ -127,7 +127,20 @@ const isNotDeleted = (organizationId: string) =>
 
 // The records that the PSA could not take. Nothing is written about a record that it takes.
 
-/** Stores that the PSA refused an existing record, unless that is stored with the same reason. */
+/**
+ * Condition: an administrator has entered the time by hand. If its text was redacted, the PSA can still refuse that, because
+ * it can have the entry as well.
+ */
+const isEnteredByHand = ({ organizationId, id }: RecordId) =>
+  sql`${timeEntries.description} <> ${REDACTED} and exists (
+    select 1 from ${auditLog} ${examined} indexed by audit_log_user_target
+    where ${examined.organizationId} = ${organizationId} and ${examined.targetId} = ${id} and ${examined.actorType} <> 'api_key'
+      and ${examined.actorType} = 'user' and ${examined.action} = 'time_entry.taken')`;
+
+/**
+ * Stores that the PSA refused an existing record, unless that is stored with the same reason, or an administrator has entered
+ * it by hand.
+ */
 export const storePsaRefusal = (db: Database, record: RecordId, reason: string, now: number) =>
   db
     .insert(psaRefusals)
@@ -138,7 +151,8 @@ export const storePsaRefusal = (db: Database, record: RecordId, reason: string, 
         kind: record.kind,
         reason,
         refusedAt: now,
-      })} from ${RECORD_TABLES[record.kind]} where ${isTheRecord(record)}`,
+      })} from ${RECORD_TABLES[record.kind]}
+        where ${isTheRecord(record)}${record.kind === 'note' ? sql.empty() : sql` and not (${isEnteredByHand(record)})`}`,
     )
     .onConflictDoUpdate({
       target: [psaRefusals.organizationId, psaRefusals.recordId],

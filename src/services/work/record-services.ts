@@ -87,7 +87,8 @@ export const reportRequest = lazyObject(() => ({
 
 /**
  * Records that the PSA could not take a record, or that it has taken one that it could not take before.
- * The audit log has both. The same report again changes nothing.
+ * The audit log has both. The same report again changes nothing, and neither does a refusal of time that an administrator has
+ * entered by hand.
  * @throws ServiceError `invalid`, `record_not_found`, `being_erased`
  */
 export async function reportRecord(
