@@ -26,6 +26,14 @@ const MISSING = 'is missing';
 
 const MAX_FIELD_ERRORS = 20;
 
+/** A number from 1 on in an address. `z.coerce` would add the other types that it converts to the bundle. */
+export const wholeNumber = () =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,14}$/)
+    .transform(Number)
+    .optional();
+
 export function echo(text: string, max = MAX_ECHO_LENGTH): string {
   const points = Array.from(text.slice(0, 4 * max));
   return (points.length > max ? `${points.slice(0, max).join('')}…` : text).toWellFormed();

@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import { AUDIT_TEXT_LENGTH, auditActionLabel } from '../../domain/audit-actions.ts';
 import { addDays, startOfDate } from '../../domain/calendar.ts';
-import { MAX_TEXT_LENGTH } from '../../domain/fields.ts';
+import { MAX_TEXT_LENGTH, wholeNumber } from '../../domain/fields.ts';
 import { KEPT_OF_KEY } from '../../domain/refused-request.ts';
 import {
   type AuditEntry,
@@ -35,12 +35,6 @@ export const audit = new Hono<AdminEnv>();
 const SHOWN_TEXT = 2_000;
 
 const text = () => z.string().trim().optional();
-const wholeNumber = () =>
-  z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .transform(Number)
-    .optional();
 const addressShape = z.lazy(() =>
   z.object({
     /** A ticket, also as `#1003`, a record id, a request id or an Idempotency-Key. */

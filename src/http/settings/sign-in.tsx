@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
-import { errors, jwtVerify } from 'jose';
+import { jwtVerify } from 'jose';
+import { JOSEError } from 'jose/errors';
 import type { SignIn } from '../../config.ts';
 import { provenEmail } from '../../domain/sign-in-token.ts';
 import { type Administration, administrationsOf } from '../../services/directory/administrators.ts';
@@ -13,7 +14,7 @@ const ALGORITHMS = ['RS256', 'ES256'];
 const UNREADABLE_KEYS = ['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWK_INVALID', 'ERR_JWKS_INVALID'];
 
 /** Whether the token is wrong. Any other error means that the issuer's signing keys could not be read. */
-const isInvalidToken = (err: unknown) => err instanceof errors.JOSEError && !UNREADABLE_KEYS.includes(err.code);
+const isInvalidToken = (err: unknown) => err instanceof JOSEError && !UNREADABLE_KEYS.includes(err.code);
 
 /**
  * The organizations of the person that the request's token names, at most 100, with

@@ -22,7 +22,7 @@ export interface Rotation {
   since: number;
   old: KeyUse;
   new: KeyUse;
-  /** The workflows that wrote with the old key, and then with the new one. */
+  /** The workflows of the old key whose latest write used the new one. Writes without a prefix can be of several. */
   moved: Workflow[];
   /** The workflows that wrote with the old key before, and with neither key since. */
   unseen: Workflow[];
@@ -52,8 +52,8 @@ export async function readWorkflows(
       { keyId: oldKey.id, since: 0 },
     ].map((of) => findKeyWorkflows(db, { organizationId, ...of, limit: EXAMINED_WRITES })),
   );
-  const moved = byOld.filter((one) => byNew.some((other) => isSame(one, other) && other.lastAt >= one.lastAt));
-  const stayed = byOld.filter((one) => !moved.includes(one));
+  const moved = byNew.filter((one) => everOfOld.some((other) => isSame(one, other) && other.lastAt <= one.lastAt));
+  const stayed = byOld.filter((one) => !moved.some((other) => isSame(one, other)));
   const rotation = {
     since,
     old: { subject: oldKey, writes: writesOf(byOld), workflows: stayed },
@@ -63,7 +63,7 @@ export async function readWorkflows(
       workflows: byNew.filter((one) => !stayed.some((other) => isSame(one, other))),
     },
     moved,
-    unseen: everOfOld.filter((one) => ![...byOld, ...byNew].some((other) => isSame(one, other))),
+    unseen: everOfOld.filter((one) => one.lastAt < since && !moved.some((other) => isSame(one, other))),
   };
   return { workflows, rotation };
 }
@@ -77,5 +77,5 @@ export async function readWorkflowsOf(ctx: AdminContext, keys: readonly KeyDetai
   return new Map(keys.map(({ id }, index) => [id, { workflows: found[index] ?? [], rotation: undefined }]));
 }
 
-const isSame = (a: Workflow, b: Workflow) => a.prefix === b.prefix && a.program === b.program;
+const isSame = (a: Workflow, b: Workflow) => a.prefix !== null && a.prefix === b.prefix && a.program === b.program;
 const writesOf = (workflows: readonly Workflow[]) => workflows.reduce((sum, { writes }) => sum + writes, 0);

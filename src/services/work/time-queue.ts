@@ -20,6 +20,7 @@ import {
 import { AUDIT_TEXT_LENGTH } from '../../domain/audit-actions.ts';
 import { addDays, dateIn, startOfDate } from '../../domain/calendar.ts';
 import { REDACTED } from '../../domain/change.ts';
+import { wholeNumber } from '../../domain/fields.ts';
 import type { ApprovalDecision } from '../../domain/record-kinds.ts';
 import { NO_MARKS, type TimeMarks } from '../../domain/time-marks.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
@@ -61,11 +62,11 @@ export const timeQuery = z.lazy(() =>
     key: z.string().optional(),
     /** One entry, whatever was decided about it. */
     entry: z.string().optional(),
-    minutes: z.coerce.number().int().positive().optional().catch(undefined),
+    minutes: wholeNumber().catch(undefined),
     from: z.iso.date().optional().catch(undefined),
     to: z.iso.date().optional().catch(undefined),
-    before: z.coerce.number().int().positive().optional().catch(undefined),
-    upTo: z.coerce.number().int().positive().optional().catch(undefined),
+    before: wholeNumber().catch(undefined),
+    upTo: wholeNumber().catch(undefined),
   }),
 );
 export type TimeQuery = z.output<typeof timeQuery>;

@@ -307,7 +307,7 @@ describe('the form for the replacement of a key', () => {
     const { text } = await get(path);
     expect(await heading(text)).toBe('Create the replacement of Make');
     expect(await bannerOf(text)).toMatch(
-      /keeps working for the grace period.*Both scopes.*Used by report \(python-requests\)/,
+      /keeps working for the grace period.*Both scopes.*Used by ?report \(python-requests\)/,
     );
     expect(await scopesOf(text)).toEqual(BOTH_SCOPES);
     expect(await countElements(text, '[name=grace]')).toBe(4);

@@ -147,45 +147,61 @@ describe('after a rotation', () => {
 
   test('the pages of both keys show which workflows still use the old key, and which have moved', async () => {
     const { clock, old, successor, write, wordsOf, usesOn, oldPage, newPage } = await makeUsed();
+    const headOf = async (path: string) => (await wordsOf(path, '.banner.neutral strong'))[0]?.split(': ')[1];
     await write(old.value, 'triage:1', 'n8n/1.70 (linux)');
     await write(old.value, 'triage:2', 'n8n/1.71');
     await write(old.value, 'onboard', 'Make Integration');
-    const both = ['no prefix (Make), just now', 'triage (n8n), just now'];
+    const both = ['no prefix (Make), 1 write, just now', 'triage (n8n), 2 writes, just now'];
+    const report = 'report (curl), 1 write, 1 h ago';
     expect(await usesOn(oldPage)).toEqual([
       `This key: 3 writes${both.join('')}`,
       'New key: 0 writes',
-      'Not seen sincereport (curl), 1 h ago',
+      `No write since${report}`,
     ]);
     expect(await usesOn(newPage)).toEqual([
       `Old key: 3 writes${both.join('')}`,
       'This key: 0 writes',
-      'Not seen sincereport (curl), 1 h ago',
+      `No write since${report}`,
     ]);
+    for (const page of [oldPage, newPage]) expect(await headOf(page)).toBe('0 of 3 workflows moved');
     expect(await wordsOf(newPage, '.banner.neutral button')).toEqual(['Revoke the old key now']);
     expect(await wordsOf(oldPage, '.banner.neutral button')).toEqual([]);
     // One workflow a line.
-    expect(await wordsOf(`${oldPage}/revoke`, 'td[data-label=Workflows] li')).toEqual(both);
-    await write(successor, 'triage:3', 'n8n/1.71');
-    expect((await usesOn(newPage)).slice(0, 2)).toEqual([
-      'Old key: 3 writesno prefix (Make), just now',
-      'This key: 1 writetriage (n8n), just now',
-    ]);
-    expect(await wordsOf(newPage, '.facts dd')).toContain('triage (n8n), just now');
     const cell = `td[data-label=Workflows]`;
-    expect(await wordsOf(`${oldPage}/revoke`, `${cell} li`)).toEqual(['no prefix (Make), just now']);
-    expect(await wordsOf(`${oldPage}/revoke`, `${cell} .minor`)).toEqual([
-      'Moved to the new key: triage (n8n)',
-      'Not seen since the rotation: report (curl)',
+    expect(await wordsOf(`${oldPage}/revoke`, `${cell} li`)).toEqual([...both, report]);
+    await write(successor, 'triage:3', 'n8n/1.71');
+    expect(await usesOn(newPage)).toEqual([
+      'Old key: 3 writesno prefix (Make), 1 write, just now',
+      'This key: 1 writetriage (n8n), 1 write, just now',
+      `No write since${report}`,
     ]);
-    expect(await wordsOf(`${newPage}/revoke`, 'td[data-label=Workflows]')).toEqual(['triage (n8n), just now']);
+    expect(await headOf(oldPage)).toBe('1 of 3 workflows moved');
+    expect(await wordsOf(newPage, '.facts dd')).toContain('triage (n8n), just now');
+    expect(await wordsOf(`${oldPage}/revoke`, cell)).toEqual([
+      `Still use this keyno prefix (Make), 1 write, just nowNo write since the rotation${report}Moved to the new keytriage (n8n), just now`,
+    ]);
+    expect(await wordsOf(`${newPage}/revoke`, cell)).toEqual(['triage (n8n), just now']);
     clock.now += 1_000;
     // It went back to the old key, and the last one has moved.
     await write(old.value, 'triage:4', 'n8n/1.71');
     await write(successor, 'report:2', 'curl/8');
     expect(await usesOn(oldPage)).toEqual([
-      'This key: 4 writestriage (n8n), just nowno prefix (Make), just now',
-      'New key: 2 writesreport (curl), just now',
+      'This key: 4 writestriage (n8n), 3 writes, just nowno prefix (Make), 1 write, just now',
+      'New key: 2 writesreport (curl), 1 write, just now',
     ]);
+    expect(await headOf(oldPage)).toBe('1 of 3 workflows moved');
+  });
+
+  test('writes without a prefix can be of several workflows, so that none of these has moved', async () => {
+    const { clock, old, successor, write, usesOn, oldPage, wordsOf } = await makeUsed();
+    await write(old.value, 'a', 'n8n/1.71');
+    clock.now += 1_000;
+    await write(successor, 'b', 'n8n/1.71');
+    expect((await usesOn(oldPage)).slice(0, 2)).toEqual([
+      'This key: 1 writeno prefix (n8n), 1 write, just now',
+      'New key: 1 writeno prefix (n8n), 1 write, just now',
+    ]);
+    expect((await wordsOf(oldPage, '.banner.neutral strong'))[0]).toMatch(/: 0 of 2 workflows moved$/);
   });
 
   test('the forms and the page of the new key say which workflows use the old one', async () => {
@@ -193,7 +209,7 @@ describe('after a rotation', () => {
     const { id, value } = await makeKey(organization);
     for (const event of ['onboard:1', 'report:1'])
       await api.postNote(value, undefined, { 'Idempotency-Key': event, 'User-Agent': 'n8n/1.70' });
-    const words = /Used by (onboard|report) \(n8n\), (onboard|report) \(n8n\)/;
+    const words = /Used by(onboard|report) \(n8n\), just now(onboard|report) \(n8n\), just now/;
     const textOf = (page: string) => page.replaceAll(/<[^>]*>/g, '');
     for (const path of ['rotate', 'replace']) expect(textOf((await get(`/keys/${id}/${path}`)).text)).toMatch(words);
     const fields = { expires: 'none', grace: '1h', token: crypto.randomUUID() };

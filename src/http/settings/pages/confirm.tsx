@@ -30,6 +30,8 @@ const usedBy = (uses: NonNullable<Props['uses']>): TableColumn<KeyDetails> => [
   },
 ];
 
+const OWNER: TableColumn<KeyDetails> = ['Owner', ({ owner }) => <bdi>{owner || '–'}</bdi>];
+
 /** Asks for confirmation before keys are revoked. */
 export function ConfirmRevocation({ keys, uses, action, fields = [], button, cancel }: Props) {
   return (
@@ -46,7 +48,7 @@ export function ConfirmRevocation({ keys, uses, action, fields = [], button, can
           ['State', (key) => <State state={stateInList(key)} />],
           ['Last write', (key) => <LastWrite subject={key} />],
           ...(uses ? [usedBy(uses)] : []),
-          ['Owner', ({ owner }) => <bdi>{owner || '–'}</bdi>],
+          ...(keys.some(({ owner }) => owner !== '') ? [OWNER] : []),
         ]}
         rows={keys}
       />

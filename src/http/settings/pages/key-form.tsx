@@ -22,7 +22,7 @@ import { CardForm, Choices, Conflict, describedBy, Field, FieldMessage } from '.
 import { CompanyName } from './key-facts.tsx';
 import { limitText } from './refusal.tsx';
 import { Ago } from './time.tsx';
-import { WorkflowNames } from './workflows.tsx';
+import { TitledWorkflows } from './workflows.tsx';
 
 /** The settings before the fold of a new key's form, and those in it: all others, except for the companies. */
 const BASIC: readonly KeySettingName[] = ['name', 'owner'];
@@ -259,7 +259,7 @@ export function ReplaceForm(props: ReplaceProps) {
               </>
             )}
             {lacksScope && ` ${LACKS_SCOPE}`}
-            <WorkflowNames title="Used by" workflows={workflows} />
+            <TitledWorkflows title="Used by" workflows={workflows} />
           </Banner>
         </>
       }
@@ -353,11 +353,13 @@ export function RotateForm({ subject: key, workflows, token, ...expiration }: Ro
       actions={<SubmitOrCancel submit="Rotate" cancel={path} />}
     >
       <div class="field">
-        The new key has the same name, scopes, owner, companies, limits and networks as <Hint hint={key.hint} />. Choose
-        how long both work, and enter the new key in the automation in that time.{' '}
-        {key.expiresAt === null ? 'The old key never expires.' : 'The preselected lifetime is that of the old key.'} A
-        rotation adds no scope: if one is missing, <a href={`${path}/replace`}>create its replacement</a> instead.
-        <WorkflowNames title="Used by" workflows={workflows} />
+        <p>
+          The new key has the same name, scopes, owner, companies, limits and networks as <Hint hint={key.hint} />.
+          Enter it in the automation while both work.{' '}
+          {key.expiresAt === null ? 'The old key never expires.' : 'The preselected lifetime is that of the old key.'}{' '}
+          If a scope is missing, <a href={`${path}/replace`}>create its replacement</a> instead.
+        </p>
+        <TitledWorkflows title="Used by" workflows={workflows} />
       </div>
       <GraceField form={form} />
       <ExpirationField {...expiration} />

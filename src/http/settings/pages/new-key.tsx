@@ -11,7 +11,7 @@ import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 import { Banner, counted, Hint, Scopes } from './components.tsx';
 import { Expiry } from './time.tsx';
-import { WorkflowNames } from './workflows.tsx';
+import { TitledWorkflows } from './workflows.tsx';
 
 interface Props {
   created: CreatedKey;
@@ -135,7 +135,7 @@ function Replaced({ old, workflows }: { old: KeyDetails; workflows: readonly Wor
       ) : (
         `, which ${old.state === 'revoked' ? 'is revoked' : 'has expired'}: the automation is refused until then.`
       )}
-      <WorkflowNames title="Used by" workflows={workflows} />
+      <TitledWorkflows title="Used by" workflows={workflows} />
     </div>
   );
 }

@@ -6,41 +6,34 @@ import { Ago, spanText, Time } from './time.tsx';
 
 const SHOWN_WORKFLOWS = 5;
 
+/** How often each workflow wrote, unless the list is only about which workflows there are. */
+interface ListProps {
+  workflows: readonly Workflow[];
+  hasCounts?: boolean;
+}
+
 /** Workflows by the beginning of their Idempotency-Keys and the program that sends them, each with its latest write. */
-export const Workflows = ({ workflows }: { workflows: readonly Workflow[] }) => (
+export const Workflows = ({ workflows, hasCounts = false }: ListProps) => (
   <ul class="lines">
-    {workflows.slice(0, SHOWN_WORKFLOWS).map((workflow) => (
+    {workflows.slice(0, SHOWN_WORKFLOWS).map(({ prefix, program, writes, lastAt }) => (
       <li>
-        <WorkflowName workflow={workflow} />, <Ago at={workflow.lastAt} />
+        <bdi>{prefix ?? 'no prefix'}</bdi>
+        {program && [' (', <bdi>{program}</bdi>, ')']}, {hasCounts && `${counted(writes, 'write')}, `}
+        <Ago at={lastAt} />
       </li>
     ))}
     {workflows.length > SHOWN_WORKFLOWS && <li>and {counted(workflows.length - SHOWN_WORKFLOWS, 'other')}</li>}
   </ul>
 );
 
-/** The names of workflows, after what they have in common; nothing if there are none. */
-export const WorkflowNames = ({ title, workflows }: { title: string; workflows: readonly Workflow[] }) =>
-  workflows.length > 0 && (
-    <div class="minor">
-      {title}{' '}
-      {workflows
-        .slice(0, SHOWN_WORKFLOWS)
-        .map((workflow, index) => [index > 0 && ', ', <WorkflowName workflow={workflow} />])}
-      {workflows.length > SHOWN_WORKFLOWS && ` and ${counted(workflows.length - SHOWN_WORKFLOWS, 'other')}`}
+/** Workflows below what they have in common; nothing if there are none. */
+export const TitledWorkflows = ({ title, ...list }: ListProps & { title: string }) =>
+  list.workflows.length > 0 && (
+    <div>
+      <span class="minor">{title}</span>
+      <Workflows {...list} />
     </div>
   );
-
-const WorkflowName = ({ workflow: { prefix, program } }: { workflow: Workflow }) => (
-  <span>
-    <bdi>{prefix ?? 'no prefix'}</bdi>
-    {program && (
-      <>
-        {' '}
-        (<bdi>{program}</bdi>)
-      </>
-    )}
-  </span>
-);
 
 interface CurrentProps {
   keyId: string;
@@ -54,9 +47,10 @@ export function CurrentWorkflows({ keyId, workflows, rotation }: CurrentProps) {
   const { old, moved, unseen } = rotation;
   return (
     <>
-      {old.workflows.length > 0 ? <Workflows workflows={old.workflows} /> : 'None since the rotation'}
-      <WorkflowNames title="Moved to the new key:" workflows={moved} />
-      <WorkflowNames title="Not seen since the rotation:" workflows={unseen} />
+      {old.workflows.length === 0 && 'None since the rotation'}
+      <TitledWorkflows title="Still use this key" workflows={old.workflows} hasCounts />
+      <TitledWorkflows title="No write since the rotation" workflows={unseen} hasCounts />
+      <TitledWorkflows title="Moved to the new key" workflows={moved} />
     </>
   );
 }
@@ -66,33 +60,36 @@ interface RotationProps {
   isOld: boolean;
 }
 
-/** Which of the two keys of a rotation is in use, and by what; a warning if the new key has ended before the old one. */
+/** Which workflows have not moved to the new key of a rotation; a warning if the new key has ended before the old one. */
 export function SinceRotation({ rotation, isOld }: RotationProps) {
   const { base } = usePage();
-  const { since, old, new: successor, unseen } = rotation;
-  const hasEnded = !isLive(successor.subject.state);
+  const { since, old, new: successor, moved, unseen } = rotation;
+  const left = old.workflows.length + unseen.length;
+  const next = successor.subject;
+  const hasEnded = !isLive(next.state);
   return (
     <Banner tone={hasEnded ? 'warning' : 'neutral'}>
       {hasEnded && <NewKeyEnded rotation={rotation} isOld={isOld} />}
       <strong>
         Since the rotation on <Time at={since} />
+        {left + moved.length > 0 && `: ${moved.length} of ${counted(left + moved.length, 'workflow')} moved`}
       </strong>
       <dl class="uses">
         <UseOf title={isOld ? 'This key' : 'Old key'} {...old} />
         <UseOf title={isOld ? 'New key' : 'This key'} {...successor} />
         {unseen.length > 0 && (
           <div>
-            <dt>Not seen since</dt>
+            <dt>No write since</dt>
             <dd>
-              <Workflows workflows={unseen} />
+              <Workflows workflows={unseen} hasCounts />
             </dd>
           </div>
         )}
       </dl>
       {hasEnded && (
         <div class="actions">
-          <a href={`${base}/keys/${successor.subject.id}/replace`} class="button quiet">
-            Create its replacement
+          <a href={`${base}/keys/${next.successor?.id ?? `${next.id}/replace`}`} class="button quiet">
+            {next.successor ? 'Open its successor' : 'Create its replacement'}
           </a>
         </div>
       )}
@@ -129,7 +126,7 @@ const UseOf = ({ title, subject, writes, workflows }: Rotation['old'] & { title:
     <dd>
       {writes === EXAMINED_WRITES && 'at least '}
       {counted(writes, 'write')}
-      {workflows.length > 0 && <Workflows workflows={workflows} />}
+      {workflows.length > 0 && <Workflows workflows={workflows} hasCounts />}
     </dd>
   </div>
 );
