@@ -81,7 +81,7 @@ for (const selected of document.querySelectorAll('[data-selected]')) {
       new Intl.NumberFormat('en-GB', { minimumFractionDigits }).format(number);
     selected.textContent =
       chosen.length > 0
-        ? `${chosen.length}\u00a0selected · ${format(sum('minutes'))}\u00a0min · ${format(sum('amount') / 100, 2)}`
+        ? `${chosen.length}\u00a0selected, ${format(sum('minutes'))}\u00a0min, ${format(sum('amount') / 100, 2)}`
         : 'Nothing selected';
     bar.classList.toggle('chosen', chosen.length > 0);
     for (const button of bar.querySelectorAll('[name="selected"]')) button.disabled = chosen.length === 0;

@@ -27,10 +27,10 @@ const MISSING = 'is missing';
 const MAX_FIELD_ERRORS = 20;
 
 /** A number from 1 on in an address. `z.coerce` would add the other types that it converts to the bundle. */
-export const wholeNumber = () =>
+export const wholeNumber = (error = 'The address of the page is invalid.') =>
   z
     .string()
-    .regex(/^[1-9]\d{0,14}$/)
+    .regex(/^[1-9]\d{0,14}$/, error)
     .transform(Number)
     .optional();
 

@@ -1,14 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { dateText } from '../../domain/calendar.ts';
 import { enterByHand, readTaken } from '../../services/work/enter-by-hand.ts';
-import {
-  FILE_PART,
-  goesToPsa,
-  isRedacted,
-  readEntries,
-  type TimeQuery,
-  timeQuery,
-} from '../../services/work/time-queue.ts';
+import { FILE_PART, goesToPsa, isRedacted, readEntries, type TimeQuery } from '../../services/work/time-queue.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { readForm } from './forms.ts';
 import { addressOf, pageContext, redirectWith } from './page-context.ts';
@@ -18,12 +11,12 @@ import { Time } from './pages/time.tsx';
 import { Conflict } from './pages/undecided-time.tsx';
 import { render } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
-import { validQuery } from './valid-query.ts';
+import { timeQueryOf, validTime } from './time-query.ts';
 
 /** Takes time off the list _Not in the PSA_ that an administrator has entered there by hand. */
 export const enteredByHand = new Hono<AdminEnv>();
 
-enteredByHand.get('/time/entered', validQuery(timeQuery), (c) => {
+enteredByHand.get('/time/entered', validTime, (c) => {
   const { entry = '', upTo: _, ...query } = c.req.valid('query');
   return ask(c, entry, query);
 });
@@ -47,11 +40,7 @@ async function ask(c: Context<AdminEnv>, id: string, query: TimeQuery, isRedacte
 
 enteredByHand.post('/time/entered', async (c) => {
   const values = await readForm(c);
-  const {
-    entry: id = '',
-    upTo: _,
-    ...query
-  } = timeQuery.parse(Object.fromEntries([...values].filter(([, value]) => value !== '')));
+  const { entry: id = '', upTo: _, ...query } = timeQueryOf(values);
   const ctx = adminContext(c);
   const isOfText = values.has('redacted');
   if (!(await enterByHand(ctx, id, isOfText))) return ask(c, id, query, true);

@@ -109,7 +109,7 @@ function problemPage(
   return render(c, title, page, { status });
 }
 
-/** Where an error page leads: after a conflict, to the page that shows the change, and from a file to its list. */
+/** Where an error page leads: after a conflict or a bad filter, to the page without filters, and from a file to its list. */
 function wayOn(c: Context<AppEnv>, status: number): { to: string; text: string } {
   const base = pageContext(c)?.base;
   if (base === undefined) return { to: '/settings', text: 'All organizations' };
@@ -120,7 +120,7 @@ function wayOn(c: Context<AppEnv>, status: number): { to: string; text: string }
     return { to: addressOf(`${base}${list}`, query), text: 'Go back' };
   }
   const [page] = /^\/keys\/[^/]+|^\/[^/]+/.exec(path) ?? [];
-  if (status === 409 && page) return { to: `${base}${page}`, text: 'Go back' };
+  if (page && (status === 400 || status === 409)) return { to: `${base}${list ?? page}`, text: 'Go back' };
   return { to: `${base}/keys`, text: 'All API keys' };
 }
 

@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { decisionReason, MAX_REASON_LENGTH } from '../../domain/decision-reason.ts';
 import { APPROVAL_DECISIONS } from '../../domain/record-kinds.ts';
+import { isMarked } from '../../domain/time-marks.ts';
 import {
   decideTime,
   type Entry,
@@ -20,7 +21,6 @@ import {
   readUndecided,
   type TimeQuery,
   type TimeTotals,
-  timeQuery,
 } from '../../services/work/time-queue.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { amountCell, type Column, csvDownload, fileName } from './download.ts';
@@ -31,14 +31,12 @@ import { CsvLink, formatNumber } from './pages/components.tsx';
 import { ConfirmTime } from './pages/confirm-time.tsx';
 import { TimeLead, TimePage } from './pages/time-entries.tsx';
 import { countedEntries, DECISIONS, decidedText, STATES, totalsHeadings, totalsText } from './pages/time-table.tsx';
-import { type Undecided, UndecidedTime, undecidedText, undecidedTitle } from './pages/undecided-time.tsx';
+import { type Undecided, UndecidedTime, undecidedText } from './pages/undecided-time.tsx';
 import { render } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
-import { validQuery } from './valid-query.ts';
+import { timeQueryOf, validTime } from './time-query.ts';
 
 export const timeEntries = new Hono<AdminEnv>();
-
-const validTime = validQuery(timeQuery);
 
 function queueOf(c: Context<AdminEnv>): Queue {
   const { waiting, organization } = c.get('administrator');
@@ -57,10 +55,11 @@ timeEntries.get('/time', validTime, async (c) => {
   const [queue, hasTime] = isEmpty
     ? await Promise.all([query.state === 'waiting' ? readEmptyQueue(ctx) : undefined, hasAnyTime(ctx)])
     : [undefined, true];
-  const preselected = c.req.query('select') ?? (query.entry === undefined ? undefined : 'all');
+  const asked = entries.find((entry) => entry.id === query.entry && !isMarked(entry));
+  const preselected = c.req.query('select') ?? asked?.id;
   const page = <TimePage {...found} {...{ entries, choices, query, ...queue, hasTime, preselected, waiting }} />;
   return render(c, 'Time', page, {
-    lead: hasTime && <TimeLead query={query} approvals={choices.approvals} />,
+    lead: hasTime && <TimeLead query={query} count={entries.length} approvals={choices.approvals} />,
     actions: entries.length > 0 && (
       <CsvLink to={addressOf(`${pageContext(c).base}/time.csv`, { ...query, before: undefined })} />
     ),
@@ -112,7 +111,7 @@ async function offer(
   const others = ids.filter((id) => !isOffered.has(id));
   const found = await readEntries(ctx, others);
   const undecided = { found, missing: others.length - found.length };
-  if (entries.length === 0) return refuse(c, { ...props, ...undecided, done: 0 });
+  if (entries.length === 0) return refuse(c, { ...props, ...undecided, done: 0, sums: '' });
   const lost = undecidedText(undecided, pageContext(c).psa);
   return confirm(c, { ...props, entries, selected: ids, lost });
 }
@@ -128,12 +127,7 @@ timeEntries.post('/time/decide', async (c) => {
   const ctx = adminContext(c);
   const values = await readForm(c);
   const decision = readDecision(values.get('decision'));
-  const {
-    before,
-    upTo: _,
-    entry: __,
-    ...query
-  } = timeQuery.parse(Object.fromEntries([...values].filter(([, value]) => value !== '')));
+  const { before, upTo: _, entry: __, ...query } = timeQueryOf(values);
   const ids = chosenIn(values);
   if (!decision || ids.length === 0)
     return redirectWith(c, addressOf('/time', query), 'No entry was selected.', 'warning');
@@ -143,22 +137,30 @@ timeEntries.post('/time/decide', async (c) => {
     return offer(c, ids, { decision, query, before, form: { values, messages } });
   }
   const { done, totals, others } = await decideTime(ctx, ids, decision, decision === 'REJECTED' ? reason : undefined);
+  const sums = totalsText(decision === 'REJECTED' ? { ...totals, amountMinor: null } : totals);
   if (done.length < ids.length) {
     const missing = ids.length - done.length - others.length;
-    return refuse(c, { found: others, missing, done: done.length, decision, query });
+    return refuse(c, { found: others, missing, done: done.length, sums, decision, query });
   }
-  const sums = totalsText(decision === 'REJECTED' ? { ...totals, amountMinor: null } : totals);
   return redirectWith(c, addressOf('/time', query), `${decidedText(done.length, decision)}: ${sums}`);
 });
 
-/** Says what was not decided, and why. */
-function refuse(
-  c: Context<AdminEnv>,
-  { done, decision, query, ...undecided }: Undecided & { done: number } & Pick<Confirmation, 'decision' | 'query'>,
-) {
+type Refusal = Undecided & { done: number; sums: string } & Pick<Confirmation, 'decision' | 'query'>;
+
+/** Says what was decided, what was not, and why. */
+function refuse(c: Context<AdminEnv>, { done, sums, decision, query, ...undecided }: Refusal) {
   const found = shownEntries(c, undecided.found, PAGE.shown);
-  const page = <UndecidedTime {...undecided} found={found} query={query} />;
-  return render(c, undecidedTitle(undecided, done, decision), page, { status: 409 });
+  const why = undecidedText(undecided, pageContext(c).psa);
+  const { word } = DECISIONS[decision];
+  const all = done + found.length + undecided.missing;
+  const title = done > 0 ? `${done} of ${decidedText(all, decision)}` : `Nothing was ${word}`;
+  const page = (
+    <UndecidedTime found={found} query={query}>
+      {done > 0 && `${STATES[decision].word}: ${sums}. `}
+      {why}
+    </UndecidedTime>
+  );
+  return render(c, title, page, { status: 409 });
 }
 
 /** Rejected time has columns of its own, so that the sum of a column is never of both. */

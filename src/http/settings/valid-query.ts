@@ -8,12 +8,15 @@ import { timeOfId } from '../../domain/record-id.ts';
  *
  * @throws what `invalid` makes, if the shape refuses a value
  */
-export const validQuery = <Shape extends z.ZodType>(shape: Shape, invalid?: () => Error) =>
+export const validQuery = <Shape extends z.ZodType>(
+  shape: Shape,
+  invalid?: (error: { issues: readonly { message: string }[] }) => Error,
+) =>
   zValidator(
     'query',
     z.lazy(() => z.preprocess(givenFilters, shape)),
     (result) => {
-      if (!result.success) throw invalid?.() ?? result.error;
+      if (!result.success) throw invalid?.(result.error) ?? result.error;
     },
   );
 

@@ -53,20 +53,22 @@ export const STATUSES = {
   all: undefined,
 } as const;
 
+const date = (name: string) => z.iso.date(`${name} must be a date, such as 2027-03-31.`).optional();
+
 /** Which entries to show, where another page continues, and up to which `seq` an administrator has seen them. */
 export const timeQuery = z.lazy(() =>
   z.object({
-    state: z.enum(keysOf(STATUSES)).catch('waiting'),
+    state: z.enum(keysOf(STATUSES), `State must be one of ${keysOf(STATUSES).join(', ')}.`).default('waiting'),
     company: z.string().optional(),
     technician: z.string().optional(),
     key: z.string().optional(),
-    /** One entry, whatever was decided about it. */
+    /** One entry, whatever was decided about it. While it waits, also the one that it may repeat. */
     entry: z.string().optional(),
-    minutes: wholeNumber().catch(undefined),
-    from: z.iso.date().optional().catch(undefined),
-    to: z.iso.date().optional().catch(undefined),
-    before: wholeNumber().catch(undefined),
-    upTo: wholeNumber().catch(undefined),
+    minutes: wholeNumber('Minutes must be a whole number, at least 1.'),
+    from: date('From'),
+    to: date('To'),
+    before: wholeNumber(),
+    upTo: wholeNumber(),
   }),
 );
 export type TimeQuery = z.output<typeof timeQuery>;
@@ -236,7 +238,11 @@ export async function readTime(ctx: AdminContext, queue: Queue, asked: TimeQuery
   if (asked.entry !== undefined && asked.state !== 'waiting') return readOne(ctx, asked, asked.entry);
   const filter = await filterOf(ctx, queue, asked);
   if (isSorted(asked, queue)) {
-    const sorted = await sortEntries(ctx, queue, filter, { after: asked.before, limit: LISTED + 1 });
+    const page = { after: asked.before, limit: LISTED + 1 };
+    const found = await sortEntries(ctx, queue, filter, page);
+    const original = asked.entry === undefined ? null : (found.entries[0]?.sameId ?? null);
+    const pair = { ...filter, ids: [asked.entry, original].filter((id) => typeof id === 'string') };
+    const sorted = original === null ? found : await sortEntries(ctx, queue, pair, page);
     if (asked.entry !== undefined && sorted.entries.length === 0) return readOne(ctx, asked, asked.entry);
     if (sorted.totals) return { ...pageOf(sorted.entries), totals: sorted.totals };
   }
@@ -332,7 +338,9 @@ export async function readUndecided(
 export async function* exportTime(ctx: AdminContext, queue: Queue, asked: TimeQuery) {
   const { organizationId, userId } = ctx.actor;
   if (asked.entry !== undefined) {
-    yield { items: await readEntries(ctx, [asked.entry], FILE_PART.characters), next: undefined };
+    const { entries } = await readTime(ctx, queue, asked);
+    const ids = entries.map(({ id }) => id);
+    yield { items: await readEntries(ctx, ids, FILE_PART.characters), next: undefined };
     return;
   }
   const filter = await filterOf(forNextCall(ctx), queue, asked);
@@ -368,8 +376,8 @@ export async function readEntries(ctx: AdminContext, ids: readonly string[], cha
 }
 
 /**
- * Decides about these entries in one transaction, each once. `done` also has those that the same administrator has decided
- * in the same way before: a form that is sent twice. Any other entry is as it was.
+ * Decides about these entries in one transaction, each once. If none of them waits, `done` has those that the same
+ * administrator has decided in the same way before: a form that is sent twice. Any other entry is as it was.
  * @throws ServiceError `not_administrator`
  */
 export async function decideTime(
@@ -384,7 +392,11 @@ export async function decideTime(
   const undone = ids.filter((id) => !isDecided.has(id));
   if (undone.length > 0) await administratorsTimeZone(ctx);
   const found = await readEntries(ctx, undone);
-  const isDone = ({ status, decidedById }: Entry) => status === decision && decidedById === userId;
+  const isDone = (entry: Entry) =>
+    decided.length === 0 &&
+    entry.status === decision &&
+    entry.decidedById === userId &&
+    entry.reason === (reason ?? null);
   const done = [...decided, ...found.filter(isDone)];
   return {
     done: done.map(({ id }) => id),

@@ -58,8 +58,6 @@ describe('the queue', () => {
     ['to=2026-11-09', [4, 0, 1, 2, 3]],
     ['from=2026-11-09&to=2026-11-09&company=acme', [4, 0, 2, 3]],
     ['minutes=31', [4]],
-    ['minutes=none', [4, 0, 1, 2, 5, 3]],
-    ['from=tomorrow', [4, 0, 1, 2, 5, 3]],
   ])('a filter shows only its entries: %s', async (filter, expected) => {
     let now = Date.parse('2026-11-09T23:00:00Z');
     const { organization, api, get, log } = await makeTime({ now: () => now });
@@ -86,15 +84,15 @@ describe('marks', () => {
     for (const minutes of [239, 30, 240, 480]) await log({ minutes });
     const { text } = await get('/time');
     expect(await minutesOf(text)).toEqual([480, 240, 239, 30]);
-    expect(await marksOf(text)).toEqual(Array(2).fill('long (240 or more)'));
+    expect(await marksOf(text)).toEqual(Array(2).fill('long (240+)'));
     const label = async (search = '') => textsOf((await get(`/time${search}`)).text, '.decide button[name=all]');
-    expect(await label()).toEqual(['Approve all 2 unmarked…']);
+    expect(await label()).toEqual(['Approve 2 unmarked…']);
     await decide('APPROVED', (await idsOf(text)).slice(1, 3));
-    expect(await label()).toEqual(['Approve 1 unmarked entry…']);
+    expect(await label()).toEqual(['Approve 1 unmarked…']);
     await decide('APPROVED', (await idsOf(text)).slice(0, 1));
     expect(await label()).toEqual(['Approve 1 entry…']);
     expect((await post('/key-rules', { revision: '0', maxLifetimeDays: '', longMinutes: '30' })).status).toBe(303);
-    expect(await marksOf((await get('/time')).text)).toEqual(['long (30 or more)']);
+    expect(await marksOf((await get('/time')).text)).toEqual(['long (30+)']);
   });
 
   test('the same ticket, minutes and text within 15 minutes are a possible duplicate, of whatever key', async () => {
@@ -109,13 +107,13 @@ describe('marks', () => {
     await log(same, '1002');
     now += 15 * 60_000 + 1;
     await log({ minutes: 5, description: 'Later' });
-    expect(await marksOf((await get('/time')).text)).toEqual(['possible duplicate, seconds later']);
+    expect(await marksOf((await get('/time')).text)).toEqual(['possible duplicate, 1 s later']);
     await log(same);
     const { text } = await get('/time');
-    expect([await marksOf(text), (await minutesOf(text))[0]]).toEqual([['possible duplicate, seconds later'], 20]);
+    expect([await marksOf(text), (await minutesOf(text))[0]]).toEqual([['possible duplicate, 1 s later'], 20]);
     // The copy is still one when the first entry is approved.
     await decide('APPROVED', first);
-    expect(await marksOf((await get('/time')).text)).toEqual(['possible duplicate, seconds later']);
+    expect(await marksOf((await get('/time')).text)).toEqual(['possible duplicate, 1 s later']);
   });
 
   test('time that is sent again after 1,000 entries were approved is still a possible duplicate', async () => {
@@ -125,7 +123,7 @@ describe('marks', () => {
     const ids = await idsOf((await get('/time/decide?all=APPROVED')).text);
     expect((await decide('APPROVED', ids)).notice).toBe('1,000 entries approved: 30,000 minutes, amount 75,000.00');
     await log({ description: 'Tested the backup' });
-    expect(await marksOf((await get('/time')).text)).toEqual(['possible duplicate, seconds later']);
+    expect(await marksOf((await get('/time')).text)).toEqual(['possible duplicate, 1 s later']);
   });
 
   test('while more than 10,000 entries wait, marks know only those of the filter, so that all cannot be approved', async () => {
@@ -169,7 +167,7 @@ describe('marks', () => {
     const tess = { userEmail: 'tess@northwind.example' };
     for (const minutes of [6, 45, 239, 239, 480, 239, 540, 239, 357]) await log({ ...tess, minutes });
     const { text } = await get('/time');
-    const [long, day] = ['long (240 or more)', '2,384 min that day'];
+    const [long, day] = ['long (240+)', '2,384 min that day'];
     expect(await marksOf(text)).toEqual([long, day, long, day, long]);
     expect((await minutesOf(text)).slice(0, 3)).toEqual([540, 480, 357]);
     expect(await textsOf(text, '.decide a')).toEqual(['Select all', 'Select marked (3)']);
@@ -190,9 +188,7 @@ describe('marks', () => {
     const links = async () =>
       (await elementsOf(await page(), '.mark a')).map(({ attributes }) => attributes['href']?.replace('&amp;', '&'));
     expect(await links()).toEqual([`#${first}`, `#${second}`]);
-    expect(await marksOf(await page())).toEqual(
-      ['seconds later', '3 min later'].map((at) => `possible duplicate, ${at}`),
-    );
+    expect(await marksOf(await page())).toEqual(['1 s later', '3 min later'].map((at) => `possible duplicate, ${at}`));
     expect(await elementsOf(await page(), `tbody [id="${first}"]`)).toHaveLength(1);
     await decide('APPROVED', first);
     expect(await links()).toEqual([`${base}/time?entry=${first}&select=none`, `#${second}`]);
@@ -212,7 +208,7 @@ describe('marks', () => {
       ids[3],
     ]);
     expect(await textsOf(text, '.decide a, .decide button')).toEqual([
-      ...['Select all', 'Select marked (2)', 'Approve selected', 'Reject selected', 'Approve all 2 unmarked…'],
+      ...['Select all', 'Select marked (2)', 'Approve selected', 'Reject selected', 'Approve 2 unmarked…'],
     ]);
     const all = await get('/time/decide?all=APPROVED');
     // The entry whose duplicate is left out has no place before a longer one.
@@ -347,18 +343,38 @@ describe('a decision', () => {
     });
     const { text } = await get('/time?state=rejected');
     expect(await textsOf(text, 'thead th')).toEqual(['Time', 'Work', 'Technician', 'Rejected', 'Amount']);
-    expect(await textsOf(text, 'tbody .state')).toEqual([expect.stringMatching(/^Ada .*, \d\d:\d\d$/)]);
+    expect(await textsOf(text, 'tbody .state')).toEqual([expect.stringMatching(/^RejectedAda .*, \d\d:\d\d$/)]);
     // The reason is on a line of its own.
-    expect(await textsOf(text, 'tbody .decided .minor')).toEqual(['Not ours']);
+    expect(await textsOf(text, 'tbody td:nth-child(4) .minor')).toEqual(['Not ours']);
   });
 
-  test('what is invalid in an address is ignored', async () => {
+  test('a confirmation of nothing leads back to the list', async () => {
     const { get, log } = await makeTime();
     await log();
-    const { status, text } = await get('/time?before=-1&upTo=x&state=x&to=x');
-    expect([status, await idsOf(text)]).toEqual([200, [expect.any(String)]]);
     for (const search of ['selected=x', 'selected=APPROVED', 'all=APPROVED&upTo=1', ''])
       expect((await get(`/time/decide?${search}`)).status).toBe(303);
+  });
+
+  test('of a form with entries that the same administrator has decided before, the page says what is new', async () => {
+    const { organization, log, decide } = await makeTime();
+    const ids = [await log(), await log(), await log({ minutes: 15 })];
+    const [first = '', second = ''] = ids;
+    await decide('REJECTED', [first], 'Not ours');
+    await decide('REJECTED', [second], 'Wrong hours');
+    const old = await decide('REJECTED', ids, 'Not ours');
+    expect([old.status, await textsOf(old.text, 'h1, [role=alert]')]).toEqual([
+      409,
+      [
+        '1 of 3 entries rejected',
+        expect.stringMatching(/^Rejected: 15 minutes\. 2 entries had already been decided by Ada .*\.$/),
+      ],
+    ]);
+    expect(await textsOf(old.text, 'tbody td:nth-child(4) .minor')).toEqual(['Not ours', 'Wrong hours']);
+    // Nothing is new: only what has the same reason was sent twice.
+    const again = await decide('REJECTED', [first, second], 'Not ours');
+    expect([again.status, await textsOf(again.text, 'h1')]).toEqual([409, ['1 of 2 entries rejected']]);
+    expect((await decide('REJECTED', [first], 'Not ours')).notice).toBe('1 entry rejected: 30 minutes');
+    expect(await statusesOf(organization)).toEqual(Array(3).fill('REJECTED'));
   });
 
   test('a form that is sent twice decides once, and both times leads to the same page', async () => {
@@ -411,11 +427,13 @@ describe('a decision', () => {
     await bea.post('/time/decide', { decision: 'REJECTED', entry: ids[0] ?? '', reason: 'Not ours' });
     const { status, text } = await decide('APPROVED', ids);
     expect([status, await textsOf(text, 'h1')]).toEqual([409, ['1 of 2 entries approved']]);
-    expect(await textsOf(text, '[role=alert]')).toEqual(['1 entry had already been decided by Bea.']);
-    const cells = 'tbody .when, tbody td[data-label=Work] .text, tbody .state, tbody .decided';
+    expect(await textsOf(text, '[role=alert]')).toEqual([
+      'Approved: 30 minutes, amount 75.00. 1 entry had already been decided by Bea.',
+    ]);
+    const cells = 'tbody .when, tbody td[data-label=Work] .text, tbody .state, tbody td:nth-child(4) .minor';
     expect(await textsOf(text, cells)).toEqual([
-      ...[expect.stringContaining('30 min'), 'Task 1', expect.stringMatching(/^Rejected\d+ \w+, \d\d:\d\d$/)],
-      'Bea: Not ours',
+      ...[expect.stringContaining('30 min'), 'Task 1', expect.stringMatching(/^RejectedBea\d+ \w+, \d\d:\d\d$/)],
+      'Not ours',
     ]);
     expect(text).not.toMatch(/\d UTC<|REJECTED/);
     const answer = await work.reviewTimeEntry(organization, ids[1] ?? '', 'REJECTED', 'bea');
@@ -793,10 +811,14 @@ test('the list of all time shows the state of each entry, and strikes rejected a
   await decide('REJECTED', await log({ minutes: 20 }), 'Logged twice by the workflow');
   const waiting = await log();
   const { text } = await get('/time?state=all');
-  expect(await textsOf(text, 'tbody .state')).toEqual(['Waits', 'Rejected9 Nov, 10:00', 'Approved9 Nov, 10:00']);
-  expect((await textsOf(text, 'tbody .decided'))[1]).toMatch(/^Ada .*: Logged twice by the workflow$/);
+  expect(await textsOf(text, 'tbody .state')).toEqual([
+    'WaitsDecide',
+    expect.stringMatching(/^RejectedAda .*9 Nov, 10:00$/),
+    expect.stringMatching(/^ApprovedAda .*9 Nov, 10:00$/),
+  ]);
+  expect(await textsOf(text, 'tbody td:nth-child(4) .minor')).toEqual(['Logged twice by the workflow']);
   expect(await textsOf(text, 'tbody td[data-label=Amount] s')).toEqual(['50.00']);
-  const [link] = await elementsOf(text, 'tbody .decided a');
+  const [link] = await elementsOf(text, 'tbody .state a');
   expect(link?.attributes['href']).toMatch(new RegExp(`/time\\?entry=${waiting}$`));
 });
 
@@ -873,7 +895,7 @@ describe('one entry', () => {
 
   test('the audit log leads from an entry that waits to its decision', async () => {
     const { get, log, decide } = await makeTime();
-    const [, id] = [await log(), await log({ minutes: 480 })];
+    const [unmarked, id] = [await log(), await log({ minutes: 480 })];
     // The only entry that a filter finds is open.
     const decideLinks = async () =>
       (await elementsOf((await get('/audit?minutes=480&action=time_entry.created')).text, 'details[open] .actions a'))
@@ -884,23 +906,48 @@ describe('one entry', () => {
       `/decide?selected=REJECTED&entry=${id}`,
     ]);
     const confirmation = (await get(`/time${(await decideLinks())[1]}`)).text;
-    expect([await idsOf(confirmation), await textsOf(confirmation, 'tbody th .mark')]).toEqual([
-      [id],
-      ['long (240 or more)'],
-    ]);
+    expect([await idsOf(confirmation), await textsOf(confirmation, 'tbody th .mark')]).toEqual([[id], ['long (240+)']]);
     const page = (await get(`/time?entry=${id}`)).text;
-    expect([await idsOf(page), await textsOf(page, 'tbody th .mark')]).toEqual([[id], ['long (240 or more)']]);
-    expect(await elementsOf(page, 'input[name=entry][checked]')).toHaveLength(1);
+    expect([await idsOf(page), await textsOf(page, 'tbody th .mark')]).toEqual([[id], ['long (240+)']]);
+    // A marked entry is not selected before it was looked at.
+    expect(await elementsOf(page, 'input[name=entry][checked]')).toEqual([]);
+    const other = (await get(`/time?entry=${unmarked}`)).text;
+    expect(await elementsOf(other, 'input[name=entry][checked]')).toHaveLength(1);
+    // All of the queue are more than this page shows.
+    expect(await textsOf(other, '.decide button')).toEqual(['Approve selected', 'Reject selected']);
     await decide('REJECTED', id);
     expect(await decideLinks()).toEqual([]);
     const decided = (await get(`/time?entry=${id}`)).text;
     expect(await idsOf(decided)).toEqual([]);
-    expect(await textsOf(decided, 'tbody .decided')).toEqual([expect.stringMatching(/^Ada .*: Not ours$/)]);
-    expect(await textsOf(decided, '#totals')).toEqual([
-      expect.stringMatching(/^Ada .* rejected this entry, \d+ \w+ \d{4}, \d\d:\d\d\.$/),
-    ]);
+    expect(await textsOf(decided, 'tbody td:nth-child(4) .minor')).toEqual(['Not ours']);
+    expect(await textsOf(decided, '#totals')).toEqual([]);
     // It is in none of the lists that the chips lead to, so none is current.
     expect(await elementsOf(decided, '.state-chips [aria-current]')).toEqual([]);
+  });
+
+  test('while a possible duplicate waits, its original is listed with it, and none is selected', async () => {
+    let now = Date.parse('2026-11-09T10:00:00Z');
+    const { get, log, decide } = await makeTime({ now: () => now });
+    const same = { description: 'Twice' };
+    const ids = [await log(same), await log(same), await log()];
+    const [first = '', second = ''] = ids;
+    const page = (await get(`/time?entry=${second}`)).text;
+    expect(await idsOf(page)).toEqual([first, second]);
+    expect(await elementsOf(page, 'input[name=entry][checked]')).toEqual([]);
+    expect(await textsOf(page, '#totals, .head .minor')).toEqual([
+      ...['Possible duplicates. Show the list', '2 entries, 60 minutes, amount 150.00'],
+    ]);
+    expect(csvRows((await get(`/time.csv?entry=${second}`)).text)).toEqual(
+      Array(2).fill(expect.stringContaining('Twice')),
+    );
+    expect(await idsOf((await get(`/time?entry=${first}`)).text)).toEqual([first]);
+    await decide('APPROVED', first);
+    now += 10_000;
+    expect(await idsOf((await get(`/time?entry=${second}`)).text)).toEqual([second]);
+    const unknown = (await get('/time?entry=unknown')).text;
+    expect(await textsOf(unknown, '.head .minor, .banner')).toEqual([
+      ...['Show the list', 'Your organization does not have this entry.'],
+    ]);
   });
 
   test('the file of its totals has this entry, whatever was decided about it, but no rejected time', async () => {
@@ -928,14 +975,14 @@ describe('one entry', () => {
     const id = await log();
     for (const path of ['/time?state=all', `/time?entry=${id}`]) {
       const { text } = await get(path);
-      expect(await textsOf(text, 'tbody .state, tbody .decided')).toEqual(['Waits', 'in your PSA']);
+      expect(await textsOf(text, 'tbody .state')).toEqual(['Waitsin your PSA']);
       expect(await textsOf(text, 'tbody td[data-label=Amount]')).toEqual(['–']);
       expect(await textsOf(text, 'main button[name=selected], main button[name=all]')).toEqual([]);
     }
     const { text } = await get('/audit');
     expect(await textsOf(text, '.entry p')).toContain('Waits in your PSA');
     await work.reviewTimeEntry(organization, id, 'APPROVED', 'ada');
-    expect(await textsOf((await get('/time?state=approved')).text, 'tbody .decided')).toEqual([
+    expect(await textsOf((await get('/time?state=approved')).text, 'tbody .state > bdi')).toEqual([
       expect.stringMatching(/^in your PSA by Ada /),
     ]);
   });
@@ -980,7 +1027,7 @@ test('the pages name the PSA that decides and that refused, as its adapter repor
   const id = await log();
   resultOf(await work.report(organization, 'time_entry', id, 'refused', 'The period is closed.'));
   const names = async () => [
-    ...(await textsOf((await get('/time?state=all')).text, 'tbody .decided')),
+    ...(await textsOf((await get('/time?state=all')).text, 'tbody .state > bdi')),
     ...(await textsOf((await get('/time')).text, 'main [role=status]')),
     ...(await textsOf((await get('/audit')).text, '.log .chip, .log .mark, .log .entry p')),
   ];
@@ -1046,9 +1093,12 @@ describe('bad input', () => {
     ]);
     expect(both.text).not.toContain('Longest');
     const one = await selected(ids.slice(0, 1));
-    const title = 'Nothing was rejected: Bea has already decided';
-    expect([one.status, await textsOf(one.text, 'h1')]).toEqual([409, [title]]);
-    expect(await textsOf(one.text, 'tbody .decided')).toEqual(['Bea']);
+    const title = 'Nothing was rejected';
+    expect([one.status, await textsOf(one.text, 'h1, [role=alert]')]).toEqual([
+      409,
+      [title, '1 entry had already been decided by Bea.'],
+    ]);
+    expect(await textsOf(one.text, 'tbody .state > bdi')).toEqual(['Bea']);
     // A rejection without a reason is not offered for what is decided.
     const refused = await decide('REJECTED', ids[0] ?? '', '');
     expect([refused.status, await textsOf(refused.text, 'h1')]).toEqual([409, [title]]);
@@ -1058,6 +1108,36 @@ describe('bad input', () => {
     expect(await textsOf(filtered.text, 'h1')).toEqual(['1 of 2 entries approved']);
     const back = (await elementsOf(filtered.text, 'main a')).find(({ text }) => text === 'Go back');
     expect(back?.attributes['href']).toMatch(/\/time\?state=waiting&amp;company=acme$/);
+  });
+
+  test.each([
+    ['minutes=abc', 'Minutes must be a whole number, at least 1.'],
+    ['minutes=0', 'Minutes must be a whole number, at least 1.'],
+    ['from=tomorrow', 'From must be a date, such as 2027-03-31.'],
+    ['to=2026-02-30', 'To must be a date, such as 2027-03-31.'],
+    ['state=x', 'State must be one of waiting, approved, rejected, refused, all.'],
+    ['before=-1', 'The address of the page is invalid.'],
+    ['upTo=x', 'The address of the page is invalid.'],
+  ])('an invalid filter is refused with its field and rule, and a way back: %s', async (filter, rule) => {
+    const { get, post } = await makeTime();
+    const filters = Object.fromEntries(new URLSearchParams(filter));
+    for (const { status, text } of [
+      ...[await get(`/time?${filter}`), await get(`/time.csv?${filter}`), await get(`/time-totals.csv?${filter}`)],
+      ...[await post('/time/decide', { decision: 'APPROVED', ...filters }), await post('/time/entered', filters)],
+    ]) {
+      expect([status, ...(await textsOf(text, 'h1, main p:not(.minor)'))]).toEqual([
+        ...[400, 'Invalid filter', rule, 'Go back'],
+      ]);
+      const back = (await elementsOf(text, 'main a')).find((one) => one.text === 'Go back');
+      expect(back?.attributes['href']).toMatch(/\/settings\/[^/]+\/time$/);
+    }
+  });
+
+  test('from a file with an invalid separator, the page leads back to the time', async () => {
+    const { get } = await makeTime();
+    const { status, text } = await get('/time.csv?separator=;');
+    const back = (await elementsOf(text, 'main a')).find((one) => one.text === 'Go back');
+    expect([status, back?.attributes['href']]).toEqual([400, expect.stringMatching(/\/time$/)]);
   });
 
   test('too many entries and too long a reason are refused, and nothing is decided', async () => {

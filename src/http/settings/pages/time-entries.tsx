@@ -83,9 +83,11 @@ export function TimePage(props: Props) {
         </Banner>
       ) : (
         <form method="get" action={`${base}/time/decide`}>
-          <p id="totals">
-            <Summary {...props} />
-          </p>
+          {(query.entry === undefined || canDecide) && (
+            <p id="totals">
+              <Summary {...props} />
+            </p>
+          )}
           {query.state === 'refused' && <WhatToDo />}
           {canDecide && <Bar {...props} />}
           {canDecide ? (
@@ -126,16 +128,21 @@ function WhatToDo() {
 /** What a list is. */
 export function TimeLead({
   query: { state, entry },
+  count,
   approvals,
 }: {
   query: TimeQuery;
+  /** How many entries the page lists. */
+  count: number;
   approvals: Approver | undefined;
 }) {
   const { base, psa } = usePage();
   if (entry !== undefined)
     return (
       <p class="minor">
-        One entry. <a href={addressOf(`${base}/time`, { state })}>Show the list</a>
+        {count === 1 && 'One entry. '}
+        {count > 1 && 'Possible duplicates. '}
+        <a href={addressOf(`${base}/time`, { state })}>Show the list</a>
       </p>
     );
   const leads: Record<TimeQuery['state'], Child> = {
@@ -273,29 +280,10 @@ function Nothing({ query, last, inPsa = 0 }: Props) {
   );
 }
 
-/** Who has decided about an entry, or is to decide. */
-function Decided({ entry: { status, approvals, decidedAt, decidedBy, deciderType } }: { entry: Entry }) {
-  const { psa } = usePage();
-  if (status === 'SUBMITTED' || decidedAt === null)
-    return (
-      <>
-        This entry waits in <bdi>{psa}</bdi>.
-      </>
-    );
-  return (
-    <>
-      <bdi>{decidedBy}</bdi> {DECISIONS[status].word} this entry
-      {approvals === 'psa' && deciderType === 'user' && [' in ', <bdi>{psa}</bdi>]}, <Time at={decidedAt} />.
-    </>
-  );
-}
-
 /** The totals of all entries that match, or why there are none. */
-function Summary({ query, entries, totals, waiting }: Props) {
+function Summary({ query, totals, waiting }: Props) {
   const { psa } = usePage();
   const { since, earlier } = useSince(query);
-  const [entry] = entries;
-  if (query.entry !== undefined && entry && !isUndecided(entry)) return <Decided entry={entry} />;
   if (totals) {
     const leavesOut = totals.amountMinor !== null && totals.unpriced > 0;
     return (
@@ -339,7 +327,8 @@ function Summary({ query, entries, totals, waiting }: Props) {
 function Bar({ query, entries, totals, next, waiting }: Props) {
   const { base } = usePage();
   const marked = entries.filter(isMarked).length;
-  const unmarked = totals && hasAllMarks({ waiting }) ? totals.count - totals.marked : 0;
+  const canApproveAll = query.entry === undefined && hasAllMarks({ waiting });
+  const unmarked = totals && canApproveAll ? totals.count - totals.marked : 0;
   const isPart = next !== undefined || query.before !== undefined;
   const select = (which: 'all' | 'marked', text: Child) => (
     <a href={addressOf(`${base}/time`, { ...query, select: which })} data-select={which}>
@@ -362,9 +351,7 @@ function Bar({ query, entries, totals, next, waiting }: Props) {
       ))}
       {unmarked > 0 && (
         <button type="submit" name="all" value="APPROVED" class="quiet">
-          Approve {whichAll(unmarked)}
-          {totals && totals.marked > 0 && <span> unmarked</span>}
-          {unmarked === 1 && ' entry'}…
+          Approve {whichAll(unmarked, totals?.marked)}…
         </button>
       )}
     </div>
@@ -372,7 +359,8 @@ function Bar({ query, entries, totals, next, waiting }: Props) {
 }
 
 /** Which entries that are not marked one form can approve. */
-function whichAll(unmarked: number): string {
+function whichAll(unmarked: number, marked = 0): string {
   if (unmarked > MAX_ALL) return `the longest ${formatNumber(MAX_ALL)}`;
-  return unmarked === 1 ? '1' : `all ${formatNumber(unmarked)}`;
+  if (marked > 0) return `${formatNumber(unmarked)} unmarked`;
+  return unmarked === 1 ? '1 entry' : `all ${formatNumber(unmarked)}`;
 }

@@ -49,15 +49,18 @@ export const totalsHeadings = ({ state }: TimeQuery) =>
 export const clock = (at: number, timeZone: string) =>
   new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone }).format(at);
 
+/** `48 s`, `2 min` */
+const laterText = (ms: number) => (ms < MINUTE_MS ? `${Math.max(1, Math.floor(ms / 1_000))} s` : spanText(ms));
+
 /**
- * Why an entry is marked: `long (240 or more)`, `possible duplicate, 2 min later` with a link to the row of the entry that it
- * repeats, or else to a page of that entry.
+ * Why an entry is marked: `long (240+)`, `possible duplicate, 2 min later` with a link to the row of the entry that it repeats,
+ * or else to a page of that entry.
  */
 function Marks({ entry, listed }: { entry: Entry; listed: ReadonlySet<string> }) {
   const { base, timeZone } = usePage();
   const { longFrom, sameAs, sameId, dayMinutes, loggedAt } = entry;
   const reasons: readonly Child[] = [
-    longFrom !== null && `long (${formatNumber(longFrom)} or more)`,
+    longFrom !== null && `long (${formatNumber(longFrom)}+)`,
     sameAs !== null &&
       sameId !== null && [
         <a
@@ -66,7 +69,7 @@ function Marks({ entry, listed }: { entry: Entry; listed: ReadonlySet<string> })
         >
           possible duplicate
         </a>,
-        loggedAt - sameAs < MINUTE_MS ? ', seconds later' : `, ${spanText(loggedAt - sameAs)} later`,
+        `, ${laterText(loggedAt - sameAs)} later`,
       ],
     dayMinutes !== null && `${formatNumber(dayMinutes)} min that day`,
   ].filter(Boolean);
@@ -88,7 +91,7 @@ const TECHNICIAN: TableColumn<Entry> = [
 const AMOUNT: TableColumn<Entry> = ['Amount', (entry) => <Amount entry={entry} />];
 
 /** About how many characters of a text fit one line, without and with the column of the state. */
-const TEXT_FITS = { wide: 90, narrow: 65 };
+const TEXT_FITS = { wide: 80, narrow: 70 };
 
 /**
  * The columns of a list of these entries. Entries that can be selected have a checkbox, which is checked if `isSelected` says
@@ -116,16 +119,17 @@ export function columnsFor(
 type ToEntered = (entry: Entry) => string;
 
 /**
- * The columns of a list with entries that do not wait here: also the state of each, which the heading says if all have the
+ * The columns of a list with entries that do not wait here: also the decision about each, which the heading says if all have the
  * same.
  */
 export const columnsWithState = (state?: TimeQuery['state'], toEntered?: ToEntered): readonly TableColumn<Entry>[] => [
   ['Time', (entry) => <WorkTime entry={entry} />],
   ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.narrow} toEntered={toEntered} />],
   TECHNICIAN,
-  state === 'approved' || state === 'rejected'
-    ? [STATES[STATUSES[state]].word, (entry) => <Decision entry={entry} />]
-    : ['State', (entry) => <EntryState entry={entry} />],
+  [
+    state === 'approved' || state === 'rejected' ? STATES[STATUSES[state]].word : 'Decision',
+    (entry) => <Decision entry={entry} />,
+  ],
   AMOUNT,
 ];
 
@@ -183,7 +187,7 @@ const OneLine = ({ text, fits, children }: PropsWithChildren<{ text: string; fit
     <span class="text">{children}</span>
   );
 
-/** The text, and the ticket with its company and the key, which a desktop has in one line. */
+/** The text, and the ticket with its company and the key. A desktop has these in one line, and cuts the company off. */
 function Work({ entry, fits, toEntered }: { entry: Entry; fits: number; toEntered?: ToEntered | undefined }) {
   const { psa } = usePage();
   const { text, ticketId, company, keyId, keyName, status, minutes, refusal, wasHandedOver } = entry;
@@ -194,7 +198,8 @@ function Work({ entry, fits, toEntered }: { entry: Entry; fits: number; toEntere
         {text}
       </OneLine>
       <span class="minor line" title={`${company} · ${keyName}`}>
-        <Ticket id={ticketId} /> ·&nbsp;<bdi>{company}</bdi> ·&nbsp;
+        <Ticket id={ticketId} />
+        &nbsp;·&nbsp;<bdi>{company}</bdi>&nbsp;·&nbsp;
         <KeyName subject={{ id: keyId, name: keyName }} />
       </span>
       {wasHandedOver === 1 && status === 'SUBMITTED' && (
@@ -223,9 +228,6 @@ export const Refusal = ({ reason }: { reason: string | null }) => (
   </q>
 );
 
-/** About how many characters of a decision fit two lines. */
-const DECISION_FITS = 64;
-
 export const STATES = {
   SUBMITTED: { word: 'Waits', icon: 'hourglass' },
   APPROVED: { word: 'Approved', icon: 'check' },
@@ -238,58 +240,31 @@ function Decider({ entry: { approvals, decidedBy, deciderType } }: { entry: Entr
   // A decision of the PSA without a person has the name of the PSA.
   const isOfPerson = decidedBy !== null && deciderType === 'user';
   return (
-    <>
+    <bdi>
       {approvals === 'psa' && ['in ', <bdi>{isOfPerson ? psa : (decidedBy ?? psa)}</bdi>, isOfPerson && ' by ']}
       {(isOfPerson || approvals === 'settings') && <bdi>{decidedBy}</bdi>}
-    </>
+    </bdi>
   );
 }
 
-/** Who decided and when, and below it why. */
+/** Who decided and when, or who is to decide, and below it why. The icon and its name say what was decided. */
 function Decision({ entry }: { entry: Entry }) {
-  const { status, decidedAt, reason } = entry;
+  const { base } = usePage();
+  const { id, status, decidedAt, reason } = entry;
+  const { word, icon } = STATES[status];
   return (
-    <div class="decided">
-      <span class={`state ${status.toLowerCase()}`}>
-        <Icon name={STATES[status].icon} />
-        <bdi>
-          <Decider entry={entry} />
-        </bdi>
+    <>
+      <span class={`state ${status.toLowerCase()}`} title={word}>
+        <Icon name={icon} />
+        {status === 'SUBMITTED' ? word : <span class="visually-hidden">{word}</span>}
+        {isUndecided(entry) ? <a href={`${base}/time?entry=${id}`}>Decide</a> : <Decider entry={entry} />}
         {decidedAt !== null && <ShortTime at={decidedAt} />}
       </span>
       {reason && (
         <span class="minor">
-          <OneLine text={reason} fits={DECISION_FITS}>
-            <bdi>{reason}</bdi>
-          </OneLine>
+          <bdi>{reason}</bdi>
         </span>
       )}
-    </div>
-  );
-}
-
-/** What was decided and when, and below it by whom and why. */
-function EntryState({ entry }: { entry: Entry }) {
-  const { base } = usePage();
-  const { id, status, decidedAt, decidedBy, reason } = entry;
-  const { word, icon } = STATES[status];
-  return (
-    <>
-      <span class={`state ${status.toLowerCase()}`}>
-        <Icon name={icon} />
-        {word}
-        {decidedAt !== null && <ShortTime at={decidedAt} />}
-      </span>
-      <span class="minor decided">
-        {isUndecided(entry) ? (
-          <a href={`${base}/time?entry=${id}`}>Decide</a>
-        ) : (
-          <OneLine text={`${decidedBy}: ${reason ?? ''}`} fits={DECISION_FITS}>
-            <Decider entry={entry} />
-            {reason && [': ', <bdi>{reason}</bdi>]}
-          </OneLine>
-        )}
-      </span>
     </>
   );
 }

@@ -1,9 +1,8 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
-import type { ApprovalDecision } from '../../../domain/record-kinds.ts';
 import { type Entry, LISTED, type TimeQuery } from '../../../services/work/time-queue.ts';
 import { addressOf, usePage } from '../page-context.ts';
 import { Banner, Table } from './components.tsx';
-import { columnsWithState, countedEntries, DECISIONS, decidedText } from './time-table.tsx';
+import { columnsWithState, countedEntries } from './time-table.tsx';
 
 /** Time that was selected for a decision, and about which nothing was decided. */
 export interface Undecided {
@@ -24,27 +23,21 @@ export function undecidedText({ found, missing }: Undecided, psa: string): strin
   const names = decidersOf(found);
   const details = [
     before > 0 &&
-      `${countedEntries(before)} had already been decided by ${names.length > 3 ? 'several administrators' : names.join(', ')}.`,
+      `${countedEntries(before)} had already been decided by ${names.length > 3 ? 'several administrators' : new Intl.ListFormat('en-GB').format(names)}.`,
     inPsa > 0 && `${countedEntries(inPsa)} ${inPsa === 1 ? 'is' : 'are'} decided in ${psa}.`,
     missing > 0 && `${countedEntries(missing)} ${missing === 1 ? 'was' : 'were'} not found in your organization.`,
   ];
   return details.filter(Boolean).join(' ');
 }
 
-/** The title of the page after a decision that was made about `done` entries, and not about the others. */
-export function undecidedTitle({ found, missing }: Undecided, done: number, decision: ApprovalDecision): string {
-  if (done > 0) return `${done} of ${decidedText(done + found.length + missing, decision)}`;
-  const [name, ...others] = decidersOf(found);
-  const isOfOne = name !== undefined && others.length + missing === 0;
-  return `Nothing was ${DECISIONS[decision].word}${isOfOne ? `: ${name} has already decided` : ''}`;
-}
-
-/** The entries about which nothing was decided, with the decision of each. */
-export function UndecidedTime({ query, ...undecided }: Undecided & { query: TimeQuery }) {
-  const { psa } = usePage();
-  const { found } = undecided;
+/** The entries about which nothing was decided, with the decision of each, below what was decided and why not all was. */
+export function UndecidedTime({
+  found,
+  query,
+  children,
+}: PropsWithChildren<Pick<Undecided, 'found'> & { query: TimeQuery }>) {
   return (
-    <Conflict why={undecidedText(undecided, psa)} query={query}>
+    <Conflict why={children} query={query}>
       {found.length > 0 && (
         <Table caption="Decisions" kind="time with-state" columns={columnsWithState()} rows={found.slice(0, LISTED)} />
       )}
