@@ -406,7 +406,9 @@ test('an expired key is replaced, and the keys of a person who left are revoked,
   await openList();
   for (const name of ['Workflow 6', 'Workflow 8'])
     await keyboard.press(page.getByRole('checkbox', { name: `Select ${name}` }));
-  await keyboard.press(page.getByRole('button', { name: 'Revoke 2 keys…' }));
+  expect(await page.getByRole('button', { name: 'Revoke 2 keys…' }).isEnabled()).toBe(true);
+  // Enter on a checkbox presses the button.
+  await page.keyboard.press('Enter');
   await heading(page, 'Revoke 2 keys?').waitFor();
   await keyboard.press(page.getByRole('button', { name: 'Revoke 2 keys' }));
   await page.getByText('2 keys are revoked.').waitFor();

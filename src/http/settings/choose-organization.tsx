@@ -45,7 +45,8 @@ export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> 
       )}
     </>
   );
-  return render(c, 'Organizations', page);
+  const [userName, ...others] = new Set(all.map((one) => one.userName));
+  return render(c, 'Organizations', page, others.length === 0 ? { userName } : {});
 }
 
 const columnsFor = (tab: string): readonly TableColumn<OverviewItem>[] => [

@@ -288,9 +288,6 @@ function Keys({ list, query, refused }: ListProps) {
   const canSelect = list.keys.some(({ state }) => state !== 'revoked');
   return (
     <form method="get" action={`${base}/revoke-keys`}>
-      <Table caption="API keys" kind="keys" columns={columnsOf(base, { list, query, refused })} rows={list.keys}>
-        <Older list={list} query={query} />
-      </Table>
       {canSelect && (
         <div class="bulk row">
           <HiddenFields fields={parametersOf(query)} />
@@ -302,6 +299,9 @@ function Keys({ list, query, refused }: ListProps) {
           </button>
         </div>
       )}
+      <Table caption="API keys" kind="keys" columns={columnsOf(base, { list, query, refused })} rows={list.keys}>
+        <Older list={list} query={query} />
+      </Table>
     </form>
   );
 }

@@ -19,6 +19,8 @@ interface PageHead {
   trail?: readonly { href: string; text: string }[];
   lead?: Child;
   actions?: Child;
+  /** The name of the user on a page of no organization. */
+  userName?: string | undefined;
   hasErrors?: boolean;
   isOnce?: boolean;
 }
@@ -28,7 +30,7 @@ export async function render<E extends AdminEnv | AppEnv>(
   c: Context<E>,
   title: string,
   content: Child,
-  { status = 200, trail, lead, actions, hasErrors, isOnce }: PageHead = {},
+  { status = 200, trail, lead, actions, userName, hasErrors, isOnce }: PageHead = {},
 ): Promise<Response> {
   const administrator = c.get('administrator');
   const email = c.get('signedInAs');
@@ -40,7 +42,7 @@ export async function render<E extends AdminEnv | AppEnv>(
       title={`${hasErrors ? 'Error: ' : ''}${title}${administrator ? ` · ${administrator.organization.name}` : ''}`}
       isOnce={isOnce}
       home="/settings"
-      bar={<Bar {...{ administrator, email, path }} signOutPath={signIn?.signOutPath} />}
+      bar={<Bar {...{ administrator, email, userName, path }} signOutPath={signIn?.signOutPath} />}
       tabs={administrator && <AreaTabs {...{ administrator, path }} isMissing={status === 404} />}
       footer={
         administrator && (

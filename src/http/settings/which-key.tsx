@@ -45,6 +45,12 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.string().cat
           {foreign.map((hint, index) => [index > 0 && ', ', <Hint hint={hint} />])}.
         </Banner>
       )}
+      {keys.length > 0 && (
+        <p>
+          {keys.length === 1 ? '1 key matches' : `${keys.length} keys match`}. If others may have seen the text, rotate
+          or revoke each one that still works.
+        </p>
+      )}
       {keys.length > 0 && <Table caption="Keys in the text" columns={COLUMNS} rows={keys} />}
       <WhichKeyForm form={{ values: new URLSearchParams(), messages: {} }} />
     </>

@@ -59,11 +59,14 @@ describe('/settings', () => {
       ].map(([index, name]) => ({ id: ids[Number(index)], name })),
     );
     const menu = await elementsOf(html, '.user a, .user .pop bdi');
-    expect(menu.map(({ text }) => text)).toEqual([email, 'Help for administrators', 'Sign out']);
+    expect(menu.map(({ text }) => text)).toEqual(['Ada Administrator', email, 'Help for administrators', 'Sign out']);
     // Nothing of one organization.
     expect(html).not.toContain('aria-label="Settings"');
-    expect(html).not.toContain('Ada Administrator');
     expect(html).not.toContain('Only 6');
+    // An organization with another name for the administrator.
+    await importRecords({ type: 'user', organization: ids[2], id: 'ada', email, name: 'Mallory', admin: true });
+    const names = await elementsOf(await (await open('/settings')).text(), '.user bdi');
+    expect(names.map(({ text }) => text)).toEqual([email, email]);
   });
 
   test('the page shows the id of each organization, and names as text', async () => {

@@ -58,12 +58,14 @@ interface Props {
   administrator: Administrator | undefined;
   /** The email address of the person who is signed in. */
   email: string | undefined;
+  /** Their name, if no organization is open and all have the same. */
+  userName: string | undefined;
   path: string;
   signOutPath: string | undefined;
 }
 
 /** The organization, the documentation and the user, as far as the page knows them. */
-export function Bar({ administrator, email, path, signOutPath }: Props) {
+export function Bar({ administrator, email, userName, path, signOutPath }: Props) {
   const tab = tabOf(path.split('/')[3]);
   return (
     <>
@@ -73,20 +75,20 @@ export function Bar({ administrator, email, path, signOutPath }: Props) {
         <span>Documentation</span>
       </a>
       {email !== undefined && (
-        <UserMenu {...{ administrator, email, signOutPath, help: `/docs/administrators${HELP[tab]}` }} />
+        <UserMenu {...{ administrator, email, userName, signOutPath, help: `/docs/administrators${HELP[tab]}` }} />
       )}
     </>
   );
 }
 
-interface UserProps extends Pick<Props, 'administrator' | 'signOutPath'> {
+interface UserProps extends Pick<Props, 'administrator' | 'userName' | 'signOutPath'> {
   email: string;
   help: string;
 }
 
-function UserMenu({ administrator, email, signOutPath, help }: UserProps) {
+function UserMenu({ administrator, email, userName, signOutPath, help }: UserProps) {
   // Each organization can have another name.
-  const name = administrator?.userName;
+  const name = administrator?.userName ?? userName;
   const summary = (
     <>
       <Icon name="user" />
