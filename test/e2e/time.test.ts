@@ -147,7 +147,8 @@ test('a row is low on a desktop, and on a phone its date and minutes are a large
   const desktop = await open({ viewport: { width: 1280, height: 800 } });
   // Decided entries of the tests before are there, one of them with a reason.
   for (const state of ['waiting', 'approved', 'rejected', 'all']) {
-    await desktop.goto(`${server.url}/settings/${ORGANIZATION}/time?state=${state}`);
+    const response = await desktop.goto(`${server.url}/settings/${ORGANIZATION}/time?state=${state}`);
+    expect([state, response?.status()]).toEqual([state, 200]);
     const heights = await desktop
       .locator('.time tbody tr')
       .evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().height));

@@ -5,6 +5,7 @@ import { prepare } from '../../src/db/query.ts';
 /** A call of D1. */
 interface D1Call {
   statements: number;
+  sql: readonly string[];
   rowsRead: number;
   rowsWritten: number;
   /** It was a session, and a replica answered. */
@@ -155,12 +156,12 @@ export function committingTwice(db: D1Database): D1Database {
 /** The database, and a growing list of its calls. */
 export function countD1(db: D1Database): { db: D1Database; calls: D1Call[] } {
   const calls: D1Call[] = [];
-  const counted = aroundD1(db, async (run, statements) => {
+  const counted = aroundD1(db, async (run, statements, sql) => {
     const results = await run();
     const sum = (meta: 'rows_read' | 'rows_written') => results.reduce((total, result) => total + result.meta[meta], 0);
     const isReplica = results.some(({ meta }) => meta.served_by_primary === false);
     calls.push({
-      statements,
+      ...{ statements, sql },
       rowsRead: sum('rows_read'),
       rowsWritten: sum('rows_written'),
       ...(isReplica ? { replica: true } : {}),

@@ -62,7 +62,8 @@ function budgetOf(now = Date.now) {
     const found = { calls: d1.calls.length, read: sum('rowsRead'), written: sum('rowsWritten') };
     const { calls, read, written } = cost;
     expect(published).toContain(`| ${what} | ${calls} | ${read.toLocaleString('en')} | ${written} |`);
-    expect({ what, ...found }).toEqual({ what, calls, written, read: expect.any(Number) });
+    const sent = d1.calls.map(({ sql }) => sql.join('; ').slice(0, 200)).join('\n');
+    expect({ what, ...found }, sent).toEqual({ what, calls, written, read: expect.any(Number) });
     expect(found.read).toBeLessThanOrEqual(read);
     // SQLite reads one row after a range, if there is one: a few rows less without other organizations.
     expect(found.read).toBeGreaterThan(0.7 * read - 5);
