@@ -184,6 +184,21 @@ test('a row is low on a desktop, and on a phone its date and minutes are a large
   expect(await phone.getByLabel('Select 20 min').isChecked()).toBe(true);
 });
 
+test('on paper, a list has its headings and whole texts, and nothing that only a screen can do', async () => {
+  await log('printed', { description: `A text of more than one line. ${'It goes on. '.repeat(20)}The end.` });
+  const page = await open({ viewport: { width: 718, height: 1000 } });
+  await page.emulateMedia({ media: 'print' });
+  expect(await page.locator('.time thead').isVisible()).toBe(true);
+  for (const part of ['.decide', '.time input', '.button'])
+    expect(await page.locator(part).first().isVisible()).toBe(false);
+  const cut = page
+    .locator('.long .text')
+    .evaluateAll((texts) =>
+      texts.map((text) => text.scrollWidth > text.clientWidth || text.getBoundingClientRect().height < 30),
+    );
+  expect(new Set(await cut)).toEqual(new Set([false]));
+});
+
 test('on a phone, the bar in view is low, and selected rows are seen', async () => {
   for (const [index, minutes] of [5, 600, 7].entries()) await log(`bar-${index}`, { minutes });
   const page = await open({ viewport: { width: 390, height: 800 }, hasTouch: true, isMobile: true });
