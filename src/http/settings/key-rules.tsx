@@ -145,7 +145,7 @@ function KeyRulesPage({ form, revision, isConflict }: Props) {
         control="number"
         max={MAX_MINUTES}
         label={LONG_MINUTES}
-        help={`Where you approve time, these entries come first, and “Approve all” leaves them out. Empty: ${DEFAULT_LONG_MINUTES}.`}
+        help={`Where you approve time, these entries come first, and “Approve … unmarked” leaves them out. Empty: ${DEFAULT_LONG_MINUTES}.`}
       />
     </CardForm>
   );
