@@ -235,8 +235,11 @@ describe('a refused use of a key', () => {
     const formOn = async (page: string) => {
       const [link] = await elementsOf((await get(page)).text, '#lost a.button');
       const { text } = await get(String(link?.attributes['href']).replaceAll('&amp;', '&').slice(base.length));
-      const fields = await elementsOf(text, 'form[method=post] input');
-      return Object.fromEntries(fields.map(({ attributes }) => [attributes['name'], String(attributes['value'])]));
+      const inputs = await elementsOf(text, 'form[method=post] input');
+      const fields = inputs.map(({ attributes }) => [attributes['name'], String(attributes['value'])] as const);
+      // The page has a row for each write.
+      expect(await countElements(text, 'tbody tr')).toBe(Number(new Map(fields).get('count')));
+      return Object.fromEntries(fields);
     };
     const seen = await formOn('/refused?status=Lost');
     await send('burst:1', ['1003']);

@@ -21,46 +21,46 @@ interface OfIdempotencyKey {
   writes: RefusedUse['lost'];
 }
 
-/** The lost writes of a key, in a fold for each Idempotency-Key unless `isOpen`. */
-function LostTable({ use: { key, lost }, isOpen = false }: { use: RefusedUse; isOpen?: boolean }) {
-  const { base } = usePage();
-  const rows = Array.from(
-    Map.groupBy(lost, ({ idempotencyKey }) => idempotencyKey),
-    ([idempotencyKey, writes]) => ({ idempotencyKey, writes }),
-  );
-  const columns: readonly TableColumn<OfIdempotencyKey>[] = [
-    [
-      'Idempotency-Key',
-      ({ idempotencyKey }) => <a href={addressOf(`${base}/audit`, { q: idempotencyKey })}>{idempotencyKey}</a>,
-    ],
-    [
-      'Tickets',
-      ({ writes }) => (
-        <span>
-          {[...new Set(writes.map(({ ticketId }) => ticketId))].map((id, index) => [
-            index > 0 && ', ',
-            <Ticket id={id} />,
-          ])}
-        </span>
-      ),
-    ],
-    ['Latest', ({ writes }) => <Time at={writes[0]?.at ?? 0} />],
-    [
-      'Lost',
-      ({ writes }) => (
-        <details open={isOpen}>
-          <summary>{counted(writes.length, 'write')}</summary>
-          {writes.map(({ at, ticketId, requestId }) => (
-            <p class="minor">
-              <Time at={at} />, ticket {ticketId}. Request <Address address={requestId} />
-            </p>
-          ))}
-        </details>
-      ),
-    ],
-  ];
-  return <Table caption={`Lost writes of ${key.name}`} kind="losses" columns={columns} rows={rows} />;
-}
+const AuditedKey = ({ idempotencyKey }: { idempotencyKey: string }) => (
+  <a href={addressOf(`${usePage().base}/audit`, { q: idempotencyKey })}>{idempotencyKey}</a>
+);
+
+/** The lost writes of a key by Idempotency-Key, each in a fold. */
+const BY_KEY: readonly TableColumn<OfIdempotencyKey>[] = [
+  ['Idempotency-Key', AuditedKey],
+  [
+    'Tickets',
+    ({ writes }) => (
+      <span>
+        {[...new Set(writes.map(({ ticketId }) => ticketId))].map((id, index) => [
+          index > 0 && ', ',
+          <Ticket id={id} />,
+        ])}
+      </span>
+    ),
+  ],
+  ['Latest', ({ writes }) => <Time at={writes[0]?.at ?? 0} />],
+  [
+    'Lost',
+    ({ writes }) => (
+      <details>
+        <summary>{counted(writes.length, 'write')}</summary>
+        {writes.map(({ at, ticketId, requestId }) => (
+          <p class="minor">
+            <Time at={at} />, ticket {ticketId}. Request <Address address={requestId} />
+          </p>
+        ))}
+      </details>
+    ),
+  ],
+];
+
+const EACH: readonly TableColumn<RefusedUse['lost'][number]>[] = [
+  ['Time', ({ at }) => <Time at={at} />],
+  ['Ticket', ({ ticketId }) => <Ticket id={ticketId} />],
+  ['Idempotency-Key', AuditedKey],
+  ['Request', ({ requestId }) => <Address address={requestId} />],
+];
 
 /** When an administrator entered the lost writes of a key, with a link to who did. */
 export const EnteredByHand = ({ keyId, at }: { keyId: string; at: number }) => (
@@ -78,7 +78,11 @@ interface Props {
 /** The lost writes of a key, with the way to say that they are entered, or when they were. */
 function LostOfKey({ use, query }: { use: RefusedUse; query: LostQuery }) {
   const { base, now } = usePage();
-  const { key, count, endsAt, isMinimum } = use;
+  const { key, lost, count, endsAt, isMinimum } = use;
+  const rows = Array.from(
+    Map.groupBy(lost, ({ idempotencyKey }) => idempotencyKey),
+    ([idempotencyKey, writes]) => ({ idempotencyKey, writes }),
+  );
   return (
     <>
       <div class="row lost" id={`lost-${key.id}`}>
@@ -104,7 +108,7 @@ function LostOfKey({ use, query }: { use: RefusedUse; query: LostQuery }) {
           At least {counted(count, 'write')}. {MORE_LOST}
         </p>
       )}
-      <LostTable use={use} />
+      <Table caption={`Lost writes of ${key.name}`} kind="losses" columns={BY_KEY} rows={rows} />
     </>
   );
 }
@@ -154,7 +158,7 @@ interface ConfirmProps {
 /** Shows the lost writes of a key, and asks whether an administrator has entered all of them. */
 export function ConfirmLostWrites({ subject, use, query, cancel }: ConfirmProps) {
   const { psa } = usePage();
-  const { count, lastAt, isMinimum } = use;
+  const { lost, count, lastAt, isMinimum } = use;
   return (
     <>
       <div class="question">
@@ -167,7 +171,7 @@ export function ConfirmLostWrites({ subject, use, query, cancel }: ConfirmProps)
           <bdi>{psa}</bdi> before you confirm. {isMinimum && MORE_LOST}
         </p>
       </div>
-      <LostTable use={use} isOpen />
+      <Table caption="Lost writes" columns={EACH} rows={lost} />
       <form method="post">
         <HiddenFields fields={parametersOf({ ...query, count, lastAt })} />
         <div class="actions">
