@@ -601,7 +601,9 @@ describe('time that the PSA refused and that was entered there by hand', () => {
     expect(link?.text.trim()).toBe('Text removed by hand…');
     const { text } = await get(`/time/entered?state=refused&entry=${id}`);
     expect(await textsOf(text, 'h1')).toEqual(['Text removed by hand?']);
-    expect((await textsOf(text, '.question p'))[1]).toBe('Remove its text in your PSA before you confirm.');
+    expect((await textsOf(text, '.question p'))[1]).toBe(
+      'Remove its text in your PSA, or enter the time there if it is missing, before you confirm.',
+    );
     expect(text).not.toContain('Enter it');
     const fields = (await elementsOf(text, 'form[method=post] input')).map(({ attributes }) => [
       attributes['name'] ?? '',

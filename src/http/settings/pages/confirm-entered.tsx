@@ -21,7 +21,8 @@ export function ConfirmEntered({ entry, query }: Props) {
           <strong>This is final.</strong> The entry leaves the list, and is not sent to <bdi>{psa}</bdi> again.
         </p>
         <p>
-          {isRedacted(entry) ? 'Remove its text' : 'Enter it'} in <bdi>{psa}</bdi> before you confirm.
+          {isRedacted(entry) ? 'Remove its text' : 'Enter it'} in <bdi>{psa}</bdi>
+          {isRedacted(entry) && ', or enter the time there if it is missing,'} before you confirm.
         </p>
       </div>
       <Facts

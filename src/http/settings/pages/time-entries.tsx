@@ -120,7 +120,8 @@ function WhatToDo() {
   return (
     <p>
       Enter this time in <bdi>{psa}</bdi> by hand, and mark it as entered. Or repair the cause in <bdi>{psa}</bdi>, and
-      ask your operator to have it sent again. If its text was redacted, only remove the text there.
+      ask your operator to have it sent again. If its text was redacted, remove the text there, or enter the time if it
+      is missing.
     </p>
   );
 }
