@@ -100,7 +100,7 @@ export const FACTS = {
   refused_idempotency_mismatch: {
     ...refused(
       'used an Idempotency-Key again for a different request; that write may be lost',
-      'Enter the writes by hand, unless an AI agent only worded a retry differently. Build the Idempotency-Key from the ID of the event, which must never be empty.',
+      'Enter the writes by hand, unless an AI agent only reworded a retry. Build the Idempotency-Key from the ID of the event.',
     ),
     losesWork: true,
   },
@@ -125,7 +125,7 @@ export const FACTS = {
     'If the automation has moved, allow its network. If you do not know the address, rotate the key: another person may have it.',
   ),
   refused_daily_limit_reached: {
-    ...refused('was refused a write', "Check the automation's writes; if they are intended, raise the limit."),
+    ...refused('was refused a write', 'If these writes are intended, raise the limit.'),
     sentence: (fact) =>
       `${theKey(fact)} was refused a write because of a daily limit${fact.limitInWords === null ? '' : ` of ${fact.limitInWords}`}. Last at ${time(fact.lastAt)}.`,
   },

@@ -54,9 +54,14 @@ export const REASONS_WITH_SUBJECT = [
   'technician_not_eligible',
 ] as const satisfies readonly RefusedUseReason[];
 
+export type SettingsThatRefuse = Pick<
+  KeySettings,
+  'allowedNetworks' | 'companies' | 'dayLimitRecords' | 'dayLimitMinutes'
+>;
+
 /** Whether the settings of a key allow what was refused with it: they do after a repair. */
 export function allowsRefused(
-  settings: Pick<KeySettings, 'allowedNetworks' | 'companies' | 'dayLimitRecords' | 'dayLimitMinutes'>,
+  settings: SettingsThatRefuse,
   refusal: {
     reason: string;
     sourceAddress: string | null;

@@ -1,9 +1,8 @@
-import { and, count, desc, eq, lt, max, notInArray, sql } from 'drizzle-orm';
-import { REFUSED_USE_REASONS } from '../../domain/refused-use.ts';
+import { and, count, desc, eq, lt, max, sql } from 'drizzle-orm';
 import { isBeingErased } from '../directory/erasure.ts';
 import { type Database, valuesFor } from '../query.ts';
 import { tickets, users } from '../schema/directory.ts';
-import { apiKeys, refusedRequests } from '../schema/keys.ts';
+import { apiKeys, refusedRequests, refusedUses } from '../schema/keys.ts';
 import { ofRefusedRequest, REFUSED_KEY, REFUSED_SUBJECT } from './refused-use-statements.ts';
 
 export type RefusedRequestValues = typeof refusedRequests.$inferSelect;
@@ -66,6 +65,11 @@ interface Filter {
   limit: number;
 }
 
+/** Condition: no refused uses have the key and reason of a request. */
+const isOther = sql`not exists (select 1 from ${refusedUses}
+  where ${refusedUses.organizationId} = ${refusedRequests.organizationId} and ${refusedUses.keyId} = ${refusedRequests.keyId}
+    and ${refusedUses.reason} = ${refusedRequests.reason})`;
+
 /** The latest refused requests, with their key, and with what the directory has of their ticket and technician. */
 export const findRefusedRequests = (
   db: Database,
@@ -101,7 +105,7 @@ export const findRefusedRequests = (
         requestId === undefined ? undefined : eq(refusedRequests.requestId, requestId),
         ticketId === undefined ? undefined : eq(refusedRequests.ticketId, ticketId),
         status === undefined ? undefined : eq(refusedRequests.status, status),
-        byReason ? notInArray(refusedRequests.reason, [...REFUSED_USE_REASONS]) : undefined,
+        byReason ? isOther : undefined,
         before === undefined ? undefined : lt(refusedRequests.requestId, before),
       ),
     )

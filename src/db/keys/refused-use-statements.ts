@@ -116,10 +116,10 @@ export const REFUSED_KEY = {
   keyHint: apiKeys.hint,
   keyRevokedAt: apiKeys.revokedAt,
   keySuccessorId: apiKeys.successorId,
-  keyNetworks: apiKeys.allowedNetworks,
-  keyCompanies: apiKeys.companies,
-  keyDayLimitRecords: apiKeys.dayLimitRecords,
-  keyDayLimitMinutes: apiKeys.dayLimitMinutes,
+  allowedNetworks: apiKeys.allowedNetworks,
+  companies: apiKeys.companies,
+  dayLimitRecords: apiKeys.dayLimitRecords,
+  dayLimitMinutes: apiKeys.dayLimitMinutes,
 };
 
 /** What the log and the directory have of the ticket and the technician of a refused request. */

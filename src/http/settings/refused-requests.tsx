@@ -12,8 +12,8 @@ import { type Column, csvDownload, fileName } from './download.ts';
 import { addressOf, pageContext, usePage } from './page-context.ts';
 import { Banner, CsvLink, formatNumber, NotRecorded, SearchForm } from './pages/components.tsx';
 import { LostWrites } from './pages/lost-writes.tsx';
-import { fieldText, REFUSAL_REASONS, reasonText, repairId, statusOf } from './pages/refusal.tsx';
-import { RefusedRequestsTable } from './pages/refused-requests-table.tsx';
+import { fieldText, reasonText, repairId, statusOf } from './pages/refusal.tsx';
+import { LatestRequests } from './pages/refused-requests-table.tsx';
 import { RefusedUsesTable } from './pages/refused-uses-table.tsx';
 import { utcText } from './pages/time.tsx';
 import { render } from './render-page.tsx';
@@ -64,23 +64,31 @@ refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
       {shownUses.length + shownOthers.length > 0 && (
         <>
           <h2>By key and reason</h2>
-          <RefusedUsesTable uses={shownUses} others={shownOthers} query={{ status: query.status }} />
+          <RefusedUsesTable
+            uses={shownUses}
+            others={shownOthers}
+            requests={requests}
+            query={{ status: query.status }}
+          />
         </>
       )}
       <LostWrites uses={lost} query={{ q }} />
       {requests.length + lost.length + shownUses.length + shownOthers.length === 0 && <NoRequests query={query} />}
       {requests.length > 0 && (
         <>
-          <h2 id="requests">{isOfLog ? 'Requests' : 'Latest'}</h2>
-          <RefusedRequestsTable requests={requests} reported={new Set([...shownUses, ...shownOthers].map(repairId))} />
+          <LatestRequests
+            requests={requests}
+            reported={new Set([...shownUses, ...shownOthers].map(repairId))}
+            found={isOfLog ? (q ?? '') : query.status}
+          />
           <p class="minor">
             The latest 50 of each key, for 7 days, without their texts. In a flood, some are left out.{' '}
-            {next !== undefined && (
-              <a href={addressOf(c.req.path, { ...query, before: next })}>Older refused requests</a>
-            )}
-          </p>
-          <p>
-            <CsvLink to={`${pageContext(c).base}/refused-requests.csv`} of="Requests" />
+            {next !== undefined && [
+              <a href={addressOf(c.req.path, { ...query, before: next })}>Older refused requests</a>,
+              ' ',
+            ]}
+            <a href={`${pageContext(c).base}/refused-requests.csv`}>Requests as CSV</a>{' '}
+            {isOfLog && <a href={c.req.path}>All refused requests</a>}
           </p>
         </>
       )}
@@ -120,9 +128,9 @@ function Filters({ query: { q, status }, refusals }: FiltersProps) {
   }
   return (
     <div class="toolbar">
-      <SearchForm id="q" to={path} label="Ticket, request or Idempotency-Key" text={q} fields={[]} />
+      <SearchForm id="q" to={path} label="Ticket, request, Idempotency-Key" text={q} fields={[]} />
       {q === undefined && counts.size > 0 && (
-        <nav class="state-chips" aria-label="Statuses">
+        <nav class="state-chips statuses" aria-label="Statuses">
           <a href={path} aria-current={status === undefined ? 'true' : undefined}>
             All
           </a>
@@ -139,13 +147,11 @@ function Filters({ query: { q, status }, refusals }: FiltersProps) {
 
 function NoRequests({ query: { q, status, before } }: { query: Query }) {
   const { base } = usePage();
-  if (q === undefined && status === undefined)
-    return <p>No {before !== undefined && 'older '}requests were refused in the last 7 days.</p>;
   return (
     <Banner tone="neutral">
-      No {before !== undefined && 'older '}refused request of the last 7 days matches.{' '}
+      No refused request of the last 7 days{(q ?? status) && ' matches'}.{' '}
       {q !== undefined && <a href={addressOf(`${base}/audit`, { q })}>Search the audit log</a>}{' '}
-      <a href={`${base}/refused`}>All refused requests</a>
+      {(q ?? status ?? before) && <a href={`${base}/refused`}>All refused requests</a>}
     </Banner>
   );
 }
@@ -156,7 +162,7 @@ const lostText = ({ at, ticketId, idempotencyKey, requestId }: RefusedUse['lost'
 const COLUMNS: readonly Column<RefusedUse>[] = [
   ['Key', ({ key }) => key.name],
   ['Key hint', ({ key }) => key.hint],
-  ['Reason', ({ reason }) => REFUSAL_REASONS[reason]],
+  ['Reason', ({ reason, dayLimit }) => reasonText(reason, dayLimit)],
   ['Count, at least', ({ count }) => count],
   { time: 'First', timeOf: ({ firstAt }) => firstAt },
   { time: 'Last', timeOf: ({ lastAt }) => lastAt },
@@ -174,7 +180,7 @@ const REQUEST_COLUMNS: readonly Column<RefusedRequest>[] = [
   ['Key', ({ key }) => key.name],
   ['Key hint', ({ key }) => key.hint],
   ['Status', ({ status }) => status],
-  ['Reason', ({ reason }) => reasonText(reason)],
+  ['Reason', ({ reason, dayLimit }) => reasonText(reason, dayLimit)],
   ['Fields', ({ pointers }) => pointers.map(fieldText).join(', ') || null],
   ['Ticket', ({ ticketId }) => (ticketId === '?' ? 'not an id' : ticketId)],
   ['Technician', ({ userEmail }) => userEmail],

@@ -34,7 +34,7 @@ export async function changeApiKey(ctx: AdminContext, key: KeyDetails, input: Se
   if (revision !== key.revision) throw errorOf('key_changed_meanwhile');
 
   const { id: keyId } = key;
-  const uses = await usesRepairedBy(ctx, key, settings);
+  const uses = await usesRepairedBy(ctx, keyId, settings);
   const [result] = await writeWithAudit(ctx, byAdministrator(ctx), 'may_have_written', (db, now) => [
     {
       statement: changeKey(db, { ...ctx.actor, ...settings, keyId, revision, now }),
@@ -57,10 +57,8 @@ export async function changeApiKey(ctx: AdminContext, key: KeyDetails, input: Se
 }
 
 /** The refused uses of a key, as JSON, whose cause these settings remove: a network, a company or the limit that refused. */
-async function usesRepairedBy(ctx: AdminContext, key: KeyDetails, to: KeySettings): Promise<string> {
-  const names = ['allowedNetworks', 'companies', 'dayLimitRecords', 'dayLimitMinutes'] as const;
-  if (names.every((name) => to[name] === key[name])) return '[]';
-  const refused = await readUsesOfKey(ctx, key.id);
+async function usesRepairedBy(ctx: AdminContext, keyId: string, to: KeySettings): Promise<string> {
+  const refused = await readUsesOfKey(ctx, keyId);
   return JSON.stringify(refused.filter((use) => allowsRefused(to, use)));
 }
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { findRefusedRequests, type RefusedRequestRow } from '../../db/keys/refused-request-statements.ts';
 import { exceededDayLimitShape } from '../../domain/day-limit.ts';
 import { KEPT_OF_KEY } from '../../domain/refused-request.ts';
-import { allowsRefused } from '../../domain/refused-use.ts';
+import { allowsRefused, type SettingsThatRefuse } from '../../domain/refused-use.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import { query } from '../call-d1.ts';
 import { type AdminContext, type ExportPage, forNextCall } from '../service-context.ts';
@@ -65,16 +65,12 @@ function toRefusedRequest({ pointers, ...row }: RefusedRequestRow) {
   };
 }
 
-interface RefusedKeyRow {
+interface RefusedKeyRow extends SettingsThatRefuse {
   keyId: string;
   keyName: string;
   keyHint: string;
   keyRevokedAt: number | null;
   keySuccessorId: string | null;
-  keyNetworks: string;
-  keyCompanies: string;
-  keyDayLimitRecords: number | null;
-  keyDayLimitMinutes: number | null;
   reason: string;
   sourceAddress: string | null;
   companyId: string | null;
@@ -83,20 +79,12 @@ interface RefusedKeyRow {
 
 /** A refusal with its key and limit, and whether the key's settings now allow what was refused. */
 export function withRefusedKey<Row extends RefusedKeyRow>(row: Row) {
-  const { keyId, keyName, keyHint, keyRevokedAt, keySuccessorId, ...others } = row;
-  const { keyNetworks, keyCompanies, keyDayLimitRecords, keyDayLimitMinutes, dayLimit: exceeded, ...refusal } = others;
-  const dayLimit =
-    exceeded === null ? null : parseStored(exceededDayLimitShape(), exceeded, `a refusal of key ${keyId}`);
-  const settings = {
-    allowedNetworks: keyNetworks,
-    companies: keyCompanies,
-    dayLimitRecords: keyDayLimitRecords,
-    dayLimitMinutes: keyDayLimitMinutes,
-  };
+  const { keyId, keyName, keyHint, keyRevokedAt, keySuccessorId, dayLimit: stored, ...refusal } = row;
+  const dayLimit = stored === null ? null : parseStored(exceededDayLimitShape(), stored, `a refusal of key ${keyId}`);
   return {
     ...refusal,
     dayLimit,
     key: { id: keyId, name: keyName, hint: keyHint, isRevoked: keyRevokedAt !== null, successorId: keySuccessorId },
-    isAllowedNow: allowsRefused(settings, { ...row, dayLimit }),
+    isAllowedNow: allowsRefused(row, { ...row, dayLimit }),
   };
 }

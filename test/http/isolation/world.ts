@@ -1,6 +1,5 @@
 import { env } from 'cloudflare:workers';
 import { keyHint } from '../../../src/domain/api-key.ts';
-import { isRefusedUseReason } from '../../../src/domain/refused-use.ts';
 import { withReplica } from '../../support/d1.ts';
 import { ledgerInconsistencies } from '../../support/ledger.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
@@ -340,8 +339,9 @@ export class World {
         check('pageRows', csvRows(text).length, own.refused_requests.length);
         break;
       case '/refused': {
-        const others = own.refused_requests.filter(({ reason }) => !isRefusedUseReason(String(reason)));
-        const rows = new Set(others.map(({ key_id: key, reason }) => `${key} ${reason}`));
+        const reasonOf = ({ key_id: key, reason }: Row) => `${key} ${reason}`;
+        const counted = new Set(refused.map(reasonOf));
+        const rows = new Set(own.refused_requests.map(reasonOf).filter((reason) => !counted.has(reason)));
         check('pageRows', await countElements(text, '.refused tbody tr'), refused.length + rows.size);
         // Equal neighbours share a row, which has a line for each.
         const requests = await countElements(text, '.refused-requests td p');

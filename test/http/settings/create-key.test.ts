@@ -328,7 +328,7 @@ describe('the form for the replacement of a key', () => {
     expect([await offers('/refused'), await offers(`/keys/${id}`)]).toEqual([0, 0]);
     expect((await get('/keys')).text).not.toContain('key lacks a scope');
     const [row] = await elementsOf((await get('/refused')).text, '.refused tbody tr');
-    expect(row?.text.replaceAll(/\s+/g, ' ')).toMatch(/Over since .*: open its successor/);
+    expect(row?.text.replaceAll(/\s+/g, ' ')).toMatch(/Over since .*Open its successor/);
   });
 
   test.each(['expired', 'revoked'] as const)('a key that is %s and still used gets one successor', async (state) => {

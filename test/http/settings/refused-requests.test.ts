@@ -3,7 +3,7 @@ import { recordRefusal } from '../../../src/services/keys/record-refusal.ts';
 import { csvRows, elementsOf } from '../../support/page.ts';
 import { refusedRequest } from '../../support/refused-requests.ts';
 import { makeSettings } from '../../support/settings.ts';
-import { asOperator, importRecords, makeKey, TIME } from '../../support/world.ts';
+import { asOperator, importRecords, makeKey, NOTE, revoke, rotate, TIME } from '../../support/world.ts';
 
 type Settings = Awaited<ReturnType<typeof makeSettings>>;
 
@@ -143,7 +143,11 @@ test('the log is shown newest first, 50 requests on a page', async () => {
   const { organization } = settings;
   const keys = [await makeKey(organization), await makeKey(organization)];
   for (let index = 0; index < 60; index++) {
-    const request = refusedRequest(`request-${String(index).padStart(2, '0')}`);
+    // Each is refused for something else, so that none shares a row.
+    const request = refusedRequest(`request-${String(index).padStart(2, '0')}`, {
+      reason: 'technician_not_eligible',
+      userEmail: `${index}@x.example`,
+    });
     await recordRefusal(asOperator(), { organizationId: organization, keyId: keys[index % 2]?.id ?? '' }, { request });
   }
   const first = await logOn(settings, '/refused');
@@ -215,7 +219,7 @@ describe('the repair of a refused request', () => {
       const rows = (await elementsOf(text, '.refused tbody tr')).map((row) => row.text.replaceAll(/\s+/g, ' '));
       expect(rows).toEqual([
         expect.stringMatching(
-          /technician is not active.*nobody@x.example: no user has this address.*Last ticket: 1001/,
+          /Not an active technician.*nobody@x.example: no user has this address.*Last ticket: 1001/,
         ),
         expect.stringMatching(/unknown or closed.*Last ticket: 7777/),
         expect.stringMatching(/not for the company.*Last ticket: 2001/),
@@ -274,22 +278,61 @@ describe('the page of refused requests', () => {
     expect(rows).toHaveLength(5);
     const [limit, ...others] = rows;
     expect(limit).toMatch(
-      /429 The key’s daily limit of minutes was reached30 a day, of which 0 used; the request asked for 45, which is above the limit alone/,
+      /429 The key’s daily limit of minutes was reached0 of 30 minutes were used; the last request asked for 45\./,
     );
     for (const row of [
       /415 Unsupported media type.*Last ticket: 1001/,
       /400 Invalid Idempotency-Key/,
       /404 The ticket is unknown or closed.*7777/,
-      /422 Validation failed.*Fields: message.*a name that the API does not know.*2, last just now/,
+      /422 Validation failed.*Last fields: message.*a name that the API does not know.*2 requests, last just now/,
     ])
       expect(others).toContainEqual(expect.stringMatching(row));
+  });
+
+  test('has the same rows as the page of the key, and a refused dry run', async () => {
+    const { organization, api, get, key } = await makeStatuses();
+    const other = await makeKey(organization);
+    await api.post('/api/v1/tickets/8888/notes/dry-run', other.value, NOTE);
+    await api.settled();
+    const rowsOn = async (path: string) =>
+      (await elementsOf((await get(path)).text, '.refused tbody tr')).map(({ text }) =>
+        /(\d{3}) (.*?[a-z])(?=[A-Z0-9])/.exec(text.replaceAll(/\s+/g, ' '))?.slice(1, 3).join(' '),
+      );
+    const ofKey = await rowsOn(`/keys/${key.id}`);
+    expect(ofKey).toHaveLength(5);
+    expect((await rowsOn('/refused')).toSorted()).toEqual([...ofKey, '404 The ticket is unknown or closed'].toSorted());
+    expect(await rowsOn(`/keys/${other.id}`)).toEqual(['404 The ticket is unknown or closed']);
+  });
+
+  test('says when nothing is to be done, and offers a successor that exists instead of another replacement', async () => {
+    const settings = await makeSettings();
+    const { organization, api, base, get } = settings;
+    const notes = await makeKey(organization, { name: 'Notes', scopes: ['tickets:note:write'] });
+    await api.postTime(notes.value);
+    await api.settled();
+    const successor = await rotate(organization, notes.id, { grace: '24h' });
+    const row = async () => {
+      const { text } = await get('/refused');
+      const [found] = await elementsOf(text, '.refused tbody tr');
+      const buttons = await elementsOf(text, '.refused a.button');
+      return [found?.text.replaceAll(/\s+/g, ' '), buttons.map((button) => [button.text, button.attributes['href']])];
+    };
+    const open = [['Open its successor', `${base}/keys/${successor.id}`]];
+    expect(await row()).toEqual([
+      expect.stringContaining('Enter its successor in the automation, if that has the scope.'),
+      open,
+    ]);
+    await revoke(organization, notes.id);
+    expect(await row()).toEqual([expect.stringContaining('Over: the key is revoked.'), open]);
   });
 
   test('shows equal neighbours in one row with their ids, a status alone, and what a request or ticket is about', async () => {
     const settings = await makeStatuses();
     const rows = await logOn(settings, '/refused');
     expect(rows).toHaveLength(5);
-    expect(rows[4]).toMatch(/2 requests ?422 Validation failed.*1002, 1001.*(Request [0-9a-f-]{36}.*){2}/);
+    expect(rows[4]).toMatch(
+      /^2 requests, last \d\d:\d\d422 Validation failed.*1002, 1001.*(Request [0-9a-f-]{36}.*){2}/,
+    );
     for (const [query, statuses] of [
       ['status=422', ['422']],
       ['status=415', ['415']],
@@ -328,7 +371,7 @@ describe('the page of refused requests', () => {
     expect(link?.attributes['href']).toBe(`${base}/keys/${key.id}/change#dayLimitMinutes`);
     const form = (await get(`/keys/${key.id}/change`)).text;
     expect((await elementsOf(form, '#dayLimitMinutes-help .seen')).map(({ text }) => text)).toEqual([
-      'Refused today: 30 a day, of which 0 used; the request asked for 45, which is above the limit alone.',
+      'Refused today:0 of 30 minutes were used; the last request asked for 45. A limit of 45 admits it.',
     ]);
     const bytes = { name: 'organization-day', what: 'bytes', isOwn: false } as const;
     const dayLimit = { ...bytes, limit: 64_000_000, used: 63_900_000, added: 200_000 };
@@ -340,7 +383,7 @@ describe('the page of refused requests', () => {
     );
     const { text } = await get('/refused?status=429');
     expect(text).toContain('The organization’s daily limit of text was reached');
-    expect(text).toContain('64 MB a day, of which 63.9 MB used; the request asked for 0.2 MB.');
+    expect(text).toContain('63.9 MB of 64 MB were used; the last request asked for 0.2 MB.');
     expect(text).toContain('The operator of this service can raise this limit.');
     // The limit of minutes keeps its button.
     expect(await elementsOf(text, '.refused tbody tr')).toHaveLength(2);

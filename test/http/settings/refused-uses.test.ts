@@ -135,7 +135,9 @@ describe('a refused use of a key', () => {
     const page = (await get('/refused')).text;
     expect(await countElements(page, `a[href="${base}/audit?q=burst%3A1"]`)).toBe(1);
     const [banner] = await elementsOf((await get(`/keys/${id}`)).text, '.banner.danger');
-    expect(banner?.text.replaceAll(/\s+/g, ' ')).toMatch(/^Writes may be lost since .*: 6 writes, last from .*by hand/);
+    expect(banner?.text.replaceAll(/\s+/g, ' ')).toMatch(
+      /^Writes may be lost: An Idempotency-Key was reused\. 6 writes, last just now from .*by hand/,
+    );
     const file = (await get('/refused.csv')).text;
     for (const request of [...first, second]) expect(file).toContain(`request ${request}`);
   });
@@ -201,7 +203,7 @@ describe('a refused use of a key', () => {
       expect.stringMatching(/^At least 10 writes may be lost“n8n: triage”, at least 10 requests, last/),
     ]);
     const [banner] = await elementsOf((await get(`/keys/${id}`)).text, '.banner.danger');
-    expect(banner?.text.replaceAll(/\s+/g, ' ')).toMatch(/: at least 10 writes, .*compare the automation/);
+    expect(banner?.text.replaceAll(/\s+/g, ' ')).toMatch(/reused\. At least 10 writes, .*compare the automation/);
   });
 
   test('more lost writes than are kept are a lower bound, also if each was counted', async () => {
@@ -221,9 +223,9 @@ describe('a refused use of a key', () => {
       const [row] = await elementsOf((await settings.get('/refused')).text, '.refused tbody tr');
       return row?.text.replaceAll(/\s+/g, ' ');
     };
-    expect(await requests()).toMatch(/at least 54 since 03:30, last 1 min ago/);
+    expect(await requests()).toMatch(/At least 54 writes since 03:30, last 1 min ago/);
     clock.now += DAY_MS;
-    expect(await requests()).toMatch(/at least 54 since 22 Mar 2027, last 1 day ago/);
+    expect(await requests()).toMatch(/At least 54 writes since 22 Mar, 03:30, last 1 day ago/);
   });
 
   test('the lost writes of a key that were entered are folded with an audit entry, and a later one is not', async () => {
@@ -527,8 +529,8 @@ describe('what ends the attention to refused uses', () => {
         text.replaceAll(/\s+/g, ' '),
       );
     expect(await rows()).toEqual([
-      expect.stringMatching(/daily limit of new records was reached.*2 a day, of which 2 used; .* asked for 1\./),
-      expect.stringMatching(/daily limit of minutes was reached.*30 a day, of which 20 used; .* asked for 20\./),
+      expect.stringMatching(/daily limit of new records was reached.*2 of 2 new records were used; .* asked for 1\./),
+      expect.stringMatching(/daily limit of minutes was reached.*20 of 30 minutes were used; .* asked for 20\./),
     ]);
     const seen = async () => (await elementsOf((await get(`/keys/${id}/change`)).text, '.seen strong')).length;
     expect(await seen()).toBe(2);
@@ -594,7 +596,7 @@ describe('what ends the attention to refused uses', () => {
       expect(await listed(settings, '?fact=refused_daily_limit_reached')).toEqual([]);
       expect(Object.keys(await attention(settings))).not.toContain('1 key reached a daily limit');
       const { text } = await settings.get('/refused');
-      expect(text.includes('Over since midnight')).toBe(end === 'midnight');
+      expect(/Over since <span[^>]*>00:00</.test(text)).toBe(end === 'midnight');
     },
   );
 

@@ -247,7 +247,8 @@ export const SearchForm = ({ id, to, label, text, fields }: SearchProps) => (
         type="search"
         value={text}
         placeholder={label}
-        maxlength={100}
+        // The longest id: an Idempotency-Key.
+        maxlength={255}
         autocomplete="off"
         spellcheck={false}
       />

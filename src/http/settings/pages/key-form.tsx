@@ -16,7 +16,7 @@ import { Icon } from '../../page/icon.tsx';
 import { ALL_COMPANIES, type FormState, SOME_COMPANIES, searchedCompany, TAKEN_NAME } from '../forms.ts';
 import { keyListPath } from '../key-query.ts';
 import { addressOf, usePage } from '../page-context.ts';
-import { Address, Banner, Cancel, counted, Hint, SCOPE_ICONS } from './components.tsx';
+import { Address, Banner, Cancel, counted, formatNumber, Hint, SCOPE_ICONS } from './components.tsx';
 import { limitWords } from './day-use.ts';
 import { CardForm, Choices, Conflict, describedBy, Field, FieldMessage } from './form.tsx';
 import { CompanyName } from './key-facts.tsx';
@@ -92,7 +92,10 @@ function SettingFields({
               .filter((limit) => name === limitField(limit))
               .map((limit) => (
                 <p class="seen">
-                  <strong>Refused today:</strong> {limitText(limit)}
+                  <strong>Refused today:</strong>
+                  <span>
+                    {limitText(limit)} A limit of {formatNumber(limit.used + limit.added)} admits it.
+                  </span>
                 </p>
               ))}
           </>

@@ -15,10 +15,10 @@ import { usePage } from '../page-context.ts';
 import { AuditEntries, type ShownEntry } from './audit-entries.tsx';
 import { Address, Banner, counted, Facts, Hint, LinkButton, Scopes, State } from './components.tsx';
 import { limitWords, useText } from './day-use.ts';
-import { CompanyNames, Creator, From, KeysOf, LastWrite, OtherKey, RefusedMarks } from './key-facts.tsx';
-import { adviceOf, MORE_LOST, RefusedPart, Repair, reasonText, repairId, replacedFor } from './refusal.tsx';
-import { RefusedRequestsTable } from './refused-requests-table.tsx';
-import { RefusedUsesTable } from './refused-uses-table.tsx';
+import { CompanyNames, Creator, KeysOf, LastWrite, OtherKey, RefusedMarks } from './key-facts.tsx';
+import { adviceOf, LOST, MORE_LOST, RefusedPart, Repair, reasonText, repairId, replacedFor } from './refusal.tsx';
+import { LatestRequests } from './refused-requests-table.tsx';
+import { HowOften, RefusedUsesTable } from './refused-uses-table.tsx';
 import { Expiry, spanText, Time } from './time.tsx';
 import { UsageChart } from './usage-chart.tsx';
 import { SinceRotation, Workflows } from './workflows.tsx';
@@ -33,7 +33,7 @@ interface Props {
   usage: Usage;
   entries: readonly ShownEntry[];
   refused: readonly RefusedUse[];
-  /** The latest refused requests. */
+  /** All refused requests that are kept. */
   requests: readonly RefusedRequest[];
   /** The companies that the key is limited to. */
   companies: readonly Company[];
@@ -109,15 +109,18 @@ export function KeyPage(props: Props) {
   const { subject: key, usage, entries, refused, requests, rotation, lastDay } = props;
   const { base } = usePage();
   const reported = refused.filter(({ needsAttention }) => needsAttention);
+  const others = otherReasons(requests, refused);
   const isAllReported =
-    refused.length > 0 && refused.every(({ needsAttention, lost }) => needsAttention && lost.length === 0);
+    others.length === 0 &&
+    refused.length > 0 &&
+    refused.every(({ needsAttention, lost }) => needsAttention && lost.length === 0);
   return (
     <>
       {lastDay && <LastDay subject={key} lastDay={lastDay} usage={usage} />}
       {rotation && <SinceRotation rotation={rotation} isOld={rotation.old.subject.id === key.id} />}
       {isExpiring(key) && <ExpiresSoon subject={key} />}
       {reported.map((use) => (
-        <RefusedNow use={use} />
+        <RefusedNow use={use} requests={requests} />
       ))}
       <KeyFacts {...props} />
       {recordsOf(usage) > 0 && <UsageChart usage={usage} subject={key} />}
@@ -126,17 +129,12 @@ export function KeyPage(props: Props) {
       <p>
         <a href={`${base}/audit?key=${key.id}`}>All audit entries for this key</a>
       </p>
+      <h2>Refused requests</h2>
       {!isAllReported && (
-        <>
-          <h2>Refused requests</h2>
-          <RefusedUsesTable uses={refused} query={{ onKey: 'yes' }} />
-        </>
+        <RefusedUsesTable uses={refused} others={others} requests={requests} query={{ onKey: 'yes' }} />
       )}
       {requests.length > 0 && (
-        <>
-          <h2>Latest refused requests</h2>
-          <RefusedRequestsTable requests={requests} reported={new Set(refused.map(repairId))} forOneKey />
-        </>
+        <LatestRequests requests={requests} reported={new Set([...refused, ...others].map(repairId))} forOneKey />
       )}
     </>
   );
@@ -233,19 +231,23 @@ function ExpiresSoon({ subject: { id, expiresAt } }: Pick<Props, 'subject'>) {
   );
 }
 
-/** Says since when the key is refused, from where and why, with the remedy. */
-function RefusedNow({ use }: { use: RefusedUse }) {
-  const { reason, firstAt, count, isMinimum, sourceAddress, dayLimit } = use;
-  const isLost = reason === 'idempotency_mismatch';
+/** The latest request of each reason that refused uses do not count, with how many of them there are. */
+function otherReasons(requests: readonly RefusedRequest[], uses: readonly RefusedUse[]): RefusedRequest[] {
+  const others = requests.filter((request) => uses.every(({ reason }) => reason !== request.reason));
+  const ofReasons = Map.groupBy(others, ({ reason }) => reason).values();
+  return [...ofReasons].flatMap((alike) => alike.slice(0, 1).map((latest) => ({ ...latest, count: alike.length })));
+}
+
+/** Says why the key is refused, how often, since when and from where, with the remedy. */
+function RefusedNow({ use, requests }: { use: RefusedUse } & Pick<Props, 'requests'>) {
+  const { reason, isMinimum, dayLimit } = use;
+  const isLost = reason === LOST;
   return (
     <Banner tone="danger">
       <strong>
-        {isLost ? 'Writes may be lost' : 'Refused'} since <Time at={firstAt} />
-      </strong>
-      : {isMinimum && 'at least '}
-      {counted(count, isLost ? 'write' : 'request')}
-      {sourceAddress !== null && [', last', <From address={sourceAddress} />]}. {reasonText(reason, dayLimit)}.{' '}
-      {adviceOf(reason, dayLimit)}
+        {isLost ? 'Writes may be lost' : 'Refused'}: {reasonText(reason, dayLimit)}.
+      </strong>{' '}
+      <HowOften row={use} requests={requests} />. {adviceOf(use)}
       {isLost && isMinimum && ` ${MORE_LOST}`}
       <RefusedPart refusal={use} />
       <Repair refusal={use} kind="actions" />

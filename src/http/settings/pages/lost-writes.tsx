@@ -1,12 +1,11 @@
+import { FACTS } from '../../../domain/facts.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { addressOf, parametersOf, usePage } from '../page-context.ts';
 import { Address, Cancel, counted, HiddenFields, Table, type TableColumn, Ticket } from './components.tsx';
 import { KeyName } from './key-facts.tsx';
-import { adviceOf, MORE_LOST, reasonText } from './refusal.tsx';
+import { LOST, MORE_LOST, reasonText } from './refusal.tsx';
 import { Time } from './time.tsx';
-
-const REASON = 'idempotency_mismatch';
 
 /** The filters of the list that a confirmation leads back to, or `onKey` for the page of the key. */
 export type LostQuery = Partial<Record<'q' | 'status' | 'onKey', string | undefined>>;
@@ -128,7 +127,7 @@ export function LostWrites({ uses, query }: Props) {
           {/* The banner of a key says this. */}
           {!query.onKey && (
             <p>
-              {reasonText(REASON)}. {adviceOf(REASON)}
+              {reasonText(LOST)}. {FACTS.refused_idempotency_mismatch.advice}
             </p>
           )}
           {open.map((use) => (

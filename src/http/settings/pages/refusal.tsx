@@ -7,28 +7,23 @@ import { PROBLEMS, type ProblemCode } from '../../problems.ts';
 import { usePage } from '../page-context.ts';
 import { formatNumber } from './components.tsx';
 
-/** Why a request of a known key can be refused: the causes of a 401, and the errors that the caller sees. */
-type Reason = RefusedUseReason | Exclude<ProblemCode, 'internal_error' | 'unavailable' | 'outcome_unknown'>;
-
 /** The reasons in words, except for those that have only the title of the caller's error. */
-export const REFUSAL_REASONS: Record<RefusedUseReason, string> = {
+const REFUSAL_REASONS: Partial<Record<string, string>> = {
   revoked: 'The key is revoked',
   expired: 'The key has expired',
   scope_missing: 'The key does not have the required scope',
   address_not_allowed: 'The address is outside the allowed networks',
   company_not_allowed: 'The key is not for the company of the ticket',
   organization_inactive: 'The organization is not active',
-  psa_not_included: 'Write-back is not enabled',
-  daily_limit_reached: 'The daily limit of the key or the organization was reached',
+  daily_limit_reached: 'A daily limit was reached',
   ticket_not_found: 'The ticket is unknown or closed',
-  technician_not_eligible: 'The technician is not active',
   idempotency_mismatch: 'An Idempotency-Key was reused',
-};
+} satisfies Partial<Record<RefusedUseReason, string>>;
 
 /** What to do about each reason. */
-const ADVICE: Record<Reason, string> = {
+const ADVICE: Partial<Record<string, string>> = {
   revoked: FACTS.refused_revoked.advice,
-  expired: FACTS.refused_expired.advice,
+  expired: 'Create its replacement, and enter that in the automation.',
   scope_missing: FACTS.refused_scope_missing.advice,
   address_not_allowed: FACTS.refused_address_not_allowed.advice,
   daily_limit_reached: FACTS.refused_daily_limit_reached.advice,
@@ -38,39 +33,36 @@ const ADVICE: Record<Reason, string> = {
   psa_not_included: 'Ask the provider of your PSA to turn write-back on.',
   ticket_not_found: 'Check the id that the automation sends, and whether the ticket is open in your PSA.',
   technician_not_eligible: 'Correct the address, or activate them in the PSA.',
-  https_required: 'Change http:// to https:// in the automation, and rotate the key.',
-  invalid_host: 'Have the automation send one Host header, with the name of this service.',
   not_found: 'Correct the path in the automation.',
   method_not_allowed: 'Correct the method in the automation: a write is a POST.',
   malformed_json: 'Have the automation build the JSON, so that quotes and line breaks in texts are escaped.',
   invalid_encoding: 'Have the automation send the body as UTF-8.',
-  unsupported_media_type: 'Add the header Content-Type: application/json in the automation.',
+  unsupported_media_type: 'Send the header Content-Type: application/json.',
   body_too_large: 'Shorten the text in the automation.',
-  invalid_idempotency_key: 'Build the Idempotency-Key in the automation from the id of the event, such as triage:4711.',
+  invalid_idempotency_key: 'Build the Idempotency-Key from the id of the event, such as triage:4711.',
   validation_failed: 'Correct these fields in the automation.',
   rate_limited: 'Have the automation send fewer requests, or wait as long as Retry-After says.',
-};
-
-const isReason = (code: string): code is Reason => Object.hasOwn(ADVICE, code);
-const isOfUses = (reason: Reason): reason is RefusedUseReason => Object.hasOwn(REFUSAL_REASONS, reason);
+} satisfies Record<RefusedUseReason, string> & Partial<Record<ProblemCode, string>>;
 
 const isProblem = (code: string): code is ProblemCode => Object.hasOwn(PROBLEMS, code);
 
 /** A reason in words. */
 export function reasonText(code: string, dayLimit: ExceededDayLimit | null = null): string {
-  if (!isReason(code)) return code;
   if (dayLimit !== null) {
     const whose = dayLimit.name === 'key-day' ? 'key’s' : 'organization’s';
     return `The ${whose} daily limit of ${MEASURES[dayLimit.what]} was reached`;
   }
-  return isOfUses(code) ? REFUSAL_REASONS[code] : PROBLEMS[code].title;
+  return REFUSAL_REASONS[code] ?? (isProblem(code) ? PROBLEMS[code].title : code);
 }
 
 const MEASURES = { records: 'new records', minutes: 'minutes', bytes: 'text' };
 
+/** The reason of lost writes, which get a 200. */
+export const LOST = 'idempotency_mismatch' satisfies RefusedUseReason;
+
 /** The status of the response that requests get for a reason, or `Lost`: a lost write gets 200, or 409 if it asks for that. */
 export function statusOf(reason: string): number | 'Lost' {
-  if (reason === 'idempotency_mismatch') return 'Lost';
+  if (reason === LOST) return 'Lost';
   if (isProblem(reason)) return PROBLEMS[reason].status;
   return reason === 'company_not_allowed' ? PROBLEMS.ticket_not_found.status : 401;
 }
@@ -78,10 +70,12 @@ export function statusOf(reason: string): number | 'Lost' {
 /** After a number of lost writes that is a lower bound. */
 export const MORE_LOST = 'More may be missing: compare the automation’s runs.';
 
-/** What to do about a reason. Only the operator can raise a limit that is not of one key. */
-export function adviceOf(code: string, dayLimit: ExceededDayLimit | null = null): string | undefined {
+/** What to do about a refusal. Only the operator can raise a limit that is not of one key. */
+export function adviceOf({ reason, key, dayLimit }: Pick<Refusal, 'reason' | 'key' | 'dayLimit'>): string | undefined {
   if (dayLimit?.isOwn === false) return 'The operator of this service can raise this limit.';
-  return isReason(code) ? ADVICE[code] : undefined;
+  if (replacedFor(reason) && key.successorId !== null)
+    return `Enter its successor in the automation${reason === 'scope_missing' ? ', if that has the scope' : ''}.`;
+  return ADVICE[reason];
 }
 
 /** A refused request, or the refused uses of a key for one reason. */
@@ -99,6 +93,9 @@ export const repairId = ({ key, reason, sourceAddress, companyId, dayLimit }: Re
     reason === 'company_not_allowed' && companyId,
     dayLimit && dayLimitId(dayLimit),
   ].join(' ');
+
+/** The program that sent a request: the first word of its User-Agent. */
+export const programIn = ({ userAgent }: Pick<RefusedRequest, 'userAgent'>) => userAgent?.split(' ', 1)[0];
 
 interface Way {
   text: string;
@@ -118,7 +115,7 @@ export function repairOf(refusal: Refusal): Way | undefined {
     return key.successorId === null
       ? { text: 'Create its replacement', path: `/keys/${key.id}/replace` }
       : { text: 'Open its successor', path: `/keys/${key.successorId}` };
-  if (reason === 'idempotency_mismatch') return { text: 'See the writes', path: `/keys/${key.id}#lost` };
+  if (reason === LOST) return { text: 'See the writes', path: `/keys/${key.id}#lost` };
   if (key.isRevoked || isAllowedNow) return undefined;
   const change = `/keys/${key.id}/change`;
   if (reason === 'daily_limit_reached') {
@@ -162,18 +159,25 @@ export function Repair({ refusal, kind }: { refusal: Refusal; kind: 'actions' | 
   );
 }
 
-type Specifics = Pick<RefusedRequest, 'userEmail' | 'technician' | 'dayLimit'> & { pointers?: readonly string[] };
+type Specifics = Pick<RefusedRequest, 'userEmail' | 'technician' | 'dayLimit' | 'count'> & {
+  pointers?: readonly string[];
+};
 
-/** What of the request was refused: the fields, the technician with the name that belongs to the address, or the limit. */
+/** What of the last request was refused: the fields, the technician with the name that belongs to the address, or the limit. */
 export const RefusedPart = ({
-  refusal: { pointers = [], userEmail, technician, dayLimit },
+  refusal: { pointers = [], userEmail, technician, dayLimit, count },
 }: {
   refusal: Specifics;
 }) => (
   <>
-    {pointers.length > 0 && <div class="minor">Fields: {pointers.map(fieldText).join(', ')}</div>}
+    {pointers.length > 0 && (
+      <div class="minor">
+        {count > 1 ? 'Last fields' : 'Fields'}: {pointers.map(fieldText).join(', ')}
+      </div>
+    )}
     {userEmail !== null && (
       <div class="minor">
+        {count > 1 && 'Last: '}
         <bdi>{userEmail}</bdi>:{' '}
         {technician === null ? 'no user has this address' : [<bdi>{technician}</bdi>, ' was not an active technician']}
       </div>
@@ -193,5 +197,6 @@ export function fieldText(pointer: string): string {
 export function limitText({ what, limit, used, added }: ExceededDayLimit): string {
   const amount = (number: number) =>
     what === 'bytes' ? `${formatNumber(number / 1_000_000)} MB` : formatNumber(number);
-  return `${amount(limit)} a day, of which ${amount(used)} used; the request asked for ${amount(added)}${added > limit ? ', which is above the limit alone' : ''}.`;
+  const unit = what === 'bytes' ? '' : ` ${MEASURES[what]}`;
+  return `${amount(used)} of ${amount(limit)}${unit} were used; the last request asked for ${amount(added)}.`;
 }

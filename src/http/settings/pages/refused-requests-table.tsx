@@ -1,13 +1,13 @@
 import type { RefusedRequest } from '../../../services/keys/refused-requests.ts';
 import { Address, counted, Table, type TableColumn, Ticket } from './components.tsx';
 import { From, KeyName } from './key-facts.tsx';
-import { adviceOf, RefusedPart, Repair, reasonText, repairId } from './refusal.tsx';
-import { Time } from './time.tsx';
+import { adviceOf, programIn, RefusedPart, Repair, reasonText, repairId } from './refusal.tsx';
+import { RecentTime } from './time.tsx';
 
-/** Equal requests that followed each other, the latest first. */
+/** Requests that were refused alike, the latest first. */
 interface Group {
   latest: RefusedRequest;
-  requests: RefusedRequest[];
+  requests: readonly RefusedRequest[];
   /** Whether it says what to do: neither the page nor an earlier group has. */
   hasAdvice: boolean;
 }
@@ -16,19 +16,14 @@ interface Group {
 const sameRow = (request: RefusedRequest) => JSON.stringify([repairId(request), request.pointers, request.userEmail]);
 
 function groupsOf(requests: readonly RefusedRequest[], reported: ReadonlySet<string>): Group[] {
-  const groups: Group[] = [];
   const advised = new Set(reported);
-  for (const request of requests) {
-    const group = groups.at(-1);
-    if (group && sameRow(group.latest) === sameRow(request)) {
-      group.requests.push(request);
-      continue;
-    }
-    const repair = repairId(request);
-    groups.push({ latest: request, requests: [request], hasAdvice: !advised.has(repair) });
-    advised.add(repair);
-  }
-  return groups;
+  return [...Map.groupBy(requests, sameRow).values()].flatMap((alike) => {
+    const [latest] = alike;
+    if (!latest) return [];
+    const hasAdvice = !advised.has(repairId(latest));
+    advised.add(repairId(latest));
+    return { latest, requests: alike, hasAdvice };
+  });
 }
 
 /** The reason in words, what was wrong, and what to do. */
@@ -40,7 +35,7 @@ function Reason({ group: { latest, hasAdvice } }: { group: Group }) {
       <RefusedPart refusal={latest} />
       {hasAdvice && (
         <>
-          <div class="minor">{isAllowedNow ? 'The key allows this now.' : adviceOf(reason, dayLimit)}</div>
+          <div class="minor">{isAllowedNow ? 'The key allows this now.' : adviceOf(latest)}</div>
           <Repair refusal={latest} kind="row" />
         </>
       )}
@@ -51,8 +46,8 @@ function Reason({ group: { latest, hasAdvice } }: { group: Group }) {
 function When({ group: { latest, requests } }: { group: Group }) {
   return (
     <>
-      <Time at={latest.at} />
-      {requests.length > 1 && <span class="minor"> {counted(requests.length, 'request')}</span>}
+      {requests.length > 1 && `${counted(requests.length, 'request')}, last `}
+      <RecentTime at={latest.at} />
     </>
   );
 }
@@ -68,14 +63,14 @@ const Tickets = ({ group: { requests } }: { group: Group }) => (
 );
 
 /** From where each request came, and its id. */
-const Details = ({ group: { latest, requests } }: { group: Group }) => (
+const Details = ({ group: { requests } }: { group: Group }) => (
   <details>
     <summary>
-      <bdi>{latest.userAgent?.split(' ', 1)[0] || 'Details'}</bdi>
+      <bdi>{[...new Set(requests.flatMap((request) => programIn(request) || []))].join(', ') || 'Details'}</bdi>
     </summary>
     {requests.map(({ at, sourceAddress, userAgent, requestId }) => (
       <p class="minor">
-        <Time at={at} />
+        <RecentTime at={at} />
         <From address={sourceAddress} />
         {userAgent !== null && [', ', <bdi>{userAgent}</bdi>]}. Request <Address address={requestId} />
       </p>
@@ -93,35 +88,28 @@ interface Props {
   forOneKey?: boolean;
 }
 
-const SHOWN_GROUPS = 10;
+/** Refused requests, newest first, those that were refused alike together. */
+export const RefusedRequestsTable = ({ requests, reported = new Set(), forOneKey = false }: Props) => (
+  <Table
+    caption="Refused requests"
+    kind="refused-requests"
+    columns={[
+      ['Time', (group) => <When group={group} />],
+      ['Reason', (group) => <Reason group={group} />],
+      ...(forOneKey ? [] : [KEY]),
+      ['Ticket', (group) => <Tickets group={group} />],
+      ['Sent by', (group) => <Details group={group} />],
+    ]}
+    rows={groupsOf(requests, reported)}
+  />
+);
 
-/** Refused requests, newest first, equal neighbours together; the earlier ones below a fold. */
-export function RefusedRequestsTable({ requests, reported = new Set(), forOneKey = false }: Props) {
-  const groups = groupsOf(requests, reported);
-  const earlier = groups.slice(SHOWN_GROUPS);
-  const table = (rows: readonly Group[], caption: string) => (
-    <Table
-      caption={caption}
-      kind="refused-requests"
-      columns={[
-        ['Time', (group) => <When group={group} />],
-        ['Reason', (group) => <Reason group={group} />],
-        ...(forOneKey ? [] : [KEY]),
-        ['Ticket', (group) => <Tickets group={group} />],
-        ['Sent by', (group) => <Details group={group} />],
-      ]}
-      rows={rows}
-    />
-  );
-  return (
-    <>
-      {table(groups.slice(0, SHOWN_GROUPS), 'Refused requests')}
-      {earlier.length > 0 && (
-        <details>
-          <summary>{counted(earlier.flatMap((group) => group.requests).length, 'earlier request')}</summary>
-          {table(earlier, 'Earlier refused requests')}
-        </details>
-      )}
-    </>
-  );
-}
+/** The same in a fold, which is open for those that a search or a status has `found`. */
+export const LatestRequests = ({ found, ...props }: Props & { found?: string | undefined }) => (
+  <details id="requests" open={found !== undefined}>
+    <summary>
+      {counted(props.requests.length, 'request')}, {found ? `with “${found}”` : 'one by one'}
+    </summary>
+    <RefusedRequestsTable {...props} />
+  </details>
+);

@@ -1,15 +1,24 @@
-import { dateIn, dateText } from '../../../domain/calendar.ts';
+import type { Child } from 'hono/jsx';
 import { isForAttention, REFUSED_ATTENTION_MS } from '../../../domain/refused-use.ts';
 import type { RefusedRequest } from '../../../services/keys/refused-requests.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { usePage } from '../page-context.ts';
-import { formatNumber, Table, type TableColumn, Ticket } from './components.tsx';
+import { counted, Table, type TableColumn, Ticket } from './components.tsx';
 import { From, KeyName } from './key-facts.tsx';
 import { EnteredByHand, type LostQuery, LostWrites } from './lost-writes.tsx';
-import { adviceOf, RefusedPart, Repair, reasonText, repairOf, replacedFor, statusOf } from './refusal.tsx';
-import { Ago, clockTime, Time } from './time.tsx';
-
-const MINUTE_MS = 60_000;
+import {
+  adviceOf,
+  LOST,
+  programIn,
+  RefusedPart,
+  Repair,
+  reasonText,
+  repairId,
+  repairOf,
+  replacedFor,
+  statusOf,
+} from './refusal.tsx';
+import { Ago, MINUTE_MS, RecentTime } from './time.tsx';
 
 /** Refused uses of a key, or the latest refused request of a key and a reason that they do not count. */
 type Row = Omit<RefusedUse, 'reason' | 'firstAt' | 'lost' | 'limitId'> & {
@@ -28,120 +37,126 @@ const rowOf = (request: RefusedRequest): Row => ({
   needsAttention: false,
 });
 
-/** Whether something is to be done about refused uses: neither is it over, nor was the last one long ago. */
-function isOpen({ reason, needsAttention, endsAt, lastAt, key, isAllowedNow }: Row, now: number): boolean {
-  if (isForAttention(reason)) return needsAttention;
-  return !key.isRevoked && !isAllowedNow && lastAt >= now - REFUSED_ATTENTION_MS && (endsAt === null || endsAt > now);
+/** Why nothing is to be done about refused uses; undefined if something is. */
+function whyOver(row: Row, now: number): Child | undefined {
+  const { reason, needsAttention, endsAt, lastAt, key, isAllowedNow } = row;
+  if (endsAt !== null && endsAt <= now) return ['Over since ', <RecentTime at={endsAt} />, '.'];
+  if (needsAttention) return undefined;
+  if (key.isRevoked && reason !== 'revoked') return 'Over: the key is revoked.';
+  if (isAllowedNow) return 'Over: the key allows this now.';
+  if (lastAt < now - REFUSED_ATTENTION_MS) return 'No request for 7 days.';
+  if (!isForAttention(reason)) return undefined;
+  return `Over: the key was ${reason === 'address_not_allowed' ? 'rotated' : 'used'} after it.`;
 }
 
-const toDo = (has: (row: Row) => boolean): TableColumn<Row> => [
-  'To do',
-  (row) => has(row) && <Repair refusal={row} kind="row" />,
-];
+/** The rows of one key together, those that need attention first, then the latest. */
+function inOrder(rows: readonly Row[]): Row[] {
+  const sorted = rows.toSorted((a, b) => Number(b.needsAttention) - Number(a.needsAttention) || b.lastAt - a.lastAt);
+  return [...Map.groupBy(sorted, ({ key }) => key.id).values()].flat();
+}
 
 /** The columns of refused uses. The page of a key has the repairs of what needs attention in its banners. */
-function columnsOf(rows: readonly Row[], now: number, forOneKey: boolean): TableColumn<Row>[] {
-  const hasToDo = (row: Row) => isOpen(row, now) && !(forOneKey && row.needsAttention) && repairOf(row) !== undefined;
+function columnsOf(rows: readonly Row[], { forOneKey, requests, now }: ColumnProps): TableColumn<Row>[] {
+  const hasToDo = (row: Row) => !(forOneKey && row.needsAttention) && isRepairable(row, now);
+  const isFirstOfKey = (row: Row) => rows.find(({ key }) => key.id === row.key.id) === row;
   return [
-    forOneKey
-      ? ['Reason', (row) => <Reason row={row} />]
-      : ['Key and reason', (row) => [<KeyName subject={row.key} />, <Reason row={row} />]],
-    ['Requests', (row) => <Requests row={row} />],
-    ...(rows.some(hasToDo) ? [toDo(hasToDo)] : []),
+    [
+      forOneKey ? 'Reason' : 'Key and reason',
+      (row) => [!forOneKey && isFirstOfKey(row) && <KeyName subject={row.key} />, <Reason row={row} />],
+    ],
+    ['How often', (row) => <HowOften row={row} requests={requests} />],
+    ...(rows.some(hasToDo)
+      ? [['To do', (row: Row) => hasToDo(row) && <Repair refusal={row} kind="row" />] as const]
+      : []),
   ];
 }
 
+/** A successor is offered even when the requests with the old key are over. */
+const isRepairable = (row: Row, now: number) =>
+  (whyOver(row, now) === undefined || (replacedFor(row.reason) && row.key.successorId !== null)) &&
+  repairOf(row) !== undefined;
+
 function Reason({ row }: { row: Row }) {
   const { now } = usePage();
-  const { reason, endsAt, ticketId, dayLimit } = row;
-  const isLost = reason === 'idempotency_mismatch';
+  const { key, reason, ticketId, dayLimit, endsAt } = row;
+  const over = whyOver(row, now);
+  const isLost = reason === LOST;
   return (
     <div>
       <span class="status">{statusOf(reason)}</span> {reasonText(reason, dayLimit)}
       {isLost && <div class="minor">Not written. Response: 200, or 409.</div>}
-      {endsAt !== null &&
-        endsAt <= now &&
-        (isLost ? (
-          <EnteredByHand keyId={row.key.id} at={endsAt} />
-        ) : (
-          <div class="minor">
-            Over since <End at={endsAt} />
-            {replacedFor(reason) && row.key.successorId !== null && [': ', <Successor id={row.key.successorId} />]}
-          </div>
-        ))}
-      {!isLost && isOpen(row, now) && (
+      {over === undefined && !isLost && (
         <>
           <RefusedPart refusal={row} />
           <div class="minor">
             {ticketId !== null && ticketId !== '?' && ['Last ticket: ', <Ticket id={ticketId} />, '. ']}
-            {adviceOf(reason, dayLimit)}
+            {adviceOf(row)}
           </div>
         </>
       )}
+      {isLost && endsAt !== null ? <EnteredByHand keyId={key.id} at={endsAt} /> : <div class="minor">{over}</div>}
     </div>
   );
 }
 
-const Successor = ({ id }: { id: string }) => <a href={`${usePage().base}/keys/${id}`}>open its successor</a>;
-
-/** When refused uses were over: `midnight` for a daily limit of yesterday. */
-function End({ at }: { at: number }) {
-  const { now, timeZone } = usePage();
-  const today = dateIn(timeZone, now);
-  // It was computed a moment after the request, and can be a moment after midnight.
-  const isMidnight = dateIn(timeZone, at) === today && dateIn(timeZone, at - MINUTE_MS) !== today;
-  return isMidnight ? <>midnight</> : <Time at={at} />;
-}
-
-function Requests({ row: { count, isMinimum, firstAt, lastAt, sourceAddress } }: { row: Row }) {
-  const { now, timeZone } = usePage();
-  const day = (at: number) => dateIn(timeZone, at);
-  // Requests of one minute need no beginning.
-  const since = firstAt === null || lastAt - firstAt < MINUTE_MS ? undefined : firstAt;
+/** How often requests were refused, since when, and from where and by which program the last one was. */
+export function HowOften({ row, requests }: { row: Row; requests: readonly RefusedRequest[] }) {
+  const { reason, count, isMinimum, firstAt, lastAt, sourceAddress } = row;
+  const last = requests.find((request) => repairId(request) === repairId(row));
+  const program = last && programIn(last);
   return (
-    <div>
-      {isMinimum && 'at least '}
-      {formatNumber(count)}
-      {since !== undefined && [
-        ' since ',
-        <Time
-          at={since}
-          text={day(since) === day(now) ? clockTime(since, timeZone).slice(0, 5) : dateText(day(since))}
-        />,
-      ]}
-      , {count > 1 && 'last '}
+    <span>
+      {isMinimum && 'At least '}
+      {counted(count, reason === LOST ? 'write' : 'request')}
+      {/* Requests of one minute need no beginning. */}
+      {firstAt !== null && lastAt - firstAt >= MINUTE_MS && [' since ', <RecentTime at={firstAt} />]},{' '}
+      {count > 1 && 'last '}
       <Ago at={lastAt} />
       <From address={sourceAddress} />
-    </div>
+      {program && [' by ', <bdi>{program}</bdi>]}
+    </span>
   );
 }
 
 interface Props {
   uses: readonly RefusedUse[];
-  /** The latest refused requests of other reasons. */
-  others?: readonly RefusedRequest[];
+  /** The latest refused request of each key and reason that refused uses do not count. */
+  others: readonly RefusedRequest[];
+  /** The latest requests: a row names the program that sent its last one. */
+  requests: readonly RefusedRequest[];
   query: LostQuery;
 }
 
+type ColumnProps = Pick<Props, 'requests'> & { forOneKey: boolean; now: number };
+
 /**
- * Refused uses with their reasons, which a 401 response does not give, those that need attention first. Then the latest
- * writes that were lost, so that they can be entered again, and the cause found.
+ * Refused uses with their reasons, which a 401 response does not give, those that need attention first; those that are
+ * over below a fold. Then the latest writes that were lost, so that they can be entered again, and the cause found.
  */
-export function RefusedUsesTable({ uses, others = [], query }: Props) {
+export function RefusedUsesTable({ uses, others, requests, query }: Props) {
   const { now } = usePage();
-  const forOneKey = query.onKey !== undefined;
   if (uses.length + others.length === 0) return <p>No requests were refused.</p>;
-  const rows = [...uses, ...others.map(rowOf)].sort(
-    (a, b) => Number(b.needsAttention) - Number(a.needsAttention) || b.lastAt - a.lastAt,
+  const rows = inOrder([...uses, ...others.map(rowOf)]);
+  const isOver = (row: Row) => whyOver(row, now) !== undefined;
+  const table = (some: readonly Row[]) => (
+    <Table
+      caption="Refused requests by reason"
+      kind="refused"
+      columns={columnsOf(some, { forOneKey: query.onKey !== undefined, requests, now })}
+      rows={some}
+    />
   );
+  const open = rows.filter((row) => !isOver(row));
+  const over = rows.filter(isOver);
   return (
     <>
-      <Table
-        caption="Refused requests by reason"
-        kind="refused"
-        columns={columnsOf(rows, now, forOneKey)}
-        rows={rows}
-      />
+      {open.length > 0 && table(open)}
+      {over.length > 0 && (
+        <details open={open.length === 0}>
+          <summary>{counted(over.length, 'reason that is over', 'reasons that are over')}</summary>
+          {table(over)}
+        </details>
+      )}
       <LostWrites uses={uses} query={query} />
     </>
   );

@@ -34,6 +34,13 @@ export function ShortTime({ at }: { at: number }) {
   return <Time at={at} text={local.format(at)} />;
 }
 
+/** The same without the date, if that is today. */
+export function RecentTime({ at }: { at: number }) {
+  const { now, timeZone } = usePage();
+  const isToday = dateIn(timeZone, at) === dateIn(timeZone, now);
+  return isToday ? <Time at={at} text={clockTime(at, timeZone).slice(0, 5)} /> : <ShortTime at={at} />;
+}
+
 /** The time of day with seconds: `16:54:12`. */
 export const clockTime = (at: number, timeZone: string) =>
   new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium', timeZone }).format(at);
