@@ -153,6 +153,7 @@ test('a row is low on a desktop, and on a phone its date and minutes are a large
       .locator('.time tbody tr')
       .evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().height));
     expect([state, heights.length > 0, Math.max(...heights) < 47]).toEqual([state, true, true]);
+    expect(await accessibilityViolations(desktop, ['target-size'])).toEqual([]);
   }
   // The reason of a rejection takes the line below the administrator and the time.
   await desktop.goto(`${server.url}/settings/${ORGANIZATION}/time?state=rejected`);
@@ -189,6 +190,11 @@ test('on paper, a list has its headings and whole texts, and nothing that only a
   const page = await open({ viewport: { width: 718, height: 1000 } });
   await page.emulateMedia({ media: 'print' });
   expect(await page.locator('.time thead').isVisible()).toBe(true);
+  // A card would have all parts one below the other.
+  const [date, work] = await Promise.all(
+    ['th', 'td:nth-child(2)'].map((part) => page.locator(`.time tbody ${part}`).first().boundingBox()),
+  );
+  expect(work?.x).toBeGreaterThan((date?.x ?? Infinity) + (date?.width ?? 0) - 1);
   for (const part of ['.decide', '.time input', '.button'])
     expect(await page.locator(part).first().isVisible()).toBe(false);
   const cut = page

@@ -90,8 +90,8 @@ const TECHNICIAN: TableColumn<Entry> = [
 ];
 const AMOUNT: TableColumn<Entry> = ['Amount', (entry) => <Amount entry={entry} />];
 
-/** About how many characters of a text fit one line, without and with the column of the state. */
-const TEXT_FITS = { wide: 80, narrow: 70 };
+/** About how many characters of a text fit one line: with marks or a decision beside it, fewer. */
+const TEXT_FITS = { alone: 90, withMarks: 80, withDecision: 70 };
 
 /**
  * The columns of a list of these entries. Entries that can be selected have a checkbox, which is checked if `isSelected` says
@@ -102,6 +102,7 @@ export function columnsFor(
   isSelected?: (entry: Entry) => boolean,
 ): readonly TableColumn<Entry>[] {
   const listed = new Set(entries.map(({ id }) => id));
+  const fits = entries.some(isMarked) ? TEXT_FITS.withMarks : TEXT_FITS.alone;
   return [
     [
       'Time',
@@ -109,7 +110,7 @@ export function columnsFor(
         <WorkTime entry={entry} listed={listed} isSelected={isUndecided(entry) ? isSelected?.(entry) : undefined} />
       ),
     ],
-    ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.wide} />],
+    ['Work', (entry) => <Work entry={entry} fits={fits} />],
     TECHNICIAN,
     AMOUNT,
   ];
@@ -124,7 +125,7 @@ type ToEntered = (entry: Entry) => string;
  */
 export const columnsWithState = (state?: TimeQuery['state'], toEntered?: ToEntered): readonly TableColumn<Entry>[] => [
   ['Time', (entry) => <WorkTime entry={entry} />],
-  ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.narrow} toEntered={toEntered} />],
+  ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.withDecision} toEntered={toEntered} />],
   TECHNICIAN,
   [
     state === 'approved' || state === 'rejected' ? STATES[STATUSES[state]].word : 'Decision',
@@ -198,9 +199,15 @@ function Work({ entry, fits, toEntered }: { entry: Entry; fits: number; toEntere
         {text}
       </OneLine>
       <span class="minor line" title={`${company} · ${keyName}`}>
-        <Ticket id={ticketId} />
-        &nbsp;·&nbsp;<bdi>{company}</bdi>&nbsp;·&nbsp;
-        <KeyName subject={{ id: keyId, name: keyName }} />
+        <span>
+          <Ticket id={ticketId} />
+          &nbsp;·&nbsp;
+        </span>
+        <bdi>{company}</bdi>
+        <span>
+          &nbsp;·&nbsp;
+          <KeyName subject={{ id: keyId, name: keyName }} />
+        </span>
       </span>
       {wasHandedOver === 1 && status === 'SUBMITTED' && (
         <span class="minor">
