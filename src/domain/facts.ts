@@ -73,7 +73,8 @@ const refused = (says: string, advice: string) =>
   ({
     isUrgent: true,
     isShown: true,
-    sentence: (fact) => `${theKey(fact)} ${says}. Last at ${time(fact.lastAt)}.`,
+    sentence: (fact) =>
+      `${theKey(fact)} ${says}${fact.limitInWords === null ? '' : ` of ${fact.limitInWords}`}. Last at ${time(fact.lastAt)}.`,
     advice,
   }) as const satisfies FactKind;
 
@@ -118,17 +119,16 @@ export const FACTS = {
   ),
   refused_scope_missing: refused(
     'lacks a scope for what an automation does with it',
-    'The scopes of a key cannot be changed: create its replacement with both scopes, and enter it in the automation.',
+    'Create its replacement with both scopes, and enter that in the automation.',
   ),
   refused_address_not_allowed: refused(
     'was used from outside its allowed networks',
-    'If the automation has moved, allow its network. If you do not know the address, rotate the key: another person may have it.',
+    'If the automation has moved, allow its address. If not, rotate the key: another person may have it.',
   ),
-  refused_daily_limit_reached: {
-    ...refused('was refused a write', 'If these writes are intended, raise the limit.'),
-    sentence: (fact) =>
-      `${theKey(fact)} was refused a write because of a daily limit${fact.limitInWords === null ? '' : ` of ${fact.limitInWords}`}. Last at ${time(fact.lastAt)}.`,
-  },
+  refused_daily_limit_reached: refused(
+    'was refused a write because of a daily limit',
+    'If these writes are intended, raise the limit.',
+  ),
   key_expiring: {
     isUrgent: false,
     sentence: (fact) => `${theKey(fact)} expires at ${time(fact.keyExpiresAt)}.`,

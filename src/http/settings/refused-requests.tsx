@@ -62,15 +62,7 @@ refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
     <>
       <Filters query={query} refusals={[...uses, ...others]} />
       {shownUses.length + shownOthers.length > 0 && (
-        <>
-          <h2>By key and reason</h2>
-          <RefusedUsesTable
-            uses={shownUses}
-            others={shownOthers}
-            requests={requests}
-            query={{ status: query.status }}
-          />
-        </>
+        <RefusedUsesTable uses={shownUses} others={shownOthers} requests={requests} query={{ status: query.status }} />
       )}
       <LostWrites uses={lost} query={{ q }} />
       {requests.length + lost.length + shownUses.length + shownOthers.length === 0 && <NoRequests query={query} />}
@@ -79,10 +71,10 @@ refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
           <LatestRequests
             requests={requests}
             reported={new Set([...shownUses, ...shownOthers].map(repairId))}
-            found={isOfLog ? (q ?? '') : query.status}
+            found={q ?? (isOfLog || query.status ? '' : undefined)}
           />
           <p class="minor">
-            The latest 50 of each key, for 7 days, without their texts. In a flood, some are left out.{' '}
+            The latest 50 of each key, for 7 days, without their texts; in a flood, not all of them.{' '}
             {next !== undefined && [
               <a href={addressOf(c.req.path, { ...query, before: next })}>Older refused requests</a>,
               ' ',
@@ -149,7 +141,7 @@ function NoRequests({ query: { q, status, before } }: { query: Query }) {
   const { base } = usePage();
   return (
     <Banner tone="neutral">
-      No refused request of the last 7 days{(q ?? status) && ' matches'}.{' '}
+      No refused request in the last 7 days.{' '}
       {q !== undefined && <a href={addressOf(`${base}/audit`, { q })}>Search the audit log</a>}{' '}
       {(q ?? status ?? before) && <a href={`${base}/refused`}>All refused requests</a>}
     </Banner>

@@ -278,7 +278,7 @@ describe('the page of refused requests', () => {
     expect(rows).toHaveLength(5);
     const [limit, ...others] = rows;
     expect(limit).toMatch(
-      /429 The key’s daily limit of minutes was reached0 of 30 minutes were used; the last request asked for 45\./,
+      /429 The key’s daily limit of minutes was reached0 of 30 minutes used; the last request asked for 45\./,
     );
     for (const row of [
       /415 Unsupported media type.*Last ticket: 1001/,
@@ -371,7 +371,7 @@ describe('the page of refused requests', () => {
     expect(link?.attributes['href']).toBe(`${base}/keys/${key.id}/change#dayLimitMinutes`);
     const form = (await get(`/keys/${key.id}/change`)).text;
     expect((await elementsOf(form, '#dayLimitMinutes-help .seen')).map(({ text }) => text)).toEqual([
-      'Refused today:0 of 30 minutes were used; the last request asked for 45. A limit of 45 admits it.',
+      'Refused today:0 of 30 minutes used; the last request asked for 45. A limit of 45 admits it.',
     ]);
     const bytes = { name: 'organization-day', what: 'bytes', isOwn: false } as const;
     const dayLimit = { ...bytes, limit: 64_000_000, used: 63_900_000, added: 200_000 };
@@ -383,7 +383,7 @@ describe('the page of refused requests', () => {
     );
     const { text } = await get('/refused?status=429');
     expect(text).toContain('The organization’s daily limit of text was reached');
-    expect(text).toContain('63.9 MB of 64 MB were used; the last request asked for 0.2 MB.');
+    expect(text).toContain('63.9 MB of 64 MB used; the last request asked for 0.2 MB.');
     expect(text).toContain('The operator of this service can raise this limit.');
     // The limit of minutes keeps its button.
     expect(await elementsOf(text, '.refused tbody tr')).toHaveLength(2);

@@ -48,10 +48,9 @@ describe('a refused use of a key', () => {
     expect(await rowsOf('refused_uses', organization)).toMatchObject([
       { key_id: key.id, reason: 'scope_missing', count: 1, source_address: '192.0.2.5' },
     ]);
-    // The page of the key says it all in its banner.
     for (const [path, rows, banners] of [
       ['/refused', 1, 0],
-      [`/keys/${key.id}`, 0, 1],
+      [`/keys/${key.id}`, 1, 1],
     ] as const) {
       const { text } = await get(path);
       expect([await countElements(text, '.refused tbody tr'), await countElements(text, '[role=alert]')]).toEqual([
@@ -179,7 +178,7 @@ describe('a refused use of a key', () => {
         await countElements(text, `#lost a[href="${base}/keys/${id}/lost-writes?q=${encodeURIComponent(`${q}`)}"]`),
       ).toBe(rows.length);
       expect(await countElements(text, `#lost h3 a[href="${base}/keys/${id}"]`)).toBe(rows.length);
-      expect(text.includes('No refused request of the last 7 days matches.')).toBe(rows.length === 0);
+      expect(text.includes('No refused request in the last 7 days.')).toBe(rows.length === 0);
     }
     // Another organization finds none of them.
     const foreign = await makeSettings();
@@ -529,8 +528,8 @@ describe('what ends the attention to refused uses', () => {
         text.replaceAll(/\s+/g, ' '),
       );
     expect(await rows()).toEqual([
-      expect.stringMatching(/daily limit of new records was reached.*2 of 2 new records were used; .* asked for 1\./),
-      expect.stringMatching(/daily limit of minutes was reached.*20 of 30 minutes were used; .* asked for 20\./),
+      expect.stringMatching(/daily limit of new records was reached.*2 of 2 new records used; .* asked for 1\./),
+      expect.stringMatching(/daily limit of minutes was reached.*20 of 30 minutes used; .* asked for 20\./),
     ]);
     const seen = async () => (await elementsOf((await get(`/keys/${id}/change`)).text, '.seen strong')).length;
     expect(await seen()).toBe(2);

@@ -110,10 +110,6 @@ export function KeyPage(props: Props) {
   const { base } = usePage();
   const reported = refused.filter(({ needsAttention }) => needsAttention);
   const others = otherReasons(requests, refused);
-  const isAllReported =
-    others.length === 0 &&
-    refused.length > 0 &&
-    refused.every(({ needsAttention, lost }) => needsAttention && lost.length === 0);
   return (
     <>
       {lastDay && <LastDay subject={key} lastDay={lastDay} usage={usage} />}
@@ -130,9 +126,7 @@ export function KeyPage(props: Props) {
         <a href={`${base}/audit?key=${key.id}`}>All audit entries for this key</a>
       </p>
       <h2>Refused requests</h2>
-      {!isAllReported && (
-        <RefusedUsesTable uses={refused} others={others} requests={requests} query={{ onKey: 'yes' }} />
-      )}
+      <RefusedUsesTable uses={refused} others={others} requests={requests} query={{ onKey: 'yes' }} />
       {requests.length > 0 && (
         <LatestRequests requests={requests} reported={new Set([...refused, ...others].map(repairId))} forOneKey />
       )}

@@ -11,7 +11,7 @@ import { formatNumber } from './components.tsx';
 const REFUSAL_REASONS: Partial<Record<string, string>> = {
   revoked: 'The key is revoked',
   expired: 'The key has expired',
-  scope_missing: 'The key does not have the required scope',
+  scope_missing: 'The key lacks the required scope',
   address_not_allowed: 'The address is outside the allowed networks',
   company_not_allowed: 'The key is not for the company of the ticket',
   organization_inactive: 'The organization is not active',
@@ -35,13 +35,13 @@ const ADVICE: Partial<Record<string, string>> = {
   technician_not_eligible: 'Correct the address, or activate them in the PSA.',
   not_found: 'Correct the path in the automation.',
   method_not_allowed: 'Correct the method in the automation: a write is a POST.',
-  malformed_json: 'Have the automation build the JSON, so that quotes and line breaks in texts are escaped.',
+  malformed_json: 'Escape quotes and line breaks in the JSON.',
   invalid_encoding: 'Have the automation send the body as UTF-8.',
   unsupported_media_type: 'Send the header Content-Type: application/json.',
   body_too_large: 'Shorten the text in the automation.',
   invalid_idempotency_key: 'Build the Idempotency-Key from the id of the event, such as triage:4711.',
   validation_failed: 'Correct these fields in the automation.',
-  rate_limited: 'Have the automation send fewer requests, or wait as long as Retry-After says.',
+  rate_limited: 'Send fewer requests, or wait as long as Retry-After says.',
 } satisfies Record<RefusedUseReason, string> & Partial<Record<ProblemCode, string>>;
 
 const isProblem = (code: string): code is ProblemCode => Object.hasOwn(PROBLEMS, code);
@@ -198,5 +198,5 @@ export function limitText({ what, limit, used, added }: ExceededDayLimit): strin
   const amount = (number: number) =>
     what === 'bytes' ? `${formatNumber(number / 1_000_000)} MB` : formatNumber(number);
   const unit = what === 'bytes' ? '' : ` ${MEASURES[what]}`;
-  return `${amount(used)} of ${amount(limit)}${unit} were used; the last request asked for ${amount(added)}.`;
+  return `${amount(used)} of ${amount(limit)}${unit} used; the last request asked for ${amount(added)}.`;
 }

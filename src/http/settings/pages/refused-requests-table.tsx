@@ -108,7 +108,8 @@ export const RefusedRequestsTable = ({ requests, reported = new Set(), forOneKey
 export const LatestRequests = ({ found, ...props }: Props & { found?: string | undefined }) => (
   <details id="requests" open={found !== undefined}>
     <summary>
-      {counted(props.requests.length, 'request')}, {found ? `with “${found}”` : 'one by one'}
+      {counted(props.requests.length, 'request')}
+      {found ? ` with “${found}”` : ', one by one'}
     </summary>
     <RefusedRequestsTable {...props} />
   </details>
