@@ -1,5 +1,4 @@
-import type { Context, NotFoundHandler } from 'hono';
-import { accepts } from 'hono/accepts';
+import type { NotFoundHandler } from 'hono';
 import { withoutKeys } from '../domain/pasted-keys.ts';
 import type { AppEnv, ContextOf } from './hono-env.ts';
 import { invalidHost, pathNotFound, problem } from './problems.ts';
@@ -26,13 +25,14 @@ function noOAuth(c: ContextOf<AppEnv>): Response {
   );
 }
 
-const JSON_TYPE = 'application/json';
+/** What browsers accept begins with it. */
+const PAGE_FIRST = /^text\/html(,|$)/;
 
 /** The 404 for an address outside the API: a static page for browsers, a problem for everything else. */
 export const notFound: NotFoundHandler<AppEnv> = async (c) => {
   if (isOAuthPath(c.req.path)) return noOAuth(c);
   if (!URL.canParse(c.req.url)) return problem(c, ...invalidHost());
-  const isForBrowser = !c.req.path.startsWith('/api/') && prefersPage(c);
+  const isForBrowser = !c.req.path.startsWith('/api/') && PAGE_FIRST.test(c.req.header('Accept') ?? '');
   const page = isForBrowser ? await c.env.ASSETS.fetch(new URL('/404', c.req.url)) : undefined;
   // Not ok: the page was not deployed.
   if (!page?.ok)
@@ -53,8 +53,3 @@ const SHOWN_PATH = 120;
 /** The path of a request for its 404, without keys. */
 export const askedPath = (c: ContextOf<AppEnv>) =>
   withoutKeys(c.req.path.slice(0, SHOWN_PATH), c.get('config').keyPrefix);
-
-function prefersPage(c: Context<AppEnv>): boolean {
-  const supports = [JSON_TYPE, 'application/problem+json', 'text/html'];
-  return accepts(c, { header: 'Accept', supports, default: JSON_TYPE }) === 'text/html';
-}
