@@ -76,7 +76,7 @@ refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
           <p class="minor">
             The latest 50 of each key, for 7 days, without their texts; in a flood, not all of them.{' '}
             {next !== undefined && [
-              <a href={addressOf(c.req.path, { ...query, before: next })}>Older refused requests</a>,
+              <a href={addressOf(c.req.path, { ...query, before: next })}>Older requests</a>,
               ' ',
             ]}
             <a href={`${pageContext(c).base}/refused-requests.csv`}>Requests as CSV</a>{' '}

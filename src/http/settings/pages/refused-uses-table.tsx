@@ -45,8 +45,7 @@ function whyOver(row: Row, now: number): Child | undefined {
   if (key.isRevoked && reason !== 'revoked') return 'Over: the key is revoked.';
   if (isAllowedNow) return 'Over: the key allows this now.';
   if (lastAt < now - REFUSED_ATTENTION_MS) return 'No request for 7 days.';
-  if (!isForAttention(reason)) return undefined;
-  return `Over: the key was ${reason === 'address_not_allowed' ? 'rotated' : 'used'} after it.`;
+  return isForAttention(reason) ? 'Over: the key was rotated or used after it.' : undefined;
 }
 
 /** The rows of one key together, those that need attention first, then the latest. */
