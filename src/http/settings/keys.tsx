@@ -143,7 +143,7 @@ const alreadyCreated = (c: Context<AdminEnv>, { info: { keyId } }: ServiceError)
   redirectWith(
     c,
     `/keys/${keyId}`,
-    'This form had already created this key, so no second one was created. Its value was shown once: rotate the key if you did not copy it, or revoke it if you do not need it.',
+    'This form had already created this key, so no second one was created. Its value was shown once: rotate the key if you did not copy it.',
   );
 
 // --- one key -------------------------------------------------------------------------------------

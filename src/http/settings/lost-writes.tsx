@@ -42,6 +42,6 @@ lostWrites.post('/keys/:key/lost-writes', async (c) => {
       listPath(id, query),
       `Marked as entered by hand: ${counted(seen.count, 'write')} of ${name}.`,
     );
-  const why = 'More writes were lost after you opened this page, so nothing was changed. The list has all of them.';
+  const why = 'More writes were lost after you opened this page. Nothing was changed.';
   return redirectWith(c, addressOf(`/keys/${id}/lost-writes`, query), why, 'warning');
 });

@@ -101,7 +101,7 @@ function ConfirmRevokeAll({ live, form }: { live: number; form: FormState }) {
     <>
       <p>
         All keys of <strong>{name}</strong> ({live} in use) stop working immediately, and every automation stops
-        writing. This cannot be undone. Each workflow then needs a new key.
+        writing. This cannot be undone.
       </p>
       <ErrorSummary
         nothing="Nothing was revoked."

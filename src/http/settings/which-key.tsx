@@ -46,10 +46,7 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.string().cat
         </Banner>
       )}
       {keys.length > 0 && (
-        <p>
-          {keys.length === 1 ? '1 key matches' : `${keys.length} keys match`}. If others may have seen the text, rotate
-          or revoke each one that still works.
-        </p>
+        <p>Your keys in the text: {keys.length}. If others may have seen it, rotate or revoke each that works.</p>
       )}
       {keys.length > 0 && <Table caption="Keys in the text" columns={COLUMNS} rows={keys} />}
       <WhichKeyForm form={{ values: new URLSearchParams(), messages: {} }} />

@@ -122,7 +122,7 @@ describe('“Which key is this?”', () => {
       [one, two, ended].map(({ id }) => `${base}/keys/${id}`),
     );
     expect(text).toContain(other.hint);
-    expect(text).toContain('3 keys match. If others may have seen the text, rotate or revoke each one');
+    expect(text).toContain('Your keys in the text: 3. If others may have seen it');
   });
 
   test('lists the keys that have the same hint', async () => {

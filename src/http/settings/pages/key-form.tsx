@@ -250,15 +250,13 @@ export function ReplaceForm(props: ReplaceProps) {
           <Banner tone="neutral">
             {works ? (
               <>
-                <Hint hint={replaced.hint} /> keeps working for the grace period. Enter the new key in its automation in
-                that time.
+                <Hint hint={replaced.hint} /> keeps working for the grace period. Enter the new key in its automation.
               </>
             ) : (
               <>
                 The new key takes the place of <Hint hint={replaced.hint} />, which{' '}
                 {replaced.state === 'revoked' ? 'was revoked' : 'expired'}{' '}
-                <Ago at={replaced.revokedAt ?? replaced.expiresAt ?? 0} />. Enter it in the automation, which is refused
-                until then.
+                <Ago at={replaced.revokedAt ?? replaced.expiresAt ?? 0} />. Enter it in the automation.
               </>
             )}
             {lacksScope && ` ${LACKS_SCOPE}`}
