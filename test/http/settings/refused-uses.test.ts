@@ -248,7 +248,7 @@ describe('a refused use of a key', () => {
     const again = await post(path, seen);
     expect([again.location, again.notice]).toEqual([
       `${base}${path}?status=Lost`,
-      expect.stringMatching(/^More writes were lost after you opened this page, so nothing was changed/),
+      expect.stringMatching(/^More writes were lost after you opened this page\. Nothing was changed\.$/),
     ]);
     expect(Object.keys(await attention(settings))).toHaveLength(1);
     expect(await formOn(`/keys/${id}`)).toEqual({ count: '3', lastAt: expect.any(String), onKey: 'yes' });
