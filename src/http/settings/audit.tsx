@@ -57,12 +57,7 @@ type Address = z.infer<typeof addressShape>;
 
 const validAddress = validQuery(
   addressShape,
-  () =>
-    new PageProblem(
-      400,
-      'Invalid date or number',
-      'Enter calendar dates, such as 2027-03-31, and whole minutes, or open the audit log again and choose there.',
-    ),
+  () => new PageProblem(400, 'Invalid date or number', 'Enter calendar dates, such as 2027-03-31, and whole minutes.'),
 );
 
 function readQuery(address: Address, timeZone: string) {

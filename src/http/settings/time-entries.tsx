@@ -59,7 +59,7 @@ timeEntries.get('/time', validTime, async (c) => {
   const preselected = c.req.query('select') ?? asked?.id;
   const page = <TimePage {...found} {...{ entries, choices, query, ...queue, hasTime, preselected, waiting }} />;
   return render(c, 'Time', page, {
-    lead: hasTime && <TimeLead query={query} count={entries.length} approvals={choices.approvals} />,
+    lead: hasTime && <TimeLead query={query} approvals={choices.approvals} />,
     actions: entries.length > 0 && (
       <CsvLink to={addressOf(`${pageContext(c).base}/time.csv`, { ...query, before: undefined })} />
     ),

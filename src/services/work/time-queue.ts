@@ -58,7 +58,7 @@ const date = (name: string) => z.iso.date(`${name} must be a date, such as 2027-
 /** Which entries to show, where another page continues, and up to which `seq` an administrator has seen them. */
 export const timeQuery = z.lazy(() =>
   z.object({
-    state: z.enum(keysOf(STATUSES), `State must be one of ${keysOf(STATUSES).join(', ')}.`).default('waiting'),
+    state: z.enum(keysOf(STATUSES), 'The address of the page is invalid.').default('waiting'),
     company: z.string().optional(),
     technician: z.string().optional(),
     key: z.string().optional(),

@@ -937,7 +937,7 @@ describe('one entry', () => {
     expect(await idsOf(page)).toEqual([first, second]);
     expect(await elementsOf(page, 'input[name=entry][checked]')).toEqual([]);
     expect(await textsOf(page, '#totals, .head .minor')).toEqual([
-      ...['Possible duplicates. Show the list', '2 entries, 60 minutes, amount 150.00'],
+      ...['Show the list', '2 entries, 60 minutes, amount 150.00'],
     ]);
     expect(csvRows((await get(`/time.csv?entry=${second}`)).text)).toEqual(
       Array(2).fill(expect.stringContaining('Twice')),
@@ -1117,7 +1117,7 @@ describe('bad input', () => {
     ['minutes=0', 'Minutes must be a whole number, at least 1.'],
     ['from=tomorrow', 'From must be a date, such as 2027-03-31.'],
     ['to=2026-02-30', 'To must be a date, such as 2027-03-31.'],
-    ['state=x', 'State must be one of waiting, approved, rejected, refused, all.'],
+    ['state=x', 'The address of the page is invalid.'],
     ['before=-1', 'The address of the page is invalid.'],
     ['upTo=x', 'The address of the page is invalid.'],
   ])('an invalid filter is refused with its field and rule, and a way back: %s', async (filter, rule) => {
@@ -1187,7 +1187,7 @@ test('an empty queue says who decided last, and when', async () => {
   expect(await empty('/time')).toEqual([expect.stringMatching(/^Nothing waits\. Last decision: Ada\b.*, 19:27\.$/)]);
   expect(await empty('/time?company=acme')).toEqual(['No entries match these filters.']);
   expect(await empty('/time?state=rejected')).toEqual(['Nothing was rejected since 9 Aug 2026. Earlier']);
-  expect(await empty('/time?state=refused')).toEqual(['Nothing was refused by your PSA.']);
+  expect(await empty('/time?state=refused')).toEqual(['Nothing was refused.']);
   expect(await empty('/time?entry=unknown')).toEqual(['Your organization does not have this entry.']);
 });
 

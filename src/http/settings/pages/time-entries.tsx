@@ -129,20 +129,15 @@ function WhatToDo() {
 /** What a list is. */
 export function TimeLead({
   query: { state, entry },
-  count,
   approvals,
 }: {
   query: TimeQuery;
-  /** How many entries the page lists. */
-  count: number;
   approvals: Approver | undefined;
 }) {
   const { base, psa } = usePage();
   if (entry !== undefined)
     return (
       <p class="minor">
-        {count === 1 && 'One entry. '}
-        {count > 1 && 'Possible duplicates. '}
         <a href={addressOf(`${base}/time`, { state })}>Show the list</a>
       </p>
     );
@@ -244,12 +239,6 @@ function Nothing({ query, last, inPsa = 0 }: Props) {
   const { base, now, timeZone, psa } = usePage();
   const { since, earlier } = useSince(query);
   if (query.entry !== undefined) return <>Your organization does not have this entry.</>;
-  if (query.state === 'refused' && !isFiltered(query))
-    return (
-      <>
-        Nothing was refused by <bdi>{psa}</bdi>.
-      </>
-    );
   if (query.from !== undefined && query.to !== undefined && query.from > query.to)
     return <>No entries match: the filter From is after To.</>;
   if (isFiltered(query))

@@ -37,7 +37,7 @@ export function TimeFilters({ query, choices }: Props) {
     </a>
   );
   const words = parametersOf({ state, ...filters }).map(
-    ([name, value]) => `${name} “${choiceText(choices, name, value) ?? value}”`,
+    ([name, value]) => `${name} “${choiceText(choices, name, value)}”`,
   );
   return (
     <>
@@ -90,22 +90,21 @@ function FilterForm({ query, choices }: Props) {
 
 const NAMES = { company: 'Company', technician: 'Technician', key: 'Key', from: 'From', to: 'To' } as const;
 
-/** The name of what a filter has chosen. */
+/** The name of what a filter has chosen, or else its value. */
 const choiceText = (choices: TimeChoices, name: string, value: string) =>
-  name === 'company' || name === 'technician' || name === 'key'
+  (name === 'company' || name === 'technician' || name === 'key'
     ? choices[name].find(([id]) => id === value)?.[1]
-    : undefined;
+    : undefined) ?? value;
 
 /** The filters that apply, each with a link that removes it. */
 function Applied({ query, choices, isLastMonth }: Props & { isLastMonth: boolean }) {
   const { base } = usePage();
-  const { state, minutes, from, to } = query;
+  const { state, minutes, from, to, company, technician, key } = query;
   const texts = {
     minutes: minutes !== undefined && `At least ${counted(minutes, 'minute')}`,
-    company: query.company !== undefined && (choiceText(choices, 'company', query.company) ?? query.company),
-    technician:
-      query.technician !== undefined && (choiceText(choices, 'technician', query.technician) ?? query.technician),
-    key: query.key !== undefined && (choiceText(choices, 'key', query.key) ?? query.key),
+    company: company && choiceText(choices, 'company', company),
+    technician: technician && choiceText(choices, 'technician', technician),
+    key: key && choiceText(choices, 'key', key),
     from: from !== undefined && !isLastMonth && `From ${dateText(from)}`,
     to: to !== undefined && !isLastMonth && `To ${dateText(to)}`,
     entry: false,

@@ -14,7 +14,7 @@ import { Icon } from '../../page/icon.tsx';
 import { usePage } from '../page-context.ts';
 import { counted, formatNumber, money, type TableColumn, Ticket } from './components.tsx';
 import { KeyName } from './key-facts.tsx';
-import { MINUTE_MS, ShortTime, spanText } from './time.tsx';
+import { ShortTime, spanText } from './time.tsx';
 
 /** Each decision: the verb of its button, the word for what is done, the kind of the button, and why it is final. */
 export const DECISIONS = {
@@ -49,9 +49,6 @@ export const totalsHeadings = ({ state }: TimeQuery) =>
 export const clock = (at: number, timeZone: string) =>
   new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone }).format(at);
 
-/** `48 s`, `2 min` */
-const laterText = (ms: number) => (ms < MINUTE_MS ? `${Math.max(1, Math.floor(ms / 1_000))} s` : spanText(ms));
-
 /**
  * Why an entry is marked: `long (240+)`, `possible duplicate, 2 min later` with a link to the row of the entry that it repeats,
  * or else to a page of that entry.
@@ -69,7 +66,7 @@ function Marks({ entry, listed }: { entry: Entry; listed: ReadonlySet<string> })
         >
           possible duplicate
         </a>,
-        `, ${laterText(loggedAt - sameAs)} later`,
+        `, ${spanText(loggedAt - sameAs)} later`,
       ],
     dayMinutes !== null && `${formatNumber(dayMinutes)} min that day`,
   ].filter(Boolean);
@@ -261,7 +258,7 @@ function Decision({ entry }: { entry: Entry }) {
   const { word, icon } = STATES[status];
   return (
     <>
-      <span class={`state ${status.toLowerCase()}`} title={word}>
+      <span class={`state ${status.toLowerCase()}`}>
         <Icon name={icon} />
         {status === 'SUBMITTED' ? word : <span class="visually-hidden">{word}</span>}
         {isUndecided(entry) ? <a href={`${base}/time?entry=${id}`}>Decide</a> : <Decider entry={entry} />}

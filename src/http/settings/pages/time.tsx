@@ -53,10 +53,11 @@ export function Ago({ at }: { at: number }) {
   return <Time at={at} text={now - at < MINUTE_MS ? 'just now' : `${spanText(now - at)} ago`} />;
 }
 
-/** A span of time in words, rounded: `5 min`, `3 h`, `12 days`, `5 months`. */
+/** A span of time in words, rounded: `48 s`, `5 min`, `3 h`, `12 days`, `5 months`. */
 export function spanText(ms: number): string {
   const days = Math.round(ms / DAY_MS);
-  if (ms < HOUR_MS) return `${Math.max(1, Math.floor(ms / MINUTE_MS))} min`;
+  if (ms < MINUTE_MS) return `${Math.floor(ms / 1_000) + 1} s`;
+  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min`;
   if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h`;
   return days < 60 ? counted(days, 'day') : `${Math.round(days / 30.44)} months`;
 }

@@ -11,19 +11,14 @@ export interface Undecided {
   missing: number;
 }
 
-/** Who decided before. */
-const decidersOf = (found: readonly Entry[]) => [
-  ...new Set(found.flatMap(({ approvals, decidedBy }) => (approvals === 'settings' && decidedBy) || [])),
-];
-
 /** Why nothing was decided about entries. */
 export function undecidedText({ found, missing }: Undecided, psa: string): string {
-  const before = found.filter(({ approvals }) => approvals === 'settings').length;
-  const inPsa = found.length - before;
-  const names = decidersOf(found);
+  const decided = found.filter(({ approvals }) => approvals === 'settings');
+  const inPsa = found.length - decided.length;
+  const names = new Set(decided.map(({ decidedBy }) => decidedBy ?? ''));
   const details = [
-    before > 0 &&
-      `${countedEntries(before)} had already been decided by ${names.length > 3 ? 'several administrators' : new Intl.ListFormat('en-GB').format(names)}.`,
+    names.size > 0 &&
+      `${countedEntries(decided.length)} had already been decided by ${new Intl.ListFormat('en-GB').format(names)}.`,
     inPsa > 0 && `${countedEntries(inPsa)} ${inPsa === 1 ? 'is' : 'are'} decided in ${psa}.`,
     missing > 0 && `${countedEntries(missing)} ${missing === 1 ? 'was' : 'were'} not found in your organization.`,
   ];
