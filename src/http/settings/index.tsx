@@ -50,7 +50,7 @@ export function createSettings() {
       .use(requireHost, securePages(), limitByIp('settings', refuseWithPage))
       // As the documentation does.
       .use(trimTrailingSlash({ alwaysRedirect: true }), ...guardForms)
-      .get('/', chooseOrganization)
+      .get('/', guardSearches(), chooseOrganization)
       .route('/:organization', pages)
       .all('*', (c) => {
         const detail = `There is no page ${askedPath(c)}. Choose a tab, or search the keys.`;

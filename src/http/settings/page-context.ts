@@ -66,16 +66,16 @@ function noticeCookie({ protocol }: URL) {
 const TONES = ['good', 'neutral', 'warning'] as const;
 
 /**
- * Leads to a page of the organization, which shows once what was done, or warns why nothing was. Only this browser can
+ * Leads to a page of the organization, or of all organizations, which shows once what was done, or warns why nothing was. Only this browser can
  * claim it, no link.
  */
-export function redirectWith(
-  c: Context<AdminEnv>,
+export function redirectWith<E extends AdminEnv | AppEnv>(
+  c: Context<E>,
   path: string,
   notice: string,
   tone: (typeof TONES)[number] = 'good',
 ): Response {
-  const to = `${pageContext(c).base}${path}`;
+  const to = `${pageContext(c)?.base ?? '/settings'}${path}`;
   const url = new URL(to, c.req.url);
   const [name, options] = noticeCookie(url);
   setCookie(c, name, `${url.pathname} ${tone} ${notice}`, { ...options, maxAge: 60 });

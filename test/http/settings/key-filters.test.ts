@@ -106,6 +106,9 @@ describe('the list of keys', () => {
       expect(notice).toMatch(/You searched for a whole key.*Which key is this/);
       expect(notice).not.toContain(value);
     }
+    // The search of all organizations, which every page of an administrator of several has.
+    const all = await settings.api.send(`/settings?q=${value}&tab=keys`);
+    expect([all.status, all.headers.get('Location')]).toEqual([303, '/settings?tab=keys']);
   });
 
   test('shows the writes of 30 days of each key, and of no other', async () => {
