@@ -258,7 +258,7 @@ function Decision({ entry }: { entry: Entry }) {
   const { word, icon } = STATES[status];
   return (
     <>
-      <span class={`state ${status.toLowerCase()}`}>
+      <span class={`state ${status.toLowerCase()}`} title={word}>
         <Icon name={icon} />
         {status === 'SUBMITTED' ? word : <span class="visually-hidden">{word}</span>}
         {isUndecided(entry) ? <a href={`${base}/time?entry=${id}`}>Decide</a> : <Decider entry={entry} />}
