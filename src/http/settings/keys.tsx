@@ -38,16 +38,10 @@ import {
   withSomeCompanies,
 } from './forms.ts';
 import { redirectWith, todayOf } from './page-context.ts';
+import { type Added, ChangeForm } from './pages/change-key-form.tsx';
 import { KeyActions, KeyLead, KeyPage } from './pages/key.tsx';
-import {
-  type Added,
-  ChangeForm,
-  NewKeyForm,
-  preselectedExpiration,
-  ReplaceForm,
-  RotateForm,
-} from './pages/key-form.tsx';
 import { NewKeyPage } from './pages/new-key.tsx';
+import { NewKeyForm, preselectedExpiration, ReplaceForm, RotateForm } from './pages/new-key-forms.tsx';
 import { render, renderForm, trail } from './render-page.tsx';
 import { shownEntries } from './shown-entries.ts';
 
