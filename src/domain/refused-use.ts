@@ -10,7 +10,7 @@ import { isAllowedFrom } from './networks.ts';
  * Six get a 401 or 403, `daily_limit_reached` a 429, and then a 404 and a 422; the last is a replay of a different
  * request, or a 409.
  */
-export const REFUSED_USE_REASONS = [
+const REFUSED_USE_REASONS = [
   'revoked',
   'expired',
   'scope_missing',
