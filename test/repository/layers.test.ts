@@ -14,7 +14,7 @@ const HTTP = ['http', 'services', 'domain', 'lib', 'config.ts', 'module.ts'];
  */
 const ALLOWED: Record<string, { parts: readonly string[]; packages?: readonly string[] }> = {
   lib: { parts: [] },
-  domain: { parts: ['lib'], packages: ['zod', 'ipaddr.js', '@date-fns/tz'] },
+  domain: { parts: ['lib'], packages: ['zod', 'uuid', 'ipaddr.js', '@date-fns/tz'] },
   db: { parts: ['domain', 'lib'], packages: ['drizzle-orm'] },
   // A file with SQL, wherever it is.
   statements: { parts: ['db', 'domain', 'lib'], packages: ['drizzle-orm'] },
