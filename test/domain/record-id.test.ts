@@ -10,8 +10,8 @@ describe('a record id', () => {
 
   test('a record id can be derived from organization, kind and Idempotency-Key', async () => {
     const id = await derivedId('northwind', 'note', 'k');
-    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-    expect(await derivedId('northwind', 'note', 'k')).toBe(id);
+    // Another value would write every repeated record a second time.
+    expect(id).toBe('8feb98de-e8bb-8b31-8a6d-1bc2fac5826f');
     const others = [
       await derivedId('fabrikam', 'note', 'k'),
       await derivedId('northwind', 'time_entry', 'k'),
