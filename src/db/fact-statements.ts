@@ -295,8 +295,8 @@ const findFullDays = (search: FactSearch) => sql`
     since: sql`${search.now}`,
     level: sql`1 + (${SHARE} >= 100)`,
     count: SHARE,
-    limitInWords: sql`case ${SHARE} when ${RECORDS} then printf('%,d new records', maxRecords)
-      when ${MINUTES} then printf('%,d minutes', maxMinutes)
+    limitInWords: sql`case ${SHARE} when ${RECORDS} then printf('%,d new record%s', maxRecords, iif(maxRecords = 1, '', 's'))
+      when ${MINUTES} then printf('%,d minute%s', maxMinutes, iif(maxMinutes = 1, '', 's'))
       else printf('%,d MB of text', maxBytes / 1000000) end || ', on ' || day`,
   })}
   from (${findUsedLimits(search)}) where ${SHARE} >= ${DAY_LIMIT_PERCENT}

@@ -254,6 +254,18 @@ describe('a limit', () => {
     expect(aboutLimits()).toEqual([`API key ${hint} has used 80% of the daily limit of 100 minutes, on 2027-03-01.`]);
   });
 
+  test.each([
+    [{ records: 1 }, '1 new record'],
+    [{ minutes: 1 }, '1 minute'],
+  ])('the alert about a daily limit of %o says %s', async (dayLimit, words) => {
+    const organization = await makeOrganization();
+    const { value, hint } = await makeKey(organization, { dayLimit }, clock);
+    await makeApi({ now: clock }).postTime(value, { minutes: 1, description: 'Work', billable: true });
+    await runDailyAlerts(now);
+    await pass(RUN_MS);
+    expect(sentences()).toContain(`API key ${hint} has used 100% of the daily limit of ${words}, on 2027-03-01.`);
+  });
+
   test('a database limit gives an alert at 70% and at 90%, and again after the size was below it', async () => {
     let bytes = 6.9 * GB;
     const run = async (share: number) => {
