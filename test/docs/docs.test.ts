@@ -162,7 +162,7 @@ Preferred-Languages: en
     expect(examples).toEqual([['unauthorized', 'unauthorized', 'Unauthorized'], ...expected]);
   });
 
-  test('each page exists as Markdown, without comments of the source and empty sections, and llms.txt lists it with its lead', async () => {
+  test('each page exists as Markdown, without comments of the source, empty sections and torn tables, and llms.txt lists it with its lead', async () => {
     const files = await renderDocs(config());
     const list = files.get('llms.txt') ?? '';
     const pages = [...files.keys()].filter((name) => name.endsWith('.html') && !/^(404|index)\.html$/.test(name));
@@ -173,6 +173,7 @@ Preferred-Languages: en
       expect([path, files.get(path)]).not.toEqual([path, expect.stringMatching(/<!--|\{#|service\.invalid/)]);
       const withoutCode = files.get(path)?.replaceAll(/^```.*?^```/gms, 'Code');
       expect([path, withoutCode]).not.toEqual([path, expect.stringMatching(/^(#+) .+\n+(\1 |(?![\s\S]))/m)]);
+      expect([name, files.get(name)]).not.toEqual([name, expect.stringMatching(/<p>\||<tbody><\/tbody>/)]);
       expect(list.split('\n')).toContainEqual(expect.stringMatching(new RegExp(`\\(/${path}\\): .+\\.$`)));
       const links = await elementsOf(files.get(name) ?? '', 'article a');
       expect(links.map(({ attributes }) => attributes['href'])).toContain(`/${path}`);
