@@ -141,6 +141,23 @@ describe('records that the PSA does not take', () => {
     expect([timesOf(world), await refusalsOf(world)]).toEqual([['[redacted]'], []]);
   });
 
+  test('a redaction that the PSA refuses for one part is sent again until the other part is redacted', async () => {
+    const world = await makeReadyWorld(fakeRedmine);
+    await proveTime(world);
+    const { id } = await world.write(501, time(`The code is 4711. ${'Step by step. '.repeat(400)}`));
+    await world.pass(MINUTE_MS);
+    let failed = 0;
+    world.onRequest = (request) => {
+      if (!isWrite(request)) return undefined;
+      if (request.url.includes('/time_entries')) return new Response(null, { status: 422 });
+      return ++failed > 2 ? undefined : new Response(null, { status: 503 });
+    };
+    resultOf(await work.redactRecord(world.organization, 'time_entry', id, 'Ada'));
+    await world.pass(10 * MINUTE_MS);
+    expect(textsOf(world)).toEqual(['[redacted]']);
+    expect(await refusalsOf(world)).toEqual([expect.stringMatching(/^PUT .*time_entries.* got 422/)]);
+  });
+
   test.each([
     ['and the PSA has it', true],
     ['and the PSA does not have it', false],

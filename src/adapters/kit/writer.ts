@@ -56,7 +56,9 @@ export async function writeRecord(ctx: Context, { record, isRedaction, mayCreate
       if (!isRedaction || !(err instanceof PsaFault)) throw err;
       faults.push(err);
     }
-  if (faults[0]) throw faults[0];
+  // A part that failed otherwise is tried again.
+  const fault = faults.find(({ outcome }) => outcome !== 'refused') ?? faults[0];
+  if (fault) throw fault;
 }
 
 /**
