@@ -319,6 +319,14 @@ describe('what others wrote', () => {
     const world = await makePublished({ minutes: 30 });
     expect(timesOf(world)).toEqual(['Called']);
     expect(await reportsOf(world)).toEqual([expect.stringContaining('its minutes is 30, not 15')]);
+    for (const entry of world.data.entries) entry.minutes = 15;
+    resume(world, 'corrected');
+    await world.pass(10 * MINUTE_MS);
+    // No create of this adapter preceded it.
+    expect([timesOf(world), world.data.removedTime.filter((text) => text.includes('Called'))]).toEqual([
+      ['Called'],
+      [],
+    ]);
   });
 
   test('the mark of a connection test is another one in each test', async () => {

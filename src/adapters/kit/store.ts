@@ -57,11 +57,11 @@ export interface Pending {
 /** What is forgotten of a record that is tried again as if it had never failed. */
 export const TRY_AGAIN = { attempts: 0, dueAt: 0, failingSince: undefined, triedAt: undefined, refusedAt: undefined };
 
-/** What the PSA may have. Without an id, a create was sent; `isRead`: its note was read back. */
+/** What the PSA may have, or shows as different time with its mark. `isRead`: its note was read back. */
 export interface Written {
   psaId?: string;
   isRead?: boolean;
-  /** When no request can still take place. */
+  /** When no create can still take place; 0 without an id: none was sent. */
   settledAt: number;
 }
 

@@ -73,8 +73,9 @@ export async function ensure(ctx: Context, record: PsaRecord, mayCreate: boolean
   if (written || !mayCreate || Date.parse(record.createdAt) < (kv.get<number>('lookBefore') ?? 0)) {
     const { settledAt = 0 } = written ?? {};
     if (settledAt > world.now()) throw new NotSettled(settledAt, settledAt - world.now());
-    const found = await findOwn(ctx, record, written !== undefined);
-    if (found && written) return readBack(ctx, record, found.psaId);
+    const hasBegun = settledAt > 0;
+    const found = await findOwn(ctx, record, hasBegun);
+    if (found && hasBegun) return readBack(ctx, record, found.psaId);
     if (found?.isPrivate) return keep(ctx, record, found.psaId);
     // What no create of ours preceded is never removed.
     if (found)
