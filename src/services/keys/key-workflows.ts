@@ -26,6 +26,8 @@ export interface Rotation {
   moved: Workflow[];
   /** The workflows that wrote with the old key before, and with neither key since. */
   unseen: Workflow[];
+  /** Whether the old key has more writes than were examined, and so may have more workflows. */
+  isMinimum: boolean;
 }
 
 /** The workflows of a key, the last one that wrote first, and the rotation that it takes part in. */
@@ -64,6 +66,7 @@ export async function readWorkflows(
     },
     moved,
     unseen: everOfOld.filter((one) => one.lastAt < since && !moved.some((other) => isSame(one, other))),
+    isMinimum: writesOf(everOfOld) === EXAMINED_WRITES,
   };
   return { workflows, rotation };
 }

@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../../src/domain/calendar.ts';
 import { countElements, elementsOf } from '../../support/page.ts';
@@ -202,6 +203,18 @@ describe('after a rotation', () => {
       'New key: 1 writeno prefix (n8n), 1 write, just now',
     ]);
     expect((await wordsOf(oldPage, '.banner.neutral strong'))[0]).toMatch(/: 0 of 2 workflows moved$/);
+  });
+
+  test('after more writes than are examined, more workflows can use the old key than are counted', async () => {
+    const { organization, old, successor, write, wordsOf, newPage } = await makeUsed();
+    await env.DB.prepare(
+      `insert into audit_log select ?1, (select max(seq) from audit_log where organization_id = ?1) + 1 + value, 1, 'api_key', ?2, 'n8n',
+         'note.created', 'r' || value, '1001', 'q', 'triage:' || value, null, 'n8n/1.71', null, '', 0, 0 from json_each(?3)`,
+    )
+      .bind(organization, old.id, JSON.stringify(Array.from({ length: 1_000 }, (_, index) => index)))
+      .run();
+    await write(successor, 'triage:last', 'n8n/1.71');
+    expect((await wordsOf(newPage, '.banner.neutral strong'))[0]).toMatch(/: 1 of at least 1 workflow moved$/);
   });
 
   test('the forms and the page of the new key say which workflows use the old one', async () => {

@@ -63,7 +63,7 @@ interface RotationProps {
 /** Which workflows have not moved to the new key of a rotation; a warning if the new key has ended before the old one. */
 export function SinceRotation({ rotation, isOld }: RotationProps) {
   const { base } = usePage();
-  const { since, old, new: successor, moved, unseen } = rotation;
+  const { since, old, new: successor, moved, unseen, isMinimum } = rotation;
   const left = old.workflows.length + unseen.length;
   const next = successor.subject;
   const hasEnded = !isLive(next.state);
@@ -72,7 +72,8 @@ export function SinceRotation({ rotation, isOld }: RotationProps) {
       {hasEnded && <NewKeyEnded rotation={rotation} isOld={isOld} />}
       <strong>
         Since the rotation on <Time at={since} />
-        {left + moved.length > 0 && `: ${moved.length} of ${counted(left + moved.length, 'workflow')} moved`}
+        {left + moved.length > 0 &&
+          `: ${moved.length} of ${isMinimum ? 'at least ' : ''}${counted(left + moved.length, 'workflow')} moved`}
       </strong>
       <dl class="uses">
         <UseOf title={isOld ? 'This key' : 'Old key'} {...old} />
