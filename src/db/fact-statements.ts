@@ -171,7 +171,7 @@ const findRefused = (search: FactSearch) => sql`
     isMinimum,
     lastAt: refusedUses.lastAt,
     sourceAddress: refusedUses.sourceAddress,
-    limitInWords: sql`${refusedUses.dayLimit} ->> 'what'`,
+    limitInWords: sql`replace(${refusedUses.dayLimit} ->> 'what', 'bytes', 'text')`,
   })}
   from ${organizations}
   cross join ${refusedUses} indexed by refused_uses_latest on ${refusedUses.organizationId} = ${organizations.id}

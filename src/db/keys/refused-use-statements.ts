@@ -82,9 +82,9 @@ function added(now: number) {
 
 /**
  * Condition: the refused uses of a key need attention, where both tables are joined. The holder of a key does not end them
- * by writing: a stolen key is refused from elsewhere while the automation continues. Only a daily limit of records has to
- * be higher since, if there was a later write; after one of minutes or text, a shorter record fits. A rotation ends only a
- * use from elsewhere, because the successor has the same scopes and limits. Lost writes stay lost.
+ * by writing: a stolen key is refused from elsewhere while the automation continues. The exception is a daily limit of
+ * records: a later write shows that it is higher now. A limit of minutes or text can still admit a shorter record. A rotation
+ * ends only a use from elsewhere, because the successor has the same scopes and limits. Lost writes stay lost.
  */
 export function needsAttention(now: number) {
   const { reason, lastAt, endsAt, limitId } = refusedUses;

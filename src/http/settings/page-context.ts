@@ -66,8 +66,8 @@ function noticeCookie({ protocol }: URL) {
 const TONES = ['good', 'neutral', 'warning'] as const;
 
 /**
- * Leads to a page of the organization, or of all organizations, which shows once what was done, or warns why nothing was. Only this browser can
- * claim it, no link.
+ * Leads to a page of the organization, or of all organizations, which shows once what was done, or warns why nothing was.
+ * Only this browser can claim the notice, no link.
  */
 export function redirectWith<E extends AdminEnv | AppEnv>(
   c: Context<E>,

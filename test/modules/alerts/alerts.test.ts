@@ -578,6 +578,7 @@ test('every message has its documented shape, and every kind of fact has occurre
     { reason: 'address_not_allowed' },
     { reason: 'daily_limit_reached', dayLimit: { ...ofKey, what: 'minutes' } },
     { reason: 'daily_limit_reached', dayLimit: { ...ofKey, what: 'records' } },
+    { reason: 'daily_limit_reached', dayLimit: { ...ofKey, isOwn: false, what: 'bytes' } },
   ] as const;
   for (const refusal of refusals)
     await recordRefusal(
@@ -591,7 +592,7 @@ test('every message has its documented shape, and every kind of fact has occurre
   await runAlerts(now);
   // Each limit has its alert.
   const limits = texts().flatMap((text) => /because of a daily limit of (\w+)\./.exec(text)?.[1] ?? []);
-  expect(limits.sort()).toEqual(['minutes', 'records']);
+  expect(limits.sort()).toEqual(['minutes', 'records', 'text']);
   const contract = await psaContract();
   allMessages.push(...addresses.messages);
   const differences = allMessages.flatMap(({ id, ...body }) =>
