@@ -343,6 +343,28 @@ describe('records that the PSA does not take', () => {
     expect(await refusalsOf(world)).toEqual(['Locked']);
   });
 
+  test('a redaction whose text an administrator has removed by hand is not sent again', async () => {
+    const world = await makeReadyWorld(fakeRedmine);
+    await proveTime(world);
+    const { id } = await world.write(501, time('The code is 4711.'));
+    await world.pass(MINUTE_MS);
+    let sent = 0;
+    world.onRequest = (request) => {
+      if (request.method !== 'PUT' || !request.url.includes('/time_entries')) return undefined;
+      sent++;
+      return new Response(null, { status: 422 });
+    };
+    resultOf(await work.redactRecord(world.organization, 'time_entry', id, 'Ada'));
+    await world.pass(MINUTE_MS);
+    expect(await refusalsOf(world)).toHaveLength(1);
+    expect(await enter(world, id, true)).toBe(true);
+    await world.pass(MINUTE_MS);
+    sent = 0;
+    resume(world, 'repaired');
+    await world.pass(2 * MINUTE_MS);
+    expect([sent, await refusalsOf(world)]).toEqual([0, []]);
+  });
+
   test('an adapter without its storage withdraws a refusal when it writes the record', async () => {
     const { world } = await makeRefusedTime();
     world.objectName = 'two';

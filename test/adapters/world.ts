@@ -292,9 +292,13 @@ export const withoutReviews =
 export const decide = ({ organization, clock }: AdapterWorld, decision: ApprovalDecision, ids: readonly string[]) =>
   decideTime({ ...asAdmin(organization, clock), actor: { organizationId: organization, userId: '1' } }, ids, decision);
 
-/** Says, as the administrator, that time was entered in the PSA by hand. */
-export const enter = ({ organization, clock }: AdapterWorld, id: string) =>
-  enterByHand({ ...asAdmin(organization, clock), actor: { organizationId: organization, userId: '1' } }, id, false);
+/** Says, as the administrator, that time was entered in the PSA by hand, or that its redacted text was removed there. */
+export const enter = ({ organization, clock }: AdapterWorld, id: string, isRedacted = false) =>
+  enterByHand(
+    { ...asAdmin(organization, clock), actor: { organizationId: organization, userId: '1' } },
+    id,
+    isRedacted,
+  );
 
 /** The texts of the time in the PSA, in their order. */
 export const timesOf = ({ data, fake }: AdapterWorld) => data.entries.map(({ text }) => fake.plain(text)).sort();

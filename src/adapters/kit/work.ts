@@ -110,11 +110,12 @@ function collectChange(kv: SyncKvStorage, change: Change, after: string | null):
   const isRedaction = change.action.endsWith('.redacted');
   // This adapter without its storage, or another one, may have reported the refusal.
   if (change.action.endsWith('.refused')) kv.put(`reported/${id}`, true);
-  if (change.action.endsWith('.taken')) {
-    kv.delete(`reported/${id}`);
-    // An administrator has entered it by hand. Later changes, such as an approval, do not show that.
-    if (change.actor.type === 'user') kv.put(`entered/${id}`, true);
-  }
+  const isTaken = change.action.endsWith('.taken');
+  if (isTaken) kv.delete(`reported/${id}`);
+  // An administrator has entered it by hand, or removed its redacted text.
+  const isByHand = isTaken && change.actor.type === 'user';
+  // Later changes, such as an approval, do not show that.
+  if (isByHand) kv.put(`entered/${id}`, true);
   const isEntered = kv.get(`entered/${id}`) !== undefined;
   const mayCreate = isForPsa(change) && !isEntered && (!isRedaction || known?.mayCreate === true);
   // The PSA is not asked for the decision any longer.
@@ -123,7 +124,7 @@ function collectChange(kv: SyncKvStorage, change: Change, after: string | null):
   const pending = { ...place, ...known, id, kind, ticketId, after, mayCreate };
   // The PSA has a part of it, or may have: then the text is replaced there even if the record was set aside.
   const again = isRedaction && written && { ...TRY_AGAIN, key: '' };
-  if (isRedaction || known?.isRedaction)
+  if (isRedaction || (known?.isRedaction && !isByHand))
     save(kv, { ...pending, ...again, isRedaction: true, mayCreate: mayCreate && written?.psaId === undefined });
   // A record that was not read back is read back first, even if its decider has changed.
   else if (mayCreate ? !written?.isRead : kv.get('unread') === id) save(kv, { ...pending, isRedaction: false });
