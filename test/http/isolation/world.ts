@@ -343,7 +343,7 @@ export class World {
         const counted = new Set(refused.map(reasonOf));
         const rows = new Set(own.refused_requests.map(reasonOf).filter((reason) => !counted.has(reason)));
         check('pageRows', await countElements(text, '.refused tbody tr'), refused.length + rows.size);
-        // Equal neighbours share a row, which has a line for each.
+        // Requests that were refused alike share a row, which has a line for each.
         const requests = await countElements(text, '.refused-requests td p');
         check('pageRows', requests, Math.min(50, own.refused_requests.length));
         break;

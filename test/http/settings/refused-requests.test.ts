@@ -326,7 +326,7 @@ describe('the page of refused requests', () => {
     expect(await row()).toEqual([expect.stringContaining('Over: the key is revoked.'), open]);
   });
 
-  test('shows equal neighbours in one row with their ids, a status alone, and what a request or ticket is about', async () => {
+  test('shows requests that were refused alike in one row with their ids, a status alone, and what a request or ticket is about', async () => {
     const settings = await makeStatuses();
     const rows = await logOn(settings, '/refused');
     expect(rows).toHaveLength(5);
