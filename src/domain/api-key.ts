@@ -15,6 +15,7 @@ const UNBIASED_BYTES = 248;
 /** The rule for a key prefix, as a sentence continues after "it must". */
 export const KEY_PREFIX_RULE = 'be 2 to 16 lower-case letters and digits and begin with a letter';
 export const isKeyPrefix = (text: string) => /^[a-z][a-z0-9]{1,15}$/.test(text);
+const MAX_PREFIX_LENGTH = 16;
 
 /** A new key value: `<prefix>_`, 40 random base62 characters (238 bits) and 6 of checksum. */
 export function generateKey(prefix: string): string {
@@ -53,9 +54,12 @@ export interface PastedKey {
   hash: string | null;
 }
 
-/** Prefix and rest of what may be a key value or a hint. URLs encode `_`, and some JSON encodes `…`. */
+/**
+ * The word before a `_`, with an escape before it, and the rest of what may be a key value or a hint. URLs encode `_`, and
+ * some JSON encodes `…`. Escapes end in letters and digits, as in `Bearer%20twb_…` and `Bearer\ntwb_…`.
+ */
 const IN_TEXT =
-  /(?<![0-9A-Za-z])([a-z][a-z0-9]{1,15})(?:_|%5[Ff])([0-9A-Za-z]{46}|[0-9A-Za-z]{4}(?:…|\.{3}|\\u2026)[0-9A-Za-z]{4})(?![0-9A-Za-z])/g;
+  /(\\[nrt]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|(?<![0-9A-Za-z]))([0-9A-Za-z]+)(?:_|%5[Ff])([0-9A-Za-z]{46}|[0-9A-Za-z]{4}(?:…|\.{3}|\\u2026)[0-9A-Za-z]{4})(?![0-9A-Za-z])/g;
 
 /** The most keys of one text. */
 const MAX_PASTED_KEYS = 20;
@@ -66,15 +70,26 @@ const MAX_PASTED_KEYS = 20;
  */
 export async function findPastedKeys(text: string): Promise<PastedKey[]> {
   const found = new Map<string, PastedKey>();
-  for (const [, prefix = '', rest = ''] of text.matchAll(IN_TEXT)) {
+  for (const [, encoded = '', word = '', rest = ''] of text.matchAll(IN_TEXT)) {
     if (found.size === MAX_PASTED_KEYS) break;
-    const pasted = `${prefix}_${rest}`;
-    const isValue = rest.length === KEY_LENGTH;
-    if (isValue && !isWellFormedKey(pasted, prefix)) continue;
-    const hint = isValue ? keyHint(pasted) : pasted.replace(/\.{3}|\\u2026/, '…');
-    found.set(isValue ? pasted : hint, { hint, hash: isValue ? await hashKey(pasted) : null });
+    if (rest.length === KEY_LENGTH) {
+      const value = endingInValue(`${encoded}${word}`, rest);
+      if (value !== undefined) found.set(value, { hint: keyHint(value), hash: await hashKey(value) });
+    } else if (isKeyPrefix(word)) {
+      const hint = `${word}_${rest.replace(/\.{3}|\\u2026/, '…')}`;
+      found.set(hint, { hint, hash: null });
+    }
   }
   return [...found.values()];
+}
+
+/** The key value at the end of a text before a `_` and the rest after it. The checksum tells where its prefix begins. */
+function endingInValue(text: string, rest: string): string | undefined {
+  for (let start = Math.max(0, text.length - MAX_PREFIX_LENGTH); start < text.length; start++) {
+    const prefix = text.slice(start);
+    if (isKeyPrefix(prefix) && isWellFormedKey(`${prefix}_${rest}`, prefix)) return `${prefix}_${rest}`;
+  }
+  return undefined;
 }
 
 /** CRC-32 (ISO 3309, as in zlib) of an ASCII text as 6 base62 digits, most significant first. */

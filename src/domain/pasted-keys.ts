@@ -1,3 +1,5 @@
+import { isWellFormedKey } from './api-key.ts';
+
 /** This many characters after the prefix of the deployment count as part of a key value, which must not be shown. */
 const MIN_PART = 12;
 /** Most of a key value: one more than a UUID without hyphens, which people use after a prefix. */
@@ -21,3 +23,9 @@ export function jsonWithoutKeys(value: unknown, prefix: string): string {
 /** Whether the text contains most of a key value. */
 export const containsKey = (text: string, prefix: string): boolean =>
   text.includes(prefix) && pattern(prefix, MIN_KEY).test(text);
+
+/** How many values in a text look like keys of the deployment and are none: cut off, too long or mistyped. */
+export function countBrokenKeys(text: string, prefix: string): number {
+  const values = text.match(pattern(prefix, MIN_PART, 'g'))?.map((value) => value.replace(/%5f/i, '_'));
+  return new Set(values?.filter((value) => !isWellFormedKey(value, prefix))).size;
+}

@@ -86,6 +86,11 @@ describe('a pasted text', () => {
     ['in a line of a log', (key) => `09:41 INFO curl -H "Authorization: Bearer ${key}" https://x.example`],
     ['in another member of JSON', (key) => `{"id":7,"apiKey":"${key}"}`],
     ['in a URL', (key) => `https://x.example/?key=${key.replace('_', '%5F')}&a=b`],
+    ['in a URL whose spaces are encoded', (key) => `auth=Bearer%20${key}&a=b`],
+    ['in an encoded URL', (key) => `url=https%3A%2F%2Fx.example%2F%3Fkey%3D${key.replace('_', '%5F')}`],
+    ['in a URL that is encoded in lower case', (key) => `key%3d${key.replace('_', '%5f')}%26a`],
+    ['after an encoded line break in JSON', (key) => String.raw`{"log":"Bearer\n${key}\n"}`],
+    ['after an encoded character in JSON', (key) => String.raw`{"url":"?a=1\u0026key=${key}","b":"\u003d${key}"}`],
     ['in the second of several lines', (key) => `POST /hook\r\nX-Api-Key: ${key}\r\nAccept: */*`],
   ];
 
@@ -108,8 +113,14 @@ describe('a pasted text', () => {
   });
 
   test('any other text is not recognized', async () => {
-    const others = ['', '""', 'Bearer', 'Authorization: Bearer', 'Authorization: Basic dTpw', `x${value}`, `${value}x`];
+    const others = ['', '""', 'Bearer', 'Authorization: Bearer', 'Authorization: Basic dTpw', `${value}x`];
     expect(await Promise.all(others.map(findPastedKeys))).toEqual(others.map(() => []));
+  });
+
+  test('a whole key after other letters is recognized by its checksum', async () => {
+    const found = [{ hint, hash: await hashKey(value) }];
+    for (const before of ['x', 'Bearer', 'a'.repeat(40), '%2520', 'C:\\', '\u{1f511}0'])
+      expect([before, await findPastedKeys(`${before}${value}`)]).toEqual([before, found]);
   });
 
   test.each(ways)('a truncated key %s is not recognized', async (_, paste) => {

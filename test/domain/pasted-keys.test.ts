@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { generateKey, keyHint } from '../../src/domain/api-key.ts';
-import { containsKey, withoutKeys } from '../../src/domain/pasted-keys.ts';
+import { containsKey, countBrokenKeys, withoutKeys } from '../../src/domain/pasted-keys.ts';
 import { runs } from '../support/property.ts';
 
 const own = generateKey('twb');
@@ -45,6 +45,13 @@ describe('a key value', () => {
       );
     },
   );
+
+  test('values that are cut off or mistyped are counted once each', () => {
+    const [cut, short] = [own.slice(0, -1), own.slice(0, 20)];
+    const text = `${own} ${own.replace('_', '%5F')} ${keyHint(own)} ${cut} ${cut.replace('_', '%5f')} ${short} ${own}x twb_short`;
+    expect(countBrokenKeys(text, 'twb')).toBe(3);
+    expect(countBrokenKeys(`${own} ${other.slice(0, -1)}`, 'twb')).toBe(0);
+  });
 
   test('a key value of another deployment is a text like any other', () => {
     expect([containsKey(other, 'twb'), withoutKeys(other, 'twb')]).toEqual([false, other]);

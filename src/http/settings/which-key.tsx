@@ -2,6 +2,7 @@ import { zValidator } from '@hono/zod-validator';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { isLive, KEY_LENGTH } from '../../domain/api-key.ts';
+import { countBrokenKeys } from '../../domain/pasted-keys.ts';
 import { identifyKeys, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { stateInList } from '../../services/keys/select-keys.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
@@ -29,7 +30,8 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.string().cat
   const keys = [...new Map(found.flatMap((one) => one.keys).map((key) => [key.id, key])).values()];
   const [key] = keys;
   const foreign = found.filter((one) => one.keys.length === 0).map(({ hint }) => hint);
-  if (key && keys.length === 1 && foreign.length === 0)
+  const broken = countBrokenKeys(pasted, keyPrefix);
+  if (key && keys.length === 1 && foreign.length === 0 && broken === 0)
     return redirectWith(c, `/keys/${key.id}`, `This key was in the text. ${adviceFor(key)}`, 'neutral');
   const page = (
     <>
@@ -43,6 +45,12 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.string().cat
         <Banner tone="warning">
           Your organization does not have {foreign.length === 1 ? 'this key' : 'these keys'}:{' '}
           {foreign.map((hint, index) => [index > 0 && ', ', <Hint hint={hint} />])}.
+        </Banner>
+      )}
+      {found.length > 0 && broken > 0 && (
+        <Banner tone="warning">
+          {broken} more {broken === 1 ? 'is' : 'are'} not complete, so the text may be about other keys too. A whole key
+          has {KEY_LENGTH} characters after <code>{keyPrefix}_</code>.
         </Banner>
       )}
       {keys.length > 0 && (

@@ -125,6 +125,17 @@ describe('“Which key is this?”', () => {
     expect(text).toContain('Your keys in the text: 3. If others may have seen it');
   });
 
+  test('says that another value in the text is not complete', async () => {
+    const { organization, base, post } = await makeSettings();
+    const [key, cut] = [await makeKey(organization), await makeKey(organization)];
+    const { status, text } = await post('/which-key', { pasted: `${key.value} ${cut.value.slice(0, -1)}` });
+    expect(status).toBe(200);
+    expect((await elementsOf(text, 'th a')).map(({ attributes }) => attributes['href'])).toEqual([
+      `${base}/keys/${key.id}`,
+    ]);
+    expect(text).toContain('1 more is not complete');
+  });
+
   test('lists the keys that have the same hint', async () => {
     const { organization, post } = await makeSettings();
     const key = await makeKey(organization);
