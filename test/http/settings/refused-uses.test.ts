@@ -225,6 +225,10 @@ describe('a refused use of a key', () => {
     expect(await requests()).toMatch(/At least 54 writes since 03:30, last 1 min ago/);
     clock.now += DAY_MS;
     expect(await requests()).toMatch(/At least 54 writes since 22 Mar, 03:30, last 1 day ago/);
+    // A revocation does not write them.
+    await revoke(organization, id);
+    clock.now += 7 * DAY_MS;
+    expect(await requests()).toMatch(/No request for 7 days\.At least 54 writes/);
   });
 
   test('the lost writes of a key that were entered are folded with an audit entry, and a later one is not', async () => {

@@ -42,7 +42,7 @@ function whyOver(row: Row, now: number): Child | undefined {
   const { reason, needsAttention, endsAt, lastAt, key, isAllowedNow } = row;
   if (endsAt !== null && endsAt <= now) return ['Over since ', <RecentTime at={endsAt} />, '.'];
   if (needsAttention) return undefined;
-  if (key.isRevoked && reason !== 'revoked') return 'Over: the key is revoked.';
+  if (key.isRevoked && reason !== 'revoked' && reason !== LOST) return 'Over: the key is revoked.';
   if (isAllowedNow) return 'Over: the key allows this now.';
   if (lastAt < now - REFUSED_ATTENTION_MS) return 'No request for 7 days.';
   return isForAttention(reason) ? 'Over: the key was rotated or used after it.' : undefined;
