@@ -115,7 +115,7 @@ export const FACTS = {
   },
   refused_revoked: refused(
     'is revoked and still in use; its requests are refused',
-    'Find the automation at the source address. Enter the replacement of the key in it, or turn it off.',
+    'If it leaked, nothing is left to do: it is refused. Otherwise enter its replacement in the automation, or turn that off.',
   ),
   refused_scope_missing: refused(
     'lacks a scope for what an automation does with it',

@@ -40,7 +40,7 @@ lostWrites.post('/keys/:key/lost-writes', async (c) => {
     return redirectWith(
       c,
       listPath(id, query),
-      `Marked as entered by hand: ${counted(seen.count, 'write')} of ${name}.`,
+      `Marked as entered by hand: ${counted(seen.count, 'write')} of “${name}”.`,
     );
   const why = 'More writes were lost after you opened this page. Nothing was changed.';
   return redirectWith(c, addressOf(`/keys/${id}/lost-writes`, query), why, 'warning');

@@ -11,8 +11,8 @@ import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
 import { addressOf, pageContext, usePage } from './page-context.ts';
 import { Banner, CsvLink, formatNumber, NotRecorded, SearchForm } from './pages/components.tsx';
-import { LostWrites } from './pages/lost-writes.tsx';
-import { fieldText, reasonText, repairId, statusOf } from './pages/refusal.tsx';
+import { hasOpenLosses, LostWrites } from './pages/lost-writes.tsx';
+import { fieldText, LOST, reasonText, repairId, statusOf } from './pages/refusal.tsx';
 import { LatestRequests } from './pages/refused-requests-table.tsx';
 import { RefusedUsesTable } from './pages/refused-uses-table.tsx';
 import { utcText } from './pages/time.tsx';
@@ -73,15 +73,14 @@ refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
             reported={new Set([...shownUses, ...shownOthers].map(repairId))}
             found={q ?? (isOfLog || query.status ? '' : undefined)}
           />
-          <p class="minor">
-            The latest 50 of each key, for 7 days, without their texts; in a flood, not all of them.{' '}
-            {next !== undefined && [
-              <a href={addressOf(c.req.path, { ...query, before: next })}>Older requests</a>,
-              ' ',
-            ]}
-            <a href={`${pageContext(c).base}/refused-requests.csv`}>Requests as CSV</a>{' '}
+          <p class="minor">The latest 50 of each key, for 7 days, without their texts; in a flood, not all of them.</p>
+          <div class="row minor">
+            {next !== undefined && <a href={addressOf(c.req.path, { ...query, before: next })}>Older requests</a>}
+            <a href={addressOf(`${pageContext(c).base}/refused-requests.csv`, { q, status: query.status })}>
+              Requests as CSV
+            </a>
             {isOfLog && <a href={c.req.path}>All refused requests</a>}
-          </p>
+          </div>
         </>
       )}
       <p class="minor">
@@ -107,20 +106,25 @@ function findLostWrites(uses: readonly RefusedUse[], q: string): RefusedUse[] {
 
 interface FiltersProps {
   query: Query;
-  refusals: readonly { reason: string; count: number }[];
+  refusals: readonly (RefusedUse | RefusedRequest)[];
 }
 
-/** The search by an id, or the statuses of the refusals as chips with the numbers of requests. */
+/** Whether these are lost writes that an administrator has entered by hand. */
+const isEntered = (refusal: RefusedUse | RefusedRequest, now: number) =>
+  'lost' in refusal && refusal.reason === LOST && !hasOpenLosses(refusal, now);
+
+/** The search by an id, or the statuses of the refusals as chips with the numbers of requests, and of lost writes to enter. */
 function Filters({ query: { q, status }, refusals }: FiltersProps) {
-  const path = `${usePage().base}/refused`;
+  const { base, now } = usePage();
+  const path = `${base}/refused`;
   const counts = new Map(status === undefined ? [] : [[status, 0]]);
-  for (const { reason, count } of refusals) {
-    const one = `${statusOf(reason)}`;
-    counts.set(one, (counts.get(one) ?? 0) + count);
+  for (const refusal of refusals) {
+    const one = `${statusOf(refusal.reason)}`;
+    counts.set(one, (counts.get(one) ?? 0) + (isEntered(refusal, now) ? 0 : refusal.count));
   }
   return (
     <div class="toolbar">
-      <SearchForm id="q" to={path} label="Ticket, request, Idempotency-Key" text={q} fields={[]} />
+      <SearchForm id="q" to={path} label="Ticket or request id" text={q} fields={[]} />
       {q === undefined && counts.size > 0 && (
         <nav class="state-chips statuses" aria-label="Statuses">
           <a href={path} aria-current={status === undefined ? 'true' : undefined}>
@@ -141,9 +145,12 @@ function NoRequests({ query: { q, status, before } }: { query: Query }) {
   const { base } = usePage();
   return (
     <Banner tone="neutral">
-      No refused request in the last 7 days.{' '}
-      {q !== undefined && <a href={addressOf(`${base}/audit`, { q })}>Search the audit log</a>}{' '}
-      {(q ?? status ?? before) && <a href={`${base}/refused`}>All refused requests</a>}
+      No refused request{(q ?? status) && ` with “${q ?? status}”`} in the last 7 days.
+      {q && !isRequestId(q) && ' An Idempotency-Key finds only lost writes; search for the ticket or the request id.'}
+      <div class="row">
+        {q && <a href={addressOf(`${base}/audit`, { q })}>Search the audit log</a>}
+        {(q ?? status ?? before) && <a href={`${base}/refused`}>All refused requests</a>}
+      </div>
     </Banner>
   );
 }

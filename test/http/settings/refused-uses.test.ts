@@ -178,7 +178,7 @@ describe('a refused use of a key', () => {
         await countElements(text, `#lost a[href="${base}/keys/${id}/lost-writes?q=${encodeURIComponent(`${q}`)}"]`),
       ).toBe(rows.length);
       expect(await countElements(text, `#lost h3 a[href="${base}/keys/${id}"]`)).toBe(rows.length);
-      expect(text.includes('No refused request in the last 7 days.')).toBe(rows.length === 0);
+      expect(text.includes('No refused request with')).toBe(rows.length === 0);
     }
     // Another organization finds none of them.
     const foreign = await makeSettings();
@@ -260,7 +260,7 @@ describe('a refused use of a key', () => {
     const entered = await post(path, onList);
     expect([entered.location, entered.notice]).toEqual([
       `${base}/refused?status=Lost`,
-      'Marked as entered by hand: 3 writes of n8n: triage.',
+      'Marked as entered by hand: 3 writes of “n8n: triage”.',
     ]);
     expect((await post(path, { ...onList, onKey: 'yes' })).location).toBe(`${base}/keys/${id}`);
     // The page of the form leads back if nothing is left to enter.
@@ -273,7 +273,10 @@ describe('a refused use of a key', () => {
       expect([page, await textsOf(page, '#lost summary')]).toEqual([page, ['Entered by hand: 3 writes', '3 writes']]);
       expect(await textsOf(page, '#lost .lost')).toEqual([expect.stringMatching(/Entered by hand, .* \d\d:\d\d$/)]);
       expect(await textsOf(page, '#lost a.button')).toEqual([]);
+      // The key is an h3 below it.
+      expect(await textsOf(page, '#lost h2')).toEqual(['Lost writes']);
     }
+    expect(await textsOf('/refused', '.state-chips a')).toEqual(['All', 'Lost 0']);
     expect(await textsOf('/refused', '.refused tbody th')).toEqual([
       expect.stringMatching(/Entered by hand, \d+ \w+ \d{4}, \d\d:\d\d$/),
     ]);

@@ -121,9 +121,9 @@ export function LostWrites({ uses, query }: Props) {
   const entered = lost.filter((use) => !open.includes(use));
   return (
     <section id="lost">
+      <h2>{open.length > 0 ? 'Writes that may be lost' : 'Lost writes'}</h2>
       {open.length > 0 && (
         <>
-          <h2>Writes that may be lost</h2>
           {/* The banner of a key says this. */}
           {!query.onKey && (
             <p>
@@ -162,7 +162,7 @@ export function ConfirmLostWrites({ subject, use, query, cancel }: ConfirmProps)
     <>
       <div class="question">
         <p>
-          <strong>This is final.</strong> The lost writes of <bdi>{subject.name}</bdi> then need no attention. This
+          <strong>This is final.</strong> The lost writes of “<bdi>{subject.name}</bdi>” then need no attention. This
           service never sends them to <bdi>{psa}</bdi>.
         </p>
         <p>

@@ -33,7 +33,7 @@ const ADVICE: Partial<Record<string, string>> = {
   psa_not_included: 'Ask the provider of your PSA to turn write-back on.',
   ticket_not_found: 'Check the id, and whether the ticket is open in your PSA.',
   technician_not_eligible: 'Correct the address, or activate them in the PSA.',
-  not_found: 'Correct the path.',
+  not_found: 'The address is wrong; often the ticket id in it is empty.',
   method_not_allowed: 'Correct the method: a write is a POST.',
   malformed_json: 'Escape quotes and line breaks in the JSON.',
   invalid_encoding: 'Send the body as UTF-8.',

@@ -1,5 +1,5 @@
 import type { RefusedRequest } from '../../../services/keys/refused-requests.ts';
-import { Address, counted, Table, type TableColumn, Ticket } from './components.tsx';
+import { Address, counted, formatNumber, Table, type TableColumn, Ticket } from './components.tsx';
 import { From, KeyName } from './key-facts.tsx';
 import { adviceOf, programIn, RefusedPart, Repair, reasonText, repairId } from './refusal.tsx';
 import { RecentTime } from './time.tsx';
@@ -46,20 +46,20 @@ function Reason({ group: { latest, hasAdvice } }: { group: Group }) {
 function When({ group: { latest, requests } }: { group: Group }) {
   return (
     <>
-      {requests.length > 1 && `${counted(requests.length, 'request')}, last `}
       <RecentTime at={latest.at} />
+      {requests.length > 1 && `, ${formatNumber(requests.length)} times`}
     </>
   );
 }
 
 /** The tickets of a group, each once. */
 const Tickets = ({ group: { requests } }: { group: Group }) => (
-  <span>
+  <>
     {[...new Set(requests.map(({ ticketId }) => ticketId))].map((id, index) => [
       index > 0 && ', ',
-      id === '?' ? 'not an id' : <Ticket id={id} />,
+      id === null ? <span class="dash">–</span> : id === '?' ? 'not an id' : <Ticket id={id} />,
     ])}
-  </span>
+  </>
 );
 
 /** From where each request came, and its id. */
