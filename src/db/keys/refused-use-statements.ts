@@ -146,6 +146,23 @@ const latestRequest = sql`iif(${refusedUses.reason} in ${REASONS_WITH_SUBJECT}, 
     and ${request.reason} = ${refusedUses.reason}
   order by ${request.requestId} desc limit 1), null)`;
 
+/**
+ * Each address or company that the log has of refused uses, the latest first: a JSON array. Null for a reason that is not
+ * about one of these.
+ */
+const subjects = sql<string | null>`iif(${refusedUses.reason} in ('address_not_allowed', 'company_not_allowed'), (
+  select json_group_array(json_object('sourceAddress', address, 'companyId', company_id, 'company', name)) from (
+    select ${request.sourceAddress} as address, ${companies.id} as company_id, ${companies.name} as name,
+      max(${request.requestId}) as latest_id
+    from ${refusedRequests} ${request}
+    left join ${tickets} on ${tickets.organizationId} = ${request.organizationId} and ${tickets.id} = ${request.ticketId}
+    left join ${companies} on ${companies.organizationId} = ${tickets.organizationId} and ${companies.id} = ${tickets.companyId}
+      and ${request.reason} = 'company_not_allowed'
+    where ${request.organizationId} = ${refusedUses.organizationId} and ${request.keyId} = ${refusedUses.keyId}
+      and ${request.reason} = ${refusedUses.reason}
+    group by coalesce(${companies.id}, ${request.sourceAddress})
+    order by latest_id desc)), null)`;
+
 /** Refused uses of one key for one reason or limit, with the key. Times are UTC milliseconds. */
 const refusedUsesWithKey = (db: Database, now: number) =>
   db
@@ -161,6 +178,7 @@ const refusedUsesWithKey = (db: Database, now: number) =>
       endsAt: refusedUses.endsAt,
       limitId: refusedUses.limitId,
       dayLimit: refusedUses.dayLimit,
+      subjects: subjects.as('subjects'),
       isMinimum: isMinimum.as('isMinimum'),
       // In a CASE, SQLite evaluates only the conditions that decide.
       needsAttention: sql<number>`iif(${needsAttention(now)}, 1, 0)`,

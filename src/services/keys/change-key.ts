@@ -56,10 +56,12 @@ export async function changeApiKey(ctx: AdminContext, key: KeyDetails, input: Se
   throw errorOf('key_changed_meanwhile');
 }
 
-/** The refused uses of a key, as JSON, whose cause these settings remove: a network, a company or the limit that refused. */
+/** The refused uses of a key, as JSON, whose cause these settings remove: the limit, or every network or company that refused. */
 async function usesRepairedBy(ctx: AdminContext, keyId: string, to: KeySettings): Promise<string> {
   const refused = await readUsesOfKey(ctx, keyId);
-  return JSON.stringify(refused.filter((use) => allowsRefused(to, use)));
+  return JSON.stringify(
+    refused.filter((use) => [use, ...use.others].every((one) => allowsRefused(to, { ...use, ...one }))),
+  );
 }
 
 /** The use of the last 30 days that a valid change would refuse. `today` is in the organization's time zone. */

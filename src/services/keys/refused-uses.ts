@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { endLostWrites, findEnderOfLostWrites } from '../../db/keys/end-refused-uses.ts';
 import {
   findRefusedUses,
@@ -6,7 +7,7 @@ import {
   type RefusedUseRow,
 } from '../../db/keys/refused-use-statements.ts';
 import { AFTER_ALL_IDS } from '../../domain/record-id.ts';
-import { lostWrite } from '../../domain/refused-use.ts';
+import { allowsRefused, lostWrite } from '../../domain/refused-use.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { query } from '../call-d1.ts';
@@ -79,14 +80,31 @@ export async function endLostWritesOf(
   return ender?.userId === userId;
 }
 
-function toRefusedUse({ lostWrites, needsAttention, isMinimum, ...row }: RefusedUseRow) {
-  const { key, ...use } = withRefusedKey(row);
+const subjectsShape = z.lazy(() => {
+  const text = z.nullable(z.string());
+  return z.array(z.object({ sourceAddress: text, companyId: text, company: text }));
+});
+
+function toRefusedUse({ lostWrites, needsAttention, isMinimum, subjects: stored, ...row }: RefusedUseRow) {
+  const { key, isAllowedNow, ...use } = withRefusedKey(row);
+  const subjects = stored === null ? [] : parseStored(subjectsShape, stored, `a refused use of key ${key.id}`);
+  const idOf = (one: { sourceAddress: string | null; companyId: string | null }) =>
+    use.reason === 'address_not_allowed' ? one.sourceAddress : one.companyId;
+  const others = subjects.filter((one) => idOf(one) !== null && idOf(one) !== idOf(use));
+  const stillRefused = others.filter((one) => !allowsRefused(row, { ...use, ...one }));
   // The latest writes that were lost because of a reused Idempotency-Key, latest first.
   const lost = lostWrites === null ? [] : parseStored(lostWrite.array(), lostWrites, `a refused use of key ${key.id}`);
   return {
     ...use,
     key,
     lost,
+    /** The other addresses or companies that the log has of these uses, latest first. */
+    others,
+    /** Those of them that the key still refuses. */
+    stillRefused,
+    /** Whether the key allows the last address or company now; `isAllowedNow` is about all of them. */
+    isLastAllowed: isAllowedNow,
+    isAllowedNow: isAllowedNow && stillRefused.length === 0,
     /** Whether the count is a lower bound. */
     isMinimum: isMinimum === 1,
     needsAttention: needsAttention === 1,

@@ -200,6 +200,59 @@ describe('the repair of a refused request', () => {
     expect((await logOn(settings, '/refused?q=2001'))[0]).toContain('The key allows this now.');
   });
 
+  test('a reason is over when the key allows every company that was refused, not only the last one', async () => {
+    const { organization, api, get, post } = await makeSettings();
+    await importRecords(
+      ...['globex', 'initech'].map((id) => ({ type: 'company' as const, organization, id, name: id })),
+      ...['globex', 'initech'].map((company) => ({ type: 'ticket' as const, organization, id: company, company })),
+    );
+    const key = await makeKey(organization, { companies: 'acme' });
+    for (const ticket of ['initech', 'globex']) await api.postNote(key.value, undefined, {}, ticket);
+    await api.settled();
+    const row = async (path: string) => {
+      const { text } = await get(path);
+      const [shown] = await elementsOf(text, '.refused tbody tr');
+      const buttons = await elementsOf(text, '.refused form[method=post] button');
+      return [shown?.text.replaceAll(/\s+/g, ' '), buttons.map((button) => button.text)];
+    };
+    const allow = (companies: readonly string[], revision: string) =>
+      post(`/keys/${key.id}/change`, { name: 'n8n: triage', revision, companies: ['', ...companies] });
+    for (const path of ['/refused', `/keys/${key.id}`])
+      expect(await row(path)).toEqual([expect.stringContaining('Also refused: initech'), ['Add globex']]);
+    await allow(['acme', 'globex'], '0');
+    for (const path of ['/refused', `/keys/${key.id}`]) {
+      expect(await row(path)).toEqual([expect.stringContaining('Still refused: initech'), ['Add initech']]);
+      expect((await row(path))[0]).not.toContain('Over');
+    }
+    await allow(['acme', 'globex', 'initech'], '1');
+    expect(await row('/refused')).toEqual([expect.stringContaining('Over since'), []]);
+  });
+
+  test('a reason needs attention until the key allows every address that was refused', async () => {
+    const { organization, api, get, post } = await makeSettings();
+    const key = await makeKey(organization, { networks: '192.0.2.0/24' });
+    for (const address of ['198.51.100.9', '203.0.113.1', '203.0.113.1', '203.0.113.2'])
+      await api.postNote(key.value, undefined, { 'CF-Connecting-IP': address });
+    await api.settled();
+    const banner = async () => {
+      const { text } = await get(`/keys/${key.id}`);
+      const buttons = await elementsOf(text, '.banner.danger form[method=post] button');
+      return [
+        (await elementsOf(text, '.banner.danger')).map(
+          (one) => /(Also|Still) refused: [\d., ]*\d/.exec(one.text.replaceAll(/\s+/g, ' '))?.[0],
+        ),
+        buttons.map(({ attributes }) => attributes['value']),
+      ];
+    };
+    const allow = (allowedNetworks: string, revision: string) =>
+      post(`/keys/${key.id}/change`, { name: 'n8n: triage', revision, allowedNetworks });
+    expect(await banner()).toEqual([['Also refused: 203.0.113.1, 198.51.100.9'], ['203.0.113.2']]);
+    await allow('192.0.2.0/24 203.0.113.0/24', '0');
+    expect(await banner()).toEqual([['Still refused: 198.51.100.9'], ['198.51.100.9']]);
+    await allow('192.0.2.0/24 203.0.113.0/24 198.51.100.9', '1');
+    expect(await banner()).toEqual([[], []]);
+  });
+
   test('the reasons of a key have the same buttons, and name the ticket and the technician of the latest request', async () => {
     const settings = await makeSettings();
     const { organization, api, base, get } = settings;

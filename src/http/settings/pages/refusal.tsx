@@ -3,9 +3,10 @@ import { FACTS } from '../../../domain/facts.ts';
 import { fieldRule } from '../../../domain/refused-request.ts';
 import { limitField, type RefusedUseReason } from '../../../domain/refused-use.ts';
 import type { RefusedRequest } from '../../../services/keys/refused-requests.ts';
+import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { PROBLEMS, type ProblemCode } from '../../problems.ts';
 import { usePage } from '../page-context.ts';
-import { formatNumber } from './components.tsx';
+import { Address, formatNumber } from './components.tsx';
 
 /** The reasons in words, except for those that have only the title of the caller's error. */
 const REFUSAL_REASONS: Partial<Record<string, string>> = {
@@ -82,7 +83,11 @@ export function adviceOf({ reason, key, dayLimit }: Pick<Refusal, 'reason' | 'ke
 type Refusal = Pick<
   RefusedRequest,
   'key' | 'reason' | 'sourceAddress' | 'companyId' | 'company' | 'isAllowedNow' | 'dayLimit'
->;
+> &
+  Others;
+
+/** The other addresses or companies of refused uses that the key still refuses. */
+type Others = Partial<Pick<RefusedUse, 'stillRefused' | 'isLastAllowed'>>;
 
 /** The same for refusals that the same repair is for. */
 export const repairId = ({ key, reason, sourceAddress, companyId, dayLimit }: Refusal) =>
@@ -110,7 +115,7 @@ export const replacedFor = (reason: string) => ['expired', 'revoked', 'scope_mis
 
 /** What repairs a refusal, if a page can lead to it. */
 export function repairOf(refusal: Refusal): Way | undefined {
-  const { key, reason, sourceAddress, companyId, company, isAllowedNow, dayLimit } = refusal;
+  const { key, reason, isAllowedNow, dayLimit, isLastAllowed = false, stillRefused = [] } = refusal;
   if (replacedFor(reason))
     return key.successorId === null
       ? { text: 'Create its replacement', path: `/keys/${key.id}/replace` }
@@ -121,9 +126,10 @@ export function repairOf(refusal: Refusal): Way | undefined {
   if (reason === 'daily_limit_reached') {
     return dayLimit?.isOwn ? { text: 'Raise the limit', path: `${change}#${limitField(dayLimit)}` } : undefined;
   }
+  const { sourceAddress, companyId, company } = (isLastAllowed && stillRefused[0]) || refusal;
   if (reason === 'address_not_allowed' && sourceAddress !== null) {
     const posted = { name: 'allow', value: sourceAddress } as const;
-    return { text: 'Allow this address', path: `${change}#added`, posted };
+    return { text: isLastAllowed ? 'Allow the next address' : 'Allow this address', path: `${change}#added`, posted };
   }
   if (reason === 'company_not_allowed' && companyId !== null) {
     const posted = { name: 'addCompany', value: companyId } as const;
@@ -159,13 +165,15 @@ export function Repair({ refusal, kind }: { refusal: Refusal; kind: 'actions' | 
   );
 }
 
-type Specifics = Pick<RefusedRequest, 'userEmail' | 'technician' | 'dayLimit' | 'count'> & {
-  pointers?: readonly string[];
-};
+type Specifics = Pick<RefusedRequest, 'userEmail' | 'technician' | 'dayLimit' | 'count'> &
+  Others & { pointers?: readonly string[] };
 
-/** What of the last request was refused: the fields, the technician with the name that belongs to the address, or the limit. */
+/** How many other addresses or companies are named. */
+const SHOWN_OTHERS = 3;
+
+/** What was refused: the last fields, the technician with the name that belongs to the address, the limit, and what else. */
 export const RefusedPart = ({
-  refusal: { pointers = [], userEmail, technician, dayLimit, count },
+  refusal: { pointers = [], userEmail, technician, dayLimit, count, isLastAllowed, stillRefused = [] },
 }: {
   refusal: Specifics;
 }) => (
@@ -183,6 +191,18 @@ export const RefusedPart = ({
       </div>
     )}
     {dayLimit && <div class="minor">{limitText(dayLimit)}</div>}
+    {stillRefused.length > 0 && (
+      <div class="minor">
+        {isLastAllowed ? 'Still' : 'Also'} refused:{' '}
+        {stillRefused
+          .slice(0, SHOWN_OTHERS)
+          .map(({ companyId, company, sourceAddress }, index) => [
+            index > 0 && ', ',
+            companyId ? <bdi>{company}</bdi> : <Address address={sourceAddress ?? ''} />,
+          ])}
+        {stillRefused.length > SHOWN_OTHERS && ` and ${formatNumber(stillRefused.length - SHOWN_OTHERS)} more`}
+      </div>
+    )}
   </>
 );
 

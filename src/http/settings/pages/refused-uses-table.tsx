@@ -21,7 +21,7 @@ import {
 import { Ago, MINUTE_MS, RecentTime } from './time.tsx';
 
 /** Refused uses of a key, or the latest refused request of a key and a reason that they do not count. */
-type Row = Omit<RefusedUse, 'reason' | 'firstAt' | 'lost' | 'limitId'> & {
+type Row = Omit<RefusedUse, 'reason' | 'firstAt' | 'lost' | 'limitId' | 'others'> & {
   reason: string;
   firstAt: number | null;
   pointers?: readonly string[];
@@ -35,6 +35,8 @@ const rowOf = (request: RefusedRequest): Row => ({
   endsAt: null,
   isMinimum: false,
   needsAttention: false,
+  stillRefused: [],
+  isLastAllowed: false,
 });
 
 /** Why nothing is to be done about refused uses; undefined if something is. */
