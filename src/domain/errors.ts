@@ -109,7 +109,7 @@ export function invalidInput(errors: readonly FieldError[]): ServiceError {
 }
 
 /** The error of a code whose detail is always the same. */
-export const errorOf = (code: keyof typeof DETAILS, info: Pick<Info, 'userEmail'> = {}) =>
+export const errorOf = (code: keyof typeof DETAILS, info: Pick<Info, 'userEmail' | 'keyId'> = {}) =>
   new ServiceError(code, DETAILS[code], info);
 
 /** Nothing creates an erased organization again unless the caller asks for it. */

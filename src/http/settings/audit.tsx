@@ -19,7 +19,6 @@ import type { AdminContext, ExportPage } from '../../services/service-context.ts
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { amountCell, type Column, csvDownload, fileName } from './download.ts';
 import { addressOf, pageContext, usePage } from './page-context.ts';
-import { PageProblem } from './page-problem.ts';
 import { AuditEntries, cutText, type ShownEntry } from './pages/audit-entries.tsx';
 import { AuditFilters, type AuditQuery, isFiltered } from './pages/audit-filters.tsx';
 import { Banner, CsvLink, formatNumber, NotRecorded } from './pages/components.tsx';
@@ -35,6 +34,7 @@ export const audit = new Hono<AdminEnv>();
 const SHOWN_TEXT = 2_000;
 
 const text = () => z.string().trim().optional();
+const date = (name: string) => z.iso.date(`${name} must be a date, such as 2027-03-31.`).optional();
 const addressShape = z.lazy(() =>
   z.object({
     /** A ticket, also as `#1003`, a record id, a request id or an Idempotency-Key. */
@@ -44,9 +44,9 @@ const addressShape = z.lazy(() =>
     by: text(),
     key: text(),
     action: text(),
-    from: z.iso.date().optional(),
-    to: z.iso.date().optional(),
-    minutes: wholeNumber(),
+    from: date('From'),
+    to: date('To'),
+    minutes: wholeNumber('Minutes must be a whole number, at least 1.'),
     /** The place of the first entry of the page, from 1 on. Only in links. */
     nth: wholeNumber(),
     before: wholeNumber(),
@@ -55,10 +55,7 @@ const addressShape = z.lazy(() =>
 
 type Address = z.infer<typeof addressShape>;
 
-const validAddress = validQuery(
-  addressShape,
-  () => new PageProblem(400, 'Invalid date or number', 'Enter calendar dates, such as 2027-03-31, and whole minutes.'),
-);
+const validAddress = validQuery(addressShape);
 
 function readQuery(address: Address, timeZone: string) {
   const { before: cursor, nth = cursor === undefined ? 1 : undefined, ...asked } = address;

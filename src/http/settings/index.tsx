@@ -78,12 +78,13 @@ function respondWithPage(err: Error, c: Context<AppEnv>): Response | Promise<Res
   const problem = toPageProblem(err, c.req.method === 'GET', requestId);
   const event = problem.status === 500 ? 'internal_error' : 'settings_unavailable';
   if (problem.status >= 500) log('error', event, { requestId, cause: problem.cause ?? err });
-  return problemPage(c, problem);
+  return problemPage(c, problem, hasCode(err, 'key_already_rotated') ? err.info.keyId : undefined);
 }
 
 function problemPage(
   c: Context<AppEnv>,
   { status, title, detail }: Pick<PageProblem, 'status' | 'title' | 'detail'>,
+  successorId?: string,
 ): Response | Promise<Response> {
   const { to, text } = wayOn(c, status);
   const base = pageContext(c)?.base;
@@ -92,9 +93,14 @@ function problemPage(
     <>
       <p>{detail}</p>
       {status === 404 && base !== undefined && (
-        <SearchForm id="find" to={`${base}/keys`} label="Search keys, owners, addresses" text={undefined} fields={[]} />
+        <SearchForm id="find" to={`${base}/keys`} label="Keys, owners, addresses" text={undefined} fields={[]} />
       )}
-      <p>
+      <p class="row">
+        {successorId && (
+          <a href={`${base}/keys/${successorId}`} class="button">
+            Open its successor
+          </a>
+        )}
         <a href={to}>{text}</a>
       </p>
       {base === undefined && signOutPath && (
@@ -145,7 +151,7 @@ const PAGE_PROBLEMS: Partial<Record<ServiceErrorCode, ConstructorParameters<type
   key_already_rotated: [
     409,
     'This key already has a successor',
-    'A key can have only one. Open the key to see its successor. Rotate the successor if you need another key.',
+    'A key can have only one. Rotate its successor if you need another key.',
   ],
   not_pushed: [409, 'Nothing to resume', 'This service pushes no changes to your PSA.'],
   being_erased: [403, 'No access', 'The operator is erasing this organization.'],

@@ -261,7 +261,7 @@ keys.post('/keys/:key/change', async (c) => {
 
 keys.get('/keys/:key/replace', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
-  if (key.successor) throw errorOf('key_already_rotated');
+  if (key.successor) throw errorOf('key_already_rotated', { keyId: key.successor.id });
   return renderReplace(c, { replaced: key, revision: key.revision, token: crypto.randomUUID() });
 });
 
@@ -321,7 +321,7 @@ keys.post('/keys/:key/replace', async (c) => {
 keys.get('/keys/:key/rotate', async (c) => {
   const key = await getOwnKey(adminContext(c), c.req.param('key'));
   requireLive(key);
-  if (key.successor) throw errorOf('key_already_rotated');
+  if (key.successor) throw errorOf('key_already_rotated', { keyId: key.successor.id });
   return renderRotate(c, key, crypto.randomUUID());
 });
 

@@ -1,16 +1,12 @@
 import { type TimeQuery, timeQuery } from '../../services/work/time-queue.ts';
-import { PageProblem } from './page-problem.ts';
-import { validQuery } from './valid-query.ts';
-
-const invalid = ({ issues }: { issues: readonly { message: string }[] }) =>
-  new PageProblem(400, 'Invalid filter', issues.map(({ message }) => message).join(' '));
+import { invalidFilter, validQuery } from './valid-query.ts';
 
 /** The filters of the time in the address of a page. */
-export const validTime = validQuery(timeQuery, invalid);
+export const validTime = validQuery(timeQuery);
 
 /** The filters of the time that a form sends with its fields. @throws PageProblem if one is invalid */
 export function timeQueryOf(values: URLSearchParams): TimeQuery {
   const { data, error } = timeQuery.safeParse(Object.fromEntries([...values].filter(([, value]) => value !== '')));
-  if (error) throw invalid(error);
+  if (error) throw invalidFilter(error);
   return data;
 }

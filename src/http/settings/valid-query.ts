@@ -1,25 +1,27 @@
 import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
 import { timeOfId } from '../../domain/record-id.ts';
+import { PageProblem } from './page-problem.ts';
 
 /**
  * The filters in the address of a page have this shape: the handler gets them by `c.req.valid('query')`. Empty filters are
  * ignored, and of a repeated one the last counts.
  *
- * @throws what `invalid` makes, if the shape refuses a value
+ * @throws PageProblem with the messages of the shape, if it refuses a value
  */
-export const validQuery = <Shape extends z.ZodType>(
-  shape: Shape,
-  invalid?: (error: { issues: readonly { message: string }[] }) => Error,
-) =>
+export const validQuery = <Shape extends z.ZodType>(shape: Shape) =>
   zValidator(
     'query',
     // Not `z.preprocess`, which would be one more type in the bundle.
     z.lazy(() => z.pipe<z.ZodTransform<unknown, unknown>, Shape>(z.transform(givenFilters), shape)),
     (result) => {
-      if (!result.success) throw invalid?.(result.error) ?? result.error;
+      if (!result.success) throw invalidFilter(result.error);
     },
   );
+
+/** Filters that a shape refuses: its messages name each and its rule. */
+export const invalidFilter = ({ issues }: { issues: readonly { message: string }[] }) =>
+  new PageProblem(400, 'Invalid filter', [...new Set(issues.map(({ message }) => message))].join(' '));
 
 function givenFilters(parameters: unknown): unknown {
   const lastOf = z.record(z.string(), z.union([z.string(), z.array(z.string()).transform((all) => all.at(-1) ?? '')]));

@@ -185,7 +185,7 @@ async function requireCreated(
   if (found.found !== null) return;
   if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);
   const current = replaces && (await getOwnKey(ctx, replaces.id));
-  if (current?.successor) throw errorOf('key_already_rotated');
+  if (current?.successor) throw errorOf('key_already_rotated', { keyId: current.successor.id });
   if (current?.revision !== replaces?.revision) throw errorOf('key_changed_meanwhile');
   if (found.named !== null && found.named !== replaces?.id) throw invalidInput([NAME_TAKEN]);
   requireAdmittedByRow(found, lifetime);

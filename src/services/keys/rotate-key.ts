@@ -70,7 +70,7 @@ export async function rotateApiKey(
 /** @throws ServiceError why a key that exists was not replaced */
 function refuseRotation(found: ExplainedKey, lifetime: NewKeyLifetime): never {
   if (found.createdByForm !== null) throw formAlreadyUsed(found.createdByForm);
-  if (found.successorId !== null) throw errorOf('key_already_rotated');
+  if (found.successorId !== null) throw errorOf('key_already_rotated', { keyId: found.successorId });
   if (found.live === 1 && found.keysInGrace >= MAX_KEYS_IN_GRACE) throw tooManyInGrace();
   if (found.live === 1) requireAdmittedByRow(found, lifetime);
   throw errorOf('key_not_live');

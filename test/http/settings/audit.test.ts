@@ -191,7 +191,9 @@ describe('which entries a page of the audit log shows', () => {
     for (const by of [`key=${key.id}`, 'action=time_entry.created'])
       expect(await found(`?minutes=480&${by}`)).toEqual([481, 480]);
     expect(csvRows((await get('/audit.csv?minutes=481')).text)).toHaveLength(1);
-    expect((await get('/audit?minutes=8h')).status).toBe(400);
+    const { status, text } = await get('/audit?minutes=8h&from=1.2.2027');
+    expect(status).toBe(400);
+    expect(text).toContain('From must be a date, such as 2027-03-31. Minutes must be a whole number, at least 1.');
   });
 
   test('a chip shows the entries of a group of actions', async () => {
