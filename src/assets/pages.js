@@ -311,10 +311,16 @@ if (search) {
     const places = await load();
     const words = plain(field.value).split(' ').filter(Boolean);
     const has = (...texts) => words.length > 0 && words.every((word) => plain(texts.join(' ')).includes(` ${word}`));
-    const inHeading = places.filter(([, heading]) => has(heading));
+    const inHeading = places.filter(([, heading, , , otherWords]) => has(heading, otherWords));
     const inText = places.filter(([, ...texts]) => has(...texts));
+    // A recipe is one place with many words: its text counts if its tool is named, or if nothing else is found.
+    const isNear = ([address]) =>
+      !address.startsWith('/docs/recipes/') || words.some((word) => plain(address).includes(` ${word}`));
+    const near = inText.filter(isNear);
     const isChangelog = ([address]) => Number(address.startsWith('/docs/changelog'));
-    const found = [...new Set([...inHeading, ...inText])].sort((a, b) => isChangelog(a) - isChangelog(b)).slice(0, 8);
+    const found = [...new Set([...inHeading, ...(near.length > 0 ? near : inText)])]
+      .sort((a, b) => isChangelog(a) - isChangelog(b))
+      .slice(0, 8);
     const isNothing = words.length > 0 && found.length === 0;
     const shown = isNothing ? places.filter(([address]) => WITHOUT_RESULTS.includes(address)) : found;
     const items = shown.map(([address, heading, title]) => {

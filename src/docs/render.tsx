@@ -146,10 +146,10 @@ ${lines.join('\n')}
 ${contracts.map(({ path, title }) => `- [OpenAPI 3.1 of ${title}](${serviceUrl}/${path})\n`).join('')}`;
 }
 
-/** A place that the search finds: its address and heading, its page, and each word of its text once. */
-type SearchEntry = readonly [address: string, heading: string, page: string, text: string];
+/** A place that the search finds: its address and heading, its page, each word of its text once, and other words. */
+type SearchEntry = readonly [address: string, heading: string, page: string, text: string, otherWords?: string];
 
-/** Other words that people look for, by the place that answers them. */
+/** Other words that people look for, by the place that answers them. They count as much as its heading. */
 export const OTHER_WORDS: Readonly<Record<string, string>> = {
   '/docs/concepts#retries': 'duplicate duplicates twice deduplication',
   '/docs/concepts#dry-run': 'sandbox preview test mode',
@@ -162,7 +162,7 @@ export const OTHER_WORDS: Readonly<Record<string, string>> = {
   '/docs/data#data': 'gdpr privacy personal data processing',
   '/docs/data#deletion': 'retention archive',
   '/docs/administrators#rotate': 'who still uses use using',
-  '/docs/administrators#refused': 'request id requestid',
+  '/docs/administrators#refused': 'request id requestid lost write writes',
   '/docs/administrators#leaked': 'leak stolen compromised exposed',
   '/docs/administrators#people': 'second another colleague user access role',
   '/docs/administrators#audit': 'csv export download',
@@ -184,9 +184,15 @@ function searchEntries(path: string, html: string): SearchEntry[] {
       /^<(?:h[23]|tr) id="([^"]+)">(?:<th scope="row">)?(.+?)<\/(?:h[23]|th)>/.exec(part) ?? [];
     const address = id === undefined ? path : `${path}#${id}`;
     const text = [
-      ...new Set(`${words(part)} ${OTHER_WORDS[address] ?? ''}`.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu)),
+      ...new Set(
+        words(part)
+          .toLowerCase()
+          .match(/[\p{L}\p{N}]{2,}/gu),
+      ),
     ].join(' ');
-    return [address, words(heading), title, text];
+    const entry = [address, words(heading), title, text] as const;
+    const otherWords = OTHER_WORDS[address];
+    return otherWords === undefined ? entry : [...entry, otherWords];
   });
 }
 

@@ -144,13 +144,18 @@ test('the search finds headings, error codes and words of the text with the keyb
     ['duplicate', 'Retries'],
     ['who still uses old key', 'Replace or end a key'],
     ['freshservice', 'Which PSA works today'],
+    ['second administrator', 'People'],
+    ['request id', 'A workflow is refused'],
+    ['lost write', 'A workflow is refused'],
   ] as const) {
     await page.keyboard.press('Escape');
     await page.keyboard.type(text);
-    await page.locator('#search li', { hasText: heading }).first().waitFor();
+    await page.locator('#search li:first-child', { hasText: heading }).waitFor();
     const found = await page.locator('#search li > a').evaluateAll((links) => links.map((link) => String(link)));
     // The changelog comes last.
     const places = found.map((link) => Number(link.includes('/docs/changelog')));
+    // Each of these words is somewhere in a recipe.
+    expect([text, found.filter((link) => link.includes('/docs/recipes/'))]).toEqual([text, []]);
     expect([text, places]).toEqual([text, places.toSorted()]);
     const results = found.length === 1 ? '1 result' : `${found.length} results`;
     expect([text, await count.textContent()]).toEqual([text, results]);
