@@ -64,11 +64,11 @@ const People = ({ administrators }: { administrators: readonly LocalAdministrato
         {administrators.map(({ email, name, administers }) => (
           <tr>
             <th scope="row">
-              <form method="post" action={SIGN_IN} class="row">
+              <form method="post" action={SIGN_IN}>
                 <button type="submit" class="quiet" name="email" value={email}>
                   {name}
                 </button>
-                <span class="minor">{email}</span>
+                <p class="minor">{email}</p>
               </form>
             </th>
             <td data-label="Administers">{administers}</td>

@@ -49,8 +49,8 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.string().cat
       )}
       {found.length > 0 && broken > 0 && (
         <Banner tone="warning">
-          {broken} more {broken === 1 ? 'is' : 'are'} not complete, so the text may be about other keys too. A whole key
-          has {KEY_LENGTH} characters after <code>{keyPrefix}_</code>.
+          {broken} more {broken === 1 ? 'value is' : 'values are'} not complete, so the text may contain other keys. A
+          whole key has {KEY_LENGTH} characters after <code>{keyPrefix}_</code>.
         </Banner>
       )}
       {keys.length > 0 && (

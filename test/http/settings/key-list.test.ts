@@ -133,7 +133,7 @@ describe('“Which key is this?”', () => {
     expect((await elementsOf(text, 'th a')).map(({ attributes }) => attributes['href'])).toEqual([
       `${base}/keys/${key.id}`,
     ]);
-    expect(text).toContain('1 more is not complete');
+    expect(text).toContain('1 more value is not complete');
   });
 
   test('lists the keys that have the same hint', async () => {

@@ -194,19 +194,21 @@ function Details({ entry }: { entry: ShownEntry }) {
             <bdi>{refusal}</bdi>
           </p>
         )}
+      </div>
+      <div>
+        <dl>
+          {facts.map(
+            ([name, value]) =>
+              value && (
+                <>
+                  <dt>{name}</dt>
+                  <dd>{value}</dd>
+                </>
+              ),
+          )}
+        </dl>
         <EntryActions entry={entry} />
       </div>
-      <dl>
-        {facts.map(
-          ([name, value]) =>
-            value && (
-              <>
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-              </>
-            ),
-        )}
-      </dl>
     </div>
   );
 }

@@ -2,7 +2,8 @@ import type { Rotation, Workflow } from '../../../services/keys/key-workflows.ts
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { stateInList } from '../../../services/keys/select-keys.ts';
 import { Cancel, HiddenFields, State, Table, type TableColumn } from './components.tsx';
-import { KeyName, LastWrite } from './key-facts.tsx';
+import { From, KeyName } from './key-facts.tsx';
+import { Ago } from './time.tsx';
 import { CurrentWorkflows } from './workflows.tsx';
 
 interface Props {
@@ -30,6 +31,13 @@ const usedBy = (uses: NonNullable<Props['uses']>): TableColumn<KeyDetails> => [
   },
 ];
 
+const LastUse = ({ at, from }: NonNullable<KeyDetails['lastWrite']>) => (
+  <div>
+    <Ago at={at} />
+    <From address={from} />
+  </div>
+);
+
 const OWNER: TableColumn<KeyDetails> = ['Owner', ({ owner }) => <bdi>{owner || '–'}</bdi>];
 
 /** Asks for confirmation before keys are revoked. */
@@ -43,10 +51,11 @@ export function ConfirmRevocation({ keys, uses, action, fields = [], button, can
       <HiddenFields fields={fields} />
       <Table
         caption={keys.length === 1 ? 'Key to revoke' : 'Keys to revoke'}
+        kind="ending"
         columns={[
           ['Key', (key) => <KeyName subject={key} />],
           ['State', (key) => <State state={stateInList(key)} />],
-          ['Last write', (key) => <LastWrite subject={key} />],
+          ['Last write', ({ lastWrite }) => (lastWrite ? <LastUse {...lastWrite} /> : 'Never')],
           ...(uses ? [usedBy(uses)] : []),
           ...(keys.some(({ owner }) => owner !== '') ? [OWNER] : []),
         ]}

@@ -138,7 +138,7 @@ function Filters({ list: { counts, notes }, query }: Pick<Props, 'list' | 'query
       <SearchForm
         id="q"
         to={`${base}/keys`}
-        label="Search keys, owners, addresses"
+        label="Keys, owners, addresses"
         text={query.q}
         fields={parametersOf({ ...query, q: undefined, before: undefined })}
       />

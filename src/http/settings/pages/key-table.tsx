@@ -107,7 +107,7 @@ function columnsOf(base: string, { list: { facts }, query, refused }: KeysProps)
       ({ lastWrite }) => (lastWrite ? <Ago at={lastWrite.at} /> : 'Never'),
       sortedBy('last', 'descending'),
     ],
-    ['Writes, 30 days', ({ usage }) => <SmallChart usage={usage} />],
+    ['Writes, 30\u00a0days', ({ usage }) => <SmallChart usage={usage} />],
     ['Expires', (key) => <ShortExpiry subject={key} />],
   ];
 }

@@ -94,8 +94,7 @@ export function SinceRotation({ rotation, isOld }: RotationProps) {
           </a>
         </div>
       )}
-      {/* The page of the old key has this button already. */}
-      {!hasEnded && !isOld && (
+      {!hasEnded && (
         <div class="actions">
           <LinkButton to={`${base}/keys/${old.subject.id}/revoke`} kind="danger">
             Revoke the old key now
