@@ -2,6 +2,7 @@ import { sha256 } from '../lib/bytes.ts';
 import { DAY_MS } from './calendar.ts';
 import type { OwnDayLimit } from './day-limit.ts';
 import { isAllowedFrom } from './networks.ts';
+import { keyParts } from './pasted-keys.ts';
 import type { Scope } from './record-kinds.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -82,6 +83,10 @@ export async function findPastedKeys(text: string): Promise<PastedKey[]> {
   }
   return [...found.values()];
 }
+
+/** How many values in a text look like keys of the deployment and are none: cut off, too long or mistyped. */
+export const countBrokenKeys = (text: string, prefix: string): number =>
+  new Set(keyParts(text, prefix).filter((value) => !isWellFormedKey(value, prefix))).size;
 
 /** The key value at the end of a text before a `_` and the rest after it. The checksum tells where its prefix begins. */
 function endingInValue(text: string, rest: string): string | undefined {

@@ -1,5 +1,3 @@
-import { isWellFormedKey } from './api-key.ts';
-
 /** This many characters after the prefix of the deployment count as part of a key value, which must not be shown. */
 const MIN_PART = 12;
 /** Most of a key value: one more than a UUID without hyphens, which people use after a prefix. */
@@ -24,8 +22,6 @@ export function jsonWithoutKeys(value: unknown, prefix: string): string {
 export const containsKey = (text: string, prefix: string): boolean =>
   text.includes(prefix) && pattern(prefix, MIN_KEY).test(text);
 
-/** How many values in a text look like keys of the deployment and are none: cut off, too long or mistyped. */
-export function countBrokenKeys(text: string, prefix: string): number {
-  const values = text.match(pattern(prefix, MIN_PART, 'g'))?.map((value) => value.replace(/%5f/i, '_'));
-  return new Set(values?.filter((value) => !isWellFormedKey(value, prefix))).size;
-}
+/** The key values in the text, whole or truncated, without an encoded `_`. */
+export const keyParts = (text: string, prefix: string): string[] =>
+  text.match(pattern(prefix, MIN_PART, 'g'))?.map((value) => value.replace(/%5f/i, '_')) ?? [];

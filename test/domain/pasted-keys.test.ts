@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { generateKey, keyHint } from '../../src/domain/api-key.ts';
-import { containsKey, countBrokenKeys, withoutKeys } from '../../src/domain/pasted-keys.ts';
+import { countBrokenKeys, generateKey, keyHint } from '../../src/domain/api-key.ts';
+import { containsKey, withoutKeys } from '../../src/domain/pasted-keys.ts';
 import { runs } from '../support/property.ts';
 
 const own = generateKey('twb');

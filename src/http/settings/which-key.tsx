@@ -1,8 +1,7 @@
 import { zValidator } from '@hono/zod-validator';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { isLive, KEY_LENGTH } from '../../domain/api-key.ts';
-import { countBrokenKeys } from '../../domain/pasted-keys.ts';
+import { countBrokenKeys, isLive, KEY_LENGTH } from '../../domain/api-key.ts';
 import { identifyKeys, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { stateInList } from '../../services/keys/select-keys.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
