@@ -47,13 +47,6 @@ export function isForAttention(reason: string): boolean {
   return REASONS_FOR_ATTENTION.some((one) => one === reason);
 }
 
-/** The reasons that concern a ticket or a technician, which the log of refused requests has. */
-export const REASONS_WITH_SUBJECT = [
-  'company_not_allowed',
-  'ticket_not_found',
-  'technician_not_eligible',
-] as const satisfies readonly RefusedUseReason[];
-
 export type SettingsThatRefuse = Pick<
   KeySettings,
   'allowedNetworks' | 'companies' | 'dayLimitRecords' | 'dayLimitMinutes'

@@ -281,7 +281,7 @@ export const EXAMPLES: Readonly<
     findRefusedRequests: [
       refusedRequest.findRefusedRequests(db, { ...ofKey, requestId, before: '~', limit: 10 }),
       refusedRequest.findRefusedRequests(db, { organizationId, status: 401, limit: 10 }),
-      refusedRequest.findRefusedRequests(db, { organizationId, byReason: true, limit: 10 }),
+      refusedRequest.findRefusedRequests(db, { organizationId, byReason: true, before: '~', limit: 10 }),
     ],
     forgetRefusedRequests: refusedRequest.forgetRefusedRequests(db, { before: 0, limit: 10 }),
   },

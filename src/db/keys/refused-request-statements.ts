@@ -106,10 +106,11 @@ export const findRefusedRequests = (
         ticketId === undefined ? undefined : eq(refusedRequests.ticketId, ticketId),
         status === undefined ? undefined : eq(refusedRequests.status, status),
         byReason ? isOther : undefined,
-        before === undefined ? undefined : lt(refusedRequests.requestId, before),
+        byReason || before === undefined ? undefined : lt(refusedRequests.requestId, before),
       ),
     )
     .groupBy(...(byReason ? [refusedRequests.keyId, refusedRequests.reason] : []))
+    .having(byReason && before !== undefined ? sql`max(${refusedRequests.requestId}) < ${before}` : undefined)
     .orderBy(desc(latestId))
     .limit(limit);
 };

@@ -3,7 +3,6 @@ import {
   KEPT_LOST_WRITES,
   MINUTE_MS,
   REASONS_FOR_ATTENTION,
-  REASONS_WITH_SUBJECT,
   REFUSED_ATTENTION_MS,
   type RefusedUseReason,
   STORED_A_MINUTE,
@@ -139,12 +138,14 @@ export const ofRefusedRequest = {
   technician: and(eq(users.organizationId, refusedRequests.organizationId), eq(users.email, refusedRequests.userEmail)),
 };
 
-/** The latest request of the log with the key and reason of refused uses, for the reasons that concern one of these. */
-const latestRequest = sql`iif(${refusedUses.reason} in ${REASONS_WITH_SUBJECT}, (
+/** The latest request of the log with the key, reason and limit of refused uses. */
+const latestRequest = sql`(
   select ${request.requestId} from ${refusedRequests} ${request}
   where ${request.organizationId} = ${refusedUses.organizationId} and ${request.keyId} = ${refusedUses.keyId}
     and ${request.reason} = ${refusedUses.reason}
-  order by ${request.requestId} desc limit 1), null)`;
+    and coalesce(${request.dayLimit} ->> 'what', '') = coalesce(${refusedUses.dayLimit} ->> 'what', '')
+    and coalesce(${request.dayLimit} ->> 'isOwn', '') = coalesce(${refusedUses.dayLimit} ->> 'isOwn', '')
+  order by ${request.requestId} desc limit 1)`;
 
 /**
  * Each address or company that the log has of refused uses, the latest first: a JSON array. Null for a reason that is not
@@ -174,6 +175,7 @@ const refusedUsesWithKey = (db: Database, now: number) =>
       firstAt: refusedUses.firstAt,
       lastAt: refusedUses.lastAt,
       sourceAddress: refusedUses.sourceAddress,
+      userAgent: refusedRequests.userAgent,
       lostWrites: refusedUses.lostWrites,
       endsAt: refusedUses.endsAt,
       limitId: refusedUses.limitId,

@@ -1,23 +1,19 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
-import {
-  everyRefusedRequest,
-  listOtherRefusals,
-  listRefusedRequests,
-  type RefusedRequest,
-} from '../../services/keys/refused-requests.ts';
-import { everyRefusedUse, listRefusedUses, type RefusedUse } from '../../services/keys/refused-uses.ts';
+import { everyRefusedRequest, listRefusedRequests, type RefusedRequest } from '../../services/keys/refused-requests.ts';
+import { everyReason, listRefusedUses, type RefusedUse } from '../../services/keys/refused-uses.ts';
+import type { AdminContext, ExportPage } from '../../services/service-context.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { type Column, csvDownload, fileName } from './download.ts';
 import { addressOf, pageContext, usePage } from './page-context.ts';
 import { Banner, CsvLink, formatNumber, NotRecorded, SearchForm } from './pages/components.tsx';
 import { hasOpenLosses, LostWrites } from './pages/lost-writes.tsx';
-import { fieldText, LOST, reasonText, repairId, statusOf } from './pages/refusal.tsx';
+import { fieldText, LOST, limitText, reasonText, repairId, statusOf } from './pages/refusal.tsx';
 import { LatestRequests } from './pages/refused-requests-table.tsx';
 import { RefusedUsesTable } from './pages/refused-uses-table.tsx';
 import { utcText } from './pages/time.tsx';
 import { render } from './render-page.tsx';
-import { isRequestId, searchedId, validFile, validQuery } from './valid-query.ts';
+import { isRequestId, searchedId, validQuery } from './valid-query.ts';
 
 export const refusedRequests = new Hono<AdminEnv>();
 
@@ -37,24 +33,27 @@ const refusedShape = z.lazy(() =>
 );
 type Query = z.output<typeof refusedShape>;
 
-/** The status of a choice in the log, where only lost writes have 409. */
-const loggedStatus = (status: Query['status']) =>
-  status === 'Lost' ? 409 : status === undefined ? undefined : Number(status);
+/** What the log has of a search and a status. Only lost writes have 409 in it. */
+function logFilter({ q, status, before }: Query) {
+  const search = q === undefined ? {} : isRequestId(q) ? { requestId: q.toLowerCase() } : { ticketId: q };
+  return { ...search, before, status: status === 'Lost' ? 409 : status ? Number(status) : undefined };
+}
+
+const hasStatus = ({ status }: Query, { reason }: { reason: string }) =>
+  status === undefined || status === `${statusOf(reason)}`;
 
 refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
   const ctx = adminContext(c);
   const query = c.req.valid('query');
   const { q, before } = query;
-  const search = q === undefined ? {} : isRequestId(q) ? { requestId: q.toLowerCase() } : { ticketId: q };
   // Older requests are about the log alone, and a search also about lost writes.
   const isOfLog = q !== undefined || before !== undefined;
-  const [uses, others, { requests, next }] = await Promise.all([
+  const [uses, { requests: others }, { requests, next }] = await Promise.all([
     listRefusedUses(ctx),
-    q === undefined ? listOtherRefusals(ctx) : [],
-    listRefusedRequests(ctx, { ...search, status: loggedStatus(query.status), before }),
+    q === undefined ? listRefusedRequests(ctx, { byReason: true }) : { requests: [] },
+    listRefusedRequests(ctx, logFilter(query)),
   ]);
-  const isShown = ({ reason }: { reason: string }) =>
-    !isOfLog && (query.status === undefined || query.status === `${statusOf(reason)}`);
+  const isShown = (refusal: { reason: string }) => !isOfLog && hasStatus(query, refusal);
   const lost = q === undefined ? [] : findLostWrites(uses, q);
   const shownUses = uses.filter(isShown);
   const shownOthers = others.filter(isShown);
@@ -62,7 +61,7 @@ refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
     <>
       <Filters query={query} refusals={[...uses, ...others]} />
       {shownUses.length + shownOthers.length > 0 && (
-        <RefusedUsesTable uses={shownUses} others={shownOthers} requests={requests} query={{ status: query.status }} />
+        <RefusedUsesTable uses={shownUses} others={shownOthers} query={{ status: query.status }} />
       )}
       <LostWrites uses={lost} query={{ q }} />
       {requests.length + lost.length + shownUses.length + shownOthers.length === 0 && <NoRequests query={query} />}
@@ -90,15 +89,18 @@ refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
   );
   return render(c, 'Refused requests', page, {
     lead: <p class="minor">Why requests with your keys were refused. A 401 response does not say that.</p>,
-    actions: uses.length > 0 && <CsvLink to={`${c.req.path}.csv`} of="Reasons" />,
+    actions: shownUses.length + shownOthers.length + lost.length > 0 && (
+      <CsvLink to={addressOf(`${c.req.path}.csv`, { q, status: query.status })} of="Reasons" />
+    ),
   });
 });
 
 /** The lost writes with a ticket, an Idempotency-Key or a request id, with their key. */
-function findLostWrites(uses: readonly RefusedUse[], q: string): RefusedUse[] {
+function findLostWrites(refusals: readonly (RefusedUse | RefusedRequest)[], q: string): RefusedUse[] {
   const isFound = ({ ticketId, idempotencyKey, requestId }: RefusedUse['lost'][number]) =>
     ticketId === q || idempotencyKey === q || requestId === q.toLowerCase();
-  return uses.flatMap((use) => {
+  return refusals.flatMap((use) => {
+    if (!('lost' in use)) return [];
     const lost = use.lost.filter(isFound);
     return lost.length === 0 ? [] : { ...use, lost };
   });
@@ -158,37 +160,58 @@ function NoRequests({ query: { q, status, before } }: { query: Query }) {
 const lostText = ({ at, ticketId, idempotencyKey, requestId }: RefusedUse['lost'][number]) =>
   `${utcText(at)}: ticket ${ticketId}, Idempotency-Key ${idempotencyKey}, request ${requestId}`;
 
-const COLUMNS: readonly Column<RefusedUse>[] = [
+/** A refused request, or the last one of a reason. */
+interface Refused
+  extends Pick<
+    RefusedRequest,
+    'key' | 'reason' | 'dayLimit' | 'ticketId' | 'userEmail' | 'sourceAddress' | 'userAgent'
+  > {
+  status?: number;
+  pointers?: readonly string[];
+}
+
+const COLUMNS: readonly Column<Refused>[] = [
   ['Key', ({ key }) => key.name],
   ['Key hint', ({ key }) => key.hint],
+  ['Status', ({ reason, status }) => status ?? statusOf(reason)],
   ['Reason', ({ reason, dayLimit }) => reasonText(reason, dayLimit)],
-  ['Count, at least', ({ count }) => count],
-  { time: 'First', timeOf: ({ firstAt }) => firstAt },
-  { time: 'Last', timeOf: ({ lastAt }) => lastAt },
-  ['Last from', ({ sourceAddress }) => sourceAddress],
-  ['Latest lost writes', ({ lost }) => lost.map(lostText).join('; ') || null],
-];
-
-refusedRequests.get('/refused.csv', validFile, (c) => {
-  const pages = everyRefusedUse(adminContext(c), c.req.valid('query').before);
-  return csvDownload(c, { name: fileName(c, 'refused-requests'), columns: COLUMNS, pages });
-});
-
-const REQUEST_COLUMNS: readonly Column<RefusedRequest>[] = [
-  { time: 'Time', timeOf: ({ at }) => at },
-  ['Key', ({ key }) => key.name],
-  ['Key hint', ({ key }) => key.hint],
-  ['Status', ({ status }) => status],
-  ['Reason', ({ reason, dayLimit }) => reasonText(reason, dayLimit)],
-  ['Fields', ({ pointers }) => pointers.map(fieldText).join(', ') || null],
+  ['Daily limit', ({ dayLimit }) => dayLimit && limitText(dayLimit)],
+  ['Fields', ({ pointers = [] }) => pointers.map(fieldText).join(', ') || null],
   ['Ticket', ({ ticketId }) => (ticketId === '?' ? 'not an id' : ticketId)],
   ['Technician', ({ userEmail }) => userEmail],
   ['From', ({ sourceAddress }) => sourceAddress],
   ['User-Agent', ({ userAgent }) => userAgent],
-  ['Request', ({ requestId }) => requestId],
 ];
 
-refusedRequests.get('/refused-requests.csv', validFile, (c) => {
-  const pages = everyRefusedRequest(adminContext(c), c.req.valid('query').before);
-  return csvDownload(c, { name: fileName(c, 'latest-refused-requests'), columns: REQUEST_COLUMNS, pages });
+/** The count of each reason, and of its last request what is known of one. */
+const REASON_COLUMNS: readonly Column<RefusedUse | RefusedRequest>[] = [
+  ...COLUMNS,
+  ['Count, at least', ({ count }) => count],
+  { time: 'First', timeOf: (row) => ('firstAt' in row ? row.firstAt : null) },
+  { time: 'Last', timeOf: (row) => ('lastAt' in row ? row.lastAt : row.at) },
+  ['Latest lost writes', (row) => ('lost' in row && row.lost.map(lostText).join('; ')) || null],
+];
+
+refusedRequests.get('/refused.csv', validQuery(refusedShape), (c) => {
+  const pages = reasonsOf(adminContext(c), c.req.valid('query'));
+  return csvDownload(c, { name: fileName(c, 'refused-requests'), columns: REASON_COLUMNS, pages });
+});
+
+/** The reasons of the page with the same filters: a search finds only lost writes. */
+async function* reasonsOf(ctx: AdminContext, query: Query): AsyncGenerator<ExportPage<RefusedUse | RefusedRequest>> {
+  const { q } = query;
+  for await (const { items, next } of everyReason(ctx, logFilter(query))) {
+    const uses = items.filter((item) => hasStatus(query, item));
+    yield { items: q === undefined ? uses : findLostWrites(uses, q), next };
+  }
+}
+
+refusedRequests.get('/refused-requests.csv', validQuery(refusedShape), (c) => {
+  const pages = everyRefusedRequest(adminContext(c), logFilter(c.req.valid('query')));
+  const columns: readonly Column<RefusedRequest>[] = [
+    { time: 'Time', timeOf: ({ at }) => at },
+    ...COLUMNS,
+    ['Request', ({ requestId }) => requestId],
+  ];
+  return csvDownload(c, { name: fileName(c, 'latest-refused-requests'), columns, pages });
 });

@@ -15,40 +15,34 @@ interface RefusedFilter {
   requestId?: string | undefined;
   ticketId?: string | undefined;
   status?: number | undefined;
+  /** Only the latest request of each key and reason that refused uses do not count, with how many are kept. */
+  byReason?: boolean;
   /** Only requests that arrived before this one. */
   before?: string | undefined;
-}
-
-/** The latest refused requests of the organization, a page of them: as many as are kept of one key. */
-export async function listRefusedRequests(ctx: AdminContext, filter: RefusedFilter = {}) {
-  const { organizationId } = ctx.actor;
-  const rows = await query(ctx, 'nothing_written', (db) =>
-    findRefusedRequests(db, { organizationId, ...filter, limit: KEPT_OF_KEY + 1 }),
-  );
-  const requests = rows.slice(0, KEPT_OF_KEY).map(toRefusedRequest);
-  return { requests, next: rows.length > KEPT_OF_KEY ? requests.at(-1)?.requestId : undefined };
 }
 
 /** How many reasons of keys a page shows. */
 const MAX_REASONS = 100;
 
-/** The latest refused request of each key and reason that refused uses do not count, with how many are kept. */
-export async function listOtherRefusals(ctx: AdminContext): Promise<RefusedRequest[]> {
+/** The latest refused requests of the organization, a page of them: as many as are kept of one key, or of reasons. */
+export async function listRefusedRequests(ctx: AdminContext, filter: RefusedFilter = {}) {
   const { organizationId } = ctx.actor;
+  const size = filter.byReason ? MAX_REASONS : KEPT_OF_KEY;
   const rows = await query(ctx, 'nothing_written', (db) =>
-    findRefusedRequests(db, { organizationId, byReason: true, limit: MAX_REASONS }),
+    findRefusedRequests(db, { organizationId, ...filter, limit: size + 1 }),
   );
-  return rows.map(toRefusedRequest);
+  const requests = rows.slice(0, size).map(toRefusedRequest);
+  return { requests, next: rows.length > size ? requests.at(-1)?.requestId : undefined };
 }
 
 /** The refused requests of the organization that are kept, newest first, a page at a time. */
 export async function* everyRefusedRequest(
   ctx: AdminContext,
-  cursor: string | undefined,
+  filter: RefusedFilter,
 ): AsyncGenerator<ExportPage<RefusedRequest>> {
-  let before = cursor;
+  let { before } = filter;
   do {
-    const { requests, next } = await listRefusedRequests(forNextCall(ctx), { before });
+    const { requests, next } = await listRefusedRequests(forNextCall(ctx), { ...filter, before });
     before = next;
     yield { items: requests, next };
   } while (before !== undefined);

@@ -13,7 +13,7 @@ import { byAdministrator, hasChanged, writeWithAudit } from '../audit/write-with
 import { query } from '../call-d1.ts';
 import { administratorsTimeZone } from '../directory/administrators.ts';
 import { type AdminContext, type ExportPage, forNextCall } from '../service-context.ts';
-import { withRefusedKey } from './refused-requests.ts';
+import { everyRefusedRequest, type RefusedRequest, withRefusedKey } from './refused-requests.ts';
 
 const PAGE_SIZE = 100;
 const EXPORT_PAGE_SIZE = 500;
@@ -50,6 +50,19 @@ export async function* everyRefusedUse(
     before = last && `${last.keyId}.${last.reason}.${last.limitId}`;
     yield { items: results.map(toRefusedUse), next: before };
   }
+}
+
+/** Every reason: refused uses, and then the latest request of each reason that they do not count. */
+export async function* everyReason(
+  ctx: AdminContext,
+  { before, status }: { before: string | undefined; status: number | undefined },
+): AsyncGenerator<ExportPage<RefusedUse | RefusedRequest>> {
+  // The id of a request has no dot.
+  const isOther = before !== undefined && !before.includes('.');
+  if (!isOther) {
+    for await (const { items, next = AFTER_ALL_IDS } of everyRefusedUse(ctx, before)) yield { items, next };
+  }
+  yield* everyRefusedRequest(ctx, { byReason: true, status, before: isOther ? before : undefined });
 }
 
 /**

@@ -131,7 +131,7 @@ test('the file of the latest refused requests has each of them, newest first', a
   expect(rows).toHaveLength(61);
   expect(rows[0]).toMatch(
     new RegExp(
-      `"n8n: triage","${key.hint}",422,"Validation failed","minutes \\(a whole number from 1 to 1440\\)","1001",,.*,"n8n/1.2","${requestId}"$`,
+      `"n8n: triage","${key.hint}",422,"Validation failed",,"minutes \\(a whole number from 1 to 1440\\)","1001",,.*,"n8n/1.2","${requestId}"$`,
     ),
   );
   expect(rows[60]).toContain('"0-00"');
@@ -408,6 +408,40 @@ describe('the page of refused requests', () => {
     expect(answer?.text).toMatch(
       /^No refused request with “triage:4” in the last 7 days\. An Idempotency-Key finds only lost writes;/,
     );
+  });
+
+  test('has files with the same reasons and requests, for the same status or ticket', async () => {
+    const { base, get } = await makeStatuses();
+    for (const [query, reasons, requests] of [
+      ['', [400, 404, 415, 422, 429], [400, 404, 415, 422, 422, 429]],
+      ['?status=422', [422], [422, 422]],
+      ['?status=429', [429], [429]],
+      ['?q=1002', undefined, [422]],
+    ] as const) {
+      const { text } = await get(`/refused${query}`);
+      const links = (await elementsOf(text, 'a[href*=".csv"]')).map(({ attributes }) => String(attributes['href']));
+      const files = new Map(links.map((link) => [/refused(-requests)?(?=\.csv)/.exec(link)?.[0], link]));
+      const statuses = async (file: string, column: number) => {
+        const link = files.get(file);
+        if (link === undefined) return undefined;
+        const rows = csvRows((await get(link.slice(base.length))).text);
+        return rows.map((row) => Number(row.split(',')[column])).sort();
+      };
+      expect([query, await statuses('refused', 2), await statuses('refused-requests', 4)]).toEqual([
+        query,
+        reasons,
+        requests,
+      ]);
+    }
+    // The next page begins after the latest request of a reason, and does not list that by an older one.
+    const others = csvRows((await get('/refused.csv?before=~')).text);
+    const reasonOf = (row: string | undefined) => row?.split(',')[3];
+    const cursor = /(?<=Request )[0-9a-f-]{36}/.exec((await logOn({ get }, '/refused?status=422'))[0] ?? '')?.[0];
+    const rest = csvRows((await get(`/refused.csv?before=${cursor}`)).text);
+    expect(others.map(reasonOf)).toContain('"Validation failed"');
+    expect(rest.map(reasonOf)).not.toContain('"Validation failed"');
+    const [limit] = csvRows((await get('/refused.csv?status=429')).text);
+    expect(limit).toContain('"0 of 30 minutes used; the last request asked for 45."');
   });
 
   test('offers each status that occurred with the number of its requests, and no other', async () => {

@@ -139,6 +139,10 @@ describe('a refused use of a key', () => {
     );
     const file = (await get('/refused.csv')).text;
     for (const request of [...first, second]) expect(file).toContain(`request ${request}`);
+    // That of a search has the writes that the page shows.
+    const [link] = await elementsOf((await get(`/refused?q=${second}`)).text, 'a[href*="/refused.csv"]');
+    const found = csvRows((await get(String(link?.attributes['href']).slice(base.length))).text);
+    expect(found).toEqual([expect.stringMatching(new RegExp(`,"Lost",[^;]*request ${second}"$`))]);
   });
 
   test('lost writes are no refused requests: their responses were 200', async () => {
@@ -320,10 +324,10 @@ describe('the file of refused uses', () => {
     const { text } = await settings.get('/refused.csv');
     const at = '"2027-03-22 03:30:05","2027-03-22 03:30:05"';
     expect(csvRows(text)).toEqual([
-      `"'=Old","${key.hint}","The key is revoked",1,${at},${at},"${use?.['source_address']}",`,
+      `"'=Old","${key.hint}",401,"The key is revoked",,,,,"${use?.['source_address']}",,1,${at},${at},`,
     ]);
     expect(text.split('\r\n')[0]).toBe(
-      '"Key","Key hint","Reason","Count, at least","First (UTC)","First (UTC)","Last (UTC)","Last (UTC)","Last from","Latest lost writes"',
+      '"Key","Key hint","Status","Reason","Daily limit","Fields","Ticket","Technician","From","User-Agent","Count, at least","First (UTC)","First (UTC)","Last (UTC)","Last (UTC)","Latest lost writes"',
     );
   });
 

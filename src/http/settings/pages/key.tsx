@@ -116,7 +116,7 @@ export function KeyPage(props: Props) {
       {rotation && <SinceRotation rotation={rotation} isOld={rotation.old.subject.id === key.id} />}
       {isExpiring(key) && <ExpiresSoon subject={key} />}
       {reported.map((use) => (
-        <RefusedNow use={use} requests={requests} />
+        <RefusedNow use={use} />
       ))}
       <KeyFacts {...props} />
       {recordsOf(usage) > 0 && <UsageChart usage={usage} subject={key} />}
@@ -126,7 +126,7 @@ export function KeyPage(props: Props) {
         <a href={`${base}/audit?key=${key.id}`}>All audit entries for this key</a>
       </p>
       <h2>Refused requests</h2>
-      <RefusedUsesTable uses={refused} others={others} requests={requests} query={{ onKey: 'yes' }} />
+      <RefusedUsesTable uses={refused} others={others} query={{ onKey: 'yes' }} />
       {requests.length > 0 && (
         <LatestRequests requests={requests} reported={new Set([...refused, ...others].map(repairId))} forOneKey />
       )}
@@ -233,7 +233,7 @@ function otherReasons(requests: readonly RefusedRequest[], uses: readonly Refuse
 }
 
 /** Says why the key is refused, how often, since when and from where, with the remedy. */
-function RefusedNow({ use, requests }: { use: RefusedUse } & Pick<Props, 'requests'>) {
+function RefusedNow({ use }: { use: RefusedUse }) {
   const { reason, isMinimum, dayLimit } = use;
   const isLost = reason === LOST;
   return (
@@ -241,7 +241,7 @@ function RefusedNow({ use, requests }: { use: RefusedUse } & Pick<Props, 'reques
       <strong>
         {isLost ? 'Writes may be lost' : 'Refused'}: {reasonText(reason, dayLimit)}.
       </strong>{' '}
-      <HowOften row={use} requests={requests} />. {adviceOf(use)}
+      <HowOften row={use} />. {adviceOf(use)}
       {isLost && isMinimum && ` ${MORE_LOST}`}
       <RefusedPart refusal={use} />
       <Repair refusal={use} kind="actions" />

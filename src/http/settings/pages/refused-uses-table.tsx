@@ -13,7 +13,6 @@ import {
   RefusedPart,
   Repair,
   reasonText,
-  repairId,
   repairOf,
   replacedFor,
   statusOf,
@@ -57,7 +56,7 @@ function inOrder(rows: readonly Row[]): Row[] {
 }
 
 /** The columns of refused uses. The page of a key has the repairs of what needs attention in its banners. */
-function columnsOf(rows: readonly Row[], { forOneKey, requests, now }: ColumnProps): TableColumn<Row>[] {
+function columnsOf(rows: readonly Row[], forOneKey: boolean, now: number): TableColumn<Row>[] {
   const hasToDo = (row: Row) => !(forOneKey && row.needsAttention) && isRepairable(row, now);
   const isFirstOfKey = (row: Row) => rows.find(({ key }) => key.id === row.key.id) === row;
   return [
@@ -65,7 +64,7 @@ function columnsOf(rows: readonly Row[], { forOneKey, requests, now }: ColumnPro
       forOneKey ? 'Reason' : 'Key and reason',
       (row) => [!forOneKey && isFirstOfKey(row) && <KeyName subject={row.key} />, <Reason row={row} />],
     ],
-    ['How often', (row) => <HowOften row={row} requests={requests} />],
+    ['How often', (row) => <HowOften row={row} />],
     ...(rows.some(hasToDo)
       ? [['To do', (row: Row) => hasToDo(row) && <Repair refusal={row} kind="row" />] as const]
       : []),
@@ -90,7 +89,9 @@ function Reason({ row }: { row: Row }) {
         <>
           <RefusedPart refusal={row} />
           <div class="minor">
-            {ticketId !== null && ticketId !== '?' && ['Last ticket: ', <Ticket id={ticketId} />, '. ']}
+            {ticketId !== null &&
+              ticketId !== '?' &&
+              !isForAttention(reason) && ['Last ticket: ', <Ticket id={ticketId} />, '. ']}
             {adviceOf(row)}
           </div>
         </>
@@ -101,10 +102,9 @@ function Reason({ row }: { row: Row }) {
 }
 
 /** How often requests were refused, since when, and from where and by which program the last one was. */
-export function HowOften({ row, requests }: { row: Row; requests: readonly RefusedRequest[] }) {
+export function HowOften({ row }: { row: Row }) {
   const { reason, count, isMinimum, firstAt, lastAt, sourceAddress } = row;
-  const last = requests.find((request) => repairId(request) === repairId(row));
-  const program = last && programIn(last);
+  const program = programIn(row);
   return (
     <span>
       {isMinimum && 'At least '}
@@ -123,18 +123,14 @@ interface Props {
   uses: readonly RefusedUse[];
   /** The latest refused request of each key and reason that refused uses do not count. */
   others: readonly RefusedRequest[];
-  /** The latest requests: a row names the program that sent its last one. */
-  requests: readonly RefusedRequest[];
   query: LostQuery;
 }
-
-type ColumnProps = Pick<Props, 'requests'> & { forOneKey: boolean; now: number };
 
 /**
  * Refused uses with their reasons, which a 401 response does not give, those that need attention first; those that are
  * over below a fold. Then the latest writes that were lost, so that they can be entered again, and the cause found.
  */
-export function RefusedUsesTable({ uses, others, requests, query }: Props) {
+export function RefusedUsesTable({ uses, others, query }: Props) {
   const { now } = usePage();
   if (uses.length + others.length === 0) return <p>No requests were refused.</p>;
   const rows = inOrder([...uses, ...others.map(rowOf)]);
@@ -143,7 +139,7 @@ export function RefusedUsesTable({ uses, others, requests, query }: Props) {
     <Table
       caption="Refused requests by reason"
       kind="refused"
-      columns={columnsOf(some, { forOneKey: query.onKey !== undefined, requests, now })}
+      columns={columnsOf(some, query.onKey !== undefined, now)}
       rows={some}
     />
   );
