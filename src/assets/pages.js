@@ -325,7 +325,9 @@ if (search) {
     const shown = isNothing ? places.filter(([address]) => WITHOUT_RESULTS.includes(address)) : found;
     const items = shown.map(([address, heading, title]) => {
       const [item, link, page] = ['li', 'a', 'span'].map((name) => document.createElement(name));
-      [link.href, link.textContent, page.textContent] = [address, heading, title];
+      [link.href, page.textContent] = [address, title];
+      // A long code breaks at its parts.
+      for (const part of heading.split(/(?<=_)/)) link.append(part, document.createElement('wbr'));
       if (heading !== title) link.append(page);
       item.append(link);
       return item;

@@ -157,7 +157,7 @@ async function liveThrough(page: Page, hands: Hands, name: string, scripted: boo
   // From the page of the successor to the page of its predecessor, which is revoked.
   await hands.press(stored(page));
   await hands.press(page.getByRole('definition').getByRole('link', { name: hintOf(first) }));
-  await hands.press(leadTo(page, '/revoke'));
+  await hands.press(page.getByRole('button', { name: 'Revoke the old key now' }));
   await hands.press(submit(page));
   await focusedNotice(page).waitFor();
   expect([await ping(first), await ping(second)]).toEqual([401, 200]);
@@ -376,7 +376,7 @@ async function enter(page: Page, text: string): Promise<void> {
 test('an expired key is replaced, and the keys of a person who left are revoked, in a few steps', async () => {
   expect(await ping(server.keys.expired)).toBe(401);
   const { page, complaints } = await signIn({}, mouse, 'Tina Tasks');
-  const search = page.getByRole('searchbox', { name: 'Search keys' });
+  const search = page.getByRole('searchbox', { name: 'Keys, owners, addresses' });
   const openList = () => page.goto(`${server.url}/settings/northtasks/keys`);
   const examined: string[] = [];
 

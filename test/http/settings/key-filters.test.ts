@@ -153,6 +153,9 @@ test('a search finds people and places, each row shows what matched, and no line
     const rows = await elementsOf(text, '.keys tbody th');
     return rows.map((row) => row.text.replace(/\s*twb_\S+\s*/, '|').trim());
   };
+  // After a search, Tab continues at its field.
+  const focusOn = async (path: string) => countElements((await settings.get(path)).text, '[name=q][autofocus]');
+  expect([await focusOn('/keys?q=tess'), await focusOn('/keys')]).toEqual([1, 0]);
   expect(await found('tess')).toEqual(['Tessa|', 'Triage|Owner: Tess Technician']);
   expect(await found('tessellated')).toEqual(['Triage|Description: On the tessellated server']);
   expect(await found('root')).toEqual(['Other', 'Tessa', 'Triage'].map((name) => `${name}|Created by: Ada Root`));

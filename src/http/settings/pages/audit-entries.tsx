@@ -194,6 +194,7 @@ function Details({ entry }: { entry: ShownEntry }) {
             <bdi>{refusal}</bdi>
           </p>
         )}
+        {text !== null && <EntryActions entry={entry} />}
       </div>
       <div>
         <dl>
@@ -207,7 +208,7 @@ function Details({ entry }: { entry: ShownEntry }) {
               ),
           )}
         </dl>
-        <EntryActions entry={entry} />
+        {text === null && <EntryActions entry={entry} />}
       </div>
     </div>
   );
@@ -233,20 +234,22 @@ function EntryActions({ entry: { actorType, actorId, actorName, ticketId, time, 
         {time?.status === 'SUBMITTED' &&
           time.approvals === 'settings' &&
           APPROVAL_DECISIONS.map((decision) => (
-            <a href={addressOf(`${base}/time/decide`, { selected: decision, entry: targetId })}>
+            <a class="button quiet" href={addressOf(`${base}/time/decide`, { selected: decision, entry: targetId })}>
               {DECISIONS[decision].verb}
             </a>
           ))}
         {ticketId !== null && linkTo && (
-          <a href={linkTo(ticketId)} rel="noreferrer">
+          <a class="button quiet" href={linkTo(ticketId)} rel="noreferrer">
             Open in PSA
           </a>
         )}
         {ticketId !== null && (
-          <a href={`${base}/audit?ticket=${encodeURIComponent(ticketId)}`}>All entries of this ticket</a>
+          <a class="button quiet" href={`${base}/audit?ticket=${encodeURIComponent(ticketId)}`}>
+            All entries of this ticket
+          </a>
         )}
         {actorType === 'user' && (
-          <a href={`${base}/audit?by=${encodeURIComponent(actorId)}`}>
+          <a class="button quiet" href={`${base}/audit?by=${encodeURIComponent(actorId)}`}>
             <span>
               All entries by <bdi>{actorName}</bdi>
             </span>

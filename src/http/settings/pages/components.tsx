@@ -247,6 +247,8 @@ export const SearchForm = ({ id, to, label, text, fields }: SearchProps) => (
         type="search"
         value={text}
         placeholder={label}
+        // After a search, Tab continues here and not at the top of the page.
+        autofocus={text !== undefined}
         // The longest id: an Idempotency-Key.
         maxlength={255}
         autocomplete="off"
