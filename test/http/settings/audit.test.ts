@@ -237,7 +237,7 @@ describe('which entries a page of the audit log shows', () => {
     const placesOf = async (path: string) => {
       const { text } = await get(path);
       const [place] = await elementsOf(text, '.actions > .minor');
-      const [older] = await elementsOf(text, '.actions > a.button');
+      const [older] = await elementsOf(text, 'a.button[href*=before]');
       return {
         place: place?.text,
         older: String(older?.attributes['href'])
