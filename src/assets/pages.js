@@ -18,10 +18,11 @@ const resultBeside = (button) =>
     ? button.nextElementSibling
     : button.parentElement.querySelector('output');
 
-// Show the marked tab, and the marked chip of a list, in a row of them that is wider than the screen.
-for (const row of document.querySelectorAll('.tabs, .lists > nav, .toolbar > nav')) {
-  const current = row.querySelector('[aria-current]');
-  if (current) row.scrollLeft = current.offsetLeft - row.offsetLeft - (row.clientWidth - current.offsetWidth) / 2;
+// Show the marked tab, and the last marked chip, in a row of them that is wider than the screen.
+for (const row of document.querySelectorAll('.tabs, .state-chips')) {
+  const current = Array.from(row.querySelectorAll('[aria-current]')).at(-1);
+  if (current?.offsetLeft + current?.offsetWidth > row.offsetLeft + row.clientWidth)
+    row.scrollLeft = current.offsetLeft - row.offsetLeft - (row.clientWidth - current.offsetWidth) / 2;
 }
 
 // Copy the element that the button names, or else the code block that it is in.
@@ -79,10 +80,11 @@ for (const selected of document.querySelectorAll('[data-selected]')) {
     const sum = (name) => chosen.reduce((total, box) => total + Number(box.dataset[name]), 0);
     const format = (number, minimumFractionDigits = 0) =>
       new Intl.NumberFormat('en-GB', { minimumFractionDigits }).format(number);
-    selected.textContent =
-      chosen.length > 0
-        ? `${chosen.length}\u00a0selected, ${format(sum('minutes'))}\u00a0min, ${format(sum('amount') / 100, 2)}`
-        : 'Nothing selected';
+    const amount = document.createElement('span');
+    amount.textContent = `, ${format(sum('amount') / 100, 2)}`;
+    if (chosen.length > 0)
+      selected.replaceChildren(`${chosen.length}\u00a0selected, ${format(sum('minutes'))}\u00a0min`, amount);
+    else selected.textContent = 'Nothing selected';
     bar.classList.toggle('chosen', chosen.length > 0);
     for (const button of bar.querySelectorAll('[name="selected"]')) button.disabled = chosen.length === 0;
     const approveAll = bar.querySelector('[name="all"]');

@@ -181,6 +181,9 @@ test('a row is low on a desktop, and on a phone its date and minutes are a large
   expect(await overflowOf(phone)).toBe(0);
   const label = phone.locator('.time th label', { hasText: '20 min' });
   expect((await label.boundingBox())?.height).toBeGreaterThanOrEqual(44);
+  // The technician is below the date, in the target.
+  const row = phone.locator('.time tbody tr', { hasText: '20 min' });
+  expect((await row.boundingBox())?.height).toBeLessThan(96);
   await label.tap({ position: { x: 170, y: 40 } });
   expect(await phone.getByLabel('Select 20 min').isChecked()).toBe(true);
 });
@@ -223,7 +226,61 @@ test('on a phone, the bar in view is low, and selected rows are seen', async () 
     await page.getByRole('link', { name: link }).tap();
     expect([await shown(), await height()]).toEqual([words, expect.toSatisfy((high) => high <= 64)]);
     expect(await background()).not.toBe(before);
+    expect(await bar.locator('output').innerText()).toMatch(/^\d+\sselected, [\d,]+\smin$/);
     await page.getByRole('link', { name: 'Select none' }).tap();
     expect(await background()).toBe(before);
+  }
+});
+
+test('the list does not move when entries are selected', async () => {
+  const page = await open();
+  for (const width of [1024, 1100, 1201, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.goto(`${server.url}/settings/${ORGANIZATION}/time`);
+    const top = async () => (await page.locator('.time').boundingBox())?.y;
+    const before = await top();
+    await page.locator('[name=entry]').first().check();
+    expect([width, await top()]).toEqual([width, before]);
+    await page.getByRole('link', { name: 'Select all' }).click();
+    expect([width, await top()]).toEqual([width, before]);
+    // A page that is opened again keeps its selection.
+    await page.getByRole('link', { name: 'Select none' }).click();
+  }
+});
+
+test('the name of a company is cut off only when the name of a long key is short already', async () => {
+  const page = await open();
+  await page.goto(`${server.url}/settings/${ORGANIZATION}/time?state=all`);
+  for (const width of [1000, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    const line = page.locator('.time .line').first();
+    const last = line.locator('> :last-child');
+    /** Whether the names of a company and a key are whole, and how wide they are. */
+    const shown = async (company: string, key: string) => {
+      const names = line.locator('bdi');
+      for (const [at, name] of [company, key].entries())
+        await names.nth(at).evaluate((element, text) => {
+          element.textContent = text;
+        }, name);
+      await last.evaluate((element, isLong) => element.classList.toggle('cut', isLong), key.length > 20);
+      return Promise.all(
+        [names.first(), last].map((part) =>
+          part.evaluate(({ scrollWidth, clientWidth }) => [scrollWidth <= clientWidth, clientWidth]),
+        ),
+      );
+    };
+    const long = 'Nightly patch report to all tickets of managed servers (test)';
+    expect(await shown('Litware GmbH', long)).toEqual([
+      [true, expect.anything()],
+      [false, expect.toSatisfy((wide) => wide >= 144)],
+    ]);
+    expect(await shown('Contoso Pharmaceuticals International Holdings (Deutschland)', long)).toEqual([
+      [false, expect.toSatisfy((wide) => wide >= 100)],
+      [false, 144],
+    ]);
+    expect(await shown('Contoso Pharmaceuticals International Holdings (Deutschland)', 'Nightly')).toEqual([
+      [false, expect.toSatisfy((wide) => wide >= 140)],
+      [true, expect.anything()],
+    ]);
   }
 });

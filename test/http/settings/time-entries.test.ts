@@ -248,13 +248,13 @@ describe('the selection', () => {
     await multiply(organization, 149);
     const texts = async (page: string) => (await textsOf(page, '.decide a'))[0];
     const first = (await get('/time')).text;
-    expect(await texts(first)).toBe('Select all 100 on this page');
+    expect(await texts(first)).toBe('Select all 100');
     const hrefOf = async (page: string, selector: string) => {
       const [link] = await elementsOf(page, selector);
       return `/time?${String(link?.attributes['href']).split('?')[1]?.replaceAll('&amp;', '&')}`;
     };
     const { text } = await get(await hrefOf(first, 'a.button[href*=before]'));
-    expect(await texts(text)).toBe('Select all 50 on this page');
+    expect(await texts(text)).toBe('Select all 50');
     const chosen = (await idsOf(text)).slice(3, 5);
     const fields = (await elementsOf(text, '.decide input[type=hidden]')).map(({ attributes }) => [
       attributes['name'] ?? '',

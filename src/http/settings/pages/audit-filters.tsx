@@ -91,8 +91,9 @@ type Names = ReadonlyMap<string, string>;
 function MoreFilters({ query, keyNames, people }: Pick<Props, 'query'> & { keyNames: Names; people: Names }) {
   const { by, key, action, minutes, from, to } = query;
   const { hasOther } = usePeriods(query);
+  const hasOtherAction = action !== undefined && !CHIP_GROUPS.some((name) => name === action);
   return (
-    <details class="more" open={[by, key, action, minutes].some((one) => one !== undefined) || hasOther}>
+    <details class="more" open={[by, key, minutes].some((one) => one !== undefined) || hasOtherAction || hasOther}>
       <summary>More filters</summary>
       <div class="filters">
         <Select label="Key" name="key">
@@ -112,16 +113,14 @@ function MoreFilters({ query, keyNames, people }: Pick<Props, 'query'> & { keyNa
           Minutes, at least
           <input type="number" name="minutes" min="1" value={minutes?.toString()} />
         </label>
-        <span class="pair">
-          <label>
-            From
-            <input type="date" name="from" value={from} />
-          </label>
-          <label>
-            To
-            <input type="date" name="to" value={to} />
-          </label>
-        </span>
+        <label>
+          From
+          <input type="date" name="from" value={from} />
+        </label>
+        <label>
+          To
+          <input type="date" name="to" value={to} />
+        </label>
       </div>
     </details>
   );

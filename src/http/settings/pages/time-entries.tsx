@@ -312,7 +312,7 @@ function Summary({ query, totals, waiting }: Props) {
 
 /**
  * Selects entries, and decides about the selected ones or about all that are not marked, as far as one form can. On a
- * narrow screen, words in a `span` are left out.
+ * narrow screen, buttons leave out the words in a `span`.
  */
 function Bar({ query, entries, totals, next, waiting }: Props) {
   const { base } = usePage();
@@ -329,7 +329,7 @@ function Bar({ query, entries, totals, next, waiting }: Props) {
     <div class="decide row">
       <HiddenFields fields={parametersOf({ ...query, entry: undefined, upTo: totals?.lastSeq })} />
       <div class="row">
-        {select('all', isPart ? [`Select all ${entries.length}`, <span> on this page</span>] : 'Select all')}
+        {select('all', isPart ? `Select all ${entries.length}` : 'Select all')}
         {marked > 0 && marked < entries.length && select('marked', `Select marked (${marked})`)}
         <output data-selected />
       </div>

@@ -122,11 +122,16 @@ type ToEntered = (entry: Entry) => string;
  */
 export const columnsWithState = (state?: TimeQuery['state'], toEntered?: ToEntered): readonly TableColumn<Entry>[] => [
   ['Time', (entry) => <WorkTime entry={entry} />],
-  ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.withDecision} toEntered={toEntered} />],
+  ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.withDecision} />],
   TECHNICIAN,
   [
     state === 'approved' || state === 'rejected' ? STATES[STATUSES[state]].word : 'Decision',
-    (entry) => <Decision entry={entry} />,
+    (entry) => (
+      <>
+        <Decision entry={entry} hasWord={toEntered !== undefined} />
+        {toEntered && <EnteredButton entry={entry} toEntered={toEntered} />}
+      </>
+    ),
   ],
   AMOUNT,
 ];
@@ -185,11 +190,13 @@ const OneLine = ({ text, fits, children }: PropsWithChildren<{ text: string; fit
     <span class="text">{children}</span>
   );
 
-/** The text, and the ticket with its company and the key. A desktop has these in one line, and cuts the company off. */
-function Work({ entry, fits, toEntered }: { entry: Entry; fits: number; toEntered?: ToEntered | undefined }) {
+/** From how many characters on the name of a key is cut off before the name of the company. */
+const LONG_KEY_NAME = 20;
+
+/** The text, and the ticket with its company and the key. A desktop has these in one line, and cuts off what does not fit. */
+function Work({ entry, fits }: { entry: Entry; fits: number }) {
   const { psa } = usePage();
-  const { text, ticketId, company, keyId, keyName, status, minutes, refusal, wasHandedOver } = entry;
-  const done = isRedacted(entry) ? 'Text removed by hand' : 'Entered by hand';
+  const { text, ticketId, company, keyId, keyName, status, refusal, wasHandedOver } = entry;
   return (
     <>
       <OneLine text={text} fits={fits}>
@@ -201,7 +208,7 @@ function Work({ entry, fits, toEntered }: { entry: Entry; fits: number; toEntere
           &nbsp;·&nbsp;
         </span>
         <bdi>{company}</bdi>
-        <span>
+        <span class={keyName.length > LONG_KEY_NAME ? 'cut' : undefined}>
           &nbsp;·&nbsp;
           <KeyName subject={{ id: keyId, name: keyName }} />
         </span>
@@ -216,12 +223,22 @@ function Work({ entry, fits, toEntered }: { entry: Entry; fits: number; toEntere
           Refused: <Refusal reason={refusal} />
         </span>
       )}
-      {toEntered && goesToPsa(entry) && (
-        <a class="button quiet" href={toEntered(entry)} aria-label={`${done}: ${minutes} min on ticket ${ticketId}`}>
-          {done}…
-        </a>
-      )}
     </>
+  );
+}
+
+/** The way to mark an entry as entered by hand. */
+function EnteredButton({ entry, toEntered }: { entry: Entry; toEntered: ToEntered }) {
+  if (!goesToPsa(entry)) return null;
+  const done = isRedacted(entry) ? 'Text removed by hand' : 'Entered by hand';
+  return (
+    <a
+      class="button quiet"
+      href={toEntered(entry)}
+      aria-label={`${done}: ${entry.minutes} min on ticket ${entry.ticketId}`}
+    >
+      {done}…
+    </a>
   );
 }
 
@@ -238,21 +255,23 @@ export const STATES = {
   REJECTED: { word: 'Rejected', icon: 'ban' },
 } as const;
 
-/** Who decided: `Ada`, or `in HaloPSA by Ada`. */
-function Decider({ entry: { approvals, decidedBy, deciderType } }: { entry: Entry }) {
+/** Who decided: `Ada`, or `in HaloPSA by Ada`. With the word for what was decided: `Approved by Ada`, or `Approved in HaloPSA by Ada`. */
+function Decider({ entry, word }: { entry: Entry; word: string | undefined }) {
   const { psa } = usePage();
+  const { approvals, decidedBy, deciderType } = entry;
   // A decision of the PSA without a person has the name of the PSA.
   const isOfPerson = decidedBy !== null && deciderType === 'user';
   return (
     <bdi>
+      {word !== undefined && (approvals === 'psa' ? `${word} ` : `${word} by `)}
       {approvals === 'psa' && ['in ', <bdi>{isOfPerson ? psa : (decidedBy ?? psa)}</bdi>, isOfPerson && ' by ']}
       {(isOfPerson || approvals === 'settings') && <bdi>{decidedBy}</bdi>}
     </bdi>
   );
 }
 
-/** Who decided and when, or who is to decide, and below it why. The icon and its name say what was decided. */
-function Decision({ entry }: { entry: Entry }) {
+/** Who decided and when, or who is to decide, and below it why. The icon and its name say what was decided, or also a word. */
+function Decision({ entry, hasWord }: { entry: Entry; hasWord: boolean }) {
   const { base } = usePage();
   const { id, status, decidedAt, reason } = entry;
   const { word, icon } = STATES[status];
@@ -260,8 +279,12 @@ function Decision({ entry }: { entry: Entry }) {
     <>
       <span class={`state ${status.toLowerCase()}`} title={word}>
         <Icon name={icon} />
-        {status === 'SUBMITTED' ? word : <span class="visually-hidden">{word}</span>}
-        {isUndecided(entry) ? <a href={`${base}/time?entry=${id}`}>Decide</a> : <Decider entry={entry} />}
+        {status === 'SUBMITTED' ? word : !hasWord && <span class="visually-hidden">{word}</span>}
+        {isUndecided(entry) ? (
+          <a href={`${base}/time?entry=${id}`}>Decide</a>
+        ) : (
+          <Decider entry={entry} word={hasWord ? word : undefined} />
+        )}
         {decidedAt !== null && <ShortTime at={decidedAt} />}
       </span>
       {reason && (
