@@ -234,7 +234,7 @@ test('on a phone, the bar in view is low, and selected rows are seen', async () 
 
 test('the list does not move when entries are selected', async () => {
   const page = await open();
-  for (const width of [1024, 1100, 1201, 1280]) {
+  for (const width of [961, 1024, 1100, 1201, 1280]) {
     await page.setViewportSize({ width, height: 800 });
     await page.goto(`${server.url}/settings/${ORGANIZATION}/time`);
     const top = async () => (await page.locator('.time').boundingBox())?.y;
