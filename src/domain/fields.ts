@@ -26,13 +26,16 @@ const MISSING = 'is missing';
 
 const MAX_FIELD_ERRORS = 20;
 
-/** A number from 1 on in an address. `z.coerce` would add the other types that it converts to the bundle. */
-export const wholeNumber = (error = 'The address of the page is invalid.') =>
+/** A number from 1 on in an address, by its name. `z.coerce` would add the other types that it converts to the bundle. */
+export const wholeNumber = (name: string) =>
   z
     .string()
-    .regex(/^[1-9]\d{0,14}$/, error)
+    .regex(/^[1-9]\d{0,14}$/, `${name} must be a whole number, at least 1.`)
     .transform(Number)
     .optional();
+
+/** A calendar date in an address, by its name. */
+export const calendarDate = (name: string) => z.iso.date(`${name} must be a date, such as 2027-03-31.`).optional();
 
 export function echo(text: string, max = MAX_ECHO_LENGTH): string {
   const points = Array.from(text.slice(0, 4 * max));

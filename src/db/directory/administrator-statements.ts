@@ -51,6 +51,7 @@ export const findAdministered = (db: Database, { email, organizationId, limit, n
       organizationName: sql<string>`${organizations.name}`.as('organizationName'),
       timeZone: organizations.timeZone,
       hasPsa: organizations.hasPsa,
+      approvals: organizations.approvals,
       psaName: connections.psaName,
       /** Refused uses that need attention, only of the organization that was asked for. */
       refused: sql<number>`iif(${organizations.id} = ${organizationId}, ${countRefused(now)}, 0)`.as('refused'),

@@ -272,13 +272,13 @@ export const findApprover = (db: Database, organizationId: string) =>
 export const ofQueue = (organizationId: string | Column) =>
   sql`${byStatus} where ${timeEntries.organizationId} = ${organizationId} and ${timeEntries.approvals} = 'settings' and ${timeEntries.status} = 'SUBMITTED'`;
 
-/** How many entries wait in the PSA, at most `MAX_COUNTED`. Always one row. */
+/** How many entries wait in the PSA, without those that it refused: at most `MAX_COUNTED`. Always one row. */
 export const countInPsa = (db: Database, organizationId: string) =>
-  db
-    .select({ count: sql<number>`inPsa`.as('inPsaCount') })
-    .from(
-      sql`(select count(*) as inPsa from (select 1 from ${byStatus} where ${matches(organizationId, { approvals: 'psa', status: 'SUBMITTED' }, {})} limit ${MAX_COUNTED}))`,
-    );
+  db.select({ count: sql<number>`inPsa`.as('inPsaCount') }).from(
+    sql`(select count(*) as inPsa from (select 1 from ${byStatus} where ${matches(organizationId, { approvals: 'psa', status: 'SUBMITTED' }, {})}
+        and ${timeEntries.id} not in (select ${psaRefusals.recordId} from ${psaRefusals} where ${psaRefusals.organizationId} = ${organizationId})
+        limit ${MAX_COUNTED}))`,
+  );
 
 /** How many entries of an organization wait, at most `MAX_COUNTED`. */
 export const waitingCount = (organizationId: string | Column) =>

@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import { AUDIT_TEXT_LENGTH, auditActionLabel } from '../../domain/audit-actions.ts';
 import { addDays, startOfDate } from '../../domain/calendar.ts';
-import { MAX_TEXT_LENGTH, wholeNumber } from '../../domain/fields.ts';
+import { calendarDate, MAX_TEXT_LENGTH, wholeNumber } from '../../domain/fields.ts';
 import { KEPT_OF_KEY } from '../../domain/refused-request.ts';
 import {
   type AuditEntry,
@@ -19,7 +19,7 @@ import type { AdminContext, ExportPage } from '../../services/service-context.ts
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { amountCell, type Column, csvDownload, fileName } from './download.ts';
 import { addressOf, pageContext, usePage } from './page-context.ts';
-import { AuditEntries, cutText, type ShownEntry } from './pages/audit-entries.tsx';
+import { AuditEntries, canDecide, cutText, type ShownEntry } from './pages/audit-entries.tsx';
 import { AuditFilters, type AuditQuery, isFiltered } from './pages/audit-filters.tsx';
 import { Banner, CsvLink, formatNumber, NotRecorded } from './pages/components.tsx';
 import { RefusedRequestsTable } from './pages/refused-requests-table.tsx';
@@ -34,7 +34,6 @@ export const audit = new Hono<AdminEnv>();
 const SHOWN_TEXT = 2_000;
 
 const text = () => z.string().trim().optional();
-const date = (name: string) => z.iso.date(`${name} must be a date, such as 2027-03-31.`).optional();
 const addressShape = z.lazy(() =>
   z.object({
     /** A ticket, also as `#1003`, a record id, a request id or an Idempotency-Key. */
@@ -44,12 +43,12 @@ const addressShape = z.lazy(() =>
     by: text(),
     key: text(),
     action: text(),
-    from: date('From'),
-    to: date('To'),
-    minutes: wholeNumber('Minutes must be a whole number, at least 1.'),
+    from: calendarDate('From'),
+    to: calendarDate('To'),
+    minutes: wholeNumber('Minutes'),
     /** The place of the first entry of the page, from 1 on. Only in links. */
-    nth: wholeNumber(),
-    before: wholeNumber(),
+    nth: wholeNumber('Before'),
+    before: wholeNumber('Before'),
   }),
 );
 
@@ -178,6 +177,9 @@ interface Props extends Omit<AuditPage, 'entries'> {
 function AuditLogPage(props: Props) {
   const { base } = usePage();
   const { query, entries, refused, next, searchedTo, isFirst, nth } = props;
+  // The only entry, and time to decide that a search for long time found.
+  const isOpen = (entry: AuditEntry) =>
+    (isFiltered(query) && entries.length === 1) || (query.minutes !== undefined && canDecide(entry));
   const hasRefused = refused !== undefined && refused.requests.length > 0;
   const older = addressOf(`${base}/audit`, {
     ...query,
@@ -193,9 +195,7 @@ function AuditLogPage(props: Props) {
         </p>
       )}
       <div id="log">
-        {entries.length > 0 && (
-          <AuditEntries entries={entries} keyId={query.key} isOpen={entries.length === 1 && isFiltered(query)} />
-        )}
+        {entries.length > 0 && <AuditEntries entries={entries} keyId={query.key} isOpen={isOpen} />}
         {entries.length === 0 && !hasRefused && next === undefined && <NothingFound {...props} />}
         {searchedTo !== undefined && (
           <Banner tone="neutral">

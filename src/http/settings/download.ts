@@ -31,7 +31,7 @@ interface CsvFile<Row> {
 /**
  * Streams a CSV file with one page of rows in memory at a time. If a later page than the first cannot be read, the
  * download fails, so that a truncated file never looks complete. The last line of a full file contains the address of the next one.
- * @throws PageProblem if the organization has started to download this file within 10 seconds: nothing was read then; and
+ * @throws PageProblem if the organization has started to download a file of this list within 10 seconds: nothing was read then; and
  *   whatever the first page throws
  */
 export async function csvDownload<Row>(
@@ -77,8 +77,8 @@ async function requirePause(c: ContextOf<AdminEnv>): Promise<void> {
   const file = c.req.path.split('/').at(-1);
   const applied = await takeFromLimit(c, { name: 'export', subject: `${id}:${file}`, requestLimit: DOWNLOADS });
   if (!applied || applied.decision.admitted) return;
-  const detail = `Your organization can download this file once every 10 seconds. Download it again after ${retryAfter(applied.decision.retryAfterMs)} s.`;
-  throw new PageProblem(429, 'This file was just downloaded', detail);
+  const detail = `Your organization can download this list once every 10 seconds. Download it again after ${retryAfter(applied.decision.retryAfterMs)} s.`;
+  throw new PageProblem(429, 'This list was just downloaded', detail);
 }
 
 /** The address of the file that continues at a cursor. */

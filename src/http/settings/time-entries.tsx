@@ -1,7 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { decisionReason, MAX_REASON_LENGTH } from '../../domain/decision-reason.ts';
 import { APPROVAL_DECISIONS } from '../../domain/record-kinds.ts';
-import { isMarked } from '../../domain/time-marks.ts';
 import {
   decideTime,
   type Entry,
@@ -21,6 +20,7 @@ import {
   readUndecided,
   type TimeQuery,
   type TimeTotals,
+  textSizeOf,
 } from '../../services/work/time-queue.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { amountCell, type Column, csvDownload, fileName } from './download.ts';
@@ -50,16 +50,15 @@ timeEntries.get('/time', validTime, async (c) => {
   const ctx = adminContext(c);
   const { waiting, timeZone } = queueOf(c);
   const [found, choices] = await Promise.all([readTime(ctx, { waiting, timeZone }, query), readChoices(ctx)]);
-  const entries = shownEntries(c, found.entries, PAGE.shown);
+  const entries = shownEntries(c, found.entries, textSizeOf(query).shown);
   const isEmpty = entries.length === 0 && !isFiltered(query);
   const [queue, hasTime] = isEmpty
     ? await Promise.all([query.state === 'waiting' ? readEmptyQueue(ctx) : undefined, hasAnyTime(ctx)])
     : [undefined, true];
-  const asked = entries.find((entry) => entry.id === query.entry && !isMarked(entry));
-  const preselected = c.req.query('select') ?? asked?.id;
+  const preselected = c.req.query('select') ?? query.entry;
   const page = <TimePage {...found} {...{ entries, choices, query, ...queue, hasTime, preselected, waiting }} />;
   return render(c, 'Time', page, {
-    lead: hasTime && <TimeLead query={query} approvals={choices.approvals} />,
+    lead: hasTime && <TimeLead {...{ query, waiting }} approvals={c.get('administrator').organization.approvals} />,
     actions: entries.length > 0 && (
       <CsvLink to={addressOf(`${pageContext(c).base}/time.csv`, { ...query, before: undefined })} />
     ),
@@ -170,7 +169,7 @@ const marksText = ({ longFrom, sameAs, dayMinutes }: Entry) =>
   [
     longFrom !== null && 'long',
     sameAs !== null && 'possible duplicate',
-    dayMinutes !== null && `${formatNumber(dayMinutes)} min that day`,
+    dayMinutes !== null && `${dayMinutes} min that day`,
   ]
     .filter(Boolean)
     .join(', ') || null;

@@ -29,6 +29,8 @@ export async function administrationsOf(ctx: ServiceContext, email: string, orga
         name: row.organizationName,
         timeZone: row.timeZone,
         hasPsa: row.hasPsa === 1,
+        /** Who decides about new time. */
+        approvals: row.approvals,
         /** As its adapter reports it. */
         psaName: row.psaName,
       },

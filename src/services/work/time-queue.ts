@@ -6,7 +6,6 @@ import {
   countRefusedEntries,
   type EntryRow,
   findAnyEntry,
-  findApprover,
   findEntries,
   findEntriesById,
   findLastDecision,
@@ -20,7 +19,7 @@ import {
 import { AUDIT_TEXT_LENGTH } from '../../domain/audit-actions.ts';
 import { addDays, dateIn, startOfDate } from '../../domain/calendar.ts';
 import { REDACTED } from '../../domain/change.ts';
-import { wholeNumber } from '../../domain/fields.ts';
+import { calendarDate, MAX_TEXT_LENGTH, wholeNumber } from '../../domain/fields.ts';
 import type { ApprovalDecision } from '../../domain/record-kinds.ts';
 import { NO_MARKS, type TimeMarks } from '../../domain/time-marks.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
@@ -41,6 +40,8 @@ export const MAX_ALL = 1_000;
 // The characters of a text that a page or a file reads and shows. It shows fewer, so that no key that was pasted into a text
 // is cut off, and therefore not recognized.
 export const PAGE = { characters: 1_000, shown: 300 };
+/** On the page of one entry: the whole text. */
+const ONE = { characters: MAX_TEXT_LENGTH, shown: MAX_TEXT_LENGTH };
 export const FILE_PART = { limit: 2_500, characters: AUDIT_TEXT_LENGTH, shown: 3_000 };
 
 /** The states of a filter, in the order of the page, and their statuses. */
@@ -53,22 +54,23 @@ export const STATUSES = {
   all: undefined,
 } as const;
 
-const date = (name: string) => z.iso.date(`${name} must be a date, such as 2027-03-31.`).optional();
+/** How many characters of each text the page of a query reads and shows. */
+export const textSizeOf = ({ entry }: TimeQuery) => (entry === undefined ? PAGE : ONE);
 
 /** Which entries to show, where another page continues, and up to which `seq` an administrator has seen them. */
 export const timeQuery = z.lazy(() =>
   z.object({
-    state: z.enum(keysOf(STATUSES), 'The address of the page is invalid.').default('waiting'),
+    state: z.enum(keysOf(STATUSES), `State must be one of ${keysOf(STATUSES).join(', ')}.`).default('waiting'),
     company: z.string().optional(),
     technician: z.string().optional(),
     key: z.string().optional(),
     /** One entry, whatever was decided about it. While it waits, also the one that it may repeat. */
     entry: z.string().optional(),
-    minutes: wholeNumber('Minutes must be a whole number, at least 1.'),
-    from: date('From'),
-    to: date('To'),
-    before: wholeNumber(),
-    upTo: wholeNumber(),
+    minutes: wholeNumber('Minutes'),
+    from: calendarDate('From'),
+    to: calendarDate('To'),
+    before: wholeNumber('Before'),
+    upTo: wholeNumber('Before'),
   }),
 );
 export type TimeQuery = z.output<typeof timeQuery>;
@@ -93,6 +95,8 @@ const toEntry = (row: EntryRow, userId: string, marks: TimeMarks = NO_MARKS) => 
   amountMinor: row.approvals === 'psa' ? null : Math.round((row.billable * row.minutes * row.hourlyRateMinor) / 60),
   /** Whether the administrator who decided is credited with it; if none has, this administrator. */
   isOwn: row.userId === (row.decidedById ?? userId),
+  /** Whether a page shows only the beginning of the text. */
+  isCut: false,
 });
 
 /** Whether the PSA gets the entry, because it was approved here, or because the PSA decides about it. */
@@ -180,6 +184,8 @@ async function filterOf(ctx: AdminContext, { timeZone }: Queue, query: TimeQuery
 interface SortedPage {
   after?: number | undefined;
   limit: number;
+  /** Of each text. */
+  characters?: number;
   isUnmarkedOnly?: boolean;
 }
 
@@ -221,7 +227,7 @@ async function sortEntries(
   page: SortedPage,
 ): Promise<Pick<TimePage, 'entries' | 'totals'>> {
   const { marksOf, totals } = await readMarks(ctx, queue, filter, page);
-  return { entries: await readMarked(ctx, marksOf), totals };
+  return { entries: await readMarked(ctx, marksOf, page.characters), totals };
 }
 
 /** Whether the entries of a query are sorted and marked. */
@@ -238,7 +244,7 @@ export async function readTime(ctx: AdminContext, queue: Queue, asked: TimeQuery
   if (asked.entry !== undefined && asked.state !== 'waiting') return readOne(ctx, asked, asked.entry);
   const filter = await filterOf(ctx, queue, asked);
   if (isSorted(asked, queue)) {
-    const page = { after: asked.before, limit: LISTED + 1 };
+    const page = { after: asked.before, limit: LISTED + 1, characters: textSizeOf(asked).characters };
     const found = await sortEntries(ctx, queue, filter, page);
     const original = asked.entry === undefined ? null : (found.entries[0]?.sameId ?? null);
     const pair = { ...filter, ids: [asked.entry, original].filter((id) => typeof id === 'string') };
@@ -262,7 +268,7 @@ export async function readTime(ctx: AdminContext, queue: Queue, asked: TimeQuery
 
 /** An entry, whatever was decided about it. */
 async function readOne(ctx: AdminContext, asked: TimeQuery, id: string): Promise<TimePage> {
-  const entries = await readEntries(ctx, [id]);
+  const entries = await readEntries(ctx, [id], textSizeOf(asked).characters);
   return { entries, totals: totalsOf(entries.map((entry) => totalsOfEntry(asked, entry))), next: undefined };
 }
 
@@ -276,15 +282,14 @@ const MAX_CHOICES = 2_000;
 
 export type TimeChoices = Awaited<ReturnType<typeof readChoices>>;
 
-/** What the filters offer, by name, who decides about new time, and how many entries are not in the PSA. */
+/** What the filters offer, by name, and how many entries are not in the PSA. */
 export async function readChoices(ctx: AdminContext) {
   const { organizationId } = ctx.actor;
-  const [[companies, technicians, [organization], [refused]], keys] = await Promise.all([
+  const [[companies, technicians, [refused]], keys] = await Promise.all([
     query(ctx, 'nothing_written', (db) =>
       db.batch([
         findFirstCompanies(db, organizationId, MAX_CHOICES),
         findTechnicians(db, organizationId, MAX_CHOICES),
-        findApprover(db, organizationId),
         countRefusedEntries(db, organizationId),
       ]),
     ),
@@ -296,7 +301,6 @@ export async function readChoices(ctx: AdminContext) {
     company: byName(companies),
     technician: byName(technicians),
     key: keys.map(({ id, name, hint }) => [id, `${name} (${hint})`] as const),
-    approvals: organization?.approvals,
     /** At most one more than `MAX_SORTED`. */
     refused: refused?.count ?? 0,
   };
@@ -338,9 +342,8 @@ export async function readUndecided(
 export async function* exportTime(ctx: AdminContext, queue: Queue, asked: TimeQuery) {
   const { organizationId, userId } = ctx.actor;
   if (asked.entry !== undefined) {
-    const { entries } = await readTime(ctx, queue, asked);
-    const ids = entries.map(({ id }) => id);
-    yield { items: await readEntries(ctx, ids, FILE_PART.characters), next: undefined };
+    const { entries: items } = await readTime(ctx, queue, asked);
+    yield { items, next: undefined };
     return;
   }
   const filter = await filterOf(forNextCall(ctx), queue, asked);

@@ -194,6 +194,14 @@ describe('which entries a page of the audit log shows', () => {
     const { status, text } = await get('/audit?minutes=8h&from=1.2.2027');
     expect(status).toBe(400);
     expect(text).toContain('From must be a date, such as 2027-03-31. Minutes must be a whole number, at least 1.');
+    // The chip of long time removes its filter again.
+    const chipOf = async (query: string) => {
+      const chips = await elementsOf((await get(`/audit${query}`)).text, '.state-chips a');
+      const chip = chips.find(({ text }) => text === '240+ min');
+      return [chip?.attributes['href']?.split('/audit')[1], chip?.attributes['aria-current']];
+    };
+    expect(await chipOf('')).toEqual(['?minutes=240', undefined]);
+    expect(await chipOf('?minutes=240')).toEqual(['', 'true']);
   });
 
   test('a chip shows the entries of a group of actions', async () => {
@@ -457,6 +465,7 @@ describe('a search of the audit log', () => {
       ['Writes', `${base}/audit?q=1001&amp;from=2026-11-16&amp;action=Writes`, undefined],
       ['Decisions', `${base}/audit?q=1001&amp;from=2026-11-16&amp;action=Decisions`, undefined],
       ['Keys', `${base}/audit?q=1001&amp;from=2026-11-16&amp;action=Keys`, undefined],
+      ['240+ min', `${base}/audit?q=1001&amp;from=2026-11-16&amp;minutes=240`, undefined],
       ['Clear filters', `${base}/audit`, undefined],
     ]);
     expect((await elementsOf(text, '.log h2')).map((day) => day.text)).toEqual(['Sunday 22 November 2026']);
@@ -509,7 +518,7 @@ test('a second download of a file by an organization within 10 seconds is refuse
     const { status, text } = await get(String(path));
     expect(status).toBe(429);
     expect(text).toMatch(
-      /Your organization can download this file once every 10 seconds\. Download it again after \d+ s\./,
+      /Your organization can download this list once every 10 seconds\. Download it again after \d+ s\./,
     );
     const links = await elementsOf(text, 'main a');
     expect(links.map((link) => [link.text, link.attributes['href']])).toEqual([['Go back', `${base}${from}`]]);

@@ -159,7 +159,14 @@ describe('marks', () => {
     await decide('APPROVED', [last, more]);
     expect(await marksOf((await get('/time')).text)).toHaveLength(1);
     await log({ ...tess, minutes: 10 });
-    expect(await marksOf((await get('/time')).text)).toEqual(['1,451 min that day']);
+    const { text } = await get('/time');
+    expect(await marksOf(text)).toEqual(['1,451 min that day']);
+    // The link leads to what waits of that day. A file has no separators.
+    const [link] = await elementsOf(text, 'tbody th .mark a');
+    const address = String(link?.attributes['href']).split('/time')[1]?.replaceAll('&amp;', '&');
+    expect(address).toBe('?technician=tess&from=2026-11-09&to=2026-11-09');
+    expect((await textsOf((await get(`/time${address}`)).text, '#totals'))[0]).toMatch(/^7 entries, 1,330 minutes,/);
+    expect((await get('/time.csv')).text).toContain('"1451 min that day"');
   });
 
   test('of a day above 24 hours, only the longest entries are marked, without which the rest fits', async () => {
@@ -343,7 +350,7 @@ describe('a decision', () => {
     });
     const { text } = await get('/time?state=rejected');
     expect(await textsOf(text, 'thead th')).toEqual(['Time', 'Work', 'Technician', 'Rejected', 'Amount']);
-    expect(await textsOf(text, 'tbody .state')).toEqual([expect.stringMatching(/^RejectedAda .*, \d\d:\d\d$/)]);
+    expect(await textsOf(text, 'tbody .state')).toEqual([expect.stringMatching(/^Ada .*, \d\d:\d\d$/)]);
     // The reason is on a line of its own.
     expect(await textsOf(text, 'tbody td:nth-child(4) .minor')).toEqual(['Not ours']);
   });
@@ -432,7 +439,7 @@ describe('a decision', () => {
     ]);
     const cells = 'tbody .when, tbody td[data-label=Work] .text, tbody .state, tbody td:nth-child(4) .minor';
     expect(await textsOf(text, cells)).toEqual([
-      ...[expect.stringContaining('30 min'), 'Task 1', expect.stringMatching(/^RejectedBea\d+ \w+, \d\d:\d\d$/)],
+      ...[expect.stringContaining('30 min'), 'Task 1', expect.stringMatching(/^Rejected by Bea\d+ \w+, \d\d:\d\d$/)],
       'Not ours',
     ]);
     expect(text).not.toMatch(/\d UTC<|REJECTED/);
@@ -473,6 +480,7 @@ describe('an organization that approves time in its PSA', () => {
       'Nothing waits here. 1 entry waits in your PSA. Show all time',
     ]);
     expect((await elementsOf(text, '[role=status] a'))[0]?.attributes['href']).toMatch(/\/time\?state=all$/);
+    expect(await textsOf(text, '.head .minor')).toEqual(['New time is approved in your PSA.']);
     expect(await textsOf(text, 'nav.tabs a[href$="/time"]')).toEqual(['Time']);
     expect(await textsOf((await get('/time?state=all')).text, 'tbody tr')).toHaveLength(1);
     expect(await textsOf((await get('/keys')).text, '.attention a')).toEqual([]);
@@ -481,6 +489,22 @@ describe('an organization that approves time in its PSA', () => {
     expect([refused.status, await textsOf(refused.text, 'h1')]).toEqual([409, ['Nothing was approved']]);
     expect(refused.text).toContain('1 entry is decided in your PSA.');
     expect(await work.reviewTimeEntry(organization, id, 'APPROVED', 'ada')).toMatchObject({ ok: true });
+  });
+
+  test('time that it refused is not said to wait there', async () => {
+    const { organization, get, log, decide } = await makeTime();
+    const own = await log();
+    await setApprovals(organization, 'psa');
+    expect(await textsOf((await get('/time')).text, 'nav.tabs a[href$="/time"]')).toEqual(['Time\u00a01']);
+    const [id] = [await log(), await log()];
+    await work.report(organization, 'time_entry', id, 'refused', 'The period is closed.');
+    expect(await textsOf((await get('/time?state=all')).text, 'tbody .state')).toEqual([
+      ...['Waits in your PSA', 'Not in your PSA', 'WaitsDecide'],
+    ]);
+    await decide('APPROVED', own);
+    expect(await textsOf((await get('/time')).text, '[role=status]')).toEqual([
+      'Nothing waits here. 1 entry waits in your PSA. Show all time',
+    ]);
   });
 
   test('an entry keeps who decides about it after a change of the field', async () => {
@@ -815,9 +839,14 @@ test('the list of all time shows the state of each entry, and strikes rejected a
   const { text } = await get('/time?state=all');
   expect(await textsOf(text, 'tbody .state')).toEqual([
     'WaitsDecide',
-    expect.stringMatching(/^RejectedAda .*9 Nov, 10:00$/),
-    expect.stringMatching(/^ApprovedAda .*9 Nov, 10:00$/),
+    expect.stringMatching(/^Rejected by Ada .*9 Nov, 10:00$/),
+    expect.stringMatching(/^Approved by Ada .*9 Nov, 10:00$/),
   ]);
+  // Only the lists of one decision leave its word to their heading.
+  for (const word of ['Approved', 'Rejected']) {
+    const list = (await get(`/time?state=${word.toLowerCase()}`)).text;
+    expect(await textsOf(list, 'thead th:nth-child(4), tbody .state')).toEqual([word, expect.stringMatching(/^Ada /)]);
+  }
   expect(await textsOf(text, 'tbody td:nth-child(4) .minor')).toEqual(['Logged twice by the workflow']);
   expect(await textsOf(text, 'tbody td[data-label=Amount] s')).toEqual(['50.00']);
   const [link] = await elementsOf(text, 'tbody .state a');
@@ -899,20 +928,24 @@ describe('one entry', () => {
     const { get, log, decide } = await makeTime();
     const [unmarked, id] = [await log(), await log({ minutes: 480 })];
     // The only entry that a filter finds is open.
-    const decideLinks = async () =>
-      (await elementsOf((await get('/audit?minutes=480&action=time_entry.created')).text, 'details[open] .actions a'))
+    const decideLinks = async (query = 'minutes=480&action=time_entry.created') =>
+      (await elementsOf((await get(`/audit?${query}`)).text, 'details[open] .actions a'))
         .filter(({ text }) => ['Approve', 'Reject'].includes(text))
         .map(({ attributes }) => attributes['href']?.split('/time')[1]?.replaceAll('&amp;', '&'));
     expect(await decideLinks()).toEqual([
       `/decide?selected=APPROVED&entry=${id}`,
       `/decide?selected=REJECTED&entry=${id}`,
     ]);
+    // A search for long time also opens each that waits.
+    await decide('APPROVED', await log({ minutes: 250 }));
+    expect(await decideLinks('minutes=240')).toEqual(await decideLinks());
+    expect(await decideLinks('action=time_entry.created')).toEqual([]);
     const confirmation = (await get(`/time${(await decideLinks())[1]}`)).text;
     expect([await idsOf(confirmation), await textsOf(confirmation, 'tbody th .mark')]).toEqual([[id], ['long (240+)']]);
     const page = (await get(`/time?entry=${id}`)).text;
     expect([await idsOf(page), await textsOf(page, 'tbody th .mark')]).toEqual([[id], ['long (240+)']]);
-    // A marked entry is not selected before it was looked at.
-    expect(await elementsOf(page, 'input[name=entry][checked]')).toEqual([]);
+    // The confirmation warns about a marked entry.
+    expect(await elementsOf(page, 'input[name=entry][checked]')).toHaveLength(1);
     const other = (await get(`/time?entry=${unmarked}`)).text;
     expect(await elementsOf(other, 'input[name=entry][checked]')).toHaveLength(1);
     // All of the queue are more than this page shows.
@@ -927,7 +960,23 @@ describe('one entry', () => {
     expect(await elementsOf(decided, '.state-chips [aria-current]')).toEqual([]);
   });
 
-  test('while a possible duplicate waits, its original is listed with it, and none is selected', async () => {
+  test('its page has the whole text, to which a text that a list cuts leads', async () => {
+    const { get, log, decide } = await makeTime();
+    const whole = `${'It goes on. '.repeat(2_000)}The end.`;
+    const [id] = [await log({ description: whole }), await log()];
+    const shown = async (path: string) => {
+      const { text } = await get(path);
+      const [link] = await elementsOf(text, 'td .long > a');
+      return [(await textsOf(text, 'td .long .text'))[0], link?.attributes['href']?.split('/time')[1]];
+    };
+    const cut = [`${whole.slice(0, 299)}…`, `?entry=${id}`];
+    expect([await shown('/time'), await shown(`/time/decide?selected=APPROVED&entry=${id}`)]).toEqual([cut, cut]);
+    expect(await shown(`/time?entry=${id}`)).toEqual([whole, undefined]);
+    await decide('APPROVED', id);
+    expect([await shown('/time?state=approved'), await shown(`/time?entry=${id}`)]).toEqual([cut, [whole, undefined]]);
+  });
+
+  test('while a possible duplicate waits, its original is listed with it, and only the duplicate is selected', async () => {
     let now = Date.parse('2026-11-09T10:00:00Z');
     const { get, log, decide } = await makeTime({ now: () => now });
     const same = { description: 'Twice' };
@@ -935,7 +984,8 @@ describe('one entry', () => {
     const [first = '', second = ''] = ids;
     const page = (await get(`/time?entry=${second}`)).text;
     expect(await idsOf(page)).toEqual([first, second]);
-    expect(await elementsOf(page, 'input[name=entry][checked]')).toEqual([]);
+    const selected = await elementsOf(page, 'input[name=entry][checked]');
+    expect(selected.map(({ attributes }) => attributes['value'])).toEqual([second]);
     expect(await textsOf(page, '#totals, .head .minor')).toEqual([
       ...['Show the list', '2 entries, 60 minutes, amount 150.00'],
     ]);
@@ -977,7 +1027,7 @@ describe('one entry', () => {
     const id = await log();
     for (const path of ['/time?state=all', `/time?entry=${id}`]) {
       const { text } = await get(path);
-      expect(await textsOf(text, 'tbody .state')).toEqual(['Waitsin your PSA']);
+      expect(await textsOf(text, 'tbody .state')).toEqual(['Waits in your PSA']);
       expect(await textsOf(text, 'tbody td[data-label=Amount]')).toEqual(['–']);
       expect(await textsOf(text, 'main button[name=selected], main button[name=all]')).toEqual([]);
     }
@@ -1030,11 +1080,11 @@ test('the pages name the PSA that decides and that refused, as its adapter repor
   resultOf(await work.report(organization, 'time_entry', id, 'refused', 'The period is closed.'));
   const names = async () => [
     ...(await textsOf((await get('/time?state=all')).text, 'tbody .state > bdi')),
-    ...(await textsOf((await get('/time')).text, 'main [role=status]')),
+    ...(await textsOf((await get('/time')).text, '.head .minor')),
     ...(await textsOf((await get('/audit')).text, '.log .chip, .log .mark, .log .entry p')),
   ];
   const named = (psa: string) => [
-    `in ${psa}`,
+    `Not in ${psa}`,
     `New time is approved in ${psa}. Entries from before that are approved or rejected here.`,
     ...[`Refused by ${psa}`, `Refused by ${psa}: The period is closed.`, `Waits in ${psa}`],
   ];
@@ -1100,7 +1150,7 @@ describe('bad input', () => {
       409,
       [title, '1 entry had already been decided by Bea.'],
     ]);
-    expect(await textsOf(one.text, 'tbody .state > bdi')).toEqual(['Bea']);
+    expect(await textsOf(one.text, 'tbody .state > bdi')).toEqual(['Approved by Bea']);
     // A rejection without a reason is not offered for what is decided.
     const refused = await decide('REJECTED', ids[0] ?? '', '');
     expect([refused.status, await textsOf(refused.text, 'h1')]).toEqual([409, [title]]);
@@ -1117,9 +1167,9 @@ describe('bad input', () => {
     ['minutes=0', 'Minutes must be a whole number, at least 1.'],
     ['from=tomorrow', 'From must be a date, such as 2027-03-31.'],
     ['to=2026-02-30', 'To must be a date, such as 2027-03-31.'],
-    ['state=x', 'The address of the page is invalid.'],
-    ['before=-1', 'The address of the page is invalid.'],
-    ['upTo=x', 'The address of the page is invalid.'],
+    ['state=x', 'State must be one of waiting, approved, rejected, refused, all.'],
+    ['before=-1', 'Before must be a whole number, at least 1.'],
+    ['upTo=x', 'Before must be a whole number, at least 1.'],
   ])('an invalid filter is refused with its field and rule, and a way back: %s', async (filter, rule) => {
     const { get, post } = await makeTime();
     const filters = Object.fromEntries(new URLSearchParams(filter));

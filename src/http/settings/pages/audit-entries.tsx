@@ -16,14 +16,14 @@ interface Props {
   entries: readonly ShownEntry[];
   /** Leaves out who acted if it is this key. */
   keyId?: string | undefined;
-  /** Whether the details of the entries are shown. */
-  isOpen?: boolean;
+  /** Whether the details of an entry are shown. */
+  isOpen?: (entry: AuditEntry) => boolean;
   /** Whether they are below a heading of the second level. */
   isSection?: boolean;
 }
 
 /** Audit entries by day, newest first. The whole line of an entry opens its details, even without script. */
-export function AuditEntries({ entries, keyId, isOpen = false, isSection = false }: Props) {
+export function AuditEntries({ entries, keyId, isOpen, isSection = false }: Props) {
   const { timeZone } = usePage();
   const Heading = isSection ? 'h3' : 'h2';
   return (
@@ -36,7 +36,7 @@ export function AuditEntries({ entries, keyId, isOpen = false, isSection = false
             <ol>
               {ofDay.map((entry) => (
                 <li>
-                  <details open={isOpen}>
+                  <details open={isOpen?.(entry)}>
                     <Line entry={entry} keyId={keyId} />
                     <Details entry={entry} />
                   </details>
@@ -214,14 +214,18 @@ function Details({ entry }: { entry: ShownEntry }) {
   );
 }
 
+/** Whether the entry is of time that waits for a decision here. */
+export const canDecide = ({ time }: AuditEntry) => time?.status === 'SUBMITTED' && time.approvals === 'settings';
+
 /** Whether the entry waits for a decision, and the ways on from it. */
-function EntryActions({ entry: { actorType, actorId, actorName, ticketId, time, targetId } }: { entry: AuditEntry }) {
+function EntryActions({ entry }: { entry: AuditEntry }) {
+  const { actorType, actorId, actorName, ticketId, time, targetId } = entry;
   const { base, psa, linkTo } = usePage();
   return (
     <>
       {time?.status === 'SUBMITTED' && (
         <p>
-          {time.approvals === 'settings' ? (
+          {canDecide(entry) ? (
             'Waits for approval'
           ) : (
             <>
@@ -231,8 +235,7 @@ function EntryActions({ entry: { actorType, actorId, actorName, ticketId, time, 
         </p>
       )}
       <div class="actions">
-        {time?.status === 'SUBMITTED' &&
-          time.approvals === 'settings' &&
+        {canDecide(entry) &&
           APPROVAL_DECISIONS.map((decision) => (
             <a class="button quiet" href={addressOf(`${base}/time/decide`, { selected: decision, entry: targetId })}>
               {DECISIONS[decision].verb}

@@ -1,5 +1,6 @@
 import { AUDIT_ACTION_GROUPS } from '../../../domain/audit-actions.ts';
 import { addDays, dateIn } from '../../../domain/calendar.ts';
+import { DEFAULT_LONG_MINUTES } from '../../../domain/time-marks.ts';
 import type { AuditEntry, listAuditAdministrators } from '../../../services/audit/read-audit-log.ts';
 import type { KeyDetails } from '../../../services/keys/read-keys.ts';
 import { addressOf, usePage } from '../page-context.ts';
@@ -131,7 +132,8 @@ const CHIP_GROUPS = AUDIT_ACTION_GROUPS.slice(0, 3).map(({ name }) => name);
 
 function Chips({ query }: Pick<Props, 'query'>) {
   const { base } = usePage();
-  const { from, action } = query;
+  const { from, action, minutes } = query;
+  const isLong = minutes === DEFAULT_LONG_MINUTES;
   const { periods, hasOther } = usePeriods(query);
   const chip = (label: string, change: AuditQuery, isCurrent: boolean) => (
     <a href={addressOf(`${base}/audit`, { ...query, ...change })} aria-current={isCurrent ? 'true' : undefined}>
@@ -147,6 +149,7 @@ function Chips({ query }: Pick<Props, 'query'>) {
       </span>
       <span>
         {CHIP_GROUPS.map((name) => chip(name, { action: action === name ? undefined : name }, action === name))}
+        {chip(`${DEFAULT_LONG_MINUTES}+ min`, { minutes: isLong ? undefined : DEFAULT_LONG_MINUTES }, isLong)}
       </span>
       {isFiltered(query) && (
         <a href={`${base}/audit`} class="clear">

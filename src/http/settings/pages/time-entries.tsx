@@ -58,8 +58,8 @@ interface Props {
 }
 
 export function TimePage(props: Props) {
-  const { base, psa } = usePage();
-  const { query, choices, entries, totals, next, preselected, hasTime, waiting } = props;
+  const { base } = usePage();
+  const { query, entries, totals, next, preselected, hasTime } = props;
   const canDecide = query.state === 'waiting' && entries.some(isUndecided);
   const ids = new Set<string>(preselected?.split(','));
   const toEntered =
@@ -69,11 +69,6 @@ export function TimePage(props: Props) {
   const isSelected = (entry: Entry) => ids.has('all') || (ids.has('marked') && isMarked(entry)) || ids.has(entry.id);
   return (
     <>
-      {choices.approvals === 'psa' && query.state === 'waiting' && waiting > 0 && (
-        <Banner tone="neutral">
-          New time is approved in <bdi>{psa}</bdi>. Entries from before that are approved or rejected here.
-        </Banner>
-      )}
       <TimeFilters {...props} />
       {!hasTime ? (
         <NoTime />
@@ -96,7 +91,7 @@ export function TimePage(props: Props) {
             <Table
               caption="Time entries"
               kind="time with-state"
-              columns={columnsWithState(query.state, toEntered)}
+              columns={columnsWithState(query.entry === undefined ? query.state : undefined, toEntered)}
               rows={entries}
             />
           )}
@@ -130,9 +125,12 @@ function WhatToDo() {
 export function TimeLead({
   query: { state, entry },
   approvals,
+  waiting,
 }: {
   query: TimeQuery;
-  approvals: Approver | undefined;
+  approvals: Approver;
+  /** How many entries wait here. */
+  waiting: number;
 }) {
   const { base, psa } = usePage();
   if (entry !== undefined)
@@ -142,11 +140,17 @@ export function TimeLead({
       </p>
     );
   const leads: Record<TimeQuery['state'], Child> = {
-    waiting: approvals === 'psa' ? 'Time to approve or reject here.' : 'Time becomes billable when you approve it.',
-    approved: 'Time that was approved, newest first.',
-    rejected: 'Time that was rejected, and why.',
+    waiting:
+      approvals === 'settings'
+        ? 'Time becomes billable when you approve it.'
+        : [
+            ...['New time is approved in ', <bdi>{psa}</bdi>, '.'],
+            waiting > 0 && ' Entries from before that are approved or rejected here.',
+          ],
+    approved: 'Newest first.',
+    rejected: 'Newest first.',
     refused: ['Time that ', <bdi>{psa}</bdi>, ' did not take, and why.'],
-    all: 'All time that keys logged, newest first.',
+    all: 'All time, newest first.',
   };
   return <p class="minor">{leads[state]}</p>;
 }

@@ -11,10 +11,10 @@ import {
   type TimeTotals,
 } from '../../../services/work/time-queue.ts';
 import { Icon } from '../../page/icon.tsx';
-import { usePage } from '../page-context.ts';
+import { addressOf, usePage } from '../page-context.ts';
 import { counted, formatNumber, money, type TableColumn, Ticket } from './components.tsx';
 import { KeyName } from './key-facts.tsx';
-import { ShortTime, spanText } from './time.tsx';
+import { clockTime, ShortTime, spanText } from './time.tsx';
 
 /** Each decision: the verb of its button, the word for what is done, the kind of the button, and why it is final. */
 export const DECISIONS = {
@@ -46,16 +46,15 @@ export const totalsHeadings = ({ state }: TimeQuery) =>
     ? { count: 'Rejected entries', minutes: 'Rejected minutes', amount: 'Rejected amount' }
     : { count: 'Entries', minutes: 'Minutes', amount: 'Amount' };
 
-export const clock = (at: number, timeZone: string) =>
-  new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone }).format(at);
+export const clock = (at: number, timeZone: string) => clockTime(at, timeZone).slice(0, 5);
 
 /**
  * Why an entry is marked: `long (240+)`, `possible duplicate, 2 min later` with a link to the row of the entry that it repeats,
- * or else to a page of that entry.
+ * or else to a page of that entry; `1,516 min that day` with a link to that time.
  */
 function Marks({ entry, listed }: { entry: Entry; listed: ReadonlySet<string> }) {
   const { base, timeZone } = usePage();
-  const { longFrom, sameAs, sameId, dayMinutes, loggedAt } = entry;
+  const { longFrom, sameAs, sameId, dayMinutes, loggedAt, userId, workDate } = entry;
   const reasons: readonly Child[] = [
     longFrom !== null && `long (${formatNumber(longFrom)}+)`,
     sameAs !== null &&
@@ -68,7 +67,11 @@ function Marks({ entry, listed }: { entry: Entry; listed: ReadonlySet<string> })
         </a>,
         `, ${spanText(loggedAt - sameAs)} later`,
       ],
-    dayMinutes !== null && `${formatNumber(dayMinutes)} min that day`,
+    dayMinutes !== null && (
+      <a href={addressOf(`${base}/time`, { technician: userId, from: workDate, to: workDate })}>
+        {formatNumber(dayMinutes)} min that day
+      </a>
+    ),
   ].filter(Boolean);
   return (
     <span class="marks">
@@ -87,8 +90,8 @@ const TECHNICIAN: TableColumn<Entry> = [
 ];
 const AMOUNT: TableColumn<Entry> = ['Amount', (entry) => <Amount entry={entry} />];
 
-/** About how many characters of a text fit one line: with marks or a decision beside it, fewer. */
-const TEXT_FITS = { alone: 90, withMarks: 80, withDecision: 70 };
+/** About how many characters of a text fit one line: with a decision beside it, fewer. */
+const TEXT_FITS = { alone: 80, withDecision: 62 };
 
 /**
  * The columns of a list of these entries. Entries that can be selected have a checkbox, which is checked if `isSelected` says
@@ -99,7 +102,6 @@ export function columnsFor(
   isSelected?: (entry: Entry) => boolean,
 ): readonly TableColumn<Entry>[] {
   const listed = new Set(entries.map(({ id }) => id));
-  const fits = entries.some(isMarked) ? TEXT_FITS.withMarks : TEXT_FITS.alone;
   return [
     [
       'Time',
@@ -107,7 +109,7 @@ export function columnsFor(
         <WorkTime entry={entry} listed={listed} isSelected={isUndecided(entry) ? isSelected?.(entry) : undefined} />
       ),
     ],
-    ['Work', (entry) => <Work entry={entry} fits={fits} />],
+    ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.alone} />],
     TECHNICIAN,
     AMOUNT,
   ];
@@ -128,7 +130,7 @@ export const columnsWithState = (state?: TimeQuery['state'], toEntered?: ToEnter
     state === 'approved' || state === 'rejected' ? STATES[STATUSES[state]].word : 'Decision',
     (entry) => (
       <>
-        <Decision entry={entry} hasWord={toEntered !== undefined} />
+        <Decision entry={entry} hasWord={state !== 'approved' && state !== 'rejected'} />
         {toEntered && <EnteredButton entry={entry} toEntered={toEntered} />}
       </>
     ),
@@ -178,16 +180,17 @@ function WorkTime({ entry, listed = NONE_LISTED, isSelected }: WorkTimeProps) {
   );
 }
 
-/** A text on one line, which opens if it is longer than about `fits` characters. */
+/** A text on one line, which opens if it is longer than about `fits` characters, with `children` below it. */
 const OneLine = ({ text, fits, children }: PropsWithChildren<{ text: string; fits: number }>) =>
   text.length > fits || text.includes('\n') ? (
     <details class="long">
       <summary>
-        <span class="text">{children}</span>
+        <span class="text">{text}</span>
       </summary>
+      {children}
     </details>
   ) : (
-    <span class="text">{children}</span>
+    <span class="text">{text}</span>
   );
 
 /** From how many characters on the name of a key is cut off before the name of the company. */
@@ -195,12 +198,12 @@ const LONG_KEY_NAME = 20;
 
 /** The text, and the ticket with its company and the key. A desktop has these in one line, and cuts off what does not fit. */
 function Work({ entry, fits }: { entry: Entry; fits: number }) {
-  const { psa } = usePage();
-  const { text, ticketId, company, keyId, keyName, status, refusal, wasHandedOver } = entry;
+  const { base, psa } = usePage();
+  const { id, text, isCut, ticketId, company, keyId, keyName, status, refusal, wasHandedOver } = entry;
   return (
     <>
       <OneLine text={text} fits={fits}>
-        {text}
+        {isCut && <a href={`${base}/time?entry=${id}`}>Whole text</a>}
       </OneLine>
       <span class="minor line" title={`${company} · ${keyName}`}>
         <span>
@@ -270,18 +273,18 @@ function Decider({ entry, word }: { entry: Entry; word: string | undefined }) {
   );
 }
 
-/** Who decided and when, or who is to decide, and below it why. The icon and its name say what was decided, or also a word. */
+/** What was decided, by whom and when, or who is to decide, and below it why. The heading can have the word for it. */
 function Decision({ entry, hasWord }: { entry: Entry; hasWord: boolean }) {
   const { base } = usePage();
-  const { id, status, decidedAt, reason } = entry;
-  const { word, icon } = STATES[status];
+  const { id, status, decidedAt, reason, refusal } = entry;
+  // With who decides: `Waits in HaloPSA`, or `Not in HaloPSA`.
+  const word = status === 'SUBMITTED' && refusal !== null && goesToPsa(entry) ? 'Not' : STATES[status].word;
   return (
     <>
-      <span class={`state ${status.toLowerCase()}`} title={word}>
-        <Icon name={icon} />
-        {status === 'SUBMITTED' ? word : !hasWord && <span class="visually-hidden">{word}</span>}
+      <span class={`state ${status.toLowerCase()}`}>
+        <Icon name={STATES[status].icon} />
         {isUndecided(entry) ? (
-          <a href={`${base}/time?entry=${id}`}>Decide</a>
+          [word, <a href={`${base}/time?entry=${id}`}>Decide</a>]
         ) : (
           <Decider entry={entry} word={hasWord ? word : undefined} />
         )}
