@@ -390,7 +390,6 @@ export const EXAMPLES: Readonly<
     findLastDecision: timeQueue.findLastDecision(db, organizationId),
     findAnyEntry: timeQueue.findAnyEntry(db, organizationId),
     countWaiting: timeQueue.countWaiting(db, organizationId),
-    countInPsa: timeQueue.countInPsa(db, organizationId),
     countRefusedEntries: timeQueue.countRefusedEntries(db, organizationId),
     findApprover: timeQueue.findApprover(db, organizationId),
   },

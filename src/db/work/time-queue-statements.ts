@@ -97,6 +97,12 @@ function selectMatching(organizationId: string, filter: TimeFilter, columns: SQL
   return union(approvers.map((approvals) => sql`select * from (${ofApprover(approvals)})`));
 }
 
+/** The audit rows of an action on an entry, except those of keys. */
+const reportsOf = (organizationId: string, action: 'time_entry.handed_over' | 'time_entry.taken') =>
+  sql`from ${auditLog} ${examined} indexed by audit_log_user_target
+    where ${examined.organizationId} = ${organizationId} and ${examined.actorType} <> 'api_key'
+      and ${examined.targetId} = ${timeEntries.id} and ${examined.action} = ${action}`;
+
 /** Entries with what names them, and the first `characters` of each text. */
 const entries = (db: Database, organizationId: string, characters: number) =>
   db
@@ -127,10 +133,11 @@ const entries = (db: Database, organizationId: string, characters: number) =>
       reason: decision.detail,
       /** 1 if the PSA, which may have it, was to decide about it before. */
       wasHandedOver: sql<number>`${timeEntries.approvals} = 'settings' and exists (
-        select 1 from ${auditLog} ${examined} indexed by audit_log_user_target
-        where ${examined.organizationId} = ${organizationId} and ${examined.actorType} <> 'api_key'
-          and ${examined.targetId} = ${timeEntries.id} and ${examined.action} = 'time_entry.handed_over')`.as(
-        'wasHandedOver',
+        select 1 ${reportsOf(organizationId, 'time_entry.handed_over')})`.as('wasHandedOver'),
+      /** What an administrator did in the PSA by hand, and who: `Entered by hand, Ada`. */
+      byHand: sql<string | null>`(select ${examined.detail} || ', ' || ${examined.actorName}
+        ${reportsOf(organizationId, 'time_entry.taken')} and ${examined.actorType} = 'user' order by ${examined.seq} desc limit 1)`.as(
+        'byHand',
       ),
       /** Why the PSA could not take it. */
       refusal: sql<string | null>`${psaRefusals.reason}`.as('refusal'),
@@ -271,14 +278,6 @@ export const findApprover = (db: Database, organizationId: string) =>
 /** The entries of an organization that wait for the settings area. */
 export const ofQueue = (organizationId: string | Column) =>
   sql`${byStatus} where ${timeEntries.organizationId} = ${organizationId} and ${timeEntries.approvals} = 'settings' and ${timeEntries.status} = 'SUBMITTED'`;
-
-/** How many entries wait in the PSA, without those that it refused: at most `MAX_COUNTED`. Always one row. */
-export const countInPsa = (db: Database, organizationId: string) =>
-  db.select({ count: sql<number>`inPsa`.as('inPsaCount') }).from(
-    sql`(select count(*) as inPsa from (select 1 from ${byStatus} where ${matches(organizationId, { approvals: 'psa', status: 'SUBMITTED' }, {})}
-        and ${timeEntries.id} not in (select ${psaRefusals.recordId} from ${psaRefusals} where ${psaRefusals.organizationId} = ${organizationId})
-        limit ${MAX_COUNTED}))`,
-  );
 
 /** How many entries of an organization wait, at most `MAX_COUNTED`. */
 export const waitingCount = (organizationId: string | Column) =>

@@ -27,9 +27,7 @@ export async function chooseOrganization(c: Context<AppEnv>): Promise<Response> 
   const organizations = await readOrganizationOverview(serviceContext(c), found, factOptions(c));
   const page = (
     <>
-      <p class="minor">
-        First the organizations whose keys are all refused, then those that lose work, then those that need attention.
-      </p>
+      <p class="minor">Those with the most serious problem come first.</p>
       <FindOrganization id="find" total={all.length} text={text} tab={tab} />
       {organizations.length === 0 ? (
         <Banner tone="neutral">

@@ -4,7 +4,7 @@ import type { AdminEnv, AppEnv } from '../hono-env.ts';
 import { pageContext, redirectWith } from './page-context.ts';
 
 const NOTICE =
-  'You searched for a whole key, so nothing was searched. It may be in your browser’s history: rotate it. The page “Which key is this?” keeps a key out of URLs and histories.';
+  'A whole key is not searched for. It may be in your browser’s history: rotate it. “Which key is this?” keeps a key out of URLs.';
 
 /** Leads to the page without the parameters that contain a key value, so that no page searches for it or shows it again. */
 export function guardSearches<E extends AdminEnv | AppEnv>(): MiddlewareHandler<E> {

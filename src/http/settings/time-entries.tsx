@@ -14,8 +14,8 @@ import {
   PAGE,
   type Queue,
   readChoices,
-  readEmptyQueue,
   readEntries,
+  readLastDecision,
   readTime,
   readUndecided,
   type TimeQuery,
@@ -52,13 +52,14 @@ timeEntries.get('/time', validTime, async (c) => {
   const [found, choices] = await Promise.all([readTime(ctx, { waiting, timeZone }, query), readChoices(ctx)]);
   const entries = shownEntries(c, found.entries, textSizeOf(query).shown);
   const isEmpty = entries.length === 0 && !isFiltered(query);
-  const [queue, hasTime] = isEmpty
-    ? await Promise.all([query.state === 'waiting' ? readEmptyQueue(ctx) : undefined, hasAnyTime(ctx)])
+  const [last, hasTime] = isEmpty
+    ? await Promise.all([query.state === 'waiting' ? readLastDecision(ctx) : undefined, hasAnyTime(ctx)])
     : [undefined, true];
   const preselected = c.req.query('select') ?? query.entry;
-  const page = <TimePage {...found} {...{ entries, choices, query, ...queue, hasTime, preselected, waiting }} />;
-  return render(c, 'Time', page, {
-    lead: hasTime && <TimeLead {...{ query, waiting }} approvals={c.get('administrator').organization.approvals} />,
+  const { approvals } = c.get('administrator').organization;
+  const props = { entries, choices, query, approvals, last, hasTime, preselected, waiting };
+  return render(c, 'Time', <TimePage {...found} {...props} />, {
+    lead: hasTime && <TimeLead {...props} />,
     actions: entries.length > 0 && (
       <CsvLink to={addressOf(`${pageContext(c).base}/time.csv`, { ...query, before: undefined })} />
     ),
@@ -191,7 +192,7 @@ const COLUMNS: readonly Column<Entry>[] = [
   ['Decided by', ({ decidedBy }) => decidedBy],
   { time: 'Decided', timeOf: ({ decidedAt }) => decidedAt },
   ['Reason', ({ reason }) => reason],
-  ['Not in the PSA', ({ refusal }) => refusal],
+  ['Not in the PSA', ({ refusal, byHand }) => refusal ?? byHand],
   ['Key', ({ keyName, keyHint }) => `${keyName} (${keyHint})`],
   ['Record', ({ id }) => id],
   ['Text', ({ text }) => text],

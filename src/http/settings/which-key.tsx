@@ -98,7 +98,7 @@ function WhichKeyForm({ form }: { form: FormState }) {
         control="lines"
         label="Key, hint or text with keys"
         required
-        help="Did you find a key in a workflow or a log? Paste the line, the header or the file: every key in it is found. Only hashes are compared, and the text is not stored."
+        help="Paste the line, header or file: every key in it is found. Only hashes are compared, and the text is not stored."
       />
       <div class="actions">
         <button type="submit">Find keys</button>

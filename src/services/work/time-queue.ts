@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { findFirstCompanies } from '../../db/directory/company-statements.ts';
 import { sortWaiting } from '../../db/work/sorted-time-statements.ts';
 import {
-  countInPsa,
   countRefusedEntries,
   type EntryRow,
   findAnyEntry,
@@ -306,13 +305,11 @@ export async function readChoices(ctx: AdminContext) {
   };
 }
 
-/** The latest decision, and how many entries wait in the PSA, at most one more than `MAX_SORTED`. */
-export async function readEmptyQueue(ctx: AdminContext) {
+/** The latest decision of a person. */
+export async function readLastDecision(ctx: AdminContext) {
   const { organizationId } = ctx.actor;
-  const [[last], [inPsa]] = await query(ctx, 'nothing_written', (db) =>
-    db.batch([findLastDecision(db, organizationId), countInPsa(db, organizationId)]),
-  );
-  return { last, inPsa: inPsa?.count ?? 0 };
+  const [last] = await query(ctx, 'nothing_written', (db) => findLastDecision(db, organizationId));
+  return last;
 }
 
 /** Whether the organization has any time, whatever was decided about it. */

@@ -103,7 +103,7 @@ describe('the list of keys', () => {
       const path = page.split('?')[0];
       expect([status, text, headers.get('Location')]).toEqual([303, '', `${settings.base}${path}?state=all`]);
       const notice = decodeURIComponent(headers.get('Set-Cookie') ?? '');
-      expect(notice).toMatch(/You searched for a whole key.*Which key is this/);
+      expect(notice).toMatch(/A whole key is not searched for.*Which key is this/);
       expect(notice).not.toContain(value);
     }
     // The search of all organizations, which every page of an administrator of several has.

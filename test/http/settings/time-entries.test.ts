@@ -476,12 +476,11 @@ describe('an organization that approves time in its PSA', () => {
     await setApprovals(organization, 'psa');
     const id = await log();
     const { text } = await get('/time');
-    expect(await textsOf(text, '[role=status]')).toEqual([
-      'Nothing waits here. 1 entry waits in your PSA. Show all time',
-    ]);
+    expect(await textsOf(text, '[role=status]')).toEqual(['Nothing waits here. Show all time']);
     expect((await elementsOf(text, '[role=status] a'))[0]?.attributes['href']).toMatch(/\/time\?state=all$/);
     expect(await textsOf(text, '.head .minor')).toEqual(['New time is approved in your PSA.']);
-    expect(await textsOf(text, 'nav.tabs a[href$="/time"]')).toEqual(['Time']);
+    // The tab leads to the time that there is.
+    expect(await textsOf(text, 'nav.tabs a[href$="/time?state=all"]')).toEqual(['Time']);
     expect(await textsOf((await get('/time?state=all')).text, 'tbody tr')).toHaveLength(1);
     expect(await textsOf((await get('/keys')).text, '.attention a')).toEqual([]);
     expect((await get(`/time/decide?selected=APPROVED&entry=${id}`)).status).toBe(409);
@@ -502,9 +501,7 @@ describe('an organization that approves time in its PSA', () => {
       ...['Waits in your PSA', 'Not in your PSA', 'WaitsDecide'],
     ]);
     await decide('APPROVED', own);
-    expect(await textsOf((await get('/time')).text, '[role=status]')).toEqual([
-      'Nothing waits here. 1 entry waits in your PSA. Show all time',
-    ]);
+    expect(await textsOf((await get('/time')).text, '[role=status]')).toEqual(['Nothing waits here. Show all time']);
   });
 
   test('an entry keeps who decides about it after a change of the field', async () => {
@@ -616,6 +613,11 @@ describe('time that the PSA refused and that was entered there by hand', () => {
     const audit = await get('/audit?action=time_entry.taken');
     expect((await textsOf(audit.text, '.log .chip')).map((chip) => chip.trim())).toEqual(['Now in your PSA']);
     expect(audit.text).toContain('Entered by hand');
+    const approved = (await get('/time?state=approved')).text;
+    expect(await textsOf(approved, 'td:nth-child(4) .minor')).toEqual([
+      'Entered by hand, Ada &lt;b&gt;Lovelace&lt;/b&gt;',
+    ]);
+    expect((await get('/time.csv?state=approved')).text).toContain(',"Entered by hand, Ada <b>Lovelace</b>",');
   });
 
   test('of time whose redaction was refused, an administrator removes the text there', async () => {

@@ -28,8 +28,11 @@ interface TabsProps {
   administrator: Administrator;
 }
 
-/** The pages of an organization. A page below one of them keeps its tab marked. */
-export function AreaTabs({ path, isMissing, administrator: { refused, waiting } }: TabsProps) {
+/**
+ * The pages of an organization. A page below one of them keeps its tab marked. Where the PSA decides about time and none waits
+ * here, the tab of time opens all of it.
+ */
+export function AreaTabs({ path, isMissing, administrator: { refused, waiting, organization } }: TabsProps) {
   const { base } = usePage();
   const [, , , page] = path.split('/');
   const current = isMissing ? ownTabOf(page) : tabOf(page);
@@ -42,7 +45,7 @@ export function AreaTabs({ path, isMissing, administrator: { refused, waiting } 
       {TABS.map(([tab, title]) => {
         return (
           <a
-            href={`${base}/${tab}`}
+            href={`${base}/${tab}${tab === 'time' && !waiting && organization.approvals === 'psa' ? '?state=all' : ''}`}
             aria-current={path === `${base}/${tab}` ? 'page' : tab === current ? 'true' : undefined}
           >
             {title}

@@ -45,10 +45,10 @@ interface Props {
   next: number | undefined;
   query: TimeQuery;
   choices: TimeChoices;
+  /** Who decides about new time. */
+  approvals: Approver;
   /** The latest decision, if nothing waits. */
-  last?: { by: string; at: number } | undefined;
-  /** How many entries wait in the PSA, if nothing waits here. */
-  inPsa?: number;
+  last: { by: string; at: number } | undefined;
   /** Whether time was ever logged. */
   hasTime: boolean;
   /** How many entries wait. */
@@ -126,12 +126,7 @@ export function TimeLead({
   query: { state, entry },
   approvals,
   waiting,
-}: {
-  query: TimeQuery;
-  approvals: Approver;
-  /** How many entries wait here. */
-  waiting: number;
-}) {
+}: Pick<Props, 'query' | 'approvals' | 'waiting'>) {
   const { base, psa } = usePage();
   if (entry !== undefined)
     return (
@@ -239,8 +234,8 @@ function useSince(query: TimeQuery): { since: string; earlier: Child } {
 }
 
 /** Why the list is empty. */
-function Nothing({ query, last, inPsa = 0 }: Props) {
-  const { base, now, timeZone, psa } = usePage();
+function Nothing({ query, approvals, last }: Props) {
+  const { base, now, timeZone } = usePage();
   const { since, earlier } = useSince(query);
   if (query.entry !== undefined) return <>Your organization does not have this entry.</>;
   if (query.from !== undefined && query.to !== undefined && query.from > query.to)
@@ -258,11 +253,10 @@ function Nothing({ query, last, inPsa = 0 }: Props) {
         {since}.{earlier}
       </>
     );
-  if (inPsa > 0)
+  if (approvals === 'psa')
     return (
       <>
-        Nothing waits here. {waitingText(inPsa)} {inPsa === 1 ? 'entry waits' : 'entries wait'} in <bdi>{psa}</bdi>.{' '}
-        <a href={`${base}/time?state=all`}>Show all time</a>
+        Nothing waits here. <a href={`${base}/time?state=all`}>Show all time</a>
       </>
     );
   if (!last) return <>Nothing waits.</>;

@@ -276,7 +276,7 @@ function Decider({ entry, word }: { entry: Entry; word: string | undefined }) {
 /** What was decided, by whom and when, or who is to decide, and below it why. The heading can have the word for it. */
 function Decision({ entry, hasWord }: { entry: Entry; hasWord: boolean }) {
   const { base } = usePage();
-  const { id, status, decidedAt, reason, refusal } = entry;
+  const { id, status, decidedAt, reason, refusal, byHand } = entry;
   // With who decides: `Waits in HaloPSA`, or `Not in HaloPSA`.
   const word = status === 'SUBMITTED' && refusal !== null && goesToPsa(entry) ? 'Not' : STATES[status].word;
   return (
@@ -290,11 +290,11 @@ function Decision({ entry, hasWord }: { entry: Entry; hasWord: boolean }) {
         )}
         {decidedAt !== null && <ShortTime at={decidedAt} />}
       </span>
-      {reason && (
+      {[reason, byHand].filter(Boolean).map((text) => (
         <span class="minor">
-          <bdi>{reason}</bdi>
+          <bdi>{text}</bdi>
         </span>
-      )}
+      ))}
     </>
   );
 }
