@@ -1088,9 +1088,10 @@ test('the pages name the PSA that decides and that refused, as its adapter repor
   const named = (psa: string) => [
     `Not in ${psa}`,
     `New time is approved in ${psa}. Entries from before that are approved or rejected here.`,
-    ...[`Refused by ${psa}`, `Refused by ${psa}: The period is closed.`, `Waits in ${psa}`],
+    ...[`Refused by ${psa}`, `Refused by ${psa}: The period is closed.`],
   ];
   expect(await names()).toEqual(expect.arrayContaining(named('your PSA')));
+  expect(await names()).not.toContain('Waits in your PSA');
   resultOf(await connectionOf(organization).reportConnection(crypto.randomUUID(), null, true, 'ConnectWise PSA'));
   expect(await names()).toEqual(expect.arrayContaining(named('ConnectWise PSA')));
   expect((await decide('APPROVED', [own, id])).text).toContain('1 entry is decided in ConnectWise PSA.');

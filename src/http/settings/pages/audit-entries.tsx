@@ -219,21 +219,14 @@ export const canDecide = ({ time }: AuditEntry) => time?.status === 'SUBMITTED' 
 
 /** Whether the entry waits for a decision, and the ways on from it. */
 function EntryActions({ entry }: { entry: AuditEntry }) {
-  const { actorType, actorId, actorName, ticketId, time, targetId } = entry;
+  const { actorType, actorId, actorName, ticketId, time, targetId, refusal } = entry;
   const { base, psa, linkTo } = usePage();
+  const waits = canDecide(entry)
+    ? 'Waits for approval'
+    : time?.status === 'SUBMITTED' && refusal === null && ['Waits in ', <bdi>{psa}</bdi>];
   return (
     <>
-      {time?.status === 'SUBMITTED' && (
-        <p>
-          {canDecide(entry) ? (
-            'Waits for approval'
-          ) : (
-            <>
-              Waits in <bdi>{psa}</bdi>
-            </>
-          )}
-        </p>
-      )}
+      {waits && <p>{waits}</p>}
       <div class="actions">
         {canDecide(entry) &&
           APPROVAL_DECISIONS.map((decision) => (
