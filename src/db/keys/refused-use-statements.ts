@@ -164,6 +164,17 @@ const subjects = sql<string | null>`iif(${refusedUses.reason} in ('address_not_a
     group by coalesce(${companies.id}, ${request.sourceAddress})
     order by latest_id desc)), null)`;
 
+/** The limit that the last request exceeded. Of minutes, with what was used since: shorter time may have been admitted. */
+const dayLimitNow = sql<
+  string | null
+>`iif(${refusedUses.limitId} = 'own:minutes', json_set(${refusedUses.dayLimit}, '$.used', max(
+  ${refusedUses.dayLimit} ->> 'used', (
+  select coalesce(max(used), 0) from (
+    select sum(${keyDays.minutes}) as used from ${keyDays}
+    where ${keyDays.organizationId} = ${apiKeys.organizationId} and ${keyDays.chainId} = ${apiKeys.chainId}
+      and ${keyDays.day} >= date(${refusedUses.lastAt} / 1000, 'unixepoch', '-1 day')
+    group by ${keyDays.day} having max(${keyDays.lastAt}) > ${refusedUses.lastAt})))), ${refusedUses.dayLimit})`;
+
 /** Refused uses of one key for one reason or limit, with the key. Times are UTC milliseconds. */
 const refusedUsesWithKey = (db: Database, now: number) =>
   db
@@ -179,7 +190,7 @@ const refusedUsesWithKey = (db: Database, now: number) =>
       lostWrites: refusedUses.lostWrites,
       endsAt: refusedUses.endsAt,
       limitId: refusedUses.limitId,
-      dayLimit: refusedUses.dayLimit,
+      dayLimit: dayLimitNow.as('dayLimit'),
       subjects: subjects.as('subjects'),
       isMinimum: isMinimum.as('isMinimum'),
       // In a CASE, SQLite evaluates only the conditions that decide.

@@ -73,7 +73,7 @@ function Administrators({ administrators, hasPsa }: { administrators: readonly A
       <h2 id="administrators">Administrators</h2>
       <p class="minor">
         {hasPsa
-          ? 'They come from your PSA. To add one, give the person the administrator role there; to remove one, take it away or deactivate the person.'
+          ? 'They come from your PSA. To add one, give the person the administrator role there; to remove one, take it away.'
           : 'They come from the directory that the operator of this service imports. Ask the operator to add or remove one.'}{' '}
         All of them can do everything here.
       </p>
@@ -127,7 +127,7 @@ function KeyRulesPage({ form, revision, isConflict }: Props) {
         control="number"
         max={MAX_RULE_DAYS}
         label="Longest lifetime of new keys, in days (optional)"
-        help="A new key works until the end of the last of these days, at most. Leave this empty for any lifetime."
+        help="A new key works until the end of the last of these days. Empty: any lifetime."
       />
       <div class="field">
         <label class="choice">

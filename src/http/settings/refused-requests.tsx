@@ -54,17 +54,14 @@ refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
     listRefusedRequests(ctx, logFilter(query)),
   ]);
   const isShown = (refusal: { reason: string }) => !isOfLog && hasStatus(query, refusal);
-  const lost = q === undefined ? [] : findLostWrites(uses, q);
   const shownUses = uses.filter(isShown);
+  const lost = q === undefined ? shownUses : findLostWrites(uses, q);
   const shownOthers = others.filter(isShown);
   const page = (
     <>
       <Filters query={query} refusals={[...uses, ...others]} />
-      {shownUses.length + shownOthers.length > 0 && (
-        <RefusedUsesTable uses={shownUses} others={shownOthers} query={{ status: query.status }} />
-      )}
-      <LostWrites uses={lost} query={{ q }} />
-      {requests.length + lost.length + shownUses.length + shownOthers.length === 0 && <NoRequests query={query} />}
+      {shownUses.length + shownOthers.length > 0 && <RefusedUsesTable uses={shownUses} others={shownOthers} />}
+      {requests.length + lost.length + shownOthers.length === 0 && <NoRequests query={query} />}
       {requests.length > 0 && (
         <>
           <LatestRequests
@@ -82,6 +79,7 @@ refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
           </div>
         </>
       )}
+      <LostWrites uses={lost} query={{ q, status: query.status }} />
       <p class="minor">
         <NotRecorded />
       </p>
@@ -89,7 +87,7 @@ refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
   );
   return render(c, 'Refused requests', page, {
     lead: <p class="minor">Why requests with your keys were refused. A 401 response does not say that.</p>,
-    actions: shownUses.length + shownOthers.length + lost.length > 0 && (
+    actions: shownOthers.length + lost.length > 0 && (
       <CsvLink to={addressOf(`${c.req.path}.csv`, { q, status: query.status })} of="Reasons" />
     ),
   });

@@ -357,6 +357,25 @@ describe('the page of refused requests', () => {
     expect(await rowsOn(`/keys/${other.id}`)).toEqual(['404 The ticket is unknown or closed']);
   });
 
+  test('counts at least the requests that the log has, when there were too many for it, above the lost writes', async () => {
+    const { organization, api, get } = await makeSettings();
+    const key = await makeKey(organization);
+    const wrong = async (times: number) => {
+      for (let sent = 0; sent < times; sent++) await api.postTime(key.value, { ...TIME, minutes: 0 });
+      await api.settled();
+      return (await elementsOf((await get('/refused')).text, '.refused tbody tr'))[0]?.text;
+    };
+    expect(await wrong(9)).toMatch(/(?<!At least )9 requests/);
+    expect(await wrong(3)).toContain('At least 10 requests');
+    for (const message of ['a', 'b']) await api.postNote(key.value, { message }, { 'Idempotency-Key': 'e' });
+    await api.settled();
+    for (const path of [`/keys/${key.id}`, '/refused']) {
+      const { text } = await get(path);
+      expect(text.indexOf('id="lost"')).toBeGreaterThan(text.indexOf('class="refused-requests'));
+      expect(text.indexOf('class="refused-requests')).toBeGreaterThan(0);
+    }
+  });
+
   test('says when nothing is to be done, and offers a successor that exists instead of another replacement', async () => {
     const settings = await makeSettings();
     const { organization, api, base, get } = settings;

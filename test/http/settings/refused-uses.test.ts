@@ -540,7 +540,7 @@ describe('what ends the attention to refused uses', () => {
       );
     expect(await rows()).toEqual([
       expect.stringMatching(/daily limit of new records was reached.*2 of 2 new records used; .* asked for 1\./),
-      expect.stringMatching(/daily limit of minutes was reached.*20 of 30 minutes used; .* asked for 20\./),
+      expect.stringMatching(/daily limit of minutes was reached.*25 of 30 minutes used; .* asked for 20\./),
     ]);
     const seen = async () => (await elementsOf((await get(`/keys/${id}/change`)).text, '.seen strong')).length;
     expect(await seen()).toBe(2);
@@ -550,10 +550,10 @@ describe('what ends the attention to refused uses', () => {
     // A note needs no minutes.
     expect((await api.postNote(value)).status).toBe(201);
     expect(await open()).toEqual(['own:minutes']);
-    // Still too low for the request that was refused.
-    await change({ dayLimitRecords: '9', dayLimitMinutes: '39' }, '1');
+    // Too low for the request that was refused, because shorter time was admitted after it.
+    await change({ dayLimitRecords: '9', dayLimitMinutes: '44' }, '1');
     expect(await open()).toEqual(['own:minutes']);
-    await change({ dayLimitRecords: '9', dayLimitMinutes: '60' }, '2');
+    await change({ dayLimitRecords: '9', dayLimitMinutes: '45' }, '2');
     expect(await open()).toEqual([]);
     expect((await rows()).map((row) => /daily limit of (.*) was reached.*Over since/.exec(row)?.[1])).toEqual([
       'new records',

@@ -223,7 +223,7 @@ function EntryActions({ entry }: { entry: AuditEntry }) {
   const { base, psa, linkTo } = usePage();
   const waits = canDecide(entry)
     ? 'Waits for approval'
-    : time?.status === 'SUBMITTED' && refusal === null && ['Waits in ', <bdi>{psa}</bdi>];
+    : time?.status === 'SUBMITTED' && actorType === 'api_key' && refusal === null && ['Waits in ', <bdi>{psa}</bdi>];
   return (
     <>
       {waits && <p>{waits}</p>}

@@ -66,8 +66,8 @@ function FirstSteps({ keys }: Pick<KeyList, 'keys'>) {
             {keys.length > 0 && <span class="minor"> Done: {counted(keys.length, 'key')}</span>}
           </h3>
           <p>
-            With a key, an automation adds internal notes to your tickets, logs time, or both, and reads nothing. Create
-            one for each workflow, so that you see its writes and can revoke its key alone.
+            With a key, an automation adds internal notes, logs time, or both, and reads nothing. Create one for each
+            workflow, so that you can revoke it alone.
           </p>
         </li>
         <li>

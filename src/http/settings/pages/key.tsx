@@ -16,6 +16,7 @@ import { AuditEntries, type ShownEntry } from './audit-entries.tsx';
 import { Address, Banner, counted, Facts, Hint, LinkButton, Scopes, State } from './components.tsx';
 import { limitWords, useText } from './day-use.ts';
 import { CompanyNames, Creator, KeysOf, LastWrite, OtherKey, RefusedMarks } from './key-facts.tsx';
+import { LostWrites } from './lost-writes.tsx';
 import { adviceOf, LOST, MORE_LOST, RefusedPart, Repair, reasonText, repairId, replacedFor } from './refusal.tsx';
 import { LatestRequests } from './refused-requests-table.tsx';
 import { HowOften, RefusedUsesTable } from './refused-uses-table.tsx';
@@ -126,10 +127,11 @@ export function KeyPage(props: Props) {
         <a href={`${base}/audit?key=${key.id}`}>All audit entries for this key</a>
       </p>
       <h2>Refused requests</h2>
-      <RefusedUsesTable uses={refused} others={others} query={{ onKey: 'yes' }} />
+      <RefusedUsesTable uses={refused} others={others} forOneKey />
       {requests.length > 0 && (
         <LatestRequests requests={requests} reported={new Set([...refused, ...others].map(repairId))} forOneKey />
       )}
+      <LostWrites uses={refused} query={{ onKey: 'yes' }} />
     </>
   );
 }

@@ -88,7 +88,7 @@ export function ReplaceForm(props: ReplaceProps) {
   );
 }
 
-const LACKS_SCOPE = 'Both scopes are selected, because requests were refused for the one that the key lacks.';
+const LACKS_SCOPE = 'Both scopes are selected: the key lacked one for which requests were refused.';
 
 function NewKeyFields({
   owners,

@@ -1,11 +1,11 @@
 import type { Child } from 'hono/jsx';
-import { isForAttention, REFUSED_ATTENTION_MS } from '../../../domain/refused-use.ts';
+import { isForAttention, REFUSED_ATTENTION_MS, STORED_A_MINUTE } from '../../../domain/refused-use.ts';
 import type { RefusedRequest } from '../../../services/keys/refused-requests.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { usePage } from '../page-context.ts';
 import { counted, Table, type TableColumn, Ticket } from './components.tsx';
 import { From, KeyName } from './key-facts.tsx';
-import { EnteredByHand, type LostQuery, LostWrites } from './lost-writes.tsx';
+import { EnteredByHand } from './lost-writes.tsx';
 import {
   adviceOf,
   LOST,
@@ -26,13 +26,13 @@ type Row = Omit<RefusedUse, 'reason' | 'firstAt' | 'lost' | 'limitId' | 'others'
   pointers?: readonly string[];
 };
 
-/** A row for the requests of the log with one reason, of which at most as many as are kept are counted. */
+/** A row for the requests of the log with one reason. Of many in a minute, the log has only the first. */
 const rowOf = (request: RefusedRequest): Row => ({
   ...request,
   firstAt: null,
   lastAt: request.at,
   endsAt: null,
-  isMinimum: false,
+  isMinimum: request.count >= STORED_A_MINUTE,
   needsAttention: false,
   stillRefused: [],
   isLastAllowed: false,
@@ -123,25 +123,21 @@ interface Props {
   uses: readonly RefusedUse[];
   /** The latest refused request of each key and reason that refused uses do not count. */
   others: readonly RefusedRequest[];
-  query: LostQuery;
+  /** Whether they are on the page of their key. */
+  forOneKey?: boolean;
 }
 
 /**
  * Refused uses with their reasons, which a 401 response does not give, those that need attention first; those that are
- * over below a fold. Then the latest writes that were lost, so that they can be entered again, and the cause found.
+ * over below a fold.
  */
-export function RefusedUsesTable({ uses, others, query }: Props) {
+export function RefusedUsesTable({ uses, others, forOneKey = false }: Props) {
   const { now } = usePage();
   if (uses.length + others.length === 0) return <p>No requests were refused.</p>;
   const rows = inOrder([...uses, ...others.map(rowOf)]);
   const isOver = (row: Row) => whyOver(row, now) !== undefined;
   const table = (some: readonly Row[]) => (
-    <Table
-      caption="Refused requests by reason"
-      kind="refused"
-      columns={columnsOf(some, query.onKey !== undefined, now)}
-      rows={some}
-    />
+    <Table caption="Refused requests by reason" kind="refused" columns={columnsOf(some, forOneKey, now)} rows={some} />
   );
   const open = rows.filter((row) => !isOver(row));
   const over = rows.filter(isOver);
@@ -154,7 +150,6 @@ export function RefusedUsesTable({ uses, others, query }: Props) {
           {table(over)}
         </details>
       )}
-      <LostWrites uses={uses} query={query} />
     </>
   );
 }
