@@ -77,8 +77,8 @@ async function requirePause(c: ContextOf<AdminEnv>): Promise<void> {
   const file = c.req.path.split('/').at(-1);
   const applied = await takeFromLimit(c, { name: 'export', subject: `${id}:${file}`, requestLimit: DOWNLOADS });
   if (!applied || applied.decision.admitted) return;
-  const detail = `Your organization can download this list once every 10 seconds. Download it again after ${retryAfter(applied.decision.retryAfterMs)} s.`;
-  throw new PageProblem(429, 'This list was just downloaded', detail);
+  const detail = `Your organization can download one such file every 10 seconds. Download it after ${retryAfter(applied.decision.retryAfterMs)} s.`;
+  throw new PageProblem(429, 'A file was just downloaded here', detail);
 }
 
 /** The address of the file that continues at a cursor. */

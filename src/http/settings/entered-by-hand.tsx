@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { dateText } from '../../domain/calendar.ts';
 import { enterByHand, readTaken } from '../../services/work/enter-by-hand.ts';
-import { FILE_PART, goesToPsa, isRedacted, readEntries, type TimeQuery } from '../../services/work/time-queue.ts';
+import { goesToPsa, isRedacted, ONE, readEntries, type TimeQuery } from '../../services/work/time-queue.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { readForm } from './forms.ts';
 import { addressOf, pageContext, redirectWith } from './page-context.ts';
@@ -24,7 +24,7 @@ enteredByHand.get('/time/entered', validTime, (c) => {
 /** Asks whether the administrator has done so; after a redaction in the meantime again, with another question. */
 async function ask(c: Context<AdminEnv>, id: string, query: TimeQuery, isRedactedNow = false) {
   const ctx = adminContext(c);
-  const [entry] = shownEntries(c, await readEntries(ctx, [id], FILE_PART.characters), FILE_PART.shown);
+  const [entry] = shownEntries(c, await readEntries(ctx, [id], ONE.characters), ONE.shown);
   if (!entry || entry.refusal === null || !goesToPsa(entry)) return nothingToEnter(c, id, query);
   const title = isRedacted(entry) ? 'Text removed by hand?' : 'Entered by hand?';
   const page = (

@@ -146,7 +146,7 @@ function NoRequests({ query: { q, status, before } }: { query: Query }) {
   return (
     <Banner tone="neutral">
       No refused request{(q ?? status) && ` with “${q ?? status}”`} in the last 7 days.
-      {q && !isRequestId(q) && ' An Idempotency-Key finds only lost writes; search for the ticket or the request id.'}
+      {q && !isRequestId(q) && ' An Idempotency-Key finds only lost writes.'}
       <div class="row">
         {q && <a href={addressOf(`${base}/audit`, { q })}>Search the audit log</a>}
         {(q ?? status ?? before) && <a href={`${base}/refused`}>All refused requests</a>}

@@ -39,8 +39,8 @@ export const MAX_ALL = 1_000;
 // The characters of a text that a page or a file reads and shows. It shows fewer, so that no key that was pasted into a text
 // is cut off, and therefore not recognized.
 export const PAGE = { characters: 1_000, shown: 300 };
-/** On the page of one entry: the whole text. */
-const ONE = { characters: MAX_TEXT_LENGTH, shown: MAX_TEXT_LENGTH };
+/** On a page of one entry: the whole text. */
+export const ONE = { characters: MAX_TEXT_LENGTH, shown: MAX_TEXT_LENGTH };
 export const FILE_PART = { limit: 2_500, characters: AUDIT_TEXT_LENGTH, shown: 3_000 };
 
 /** The states of a filter, in the order of the page, and their statuses. */

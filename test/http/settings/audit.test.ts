@@ -517,9 +517,7 @@ test('a second download of a file by an organization within 10 seconds is refuse
   ]) {
     const { status, text } = await get(String(path));
     expect(status).toBe(429);
-    expect(text).toMatch(
-      /Your organization can download this list once every 10 seconds\. Download it again after \d+ s\./,
-    );
+    expect(text).toMatch(/Your organization can download one such file every 10 seconds\. Download it after \d+ s\./);
     const links = await elementsOf(text, 'main a');
     expect(links.map((link) => [link.text, link.attributes['href']])).toEqual([['Go back', `${base}${from}`]]);
   }

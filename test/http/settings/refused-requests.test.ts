@@ -425,7 +425,7 @@ describe('the page of refused requests', () => {
     expect(text).toContain(`${settings.base}/audit?q=triage%3A4`);
     const [answer] = await elementsOf(text, '[role=status]');
     expect(answer?.text).toMatch(
-      /^No refused request with “triage:4” in the last 7 days\. An Idempotency-Key finds only lost writes;/,
+      /^No refused request with “triage:4” in the last 7 days\. An Idempotency-Key finds only lost writes\./,
     );
   });
 

@@ -161,11 +161,11 @@ describe('marks', () => {
     await log({ ...tess, minutes: 10 });
     const { text } = await get('/time');
     expect(await marksOf(text)).toEqual(['1,451 min that day']);
-    // The link leads to what waits of that day. A file has no separators.
+    // The link leads to the time of that day. A file has no separators.
     const [link] = await elementsOf(text, 'tbody th .mark a');
     const address = String(link?.attributes['href']).split('/time')[1]?.replaceAll('&amp;', '&');
-    expect(address).toBe('?technician=tess&from=2026-11-09&to=2026-11-09');
-    expect((await textsOf((await get(`/time${address}`)).text, '#totals'))[0]).toMatch(/^7 entries, 1,330 minutes,/);
+    expect(address).toBe('?state=all&technician=tess&from=2026-11-09&to=2026-11-09');
+    expect((await textsOf((await get(`/time${address}`)).text, '#totals'))[0]).toMatch(/^9 entries, 1,451 minutes,/);
     expect((await get('/time.csv')).text).toContain('"1451 min that day"');
   });
 
@@ -567,7 +567,7 @@ describe('time that the PSA refused and that was entered there by hand', () => {
   /** An approved entry that the PSA refused, and two administrators. */
   async function makeRefused() {
     const made = await makeTime();
-    const id = await made.log({ description: `Step by step.\n${'It goes on. '.repeat(60)}` });
+    const id = await made.log({ description: `Step by step.\n${'It goes on. '.repeat(400)}` });
     await made.decide('APPROVED', id);
     await importAdmin(made.organization, 'bea', 'Bea');
     const bea = await openSettings(made.api, made.organization, `bea@${made.organization}.example`);
@@ -579,6 +579,11 @@ describe('time that the PSA refused and that was entered there by hand', () => {
 
   test('an administrator takes it off the list, with an audit row that the feed shows', async () => {
     const { organization, get, post, id, refused } = await makeRefused();
+    const one = (await get(`/time?entry=${id}`)).text;
+    expect([await elementsOf(one, '.long[open]'), await textsOf(one, 'tbody a.button')]).toEqual([
+      [expect.anything()],
+      ['Entered by hand…'],
+    ]);
     const [link] = await elementsOf((await get('/time?state=refused&company=acme')).text, 'tbody a.button');
     const address = String(link?.attributes['href']).split('/time')[1]?.replaceAll('&amp;', '&');
     const { text } = await get(`/time${address}`);
@@ -588,7 +593,7 @@ describe('time that the PSA refused and that was entered there by hand', () => {
     expect(facts.slice(0, 2)).toEqual(['1001', 'Acme']);
     expect(facts.slice(3)).toEqual([
       ...['30 minutes', 'Automation', 'yes, 150.00 an hour'],
-      ...[`Step by step.\n${'It goes on. '.repeat(60)}`.trim(), 'The period is &lt;closed&gt;.'],
+      ...[`Step by step.\n${'It goes on. '.repeat(400)}`.trim(), 'The period is &lt;closed&gt;.'],
     ]);
     expect(await refused()).toBe(1);
     const fields = (await elementsOf(text, 'form[method=post] input')).map(({ attributes }) => [

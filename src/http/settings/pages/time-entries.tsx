@@ -62,8 +62,9 @@ export function TimePage(props: Props) {
   const { query, entries, totals, next, preselected, hasTime } = props;
   const canDecide = query.state === 'waiting' && entries.some(isUndecided);
   const ids = new Set<string>(preselected?.split(','));
+  const isOne = query.entry !== undefined;
   const toEntered =
-    query.state === 'refused'
+    isOne || query.state === 'refused'
       ? ({ id }: Entry) => addressOf(`${base}/time/entered`, { ...query, entry: id })
       : undefined;
   const isSelected = (entry: Entry) => ids.has('all') || (ids.has('marked') && isMarked(entry)) || ids.has(entry.id);
@@ -78,7 +79,7 @@ export function TimePage(props: Props) {
         </Banner>
       ) : (
         <form method="get" action={`${base}/time/decide`}>
-          {(query.entry === undefined || canDecide) && (
+          {(!isOne || canDecide) && (
             <p id="totals">
               <Summary {...props} />
             </p>
@@ -86,12 +87,12 @@ export function TimePage(props: Props) {
           {query.state === 'refused' && <WhatToDo />}
           {canDecide && <Bar {...props} />}
           {canDecide ? (
-            <Table caption="Time entries" kind="time" columns={columnsFor(entries, isSelected)} rows={entries} />
+            <Table caption="Time entries" kind="time" columns={columnsFor(entries, isSelected, isOne)} rows={entries} />
           ) : (
             <Table
               caption="Time entries"
               kind="time with-state"
-              columns={columnsWithState(query.entry === undefined ? query.state : undefined, toEntered)}
+              columns={columnsWithState(isOne ? undefined : query.state, toEntered, isOne)}
               rows={entries}
             />
           )}
@@ -114,9 +115,8 @@ function WhatToDo() {
   const { psa } = usePage();
   return (
     <p>
-      Enter this time in <bdi>{psa}</bdi> by hand, and mark it as entered. Or repair the cause in <bdi>{psa}</bdi>, and
-      ask your operator to have it sent again. If its text was redacted, remove the text there, or enter the time if it
-      is missing.
+      Enter this time in <bdi>{psa}</bdi> by hand, and mark it as entered. Or repair the cause there, and ask your
+      operator to have it sent again.
     </p>
   );
 }

@@ -68,7 +68,7 @@ function Marks({ entry, listed }: { entry: Entry; listed: ReadonlySet<string> })
         `, ${spanText(loggedAt - sameAs)} later`,
       ],
     dayMinutes !== null && (
-      <a href={addressOf(`${base}/time`, { technician: userId, from: workDate, to: workDate })}>
+      <a href={addressOf(`${base}/time`, { state: 'all', technician: userId, from: workDate, to: workDate })}>
         {formatNumber(dayMinutes)} min that day
       </a>
     ),
@@ -91,15 +91,16 @@ const TECHNICIAN: TableColumn<Entry> = [
 const AMOUNT: TableColumn<Entry> = ['Amount', (entry) => <Amount entry={entry} />];
 
 /** About how many characters of a text fit one line: with a decision beside it, fewer. */
-const TEXT_FITS = { alone: 80, withDecision: 62 };
+const TEXT_FITS = { alone: 80, withDecision: 50 };
 
 /**
  * The columns of a list of these entries. Entries that can be selected have a checkbox, which is checked if `isSelected` says
- * so.
+ * so. `isOpen`: whether long texts are.
  */
 export function columnsFor(
   entries: readonly Entry[],
   isSelected?: (entry: Entry) => boolean,
+  isOpen = false,
 ): readonly TableColumn<Entry>[] {
   const listed = new Set(entries.map(({ id }) => id));
   return [
@@ -109,7 +110,7 @@ export function columnsFor(
         <WorkTime entry={entry} listed={listed} isSelected={isUndecided(entry) ? isSelected?.(entry) : undefined} />
       ),
     ],
-    ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.alone} />],
+    ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.alone} isOpen={isOpen} />],
     TECHNICIAN,
     AMOUNT,
   ];
@@ -120,11 +121,15 @@ type ToEntered = (entry: Entry) => string;
 
 /**
  * The columns of a list with entries that do not wait here: also the decision about each, which the heading says if all have the
- * same.
+ * same. `isOpen`: whether long texts are.
  */
-export const columnsWithState = (state?: TimeQuery['state'], toEntered?: ToEntered): readonly TableColumn<Entry>[] => [
+export const columnsWithState = (
+  state?: TimeQuery['state'],
+  toEntered?: ToEntered,
+  isOpen = false,
+): readonly TableColumn<Entry>[] => [
   ['Time', (entry) => <WorkTime entry={entry} />],
-  ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.withDecision} />],
+  ['Work', (entry) => <Work entry={entry} fits={TEXT_FITS.withDecision} isOpen={isOpen} />],
   TECHNICIAN,
   [
     state === 'approved' || state === 'rejected' ? STATES[STATUSES[state]].word : 'Decision',
@@ -181,9 +186,14 @@ function WorkTime({ entry, listed = NONE_LISTED, isSelected }: WorkTimeProps) {
 }
 
 /** A text on one line, which opens if it is longer than about `fits` characters, with `children` below it. */
-const OneLine = ({ text, fits, children }: PropsWithChildren<{ text: string; fits: number }>) =>
+const OneLine = ({
+  text,
+  fits,
+  isOpen,
+  children,
+}: PropsWithChildren<{ text: string; fits: number; isOpen: boolean }>) =>
   text.length > fits || text.includes('\n') ? (
-    <details class="long">
+    <details class="long" open={isOpen}>
       <summary>
         <span class="text">{text}</span>
       </summary>
@@ -197,12 +207,12 @@ const OneLine = ({ text, fits, children }: PropsWithChildren<{ text: string; fit
 const LONG_KEY_NAME = 20;
 
 /** The text, and the ticket with its company and the key. A desktop has these in one line, and cuts off what does not fit. */
-function Work({ entry, fits }: { entry: Entry; fits: number }) {
+function Work({ entry, fits, isOpen }: { entry: Entry; fits: number; isOpen: boolean }) {
   const { base, psa } = usePage();
   const { id, text, isCut, ticketId, company, keyId, keyName, status, refusal, wasHandedOver } = entry;
   return (
     <>
-      <OneLine text={text} fits={fits}>
+      <OneLine text={text} fits={fits} isOpen={isOpen}>
         {isCut && <a href={`${base}/time?entry=${id}`}>Whole text</a>}
       </OneLine>
       <span class="minor line" title={`${company} · ${keyName}`}>
@@ -232,7 +242,7 @@ function Work({ entry, fits }: { entry: Entry; fits: number }) {
 
 /** The way to mark an entry as entered by hand. */
 function EnteredButton({ entry, toEntered }: { entry: Entry; toEntered: ToEntered }) {
-  if (!goesToPsa(entry)) return null;
+  if (!goesToPsa(entry) || entry.refusal === null) return null;
   const done = isRedacted(entry) ? 'Text removed by hand' : 'Entered by hand';
   return (
     <a
@@ -278,11 +288,14 @@ function Decision({ entry, hasWord }: { entry: Entry; hasWord: boolean }) {
   const { base } = usePage();
   const { id, status, decidedAt, reason, refusal, byHand } = entry;
   // With who decides: `Waits in HaloPSA`, or `Not in HaloPSA`.
-  const word = status === 'SUBMITTED' && refusal !== null && goesToPsa(entry) ? 'Not' : STATES[status].word;
+  const { word, icon } =
+    status === 'SUBMITTED' && refusal !== null && goesToPsa(entry)
+      ? ({ word: 'Not', icon: 'alert' } as const)
+      : STATES[status];
   return (
     <>
       <span class={`state ${status.toLowerCase()}`}>
-        <Icon name={STATES[status].icon} />
+        <Icon name={icon} />
         {isUndecided(entry) ? (
           [word, <a href={`${base}/time?entry=${id}`}>Decide</a>]
         ) : (
