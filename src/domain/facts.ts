@@ -87,7 +87,7 @@ export const FACTS = {
     sentence: ({ count, subject, lastAt }) =>
       `The PSA has refused ${plural(count, nounOf(subject))}. Last at ${time(lastAt)}.`,
     advice:
-      'The settings area shows each reason: of time under Time, of notes in the audit log. Enter these records in the PSA, and mark time as entered by hand; or repair the cause there and have it take them.',
+      'The settings area shows each reason: of time under Time, of notes in the audit log. Enter these records in the PSA, or repair the cause there and have it take them.',
     losesWork: true,
     isShown: true,
   },

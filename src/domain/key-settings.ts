@@ -109,7 +109,7 @@ const KEY_SETTINGS = {
     placeholder: 'n8n prod: alert triage',
     max: MAX_NAME_LENGTH,
     label: 'Name',
-    help: 'Use one key per workflow. The name appears in the audit log with everything the key writes.',
+    help: 'Use one key per workflow. The audit log has the name with everything the key writes.',
   },
   owner: line('Owner', 100, 'The person or team to ask before the key is revoked.'),
   description: line('Description', 200, 'What the workflow does, or where it runs.'),

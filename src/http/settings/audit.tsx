@@ -92,7 +92,7 @@ audit.get('/audit', validAddress, async (c) => {
   return render(c, 'Audit log', <AuditLogPage {...shown} />, {
     lead: (
       <p class="minor">
-        All writes of the keys, decisions about time, and changes to keys and key rules. Entries cannot be changed.
+        All writes, decisions about time, and changes to keys and key rules. Entries cannot be changed.
       </p>
     ),
     actions: <CsvLink to={addressOf(`${pageContext(c).base}/audit.csv`, shown.query)} />,

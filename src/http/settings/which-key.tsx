@@ -34,22 +34,18 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.string().cat
     return redirectWith(c, `/keys/${key.id}`, `This key was in the text. ${adviceFor(key)}`, 'neutral');
   const page = (
     <>
-      {found.length === 0 && (
-        <Banner tone="warning">
-          No key of this service is in this text. Check that the key was copied in full: {KEY_LENGTH} characters after{' '}
-          <code>{keyPrefix}_</code>.
-        </Banner>
-      )}
+      {found.length + broken === 0 && <Banner tone="warning">No key of this service is in this text.</Banner>}
       {foreign.length > 0 && (
         <Banner tone="warning">
           Your organization does not have {foreign.length === 1 ? 'this key' : 'these keys'}:{' '}
           {foreign.map((hint, index) => [index > 0 && ', ', <Hint hint={hint} />])}.
         </Banner>
       )}
-      {found.length > 0 && broken > 0 && (
+      {broken > 0 && (
         <Banner tone="warning">
-          {broken} more {broken === 1 ? 'value is' : 'values are'} not complete, so the text may contain other keys. A
-          whole key has {KEY_LENGTH} characters after <code>{keyPrefix}_</code>.
+          {broken} {found.length > 0 && 'more '}
+          {broken === 1 ? 'value is' : 'values are'} not complete: a whole key has {KEY_LENGTH} characters after{' '}
+          <code>{keyPrefix}_</code>.
         </Banner>
       )}
       {keys.length > 0 && (

@@ -134,6 +134,9 @@ describe('“Which key is this?”', () => {
       `${base}/keys/${key.id}`,
     ]);
     expect(text).toContain('1 more value is not complete');
+    const alone = await post('/which-key', { pasted: cut.value.slice(0, -1) });
+    expect(alone.text).toContain('1 value is not complete: a whole key has');
+    expect(alone.text).not.toContain('No key of this service');
   });
 
   test('lists the keys that have the same hint', async () => {

@@ -26,13 +26,13 @@ type Row = Omit<RefusedUse, 'reason' | 'firstAt' | 'lost' | 'limitId' | 'others'
   pointers?: readonly string[];
 };
 
-/** A row for the requests of the log with one reason. Of many in a minute, the log has only the first. */
-const rowOf = (request: RefusedRequest): Row => ({
+/** A row for the requests of the log with one reason. Of many of a key in a minute, the log has only the first. */
+const rowOf = (request: RefusedRequest, isMinimum: boolean): Row => ({
   ...request,
   firstAt: null,
   lastAt: request.at,
   endsAt: null,
-  isMinimum: request.count >= STORED_A_MINUTE,
+  isMinimum,
   needsAttention: false,
   stillRefused: [],
   isLastAllowed: false,
@@ -134,7 +134,9 @@ interface Props {
 export function RefusedUsesTable({ uses, others, forOneKey = false }: Props) {
   const { now } = usePage();
   if (uses.length + others.length === 0) return <p>No requests were refused.</p>;
-  const rows = inOrder([...uses, ...others.map(rowOf)]);
+  const isFull = ({ key }: RefusedRequest) =>
+    [...uses, ...others].reduce((sum, one) => sum + (one.key.id === key.id ? one.count : 0), 0) >= STORED_A_MINUTE;
+  const rows = inOrder([...uses, ...others.map((request) => rowOf(request, isFull(request)))]);
   const isOver = (row: Row) => whyOver(row, now) !== undefined;
   const table = (some: readonly Row[]) => (
     <Table caption="Refused requests by reason" kind="refused" columns={columnsOf(some, forOneKey, now)} rows={some} />

@@ -145,7 +145,7 @@ export function TimeLead({
     approved: 'Newest first.',
     rejected: 'Newest first.',
     refused: ['Time that ', <bdi>{psa}</bdi>, ' did not take, and why.'],
-    all: 'All time, newest first.',
+    all: 'Newest first.',
   };
   return <p class="minor">{leads[state]}</p>;
 }
@@ -156,7 +156,7 @@ function NoTime() {
   return (
     <section class="empty" aria-labelledby="first">
       <h2 id="first">No time was logged yet</h2>
-      <p>An automation logs time with a key that has the scope Time entries. Then the time is listed here.</p>
+      <p>An automation logs time with a key that has the scope Time entries.</p>
       <p class="row">
         <a class="button" href={addressOf(`${base}/new-key`, { scopes: RECORD_KINDS.time_entry.scope })}>
           Create a key

@@ -210,11 +210,8 @@ const LONG_KEY_NAME = 20;
 function Work({ entry, fits, isOpen }: { entry: Entry; fits: number; isOpen: boolean }) {
   const { base, psa } = usePage();
   const { id, text, isCut, ticketId, company, keyId, keyName, status, refusal, wasHandedOver } = entry;
-  return (
+  const about = (
     <>
-      <OneLine text={text} fits={fits} isOpen={isOpen}>
-        {isCut && <a href={`${base}/time?entry=${id}`}>Whole text</a>}
-      </OneLine>
       <span class="minor line" title={`${company} · ${keyName}`}>
         <span>
           <Ticket id={ticketId} />
@@ -236,6 +233,16 @@ function Work({ entry, fits, isOpen }: { entry: Entry; fits: number; isOpen: boo
           Refused: <Refusal reason={refusal} />
         </span>
       )}
+    </>
+  );
+  // An open text can be long.
+  return (
+    <>
+      {isOpen && about}
+      <OneLine text={text} fits={fits} isOpen={isOpen}>
+        {isCut && <a href={`${base}/time?entry=${id}`}>Whole text</a>}
+      </OneLine>
+      {!isOpen && about}
     </>
   );
 }
