@@ -24,7 +24,7 @@ const DETAILS = {
   approved_in_psa:
     'The directory says that the PSA approves new time. Remove its adapter, if it has one, and send or import the organization with approvals: settings first.',
   adapter_reports:
-    'An adapter of this organization has reported in the last 5 minutes, so its PSA may still decide. Remove its Worker, and run adapter:forget. If the adapter stays, because its PSA no longer approves time, add --adapter-stays.',
+    'An adapter of this organization has reported in the last 5 minutes, so its PSA may still decide. Remove its Worker, and run adapter:forget. If it stays, because its PSA no longer approves time, add --adapter-stays.',
   being_erased:
     'The organization is being erased and cannot be read or changed. Afterwards, its directory is accepted only with recreate.',
 } as const;

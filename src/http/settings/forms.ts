@@ -161,7 +161,7 @@ const MESSAGES: Record<string, string> = {
   scopes: 'Select at least one.',
   'expires out_of_range': 'This date is in the past. Enter a later date.',
   'expires too_late': 'A key can expire at most 10 years from now. For a key that never expires, choose “Never”.',
-  expires: 'Choose an expiration. For “On a date”, enter a date such as 2027-03-31. Otherwise leave the date empty.',
+  expires: 'Choose an expiration. For “On a date”, enter a date such as 2027-03-31. Otherwise leave it empty.',
   'grace too_many':
     'Too many replaced keys still work. Revoke this key immediately, or revoke one of the replaced keys first.',
   grace: 'Choose how long the old key keeps working.',

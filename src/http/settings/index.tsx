@@ -135,7 +135,7 @@ function toPageProblem(err: Error, isRead: boolean, requestId: string): PageProb
   if (hasCode(err, 'unavailable')) return unavailable(err, isRead);
   const known = err instanceof ServiceError ? PAGE_PROBLEMS[err.code] : undefined;
   if (known) return new PageProblem(...known);
-  const detail = `This is an error on our side. If it happens again, send us the request ID: ${requestId}`;
+  const detail = `The error is on our side. If it happens again, send us the request ID: ${requestId}`;
   return new PageProblem(500, 'Something went wrong', detail);
 }
 
@@ -159,7 +159,7 @@ const PAGE_PROBLEMS: Partial<Record<ServiceErrorCode, ConstructorParameters<type
 
 /** The administrator's alternatives when a key cannot be revoked. */
 const BLOCK_INSTEAD =
-  'To stop a key immediately, ask the operator of this service to add the key’s hint to BLOCKED_KEYS. The list of keys shows the hint. BLOCKED_KEYS works without the database.';
+  'To stop a key immediately, ask the operator of this service to add the key’s hint to BLOCKED_KEYS. It works without the database.';
 
 function unavailable({ info: { database }, cause }: ServiceError, isRead: boolean): PageProblem {
   const problem = (title: string, detail: string) => new PageProblem(503, title, detail, cause);

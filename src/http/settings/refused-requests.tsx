@@ -145,7 +145,7 @@ function NoRequests({ query: { q, status, before } }: { query: Query }) {
   const { base } = usePage();
   return (
     <Banner tone="neutral">
-      No refused request{(q ?? status) && ` with “${q ?? status}”`} in the last 7 days.
+      The log of 7 days has no request{(q ?? status) && ` with “${q ?? status}”`}.
       {q && !isRequestId(q) && ' An Idempotency-Key finds only lost writes.'}
       <div class="row">
         {q && <a href={addressOf(`${base}/audit`, { q })}>Search the audit log</a>}

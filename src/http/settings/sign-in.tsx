@@ -30,7 +30,7 @@ export async function signedInAdministrations(
     throw new PageProblem(
       503,
       'The settings area is not configured',
-      'Set team and audience in the file of the deployment, and deploy again. Without Cloudflare Access, set ADMIN_ISSUER, ADMIN_JWKS_URL and ADMIN_TOKEN_HEADER instead of team. The API keeps working in the meantime.',
+      'Set team and audience in the file of the deployment, and deploy again. Without Cloudflare Access, set ADMIN_ISSUER, ADMIN_JWKS_URL and ADMIN_TOKEN_HEADER instead of team.',
     );
   }
   const email = await verifiedEmail(c, signIn);

@@ -427,7 +427,7 @@ describe('the page of refused requests', () => {
     expect(text).toContain(`${settings.base}/audit?q=triage%3A4`);
     const [answer] = await elementsOf(text, '[role=status]');
     expect(answer?.text).toMatch(
-      /^No refused request with “triage:4” in the last 7 days\. An Idempotency-Key finds only lost writes\./,
+      /^The log of 7 days has no request with “triage:4”\. An Idempotency-Key finds only lost writes\./,
     );
   });
 

@@ -182,7 +182,7 @@ describe('a refused use of a key', () => {
         await countElements(text, `#lost a[href="${base}/keys/${id}/lost-writes?q=${encodeURIComponent(`${q}`)}"]`),
       ).toBe(rows.length);
       expect(await countElements(text, `#lost h3 a[href="${base}/keys/${id}"]`)).toBe(rows.length);
-      expect(text.includes('No refused request with')).toBe(rows.length === 0);
+      expect(text.includes('The log of 7 days has no request with')).toBe(rows.length === 0);
     }
     // Another organization finds none of them.
     const foreign = await makeSettings();

@@ -72,7 +72,7 @@ function FirstSteps({ keys }: Pick<KeyList, 'keys'>) {
         </li>
         <li>
           <h3>Give it to the tool</h3>
-          <p>A key is shown once: first open the place where it goes.</p>
+          <p>A key is shown once: first open where it goes.</p>
           <RecipeLinks />
         </li>
         <li>
