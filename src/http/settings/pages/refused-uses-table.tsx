@@ -58,11 +58,10 @@ function inOrder(rows: readonly Row[]): Row[] {
 /** The columns of refused uses. The page of a key has the repairs of what needs attention in its banners. */
 function columnsOf(rows: readonly Row[], forOneKey: boolean, now: number): TableColumn<Row>[] {
   const hasToDo = (row: Row) => !(forOneKey && row.needsAttention) && isRepairable(row, now);
-  const isFirstOfKey = (row: Row) => rows.find(({ key }) => key.id === row.key.id) === row;
   return [
     [
       forOneKey ? 'Reason' : 'Key and reason',
-      (row) => [!forOneKey && isFirstOfKey(row) && <KeyName subject={row.key} />, <Reason row={row} />],
+      (row) => [!forOneKey && <KeyName subject={row.key} />, <Reason row={row} />],
     ],
     ['How often', (row) => <HowOften row={row} />],
     ...(rows.some(hasToDo)
