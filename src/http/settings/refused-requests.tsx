@@ -60,7 +60,9 @@ refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
   const page = (
     <>
       <Filters query={query} refusals={[...uses, ...others]} />
-      {shownUses.length + shownOthers.length > 0 && <RefusedUsesTable uses={shownUses} others={shownOthers} />}
+      {shownUses.length + shownOthers.length > 0 && (
+        <RefusedUsesTable uses={shownUses} others={shownOthers} all={[...uses, ...others]} />
+      )}
       {requests.length + lost.length + shownOthers.length === 0 && <NoRequests query={query} />}
       {requests.length > 0 && (
         <>

@@ -369,6 +369,9 @@ describe('the page of refused requests', () => {
     // The log has ten requests of a key and minute, of all statuses together.
     await api.postTime(key.value, TIME, { 'Content-Type': 'text/plain' });
     expect(await wrong(3)).toContain('At least 9 requests');
+    expect((await elementsOf((await get('/refused?status=415')).text, '.refused tbody tr'))[0]?.text).toContain(
+      'At least 1',
+    );
     for (const message of ['a', 'b']) await api.postNote(key.value, { message }, { 'Idempotency-Key': 'e' });
     await api.settled();
     for (const path of [`/keys/${key.id}`, '/refused']) {

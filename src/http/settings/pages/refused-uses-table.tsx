@@ -122,6 +122,8 @@ interface Props {
   uses: readonly RefusedUse[];
   /** The latest refused request of each key and reason that refused uses do not count. */
   others: readonly RefusedRequest[];
+  /** All of their keys, if these are only some. */
+  all?: readonly (RefusedUse | RefusedRequest)[];
   /** Whether they are on the page of their key. */
   forOneKey?: boolean;
 }
@@ -130,11 +132,11 @@ interface Props {
  * Refused uses with their reasons, which a 401 response does not give, those that need attention first; those that are
  * over below a fold.
  */
-export function RefusedUsesTable({ uses, others, forOneKey = false }: Props) {
+export function RefusedUsesTable({ uses, others, all = [...uses, ...others], forOneKey = false }: Props) {
   const { now } = usePage();
   if (uses.length + others.length === 0) return <p>No requests were refused.</p>;
   const isFull = ({ key }: RefusedRequest) =>
-    [...uses, ...others].reduce((sum, one) => sum + (one.key.id === key.id ? one.count : 0), 0) >= STORED_A_MINUTE;
+    all.reduce((sum, one) => sum + (one.key.id === key.id ? one.count : 0), 0) >= STORED_A_MINUTE;
   const rows = inOrder([...uses, ...others.map((request) => rowOf(request, isFull(request)))]);
   const isOver = (row: Row) => whyOver(row, now) !== undefined;
   const table = (some: readonly Row[]) => (

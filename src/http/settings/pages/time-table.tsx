@@ -212,7 +212,7 @@ function Work({ entry, fits, isOpen }: { entry: Entry; fits: number; isOpen: boo
   const { id, text, isCut, ticketId, company, keyId, keyName, status, refusal, wasHandedOver } = entry;
   const about = (
     <>
-      <span class={isOpen ? 'minor' : 'minor line'} title={`${company} · ${keyName}`}>
+      <span class={isOpen ? 'minor' : 'minor line'} title={isOpen ? undefined : `${company} · ${keyName}`}>
         <span>
           <Ticket id={ticketId} />
           &nbsp;·&nbsp;
