@@ -122,7 +122,7 @@ interface Props {
   uses: readonly RefusedUse[];
   /** The latest refused request of each key and reason that refused uses do not count. */
   others: readonly RefusedRequest[];
-  /** All of their keys, if these are only some. */
+  /** All refusals of the organization, if only those with one status are shown. */
   all?: readonly (RefusedUse | RefusedRequest)[];
   /** Whether they are on the page of their key. */
   forOneKey?: boolean;
