@@ -1,8 +1,10 @@
 import { DAY_MS } from './calendar.ts';
 import { DIRECTORY_ID } from './directory-id.ts';
+import type { KeyReference } from './errors.ts';
 import { fieldErrors } from './fields.ts';
 import { withoutKeys } from './pasted-keys.ts';
 import { noteRequest, timeEntryRequest } from './record-kinds.ts';
+import { MINUTE_MS } from './refused-use.ts';
 
 /** How many refused requests are kept: the latest ones of each key, and of an organization. */
 export const KEPT_OF_KEY = 50;
@@ -39,11 +41,12 @@ export function fieldRule(pointer: string): string | undefined {
 export const storedTicketId = (ticketId: string, keyPrefix: string) =>
   DIRECTORY_ID.test(ticketId) ? withoutKeys(ticketId, keyPrefix) : UNKNOWN_ID;
 
-const MINUTE_MS = 60_000;
 /** How many refused requests an isolate stores in a minute. */
 const MAX_OF_KEY = 10;
 const MAX_OF_ORGANIZATION = 60;
-/** How many keys and organizations an isolate remembers in a minute. Each organization has at most 61 of them. */
+/** From here on it stores only the first request of a key for each reason, so that a flood of one hides no other. */
+export const REPEATED_OF_KEY = 5;
+/** How many organizations, keys and reasons of keys an isolate remembers in a minute. */
 const MAX_COUNTS = 10_000;
 
 /** Limits how many refused requests an isolate stores, so that a flood writes a bounded number of rows. */
@@ -51,17 +54,22 @@ export class RefusedRequestMeter {
   private minute = 0;
   private readonly counts = new Map<string, number>();
 
-  /** Whether to store a request that is refused at `now` (UTC milliseconds). */
-  admits({ organizationId, keyId }: { organizationId: string; keyId: string }, now: number): boolean {
+  /** Whether to store a request that is refused for a reason at `now` (UTC milliseconds). */
+  admits({ organizationId, keyId }: KeyReference, reason: string, now: number): boolean {
     const minute = Math.floor(now / MINUTE_MS);
     if (minute !== this.minute) this.counts.clear();
     this.minute = minute;
     const ofKey = `${organizationId} ${keyId}`;
-    const byKey = this.counts.get(ofKey) ?? 0;
+    const ofReason = `${ofKey} ${reason}`;
     const byOrganization = this.counts.get(organizationId) ?? 0;
-    if (byKey >= MAX_OF_KEY || byOrganization >= MAX_OF_ORGANIZATION) return false;
-    if (byKey === 0 && this.counts.size + 2 > MAX_COUNTS) return false;
-    this.counts.set(ofKey, byKey + 1).set(organizationId, byOrganization + 1);
+    const byKey = this.counts.get(ofKey) ?? 0;
+    const byReason = this.counts.get(ofReason) ?? 0;
+    if (byKey >= (byReason === 0 ? MAX_OF_KEY : REPEATED_OF_KEY) || byOrganization >= MAX_OF_ORGANIZATION) return false;
+    if (byReason === 0 && this.counts.size + 3 > MAX_COUNTS) return false;
+    this.counts
+      .set(organizationId, byOrganization + 1)
+      .set(ofKey, byKey + 1)
+      .set(ofReason, byReason + 1);
     return true;
   }
 }

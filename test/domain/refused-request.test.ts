@@ -2,23 +2,52 @@ import { describe, expect, test } from 'vitest';
 import { fieldRule, RefusedRequestMeter, storedPointers, storedTicketId } from '../../src/domain/refused-request.ts';
 
 describe('the meter of refused requests', () => {
-  const admitted = (meter: RefusedRequestMeter, organizationId: string, keyId: string, now = 0, tries = 100) =>
-    Array.from({ length: tries }, () => meter.admits({ organizationId, keyId }, now)).filter(Boolean).length;
+  /** For each of these reasons in turn, how many of 100 requests are admitted. */
+  const admitted = (
+    meter: RefusedRequestMeter,
+    organizationId: string,
+    keyId: string,
+    reasons = ['revoked'],
+    now = 0,
+  ) =>
+    reasons.map((reason) => {
+      const tries = Array.from({ length: 100 }, () => meter.admits({ organizationId, keyId }, reason, now));
+      return tries.filter(Boolean).length;
+    });
 
-  test('admits 10 requests of a key and 60 of an organization in a minute', () => {
+  test('admits 5 requests of a key in a minute, and 5 more that are the first for their reason', () => {
     const meter = new RefusedRequestMeter();
-    const ofKeys = Array.from({ length: 10 }, (_, key) => admitted(meter, 'a', `key-${key}`));
-    expect(ofKeys).toEqual([10, 10, 10, 10, 10, 10, 0, 0, 0, 0]);
-    expect(admitted(meter, 'b', 'key-0')).toBe(10);
-    expect(admitted(meter, 'a', 'key-9', 60_000)).toBe(10);
+    const reasons = Array.from({ length: 8 }, (_, number) => `reason-${number}`);
+    expect(admitted(meter, 'a', 'key', reasons)).toEqual([5, 1, 1, 1, 1, 1, 0, 0]);
+    expect(admitted(meter, 'a', 'key', reasons.toReversed(), 60_000)).toEqual([5, 1, 1, 1, 1, 1, 0, 0]);
   });
 
-  test('remembers a limited number of keys and organizations, and admits no others until the minute ends', () => {
+  test('counts the reasons of a key together until it has five', () => {
     const meter = new RefusedRequestMeter();
-    const all = Array.from({ length: 6_000 }, (_, number) => admitted(meter, `org-${number}`, 'key', 0, 1));
-    expect(all.filter((count) => count === 1)).toHaveLength(5_000);
-    expect(admitted(meter, 'org-0', 'key')).toBe(9);
-    expect(admitted(meter, 'org-5999', 'key', 60_000)).toBe(10);
+    const admits = (reason: string) => meter.admits({ organizationId: 'a', keyId: 'key' }, reason, 0);
+    expect(['x', 'y', 'x', 'y', 'x', 'y', 'x', 'z', 'z'].map(admits)).toEqual([
+      ...[true, true, true, true, true],
+      ...[false, false, true, false],
+    ]);
+  });
+
+  test('admits 60 requests of an organization in a minute', () => {
+    const meter = new RefusedRequestMeter();
+    const ofKeys = Array.from({ length: 14 }, (_, key) => admitted(meter, 'a', `key-${key}`));
+    expect(ofKeys.flat()).toEqual([5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 0, 0]);
+    expect(admitted(meter, 'b', 'key-0')).toEqual([5]);
+    expect(admitted(meter, 'a', 'key-13', ['revoked'], 60_000)).toEqual([5]);
+  });
+
+  test('remembers a limited number of organizations, keys and reasons, and admits no others until the minute ends', () => {
+    const meter = new RefusedRequestMeter();
+    const admits = (number: number, now = 0) =>
+      meter.admits({ organizationId: `org-${number}`, keyId: 'key' }, 'revoked', now);
+    const all = Array.from({ length: 6_000 }, (_, number) => admits(number));
+    expect(all.indexOf(false)).toBe(3_333);
+    expect(all.lastIndexOf(true)).toBe(3_332);
+    expect(admits(0)).toBe(true);
+    expect(admits(5_999, 60_000)).toBe(true);
   });
 });
 

@@ -1,4 +1,6 @@
 import { and, count, desc, eq, lt, max, sql } from 'drizzle-orm';
+import { KEPT_OF_KEY, REPEATED_OF_KEY } from '../../domain/refused-request.ts';
+import { MINUTE_MS } from '../../domain/refused-use.ts';
 import { isBeingErased } from '../directory/erasure.ts';
 import { type Database, valuesFor } from '../query.ts';
 import { tickets, users } from '../schema/directory.ts';
@@ -70,6 +72,14 @@ const isOther = sql`not exists (select 1 from ${refusedUses}
   where ${refusedUses.organizationId} = ${refusedRequests.organizationId} and ${refusedUses.keyId} = ${refusedRequests.keyId}
     and ${refusedUses.reason} = ${refusedRequests.reason})`;
 
+/** Whether more requests of the key were refused than the log has: of many in a minute it has some, and only the latest ones. */
+const isMinimum = sql`(select max(n) >= ${REPEATED_OF_KEY} or sum(n) >= ${KEPT_OF_KEY} from (
+  select count(*) as n from ${refusedRequests}
+  where ${refusedRequests.organizationId} = ${apiKeys.organizationId} and ${refusedRequests.keyId} = ${apiKeys.id}
+  group by cast(${refusedRequests.at} / ${MINUTE_MS} as integer)))`
+  .mapWith(Boolean)
+  .as('isMinimum');
+
 /** The latest refused requests, with their key, and with what the directory has of their ticket and technician. */
 export const findRefusedRequests = (
   db: Database,
@@ -90,6 +100,7 @@ export const findRefusedRequests = (
       sourceAddress: refusedRequests.sourceAddress,
       userAgent: refusedRequests.userAgent,
       count: sql<number>`${byReason ? count() : 1}`.as('count'),
+      isMinimum,
     })
     .from(refusedRequests)
     .innerJoin(

@@ -70,17 +70,18 @@ function newRequest(
   const { status } = c.res;
   const error: unknown = c.error;
   const code = error instanceof Unauthorized ? error.reason : c.get('requestStats').problem;
-  if (status < 400 || code === undefined || !meter.admits(key, now)) return undefined;
+  const info = error instanceof ServiceError ? error.info : {};
+  const reason = info.isOfOtherCompany ? 'company_not_allowed' : code;
+  if (status < 400 || reason === undefined || !meter.admits(key, reason, now)) return undefined;
   const { address: sourceAddress, userAgent } = c.get('source');
   const { keyPrefix } = c.get('config');
   const ticketId = c.req.param('ticketId');
-  const info = error instanceof ServiceError ? error.info : {};
   const errors = error instanceof Problem ? (error.extras.members?.errors ?? []) : [];
   return {
     requestId: c.get('requestId'),
     at: now,
     status,
-    reason: info.isOfOtherCompany ? 'company_not_allowed' : code,
+    reason,
     pointers: storedPointers(errors.map(({ pointer }) => pointer)),
     ticketId: ticketId === undefined ? null : storedTicketId(ticketId, keyPrefix),
     userEmail: info.userEmail === undefined ? null : withoutKeys(info.userEmail, keyPrefix),

@@ -17,17 +17,13 @@ import { isRequestId, searchedId, validQuery } from './valid-query.ts';
 
 export const refusedRequests = new Hono<AdminEnv>();
 
-/** The filters in the address of the page. An unknown status is ignored. */
+/** The filters in the address of the page. */
 const refusedShape = z.lazy(() =>
   z.object({
     /** A ticket, also as `#1003`, a request id, or the Idempotency-Key of a lost write. */
     q: z.string().transform(searchedId).optional(),
     /** A status of the responses, or `Lost`. */
-    status: z
-      .string()
-      .regex(/^([45]\d\d|Lost)$/)
-      .optional()
-      .catch(undefined),
+    status: z.string().optional(),
     before: z.string().optional(),
   }),
 );
@@ -60,9 +56,7 @@ refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
   const page = (
     <>
       <Filters query={query} refusals={[...uses, ...others]} />
-      {shownUses.length + shownOthers.length > 0 && (
-        <RefusedUsesTable uses={shownUses} others={shownOthers} all={[...uses, ...others]} />
-      )}
+      {shownUses.length + shownOthers.length > 0 && <RefusedUsesTable uses={shownUses} others={shownOthers} />}
       {requests.length + lost.length + shownOthers.length === 0 && <NoRequests query={query} />}
       {requests.length > 0 && (
         <>
@@ -71,7 +65,9 @@ refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
             reported={new Set([...shownUses, ...shownOthers].map(repairId))}
             found={q ?? (isOfLog || query.status ? '' : undefined)}
           />
-          <p class="minor">The latest 50 of each key, for 7 days, without their texts; in a flood, not all of them.</p>
+          <p class="minor">
+            The latest 50 of each key, for 7 days, without their texts; of many in a minute, only some.
+          </p>
           <div class="row minor">
             {next !== undefined && <a href={addressOf(c.req.path, { ...query, before: next })}>Older requests</a>}
             <a href={addressOf(`${pageContext(c).base}/refused-requests.csv`, { q, status: query.status })}>
@@ -106,35 +102,35 @@ function findLostWrites(refusals: readonly (RefusedUse | RefusedRequest)[], q: s
   });
 }
 
+/** How many requests were refused, without the lost writes that an administrator has entered by hand; with a `+` for at least. */
+function numberOf(refusals: readonly (RefusedUse | RefusedRequest)[], now: number): string {
+  const counted = refusals.filter((one) => !('lost' in one && one.reason === LOST && !hasOpenLosses(one, now)));
+  const sum = counted.reduce((total, { count }) => total + count, 0);
+  return `${formatNumber(sum)}${counted.some(({ isMinimum }) => isMinimum) ? '+' : ''}`;
+}
+
 interface FiltersProps {
   query: Query;
   refusals: readonly (RefusedUse | RefusedRequest)[];
 }
 
-/** Whether these are lost writes that an administrator has entered by hand. */
-const isEntered = (refusal: RefusedUse | RefusedRequest, now: number) =>
-  'lost' in refusal && refusal.reason === LOST && !hasOpenLosses(refusal, now);
-
 /** The search by an id, or the statuses of the refusals as chips with the numbers of requests, and of lost writes to enter. */
 function Filters({ query: { q, status }, refusals }: FiltersProps) {
   const { base, now } = usePage();
   const path = `${base}/refused`;
-  const counts = new Map(status === undefined ? [] : [[status, 0]]);
-  for (const refusal of refusals) {
-    const one = `${statusOf(refusal.reason)}`;
-    counts.set(one, (counts.get(one) ?? 0) + (isEntered(refusal, now) ? 0 : refusal.count));
-  }
+  const statuses = Map.groupBy(refusals, ({ reason }) => `${statusOf(reason)}`);
+  if (status !== undefined && !statuses.has(status)) statuses.set(status, []);
   return (
     <div class="toolbar">
       <SearchForm id="q" to={path} label="Ticket or request id" text={q} fields={[]} />
-      {q === undefined && counts.size > 0 && (
+      {q === undefined && statuses.size > 0 && (
         <nav class="state-chips statuses" aria-label="Statuses">
           <a href={path} aria-current={status === undefined ? 'true' : undefined}>
             All
           </a>
-          {[...counts].sort().map(([one, count]) => (
+          {[...statuses].sort().map(([one, ofStatus]) => (
             <a href={addressOf(path, { status: one })} aria-current={one === status ? 'true' : undefined}>
-              {one} <span class="number">{formatNumber(count)}</span>
+              {one} <span class="number">{numberOf(ofStatus, now)}</span>
             </a>
           ))}
         </nav>

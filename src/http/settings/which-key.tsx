@@ -34,7 +34,12 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.string().cat
     return redirectWith(c, `/keys/${key.id}`, `This key was in the text. ${adviceFor(key)}`, 'neutral');
   const page = (
     <>
-      {found.length + broken === 0 && <Banner tone="warning">No key of this service is in this text.</Banner>}
+      {found.length + broken === 0 && (
+        <Banner tone="warning">
+          No key or hint of this service is in this text. A key has {KEY_LENGTH} characters after{' '}
+          <code>{keyPrefix}_</code>.
+        </Banner>
+      )}
       {foreign.length > 0 && (
         <Banner tone="warning">
           Your organization does not have {foreign.length === 1 ? 'this key' : 'these keys'}:{' '}

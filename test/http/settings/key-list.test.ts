@@ -136,7 +136,11 @@ describe('“Which key is this?”', () => {
     expect(text).toContain('1 more value is not complete');
     const alone = await post('/which-key', { pasted: cut.value.slice(0, -1) });
     expect(alone.text).toContain('1 value is not complete: a whole key has');
-    expect(alone.text).not.toContain('No key of this service');
+    expect(alone.text).not.toContain('No key or hint of this service');
+    const short = await post('/which-key', { pasted: cut.value.slice(0, 10) });
+    expect((await elementsOf(short.text, '[role=alert]')).map((alert) => alert.text)).toEqual([
+      'No key or hint of this service is in this text. A key has 46 characters after twb_.',
+    ]);
   });
 
   test('lists the keys that have the same hint', async () => {

@@ -1,5 +1,5 @@
 import type { RefusedRequest } from '../../../services/keys/refused-requests.ts';
-import { Address, counted, formatNumber, Table, type TableColumn, Ticket } from './components.tsx';
+import { Address, formatNumber, Table, type TableColumn, Ticket } from './components.tsx';
 import { From, KeyName } from './key-facts.tsx';
 import { adviceOf, programIn, RefusedPart, Repair, reasonText, repairId } from './refusal.tsx';
 import { RecentTime } from './time.tsx';
@@ -47,7 +47,7 @@ function When({ group: { latest, requests } }: { group: Group }) {
   return (
     <>
       <RecentTime at={latest.at} />
-      {requests.length > 1 && `, ${formatNumber(requests.length)} times`}
+      {requests.length > 1 && `, ${latest.isMinimum ? 'at least ' : ''}${formatNumber(requests.length)} times`}
     </>
   );
 }
@@ -107,10 +107,7 @@ export const RefusedRequestsTable = ({ requests, reported = new Set(), forOneKey
 /** The same in a fold, which is open for those that a search or a status has `found`. */
 export const LatestRequests = ({ found, ...props }: Props & { found?: string | undefined }) => (
   <details id="requests" open={found !== undefined}>
-    <summary>
-      {counted(props.requests.length, 'request')}
-      {found ? ` with “${found}”` : ', one by one'}
-    </summary>
+    <summary>Requests{found ? ` with “${found}”` : ', one by one'}</summary>
     <RefusedRequestsTable {...props} />
   </details>
 );

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import { isForAttention, REFUSED_ATTENTION_MS, STORED_A_MINUTE } from '../../../domain/refused-use.ts';
+import { isForAttention, REFUSED_ATTENTION_MS } from '../../../domain/refused-use.ts';
 import type { RefusedRequest } from '../../../services/keys/refused-requests.ts';
 import type { RefusedUse } from '../../../services/keys/refused-uses.ts';
 import { usePage } from '../page-context.ts';
@@ -26,13 +26,12 @@ type Row = Omit<RefusedUse, 'reason' | 'firstAt' | 'lost' | 'limitId' | 'others'
   pointers?: readonly string[];
 };
 
-/** A row for the requests of the log with one reason. Of many of a key in a minute, the log has only the first. */
-const rowOf = (request: RefusedRequest, isMinimum: boolean): Row => ({
+/** A row for the requests of the log with one reason. */
+const rowOf = (request: RefusedRequest): Row => ({
   ...request,
   firstAt: null,
   lastAt: request.at,
   endsAt: null,
-  isMinimum,
   needsAttention: false,
   stillRefused: [],
   isLastAllowed: false,
@@ -122,8 +121,6 @@ interface Props {
   uses: readonly RefusedUse[];
   /** The latest refused request of each key and reason that refused uses do not count. */
   others: readonly RefusedRequest[];
-  /** All refusals of the organization, if only those with one status are shown. */
-  all?: readonly (RefusedUse | RefusedRequest)[];
   /** Whether they are on the page of their key. */
   forOneKey?: boolean;
 }
@@ -132,12 +129,10 @@ interface Props {
  * Refused uses with their reasons, which a 401 response does not give, those that need attention first; those that are
  * over below a fold.
  */
-export function RefusedUsesTable({ uses, others, all = [...uses, ...others], forOneKey = false }: Props) {
+export function RefusedUsesTable({ uses, others, forOneKey = false }: Props) {
   const { now } = usePage();
   if (uses.length + others.length === 0) return <p>No requests were refused.</p>;
-  const isFull = ({ key }: RefusedRequest) =>
-    all.reduce((sum, one) => sum + (one.key.id === key.id ? one.count : 0), 0) >= STORED_A_MINUTE;
-  const rows = inOrder([...uses, ...others.map((request) => rowOf(request, isFull(request)))]);
+  const rows = inOrder([...uses, ...others.map(rowOf)]);
   const isOver = (row: Row) => whyOver(row, now) !== undefined;
   const table = (some: readonly Row[]) => (
     <Table caption="Refused requests by reason" kind="refused" columns={columnsOf(some, forOneKey, now)} rows={some} />
