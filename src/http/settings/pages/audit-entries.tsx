@@ -71,10 +71,6 @@ const SUMMARY_LENGTH = 120;
 /** What the PSA did, in the words that fit the column: the icon has the kind. */
 const BY_PSA: Record<string, string> = { refused: 'Refused by', taken: 'Now in' };
 
-/** How much of a ticket id fits the column. Of a longer one, the end tells it from others. */
-const SHOWN_ID = 8;
-const endOf = (id: string) => (id.length > SHOWN_ID ? `…${id.slice(1 - SHOWN_ID)}` : id);
-
 /** The entries of decisions, which say themselves what was decided, by whom and when. */
 const OF_A_DECISION = /\.(?:approved|rejected)$/;
 
@@ -129,9 +125,7 @@ function Line({ entry, keyId }: { entry: AuditEntry; keyId: string | undefined }
           auditActionLabel(action)
         )}
       </span>
-      <span class="ticket-id" title={ticketId && ticketId.length > SHOWN_ID ? ticketId : undefined}>
-        {ticketId && endOf(ticketId)}
-      </span>
+      <span class="ticket-id">{ticketId}</span>
       <span class="who">
         {!isOwn && <bdi>{actorName}</bdi>}
         {actorType === 'api_key' && key?.revoked && !isOwn && <span class="mark"> revoked</span>}

@@ -8,7 +8,7 @@ import { RecentTime } from './time.tsx';
 interface Group {
   latest: RefusedRequest;
   requests: readonly RefusedRequest[];
-  /** Whether it says what to do: neither the page nor an earlier group has. */
+  /** Whether it says what to do: the page does not say that elsewhere. */
   hasAdvice: boolean;
 }
 
@@ -16,13 +16,10 @@ interface Group {
 const sameRow = (request: RefusedRequest) => JSON.stringify([repairId(request), request.pointers, request.userEmail]);
 
 function groupsOf(requests: readonly RefusedRequest[], reported: ReadonlySet<string>): Group[] {
-  const advised = new Set(reported);
   return [...Map.groupBy(requests, sameRow).values()].flatMap((alike) => {
     const [latest] = alike;
     if (!latest) return [];
-    const hasAdvice = !advised.has(repairId(latest));
-    advised.add(repairId(latest));
-    return { latest, requests: alike, hasAdvice };
+    return { latest, requests: alike, hasAdvice: !reported.has(repairId(latest)) };
   });
 }
 
