@@ -109,9 +109,9 @@ function Line({ entry, keyId }: { entry: AuditEntry; keyId: string | undefined }
   const words = [
     actorType !== 'api_key' && rest === undefined && !isOfPage && key?.name,
     time && timeText(time, timeZone, OF_A_DECISION.test(action)),
-    text?.slice(0, SUMMARY_LENGTH),
-    isOfPage ? (rest ?? detail) : detail,
   ].filter(Boolean);
+  // An open entry has these below its line.
+  const said = [text?.slice(0, SUMMARY_LENGTH), isOfPage ? (rest ?? detail) : detail].filter(Boolean);
   return (
     <summary>
       <time title={utcText(at)}>{clockTime(at, timeZone)}</time>
@@ -136,11 +136,11 @@ function Line({ entry, keyId }: { entry: AuditEntry; keyId: string | undefined }
             Refused by <bdi>{psa}</bdi>{' '}
           </strong>
         )}
-        {words.map((part, index) => (
-          <>
+        {[...words, ...said].map((part, index) => (
+          <span class={index < words.length ? undefined : 'said'}>
             {index > 0 && ': '}
             <bdi>{part}</bdi>
-          </>
+          </span>
         ))}
       </span>
     </summary>
