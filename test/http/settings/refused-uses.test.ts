@@ -336,9 +336,11 @@ describe('the file of refused uses', () => {
     const key = await makeKey(organization);
     await copyKey(organization, key.id, { prefix: '0-', count: 700 });
     await env.DB.prepare(
-      `insert into refused_uses
-       select organization_id, api_keys.id, value, 1, 1, 1, null, null, null, '', null from api_keys, json_each('["expired","revoked"]')
-       where organization_id = ? and api_keys.id like '0-%'`,
+      `with reasons(reason, limit_id) as (
+         values ('expired', ''), ('daily_limit_reached', 'own:records'), ('daily_limit_reached', 'own:minutes'))
+       insert into refused_uses
+       select organization_id, id, reason, 1, 1, 1, null, null, null, limit_id, null from api_keys, reasons
+       where organization_id = ? and id like '0-%'`,
     )
       .bind(organization)
       .run();
@@ -349,12 +351,13 @@ describe('the file of refused uses', () => {
     for await (const { items, next } of everyRefusedUse({ ...asAdmin(organization), db })) {
       number += items.length;
       second ??= next;
-      for (const use of items) found.add(`${use.key.id} ${use.reason}`);
+      for (const use of items) found.add(`${use.key.id} ${use.reason} ${use.limitId}`);
     }
-    expect([number, found.size, calls.length]).toEqual([1_400, 1_400, 3]);
+    // A page of 500 ends between the limits of a key.
+    expect([number, found.size, calls.length]).toEqual([2_100, 2_100, 5]);
     let rest = 0;
     for await (const { items } of everyRefusedUse(asAdmin(organization), second)) rest += items.length;
-    expect(rest).toBe(900);
+    expect(rest).toBe(1_600);
     expect(Math.max(...calls.map(({ rowsRead }) => rowsRead))).toBeLessThanOrEqual(1_010);
   });
 });
