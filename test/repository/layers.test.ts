@@ -225,7 +225,7 @@ test.each([
   ['index.ts', "import { push } from './modules/push/module.ts';"],
   ['ops/program.ts', "import { pushOps } from '../modules/push/ops.ts';"],
   ['http/api/x.ts', "import type { Server } from '@modelcontextprotocol/server';"],
-  ['http/api/x.ts', "import { keys } from '../settings/keys.tsx';"],
+  ['http/api/x.ts', "import { oneKey } from '../settings/key.tsx';"],
   ['http/settings/x.ts', "import { notes } from '../api/writes.ts';"],
   ['http/settings/pages/x.tsx', "import { createApp } from '../../../app.ts';"],
   ['index.ts', "export { x } from './dev/start.ts';"],

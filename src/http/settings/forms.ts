@@ -102,9 +102,9 @@ export function searchedCompany(form: URLSearchParams): string | undefined {
 }
 
 /** The form after its search, which is for a key that is limited to companies. */
-export function withSomeCompanies(form: URLSearchParams): URLSearchParams {
+export function afterSearch(form: URLSearchParams): FormState {
   const others = [...form].filter(([name]) => name !== 'companies');
-  return new URLSearchParams([...others, ...companiesInForm(selectedCompanies(form))]);
+  return { values: new URLSearchParams([...others, ...companiesInForm(selectedCompanies(form))]), messages: {} };
 }
 
 export function chosenSettings(form: URLSearchParams): SettingsInput {

@@ -13,10 +13,11 @@ import { chooseOrganization } from './choose-organization.tsx';
 import { enteredByHand } from './entered-by-hand.tsx';
 import { guardForms } from './guard-forms.ts';
 import { guardSearches } from './guard-searches.ts';
+import { oneKey } from './key.tsx';
 import { keyList } from './key-list.tsx';
 import { keyRules } from './key-rules.tsx';
-import { keys } from './keys.tsx';
 import { lostWrites } from './lost-writes.tsx';
+import { newKey } from './new-key.tsx';
 import { addressOf, pageContext } from './page-context.ts';
 import { PageProblem } from './page-problem.ts';
 import { SearchForm } from './pages/components.tsx';
@@ -34,7 +35,8 @@ export function createSettings() {
     .use(signIn(), guardSearches())
     .get('/', (c) => c.redirect(`/settings/${c.get('administrator').organization.id}/keys`, 303))
     .route('/', keyList)
-    .route('/', keys)
+    .route('/', newKey)
+    .route('/', oneKey)
     .route('/', whichKey)
     .route('/', revokeKeys)
     .route('/', timeEntries)

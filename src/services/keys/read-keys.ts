@@ -83,6 +83,13 @@ export async function getOwnKey(ctx: AdminContext, keyId: string): Promise<KeyDe
   return key;
 }
 
+/** A key that works. @throws ServiceError `key_not_found`, `key_not_live` */
+export async function getLiveKey(ctx: AdminContext, keyId: string): Promise<KeyDetails> {
+  const key = await getOwnKey(ctx, keyId);
+  if (!isLive(key.state)) throw errorOf('key_not_live');
+  return key;
+}
+
 /** A key, and what its chain has written on `day`. @throws ServiceError `key_not_found` */
 export async function getKeyAndDay(ctx: AdminContext, keyId: string, day: string) {
   const { organizationId } = ctx.actor;
