@@ -100,12 +100,8 @@ export function makeAdapterWorld(makeFake: MakeFake, changes: Partial<Settings> 
     }),
     key: '',
     makeKey: async (name = 'n8n') => {
-      const created = await createApiKey(asAdmin(organization), 'twb', { name, scopes: BOTH_SCOPES }).catch(() =>
-        createApiKey({ ...asAdmin(organization), actor: { organizationId: organization, userId: '1' } }, 'twb', {
-          name,
-          scopes: BOTH_SCOPES,
-        }),
-      );
+      const admin = { ...asAdmin(organization, clock), actor: { organizationId: organization, userId: '1' } };
+      const created = await createApiKey(admin, 'twb', { name, scopes: BOTH_SCOPES });
       world.key = created.value;
     },
     /** Another object, as after the loss of the storage or of a second Worker. */

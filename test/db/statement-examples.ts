@@ -418,7 +418,7 @@ export const EXAMPLES: Readonly<
 
 /** Exported functions that are parts of statements, by the path of their file in src. */
 export const PARTS: Readonly<Record<string, readonly string[]>> = {
-  'db/audit/audit-log-statements.ts': ['nextSeq', 'userActors'],
+  'db/audit/audit-log-statements.ts': ['nextSeq', 'oldestSeq', 'userActors'],
   'db/fact-statements.ts': ['fact', 'factSource', 'isActiveIn', 'organizationRange'],
   'db/directory/administrator-statements.ts': ['byActiveAdministrator', 'isActiveAdministrator'],
   'db/keys/refused-use-statements.ts': ['needsAttention'],

@@ -6,6 +6,8 @@ import { deleteOld } from '../../src/services/delete-old.ts';
 import { beginErasure, eraseRows } from '../../src/services/directory/erase-organization.ts';
 import { listChanges } from '../../src/services/work/list-changes.ts';
 import { decideEntries, redactRecord, reportRecord } from '../../src/services/work/record-services.ts';
+import { fakeHalo } from '../adapters/fake-halo.ts';
+import { enter, MINUTE_MS, makeReadyWorld, notesOf, proveTime, time, timesOf } from '../adapters/world.ts';
 import { aroundD1 } from '../support/d1.ts';
 import { makeSettings } from '../support/settings.ts';
 import { asOperator, makeApi, makeKey, makeOrganization, TIME } from '../support/world.ts';
@@ -40,6 +42,9 @@ async function logTime({ old, key }: Awaited<ReturnType<typeof makeOldWorld>>): 
   const answer = await old.postTime(key, TIME);
   return (await answer.json<{ entry: { id: string } }>()).entry.id;
 }
+
+const forgetAdapter = (organization: string) =>
+  env.DB.prepare('delete from connections where organization_id = ?').bind(organization).run();
 
 async function stateOf(organization: string) {
   const count = (table: string) =>
@@ -85,6 +90,8 @@ test('A run that dies between two transactions is continued by the next one', as
     const { firstRow, notes } = await stateOf(organization);
     // A record exists as long as its audit row.
     expect(notes).toBe(Math.min(5, 7 - firstRow));
+    const { changes } = await listChanges(asOperator(), { organization, cursor: null });
+    expect(changes[0]?.seq).toBe(firstRow);
   }
   expect(await stateOf(organization)).toMatchObject({ deletedTo: 5, firstRow: 6, notes: 1 });
 });
@@ -96,6 +103,46 @@ test('An organization of which nothing is left to delete takes nothing of a run 
   for (let runs = 0; runs < 100 && !isDone; runs++) isDone = await run(env.DB, false, { rows: 500, chunks: 1 });
   for (const organization of organizations)
     expect(await stateOf(organization)).toMatchObject({ deletedTo: 5, notes: 1 });
+});
+
+test('No adapter writes anything into the PSA again between two transactions, without its storage or from an old cursor', async () => {
+  const world = await makeReadyWorld(fakeHalo, {}, OLD);
+  const { organization } = world;
+  await proveTime(world);
+  await world.write(501, { message: 'Note' });
+  await world.write(502, time('Time'));
+  await world.pass(MINUTE_MS);
+  const { id } = await world.write(503, time('By hand'));
+  const operator = () => asOperator(env.DB, world.clock);
+  const refused = { organization, kind: 'time_entry', id, result: 'refused' } as const;
+  await reportRecord(operator(), { ...refused, reason: 'Closed' });
+  expect(await enter(world, id)).toBe(true);
+  await redactRecord(operator(), { organization, kind: 'time_entry', id, by: 'Test' });
+  await world.pass(MINUTE_MS);
+  const oldCursor = (await listChanges(operator(), { organization, cursor: null, limit: 1 })).cursor;
+  world.suspend(NOW - world.clock());
+  // The one row about this entry that is younger than the retention does not say that it was entered by hand.
+  await reportRecord(operator(), { ...refused, reason: 'The text is there' });
+  await world.write(504, { message: 'Today' });
+  await world.pass(MINUTE_MS);
+  const inPsa = () => [...notesOf(world).map(([, text]) => text), ...timesOf(world)];
+  expect(inPsa()).toEqual(['Note', 'Today', 'Time']);
+
+  const left = new Set<number>();
+  // The first run only moves the position, and each of the others deletes one row.
+  for (let runs = 0, isDone = false; !isDone; runs++) {
+    isDone = await run(env.DB, false, { rows: 1, chunks: Math.min(runs, 1) });
+    left.add((await stateOf(organization)).entries);
+    for (const name of ['one', `without storage ${runs}`]) {
+      await forgetAdapter(organization);
+      world.objectName = name;
+      if (name === 'one') await world.read((kv) => kv.put('cursor', oldCursor));
+      await world.pass(2 * MINUTE_MS);
+      expect(inPsa()).toEqual(['Note', 'Today', 'Time']);
+      expect(await world.waiting()).toBe(0);
+    }
+  }
+  expect([...left]).toEqual([2, 1, 0]);
 });
 
 test('The feed continues after the position: its cursor is valid, an earlier one is not, and null begins there', async () => {

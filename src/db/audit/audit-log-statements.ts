@@ -63,7 +63,7 @@ const matches = (range: AuditRange) =>
   );
 
 /** The number of the organization's oldest audit row; 1 if there is none. */
-const oldestSeq = (organizationId: string) =>
+export const oldestSeq = (organizationId: string) =>
   sql<number>`(select coalesce(min(${oldest.seq}), 1) from ${auditLog} ${oldest} where ${oldest.organizationId} = ${organizationId})`;
 
 /** The first row that a page of the whole log examines: its numbers have no gaps. */

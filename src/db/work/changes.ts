@@ -1,12 +1,15 @@
 import { and, eq, gt, sql } from 'drizzle-orm';
+import { oldestSeq } from '../audit/audit-log-statements.ts';
 import { isBeingErased } from '../directory/erasure.ts';
 import { type Database, type Fields, jsonObject } from '../query.ts';
 import { auditLog } from '../schema/audit.ts';
 import { databaseEpoch, organizations } from '../schema/directory.ts';
 import { apiKeys } from '../schema/keys.ts';
-import { deletions, notes, timeEntries } from '../schema/work.ts';
+import { notes, timeEntries } from '../schema/work.ts';
 
-// The change feed: the audit log, with each record in its current state. A page reads at most three rows per change.
+// The change feed: the audit log, with each record in its current state. A page reads at most three rows per change. It begins
+// with the oldest row that is left, not with the position of the deletion: a record and the row that created it are deleted in
+// one transaction, so a record in the feed has all of its changes there.
 
 /** The target of a cursor. Null fields: there is no such organization or row. Always one row. */
 export const findCursorPosition = (db: Database, organizationId: string, seq: number) =>
@@ -15,13 +18,14 @@ export const findCursorPosition = (db: Database, organizationId: string, seq: nu
       epoch: databaseEpoch.epoch,
       organizationId: organizations.id,
       requestId: auditLog.requestId,
-      /** Up to which row the log is deleted; 0 if it is not. Its row there may be gone. */
-      deletedTo: sql<number>`coalesce(${deletions.toSeq}, 0)`.as('deletedTo'),
+      /** If the row of the cursor is missing: the last row that was deleted, 0 for none. Otherwise not read. */
+      deletedTo: sql<number | null>`iif(${auditLog.requestId} is null, ${oldestSeq(organizationId)} - 1, null)`.as(
+        'deletedTo',
+      ),
       isBeingErased: sql<number>`${isBeingErased(organizationId)}`.as('isBeingErased'),
     })
     .from(databaseEpoch)
     .leftJoin(organizations, eq(organizations.id, organizationId))
-    .leftJoin(deletions, eq(deletions.organizationId, organizations.id))
     .leftJoin(auditLog, and(eq(auditLog.organizationId, organizations.id), eq(auditLog.seq, seq)));
 
 export type CursorPosition = Awaited<ReturnType<typeof findCursorPosition>>[number];
@@ -96,15 +100,7 @@ export const findChanges = (db: Database, organizationId: string, seq: number, l
           iif(${auditLog.action} glob 'api_key.*', ${auditLog.targetId}, null))`,
       ),
     )
-    .where(
-      and(
-        eq(auditLog.organizationId, organizationId),
-        gt(auditLog.seq, seq),
-        // A deletion removes rows in several transactions.
-        sql`${auditLog.seq} > coalesce((select ${deletions.toSeq} from ${deletions}
-          where ${deletions.organizationId} = ${organizationId}), 0)`,
-      ),
-    )
+    .where(and(eq(auditLog.organizationId, organizationId), gt(auditLog.seq, seq)))
     .orderBy(auditLog.seq)
     .limit(limit);
 

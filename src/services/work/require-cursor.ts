@@ -53,4 +53,4 @@ export function organizationNotFound(organization: string): ServiceError {
 
 /** Whether the row of the cursor is there, or was the last one that was deleted. */
 const isAt = ({ requestId, deletedTo }: CursorPosition, { seq, requestId: asked }: ChangeCursor): boolean =>
-  seq === deletedTo || (seq > deletedTo && requestId === asked);
+  seq === deletedTo || requestId === asked;
