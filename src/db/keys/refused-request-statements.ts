@@ -74,7 +74,7 @@ const isOther = sql`not exists (select 1 from ${refusedUses}
 
 /** Whether more requests of the key were refused than the log has: of many in a minute it has some, and only the latest ones. */
 const isMinimum = sql`(select max(n) >= ${REPEATED_OF_KEY} or sum(n) >= ${KEPT_OF_KEY} from (
-  select count(*) as n from ${refusedRequests}
+  select count(*) as n from ${refusedRequests} indexed by refused_requests_by_key
   where ${refusedRequests.organizationId} = ${apiKeys.organizationId} and ${refusedRequests.keyId} = ${apiKeys.id}
   group by cast(${refusedRequests.at} / ${MINUTE_MS} as integer)))`
   .mapWith(Boolean)

@@ -1,8 +1,10 @@
+import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type NewRefusedRequest, recordRefusal } from '../../../src/services/keys/record-refusal.ts';
+import { countD1 } from '../../support/d1.ts';
 import { csvRows, elementsOf } from '../../support/page.ts';
 import { refusedRequest } from '../../support/refused-requests.ts';
-import { makeSettings } from '../../support/settings.ts';
+import { copyKey, makeSettings } from '../../support/settings.ts';
 import { asOperator, importRecords, makeKey, NOTE, revoke, rotate, TIME } from '../../support/world.ts';
 
 type Settings = Awaited<ReturnType<typeof makeSettings>>;
@@ -410,6 +412,27 @@ describe('the page of refused requests', () => {
     expect((await shown())[0]).toEqual(['At least 4', 'At least 2', '49']);
     await refuse(1, minute - 3_600_000, {}, other.id);
     expect((await shown())[0]?.[2]).toBe('At least 50');
+  });
+
+  test('reads a limited number of rows of an organization with 5,000 requests', async () => {
+    const { db, calls } = countD1(env.DB);
+    const { organization, get } = await makeSettings({ bindings: { DB: db } });
+    const key = await makeKey(organization);
+    await copyKey(organization, key.id, { prefix: 'log-', count: 100 });
+    await env.DB.prepare(
+      `with recursive numbers(number) as (select 1 union all select number + 1 from numbers limit 50)
+       insert into refused_requests
+       select organization_id, id || ' ' || number, id, ?, 422, 'validation_failed', '["/minutes"]', '1001', null, null, null, null
+       from api_keys, numbers where organization_id = ? and id like 'log-%'`,
+    )
+      .bind(Date.now(), organization)
+      .run();
+    calls.length = 0;
+    expect((await get('/refused')).status).toBe(200);
+    // The reasons: six for each request. The latest 51: six for each, and two for each request of its key.
+    const [reasons, latest] = calls.map(({ rowsRead }) => rowsRead).slice(-2);
+    expect(reasons).toBeLessThanOrEqual(6.1 * 5_000);
+    expect(latest).toBeLessThanOrEqual(51 * (6 + 2 * 50));
   });
 
   test('shows each status, however many requests of another one there were in its minute, and lost writes below them', async () => {
