@@ -249,6 +249,7 @@ function Place({ entries, nth, total }: Props) {
 
 /** Why there are no entries. */
 function NothingFound({ query, isFirst }: Props) {
+  const { base } = usePage();
   if (isFirst && !isFiltered(query)) {
     return (
       <section class="empty">
@@ -260,7 +261,8 @@ function NothingFound({ query, isFirst }: Props) {
     <Banner tone="neutral">
       No {isFirst ? '' : 'older '}entries{isFiltered(query) && ' match these filters'}
       {(query.from ?? '') > (query.to ?? '9') && ': “From” is after “To”'}.{' '}
-      {query.q !== undefined && isRequestId(query.q) && <NotRecorded />}
+      {query.q !== undefined && isRequestId(query.q) && [<NotRecorded />, ' ']}
+      {isFiltered(query) && <a href={`${base}/audit`}>All entries</a>}
     </Banner>
   );
 }

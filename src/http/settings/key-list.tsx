@@ -26,8 +26,7 @@ export async function renderKeyList(
 ) {
   const { dayLimits } = c.get('config');
   const today = todayOf(c);
-  const hasFacts = isPlainList(query) || (query.fact !== undefined && !noteOf(query));
-  const list = await listKeys(adminContext(c), query, today, hasFacts ? factOptions(c) : undefined);
+  const list = await listKeys(adminContext(c), query, today, factOptions(c));
   const { hasPsa, timeZone } = c.get('administrator').organization;
   return render(c, titleOf(list, query, timeZone), <KeyListPage {...{ list, query, hasPsa, refused }} />, {
     lead: <Lead {...{ list, today, dayLimits }} />,

@@ -18,9 +18,9 @@ export type KeyList = Awaited<ReturnType<typeof listKeys>>;
 /**
  * The organization's keys. The live ones are all listed: their number is limited. A list of ended keys examines the newest
  * `EXAMINED_KEYS` keys and says where to continue. What it reads does not depend on how much the keys have written.
- * `today` is in the organization's time zone. With `factOptions` it also reads what needs attention.
+ * `today` is in the organization's time zone.
  */
-export async function listKeys(ctx: AdminContext, query: KeyQuery, today: string, factOptions?: FactOptions) {
+export async function listKeys(ctx: AdminContext, query: KeyQuery, today: string, factOptions: FactOptions) {
   const now = ctx.now();
   const [{ live, ...overview }, others] = await Promise.all([
     readOverview(ctx, now, factOptions),
@@ -43,21 +43,20 @@ export async function listKeys(ctx: AdminContext, query: KeyQuery, today: string
 }
 
 /** The live keys, the totals of the latest day and what needs attention. */
-async function readOverview(ctx: AdminContext, now: number, options: FactOptions | undefined) {
+async function readOverview(ctx: AdminContext, now: number, options: FactOptions) {
   const { organizationId } = ctx.actor;
   const [live, [latest], ...others] = await queryD1(ctx, 'nothing_written', (db) =>
     db.batch([
       findLiveKeys(db, organizationId, now),
       findLatestDay(db, organizationId),
-      ...(options ? findPageFacts(ctx, db, options, [organizationId]) : []),
+      ...findPageFacts(ctx, db, options, [organizationId]),
     ]),
   );
   return {
     live: live.map((row) => toKeyDetails(row, now)),
     /** What all keys have written on the latest day on which one wrote; null for an empty audit log. */
     latestDay: latest ?? null,
-    /** Empty if the list was not asked for it. */
-    facts: options ? toPageFacts(others.flat(), options) : [],
+    facts: toPageFacts(others.flat(), options),
   };
 }
 

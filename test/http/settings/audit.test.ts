@@ -126,7 +126,7 @@ describe('the audit log', () => {
     // To the first entry, also if the page ends exactly there.
     for (const before of [10_001, 20_001])
       expect(await read(`?ticket=77&before=${before}`)).toEqual({ entries: 1, banners: [], links: [], newest: 1 });
-    expect((await read('?ticket=77&before=20')).banners).toEqual(['No older entries match these filters.']);
+    expect((await read('?ticket=77&before=20')).banners).toEqual(['No older entries match these filters. All entries']);
 
     // A full page of any entries is not a search.
     expect(await read('')).toMatchObject({
@@ -145,9 +145,9 @@ describe('the audit log', () => {
     await api.postNote(value);
     for (const query of ['ticket=77', 'q=nothing', 'q=1003&ticket=1001']) {
       const { text } = await get(`/audit?${query}`);
-      expect(await wordsOf(text, '[role=status]')).toEqual(['No entries match these filters.']);
+      expect(await wordsOf(text, '[role=status]')).toEqual(['No entries match these filters. All entries']);
       const links = await elementsOf(text, `main a[href="${base}/audit"]`);
-      expect(links.map((link) => link.text.trim())).toEqual(['Clear filters']);
+      expect(links.map((link) => link.text.trim())).toEqual(['Clear filters', 'All entries']);
     }
     const reversed = (await get('/audit?from=2026-11-02&to=2026-11-01')).text;
     expect((await wordsOf(reversed, '[role=status]'))[0]).toContain('“From” is after “To”');

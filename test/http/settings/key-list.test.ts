@@ -4,7 +4,7 @@ import { copyKey, keyIn, makeSettings } from '../../support/settings.ts';
 import { importRecords, makeKey, revoke, rotate, rowsOf } from '../../support/world.ts';
 
 describe('the list of keys', () => {
-  test('the list shows three steps with a link to check again until a key in use has written', async () => {
+  test('the list shows three steps with a link to check again until a key has written', async () => {
     const { organization, api, get } = await makeSettings();
     const shown = async () => {
       const { text } = await get('/keys');
@@ -17,6 +17,27 @@ describe('the list of keys', () => {
     expect(await shown()).toEqual([[check], 3, 1]);
     expect((await api.postNote(key.value)).status).toBe(201);
     expect(await shown()).toEqual([[], 0, 1]);
+    await revoke(organization, key.id);
+    expect(await shown()).toEqual([[], 0, 0]);
+    expect((await elementsOf((await get('/keys')).text, '.banner')).map(({ text }) => text.trim())).toEqual([
+      'No key is in use. Look among all keys',
+    ]);
+  });
+
+  test('each list marks the keys that are refused', async () => {
+    const { organization, api, get } = await makeSettings();
+    const key = await makeKey(organization, { name: 'Bound', networks: '192.0.2.0/24' });
+    const ended = await makeKey(organization, { name: 'Bound before' });
+    await revoke(organization, ended.id);
+    for (const { value } of [key, ended]) await api.postNote(value, undefined, { 'CF-Connecting-IP': '198.51.100.9' });
+    await api.settled();
+    for (const [query, marked] of [
+      ['', 1],
+      ['?q=bound', 1],
+      ['?state=ended', 1],
+      ['?state=all&q=bound', 2],
+    ] as const)
+      expect([query, await countElements((await get(`/keys${query}`)).text, '.keys .mark')]).toEqual([query, marked]);
   });
 
   test('the list warns an organization whose plan lacks PSA', async () => {

@@ -149,11 +149,13 @@ describe('after a rotation', () => {
   test('the pages of both keys show which workflows still use the old key, and which have moved', async () => {
     const { clock, old, successor, write, wordsOf, usesOn, oldPage, newPage } = await makeUsed();
     const headOf = async (path: string) => (await wordsOf(path, '.banner.neutral strong'))[0]?.split(': ')[1];
+    const cell = `td[data-label=Workflows]`;
+    const report = 'report (curl), 1 write, 1 h ago';
+    expect(await wordsOf(`${oldPage}/revoke`, cell)).toEqual([`Only before the rotation${report}`]);
     await write(old.value, 'triage:1', 'n8n/1.70 (linux)');
     await write(old.value, 'triage:2', 'n8n/1.71');
     await write(old.value, 'onboard', 'Make Integration');
     const both = ['no prefix (Make), 1 write, just now', 'triage (n8n), 2 writes, just now'];
-    const report = 'report (curl), 1 write, 1 h ago';
     expect(await usesOn(oldPage)).toEqual([
       `This key: 3 writes${both.join('')}`,
       'New key: 0 writes',
@@ -169,7 +171,6 @@ describe('after a rotation', () => {
       expect(await wordsOf(page, '.banner.neutral button')).toEqual(['Revoke the old key now']);
     }
     // One workflow a line.
-    const cell = `td[data-label=Workflows]`;
     expect(await wordsOf(`${oldPage}/revoke`, `${cell} li`)).toEqual([...both, report]);
     await write(successor, 'triage:3', 'n8n/1.71');
     expect(await usesOn(newPage)).toEqual([
@@ -180,7 +181,7 @@ describe('after a rotation', () => {
     expect(await headOf(oldPage)).toBe('1 of 3 workflows moved');
     expect(await wordsOf(newPage, '.facts dd')).toContain('triage (n8n), just now');
     expect(await wordsOf(`${oldPage}/revoke`, cell)).toEqual([
-      `Still use this keyno prefix (Make), 1 write, just nowNo write since the rotation${report}Moved to the new keytriage (n8n), just now`,
+      `Still use this keyno prefix (Make), 1 write, just nowOnly before the rotation${report}Moved to the new keytriage (n8n), just now`,
     ]);
     expect(await wordsOf(`${newPage}/revoke`, cell)).toEqual(['triage (n8n), just now']);
     clock.now += 1_000;

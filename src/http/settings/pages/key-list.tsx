@@ -42,7 +42,7 @@ export function KeyListPage({ list, query, hasPsa, refused }: Props) {
       )}
       {isPlainList(query) && <NeedsAttention facts={list.facts} />}
       {advice && <p class="advice">{advice}</p>}
-      {isPlainList(query) && list.keys.every(({ lastWrite }) => lastWrite === null) && <FirstSteps keys={list.keys} />}
+      {isPlainList(query) && !list.latestDay?.day && <FirstSteps keys={list.keys} />}
       {list.latestDay !== null && (
         <>
           <Filters list={list} query={query} />
@@ -53,7 +53,7 @@ export function KeyListPage({ list, query, hasPsa, refused }: Props) {
   );
 }
 
-/** The way to the first write, while no key in use has written. */
+/** The way to the first write, while no key has written. */
 function FirstSteps({ keys }: Pick<KeyList, 'keys'>) {
   const { base, now } = usePage();
   return (

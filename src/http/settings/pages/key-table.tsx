@@ -19,18 +19,13 @@ export interface KeysProps {
 /** The keys of a list, and the button that revokes the selected ones. */
 export function Keys({ list, query, refused }: KeysProps) {
   const { base } = usePage();
-  const isPlain = isPlainList(query);
   if (list.keys.length === 0) {
     return (
       <>
-        {!isPlain && (
-          <Banner tone="neutral">
-            No keys match.{' '}
-            {stateOf(query) !== 'all' && (
-              <a href={keyListPath(base, { ...query, state: 'all' })}>Look among all keys</a>
-            )}
-          </Banner>
-        )}
+        <Banner tone="neutral">
+          {isPlainList(query) ? 'No key is in use.' : 'No keys match.'}{' '}
+          {stateOf(query) !== 'all' && <a href={keyListPath(base, { ...query, state: 'all' })}>Look among all keys</a>}
+        </Banner>
         <Older list={list} query={query} />
       </>
     );

@@ -47,9 +47,9 @@ export function CurrentWorkflows({ keyId, workflows, rotation }: CurrentProps) {
   const { old, moved, unseen } = rotation;
   return (
     <>
-      {old.workflows.length === 0 && 'None since the rotation'}
+      {old.workflows.length + unseen.length === 0 && 'None since the rotation'}
       <TitledWorkflows title="Still use this key" workflows={old.workflows} hasCounts />
-      <TitledWorkflows title="No write since the rotation" workflows={unseen} hasCounts />
+      <TitledWorkflows title="Only before the rotation" workflows={unseen} hasCounts />
       <TitledWorkflows title="Moved to the new key" workflows={moved} />
     </>
   );
