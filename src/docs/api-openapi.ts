@@ -36,7 +36,7 @@ const writeParameters = {
     ticketId: z.string().regex(DIRECTORY_ID).meta({ description: 'The id of the ticket in the PSA.', example: '1001' }),
   }),
   header: z.object({
-    'Idempotency-Key': idempotencyKeyHeader().optional().meta({
+    'Idempotency-Key': z.optional(idempotencyKeyHeader()).meta({
       description:
         'Makes the request safe to retry: the same value never creates a second record of the same kind. Use `<workflow>:<event id>`, and append `:2` for an intended second entry; never use a ticket number, an execution id or a value that changes with each attempt. A value whose event id is empty or a placeholder is refused, such as `triage:`, `triage:undefined:2` or `triage:$EVENT_ID`, and so is a value sent twice. It never expires; `"abc"` and `abc` are the same value.',
       example: 'triage:evt-20418',
@@ -133,7 +133,7 @@ const WRITES = {
     noun: 'note',
     summary: 'Add an internal note to a ticket',
     description: `Requires the scope \`${RECORD_KINDS.note.scope}\`. This service sends no email. Your PSA stores the note as an internal note; whether it notifies the team is its setting.`,
-    request: noteRequest.meta({ id: 'NoteRequest' }),
+    request: noteRequest.check(z.meta({ id: 'NoteRequest' })),
     requestExamples: { note: { summary: 'A note', value: { message: 'Print queue cleared by the overnight check.' } } },
     result: noteResult.meta({ id: 'NoteResult' }),
     example: { note: { id: '01a3b2c4-5d6e-7f80-9a1b-2c3d4e5f6072', createdAt: '2026-11-21T09:30:00.000Z' } },
@@ -142,7 +142,7 @@ const WRITES = {
     noun: 'entry',
     summary: 'Log time on a ticket',
     description: `Requires the scope \`${RECORD_KINDS.time_entry.scope}\`. The entry is dated the day on which it is written, in the organization's time zone, is SUBMITTED for approval, and takes its rate from the company's agreement or the organization's default.`,
-    request: timeEntryRequest.meta({ id: 'TimeEntryRequest' }),
+    request: timeEntryRequest.check(z.meta({ id: 'TimeEntryRequest' })),
     requestExamples: {
       serviceAccount: { summary: 'Credited to the automation service account', value: work },
       technician: { summary: 'Credited to a technician', value: { ...work, userEmail: 'tess@northwind.example' } },

@@ -33,7 +33,7 @@ export const shownSchema = z.object({
 export type Schema = z.infer<typeof shownSchema>;
 
 /** The schema of a shape: of what is sent, or of a response. */
-export const schemaOf = (shape: z.ZodType, io: 'input' | 'output'): Schema =>
+export const schemaOf = (shape: z.core.$ZodType, io: 'input' | 'output'): Schema =>
   shownSchema.parse(withoutReferences(z.toJSONSchema(shape, { io })));
 
 /** A copy of a document with every `$ref` replaced by its target. No shape contains itself. */

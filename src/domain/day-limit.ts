@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { inThousands } from '../lib/in-thousands.ts';
 import { endOfDate } from './calendar.ts';
 import { type RequestLimit, requestLimitInWords } from './request-limit.ts';

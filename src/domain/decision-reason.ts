@@ -1,3 +1,4 @@
+import * as z from 'zod/mini';
 import { freeText } from './fields.ts';
 
 /** Maximum length of the reason for a decision in Unicode code points. */
@@ -5,4 +6,7 @@ export const MAX_REASON_LENGTH = 200;
 
 /** The reason for a decision, in one line. */
 export const decisionReason = () =>
-  freeText(MAX_REASON_LENGTH).transform((reason) => reason.trim().replace(/\s+/g, ' '));
+  z.pipe(
+    freeText(MAX_REASON_LENGTH),
+    z.transform((reason) => reason.trim().replace(/\s+/g, ' ')),
+  );

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { keysOf } from '../lib/objects.ts';
 import { isTimeZone } from './calendar.ts';
 import { DIRECTORY_ID } from './directory-id.ts';
@@ -10,10 +10,10 @@ export const directoryId = (what: string) => {
   const error = ruleError(`the id of ${what}: 1 to 64 letters, digits or . _ ~ -`, (value) =>
     typeof value === 'number' ? `send a string${Number.isSafeInteger(value) ? `: "${value}"` : ''}` : undefined,
   );
-  return z.string({ error }).regex(DIRECTORY_ID, { error });
+  return z.string({ error }).check(z.regex(DIRECTORY_ID, { error }));
 };
 const flag = () => z.boolean({ error: ruleError('true or false') });
-const active = () => flag().default(true);
+const active = () => z._default(flag(), true);
 export const MAX_NAME_LENGTH = 200;
 const name = () => freeText(MAX_NAME_LENGTH);
 
@@ -34,34 +34,37 @@ const shapes = {
     id: directoryId('the organization'),
     name: name(),
     psa: flag(),
-    timeZone: z.string({ error: ruleError('an IANA time zone such as Europe/Berlin') }).refine(isTimeZone, {
-      error: ruleError('an IANA time zone such as Europe/Berlin'),
-    }),
+    timeZone: z
+      .string({ error: ruleError('an IANA time zone such as Europe/Berlin') })
+      .check(z.refine(isTimeZone, { error: ruleError('an IANA time zone such as Europe/Berlin') })),
     defaultHourlyRate: hourlyRate(),
-    approvals: z.enum(APPROVERS, { error: ruleError(APPROVERS.join(' or ')) }).default('settings'),
+    approvals: z._default(z.enum(APPROVERS, { error: ruleError(APPROVERS.join(' or ')) }), 'settings'),
     active: active(),
   })),
   company: lazyObject(() => ({ ...idsOf('company'), name: name(), active: active() })),
   user: lazyObject(() => ({
     ...idsOf('user'),
-    email: emailAddress('an email address').refine((email) => !email.endsWith('.invalid'), {
-      error:
-        'ends in .invalid, which is reserved for addresses that this service generates (RFC 2606); send a real address',
-    }),
+    email: emailAddress('an email address').check(
+      z.refine((email) => !email.endsWith('.invalid'), {
+        error:
+          'ends in .invalid, which is reserved for addresses that this service generates (RFC 2606); send a real address',
+      }),
+    ),
     name: name(),
-    admin: flag().default(false),
-    technician: flag().default(false),
-    service: flag().default(false),
+    admin: z._default(flag(), false),
+    technician: z._default(flag(), false),
+    service: z._default(flag(), false),
     active: active(),
-  }))
-    .refine(({ service, admin, technician, active }) => !service || (active && !admin && !technician), {
+  })).check(
+    z.refine(({ service, admin, technician, active }) => !service || (active && !admin && !technician), {
       path: ['service'],
       error: 'was true; a service account must be active and neither admin nor technician',
-    })
-    .refine(({ id, service }) => service || id !== BUILT_IN_SERVICE_ACCOUNT, {
+    }),
+    z.refine(({ id, service }) => service || id !== BUILT_IN_SERVICE_ACCOUNT, {
       path: ['id'],
       error: `was ${BUILT_IN_SERVICE_ACCOUNT}, which is reserved for a service account; choose another id`,
     }),
+  ),
   agreement: lazyObject(() => ({
     ...idsOf('agreement'),
     company: directoryId('a company'),
@@ -110,7 +113,9 @@ export type DirectoryRecord = { [Type in DirectoryType]: z.output<(typeof shapes
 export type DirectoryRecordInput = { [Type in DirectoryType]: z.input<(typeof shapes)[Type]> }[DirectoryType];
 
 export function describedRecord() {
-  return z.union(DIRECTORY_TYPES.map((type) => shapes[type].meta({ title: type, description: DESCRIPTIONS[type] })));
+  return z.union(
+    DIRECTORY_TYPES.map((type) => shapes[type].check(z.meta({ title: type, description: DESCRIPTIONS[type] }))),
+  );
 }
 
 const DESCRIPTIONS: Record<DirectoryType, string> = {
@@ -147,8 +152,8 @@ export interface ReadRecord {
 const head = z.lazy(() =>
   z.looseObject({
     type: z.enum(DIRECTORY_TYPES),
-    id: z.unknown().optional(),
-    organization: z.unknown().optional(),
+    id: z.optional(z.unknown()),
+    organization: z.optional(z.unknown()),
   }),
 );
 const ownership = z.lazy(() =>

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 
 /** One error of a body: where (a JSON Pointer, RFC 6901), which rule, and in words what was sent and what to send. */
 export interface FieldError {
@@ -28,14 +28,15 @@ const MAX_FIELD_ERRORS = 20;
 
 /** A number from 1 on in an address, by its name. `z.coerce` would add the other types that it converts to the bundle. */
 export const wholeNumber = (name: string) =>
-  z
-    .string()
-    .regex(/^[1-9]\d{0,14}$/, `${name} must be a whole number, at least 1.`)
-    .transform(Number)
-    .optional();
+  z.optional(
+    z.pipe(
+      z.string().check(z.regex(/^[1-9]\d{0,14}$/, `${name} must be a whole number, at least 1.`)),
+      z.transform(Number),
+    ),
+  );
 
 /** A calendar date in an address, by its name. */
-export const calendarDate = (name: string) => z.iso.date(`${name} must be a date, such as 2027-03-31.`).optional();
+export const calendarDate = (name: string) => z.optional(z.iso.date(`${name} must be a date, such as 2027-03-31.`));
 
 export function echo(text: string, max = MAX_ECHO_LENGTH): string {
   const points = Array.from(text.slice(0, 4 * max));
@@ -81,9 +82,8 @@ function codePoints(text: string): number {
  */
 export function freeText(max = MAX_TEXT_LENGTH) {
   const rule = `a string of 1 to ${max} characters`;
-  return z
-    .string({ error: ruleError(rule) })
-    .superRefine((text, context) => {
+  return z.string({ error: ruleError(rule) }).check(
+    z.superRefine((text, context) => {
       const report = (code: string, message: string) => context.addIssue({ code: 'custom', message, params: { code } });
       const nul = text.indexOf('\0');
       if (nul >= 0) {
@@ -103,22 +103,25 @@ export function freeText(max = MAX_TEXT_LENGTH) {
       const length = codePoints(text.trim());
       if (length === 0) report('too_short', `was ${text === '' ? 'empty' : 'only white space'}; send ${rule}`);
       if (length > max) report('too_long', `has ${length} characters; send at most ${max}`);
-    })
-    .meta({ minLength: 1, maxLength: max, pattern: TEXT_PATTERN });
+    }),
+    z.meta({ minLength: 1, maxLength: max, pattern: TEXT_PATTERN }),
+  );
 }
 
 /** An email address. Case is ignored: parsing returns lower case. */
 export function emailAddress(rule: string) {
   return z
     .email({ error: ruleError(rule) })
-    .max(MAX_EMAIL_LENGTH, { error: () => `is longer than ${MAX_EMAIL_LENGTH} characters; send ${rule}` })
-    .toLowerCase();
+    .check(
+      z.maxLength(MAX_EMAIL_LENGTH, { error: () => `is longer than ${MAX_EMAIL_LENGTH} characters; send ${rule}` }),
+      z.toLowerCase(),
+    );
 }
 
 /** A whole number from 1 to `max`. */
 export function wholeUpTo(max: number) {
   const error = ruleError(`a whole number from 1 to ${max}`);
-  return z.int({ error }).min(1, { error }).max(max, { error });
+  return z.int({ error }).check(z.minimum(1, { error }), z.maximum(max, { error }));
 }
 
 /** An object that refuses unknown fields by name. */

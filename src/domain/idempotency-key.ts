@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { trimOws } from '../lib/trim-ows.ts';
 import { echo } from './fields.ts';
 import { containsKey } from './pasted-keys.ts';
@@ -53,10 +53,12 @@ const EMPTY_EVENT_ID = new RegExp(
 export const idempotencyKeyHeader = () =>
   z
     .string()
-    .min(1)
-    .max(MAX_LENGTH)
-    .regex(PLAIN_OR_QUOTED)
-    .meta({ not: { type: 'string', pattern: EMPTY_EVENT_ID.source } });
+    .check(
+      z.minLength(1),
+      z.maxLength(MAX_LENGTH),
+      z.regex(PLAIN_OR_QUOTED),
+      z.meta({ not: { type: 'string', pattern: EMPTY_EVENT_ID.source } }),
+    );
 
 /**
  * Parses the Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header): `abc` and the quoted `"abc"` (a

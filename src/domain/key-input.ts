@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { dateIn, endOfDate, yearsLater } from './calendar.ts';
 import { lazyObject, ruleError } from './fields.ts';
 import { settingInputs } from './key-settings.ts';
@@ -16,7 +16,7 @@ export const MAX_KEYS_IN_GRACE = 50;
 const expiresRule =
   'a date such as 2027-03-31, an instant such as 2027-03-31T12:00:00Z, or leave it out for a key that never expires';
 const expires = () =>
-  z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: ruleError(expiresRule) }).optional();
+  z.optional(z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: ruleError(expiresRule) }));
 
 /** How long a replaced key keeps working, if it is not revoked immediately. */
 export const GRACE_MS = { '1h': 3_600_000, '24h': 24 * 3_600_000, '7d': 7 * 24 * 3_600_000 } as const;
@@ -29,12 +29,10 @@ export const newApiKey = lazyObject(() => ({
     .array(z.enum(SCOPE_IDS, { error: ruleError(`one of ${SCOPE_IDS.join(', ')}`) }), {
       error: ruleError('an array of scopes'),
     })
-    .min(1, {
-      error: 'is empty; choose at least one scope',
-    }),
+    .check(z.minLength(1, { error: 'is empty; choose at least one scope' })),
   expires: expires(),
   /** For a key that replaces one that works. */
-  grace: grace().default('now'),
+  grace: z._default(grace(), 'now'),
 }));
 
 export type NewApiKey = z.input<typeof newApiKey>;

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { addDays, dateIn, daysBetween } from './calendar.ts';
 import { type FieldError, lazyObject, ruleError, wholeUpTo } from './fields.ts';
 import { MAX_MINUTES } from './record-kinds.ts';
@@ -9,11 +9,14 @@ export const MAX_RULE_DAYS = 3_650;
  * An organization's rules for new keys; null where there is none. Existing keys keep their expiration. A
  * longest lifetime includes that an expiry is required. `longMinutes`: from how many minutes on an entry of time is marked.
  */
-export const keyRules = lazyObject(() => ({
-  maxLifetimeDays: wholeUpTo(MAX_RULE_DAYS).nullable(),
-  expiryRequired: z.boolean({ error: ruleError('true or false') }),
-  longMinutes: wholeUpTo(MAX_MINUTES),
-})).transform((rules) => ({ ...rules, expiryRequired: rules.expiryRequired || rules.maxLifetimeDays !== null }));
+export const keyRules = z.pipe(
+  lazyObject(() => ({
+    maxLifetimeDays: z.nullable(wholeUpTo(MAX_RULE_DAYS)),
+    expiryRequired: z.boolean({ error: ruleError('true or false') }),
+    longMinutes: wholeUpTo(MAX_MINUTES),
+  })),
+  z.transform((rules) => ({ ...rules, expiryRequired: rules.expiryRequired || rules.maxLifetimeDays !== null })),
+);
 
 export type KeyRules = z.output<typeof keyRules>;
 

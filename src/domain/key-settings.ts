@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { keysOf, pluck } from '../lib/objects.ts';
 import { MAX_DAY_MINUTES, MAX_DAY_RECORDS, type OwnDayLimit } from './day-limit.ts';
 import { DIRECTORY_ID } from './directory-id.ts';
@@ -11,7 +11,7 @@ import { MAX_NETWORKS, parseNetworks } from './networks.ts';
 
 interface KeySetting {
   /** Checks an input; its output is the stored value. */
-  input: z.ZodType;
+  input: z.ZodMiniType;
   /** Its field in the forms: a line of text, a whole number, a list with an item on each line, or companies. */
   control: 'line' | 'number' | 'lines' | 'companies';
   /** In forms, in CSV files and, in lower case, in the audit log. */
@@ -27,7 +27,7 @@ interface KeySetting {
 const MAX_NAME_LENGTH = 100;
 
 /** Refuses invisible and reversing characters: others read the text when they decide on the key. */
-function refuseInvisible(text: string, context: z.RefinementCtx): void {
+function refuseInvisible(text: string, context: z.core.$RefinementCtx): void {
   const found = invisibleCharacter(text);
   if (found === undefined) return;
   const which = `U+${found.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
@@ -40,30 +40,32 @@ function refuseInvisible(text: string, context: z.RefinementCtx): void {
  * two names that look the same are rarely different. Case counts, and so do letters of different alphabets with the
  * same shape.
  */
-const oneLine = (rule: string, text: z.ZodType<string, string>) =>
+const oneLine = (rule: string, text: z.ZodMiniType<string, string>) =>
   z
-    .string({ error: ruleError(rule) })
-    .normalize('NFC')
-    .transform((text) => text.trim().replace(/\s+/g, ' '))
-    .pipe(text)
-    .superRefine(refuseInvisible);
+    .pipe(
+      z.string({ error: ruleError(rule) }).check(
+        z.normalize('NFC'),
+        z.overwrite((text) => text.trim().replace(/\s+/g, ' ')),
+      ),
+      text,
+    )
+    .check(z.superRefine(refuseInvisible));
 
 /** An optional list, stored as `parse` returns it; empty if it is left out. */
 const list = (rule: string, parse: (text: string) => string) =>
-  z.lazy(() =>
-    z
-      .string({ error: ruleError(`${rule}, separated by spaces, or leave it out`) })
-      .transform((text, context) => {
-        try {
-          return parse(text);
-        } catch (err) {
-          if (!(err instanceof RangeError)) throw err;
-          context.addIssue({ code: 'custom', message: err.message, params: { code: 'invalid_format' } });
-          return z.NEVER;
-        }
-      })
-      .default(''),
-  );
+  z.lazy(() => {
+    const text = z.string({ error: ruleError(`${rule}, separated by spaces, or leave it out`) });
+    const parsed = z.transform((input: string, { issues }) => {
+      try {
+        return parse(input);
+      } catch (err) {
+        if (!(err instanceof RangeError)) throw err;
+        issues.push({ code: 'custom', input, message: err.message, params: { code: 'invalid_format' } });
+        return z.NEVER;
+      }
+    });
+    return z._default(z.pipe(text, parsed), '');
+  });
 
 /** The most companies that one key may be limited to. */
 export const MAX_COMPANIES = 50;
@@ -90,14 +92,17 @@ export const companyIds = (companies: string): string[] => companies.split(' ').
 /** An optional line of text; empty if it is left out. */
 function line(label: string, max: number, help: string) {
   const rule = `a text of at most ${max} characters, or leave it out`;
-  const input = z.lazy(() => oneLine(rule, z.union([z.literal(''), freeText(max)])).default(''));
+  const input = z.lazy(() => z._default(oneLine(rule, z.union([z.literal(''), freeText(max)])), ''));
   return { input, control: 'line' as const, max, label, help };
 }
 
 /** An optional whole number from 1 on; null if it is left out. */
 function number(label: string, max: number, help: string) {
   const error = ruleError(`a whole number from 1 to ${max}, or leave it out`);
-  const input = z.lazy(() => z.int({ error }).min(1, { error }).max(max, { error }).nullable().default(null));
+  const input = z.lazy(() => {
+    const whole = z.int({ error }).check(z.minimum(1, { error }), z.maximum(max, { error }));
+    return z._default(z.nullable(whole), null);
+  });
   return { input, control: 'number' as const, max, label, help };
 }
 

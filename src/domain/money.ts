@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { ruleError } from './fields.ts';
 
 /** 100,000.00 per hour. */
@@ -12,10 +12,13 @@ export function fromMinorUnits(minor: number): number {
 /** Parses an hourly rate (a number with at most two decimals) to minor units. */
 export function hourlyRate() {
   const error = ruleError('a number from 0 to 100000 with at most two decimals');
-  return z
-    .number({ error })
-    .min(0, { error })
-    .max(fromMinorUnits(MAX_HOURLY_RATE_MINOR), { error })
-    .refine((rate) => Number(rate.toFixed(2)) === rate, { error })
-    .transform((rate) => Math.round(rate * 100));
+  const rate = z.number({ error }).check(
+    z.minimum(0, { error }),
+    z.maximum(fromMinorUnits(MAX_HOURLY_RATE_MINOR), { error }),
+    z.refine((rate) => Number(rate.toFixed(2)) === rate, { error }),
+  );
+  return z.pipe(
+    rate,
+    z.transform((rate) => Math.round(rate * 100)),
+  );
 }

@@ -1,11 +1,11 @@
 import { stringify, v7, validate, version } from 'uuid';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { sha256 } from '../lib/bytes.ts';
 import { ruleError } from './fields.ts';
 import type { RecordKind } from './record-kinds.ts';
 
 export function recordId(what: string) {
-  return z.guid({ error: ruleError(`the id of ${what}, a UUID`) }).toLowerCase();
+  return z.guid({ error: ruleError(`the id of ${what}, a UUID`) }).check(z.toLowerCase());
 }
 
 /** Sorts after every id, because ids are lower-case hex. */

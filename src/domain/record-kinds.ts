@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { inThousands } from '../lib/in-thousands.ts';
 import { fromKeys, keysOf } from '../lib/objects.ts';
 import { emailAddress, freeText, MAX_TEXT_LENGTH, ruleError, strictObject, unquoted } from './fields.ts';
@@ -103,9 +103,11 @@ export function parseScopes(stored: string): Scope[] {
 }
 
 export const noteRequest = strictObject({
-  message: freeText().meta({
-    description: `The text of the note: 1 to ${inThousands(MAX_TEXT_LENGTH)} Unicode code points, not counting leading and trailing white space. Stored exactly as sent. NUL and lone surrogates are refused.`,
-  }),
+  message: freeText().check(
+    z.meta({
+      description: `The text of the note: 1 to ${inThousands(MAX_TEXT_LENGTH)} Unicode code points, not counting leading and trailing white space. Stored exactly as sent. NUL and lone surrogates are refused.`,
+    }),
+  ),
 });
 
 export type NoteRequest = z.output<typeof noteRequest>;
@@ -121,12 +123,16 @@ const minutesError = { error: ruleError(minutesRule, unquoted(isMinutes)) };
 export const timeEntryRequest = strictObject({
   minutes: z
     .int(minutesError)
-    .min(1, minutesError)
-    .max(MAX_MINUTES, minutesError)
-    .meta({ description: `Minutes worked: ${minutesRule}.` }),
-  description: freeText().meta({
-    description: `The work done: 1 to ${inThousands(MAX_TEXT_LENGTH)} Unicode code points, not counting leading and trailing white space. Stored exactly as sent. NUL and lone surrogates are refused.`,
-  }),
+    .check(
+      z.minimum(1, minutesError),
+      z.maximum(MAX_MINUTES, minutesError),
+      z.meta({ description: `Minutes worked: ${minutesRule}.` }),
+    ),
+  description: freeText().check(
+    z.meta({
+      description: `The work done: 1 to ${inThousands(MAX_TEXT_LENGTH)} Unicode code points, not counting leading and trailing white space. Stored exactly as sent. NUL and lone surrogates are refused.`,
+    }),
+  ),
   billable: z
     .boolean({
       error: ruleError(
@@ -134,12 +140,14 @@ export const timeEntryRequest = strictObject({
         unquoted((value) => typeof value === 'boolean'),
       ),
     })
-    .meta({ description: 'Whether the time is billable.' }),
+    .check(z.meta({ description: 'Whether the time is billable.' })),
   // Some clients send null for optional values.
-  userEmail: emailAddress('the email address of a technician, or leave the field out').nullish().meta({
-    description:
-      'Credits this active technician instead of the automation service account. Case is ignored, and null is as if the field were left out.',
-  }),
+  userEmail: z.nullish(emailAddress('the email address of a technician, or leave the field out')).check(
+    z.meta({
+      description:
+        'Credits this active technician instead of the automation service account. Case is ignored, and null is as if the field were left out.',
+    }),
+  ),
 });
 
 export type TimeEntryRequest = z.output<typeof timeEntryRequest>;

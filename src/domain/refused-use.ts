@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import type { UnauthorizedReason } from './api-key.ts';
 import { DAY_MS } from './calendar.ts';
 import type { ExceededDayLimit } from './day-limit.ts';

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { LoggableError } from '../lib/log.ts';
 import {
   AGREEMENT_SOURCES,
@@ -17,7 +17,7 @@ export class DamagedData extends LoggableError {
  * Parses JSON from the database. `what` names it, such as `the note of change 12`.
  * @throws DamagedData naming the fields that are wrong, without their values
  */
-export function parseStored<Schema extends z.ZodType>(shape: Schema, json: string, what: string): z.output<Schema> {
+export function parseStored<Schema extends z.ZodMiniType>(shape: Schema, json: string, what: string): z.output<Schema> {
   let value: unknown;
   try {
     value = JSON.parse(json);
@@ -51,6 +51,6 @@ export const STORED_RECORDS = {
       status: z.enum(TIME_ENTRY_STATUSES),
     }),
   ),
-} satisfies { [Kind in RecordKind]: z.ZodType<Record<(typeof RECORD_KINDS)[Kind]['textField'], string>> };
+} satisfies { [Kind in RecordKind]: z.ZodMiniType<Record<(typeof RECORD_KINDS)[Kind]['textField'], string>> };
 
 export type StoredRecords = { [Kind in RecordKind]: z.output<(typeof STORED_RECORDS)[Kind]> };

@@ -66,7 +66,7 @@ describe.each(RECIPES)('the recipe for $tool', ({ slug, markdown }) => {
 
 test('the examples of responses are responses of the API, and the examples of events have their fields', () => {
   const event = { eventId: z.string(), ticketId: z.string(), token: z.string().optional(), log: z.string().optional() };
-  const shapes: [RegExp, z.ZodType][] = [
+  const shapes: [RegExp, z.core.$ZodType][] = [
     [/^Example of a note$/, noteResult],
     [/^Example of a time entry$/, timeEntryResult],
     [/^(Sample of a|Body of the first) note$/, noteRequest],
@@ -79,7 +79,7 @@ test('the examples of responses are responses of the API, and the examples of ev
   );
   for (const [label, example] of examples) {
     const shape = shapes.find(([labels]) => labels.test(label))?.[1];
-    expect([label, shape?.safeParse(example)]).toEqual([
+    expect([label, shape && z.safeParse(shape, example)]).toEqual([
       label,
       expect.objectContaining({ success: true, data: example }),
     ]);

@@ -1,5 +1,5 @@
 import { type Context, Hono, type HonoRequest, type Next } from 'hono';
-import type * as z from 'zod';
+import type * as z from 'zod/mini';
 import { idempotencyMismatch } from '../../domain/errors.ts';
 import { checkIdempotencyKey, IDEMPOTENCY_KEY_REMEDY } from '../../domain/idempotency-key.ts';
 import { fromMinorUnits } from '../../domain/money.ts';
@@ -29,7 +29,7 @@ interface RecordServices<Input, Row> {
 /** The write of a kind of record, and its dry run. */
 function recordRoutes<Input, Row extends { ticketId: string }>(
   kind: RecordKind,
-  shape: z.ZodType<Input>,
+  shape: z.ZodMiniType<Input>,
   { create, dryRun, show }: RecordServices<Input, Row>,
 ) {
   const { path, scope } = RECORD_KINDS[kind];

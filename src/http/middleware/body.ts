@@ -1,7 +1,7 @@
 import { zValidator } from '@hono/zod-validator';
 import type { Context, Next } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import type * as z from 'zod';
+import type * as z from 'zod/mini';
 import { echo, type FieldError, fieldErrors } from '../../domain/fields.ts';
 import { DeadlineExceeded, type Deadlines, withDeadline } from '../../lib/deadline.ts';
 import type { AppEnv, ContextOf } from '../hono-env.ts';
@@ -30,7 +30,7 @@ export async function receiveJson(c: Context<AppEnv>, next: Next): Promise<void>
 }
 
 /** The received body has this shape: the handler gets it by `c.req.valid('json')`. @throws Problem with all faults */
-export const validJson = <Shape extends z.ZodType>(shape: Shape) =>
+export const validJson = <Shape extends z.ZodMiniType>(shape: Shape) =>
   zValidator('json', shape, (result) => {
     if (!result.success) throw validationFailed(fieldErrors(result.error));
   });

@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { AUDIT_TEXT_LENGTH, auditActionLabel } from '../../domain/audit-actions.ts';
 import { addDays, startOfDate } from '../../domain/calendar.ts';
 import { calendarDate, MAX_TEXT_LENGTH, wholeNumber } from '../../domain/fields.ts';
@@ -33,11 +33,11 @@ export const audit = new Hono<AdminEnv>();
 /** How many characters of a text the page shows, except for a search by an id, which shows all. */
 const SHOWN_TEXT = 2_000;
 
-const text = () => z.string().trim().optional();
+const text = () => z.optional(z.string().check(z.trim()));
 const addressShape = z.lazy(() =>
   z.object({
     /** A ticket, also as `#1003`, a record id, a request id or an Idempotency-Key. */
-    q: z.string().transform(searchedId).optional(),
+    q: z.optional(z.pipe(z.string(), z.transform(searchedId))),
     /** Only in links. */
     ticket: text(),
     by: text(),

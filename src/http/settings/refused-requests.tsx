@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { everyRefusedRequest, listRefusedRequests, type RefusedRequest } from '../../services/keys/refused-requests.ts';
 import { everyReason, listRefusedUses, type RefusedUse } from '../../services/keys/refused-uses.ts';
 import type { AdminContext, ExportPage } from '../../services/service-context.ts';
@@ -21,10 +21,10 @@ export const refusedRequests = new Hono<AdminEnv>();
 const refusedShape = z.lazy(() =>
   z.object({
     /** A ticket, also as `#1003`, a request id, or the Idempotency-Key of a lost write. */
-    q: z.string().transform(searchedId).optional(),
+    q: z.optional(z.pipe(z.string(), z.transform(searchedId))),
     /** A status of the responses, or `Lost`. */
-    status: z.string().optional(),
-    before: z.string().optional(),
+    status: z.optional(z.string()),
+    before: z.optional(z.string()),
   }),
 );
 type Query = z.output<typeof refusedShape>;

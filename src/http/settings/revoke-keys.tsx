@@ -1,6 +1,6 @@
 import { zValidator } from '@hono/zod-validator';
 import { type Context, Hono } from 'hono';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { readWorkflows, readWorkflowsOf } from '../../services/keys/key-workflows.ts';
 import { countLiveKeys, getOwnKey, listKeysById } from '../../services/keys/read-keys.ts';
 import { revokeAllKeys, revokeAsAdministrator, revokeSelectedKeys } from '../../services/keys/revoke-key.ts';
@@ -77,7 +77,7 @@ revokeKeys.post('/revoke-keys', async (c) => {
 
 revokeKeys.get('/revoke-all', (c) => confirmRevokeAll(c));
 
-revokeKeys.post('/revoke-all', zValidator('form', z.object({ organization: z.string().catch('') })), async (c) => {
+revokeKeys.post('/revoke-all', zValidator('form', z.object({ organization: z.catch(z.string(), '') })), async (c) => {
   const { organization: typed } = c.req.valid('form');
   if (searchable(typed) !== searchable(c.get('administrator').organization.name)) return confirmRevokeAll(c, typed);
   const revoked = await revokeAllKeys(adminContext(c));

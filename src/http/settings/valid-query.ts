@@ -1,5 +1,5 @@
 import { zValidator } from '@hono/zod-validator';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { timeOfId } from '../../domain/record-id.ts';
 import { PageProblem } from './page-problem.ts';
 
@@ -9,11 +9,11 @@ import { PageProblem } from './page-problem.ts';
  *
  * @throws PageProblem with the messages of the shape, if it refuses a value
  */
-export const validQuery = <Shape extends z.ZodType>(shape: Shape) =>
+export const validQuery = <Shape extends z.ZodMiniType>(shape: Shape) =>
   zValidator(
     'query',
     // Not `z.preprocess`, which would be one more type in the bundle.
-    z.lazy(() => z.pipe<z.ZodTransform<unknown, unknown>, Shape>(z.transform(givenFilters), shape)),
+    z.lazy(() => z.pipe<z.ZodMiniTransform<unknown, unknown>, Shape>(z.transform(givenFilters), shape)),
     (result) => {
       if (!result.success) throw invalidFilter(result.error);
     },
@@ -24,12 +24,13 @@ export const invalidFilter = ({ issues }: { issues: readonly { message: string }
   new PageProblem(400, 'Invalid filter', [...new Set(issues.map(({ message }) => message))].join(' '));
 
 function givenFilters(parameters: unknown): unknown {
-  const lastOf = z.record(z.string(), z.union([z.string(), z.array(z.string()).transform((all) => all.at(-1) ?? '')]));
+  const last = z.transform((all: string[]) => all.at(-1) ?? '');
+  const lastOf = z.record(z.string(), z.union([z.string(), z.pipe(z.array(z.string()), last)]));
   return Object.fromEntries(Object.entries(lastOf.parse(parameters)).filter(([, value]) => value.trim() !== ''));
 }
 
 /** The address of a CSV file: with `before`, it continues another one. */
-export const validFile = validQuery(z.lazy(() => z.object({ before: z.string().optional() })));
+export const validFile = validQuery(z.lazy(() => z.object({ before: z.optional(z.string()) })));
 
 /** The text of a search by an id: a ticket also as `#1003`. */
 export const searchedId = (entered: string) => entered.trim().replace(/^#(?=.)/, '');

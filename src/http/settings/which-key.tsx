@@ -1,6 +1,6 @@
 import { zValidator } from '@hono/zod-validator';
 import { Hono } from 'hono';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { countBrokenKeys, isLive, KEY_LENGTH } from '../../domain/api-key.ts';
 import { identifyKeys, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { stateInList } from '../../services/keys/select-keys.ts';
@@ -22,7 +22,7 @@ whichKey.get('/which-key', (c) =>
   render(c, TITLE, <WhichKeyForm form={{ values: new URLSearchParams() }} />, { trail: trail(c) }),
 );
 
-whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.string().catch('') })), async (c) => {
+whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.catch(z.string(), '') })), async (c) => {
   const { pasted } = c.req.valid('form');
   const { keyPrefix } = c.get('config');
   const found = await identifyKeys(adminContext(c), keyPrefix, pasted);

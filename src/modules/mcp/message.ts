@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import type { RecordKind } from '../../domain/record-kinds.ts';
 import type { AgentEnv } from '../../http/agent-env.ts';
 import { JSON_BODY, readJson, receiveBody, requireJson } from '../../http/middleware/body.ts';
@@ -22,7 +22,7 @@ interface McpMessage {
 /** Whatever else is wrong with a call, the name of its tool decides which request the API gets. */
 const toolCall = z.object({
   method: z.literal('tools/call'),
-  params: z.object({ name: z.string(), arguments: z.unknown().optional() }),
+  params: z.object({ name: z.string(), arguments: z.optional(z.unknown()) }),
 });
 
 export async function readMessage(c: Context<AgentEnv>): Promise<McpMessage> {

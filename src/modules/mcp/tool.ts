@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { DIRECTORY_ID } from '../../domain/directory-id.ts';
 import { fieldErrors, ruleError, unquoted } from '../../domain/fields.ts';
 import { checkIdempotencyKey } from '../../domain/idempotency-key.ts';
@@ -9,28 +9,35 @@ const ticketRule = 'the id of a ticket: a string of 1 to 64 letters, digits and 
 
 /** The arguments of every tool that are not in the body of its request. */
 export const callFields = {
-  ticketId: z
-    .string({ error: ruleError(ticketRule) })
-    .regex(DIRECTORY_ID, { error: ruleError(ticketRule) })
-    .meta({
+  ticketId: z.string({ error: ruleError(ticketRule) }).check(
+    z.regex(DIRECTORY_ID, { error: ruleError(ticketRule) }),
+    z.meta({
       description:
         'The id of the ticket, as a string, such as "1001". Use only an id that you were given for this task; never guess or change it. If you are not sure, ask.',
     }),
-  idempotencyKey: z.string({ error: ruleError('a string that identifies the event') }).meta({
-    description:
-      'Identifies the event that this call reports: `<workflow>:<event id>`, such as `triage:evt-20418`; ASCII without spaces. If you were not given an event id, ask for one: do not use a random value, the time, or the ticket id alone. Use the same value in every retry of this call, even after a timeout or with other words: a second call with it never writes a second record.',
-  }),
+  ),
+  idempotencyKey: z.string({ error: ruleError('a string that identifies the event') }).check(
+    z.meta({
+      description:
+        'Identifies the event that this call reports: `<workflow>:<event id>`, such as `triage:evt-20418`; ASCII without spaces. If you were not given an event id, ask for one: do not use a random value, the time, or the ticket id alone. Use the same value in every retry of this call, even after a timeout or with other words: a second call with it never writes a second record.',
+    }),
+  ),
   dryRun: z
-    .boolean({
-      error: ruleError(
-        'true or false, or leave the field out',
-        unquoted((value) => typeof value === 'boolean'),
-      ),
-    })
-    .nullish()
-    .meta({ description: 'With true, the call is checked and nothing is written. The idempotencyKey stays unused.' }),
+    .nullish(
+      z.boolean({
+        error: ruleError(
+          'true or false, or leave the field out',
+          unquoted((value) => typeof value === 'boolean'),
+        ),
+      }),
+    )
+    .check(
+      z.meta({
+        description: 'With true, the call is checked and nothing is written. The idempotencyKey stays unused.',
+      }),
+    ),
 };
-type CallFields = z.output<z.ZodObject<typeof callFields>>;
+type CallFields = z.output<z.ZodMiniObject<typeof callFields>>;
 
 /** The request to the API for a call. */
 interface CallRequest {
@@ -50,19 +57,19 @@ export interface Tool {
   name: string;
   title: string;
   description: string;
-  input: z.ZodType;
+  input: z.ZodMiniType;
   parse: (args: unknown, keyPrefix: string) => ParsedCall;
   /** The result for a response to the request: a record, written now or before, or that the request was accepted. */
   resultOf: (response: Response, call: { ticketId: string; dryRun: boolean }) => Promise<ToolResult>;
 }
 
-interface ToolDescription<Input extends z.ZodType, Response> extends Omit<Tool, 'parse' | 'resultOf'> {
+interface ToolDescription<Input extends z.ZodMiniType, Response> extends Omit<Tool, 'parse' | 'resultOf'> {
   input: Input;
   show: (response: Response, ticketId: string) => Written;
 }
 
 /** `Shown` is the response of the API to a write. */
-export const makeTool = <Input extends z.ZodType<CallFields>, Shown extends ReplayFields>({
+export const makeTool = <Input extends z.ZodMiniType<CallFields>, Shown extends ReplayFields>({
   show,
   ...tool
 }: ToolDescription<Input, Shown>): Tool => ({
@@ -91,7 +98,7 @@ export const makeTool = <Input extends z.ZodType<CallFields>, Shown extends Repl
   },
 });
 
-const anyFields = z.record(z.string(), z.unknown()).catch({});
+const anyFields = z.catch(z.record(z.string(), z.unknown()), {});
 
 /**
  * A request with wrong arguments, whose ticket and fields the log of refused requests gets. It is a dry run, so it never
@@ -119,7 +126,7 @@ function withTextId(args: unknown): unknown {
   const { data } = numericId.safeParse(args);
   return data && args instanceof Object ? { ...args, ticketId: String(data.ticketId) } : args;
 }
-const numericId = z.object({ ticketId: z.int().nonnegative() });
+const numericId = z.object({ ticketId: z.int().check(z.nonnegative()) });
 
 /**
  * The schema of the arguments, with few keywords: some clients refuse a tool with a format, or with null as an

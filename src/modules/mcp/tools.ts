@@ -1,3 +1,4 @@
+import * as z from 'zod/mini';
 import { strictObject } from '../../domain/fields.ts';
 import { noteRequest, RECORD_KIND_NAMES, type RecordKind, timeEntryRequest } from '../../domain/record-kinds.ts';
 import type { NoteResult, TimeEntryResult } from '../../domain/response-shapes.ts';
@@ -15,7 +16,7 @@ export const TOOLS: Readonly<Record<RecordKind, Tool>> = {
       'Adds an internal note to a ticket. The PSA shows it to the team. It cannot be changed or removed afterwards.',
     input: strictObject({
       ticketId,
-      message: noteRequest.shape.message.meta({ description: 'The text of the note.' }),
+      message: noteRequest.shape.message.check(z.meta({ description: 'The text of the note.' })),
       idempotencyKey,
       dryRun,
     }),
@@ -33,14 +34,16 @@ export const TOOLS: Readonly<Record<RecordKind, Tool>> = {
     input: strictObject({
       ticketId,
       minutes: fields.minutes,
-      description: fields.description.meta({ description: 'The work that was done.' }),
-      billable: fields.billable.meta({
-        description: 'Whether the customer pays for the time. If you were not told, ask.',
-      }),
-      userEmail: fields.userEmail.meta({
-        description:
-          'The email address of the technician who did the work. Leave it out unless you were told who it was.',
-      }),
+      description: fields.description.check(z.meta({ description: 'The work that was done.' })),
+      billable: fields.billable.check(
+        z.meta({ description: 'Whether the customer pays for the time. If you were not told, ask.' }),
+      ),
+      userEmail: fields.userEmail.check(
+        z.meta({
+          description:
+            'The email address of the technician who did the work. Leave it out unless you were told who it was.',
+        }),
+      ),
       idempotencyKey,
       dryRun,
     }),

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { psaStatus } from '../../domain/psa-shapes.ts';
 import type { WebhookSecret } from '../../domain/webhook.ts';
 import { count } from '../../ops/output.ts';

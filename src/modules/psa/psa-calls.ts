@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import type * as z from 'zod/mini';
 import { keysOf } from '../../lib/objects.ts';
 import {
   deactivateRecords,
@@ -28,7 +28,7 @@ type PsaContext = SystemContext & DirectoryContext;
  * A call of the PSA, with the service that it runs. `run` throws the ServiceError
  * `invalid` if the data do not have the shape of the request.
  */
-function psaCall<Request extends z.ZodType>(
+function psaCall<Request extends z.ZodMiniType>(
   request: Request,
   service: (ctx: PsaContext, data: z.input<Request>) => Promise<unknown>,
 ) {

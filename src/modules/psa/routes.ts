@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { directoryId } from '../../domain/directory.ts';
 import { hasCode } from '../../domain/errors.ts';
 import { lazyObject, ruleError } from '../../domain/fields.ts';
@@ -20,8 +20,8 @@ const CALL_DEADLINE_MS = 30_000;
 /** A message. Standard Webhooks also puts the time into the body; only that of the header counts. */
 const messageShape = lazyObject(() => ({
   type: z.enum(PSA_CALL_TYPES, { error: ruleError(`one of ${PSA_CALL_TYPES.join(', ')}`) }),
-  data: z.unknown().optional(),
-  timestamp: z.string({ error: ruleError('a time as a string, or omit it') }).optional(),
+  data: z.optional(z.unknown()),
+  timestamp: z.optional(z.string({ error: ruleError('a time as a string, or omit it') })),
 }));
 const addressed = z.lazy(() => z.object({ organization: directoryId('an organization') }));
 

@@ -5,6 +5,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import * as z from 'zod';
 import { runScript } from '../command.ts';
 import { CommandFailure, UsageError } from '../failures.ts';
 import { prompt, readSecret } from '../input.ts';
@@ -70,7 +71,7 @@ async function setup(): Promise<void> {
       const answer = given ?? ((await prompt(text)).trim() || standard);
       if (answer === undefined) throw new CommandFailure('Nothing was created.');
       const isSure = question !== 'administrator' || given || (await prompt('Again: ')).trim() === answer;
-      const { data, error } = shape.safeParse(answer);
+      const { data, error } = z.safeParse(shape, answer);
       if (data !== undefined && isSure) return data;
       const fault = error?.issues[0]?.message ?? 'The two addresses differ.';
       if (given !== undefined) throw new UsageError(`--${question}: ${fault}`);

@@ -19,4 +19,4 @@ export const QUESTIONS = {
 export type Question = keyof typeof QUESTIONS;
 
 /** Asks at the terminal, or takes the answer of the option. An empty one is the standard answer. */
-export type Ask = <T>(question: Question, shape: z.ZodType<T>, standard?: string) => Promise<T>;
+export type Ask = <T>(question: Question, shape: z.core.$ZodType<T>, standard?: string) => Promise<T>;

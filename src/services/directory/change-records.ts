@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { findClock } from '../../db/directory/clock.ts';
 import { deactivateRecords as deactivate, findRecords } from '../../db/directory/records.ts';
 import { instant } from '../../domain/change.ts';
@@ -13,16 +13,16 @@ import { advanceClock, findConflicts, findDifferences, withoutRefused, writeReco
 
 export const MAX_RECORDS = 1_000;
 
-const listOf = <Item extends z.ZodType>(item: Item, what: string) =>
+const listOf = <Item extends z.ZodMiniType>(item: Item, what: string) =>
   z
     .array(item, { error: ruleError(`an array of ${what}`) })
-    .max(MAX_RECORDS, { error: `has too many ${what}; send at most ${MAX_RECORDS} at a time` });
+    .check(z.maxLength(MAX_RECORDS, { error: `has too many ${what}; send at most ${MAX_RECORDS} at a time` }));
 
 export const upsertRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   records: listOf(z.unknown(), 'records'),
-  allOrNothing: z.boolean({ error: ruleError('true or false') }).default(false),
-  recreate: z.boolean({ error: ruleError('true or false') }).default(false),
+  allOrNothing: z._default(z.boolean({ error: ruleError('true or false') }), false),
+  recreate: z._default(z.boolean({ error: ruleError('true or false') }), false),
 }));
 
 /**

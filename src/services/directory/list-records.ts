@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { listRecords as findRecordPage } from '../../db/directory/records.ts';
 import { findCursorPosition } from '../../db/work/changes.ts';
 import { DIRECTORY_TYPES, directoryId } from '../../domain/directory.ts';
@@ -14,10 +14,11 @@ import { MAX_RECORDS } from './change-records.ts';
 export const listRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   type: z.enum(DIRECTORY_TYPES, { error: ruleError(`one of ${DIRECTORY_TYPES.join(', ')}`) }),
-  cursor: directoryId('the last record of the previous page, or null to start from the beginning')
-    .nullable()
-    .default(null),
-  limit: wholeUpTo(MAX_RECORDS).default(MAX_RECORDS),
+  cursor: z._default(
+    z.nullable(directoryId('the last record of the previous page, or null to start from the beginning')),
+    null,
+  ),
+  limit: z._default(wholeUpTo(MAX_RECORDS), MAX_RECORDS),
 }));
 
 const recordShape = z.lazy(() => z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])));

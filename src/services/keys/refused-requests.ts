@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { findRefusedRequests, type RefusedRequestRow } from '../../db/keys/refused-request-statements.ts';
 import { exceededDayLimitShape } from '../../domain/day-limit.ts';
 import { KEPT_OF_KEY } from '../../domain/refused-request.ts';

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { endLostWrites, findEnderOfLostWrites } from '../../db/keys/end-refused-uses.ts';
 import {
   findRefusedUses,
@@ -106,7 +106,7 @@ function toRefusedUse({ lostWrites, needsAttention, isMinimum, subjects: stored,
   const others = subjects.filter((one) => idOf(one) !== null && idOf(one) !== idOf(use));
   const stillRefused = others.filter((one) => !allowsRefused(row, { ...use, ...one }));
   // The latest writes that were lost because of a reused Idempotency-Key, latest first.
-  const lost = lostWrites === null ? [] : parseStored(lostWrite.array(), lostWrites, `a refused use of key ${key.id}`);
+  const lost = lostWrites === null ? [] : parseStored(z.array(lostWrite), lostWrites, `a refused use of key ${key.id}`);
   return {
     ...use,
     key,

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { isLive, type KeyState } from '../../domain/api-key.ts';
 import { DAY_MS } from '../../domain/calendar.ts';
 import { FACT_TYPES } from '../../domain/facts.ts';
@@ -40,8 +40,8 @@ export const noteOf = ({ fact }: KeyQuery) => KEY_NOTE_NAMES.find((note) => note
 export const hasNote = (key: KeyDetails, note: KeyNote, now: number): boolean =>
   isLive(key.state) && key.successor === null && KEY_NOTES[note].isAbout(key, now);
 
-const text = () => z.string().trim().min(1);
-const ignoredIfInvalid = <Type extends z.ZodType>(type: Type) => type.optional().catch(undefined);
+const text = () => z.string().check(z.trim(), z.minLength(1));
+const ignoredIfInvalid = <Type extends z.ZodMiniType>(type: Type) => z.catch(z.optional(type), undefined);
 
 /** Which keys to list, by the parameters of the list's address. A filter that is undefined matches every key. */
 export const keyQuery = z.lazy(() =>

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { organizationRange } from '../../db/fact-statements.ts';
 import { findConnections } from '../../db/work/connections.ts';
 import { findWaitingForPsa, handToSettings } from '../../db/work/record-statements.ts';
@@ -17,7 +17,7 @@ const handOverRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   by: freeText(100),
   /** Whether the adapter may still report, because its PSA no longer approves time. */
-  adapterStays: z.boolean().default(false),
+  adapterStays: z._default(z.boolean(), false),
 }));
 
 /** Each takes two of the 1,000 statements that an invocation may send. */

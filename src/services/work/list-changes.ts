@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod/mini';
 import { type ChangeRow, findChanges, findCursorPosition } from '../../db/work/changes.ts';
 import {
   type Change,
@@ -28,7 +28,7 @@ export const MAX_PAGE_BYTES = 512 * 1024;
 export const changesRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   cursor: startCursor,
-  limit: wholeUpTo(MAX_CHANGES).default(MAX_CHANGES),
+  limit: z._default(wholeUpTo(MAX_CHANGES), MAX_CHANGES),
 }));
 
 /**

@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import type * as z from 'zod/mini';
 import { directoryId } from '../../domain/directory.ts';
 import { errorOf } from '../../domain/errors.ts';
 import { freeText, lazyObject } from '../../domain/fields.ts';

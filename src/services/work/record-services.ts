@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { organizationRange } from '../../db/fact-statements.ts';
 import {
   countRefusals,
@@ -77,13 +77,15 @@ export const reportRequest = lazyObject(() => ({
   kind: z.enum(RECORD_KIND_NAMES, { error: ruleError(`one of ${RECORD_KIND_NAMES.join(', ')}`) }),
   id: recordId('the record'),
   result: z.enum(['refused', 'taken'], { error: ruleError('refused or taken') }),
-  reason: freeText(MAX_REFUSAL_LENGTH)
-    .optional()
-    .meta({ description: 'Why, for administrators; required for `refused`. Do not repeat its text.' }),
-})).refine(({ result, reason }) => result === 'taken' || reason !== undefined, {
-  path: ['reason'],
-  error: 'is missing; send why your system refuses the record',
-});
+  reason: z
+    .optional(freeText(MAX_REFUSAL_LENGTH))
+    .check(z.meta({ description: 'Why, for administrators; required for `refused`. Do not repeat its text.' })),
+})).check(
+  z.refine(({ result, reason }) => result === 'taken' || reason !== undefined, {
+    path: ['reason'],
+    error: 'is missing; send why your system refuses the record',
+  }),
+);
 
 /**
  * Records that the PSA could not take a record, or that it has taken one that it could not take before.
@@ -114,7 +116,9 @@ export async function reportRecord(
 }
 
 export const statusRequest = lazyObject(() => ({
-  organization: directoryId('an organization').optional().meta({ description: 'Without it: all organizations.' }),
+  organization: z
+    .optional(directoryId('an organization'))
+    .check(z.meta({ description: 'Without it: all organizations.' })),
 }));
 
 /**
@@ -159,11 +163,13 @@ export const approvalRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   entry: recordId('a time entry'),
   decision: z.enum(APPROVAL_DECISIONS, { error: ruleError('APPROVED or REJECTED') }),
-  reviewer: directoryId('the administrator who decided').optional(),
-  by: freeText(100).default('PSA').meta({
-    description:
-      'The name for the audit log if `reviewer` is not an active administrator, such as that of your system.',
-  }),
+  reviewer: z.optional(directoryId('the administrator who decided')),
+  by: z._default(freeText(100), 'PSA').check(
+    z.meta({
+      description:
+        'The name for the audit log if `reviewer` is not an active administrator, such as that of your system.',
+    }),
+  ),
 }));
 
 /**

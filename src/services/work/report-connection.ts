@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { organizationRange } from '../../db/fact-statements.ts';
 import { findConnections, saveConnection } from '../../db/work/connections.ts';
 import { directoryId } from '../../domain/directory.ts';
@@ -18,9 +18,9 @@ export interface ConnectionFailure {
 const connectionReport = lazyObject(() => ({
   organization: directoryId('an organization'),
   adapterId: z.uuid({ error: ruleError('a UUID') }),
-  failure: z.strictObject({ reason: freeText(300), isStopped: z.boolean() }).nullable(),
+  failure: z.nullable(z.strictObject({ reason: freeText(300), isStopped: z.boolean() })),
   takesOver: z.boolean(),
-  psaName: freeText(100).optional(),
+  psaName: z.optional(freeText(100)),
 }));
 
 /**

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { type CursorPosition, findCursorPosition } from '../../db/work/changes.ts';
 import { type ChangeCursor, parseCursor } from '../../domain/change.ts';
 import { errorOf, ServiceError } from '../../domain/errors.ts';
@@ -9,16 +9,19 @@ import type { ServiceContext } from '../service-context.ts';
 const error = ruleError('the cursor of an earlier response, or null to start from the beginning');
 
 /** Where to continue to read. */
-export const startCursor = z
-  .lazy(() =>
-    z.string({ error }).transform((text, context) => {
-      const cursor = parseCursor(text);
-      if (cursor) return cursor;
-      context.addIssue({ code: 'custom', message: error({ input: text }), params: { code: 'invalid_format' } });
-      return z.NEVER;
-    }),
-  )
-  .nullable();
+export const startCursor = z.nullable(
+  z.lazy(() =>
+    z.pipe(
+      z.string({ error }),
+      z.transform((input: string, { issues }) => {
+        const cursor = parseCursor(input);
+        if (cursor) return cursor;
+        issues.push({ code: 'custom', input, message: error({ input }), params: { code: 'invalid_format' } });
+        return z.NEVER;
+      }),
+    ),
+  ),
+);
 
 /**
  * Returns the database's epoch if a cursor into the organization's audit log is valid here.

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { findFirstCompanies } from '../../db/directory/company-statements.ts';
 import { sortWaiting } from '../../db/work/sorted-time-statements.ts';
 import {
@@ -59,12 +59,12 @@ export const textSizeOf = ({ entry }: TimeQuery) => (entry === undefined ? PAGE 
 /** Which entries to show, where another page continues, and up to which `seq` an administrator has seen them. */
 export const timeQuery = z.lazy(() =>
   z.object({
-    state: z.enum(keysOf(STATUSES), `State must be one of ${keysOf(STATUSES).join(', ')}.`).default('waiting'),
-    company: z.string().optional(),
-    technician: z.string().optional(),
-    key: z.string().optional(),
+    state: z._default(z.enum(keysOf(STATUSES), `State must be one of ${keysOf(STATUSES).join(', ')}.`), 'waiting'),
+    company: z.optional(z.string()),
+    technician: z.optional(z.string()),
+    key: z.optional(z.string()),
     /** One entry, whatever was decided about it. While it waits, also the one that it may repeat. */
-    entry: z.string().optional(),
+    entry: z.optional(z.string()),
     minutes: wholeNumber('Minutes'),
     from: calendarDate('From'),
     to: calendarDate('To'),

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { parse } from 'smol-toml';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import * as z from 'zod';
 import { cloudflareApi } from '../../../src/ops/cloudflare-api.ts';
 import { createDeployment } from '../../../src/ops/deploy/create-deployment.ts';
 import type { Question } from '../../../src/ops/deploy/setup-questions.ts';
@@ -55,7 +56,7 @@ async function run({
     {
       ask: async (question, shape) => {
         asked.push(question);
-        const { data, error } = shape.safeParse({ ...ANSWERS, ...answers }[question]);
+        const { data, error } = z.safeParse(shape, { ...ANSWERS, ...answers }[question]);
         if (data === undefined) throw new Error(`${question}: ${error?.issues[0]?.message}`);
         return data;
       },

@@ -36,7 +36,7 @@ const describedUpsert = z.strictObject({
     .meta({ description: 'Whether an organization that was erased is created again, without its earlier records.' }),
 });
 
-export const dataOf = (type: PsaCallType): z.ZodType =>
+export const dataOf = (type: PsaCallType): z.core.$ZodType =>
   type === 'directory.upsert' ? describedUpsert : PSA_CALLS[type].request;
 
 export const messages = PSA_CALL_TYPES.map((type) =>
