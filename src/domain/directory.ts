@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { keysOf } from '../lib/objects.ts';
 import { isTimeZone } from './calendar.ts';
 import { DIRECTORY_ID } from './directory-id.ts';
-import { echo, emailAddress, type FieldError, fieldErrors, freeText, lazyObject, ruleError } from './fields.ts';
+import { echo, emailAddress, type FieldError, fieldErrors, flag, freeText, lazyObject, ruleError } from './fields.ts';
 import { hourlyRate } from './money.ts';
 import { APPROVERS } from './record-kinds.ts';
 
@@ -12,7 +12,6 @@ export const directoryId = (what: string) => {
   );
   return z.string({ error }).check(z.regex(DIRECTORY_ID, { error }));
 };
-const flag = () => z.boolean({ error: ruleError('true or false') });
 const active = () => z._default(flag(), true);
 export const MAX_NAME_LENGTH = 200;
 const name = () => freeText(MAX_NAME_LENGTH);

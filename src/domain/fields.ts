@@ -26,7 +26,7 @@ const MISSING = 'is missing';
 
 const MAX_FIELD_ERRORS = 20;
 
-/** A number from 1 on in an address, by its name. `z.coerce` would add the other types that it converts to the bundle. */
+/** A number from 1 on in an address, by its name. */
 export const wholeNumber = (name: string) =>
   z.optional(
     z.pipe(
@@ -117,6 +117,8 @@ export function emailAddress(rule: string) {
       z.toLowerCase(),
     );
 }
+
+export const flag = () => z.boolean({ error: ruleError('true or false') });
 
 /** A whole number from 1 to `max`. */
 export function wholeUpTo(max: number) {

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { addDays, dateIn, daysBetween } from './calendar.ts';
-import { type FieldError, lazyObject, ruleError, wholeUpTo } from './fields.ts';
+import { type FieldError, flag, lazyObject, wholeUpTo } from './fields.ts';
 import { MAX_MINUTES } from './record-kinds.ts';
 
 export const MAX_RULE_DAYS = 3_650;
@@ -12,7 +12,7 @@ export const MAX_RULE_DAYS = 3_650;
 export const keyRules = z.pipe(
   lazyObject(() => ({
     maxLifetimeDays: z.nullable(wholeUpTo(MAX_RULE_DAYS)),
-    expiryRequired: z.boolean({ error: ruleError('true or false') }),
+    expiryRequired: flag(),
     longMinutes: wholeUpTo(MAX_MINUTES),
   })),
   z.transform((rules) => ({ ...rules, expiryRequired: rules.expiryRequired || rules.maxLifetimeDays !== null })),

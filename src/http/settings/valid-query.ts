@@ -12,7 +12,6 @@ import { PageProblem } from './page-problem.ts';
 export const validQuery = <Shape extends z.ZodMiniType>(shape: Shape) =>
   zValidator(
     'query',
-    // Not `z.preprocess`, which would be one more type in the bundle.
     z.lazy(() => z.pipe<z.ZodMiniTransform<unknown, unknown>, Shape>(z.transform(givenFilters), shape)),
     (result) => {
       if (!result.success) throw invalidFilter(result.error);

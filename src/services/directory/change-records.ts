@@ -4,7 +4,7 @@ import { deactivateRecords as deactivate, findRecords } from '../../db/directory
 import { instant } from '../../domain/change.ts';
 import { conflicts, DIRECTORY_TYPES, type DirectoryError, directoryId, readRecord } from '../../domain/directory.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { lazyObject, ruleError } from '../../domain/fields.ts';
+import { flag, lazyObject, ruleError } from '../../domain/fields.ts';
 import type { DeactivatedRecord, Upserted } from '../../domain/psa-shapes.ts';
 import { D1Failure, OLDER_MESSAGE, query, sendBatch } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
@@ -21,8 +21,8 @@ const listOf = <Item extends z.ZodMiniType>(item: Item, what: string) =>
 export const upsertRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   records: listOf(z.unknown(), 'records'),
-  allOrNothing: z._default(z.boolean({ error: ruleError('true or false') }), false),
-  recreate: z._default(z.boolean({ error: ruleError('true or false') }), false),
+  allOrNothing: z._default(flag(), false),
+  recreate: z._default(flag(), false),
 }));
 
 /**

@@ -6,7 +6,7 @@ import { findApprover } from '../../db/work/time-queue-statements.ts';
 import { directoryId } from '../../domain/directory.ts';
 import { errorOf } from '../../domain/errors.ts';
 import { FAILING_MS } from '../../domain/facts.ts';
-import { freeText, lazyObject } from '../../domain/fields.ts';
+import { flag, freeText, lazyObject } from '../../domain/fields.ts';
 import { bySystem, hasChanged, writeWithAudit } from '../audit/write-with-audit.ts';
 import { query } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
@@ -17,7 +17,7 @@ const handOverRequest = lazyObject(() => ({
   organization: directoryId('an organization'),
   by: freeText(100),
   /** Whether the adapter may still report, because its PSA no longer approves time. */
-  adapterStays: z._default(z.boolean(), false),
+  adapterStays: z._default(flag(), false),
 }));
 
 /** Each takes two of the 1,000 statements that an invocation may send. */

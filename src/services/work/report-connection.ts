@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { organizationRange } from '../../db/fact-statements.ts';
 import { findConnections, saveConnection } from '../../db/work/connections.ts';
 import { directoryId } from '../../domain/directory.ts';
-import { freeText, lazyObject, ruleError } from '../../domain/fields.ts';
+import { flag, freeText, lazyObject, ruleError, strictObject } from '../../domain/fields.ts';
 import { query } from '../call-d1.ts';
 import { parseInput } from '../parse-input.ts';
 import type { ServiceContext } from '../service-context.ts';
@@ -18,8 +18,8 @@ export interface ConnectionFailure {
 const connectionReport = lazyObject(() => ({
   organization: directoryId('an organization'),
   adapterId: z.uuid({ error: ruleError('a UUID') }),
-  failure: z.nullable(z.strictObject({ reason: freeText(300), isStopped: z.boolean() })),
-  takesOver: z.boolean(),
+  failure: z.nullable(strictObject({ reason: freeText(300), isStopped: flag() })),
+  takesOver: flag(),
   psaName: z.optional(freeText(100)),
 }));
 
