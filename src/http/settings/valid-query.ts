@@ -1,4 +1,4 @@
-import { zValidator } from '@hono/zod-validator';
+import { validator } from 'hono/validator';
 import * as z from 'zod/mini';
 import { timeOfId } from '../../domain/record-id.ts';
 import { PageProblem } from './page-problem.ts';
@@ -10,22 +10,20 @@ import { PageProblem } from './page-problem.ts';
  * @throws PageProblem with the messages of the shape, if it refuses a value
  */
 export const validQuery = <Shape extends z.ZodMiniType>(shape: Shape) =>
-  zValidator(
-    'query',
-    z.lazy(() => z.pipe<z.ZodMiniTransform<unknown, unknown>, Shape>(z.transform(givenFilters), shape)),
-    (result) => {
-      if (!result.success) throw invalidFilter(result.error);
-    },
-  );
+  // Not `zValidator`: it parses asynchronously, and then transformed filters come after all others, in links too.
+  validator('query', (parameters): z.output<Shape> => {
+    const { data, error } = shape.safeParse(givenFilters(parameters));
+    if (error) throw invalidFilter(error);
+    return data;
+  });
 
 /** Filters that a shape refuses: its messages name each and its rule. */
 export const invalidFilter = ({ issues }: { issues: readonly { message: string }[] }) =>
   new PageProblem(400, 'Invalid filter', [...new Set(issues.map(({ message }) => message))].join(' '));
 
-function givenFilters(parameters: unknown): unknown {
-  const last = z.transform((all: string[]) => all.at(-1) ?? '');
-  const lastOf = z.record(z.string(), z.union([z.string(), z.pipe(z.array(z.string()), last)]));
-  return Object.fromEntries(Object.entries(lastOf.parse(parameters)).filter(([, value]) => value.trim() !== ''));
+function givenFilters(parameters: Record<string, string | string[]>): Record<string, string> {
+  const last = Object.entries(parameters).map(([name, values]) => [name, [values].flat().at(-1) ?? ''] as const);
+  return Object.fromEntries(last.filter(([, value]) => value.trim() !== ''));
 }
 
 /** The address of a CSV file: with `before`, it continues another one. */
